@@ -1,0 +1,2 @@
+// Replaced by the program.
+int main() { return 0; }

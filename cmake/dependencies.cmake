@@ -1,0 +1,15 @@
+# Everything the library links. CUDA is headers only: libcuda, NVRTC and cuBLASLt are opened at run time.
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(fmt 9 REQUIRED)
+find_package(Boost 1.81 REQUIRED)
+find_package(Eigen3 3.4 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+find_path(CUPILOT_CUDA_INCLUDE NAMES nvrtc.h cuda.h
+  HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
+if(NOT CUPILOT_CUDA_INCLUDE)
+  message(FATAL_ERROR "CUDA toolkit headers (cuda.h, nvrtc.h) not found: install the CUDA toolkit or set CUDA_HOME")
+endif()

@@ -1,0 +1,14 @@
+# cupilot_embed(TARGET NAME files...): compiles files into TARGET as `std::span<const EmbeddedFile> NAME()` (base/embedded.hpp),
+# named by their path under kernels/.
+function(cupilot_embed target name)
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  set(inputs)
+  foreach(file ${ARGN})
+    list(APPEND inputs ${PROJECT_SOURCE_DIR}/${file})
+  endforeach()
+  add_custom_command(OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DNAME=${name} "-DFILES=${ARGN}" -DROOT=${PROJECT_SOURCE_DIR}
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
+    DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake VERBATIM)
+  target_sources(${target} PRIVATE ${output})
+endfunction()

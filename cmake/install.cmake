@@ -1,0 +1,1 @@
+# Filled by the packaging work: targets, headers and the package file.

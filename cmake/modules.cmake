@@ -1,0 +1,26 @@
+# cupilot_module(NAME DEPS...): one folder of src/ as a static library with the folders it may include.
+add_library(cupilot_options INTERFACE)
+target_compile_options(cupilot_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden)
+target_include_directories(cupilot_options INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
+target_link_libraries(cupilot_options INTERFACE Threads::Threads fmt::fmt)
+if(CUPILOT_SANITIZE)
+  target_compile_options(cupilot_options INTERFACE -fsanitize=${CUPILOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(cupilot_options INTERFACE -fsanitize=${CUPILOT_SANITIZE})
+endif()
+
+function(cupilot_module name)
+  add_library(cupilot_${name} STATIC)
+  set_target_properties(cupilot_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  target_link_libraries(cupilot_${name} PUBLIC cupilot_options)
+  foreach(dep ${ARGN})
+    target_link_libraries(cupilot_${name} PUBLIC cupilot_${dep})
+  endforeach()
+endfunction()
+
+# cupilot_test(MODULE sources...): one test program a folder, named test_MODULE.
+function(cupilot_test name)
+  add_executable(test_${name} ${ARGN})
+  target_link_libraries(test_${name} PRIVATE cupilot_test_main ${CUPILOT_TEST_LINK_${name}})
+  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()

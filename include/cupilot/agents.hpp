@@ -1,0 +1,81 @@
+// Who thinks: the strategist proposes strategies, the writer turns one into a kernel. Built-in ones need no model.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cupilot/kernel_source.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/rng.hpp>
+#include <cupilot/space.hpp>
+#include <cupilot/strategy.hpp>
+#include <cupilot/tunable.hpp>
+#include <cupilot/verdict.hpp>
+
+namespace cupilot {
+
+// What a strategist sees of one individual: never its source.
+struct Individual {
+  std::uint64_t id = 0;
+  Strategy strategy;
+  double time_us = 0;
+  double fitness = 0;  // log2(plain time / time) plus weighted zone utilisation
+  Verdict verdict;
+};
+
+enum class BreedKind { seed, cross, mutate, explore, tune };
+std::string_view name_of(BreedKind kind);
+
+struct StrategyBrief {
+  const Space* space = nullptr;
+  BreedKind kind = BreedKind::seed;
+  std::vector<Individual> parents;   // 0 (seed, explore), 1 (mutate, tune) or 2 (cross)
+  std::vector<Strategy> population;  // for spread
+  Zone zone = Zone::memory;
+  const std::vector<std::string>* tried = nullptr;  // sorted strategy ids never to be proposed again
+  // What a technique did so far in this run: mean log2 speed change when it was added, and how often.
+  struct Effect {
+    std::string technique;
+    double gain = 0;
+    int count = 0;
+  };
+  std::vector<Effect> effects;
+};
+
+class Strategist {
+ public:
+  virtual ~Strategist() = default;
+  // A feasible strategy not in `tried`; nullopt when none is found. Deterministic in (brief, rng) for the built-in one.
+  virtual Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) = 0;
+};
+
+struct WriterBrief {
+  const Task* task = nullptr;
+  const Strategy* strategy = nullptr;
+  const DeviceSpec* device = nullptr;
+  std::vector<KernelSource> bases;  // empty for templates
+};
+
+class KernelWriter {
+ public:
+  virtual ~KernelWriter() = default;
+  // Whether it can realise every technique; asked before anything is spent. The string names what it cannot.
+  virtual std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const = 0;
+  virtual Attempt<KernelSource> write(const WriterBrief& brief) = 0;
+};
+
+// Reads the zone, the pressures and what worked; needs no model.
+std::unique_ptr<Strategist> rule_strategist();
+// Uniform proposals: the baseline of search research.
+std::unique_ptr<Strategist> random_strategist();
+
+// Writes from templates. `tunables` may hold a user's own.
+std::unique_ptr<KernelWriter> template_writer(std::vector<Tunable> tunables);
+
+// The space that templates span for a task on a device. Error{usage} when no template serves the task.
+Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables);
+
+}  // namespace cupilot

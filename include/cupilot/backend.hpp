@@ -1,0 +1,85 @@
+// The seam to a device: compile, prove, time. Thread-safe as said at each function; blocking.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <cupilot/compiled_kernel.hpp>
+#include <cupilot/device.hpp>
+#include <cupilot/measurement.hpp>
+#include <cupilot/resolved_plan.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/trial.hpp>
+
+namespace cupilot {
+
+// Who takes part in an interleaved timing.
+struct Contestant {
+  enum class Kind { candidate, plain, library };
+  Kind kind = Kind::candidate;
+  std::string name;                        // "candidate", "plain", "cublaslt"
+  const CompiledKernel* kernel = nullptr;  // candidate only
+};
+
+struct MeasureOptions {
+  int rounds = 5;          // visits of each contestant, in rotating order
+  double max_seconds = 2;  // device time after which rounds stop (never below 3)
+  bool cold = true;        // L2 scrubbed before each sample
+  std::uint64_t seed = 1;  // of the content; each timed launch gets its own
+};
+
+// One contestant's result: a time, or why there is none, and the proofs of its timed launches.
+struct ContestantReport {
+  std::string name;
+  Attempt<Measurement> measurement = Rejected{};
+  std::vector<double> ratio;  // per round: this time / the first contestant's
+  std::vector<CaseReport> proofs;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const DeviceSpec& device() const = 0;
+  virtual Provenance provenance() const = 0;
+  // Identity of the machine that times belong to: "virtual:h200", or device UUID and driver.
+  virtual std::string identity() const = 0;
+  // Any thread. Gate included: a Rejected says what the source or its PTX may not do.
+  virtual Attempt<CompiledKernel> compile(const KernelSource& source) = 0;
+  // Any thread; trials on one device are queued. Error only when the machine failed.
+  virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) = 0;
+  virtual Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
+                                                        std::span<const Contestant> contestants,
+                                                        const MeasureOptions& options) = 0;
+  // Throws away every process and cache, so that what follows is had anew. Used before confirmation.
+  virtual Result<void> renew() { return {}; }
+  // How many compiles and how many trials are worth having in flight.
+  virtual int parallel_compiles() const { return 1; }
+  virtual int parallel_trials() const { return 1; }
+  // What this machine lacks and what that costs, one sentence each ("no CUPTI: …").
+  virtual std::vector<std::string> notices() const { return {}; }
+};
+
+struct BackendOptions {
+  std::string worker_path;      // the cupilot-worker program; empty: beside the running program, then the installed one
+  int compile_jobs = 0;         // 0: one a core
+  double compile_seconds = 30;  // deadline of one compile
+  double trial_seconds = 20;    // deadline of one request to a device process
+};
+
+// "auto", "cuda:0", "virtual:h200", "recorded:DIR", "fake:FILE". Error codes no_device, toolchain, usage.
+Result<std::unique_ptr<Backend>> open_backend(const std::string& name, const BackendOptions& options = {});
+
+// What this machine has and what each lack costs, for `doctor`.
+struct Finding {
+  std::string name;  // "nvrtc", "libcuda", "landlock" …
+  bool present = false;
+  std::string detail;  // version or path
+  std::string cost;    // what its absence costs; empty when present
+};
+std::vector<Finding> examine_machine(const BackendOptions& options = {});
+
+}  // namespace cupilot

@@ -1,0 +1,49 @@
+// A chip as data. Rates are sustained peaks with their source; unknown ones are 0.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/dtype.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+struct DeviceSpec {
+  std::string name;   // "h200"
+  std::string label;  // "NVIDIA H200"
+  std::string arch;   // NVRTC's name: "sm_90a"
+  int compute_major = 9, compute_minor = 0;
+  int sms = 132;
+  double clock_hz = 1.98e9;          // boost
+  double dram_bytes_per_s = 4.8e12;  // peak by datasheet: the floor uses it
+  double dram_sustained = 4.2e12;    // measured copy or read rate: the model uses it
+  double l2_bytes_per_s = 9.0e12;
+  std::int64_t l2_bytes = 50ll << 20;
+  std::int64_t memory_bytes = 141ll << 30;
+  int shared_per_block = 232448;  // opt-in dynamic limit
+  int shared_per_sm = 233472;
+  int shared_reserved = 1024;  // taken per block by the system
+  int registers_per_sm = 65536;
+  int threads_per_block = 1024;
+  int threads_per_sm = 2048;
+  int blocks_per_sm = 32;
+  double launch_seconds = 3.9e-6;  // an empty kernel between two events
+  // Peak operations a second (multiply-add = 2) by precision class, sustained and datasheet. Index: Precision.
+  std::array<double, 9> sustained_flops{};
+  std::array<double, 9> peak_flops{};
+  std::string source;  // where the numbers come from
+};
+
+// Chips known by name; "h200" first.
+std::vector<std::string> known_chips();
+Result<DeviceSpec> chip(std::string_view name);
+
+// Resident blocks an SM for a kernel's use of threads, registers and shared memory (CUDA occupancy rules of sm_80+).
+int resident_blocks(const DeviceSpec& device, int threads, int registers, std::int64_t shared_bytes);
+
+}  // namespace cupilot

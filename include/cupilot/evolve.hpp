@@ -1,0 +1,114 @@
+// The whole circle in one call, its run directory, and the same pieces one by one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cupilot/agents.hpp>
+#include <cupilot/backend.hpp>
+#include <cupilot/candidate.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/search.hpp>
+
+namespace cupilot {
+
+// One generation's line on a screen.
+struct Progress {
+  int epoch = 0, generation = 0;
+  std::int64_t evaluations = 0, proposed = 0, accepted = 0;
+  std::map<std::string, std::int64_t> rejected;  // by code
+  double best_us = 0, plain_us = 0, floor_us = 0;
+  double wall_seconds = 0;
+  std::string best_strategy;  // describe()
+};
+
+// The library is watched; it never prints. Called from the driver's thread only.
+struct SearchObserver {
+  virtual ~SearchObserver() = default;
+  virtual void on_candidate(const Candidate&) {}
+  virtual void on_generation(const Progress&) {}
+  virtual void on_notice(const std::string&) {}
+};
+
+struct EvolveOptions {
+  SearchOptions search;
+  std::string run_dir;                // empty: nothing is kept
+  double max_seconds = 0;             // wall clock; 0: none
+  std::vector<std::string> tunables;  // paths of the user's own templates, beside the built-in ones
+  bool random_search = false;         // proposals by random_strategist
+  SearchObserver* observer = nullptr;
+  std::atomic<bool>* cancel = nullptr;  // set by the host: checkpoint and stop
+  std::vector<std::string> task_words;  // how the task was named, for standalone files
+};
+
+struct Baseline {
+  std::string name;  // "plain", "cublaslt"
+  double time_us = 0;
+  Provenance provenance = Provenance::modelled;
+  std::vector<double> ratio;  // baseline time / champion time, a round; empty when not interleaved with it
+};
+
+struct Best {
+  Candidate candidate;
+  std::vector<Baseline> baselines;
+  double ratio_low = 0, ratio_high = 0;  // 95 % of the champion's ratio to the strongest baseline
+};
+
+struct EvolveReport {
+  std::optional<Best> best;
+  std::vector<Baseline> baselines;
+  std::int64_t evaluations = 0, proposed = 0;
+  std::map<std::string, std::int64_t> rejected;
+  double wall_seconds = 0;
+  std::uint64_t seed = 1;
+  std::string device;   // Backend::identity()
+  std::string stopped;  // why it ended
+  std::string run_dir;
+  std::vector<std::string> notices;
+};
+
+// Errors: budget (ended before any valid candidate), no_candidate, and the machine's own.
+Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options);
+// Continues a run directory; the result equals an uninterrupted run's. Limits may be raised by `options`.
+Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options);
+
+// The straight pipe for one candidate. `full` asks for the proof level of a finalist.
+struct Pipe {
+  const Task* task = nullptr;
+  Backend* backend = nullptr;
+  KernelWriter* writer = nullptr;
+  std::uint64_t seed = 1;
+};
+// Error only when the machine failed.
+Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLevel level);
+// From a source instead of a strategy (verify, bench, a stranger's kernel).
+Result<Candidate> evaluate_source(const Pipe& pipe, const KernelSource& source, ProofLevel level);
+
+// Reading a run directory: what `report` and `show` print.
+struct RunSummary {
+  EvolveReport report;
+  Task task;
+  std::string device_name;         // to open the backend again
+  std::vector<std::string> lines;  // one a generation
+};
+Result<RunSummary> read_run(const std::string& run_dir);
+// One candidate of a run: by "best", id, or kernel-id prefix. JSON of strategy, evidence and lineage, and the source.
+struct RunCandidate {
+  Candidate candidate;
+  std::string evidence_json;
+  std::vector<std::string> lineage;  // ancestors, nearest first, one line each
+};
+Result<RunCandidate> read_candidate(const std::string& run_dir, const std::string& which);
+// Writes report.html into the directory and returns its path.
+Result<std::string> write_report(const std::string& run_dir);
+
+// Evaluates `count` strategies drawn from the space and keeps them as a landscape for recorded:DIR.
+Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir, std::int64_t count,
+                                      std::uint64_t seed, SearchObserver* observer);
+
+}  // namespace cupilot

@@ -1,0 +1,35 @@
+// The built-in family: D = act(alpha * op(A) op(B) + beta * C + bias), row-major storage, fp32 accumulate.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+enum class Activation { none, relu, gelu, silu, tanh, sigmoid };
+
+struct GemmSpec {
+  std::int64_t m = 1024, n = 1024, k = 1024;
+  std::int64_t batch = 1;
+  DType dtype = DType::f32;            // of A, B
+  std::optional<DType> out;            // of C, D; default: dtype
+  std::optional<Precision> precision;  // default: strict class of dtype
+  std::string layout = "nn";           // first letter op(A), second op(B): n as stored, t transposed
+  double alpha = 1.0, beta = 0.0;
+  bool bias = false;  // one value a column, of the output type
+  Activation act = Activation::none;
+};
+
+// A: batch x m x k (layout t: batch x k x m), B: batch x k x n (t: batch x n x k), C, D: batch x m x n, bias: n.
+Result<Task> gemm_task(const GemmSpec& spec);
+
+// From command-line words `m=4096 dtype=bf16 …`; an unknown key names the nearest one. Error code usage.
+Result<GemmSpec> gemm_spec_from(const std::vector<std::string>& words);
+
+}  // namespace cupilot

@@ -1,0 +1,40 @@
+// The seam to the machine the controller runs on: clock and files. A simulated one ships in tests/support.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+// An append-only file held open. Every failure names the file and the errno text.
+class AppendFile {
+ public:
+  virtual ~AppendFile() = default;
+  virtual Result<void> append(std::string_view bytes) = 0;
+  virtual Result<void> sync() = 0;  // after a failure the file must not be used again
+};
+
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual double monotonic_seconds() = 0;
+  virtual std::string utc_now() = 0;  // "2026-01-31T12:00:00Z"
+  virtual Result<std::string> read_file(const std::string& path) = 0;
+  virtual bool exists(const std::string& path) = 0;
+  virtual Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                             bool sync) = 0;  // temporary, rename
+  virtual Result<void> make_directories(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) = 0;  // -1: keep all
+  virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
+  // Exclusive advisory lock for the process's life; Error{usage} names the holder's pid.
+  virtual Result<std::shared_ptr<void>> lock(const std::string& path) = 0;
+};
+
+Host& real_host();
+
+}  // namespace cupilot

@@ -1,0 +1,91 @@
+// The search as a state machine: no thread, clock or file in it. evolve(), resume(), a host's own loop and simulated worlds
+// are drivers of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <cupilot/agents.hpp>
+#include <cupilot/candidate.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+struct SearchOptions {
+  std::uint64_t seed = 1;
+  int population = 24;               // individuals kept
+  int initial = 32;                  // slots of generation 0, spread over strategy space
+  int children = 16;                 // slots of each later generation
+  int elites = 4;                    // kept by speed alone
+  int tournament = 3;                // drawn a tournament
+  int generations_per_epoch = 4;     // then the population is re-seeded from the best kernels
+  int lookahead = 12;                // slot s is bred from results of slots <= s - lookahead
+  double utilisation_weight = 0.15;  // of the zone's utilisation in fitness
+  double tune_share = 0.2;           // share of the evaluation budget kept for numeric tuning of the champion
+  // Limits; 0: none. An evaluation is one kernel handed to the compiler.
+  std::int64_t max_evaluations = 200;
+  int max_generations = 0;
+  double target_us = 0;  // stop when reached
+  int parallel = 1;      // proposals a driver keeps in flight; never changes results
+};
+
+// A slot of the search: what to evaluate.
+struct Proposal {
+  std::uint64_t id = 0;  // = slot + 1, ascending
+  int epoch = 0, generation = 0;
+  std::int64_t slot = 0;
+  BreedKind kind = BreedKind::seed;
+  Strategy strategy;
+};
+
+struct Waiting {
+  std::vector<std::uint64_t> ids;
+};  // results of these are needed first
+struct Finished {
+  std::string reason;
+};
+using Ask = std::variant<std::vector<Proposal>, Waiting, Finished>;
+enum class Told { taken, late, again, unknown };
+
+// What the search needs to know of an outcome; all else stays in the journal.
+struct Score {
+  bool accepted = false;
+  bool evaluated = false;  // counts against max_evaluations
+  bool duplicate = false;  // same normalised PTX as an earlier candidate
+  double time_us = 0;
+  Verdict verdict;
+  std::string rejection;  // code, when rejected
+};
+
+class Search {
+ public:
+  // `space` and `strategist` must outlive it. plain_us: the plain baseline's time, the unit of fitness.
+  Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us);
+  ~Search();
+  Search(Search&&) noexcept;
+
+  Result<Ask> ask(int count);
+  Told tell(std::uint64_t id, const Score& score);
+  // The proposal's worker fell silent: the slot counts as tried without result.
+  Told forget(std::uint64_t id);
+  // A limit outside (clock, signal) ended the search; recorded by the driver.
+  void stop(const std::string& reason);
+
+  std::optional<Individual> best() const;
+  std::vector<Individual> archive() const;  // population, best first
+  std::int64_t evaluations() const;
+  std::int64_t proposed() const;
+  int generation() const;
+  // Text that is equal exactly when two searches are in the same state.
+  std::string fingerprint() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupilot

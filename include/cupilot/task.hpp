@@ -1,0 +1,139 @@
+// What to compute, on which shapes, how exactly. A plain task is an operator graph of one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/dtype.hpp>
+#include <cupilot/expr.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+using Sizes = std::map<std::string, std::int64_t>;  // axis name -> extent
+
+// free: an output dimension; reduced: summed over; fixed: may not be shrunk for a proof.
+enum class AxisKind { free, reduced, fixed };
+struct Axis {
+  std::string name;
+  AxisKind kind = AxisKind::free;
+};
+
+// Content is a recipe: a function of (seed, tensor, linear index); see kernels/trusted/content.cuh.
+enum class FillKind { normal, uniform, integers, labels, boolean, signs, one_hot_rows, unit_sum_rows, zeros, ones };
+enum class Structure { dense, upper, lower, symmetric, diagonal };
+struct Fill {
+  FillKind kind = FillKind::normal;
+  double low = 0.0;   // uniform: lower end; normal: mean
+  double high = 1.0;  // uniform: upper end; normal: standard deviation
+  Expr below = 0;     // integers, labels: values in [0, below)
+  Structure structure = Structure::dense;
+};
+
+// How an output is judged. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower classes] + u_out |ref| + tiny, with S
+// the sum of magnitudes the tracked reference gives and L = `length` (docs/formats/numerics.md).
+enum class CheckKind { within, bitwise, index_of, close, custom };
+struct Check {
+  CheckKind kind = CheckKind::within;
+  Expr length = 1;        // accumulation length L
+  std::string of;         // index_of: the tensor whose extreme is attained
+  double relative = 0.0;  // close
+  double absolute = 0.0;  // close
+};
+
+enum class Role { in, out, in_out, constant };
+struct Tensor {
+  std::string name;
+  Role role = Role::in;
+  DType type = DType::f32;
+  std::vector<Expr> shape;    // outermost first
+  std::vector<Expr> strides;  // elements; empty: dense row-major
+  Fill fill;                  // in, in_out, constant
+  Check check;                // out, in_out
+};
+
+struct Scalar {
+  std::string name;
+  DType type = DType::f32;
+  double value = 0.0;
+};
+
+// One operator over named tensors; a technique's `on` names operations.
+struct Operation {
+  std::string name;
+  std::string kind;  // "gemm", "softmax" …
+  std::vector<std::string> inputs;
+  std::vector<std::string> outputs;
+};
+
+// One concrete shape. `weight`: its share in a weighted mean over time shapes.
+struct Workload {
+  Sizes sizes;
+  double weight = 1.0;
+  bool operator==(const Workload&) const = default;
+};
+
+// ONE text over a type `real`. For each output X it defines
+//   __device__ real reference_X(const Inputs& in, long long index)
+// the value of linear element `index`; docs/formats/task.md lists what `Inputs` holds.
+struct Reference {
+  std::string text;
+  std::string file;  // for messages
+};
+
+struct Work {
+  Expr flops = 0;           // textbook operation count of the task's class
+  std::string matmul_like;  // "" or why tensor cores apply
+};
+
+// A number the task fixes and kernel text sees as a constant (TRANS_A, ACT …), and expressions see by name.
+using Constants = std::map<std::string, std::int64_t>;
+
+struct Task {
+  std::string name;    // "gemm", or the user's
+  std::string family;  // which templates apply: "gemm", "softmax" …
+  std::vector<Axis> axes;
+  std::vector<Tensor> tensors;
+  std::vector<Scalar> scalars;
+  std::vector<Operation> operations;
+  Constants constants;
+  Precision precision = Precision::fp32_strict;  // the contract's class
+  std::vector<Workload> time_shapes;             // what is optimized
+  std::vector<Workload> check_shapes;            // extra shapes every candidate is proved on
+  Work work;
+  Reference reference;
+};
+
+const Tensor* find_tensor(const Task& task, std::string_view name);
+
+// Names an Expr of a task may use at this workload: sizes, constants, elem.T (bytes an element of tensor T).
+ExprScope task_scope(const Task& task, const Workload& workload);
+
+// Numbers of one tensor at one workload; `Error` names tensor and reason (negative extent, overflow).
+struct TensorShape {
+  std::vector<std::int64_t> extents;
+  std::vector<std::int64_t> strides;  // elements
+  std::int64_t elements = 0;          // product of extents
+  std::int64_t span = 0;              // elements from first to last touched, 0 when empty
+};
+Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workload& workload);
+
+// Bytes that any correct kernel must move: each input read once, each output written once.
+Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload);
+Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload);
+
+// Everything that can be wrong with a task, at its own shapes: unknown names, zero extents, missing reference.
+Result<void> validate(const Task& task);
+
+// SHA-256 of the canonical text: what a proof is keyed by.
+std::string task_id(const Task& task);
+
+// Task files (docs/formats/task.md): JSON beside its reference .cu. The path names the JSON.
+Result<Task> load_task(const std::string& path);
+Result<std::string> task_to_json(const Task& task);
+Result<Task> task_from_json(std::string_view json, const std::string& origin);
+
+}  // namespace cupilot

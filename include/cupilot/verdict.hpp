@@ -1,0 +1,63 @@
+// Where a measured kernel stands on the roofline, what binds it and how far the floor is.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/device.hpp>
+#include <cupilot/measurement.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/technique.hpp>
+
+namespace cupilot {
+
+// Left of both ridges, between the ridge of the plain pipe and that of the tensor pipe, right of both.
+enum class Zone { memory, middle, compute };
+std::string_view name_of(Zone zone);
+
+struct Pressure {
+  Resource resource = Resource::dram;
+  double share = 0;  // of the time that this resource alone would need, 0..1 (1: it is the whole time)
+};
+
+struct Verdict {
+  Zone zone = Zone::memory;
+  double intensity = 0;  // flops a DRAM byte
+  double ridge_plain = 0, ridge_tensor = 0;
+  double achieved_flops = 0;  // operations a second
+  double achieved_bytes = 0;  // DRAM bytes a second
+  double floor_us = 0;        // no correct kernel of the class can be faster
+  double floor_share = 0;     // floor / time, 0..1
+  Resource binding = Resource::dram;
+  std::vector<Pressure> pressures;  // descending
+  double utilisation = 0;           // of the zone-relevant pipe, 0..1
+  std::string rung;                 // evidence: "counters", "virtual", "ptx", "analytic"
+  std::vector<std::string> digest;  // plain sentences with numbers
+};
+
+// Zone of a task before anything ran: from its work and the device.
+Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& device);
+
+// The floor in microseconds: max(compulsory bytes / peak bandwidth, flops / peak of the class).
+Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device, Precision proved);
+
+Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement);
+
+// Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave quantisation.
+struct ModelInput {
+  Counts counts;  // of the whole launch
+  std::int64_t blocks = 1;
+  int threads_per_block = 1;
+  int registers = 32;
+  std::int64_t shared_bytes = 0;
+  double serial_latency_cycles = 0;  // dependent chain a block cannot hide, 0: unknown
+};
+struct ModelledTime {
+  double us = 0, low_us = 0, high_us = 0;
+  std::string binding;
+  std::vector<std::pair<std::string, double>> terms_us;
+};
+ModelledTime model_time(const DeviceSpec& device, const std::vector<ModelInput>& launches);
+
+}  // namespace cupilot
