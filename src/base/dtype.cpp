@@ -1,6 +1,5 @@
 #include <cupilot/dtype.hpp>
 
-#include <array>
 #include <cmath>
 
 namespace cupilot {
@@ -96,7 +95,7 @@ bool satisfies(Precision offered, Precision asked) {
   // A row offers every class marked in its columns; fp16 and bf16 stand in for neither of each other: one lacks range,
   // the other significand. Products of tf32 hold every bf16 and fp16 operand exactly.
   using P = Precision;
-  static constexpr std::array<std::pair<P, P>, 21> better = {{
+  static constexpr std::pair<P, P> better[] = {
       {P::fp64, P::fp32_strict},   {P::fp64, P::fp32_emulated},
       {P::fp64, P::bf16x3},        {P::fp64, P::tf32},
       {P::fp64, P::fp16},          {P::fp64, P::bf16},
@@ -104,11 +103,13 @@ bool satisfies(Precision offered, Precision asked) {
       {P::fp32_strict, P::bf16x3}, {P::fp32_strict, P::tf32},
       {P::fp32_strict, P::fp16},   {P::fp32_strict, P::bf16},
       {P::fp32_strict, P::fp8},    {P::fp32_emulated, P::bf16x3},
-      {P::fp32_emulated, P::tf32}, {P::fp32_emulated, P::bf16},
-      {P::fp32_emulated, P::fp8},  {P::tf32, P::bf16},
-      {P::tf32, P::fp16},          {P::fp16, P::fp8},
-      {P::bf16x3, P::bf16},
-  }};
+      {P::fp32_emulated, P::tf32}, {P::fp32_emulated, P::fp16},
+      {P::fp32_emulated, P::bf16}, {P::fp32_emulated, P::fp8},
+      {P::bf16x3, P::bf16},        {P::bf16x3, P::fp8},
+      {P::tf32, P::fp16},          {P::tf32, P::bf16},
+      {P::tf32, P::fp8},           {P::fp16, P::fp8},
+      {P::bf16, P::fp8},
+  };
   for (const auto& [strong, weak] : better) {
     if (strong == offered && weak == asked) return true;
   }

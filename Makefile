@@ -1,0 +1,43 @@
+# The two commands of a fresh machine are `make evolve` and `make test`; both install what they need.
+BUILD := build/release
+JOBS ?= $(shell nproc)
+# What `make evolve` evolves: override on the command line, e.g. make evolve TASK="gemm m=4096 n=4096 k=4096 dtype=bf16".
+TASK ?= gemm m=512 n=512 k=512 dtype=fp32
+DEVICE ?= auto
+EVALUATIONS ?= 120
+SECONDS_LIMIT ?= 85
+
+.PHONY: evolve build test check sanitize thread lint format bootstrap clean
+
+evolve: build
+	$(BUILD)/cli/cupilot evolve $(TASK) --device $(DEVICE) --evaluations $(EVALUATIONS) --seconds $(SECONDS_LIMIT)
+
+bootstrap:
+	@scripts/bootstrap
+
+build: bootstrap
+	@mkdir -p build
+	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 4; }
+	@cmake --build --preset release --target cupilot_cli cupilot_worker -j $(JOBS)
+
+test: bootstrap
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	ctest --preset release -j $(JOBS)
+
+check: lint sanitize thread
+
+# Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
+sanitize thread: bootstrap
+	cmake --preset $@
+	cmake --build --preset $@ -j $(JOBS)
+	ctest --preset $@ -j $(JOBS)
+
+lint: bootstrap
+	scripts/lint
+
+format: bootstrap
+	git ls-files '*.hpp' '*.cpp' | xargs clang-format-14 -i
+
+clean:
+	rm -rf build
