@@ -27,6 +27,7 @@ struct Case {
   Content content;
   std::int64_t compare = 0;
   bool count = false;  // gather counters, where the device can
+  bool hash = false;   // fill OutputReport::bits_hash
 };
 
 struct Fault {
@@ -43,7 +44,11 @@ struct OutputReport {
   double worst_ratio = 0;  // largest error / bound
   std::int64_t worst_index = -1;
   double got = 0, want = 0, bound = 0;  // at worst_index
+  // SHA-256 (hex) of the output's bytes as stored, when the case asks and they are at most bits_hash_cap; else "". Equal
+  // hashes say that two devices agree bit for bit.
+  std::string bits_hash;
 };
+inline constexpr std::int64_t bits_hash_cap = 64ll << 20;
 
 struct CaseReport {
   Case what;

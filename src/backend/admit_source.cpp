@@ -1,0 +1,257 @@
+#include "backend/admit_source.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <cupilot/rejection.hpp>
+
+namespace cupilot::backend {
+namespace {
+
+// Letters of any alphabet and the backslash of a universal character name belong to identifiers: `éR"("` is no raw string.
+bool is_word(char c) {
+  const auto byte = static_cast<unsigned char>(c);
+  return std::isalnum(byte) || byte >= 0x80 || c == '_' || c == '$' || c == '\\';
+}
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
+
+std::optional<Rejected> refuse(std::string_view code, std::string message, int line) {
+  return reject(code, std::move(message), fmt::format("line {}", line));
+}
+
+// The text as a sequence of characters with line splices taken out, as the preprocessor sees it.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : text_(text) { skip_splices(); }
+  bool done() const { return at_ >= text_.size(); }
+  char peek() const { return done() ? '\0' : text_[at_]; }
+  // The character after `peek()`, splices taken out.
+  char peek_next() const {
+    Reader ahead = *this;
+    ahead.take();
+    return ahead.peek();
+  }
+  char take() {
+    const char c = peek();
+    step();
+    skip_splices();
+    return c;
+  }
+  // In a raw string nothing is spliced.
+  char take_raw() {
+    const char c = peek();
+    step();
+    return c;
+  }
+  void end_raw() { skip_splices(); }
+  int line() const { return line_; }
+
+ private:
+  void step() {
+    if (done()) return;
+    if (text_[at_] == '\n') ++line_;
+    ++at_;
+  }
+  // A backslash, blanks, and a newline join two lines; compilers differ on the blanks, so they count as joined.
+  void skip_splices() {
+    while (at_ < text_.size() && text_[at_] == '\\') {
+      std::size_t end = at_ + 1;
+      while (end < text_.size() && is_blank(text_[end])) ++end;
+      if (end >= text_.size() || text_[end] != '\n') return;
+      ++line_;
+      at_ = end + 1;
+    }
+  }
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int line_ = 1;
+};
+
+class Scanner {
+ public:
+  Scanner(std::string_view text, std::span<const std::string> allowed, const SourceCaps& caps)
+      : in_(text), allowed_(allowed), caps_(caps) {}
+
+  std::optional<Rejected> scan() {
+    bool line_start = true;
+    while (!in_.done()) {
+      const char c = in_.peek();
+      std::optional<Rejected> refused;
+      if (c == '\n') {
+        in_.take();
+        line_start = true;
+        continue;
+      }
+      if (is_blank(c)) {
+        in_.take();
+        continue;
+      }
+      if (skip_comment()) continue;
+      if (line_start && take_hash()) {
+        refused = directive();
+      } else if (is_word(c)) {
+        refused = word();
+      } else if (c == '"' || c == '\'') {
+        skip_quoted(in_.take());
+      } else {
+        refused = bracket(in_.take());
+      }
+      line_start = false;
+      if (refused) return refused;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  // `//` and `/* */`; a comment leaves the start of a line a start.
+  bool skip_comment() {
+    if (in_.peek() != '/') return false;
+    const char next = in_.peek_next();
+    if (next == '/') {
+      while (!in_.done() && in_.peek() != '\n') in_.take();
+      return true;
+    }
+    if (next != '*') return false;
+    in_.take();
+    in_.take();
+    char last = '\0';
+    while (!in_.done()) {
+      const char c = in_.take();
+      if (last == '*' && c == '/') break;
+      last = c;
+    }
+    return true;
+  }
+
+  // `#` or its digraph `%:`.
+  bool take_hash() {
+    if (in_.peek() == '#') {
+      in_.take();
+      return true;
+    }
+    if (in_.peek() == '%' && in_.peek_next() == ':') {
+      in_.take();
+      in_.take();
+      return true;
+    }
+    return false;
+  }
+
+  void skip_quoted(char quote) {
+    while (!in_.done() && in_.peek() != '\n') {
+      const char c = in_.take();
+      if (c == quote) return;
+      if (c == '\\' && in_.peek() != '\n') in_.take();
+    }
+  }
+
+  // After `R`, at the opening quote.
+  void skip_raw_string() {
+    in_.take_raw();
+    std::string end = ")";
+    while (!in_.done() && in_.peek() != '(' && end.size() < 20) end += in_.take_raw();
+    end += '"';
+    std::string tail;
+    while (!in_.done()) {
+      tail += in_.take_raw();
+      if (tail.size() > end.size()) tail.erase(0, 1);
+      if (tail == end) break;
+    }
+    in_.end_raw();
+  }
+
+  std::string take_word() {
+    std::string text;
+    while (!in_.done() && is_word(in_.peek())) text += in_.take();
+    return text;
+  }
+
+  std::optional<Rejected> word() {
+    const int line = in_.line();
+    if (std::isdigit(static_cast<unsigned char>(in_.peek()))) {
+      // A number may hold quotes as digit separators: 1'000.
+      while (!in_.done() && (is_word(in_.peek()) || in_.peek() == '.' || (in_.peek() == '\'' && is_word(in_.peek_next())))) {
+        in_.take();
+      }
+      return std::nullopt;
+    }
+    const std::string text = take_word();
+    static constexpr std::array<std::string_view, 5> raw = {"R", "LR", "uR", "UR", "u8R"};
+    if (in_.peek() == '"' && std::find(raw.begin(), raw.end(), text) != raw.end()) skip_raw_string();
+    static constexpr std::array<std::string_view, 3> probes = {"__has_include", "__has_include_next", "__has_embed"};
+    if (std::find(probes.begin(), probes.end(), text) != probes.end()) {
+      return refuse("gate.include", fmt::format("{} asks which files exist; a kernel must not depend on that", text), line);
+    }
+    return std::nullopt;
+  }
+
+  void skip_blanks() {
+    while (!in_.done() && (is_blank(in_.peek()) || skip_comment())) {
+      if (is_blank(in_.peek())) in_.take();
+    }
+  }
+
+  // After `#`: refuses what would read a file. The rest of the line is scanned as ordinary text.
+  std::optional<Rejected> directive() {
+    const int line = in_.line();
+    skip_blanks();
+    const std::string name = take_word();
+    static constexpr std::array<std::string_view, 4> readers = {"include", "include_next", "import", "embed"};
+    if (std::find(readers.begin(), readers.end(), name) == readers.end()) return std::nullopt;
+    skip_blanks();
+    std::string what;
+    const char open = in_.peek();
+    const char close = open == '<' ? '>' : open == '"' ? '"' : '\0';
+    if (close != '\0') {
+      in_.take();
+      while (!in_.done() && in_.peek() != close && in_.peek() != '\n') what += in_.take();
+      if (in_.peek() == close) in_.take();
+    }
+    if (name == "include" && close != '\0' && std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
+      return std::nullopt;
+    }
+    if (what.size() > 80) what = what.substr(0, 80) + "…";
+    return refuse("gate.include",
+                  fmt::format("#{} {} is not on the list of allowed includes; put the text itself in the source", name,
+                              what.empty() ? "of a computed name" : what),
+                  line);
+  }
+
+  std::optional<Rejected> bracket(char c) {
+    if (c == '\0') return refuse("gate.source_size", "the source holds a zero byte", in_.line());
+    if (c == '(' || c == '[' || c == '{') ++depth_;
+    if (c == ')' || c == ']' || c == '}') --depth_;
+    if (depth_ > caps_.nesting) {
+      return refuse("gate.source_size", fmt::format("brackets nest deeper than {}", caps_.nesting), in_.line());
+    }
+    return std::nullopt;
+  }
+
+  Reader in_;
+  std::span<const std::string> allowed_;
+  const SourceCaps& caps_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed, const SourceCaps& caps) {
+  if (text.size() > caps.bytes) {
+    return reject("gate.source_size", fmt::format("the source has {} bytes; at most {} are compiled", text.size(), caps.bytes));
+  }
+  int line = 1;
+  for (std::size_t begin = 0; begin < text.size(); ++line) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end - begin > caps.line_bytes) {
+      return refuse("gate.source_size", fmt::format("a line has {} bytes; at most {} are compiled", end - begin, caps.line_bytes),
+                    line);
+    }
+    begin = end + 1;
+  }
+  return Scanner(text, allowed, caps).scan();
+}
+
+}  // namespace cupilot::backend
