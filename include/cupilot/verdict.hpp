@@ -44,14 +44,23 @@ Result<double> floor_us(const Task& task, const Workload& workload, const Device
 
 Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement);
 
-// Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave quantisation.
+// Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave quantisation
+// (docs/formats/time-model.md). One entry a launch of the plan, in order; setup launches are left out.
 struct ModelInput {
-  Counts counts;  // of the whole launch
+  Counts counts;  // of the whole launch; counters with how == unknown are taken as absent
   std::int64_t blocks = 1;
   int threads_per_block = 1;
-  int registers = 32;
-  std::int64_t shared_bytes = 0;
-  double serial_latency_cycles = 0;  // dependent chain a block cannot hide, 0: unknown
+  int registers = 32;             // a thread, as assembled
+  std::int64_t shared_bytes = 0;  // a block, static and dynamic
+  // Dependent chain of one block running alone, in cycles, global memory latency included; 0: estimated from counts.
+  double serial_latency_cycles = 0;
+  // How often a block waits at a barrier for data from global memory (main-loop slabs); 0: from the barrier count.
+  double rounds = 0;
+  // How many rounds ahead loads are issued: stages - 1 of a cp.async pipeline, 1 with register prefetch, 0: none;
+  // negative: unknown, taken as 1 when the launch has asynchronous copies, else 0.
+  double rounds_ahead = -1;
+  // Independent global loads a thread keeps in flight; 0: unknown, taken as 4.
+  double loads_in_flight = 0;
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;
