@@ -8,7 +8,7 @@
 
 #include <cupilot/rejection.hpp>
 
-namespace cupilot::backend {
+namespace cupilot {
 namespace {
 
 // Letters of any alphabet and the backslash of a universal character name belong to identifiers: `éR"("` is no raw string.
@@ -254,4 +254,4 @@ std::optional<Rejected> check_source(std::string_view text, std::span<const std:
   return Scanner(text, allowed, caps).scan();
 }
 
-}  // namespace cupilot::backend
+}  // namespace cupilot

@@ -9,7 +9,7 @@
 
 #include <cupilot/result.hpp>
 
-namespace cupilot::backend {
+namespace cupilot {
 
 struct SourceCaps {
   std::size_t bytes = 256u << 10;      // of the whole text
@@ -24,4 +24,4 @@ struct SourceCaps {
 std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed = {},
                                      const SourceCaps& caps = {});
 
-}  // namespace cupilot::backend
+}  // namespace cupilot

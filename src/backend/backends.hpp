@@ -6,7 +6,7 @@
 
 #include <cupilot/backend.hpp>
 
-namespace cupilot::backend {
+namespace cupilot {
 
 // Device `index` of libcuda. Error no_device without driver or device, toolchain without NVRTC.
 Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& options);
@@ -17,4 +17,4 @@ Result<std::unique_ptr<Backend>> open_recorded(const std::string& dir, const Bac
 // A landscape with known optimum. Error usage when the file is none.
 Result<std::unique_ptr<Backend>> open_fake(const std::string& file, const BackendOptions& options);
 
-}  // namespace cupilot::backend
+}  // namespace cupilot

@@ -2,7 +2,7 @@
 
 #include "catch.hpp"
 
-namespace cupilot::backend {
+namespace cupilot {
 namespace {
 
 std::string code_of(std::string_view text, std::vector<std::string> allowed = {}) {
@@ -63,4 +63,4 @@ TEST_CASE("A refusal names the line") {
 }
 
 }  // namespace
-}  // namespace cupilot::backend
+}  // namespace cupilot

@@ -1,0 +1,26 @@
+// What ptxas says about the entries it assembled, read from the compile log.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+struct AssembledEntry {
+  int registers = 0;
+  int shared_bytes = 0;  // static
+  int stack_bytes = 0;
+  int spill_store_bytes = 0, spill_load_bytes = 0;
+};
+
+// Entries by their name in the PTX, from ptxas's "-v" lines. Lines it does not know are skipped.
+std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log);
+
+// Rejected{compile.serialised} for a note of the C75xx family: wgmma serialised, setmaxnreg or another directive ignored.
+std::optional<Rejected> find_serialised(std::string_view log);
+
+}  // namespace cupilot
