@@ -1,0 +1,70 @@
+// The virtual device's global memory: named buffers at 64-bit addresses with unmapped gaps between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/result.hpp>
+
+namespace cupilot::ptx {
+
+enum class Access : std::uint8_t { read_only, read_write };
+
+// A buffer. `state` holds one word for each 4 bytes (read_write buffers only): bits 28..31 say which of the bytes were
+// written, the low bits name the block (index + 1) that wrote last within the launch in progress, 0 for none.
+struct Buffer {
+  std::string name;
+  std::uint64_t address = 0;
+  std::uint64_t bytes = 0;
+  Access access = Access::read_write;
+  std::unique_ptr<std::uint8_t[]> data;  // bytes rounded up to 16
+  std::unique_ptr<std::uint32_t[]> state;
+};
+
+// Not safe for concurrent changes of the set of buffers.
+class DeviceMemory {
+ public:
+  // At most `limit` bytes in all.
+  explicit DeviceMemory(std::uint64_t limit = 4ull << 30) : limit_(limit) {}
+
+  // A new buffer, its address aligned to 512, 1 MiB or more of unmapped space on both sides. A read_only buffer counts as
+  // initialised; a read_write one as never written until `mark_written` or a kernel's store. Returns its index.
+  Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access);
+
+  std::size_t size() const { return buffers_.size(); }
+  const Buffer& operator[](std::size_t index) const { return buffers_[index]; }
+  std::uint64_t address(std::size_t index) const { return buffers_[index].address; }
+  std::span<std::uint8_t> data(std::size_t index);
+  std::span<const std::uint8_t> data(std::size_t index) const;
+
+  // What the host wrote: whole buffer counts as initialised, its bytes as they are.
+  void mark_written(std::size_t index);
+  // Back to never written, every byte `poison`.
+  void mark_unwritten(std::size_t index, std::uint8_t poison = 0xf5);
+  void set_access(std::size_t index, Access access);
+  bool is_written(std::size_t index, std::uint64_t byte) const;
+  std::uint64_t unwritten_bytes(std::size_t index) const;
+  std::optional<std::uint64_t> first_unwritten(std::size_t index) const;  // byte offset
+
+  // Forgets which block wrote what; a launch does this when it starts.
+  void begin_launch();
+
+  // The buffer that holds [address, address + bytes), or nullptr.
+  Buffer* find(std::uint64_t address, std::uint64_t bytes);
+  const Buffer* find(std::uint64_t address, std::uint64_t bytes) const;
+  // For messages: "16 bytes past the end of B (4096 bytes)" / "in A at 32" / "no buffer near".
+  std::string describe(std::uint64_t address) const;
+
+ private:
+  std::vector<Buffer> buffers_;
+  std::uint64_t limit_ = 0, used_ = 0;
+  std::uint64_t next_ = 0x0000'0a00'0000'0000ull;
+};
+
+}  // namespace cupilot::ptx
