@@ -1,0 +1,392 @@
+/* cupilot tunable 1
+{
+  "name": "gemm_simt",
+  "family": "gemm",
+  "summary": "GEMM by fp32 multiply-adds: block, warp and thread tiles over slabs of K in shared memory",
+  "provides": ["simt_core"],
+  "requires": ["simt_core"],
+  "when": ["elem.A == elem.B", "elem.A <= 4"],
+  "parameters": {
+    "BLOCK_M": {"name": "block_m", "technique": "block_tile", "domain": [16, 32, 64, 128, 256], "plain": 64},
+    "BLOCK_N": {"name": "block_n", "technique": "block_tile", "domain": [16, 32, 64, 128, 256], "plain": 64},
+    "BLOCK_K": {"name": "block_k", "technique": "k_slab", "domain": [4, 8, 16, 32], "plain": 8},
+    "THREAD_M": {"name": "thread_m", "technique": "thread_tile", "domain": [1, 2, 4, 8, 16], "plain": 4},
+    "THREAD_N": {"name": "thread_n", "technique": "thread_tile", "domain": [1, 2, 4, 8, 16], "plain": 4},
+    "LANES_M": {"name": "lanes_m", "technique": "lane_grid", "domain": [1, 2, 4, 8, 16, 32], "plain": 4},
+    "WARPS_DOWN": {"name": "warps_down", "technique": "warp_raster", "domain": [0, 1], "plain": 0},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "PAD": {"name": "pad", "technique": "shared_padding", "domain": [0, 4, 8, 12], "plain": 0},
+    "ASYNC": {"name": "async_copy", "technique": "async_copy", "domain": [0, 1], "plain": 0},
+    "STAGES": {"name": "stages", "technique": "multistage", "domain": [1, 2, 3, 4, 5], "plain": 1},
+    "TRANSPOSE": {"name": "transpose_on_load", "technique": "transpose_on_load", "domain": [0, 1], "plain": 0},
+    "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
+    "FRAGMENTS": {"name": "fragment_double_buffer", "technique": "fragment_double_buffer", "domain": [0, 1], "plain": 0},
+    "UNROLL_K": {"name": "unroll_k", "technique": "unroll", "domain": [0, 1, 2, 4, 8], "plain": 0},
+    "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
+    "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
+    "SERPENTINE": {"name": "serpentine", "technique": "serpentine", "domain": [0, 1], "plain": 0},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1},
+    "STORE_VECTOR": {"name": "store_vector", "technique": "vector_epilogue", "domain": [1, 2, 4, 8], "plain": 1},
+    "STREAM_STORE": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0},
+    "CACHE_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "FULL_PATH": {"name": "predicated_tail", "technique": "predicated_tail", "domain": [0, 1], "plain": 0}
+  },
+  "restrict": [
+    "BLOCK_M % (LANES_M * THREAD_M) == 0",
+    "BLOCK_N % (32 / LANES_M * THREAD_N) == 0",
+    "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N) <= dev.threads",
+    "VECTOR * elem.A <= 16 && BLOCK_K % VECTOR == 0",
+    "UNROLL_K == 0 || BLOCK_K % UNROLL_K == 0",
+    "FRAGMENTS == 0 || UNROLL_K != 1",
+    "STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 <= dev.shared - 64",
+    "MIN_BLOCKS * (STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 + 1088) <= dev.shared + 1024",
+    "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30 <= 255",
+    "(THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30) * MIN_BLOCKS * (BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)) <= dev.registers",
+    "(BLOCK_M + BLOCK_N) * BLOCK_K <= 64 * (BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N))"
+  ],
+  "registers": "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30",
+  "plan": {
+    "let": {
+      "threads": "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)",
+      "tiles": "cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)",
+      "slabs": "cdiv(k, BLOCK_K)",
+      "chunk": "cdiv(slabs, min(SPLIT, slabs))",
+      "split": "cdiv(slabs, chunk)"
+    },
+    "buffers": [
+      {"name": "parts", "bytes": "split > 1 ? batch * tiles * split * BLOCK_M * BLOCK_N * 4 : 16"},
+      {"name": "arrived", "bytes": "split > 1 ? batch * tiles * 4 : 16", "content": "restored"}
+    ],
+    "launches": [
+      {"name": "main", "entry": "gemm_simt", "grid": ["tiles * batch", "split"], "block": ["threads"],
+       "shared": "STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4",
+       "args": ["A", "B", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * BLOCK_K"}]}
+    ]
+  }
+}
+*/
+// A block computes a BLOCK_M x BLOCK_N tile of D. It walks K in slabs of BLOCK_K: a slab of A and one of B are brought to
+// shared memory as floats, K outermost ("k-major"), so that a thread reads its rows of A and columns of B as vectors; each
+// thread multiplies them into THREAD_M x THREAD_N sums that stay in registers.
+#include "cupilot/vector.cuh"
+#include "cupilot/async_copy.cuh"
+#include "cupilot/raster.cuh"
+#include "cupilot/split_k.cuh"
+#include "cupilot/epilogue.cuh"
+
+constexpr int THREADS = BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N);
+constexpr int LANES_N = 32 / LANES_M;
+constexpr int WARPS_M = BLOCK_M / (LANES_M * THREAD_M);
+constexpr int WARPS_N = BLOCK_N / (LANES_N * THREAD_N);
+
+template <class T>
+constexpr bool is_float = false;
+template <>
+constexpr bool is_float<float> = true;
+
+// One operand's way from global memory to a slab in shared memory: slab[k][o], o the row of A or the column of B.
+// K_FAST: in global memory neighbours along K are adjacent (A as stored, or B transposed), so the slab is a transpose.
+template <class T, int OUTER, bool K_FAST>
+struct Operand {
+  static constexpr int PITCH = OUTER + PAD;
+  static constexpr int FLOATS = PITCH * BLOCK_K;
+  // A slab passes registers when it must be converted, or transposed by the register route.
+  static constexpr bool BY_ASYNC = ASYNC != 0 && is_float<T> && !(K_FAST && TRANSPOSE != 0);
+  // Elements a single copy moves. cp.async can only transpose one element at a time.
+  static constexpr int WIDTH = BY_ASYNC && K_FAST ? 1 : VECTOR;
+  static constexpr int PER_ROW = (K_FAST ? BLOCK_K : OUTER) / WIDTH;  // copies along the adjacent dimension
+  static constexpr int COPIES = OUTER * BLOCK_K / WIDTH;
+  static constexpr int EACH = (COPIES + THREADS - 1) / THREADS;  // copies a thread makes
+
+  const T* first;  // element (o = 0, k = 0) of this block's rows or columns
+  int pitch;       // elements between rows in global memory
+  int count;       // rows or columns left from `first`: at least 1
+  bool aligned;    // vectors of WIDTH elements may be loaded
+  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];
+
+  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count)
+      : first(matrix + (K_FAST ? static_cast<long long>(outer_first) * row_pitch : outer_first)),
+        pitch(row_pitch),
+        count(outer_count - outer_first),
+        aligned(rows_aligned(matrix, row_pitch, WIDTH)) {}
+
+  struct Place {
+    int o, k;
+  };
+  // Where the i-th copy of this thread starts within a slab.
+  static __device__ __forceinline__ Place place(int i) {
+    int row, column;
+    if constexpr (THREADS % PER_ROW == 0) {
+      row = static_cast<int>(threadIdx.x) / PER_ROW + i * (THREADS / PER_ROW);
+      column = static_cast<int>(threadIdx.x) % PER_ROW * WIDTH;
+    } else {
+      const int index = static_cast<int>(threadIdx.x) + i * THREADS;
+      row = index / PER_ROW;
+      column = index % PER_ROW * WIDTH;
+    }
+    return K_FAST ? Place{row, column} : Place{column, row};
+  }
+  static __device__ __forceinline__ bool mine(int i) {
+    return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
+  }
+  __device__ __forceinline__ const T* address(int o, int k) const {
+    return first + (K_FAST ? static_cast<long long>(o) * pitch + k : static_cast<long long>(k) * pitch + o);
+  }
+  // Every element of the slab [k_first, k_first + BLOCK_K) exists, and vectors are aligned.
+  __device__ __forceinline__ bool whole(int k_first, int k_end) const {
+    return FULL_PATH != 0 && aligned && count >= OUTER && k_end - k_first >= BLOCK_K;
+  }
+
+  // Starts the copies of a slab straight into shared memory.
+  __device__ __forceinline__ void copy(float* slab, int k_first, int k_end) const {
+    if (whole(k_first, k_end)) {
+#pragma unroll
+      for (int i = 0; i < EACH; ++i) {
+        const Place p = place(i);
+        if (mine(i)) {
+          copy_async<4 * WIDTH, CACHE_HINT != 0>(shared_address(slab + p.k * PITCH + p.o), address(p.o, k_first + p.k));
+        }
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const Place p = place(i);
+      if (!mine(i)) continue;
+      const int left = k_first + p.k < k_end ? max(0, min(WIDTH, count - p.o)) : 0;  // elements that exist
+      const unsigned to = shared_address(slab + p.k * PITCH + p.o);
+      const T* from = left > 0 ? address(p.o, k_first + p.k) : first;
+      if (aligned) {
+        copy_async<4 * WIDTH, CACHE_HINT != 0>(to, from, 4 * left);
+      } else {
+#pragma unroll
+        for (int j = 0; j < WIDTH; ++j) copy_async<4, false>(to + 4 * j, j < left ? from + j : first, j < left ? 4 : 0);
+      }
+    }
+  }
+
+  // The register route: fetch() loads a slab's elements, put() converts them and stores them where they belong.
+  __device__ __forceinline__ void fetch(int k_first, int k_end) {
+    if (whole(k_first, k_end)) {
+#pragma unroll
+      for (int i = 0; i < EACH; ++i) {
+        const Place p = place(i);
+        if (mine(i)) held[i] = load_vector<T, WIDTH>(address(p.o, k_first + p.k));
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const Place p = place(i);
+      const int outer_left = count - p.o;
+      const int k_left = k_end - k_first - p.k;
+      const int left = outer_left > 0 && k_left > 0 ? (K_FAST ? k_left : outer_left) : 0;
+      if (mine(i) && aligned && left >= WIDTH) {
+        held[i] = load_vector<T, WIDTH>(address(p.o, k_first + p.k));
+      } else {
+#pragma unroll
+        for (int j = 0; j < WIDTH; ++j) {
+          held[i].at[j] = mine(i) && j < left ? address(p.o, k_first + p.k)[j] : from_float<T>(0.0f);
+        }
+      }
+    }
+  }
+  __device__ __forceinline__ void put(float* slab) const {
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const Place p = place(i);
+      if (!mine(i)) continue;
+      float* to = slab + p.k * PITCH + p.o;
+      if constexpr (K_FAST) {
+#pragma unroll
+        for (int j = 0; j < WIDTH; ++j) to[j * PITCH] = to_float(held[i].at[j]);
+      } else {
+        constexpr int PIECE = WIDTH < 4 ? WIDTH : 4;
+#pragma unroll
+        for (int j = 0; j < WIDTH; j += PIECE) {
+          Vector<float, PIECE> piece;
+#pragma unroll
+          for (int l = 0; l < PIECE; ++l) piece.at[l] = to_float(held[i].at[j + l]);
+          store_vector<float, PIECE>(to + j, piece);
+        }
+      }
+    }
+  }
+};
+
+using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0>;
+using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0>;
+constexpr int STAGE_FLOATS = OperandA::FLOATS + OperandB::FLOATS;
+
+// A thread's tile is cut into pieces of up to 4 neighbours, and the pieces of one warp are interleaved, so that a warp's
+// vector reads of shared memory cover adjacent addresses.
+template <int SIZE, int LANES>
+struct Pieces {
+  static constexpr int WIDTH = SIZE < 4 ? SIZE : 4;
+  static constexpr int COUNT = SIZE / WIDTH;
+  // Offset of piece p within the warp tile.
+  static __device__ __forceinline__ int at(int piece, int lane) { return (piece * LANES + lane) * WIDTH; }
+
+  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* row, int lane) {
+#pragma unroll
+    for (int p = 0; p < COUNT; ++p) {
+      const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(row + at(p, lane));
+#pragma unroll
+      for (int j = 0; j < WIDTH; ++j) to[p * WIDTH + j] = piece.at[j];
+    }
+  }
+};
+using RowPieces = Pieces<THREAD_M, LANES_M>;
+using ColumnPieces = Pieces<THREAD_N, LANES_N>;
+
+struct Lane {
+  int m, n;            // place of the lane in its warp
+  int row, column;     // first row and column of the warp's tile
+};
+__device__ __forceinline__ Lane lane_of_thread() {
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp_m = WARPS_DOWN != 0 ? warp % WARPS_M : warp / WARPS_N;
+  const int warp_n = WARPS_DOWN != 0 ? warp / WARPS_M : warp % WARPS_N;
+  return {lane / LANES_N, lane % LANES_N, warp_m * LANES_M * THREAD_M, warp_n * LANES_N * THREAD_N};
+}
+
+// sum += (column of A) x (row of B) for each k of a slab.
+__device__ __forceinline__ void multiply_slab(float (&sum)[THREAD_M * THREAD_N], const float* slab, const Lane& lane) {
+  constexpr int STEP = UNROLL_K == 0 ? BLOCK_K : UNROLL_K;
+  constexpr int SETS = FRAGMENTS != 0 ? 2 : 1;  // two: the next k is read while this one is multiplied
+  const float* a = slab + lane.row;
+  const float* b = slab + OperandA::FLOATS + lane.column;
+  float rows[SETS][THREAD_M];
+  float columns[SETS][THREAD_N];
+  if constexpr (SETS == 2) {
+    RowPieces::load(rows[0], a, lane.m);
+    ColumnPieces::load(columns[0], b, lane.n);
+  }
+#pragma unroll 1
+  for (int base = 0; base < BLOCK_K; base += STEP) {
+#pragma unroll
+    for (int step = 0; step < STEP; ++step) {
+      const int k = base + step;
+      const int ahead = k + SETS - 1;
+      if (ahead < BLOCK_K) {
+        RowPieces::load(rows[(step + SETS - 1) % SETS], a + ahead * OperandA::PITCH, lane.m);
+        ColumnPieces::load(columns[(step + SETS - 1) % SETS], b + ahead * OperandB::PITCH, lane.n);
+      }
+#pragma unroll
+      for (int i = 0; i < THREAD_M; ++i) {
+#pragma unroll
+        for (int j = 0; j < THREAD_N; ++j) {
+          float& s = sum[i * THREAD_N + j];
+          s = fmaf(rows[step % SETS][i], columns[step % SETS][j], s);
+        }
+      }
+    }
+  }
+}
+
+// Brings the slab at k_first to a stage. Register-routed operands are only fetched; put() follows.
+__device__ __forceinline__ void start_slab(OperandA& a, OperandB& b, float* stage, int k_first, int k_end) {
+  if constexpr (OperandA::BY_ASYNC) a.copy(stage, k_first, k_end);
+  if constexpr (OperandB::BY_ASYNC) b.copy(stage + OperandA::FLOATS, k_first, k_end);
+}
+__device__ __forceinline__ void fetch_slab(OperandA& a, OperandB& b, int k_first, int k_end) {
+  if constexpr (!OperandA::BY_ASYNC) a.fetch(k_first, k_end);
+  if constexpr (!OperandB::BY_ASYNC) b.fetch(k_first, k_end);
+}
+__device__ __forceinline__ void put_slab(const OperandA& a, const OperandB& b, float* stage) {
+  if constexpr (!OperandA::BY_ASYNC) a.put(stage);
+  if constexpr (!OperandB::BY_ASYNC) b.put(stage + OperandA::FLOATS);
+}
+
+// The sum over [k_begin, k_end) by a ring of STAGES slabs. While slab s is multiplied, slab s + STAGES - 1 is on its way
+// into the stage that slab s - 1 has left; the barrier at the top of the loop says that everyone has left it.
+__device__ __forceinline__ void main_loop(float (&sum)[THREAD_M * THREAD_N], OperandA& a, OperandB& b, float* ring, int k_begin,
+                                          int k_end, const Lane& lane) {
+  const int slabs = (k_end - k_begin + BLOCK_K - 1) / BLOCK_K;
+  constexpr int AHEAD = STAGES > 1 ? STAGES - 1 : 1;
+#pragma unroll
+  for (int s = 0; s < AHEAD; ++s) {
+    if (s < slabs) {
+      start_slab(a, b, ring + s * STAGE_FLOATS, k_begin + s * BLOCK_K, k_end);
+      fetch_slab(a, b, k_begin + s * BLOCK_K, k_end);
+      put_slab(a, b, ring + s * STAGE_FLOATS);
+    }
+    commit_copies();
+  }
+  int reading = 0;
+  int filling = STAGES > 1 ? STAGES - 1 : 0;
+#pragma unroll 1
+  for (int s = 0; s < slabs; ++s) {
+    wait_copies<AHEAD - 1>();  // slab s has landed
+    __syncthreads();
+    const int next = s + AHEAD;
+    const int k_next = k_begin + next * BLOCK_K;
+    float* target = ring + filling * STAGE_FLOATS;
+    if constexpr (STAGES > 1) {
+      if (next < slabs) start_slab(a, b, target, k_next, k_end);
+    }
+    if constexpr (PREFETCH != 0) {
+      if (next < slabs) fetch_slab(a, b, k_next, k_end);
+    }
+    if constexpr (STAGES > 1) commit_copies();
+
+    multiply_slab(sum, ring + reading * STAGE_FLOATS, lane);
+
+    if constexpr (STAGES == 1) {
+      __syncthreads();  // the only stage is free again
+      if (next < slabs) start_slab(a, b, target, k_next, k_end);
+      commit_copies();
+    }
+    if (next < slabs) {
+      if constexpr (PREFETCH == 0) fetch_slab(a, b, k_next, k_end);
+      put_slab(a, b, target);
+    }
+    reading = reading + 1 == STAGES ? 0 : reading + 1;
+    filling = filling + 1 == STAGES ? 0 : filling + 1;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm_simt(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha,
+              float beta, int m, int n, int k, int chunk) {
+  extern __shared__ __align__(16) float ring[];
+  const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
+  const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
+  const int tiles = tiles_m * tiles_n;
+  const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
+  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M, SERPENTINE != 0);
+  const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
+  const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
+
+  OperandA a(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m);
+  OperandB b(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n);
+  const Lane lane = lane_of_thread();
+  float sum[THREAD_M * THREAD_N];
+#pragma unroll
+  for (int i = 0; i < THREAD_M * THREAD_N; ++i) sum[i] = 0.0f;
+
+  main_loop(sum, a, b, ring, k_begin, k_end, lane);
+
+  if constexpr (SPLIT > 1) {
+    if (gridDim.y > 1) {
+      const int split = static_cast<int>(gridDim.y);
+      float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
+      if (!reduce_split(sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+    }
+  }
+
+  const long long output = static_cast<long long>(batch) * m * n;
+  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+#pragma unroll
+  for (int i = 0; i < THREAD_M; ++i) {
+    const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) + i % RowPieces::WIDTH;
+#pragma unroll
+    for (int p = 0; p < ColumnPieces::COUNT; ++p) {
+      float piece[ColumnPieces::WIDTH];
+#pragma unroll
+      for (int j = 0; j < ColumnPieces::WIDTH; ++j) piece[j] = sum[i * THREAD_N + p * ColumnPieces::WIDTH + j];
+      epilogue.store(row, tile.n * BLOCK_N + lane.column + ColumnPieces::at(p, lane.n), piece);
+    }
+  }
+}
