@@ -1,2 +1,158 @@
-// Replaced by the program.
-int main() { return 0; }
+// The `cupilot` program: flags in, one verb out.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <exception>
+#include <functional>
+
+#include <cupilot/version.hpp>
+
+#include "commands.hpp"
+#include "nearest.hpp"
+
+namespace {
+
+using namespace cupilot::cli;
+
+constexpr int usage_exit = 2;
+
+void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
+  verb.add_flag("--json", flags.json, "print one JSON object on standard output");
+  if (with_device) {
+    verb.add_option("--device", flags.device, "auto, cuda:N, virtual:CHIP, recorded:DIR or fake:FILE")->capture_default_str();
+  }
+}
+
+struct Verbs {
+  EvolveFlags evolve;
+  RunFlags resume, report, show;
+  KernelFlags verify, bench;
+  RecordFlags record;
+  CommonFlags tasks, techniques, doctor;
+  std::function<int()> chosen;
+};
+
+void add_evolve(CLI::App& app, Verbs& verbs) {
+  EvolveFlags& flags = verbs.evolve;
+  CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
+  verb->add_option("task", flags.task, "gemm key=value …, or a task file (see `cupilot tasks`)");
+  add_common(*verb, flags.common, true);
+  verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")->check(CLI::PositiveNumber);
+  verb->add_option("--seconds", flags.seconds, "wall clock of the search at most, seconds")->check(CLI::NonNegativeNumber);
+  verb->add_option("--generations", flags.generations, "generations at most")->check(CLI::NonNegativeNumber);
+  verb->add_option("--target", flags.target_us, "stop at this time, microseconds")->check(CLI::NonNegativeNumber);
+  verb->add_option("--seed", flags.seed, "same seed, same search")->capture_default_str();
+  verb->add_option("--threads", flags.threads, "evaluations in flight; 0: what the device can use")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
+  verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
+  verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
+  verb->callback([&verbs] { verbs.chosen = [&verbs] { return evolve_command(verbs.evolve); }; });
+}
+
+void add_run_verbs(CLI::App& app, Verbs& verbs) {
+  CLI::App* resume = app.add_subcommand("resume", "continue a run directory as if it had never stopped");
+  resume->add_option("dir", verbs.resume.dir, "run directory")->required();
+  verbs.resume.common.device = "";
+  add_common(*resume, verbs.resume.common, true);
+  resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")->check(CLI::NonNegativeNumber);
+  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")->check(CLI::NonNegativeNumber);
+  resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->check(CLI::NonNegativeNumber);
+  resume->callback([&verbs] { verbs.chosen = [&verbs] { return resume_command(verbs.resume); }; });
+
+  CLI::App* report = app.add_subcommand("report", "summary of a run; writes report.html");
+  report->add_option("dir", verbs.report.dir, "run directory")->required();
+  add_common(*report, verbs.report.common, false);
+  report->callback([&verbs] { verbs.chosen = [&verbs] { return report_command(verbs.report); }; });
+
+  CLI::App* show = app.add_subcommand("show", "strategy, source, evidence and lineage of a candidate");
+  show->add_option("dir", verbs.show.dir, "run directory")->required();
+  show->add_option("which", verbs.show.which, "best, or a candidate's id")->capture_default_str();
+  add_common(*show, verbs.show.common, false);
+  show->callback([&verbs] { verbs.chosen = [&verbs] { return show_command(verbs.show); }; });
+}
+
+void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
+  CLI::App* verify = app.add_subcommand("verify", "prove a kernel of your own: safe, right, how fast against the floor");
+  verify->add_option("file", verbs.verify.files, "a .cu file")->required()->expected(1);
+  verify->add_option("--task", verbs.verify.task, "gemm key=value …, or a task file");
+  verify->add_option("--launch", verbs.verify.launch, "launch plan (JSON) where the file carries none");
+  verify->add_option("--seed", verbs.verify.seed, "seed of the contents");
+  add_common(*verify, verbs.verify.common, true);
+  verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
+
+  CLI::App* bench = app.add_subcommand("bench", "time proven kernels against each other and the baselines, interleaved");
+  bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();
+  bench->add_option("--task", verbs.bench.task, "gemm key=value …, or a task file");
+  bench->add_option("--launch", verbs.bench.launch, "launch plan (JSON) where a file carries none");
+  bench->add_option("--against", verbs.bench.against, "cublaslt, plain");
+  bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")->check(CLI::PositiveNumber);
+  bench->add_option("--seed", verbs.bench.seed, "seed of the contents");
+  add_common(*bench, verbs.bench.common, true);
+  bench->callback([&verbs] { verbs.chosen = [&verbs] { return bench_command(verbs.bench); }; });
+
+  CLI::App* record = app.add_subcommand("record", "measure drawn strategies and keep them as a landscape for recorded:DIR");
+  record->add_option("task", verbs.record.task, "gemm key=value …, or a task file")->required();
+  record->add_option("--out", verbs.record.dir, "directory to make")->required();
+  record->add_option("--count", verbs.record.count, "strategies to draw")->check(CLI::PositiveNumber);
+  record->add_option("--seed", verbs.record.seed, "seed of the draw");
+  add_common(*record, verbs.record.common, true);
+  record->callback([&verbs] { verbs.chosen = [&verbs] { return record_command(verbs.record); }; });
+}
+
+void add_lists(CLI::App& app, Verbs& verbs) {
+  CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
+  add_common(*tasks, verbs.tasks, false);
+  tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });
+  CLI::App* techniques = app.add_subcommand("techniques", "the catalogue of optimization techniques");
+  add_common(*techniques, verbs.techniques, false);
+  techniques->callback([&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
+  CLI::App* doctor = app.add_subcommand("doctor", "what this machine has, and what each lack costs");
+  add_common(*doctor, verbs.doctor, false);
+  doctor->callback([&verbs] { verbs.chosen = [&verbs] { return doctor_command(verbs.doctor); }; });
+}
+
+// CLI11 names a wrong word; this adds the nearest right one.
+void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
+  std::fprintf(stderr, "cupilot: %s\n", error.what());
+  std::vector<std::string> known;
+  const CLI::App* verb = &app;
+  for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
+  for (const CLI::App* sub : app.get_subcommands()) verb = sub;
+  for (const CLI::Option* option : verb->get_options()) known.push_back("--" + option->get_single_name());
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
+    const bool is_flag = word.rfind("--", 0) == 0;
+    const bool is_verb = verb == &app && i == 1;
+    if (!is_flag && !is_verb) continue;
+    const std::string near = nearest(word, known);
+    if (!near.empty() && near != word) std::fprintf(stderr, "  %s: did you mean %s?\n", word.c_str(), near.c_str());
+  }
+  std::fprintf(stderr, "  see: cupilot %s--help\n", verb == &app ? "" : (verb->get_name() + " ").c_str());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Verbs verbs;
+  CLI::App app("cupilot: evolves CUDA kernels and proves them");
+  app.set_version_flag("--version", std::string("cupilot ") + cupilot::version);
+  app.require_subcommand(1);
+  add_evolve(app, verbs);
+  add_run_verbs(app, verbs);
+  add_kernel_verbs(app, verbs);
+  add_lists(app, verbs);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    explain(app, error, argc, argv);
+    return usage_exit;
+  }
+  try {
+    return verbs.chosen();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cupilot: %s\n", error.what());
+    return 1;
+  }
+}

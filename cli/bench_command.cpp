@@ -1,0 +1,141 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cupilot/backend.hpp>
+#include <cupilot/evolve.hpp>
+
+#include "commands.hpp"
+#include "json_out.hpp"
+#include "kernel_files.hpp"
+#include "say.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+BenchRow row_of(const ContestantReport& report) {
+  BenchRow row;
+  row.name = report.name;
+  if (report.measurement) {
+    const Measurement& m = *report.measurement;
+    row.time_us = m.time_us;
+    row.spread_us = m.spread_us;
+    row.ratio = median(report.ratio);
+    row.provenance = name_of(m.provenance);
+  } else {
+    row.refused = report.measurement.is_rejected()
+                      ? report.measurement.rejected().code + ": " + report.measurement.rejected().message
+                      : report.measurement.error().message;
+  }
+  return row;
+}
+
+Result<std::vector<Contestant>> baselines(const std::vector<std::string>& against) {
+  std::vector<Contestant> all;
+  for (const std::string& name : against) {
+    if (name == "cublaslt") {
+      all.push_back({Contestant::Kind::library, name, nullptr});
+    } else if (name == "plain") {
+      all.push_back({Contestant::Kind::plain, name, nullptr});
+    } else {
+      return Error{ErrorCode::usage, "--against " + name + ": unknown", "known: cublaslt, plain"};
+    }
+  }
+  return all;
+}
+
+// Only proven kernels are timed; a refused one stands in the table with its reason.
+struct Entrants {
+  std::vector<CompiledKernel> kernels;
+  std::vector<BenchRow> refused;
+};
+
+Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, std::uint64_t seed) {
+  Entrants entrants;
+  for (const OwnKernel& file : files) {
+    const Pipe pipe{&*files.front().task, &backend, nullptr, seed};
+    const Result<Candidate> candidate = evaluate_source(pipe, file.source, ProofLevel::elite);
+    if (!candidate) return candidate.error();
+    if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
+      entrants.refused.push_back({file.path, 0, 0, 0, "", rejected->code + ": " + rejected->message});
+      continue;
+    }
+    Attempt<CompiledKernel> compiled = backend.compile(file.source);
+    if (!compiled) return Error{ErrorCode::failure, file.path + ": compiled once, then not again", "run it again"};
+    entrants.kernels.push_back(std::move(*compiled));
+  }
+  return entrants;
+}
+
+void print_rows(const std::vector<BenchRow>& rows, const std::string& device) {
+  std::vector<std::vector<std::string>> cells = {{"kernel", "time", "spread", "ratio to first", "how"}};
+  for (const BenchRow& row : rows) {
+    if (row.refused.empty()) {
+      cells.push_back(
+          {row.name, time_text(row.time_us), time_text(row.spread_us), fmt::format("{:.3f}", row.ratio), row.provenance});
+    } else {
+      cells.push_back({row.name, "refused", "", "", row.refused});
+    }
+  }
+  say(table(cells));
+  say("on " + device + ", cold L2, interleaved");
+}
+
+}  // namespace
+
+int bench_command(const KernelFlags& flags) {
+  Result<std::vector<Contestant>> others = baselines(flags.against);
+  if (!others) return fail(others.error());
+  std::vector<OwnKernel> files;
+  for (const std::string& path : flags.files) {
+    Result<OwnKernel> kernel = open_kernel(path, flags);
+    if (!kernel) return fail(kernel.error());
+    if (!kernel->task) {
+      return fail({ErrorCode::usage, path + ": no task stated", "say it with --task, or in the file's `// cupilot:` header"});
+    }
+    if (!files.empty() && task_id(*files.front().task) != task_id(*kernel->task)) {
+      return fail({ErrorCode::usage, path + ": another task than " + files.front().path, "time kernels of one task at a time"});
+    }
+    files.push_back(std::move(*kernel));
+  }
+  Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
+  if (!backend) return fail(backend.error());
+  Result<Entrants> entrants = prove(files, **backend, flags.seed);
+  if (!entrants) return fail(entrants.error());
+
+  std::vector<Contestant> contestants;
+  std::size_t next = 0;
+  for (const OwnKernel& file : files) {
+    const bool refused =
+        std::any_of(entrants->refused.begin(), entrants->refused.end(), [&](const BenchRow& r) { return r.name == file.path; });
+    if (!refused) contestants.push_back({Contestant::Kind::candidate, file.path, &entrants->kernels[next++]});
+  }
+  contestants.insert(contestants.end(), others->begin(), others->end());
+  MeasureOptions options;
+  options.rounds = flags.rounds;
+  options.max_seconds = 60;
+  options.seed = flags.seed;
+  std::vector<BenchRow> rows;
+  if (!contestants.empty()) {
+    const Task& task = *files.front().task;
+    const auto reports = (*backend)->measure(task, task.time_shapes.front(), contestants, options);
+    if (!reports) return fail(reports.error());
+    for (const ContestantReport& report : *reports) rows.push_back(row_of(report));
+  }
+  rows.insert(rows.end(), entrants->refused.begin(), entrants->refused.end());
+  if (flags.common.json) {
+    say(bench_json(rows, (*backend)->identity()));
+  } else {
+    print_rows(rows, (*backend)->identity());
+  }
+  return entrants->refused.empty() ? 0 : static_cast<int>(ErrorCode::refused);
+}
+
+}  // namespace cupilot::cli

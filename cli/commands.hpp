@@ -1,0 +1,67 @@
+// The verbs of the program. Each takes what its flags said and returns the process exit code.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cupilot::cli {
+
+struct CommonFlags {
+  std::string device = "auto";
+  bool json = false;
+};
+
+struct EvolveFlags {
+  CommonFlags common;
+  std::vector<std::string> task;  // "gemm m=512 …" or a path
+  std::int64_t evaluations = 200;
+  double seconds = 0;            // 0: no limit
+  std::int64_t generations = 0;  // 0: no limit
+  double target_us = 0;          // 0: none
+  std::uint64_t seed = 1;
+  int threads = 0;                    // 0: as many as the device can use
+  std::string run_dir;                // empty: runs/<time>-<task>
+  std::vector<std::string> tunables;  // the user's own templates
+  bool random = false;
+};
+
+struct RunFlags {
+  CommonFlags common;
+  std::string dir;
+  std::string which = "best";
+  std::int64_t evaluations = 0;  // resume: 0 keeps the run's own limit
+  double seconds = 0;
+  int threads = 0;
+};
+
+struct KernelFlags {
+  CommonFlags common;
+  std::vector<std::string> files;
+  std::vector<std::string> task;
+  std::string launch;                // launch-plan JSON file
+  std::vector<std::string> against;  // bench: "cublaslt", "plain"
+  int rounds = 15;
+  std::uint64_t seed = 1;
+};
+
+struct RecordFlags {
+  CommonFlags common;
+  std::vector<std::string> task;
+  std::string dir;
+  std::int64_t count = 200;
+  std::uint64_t seed = 1;
+};
+
+int evolve_command(const EvolveFlags& flags);
+int resume_command(const RunFlags& flags);
+int report_command(const RunFlags& flags);
+int show_command(const RunFlags& flags);
+int verify_command(const KernelFlags& flags);
+int bench_command(const KernelFlags& flags);
+int record_command(const RecordFlags& flags);
+int tasks_command(const CommonFlags& flags);
+int techniques_command(const CommonFlags& flags);
+int doctor_command(const CommonFlags& flags);
+
+}  // namespace cupilot::cli

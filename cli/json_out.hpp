@@ -1,0 +1,28 @@
+// The one JSON object that --json prints for each verb.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <cupilot/backend.hpp>
+#include <cupilot/evolve.hpp>
+
+namespace cupilot::cli {
+
+std::string report_json(const EvolveReport& report, const Task& task);
+std::string candidate_json(const Candidate& candidate);
+std::string show_json(const RunCandidate& candidate);
+std::string error_json(const Error& error);
+std::string findings_json(const std::vector<Finding>& findings);
+std::string techniques_json();
+std::string tasks_json();
+
+struct BenchRow {
+  std::string name;
+  double time_us = 0, spread_us = 0, ratio = 0;  // ratio: this time / the first row's
+  std::string provenance;
+  std::string refused;  // why there is no time
+};
+std::string bench_json(const std::vector<BenchRow>& rows, const std::string& device);
+
+}  // namespace cupilot::cli

@@ -1,0 +1,29 @@
+#include "kernel_files.hpp"
+
+#include <cupilot/host.hpp>
+
+#include "words.hpp"
+
+namespace cupilot::cli {
+
+Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags) {
+  Result<StandaloneKernel> read = read_standalone(path);
+  if (!read) return std::move(read.error());
+  OwnKernel kernel{path, std::move(read->source), std::nullopt};
+  if (!flags.launch.empty()) {
+    const Result<std::string> text = real_host().read_file(flags.launch);
+    if (!text) return Error{ErrorCode::usage, text.error().message, text.error().hint};
+    Result<LaunchPlan> plan = launch_plan_from_json(*text);
+    if (!plan) return std::move(plan.error()).while_doing(flags.launch);
+    kernel.source.plan = std::move(*plan);
+  }
+  const std::vector<std::string>& words = flags.task.empty() ? read->task_words : flags.task;
+  if (!words.empty()) {
+    Result<Task> task = task_from_words(words);
+    if (!task) return std::move(task.error());
+    kernel.task = std::move(*task);
+  }
+  return kernel;
+}
+
+}  // namespace cupilot::cli

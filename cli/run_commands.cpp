@@ -1,0 +1,47 @@
+#include <fmt/format.h>
+
+#include <cupilot/evolve.hpp>
+
+#include "commands.hpp"
+#include "json_out.hpp"
+#include "say.hpp"
+
+namespace cupilot::cli {
+
+int report_command(const RunFlags& flags) {
+  const Result<RunSummary> run = read_run(flags.dir);
+  if (!run) return fail(run.error());
+  const Result<std::string> page = write_report(flags.dir);
+  if (flags.common.json) {
+    say(report_json(run->report, run->task));
+  } else {
+    for (const std::string& line : run->lines) say(line);
+    print_report(run->report, run->task);
+  }
+  // A read-only directory still has its summary; only the page is missing.
+  if (!page) return fail(page.error());
+  if (!flags.common.json) say("page: " + *page);
+  return 0;
+}
+
+int show_command(const RunFlags& flags) {
+  const Result<RunCandidate> found = read_candidate(flags.dir, flags.which);
+  if (!found) return fail(found.error());
+  if (flags.common.json) {
+    say(show_json(*found));
+    return 0;
+  }
+  const Candidate& candidate = found->candidate;
+  say(fmt::format("candidate #{}  kernel {:.12}  strategy {:.12}", candidate.id, candidate.kernel_id, candidate.strategy_id));
+  say("strategy: " + describe(candidate.strategy));
+  if (!candidate.strategy.rationale.empty()) say("because: " + candidate.strategy.rationale);
+  if (!found->lineage.empty()) {
+    say("\nlineage, nearest first:");
+    for (const std::string& line : found->lineage) say("  " + line);
+  }
+  say("\nevidence:\n" + found->evidence_json);
+  if (!candidate.source.text.empty()) say("\nsource:\n" + candidate.source.text);
+  return 0;
+}
+
+}  // namespace cupilot::cli

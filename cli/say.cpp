@@ -1,0 +1,105 @@
+#include "say.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace cupilot::cli {
+namespace {
+
+std::string rejected_text(const std::map<std::string, std::int64_t>& rejected) {
+  std::string text;
+  for (const auto& [code, count] : rejected) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", code, count);
+  return text;
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) {
+  const bool paired = !baseline.ratio.empty();
+  const double ratio = paired ? median(baseline.ratio) : baseline.time_us / best_us;
+  return {baseline.name, time_text(baseline.time_us), std::string(name_of(baseline.provenance)),
+          best_us > 0 ? fmt::format("{:.2f}x{}", ratio, paired ? "" : " (not interleaved)") : ""};
+}
+
+}  // namespace
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "cupilot: %s\n", error.message.c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  next: %s\n", error.hint.c_str());
+  return static_cast<int>(error.code);
+}
+
+void say(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+std::string time_text(double us) {
+  if (us <= 0) return "-";
+  if (us < 1000) return fmt::format("{:.2f} us", us);
+  return us < 1e6 ? fmt::format("{:.3f} ms", us / 1e3) : fmt::format("{:.3f} s", us / 1e6);
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}  ", row[i], widths[i]);
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string generation_line(const Progress& p, Provenance provenance) {
+  const double share = p.best_us > 0 && p.floor_us > 0 ? 100 * p.floor_us / p.best_us : 0;
+  return fmt::format(
+      "epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}  {:>6.2f}x plain  {:>4.0f}% of roofline  {:>5.1f} s{}",
+      p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
+      p.best_us > 0 ? p.plain_us / p.best_us : 0.0, share, p.wall_seconds,
+      p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
+}
+
+void print_report(const EvolveReport& report, const Task& task) {
+  say(fmt::format("\n{} on {}: {} evaluations of {} proposed in {:.1f} s; stopped: {}", task.name, report.device,
+                  report.evaluations, report.proposed, report.wall_seconds, report.stopped));
+  if (!report.rejected.empty()) say("rejected: " + rejected_text(report.rejected));
+  if (!report.best) {
+    say("no valid candidate");
+    return;
+  }
+  const Candidate& best = report.best->candidate;
+  const auto* accepted = std::get_if<Accepted>(&best.outcome);
+  if (accepted == nullptr) return;
+  const Measurement& measured = accepted->measurement;
+  std::vector<std::vector<std::string>> rows = {{"kernel", "time", "how", "champion is"}};
+  rows.push_back(
+      {fmt::format("best (#{})", best.id), time_text(measured.time_us), std::string(name_of(measured.provenance)),
+       fmt::format("{:.0f}% of the floor {}", 100 * accepted->verdict.floor_share, time_text(accepted->verdict.floor_us))});
+  const auto& baselines = report.best->baselines.empty() ? report.baselines : report.best->baselines;
+  for (const Baseline& baseline : baselines) rows.push_back(baseline_row(baseline, measured.time_us));
+  say(table(rows));
+  say(fmt::format("class {}, {} L2, spread {}, worst error {:.3g} of its bound over {} elements, {} process(es)",
+                  name_of(accepted->verification.proved), measured.cache, time_text(measured.spread_us),
+                  accepted->verification.worst_ratio, accepted->verification.compared, accepted->verification.processes));
+  say("strategy: " + describe(best.strategy));
+  for (const std::string& sentence : accepted->verdict.digest) say("  " + sentence);
+  if (!report.run_dir.empty()) say("kernel: " + report.run_dir + "/best/");
+  for (const std::string& notice : report.notices) say("note: " + notice);
+}
+
+}  // namespace cupilot::cli

@@ -1,0 +1,30 @@
+// What the program says on its screens.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot::cli {
+
+// Message and next step on standard error; returns the exit code of the error.
+int fail(const Error& error);
+
+// "61.2 us", "3.41 ms".
+std::string time_text(double us);
+
+// Columns padded to their widest cell; the first row is the head.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+// One line a generation.
+std::string generation_line(const Progress& progress, Provenance provenance);
+
+// The table and the words at the end of a search or of `report`.
+void print_report(const EvolveReport& report, const Task& task);
+
+// A line on standard output.
+void say(const std::string& line);
+
+}  // namespace cupilot::cli

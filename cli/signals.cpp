@@ -1,0 +1,31 @@
+#include "signals.hpp"
+
+#include <unistd.h>
+#include <csignal>
+
+namespace cupilot::cli {
+namespace {
+
+std::atomic<bool> asked{false};
+volatile std::sig_atomic_t caught = 0;
+static_assert(std::atomic<bool>::is_always_lock_free);
+
+void on_signal(int signal) {
+  if (caught != 0) _exit(128 + signal);
+  caught = signal;
+  asked.store(true);
+}
+
+}  // namespace
+
+std::atomic<bool>& watch_signals() {
+  struct sigaction action = {};
+  action.sa_handler = on_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  return asked;
+}
+
+int signal_exit_code() { return caught == 0 ? 0 : 128 + caught; }
+
+}  // namespace cupilot::cli
