@@ -1,0 +1,35 @@
+// NVRTC, opened at run time; only worker processes call it.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/compile_pool.hpp"
+
+namespace cupilot {
+
+// The answer of one NVRTC run, good or bad.
+struct NvrtcRun {
+  int code = 0;  // nvrtcResult
+  std::string code_name;
+  CompileOutput output;
+};
+
+class Nvrtc {
+ public:
+  // Opens the library; `found()` says whether it did, `path()` where or why not.
+  Nvrtc();
+  bool found() const { return version_major_ > 0; }
+  const std::string& path() const { return path_; }
+  std::string compiler() const;  // "nvrtc 13.0"
+  // Options that need a newer NVRTC than this one are left out.
+  NvrtcRun compile(const CompileRequest& request, const std::vector<std::string>& options) const;
+
+ private:
+  std::string path_;
+  int version_major_ = 0, version_minor_ = 0;
+};
+
+}  // namespace cupilot

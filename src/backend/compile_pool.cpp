@@ -1,0 +1,221 @@
+#include "backend/compile_pool.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <fmt/core.h>
+#include <cupilot/rejection.hpp>
+
+#include "backend/compile_protocol.hpp"
+#include "backend/process.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr double hello_seconds = 20;
+constexpr double cpu_limit_seconds = 20;
+
+struct Server {
+  Process process;
+  SandboxState sandbox;
+};
+
+Result<Server> start_server(const std::string& worker) {
+  auto process = Process::start({worker, {"compile"}, worker_environment(false)});
+  if (!process) return process.error();
+  Server server;
+  server.process = std::move(*process);
+  auto received = receive_frame(server.process.channel(), deadline_in(hello_seconds));
+  const Frame* frame = std::get_if<Frame>(&received);
+  const auto state = frame != nullptr ? unpack_hello(frame->body) : std::nullopt;
+  if (!state) {
+    const Ending ending = server.process.kill();
+    return Error{ErrorCode::failure,
+                 fmt::format("{} compile gave no greeting: {}; it wrote: {}", worker, describe(ending),
+                             clean_log(server.process.output())),
+                 "run it by hand: a shared library may be missing"};
+  }
+  server.sandbox = *state;
+  return server;
+}
+
+// Without Landlock an #include could read any file of this user into the log.
+bool has_include(std::string_view text) {
+  std::string spliced;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && text.substr(i + 1, 1) == "\n") {
+      ++i;
+    } else if (text[i] == '\\' && text.substr(i + 1, 2) == "\r\n") {
+      i += 2;
+    } else {
+      spliced.push_back(text[i]);
+    }
+  }
+  return spliced.find("include") != std::string::npos || spliced.find("embed") != std::string::npos;
+}
+
+// The first lines of a log that say "error", and the place of the first one as "kernel.cu:LINE".
+Rejected compile_error(const CompileAnswer& answer) {
+  std::string message, where;
+  int lines = 0;
+  const std::string& log = answer.output.log;
+  for (std::size_t begin = 0; begin < log.size() && lines < 8;) {
+    const std::size_t end = std::min(log.find('\n', begin), log.size());
+    const std::string line = log.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find("error") == std::string::npos) continue;
+    if (where.empty()) {
+      const std::size_t open = line.find('('), close = line.find(')', open == std::string::npos ? 0 : open);
+      if (line.rfind("kernel.cu(", 0) == 0 && close != std::string::npos)
+        where = "kernel.cu:" + line.substr(open + 1, close - open - 1);
+    }
+    message += (lines++ == 0 ? "" : "\n") + line;
+  }
+  if (message.empty()) message = answer.message + (log.empty() ? "" : "\n" + log.substr(0, 2000));
+  return reject("compile.error", std::move(message), std::move(where));
+}
+
+Attempt<CompileOutput> conclude(CompileAnswer answer) {
+  using Kind = CompileAnswer::Kind;
+  switch (answer.kind) {
+    case Kind::done:
+      return std::move(answer.output);
+    case Kind::refused:
+      return compile_error(answer);
+    case Kind::crashed:
+      return reject("compile.crash", "NVRTC died on this source: " + answer.message);
+    case Kind::out_of_memory:
+      return reject("compile.memory", "NVRTC passed its memory limit of 4 GiB: " + answer.message);
+    case Kind::out_of_time:
+      return reject("compile.timeout", fmt::format("NVRTC passed its limit of {} s of processor time", cpu_limit_seconds));
+    case Kind::too_large:
+      return reject("compile.output_size", "the compiled image passes its cap: " + answer.message);
+  }
+  return Error{ErrorCode::failure, "a compile answer of an unknown kind", ""};
+}
+
+}  // namespace
+
+std::vector<std::string> standard_compile_options(const CompileRequest& request) {
+  std::string arch = request.arch;
+  if (request.ptx_only && arch.rfind("sm_", 0) == 0) arch = "compute_" + arch.substr(3);
+  std::vector<std::string> options{"--gpu-architecture=" + arch, "--std=c++17", "-lineinfo", "--no-cache"};
+  if (!request.ptx_only) options.emplace_back("--ptxas-options=-v");
+  options.insert(options.end(), request.options.begin(), request.options.end());
+  return options;
+}
+
+struct CompilePool::State {
+  std::string worker;
+  double seconds = 30;
+  int jobs = 1;
+  SandboxState sandbox;
+  std::mutex mutex;
+  std::condition_variable free;
+  std::vector<Server> idle;
+  int busy = 0;
+  std::uint64_t next_id = 1;
+
+  // A slot of the pool: an idle server, or a new one.
+  Result<Server> acquire() {
+    std::unique_lock lock(mutex);
+    free.wait(lock, [&] { return busy < jobs; });
+    ++busy;
+    if (!idle.empty()) {
+      Server server = std::move(idle.back());
+      idle.pop_back();
+      return server;
+    }
+    lock.unlock();
+    auto server = start_server(worker);
+    if (!server) release(std::nullopt);
+    return server;
+  }
+
+  void release(std::optional<Server> server) {
+    const std::lock_guard lock(mutex);
+    --busy;
+    if (server) idle.push_back(std::move(*server));
+    free.notify_one();
+  }
+
+  // One request to a server; nullopt when the server must not be used again.
+  std::optional<CompileAnswer> ask(Server& server, const CompileRequest& request, FrameFailure& failure) {
+    CompileOrder order{request, standard_compile_options(request), cpu_limit_seconds};
+    Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
+    {
+      const std::lock_guard lock(mutex);
+      frame.id = next_id++;
+    }
+    const Deadline deadline = deadline_in(seconds);
+    auto sent = send_frame(server.process.channel(), frame, deadline);
+    if (auto* failed = std::get_if<FrameFailure>(&sent)) {
+      failure = *failed;
+      return std::nullopt;
+    }
+    auto received = receive_frame(server.process.channel(), deadline);
+    if (auto* failed = std::get_if<FrameFailure>(&received)) {
+      failure = *failed;
+      return std::nullopt;
+    }
+    const Frame& reply = std::get<Frame>(received);
+    auto answer = unpack_answer(reply.body);
+    if (!answer || reply.id != frame.id || reply.type != static_cast<std::uint32_t>(CompileMessage::answer)) {
+      failure = {FrameFailure::Kind::malformed, "an answer that fits no request"};
+      return std::nullopt;
+    }
+    return answer;
+  }
+};
+
+CompilePool::CompilePool(std::unique_ptr<State> state) : state_(std::move(state)) {}
+CompilePool::~CompilePool() = default;
+int CompilePool::jobs() const { return state_->jobs; }
+const SandboxState& CompilePool::sandbox() const { return state_->sandbox; }
+
+Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& options) {
+  auto worker = find_worker(options.worker_path);
+  if (!worker) return worker.error();
+  auto state = std::make_unique<State>();
+  state->worker = *worker;
+  state->seconds = options.compile_seconds;
+  state->jobs =
+      options.compile_jobs > 0 ? options.compile_jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  auto server = start_server(*worker);
+  if (!server) return std::move(server.error()).while_doing("opening the compiler");
+  if (server->sandbox.compiler.empty()) {
+    return Error{ErrorCode::toolchain, "NVRTC: " + server->sandbox.compiler_path + "; without it no kernel can be compiled",
+                 "install the CUDA toolkit's NVRTC (13 or 12), or set CUDA_HOME to the toolkit's folder"};
+  }
+  state->sandbox = server->sandbox;
+  state->idle.push_back(std::move(*server));
+  return std::unique_ptr<CompilePool>(new CompilePool(std::move(state)));
+}
+
+Attempt<CompileOutput> CompilePool::compile(const CompileRequest& request) {
+  if (request.text.size() > source_cap) {
+    return reject("gate.source_size",
+                  fmt::format("the source has {} bytes, at most {} are compiled", request.text.size(), source_cap));
+  }
+  if (state_->sandbox.landlock == 0 && has_include(request.text)) {
+    return reject("gate.include", "this machine has no Landlock, so a source that says include is not compiled");
+  }
+  auto server = state_->acquire();
+  if (!server) return server.error();
+  FrameFailure failure;
+  auto answer = state_->ask(*server, request, failure);
+  if (answer) {
+    state_->release(std::move(*server));
+    return conclude(std::move(*answer));
+  }
+  const Ending ending = server->process.kill();
+  state_->release(std::nullopt);
+  if (failure.kind == FrameFailure::Kind::timeout) {
+    return reject("compile.timeout", fmt::format("compiling passed its deadline of {} s", state_->seconds));
+  }
+  return reject("compile.crash", fmt::format("the compile process fell silent: {} ({})", failure.message, describe(ending)));
+}
+
+}  // namespace cupilot

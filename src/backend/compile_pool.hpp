@@ -1,0 +1,67 @@
+// Compiling untrusted CUDA text: NVRTC runs only in sandboxed throw-away processes of cupilot-worker.
+//
+// Each job slot holds one warmed server that has NVRTC loaded and forks a confined child per compile (limits of memory,
+// time, file size; no new privileges, empty environment, Landlock read-only allow-list, seccomp). A crash, a hang or a
+// malformed answer costs that child or server, never the controller.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cupilot/backend.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+struct CompileRequest {
+  std::string text;
+  std::string arch;                           // "sm_90a"
+  std::vector<std::string> options;           // beyond the standard ones; see standard_compile_options
+  std::vector<std::string> name_expressions;  // "stencil7<32,8>"
+  bool ptx_only = false;                      // no assembling: arch becomes its compute_ form
+};
+
+struct CompileOutput {
+  std::string ptx;
+  std::vector<std::uint8_t> cubin;
+  std::string log;  // ptxas's resource lines included; control characters stripped, at most 64 KiB
+  std::map<std::string, std::string> lowered_names;
+  double seconds = 0;
+  std::string compiler;  // "nvrtc 13.0"
+};
+
+// Caps on what goes in and comes out.
+inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20, log_cap = 64u << 10;
+
+// What every compile is given, besides request.options.
+std::vector<std::string> standard_compile_options(const CompileRequest& request);
+
+// What the machine's sandbox is made of, as a compile server found it.
+struct SandboxState {
+  int landlock = 0;  // ABI version, 0: not there
+  bool seccomp = false, limits = false;
+  std::string compiler;       // "nvrtc 13.0", empty: not found
+  std::string compiler_path;  // or why it was not found
+};
+
+class CompilePool {
+ public:
+  // Error{toolchain} when NVRTC cannot be opened, Error{failure} when the worker program is missing.
+  static Result<std::unique_ptr<CompilePool>> open(const BackendOptions& options);
+  ~CompilePool();
+
+  // Any thread. compile.error carries the first errors, `where` is "kernel.cu:LINE".
+  Attempt<CompileOutput> compile(const CompileRequest& request);
+  int jobs() const;
+  const SandboxState& sandbox() const;
+
+ private:
+  struct State;
+  explicit CompilePool(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupilot

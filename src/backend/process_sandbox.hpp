@@ -1,0 +1,31 @@
+// What confines a process that handles untrusted text. Each step says whether it took hold.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cupilot {
+
+struct Limits {
+  std::uint64_t address_space = 0;  // bytes; 0: unlimited
+  std::uint64_t cpu_seconds = 0;
+  std::uint64_t file_bytes = 0;
+  std::uint64_t files = 0;
+};
+
+// Also: no core dumps, no new privileges, no ptrace by others of the same user.
+bool limit_process(const Limits& limits);
+
+// ABI version of Landlock on this kernel; 0: not there.
+int landlock_version();
+
+// From here on only `readable` folders and files may be read (or mapped executable) and nothing written or created.
+// Folders that do not exist are skipped.
+bool confine_files(const std::vector<std::string>& readable);
+
+// From here on: no sockets, no new processes or programs (threads stay), no ptrace, keyctl, bpf, io_uring, userfaultfd,
+// mount, module or namespace calls. Refused calls answer EPERM.
+bool confine_calls();
+
+}  // namespace cupilot

@@ -1,0 +1,23 @@
+#include "backend/worker.hpp"
+
+#include <cstdio>
+#include <string_view>
+
+#include <fcntl.h>
+
+#include "backend/process.hpp"
+
+namespace cupilot {
+
+int worker_main(int argc, char** argv) {
+  const std::string_view role = argc > 1 ? argv[1] : "";
+  if (fcntl(worker_channel, F_GETFD) < 0 || role.empty()) {
+    std::fputs("cupilot-worker serves the cupilot library over an inherited channel; it is not run by hand\n", stderr);
+    return 2;
+  }
+  if (role == "compile") return serve_compiles();
+  std::fprintf(stderr, "cupilot-worker: no role %s\n", argv[1]);
+  return 2;
+}
+
+}  // namespace cupilot

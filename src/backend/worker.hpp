@@ -1,0 +1,11 @@
+// The roles of the program cupilot-worker. Each serves its channel (descriptor 3) until the controller goes away.
+#pragma once
+
+namespace cupilot {
+
+int serve_compiles();
+
+// argv[1] names the role: compile, judge, runner. Returns the exit status.
+int worker_main(int argc, char** argv);
+
+}  // namespace cupilot

@@ -1,0 +1,196 @@
+// The compile server: NVRTC loaded and warmed once, one confined forked child per compile.
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <new>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "backend/compile_nvrtc.hpp"
+#include "backend/compile_protocol.hpp"
+#include "backend/process.hpp"
+#include "backend/process_sandbox.hpp"
+#include "backend/worker.hpp"
+#include "backend/worker_library.hpp"
+
+namespace cupilot {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr std::uint64_t memory_limit = 0;  // shadow memory takes terabytes of address space
+#else
+constexpr std::uint64_t memory_limit = 4ull << 30;
+#endif
+constexpr double write_seconds = 20;
+
+std::vector<std::string> readable_places(const Nvrtc& nvrtc) {
+  std::vector<std::string> places = toolkit_library_folders();
+  places.push_back(std::filesystem::path(nvrtc.path()).parent_path().string());
+  for (const char* place : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", CUPILOT_CUDA_ROOT "/include"}) {
+    places.emplace_back(place);
+  }
+  return places;
+}
+
+CompileAnswer compile_confined(const Nvrtc& nvrtc, const CompileOrder& order) {
+  CompileAnswer answer;
+  try {
+    NvrtcRun run = nvrtc.compile(order.request, order.options);
+    answer.output = std::move(run.output);
+    answer.message = run.code_name;
+    answer.output.log = clean_log(answer.output.log);
+    if (run.code != 0) {
+      answer.kind = run.code == 1 ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::refused;
+    } else if (answer.output.ptx.size() > ptx_cap || answer.output.cubin.size() > cubin_cap) {
+      answer.kind = CompileAnswer::Kind::too_large;
+      answer.message = fmt::format("PTX {} bytes of {}, cubin {} bytes of {}", answer.output.ptx.size(), ptx_cap,
+                                   answer.output.cubin.size(), cubin_cap);
+    }
+  } catch (const std::bad_alloc&) {
+    answer.kind = CompileAnswer::Kind::out_of_memory;
+  }
+  if (answer.kind != CompileAnswer::Kind::done) {
+    answer.output.ptx.clear();
+    answer.output.cubin.clear();
+  }
+  return answer;
+}
+
+struct Confinement {
+  bool landlock = false, seccomp = false, limits = false;
+};
+
+Confinement confine(const Nvrtc& nvrtc, double cpu_seconds) {
+  Confinement state;
+  if (chdir("/") != 0) return state;
+  state.landlock = confine_files(readable_places(nvrtc));
+  const auto seconds = static_cast<std::uint64_t>(std::max(1.0, cpu_seconds));
+  state.limits = limit_process({memory_limit, seconds, 64ull << 20, 64});
+  state.seccomp = confine_calls();
+  return state;
+}
+
+// The child of one compile: never returns.
+[[noreturn]] void child(const Nvrtc& nvrtc, const Frame& frame, const CompileOrder& order) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  confine(nvrtc, order.cpu_seconds);
+  const CompileAnswer answer = compile_confined(nvrtc, order);
+  const Frame reply{static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}};
+  send_frame(worker_channel, reply, deadline_in(write_seconds));
+  _exit(0);
+}
+
+// What a child's death says about its source; `spent` is its resource use.
+CompileAnswer answer_for_death(int status, const rusage& spent, double cpu_seconds) {
+  CompileAnswer answer;
+  const double cpu = static_cast<double>(spent.ru_utime.tv_sec + spent.ru_stime.tv_sec);
+  const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  answer.message =
+      signal != 0 ? fmt::format("signal {} ({})", signal, strsignal(signal)) : fmt::format("exit {}", WEXITSTATUS(status));
+  if (signal == SIGXCPU || cpu + 1 >= cpu_seconds) {
+    answer.kind = CompileAnswer::Kind::out_of_time;
+  } else if (memory_limit > 0 && static_cast<std::uint64_t>(spent.ru_maxrss) * 1024 > memory_limit / 10 * 7) {
+    answer.kind = CompileAnswer::Kind::out_of_memory;
+  } else {
+    answer.kind = CompileAnswer::Kind::crashed;
+  }
+  return answer;
+}
+
+// Until the child ends; ends this server when the controller goes away first.
+void await(pid_t pid) {
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  for (;;) {
+    pollfd entries[2] = {{handle, POLLIN, 0}, {worker_channel, 0, 0}};
+    if (poll(entries, handle >= 0 ? 2 : 0, handle >= 0 ? -1 : 0) < 0 && errno == EINTR) continue;
+    if ((entries[1].revents & (POLLHUP | POLLERR)) != 0) {
+      kill(pid, SIGKILL);
+      _exit(0);
+    }
+    break;
+  }
+  if (handle >= 0) close(handle);
+}
+
+void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
+  const auto order = unpack_order(frame.body);
+  if (!order) _exit(2);
+  const pid_t pid = fork();
+  if (pid == 0) child(nvrtc, frame, *order);
+  CompileAnswer answer;
+  if (pid < 0) {
+    answer.kind = CompileAnswer::Kind::crashed;
+    answer.message = fmt::format("fork: {}", std::strerror(errno));
+  } else {
+    await(pid);
+    int status = 0;
+    rusage spent{};
+    while (wait4(pid, &status, 0, &spent) < 0 && errno == EINTR) {
+    }
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;  // it answered itself
+    answer = answer_for_death(status, spent, order->cpu_seconds);
+  }
+  send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}},
+             deadline_in(write_seconds));
+}
+
+// Tries the confinement once in a child, so that the hello tells what children will have.
+Confinement probe_confinement(const Nvrtc& nvrtc) {
+  int ends[2];
+  Confinement state;
+  if (pipe(ends) != 0) return state;
+  const pid_t pid = fork();
+  if (pid == 0) {
+    state = confine(nvrtc, 5);
+    const ssize_t written = write(ends[1], &state, sizeof state);
+    _exit(written == sizeof state ? 0 : 1);
+  }
+  close(ends[1]);
+  if (read(ends[0], &state, sizeof state) != sizeof state) state = {};
+  close(ends[0]);
+  if (pid > 0) waitpid(pid, nullptr, 0);
+  return state;
+}
+
+SandboxState hello(const Nvrtc& nvrtc) {
+  SandboxState state;
+  state.compiler_path = nvrtc.path();
+  if (!nvrtc.found()) return state;
+  state.compiler = nvrtc.compiler();
+  CompileRequest warm;
+  warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
+  warm.arch = "sm_90";
+  nvrtc.compile(warm, standard_compile_options(warm));
+  const Confinement confinement = probe_confinement(nvrtc);
+  state.landlock = confinement.landlock ? landlock_version() : 0;
+  state.seccomp = confinement.seccomp;
+  state.limits = confinement.limits;
+  return state;
+}
+
+}  // namespace
+
+int serve_compiles() {
+  const Nvrtc nvrtc;
+  const SandboxState state = hello(nvrtc);
+  clearenv();
+  send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(write_seconds));
+  if (!nvrtc.found()) return 4;
+  for (;;) {
+    const auto received = receive_frame(worker_channel, deadline_in(365.0 * 86400));
+    const Frame* frame = std::get_if<Frame>(&received);
+    if (frame == nullptr) return 0;
+    if (frame->type != static_cast<std::uint32_t>(CompileMessage::request)) return 2;
+    serve_one(nvrtc, *frame);
+  }
+}
+
+}  // namespace cupilot

@@ -1,0 +1,23 @@
+// Opening the vendor's libraries at run time, wherever they are installed.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+namespace cupilot {
+
+struct OpenedLibrary {
+  void* handle = nullptr;
+  std::string path;    // the file that was opened
+  std::string reason;  // why none was, naming what was looked for
+};
+
+// Tries each name in the loader's own folders, then in the toolkit's: $CUDA_HOME, $CUDA_PATH, where the headers were found
+// when this was built, /usr/local/cuda.
+OpenedLibrary open_library(std::initializer_list<const char*> names);
+
+// Folders that hold a toolkit's libraries, existing or not.
+std::vector<std::string> toolkit_library_folders();
+
+}  // namespace cupilot

@@ -1,0 +1,161 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <thread>
+
+#include "backend/compile_pool.hpp"
+#include "catch.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+CompilePool& pool() {
+  static const std::unique_ptr<CompilePool> instance = [] {
+    setenv("CUPILOT_CANARY", "canary-5f1d", 1);
+    BackendOptions options;
+    options.compile_seconds = 6;
+    options.compile_jobs = 2;
+    auto opened = CompilePool::open(options);
+    if (!opened) FAIL(opened.error().message);
+    return std::move(*opened);
+  }();
+  return *instance;
+}
+
+Attempt<CompileOutput> compile(const std::string& text, std::vector<std::string> names = {}) {
+  CompileRequest request;
+  request.text = text;
+  request.arch = "sm_90a";
+  request.name_expressions = std::move(names);
+  return pool().compile(request);
+}
+
+const char* saxpy =
+    "extern \"C\" __global__ void saxpy(float a, const float* x, float* y) { y[threadIdx.x] += a * x[threadIdx.x]; }";
+
+}  // namespace
+
+TEST_CASE("a plain kernel gives PTX, cubin and ptxas's report") {
+  const auto output = compile(saxpy);
+  REQUIRE(output);
+  CHECK(output->ptx.find(".entry saxpy") != std::string::npos);
+  CHECK(output->cubin.size() > 1000);
+  CHECK(output->log.find("registers") != std::string::npos);
+  CHECK(output->compiler.rfind("nvrtc ", 0) == 0);
+}
+
+TEST_CASE("templates are compiled by name expression") {
+  const auto output = compile("template <int N> __global__ void fill(float* x) { x[threadIdx.x] = N; }", {"fill<3>"});
+  REQUIRE(output);
+  REQUIRE(output->lowered_names.count("fill<3>") == 1);
+  CHECK(output->ptx.find(output->lowered_names.at("fill<3>")) != std::string::npos);
+}
+
+TEST_CASE("PTX alone needs no real architecture") {
+  CompileRequest request{saxpy, "sm_90a", {}, {}, true};
+  const auto output = pool().compile(request);
+  REQUIRE(output);
+  CHECK(output->cubin.empty());
+  CHECK(output->ptx.find(".target sm_90a") != std::string::npos);
+}
+
+TEST_CASE("errors name their line") {
+  const auto output = compile("extern \"C\" __global__ void k() {\n  int x = y;\n}\n");
+  REQUIRE(output.is_rejected());
+  CHECK(output.rejected().code == "compile.error");
+  CHECK(output.rejected().where == "kernel.cu:2");
+  CHECK(output.rejected().message.find("\"y\" is undefined") != std::string::npos);
+}
+
+TEST_CASE("a source that crashes NVRTC costs nothing but itself") {
+  const auto crash = compile("__global__ void k() {\n}}\n}\nint y = atomicAdd((int*)0, static_cast<T<int>>(1));\n");
+  REQUIRE(crash.is_rejected());
+  CHECK(compile(saxpy));
+}
+
+TEST_CASE("the sandbox says what holds") {
+  const SandboxState& state = pool().sandbox();
+  CHECK(state.limits);
+  CHECK(state.seccomp);
+  CHECK(!state.compiler_path.empty());
+  WARN("landlock ABI " << state.landlock << ", " << state.compiler << " at " << state.compiler_path);
+}
+
+TEST_CASE("no file of the machine reaches the log") {
+  for (const char* text : {"#include \"/etc/passwd\"\n", "#include \"/proc/self/environ\"\n", "#include \"../etc/passwd\"\n",
+                           "#include \"/proc/self/maps\"\n", "#include <etc/passwd>\n"}) {
+    const auto output = compile(std::string(text) + saxpy);
+    CAPTURE(text);
+    REQUIRE(output.is_rejected());
+    CHECK(output.rejected().message.find("root:") == std::string::npos);
+    CHECK(output.rejected().message.find("canary-5f1d") == std::string::npos);
+    CHECK(output.rejected().message.find("libnvrtc") == std::string::npos);
+  }
+}
+
+TEST_CASE("a pipe as include does not hold the pool up") {
+  const std::string path = "/tmp/cupilot_fifo_" + std::to_string(getpid());
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const auto output = compile("#include \"" + path + "\"\n" + saxpy);
+  unlink(path.c_str());
+  REQUIRE(output.is_rejected());
+  CHECK(compile(saxpy));
+}
+
+TEST_CASE("a template bomb ends at the deadline and the pool goes on") {
+  BackendOptions options;
+  options.compile_seconds = 1;
+  options.compile_jobs = 1;
+  auto impatient = CompilePool::open(options);
+  REQUIRE(impatient);
+  CompileRequest request;
+  request.arch = "sm_90a";
+  request.text =
+      "template <int D, int I> struct T { static constexpr int v = T<D - 1, 2 * I>::v + T<D - 1, 2 * I + 1>::v; };\n"
+      "template <int I> struct T<0, I> { static constexpr int v = I; };\n"
+      "extern \"C\" __global__ void k(int* x) { *x = T<22, 0>::v; }\n";
+  const auto output = (*impatient)->compile(request);
+  REQUIRE(output.is_rejected());
+  CHECK(output.rejected().code == "compile.timeout");
+  request.text = saxpy;
+  CHECK((*impatient)->compile(request));
+}
+
+TEST_CASE("caps hold") {
+  const auto large = compile(std::string(source_cap + 1, ' '));
+  REQUIRE(large.is_rejected());
+  CHECK(large.rejected().code == "gate.source_size");
+  std::string noisy = saxpy;
+  for (int i = 0; i < 3000; ++i) noisy += "\n#warning \x01 a long line that fills the log to its cap";
+  const auto output = compile(noisy);
+  REQUIRE(output);
+  CHECK(output->log.size() <= log_cap);
+  CHECK(output->log.find('\x01') == std::string::npos);
+}
+
+TEST_CASE("two threads compile at once") {
+  std::vector<std::thread> threads;
+  std::atomic<int> good{0};
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&good] {
+      if (compile(saxpy)) ++good;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(good == 4);
+}
+
+TEST_CASE("a missing worker is named") {
+  BackendOptions options;
+  options.worker_path = "/nowhere/cupilot-worker";
+  const auto opened = CompilePool::open(options);
+  REQUIRE(!opened);
+  CHECK(opened.error().message.find("/nowhere/cupilot-worker") != std::string::npos);
+  options.worker_path = "/bin/true";
+  const auto mute = CompilePool::open(options);
+  REQUIRE(!mute);
+  CHECK(mute.error().message.find("/bin/true") != std::string::npos);
+}
