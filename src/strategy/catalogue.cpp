@@ -1,0 +1,166 @@
+#include <array>
+#include <map>
+
+#include <cupilot/technique.hpp>
+
+namespace cupilot {
+namespace {
+
+using R = Resource;
+using Domain = std::vector<std::int64_t>;
+
+TechniqueParameter number(const char* name, Domain domain, std::int64_t fallback) {
+  return {name, std::move(domain), {}, fallback};
+}
+
+// Rows are knowledge, in the order of append. Columns: name, summary, sentence, parameters, relieves, needs, excludes, must,
+// group.
+std::vector<Technique> rows() {
+  // clang-format off
+  return {
+      {"simt_core", "multiply-add on the plain pipe",
+       "Compute with fused multiply-adds on the CUDA cores; every product and sum is full precision.",
+       {}, {R::fp_pipe}, {}, {}, {"fma.rn"}, "core"},
+      {"mma_core", "matrix products on the tensor pipe by mma.sync",
+       "Compute with warp-wide mma.sync instructions on tensor cores, accumulating in fp32 registers.",
+       {}, {R::tensor_pipe, R::fp_pipe, R::issue}, {}, {}, {"mma.sync"}, "core"},
+      {"block_tile", "output tile of a thread block",
+       "Give each thread block an output tile of block_m by block_n, so that each operand element is read from L2 once per tile.",
+       {number("block_m", {16, 32, 64, 96, 128, 192, 256}, 128), number("block_n", {16, 32, 64, 96, 128, 192, 256}, 128)}, {R::dram, R::l2, R::tail}, {}, {}, {}, ""},
+      {"k_slab", "depth of one staged slab",
+       "Stage operands in slabs block_k deep; deeper slabs mean fewer barriers, shallower ones less shared memory.",
+       {number("block_k", {4, 8, 16, 32, 64, 128}, 16)}, {R::issue, R::latency}, {}, {}, {}, ""},
+      {"thread_tile", "output tile of a thread, held in registers",
+       "Let each thread compute thread_m by thread_n outputs from registers, so that a shared-memory value feeds many operations.",
+       {number("thread_m", {1, 2, 4, 8, 16}, 8), number("thread_n", {1, 2, 4, 8, 16}, 8)}, {R::shared, R::issue, R::latency}, {"simt_core"}, {}, {}, ""},
+      {"warp_tile", "output tile of a warp",
+       "Give each warp a compact tile of warp_m by warp_n outputs, to cut the operand traffic from shared memory.",
+       {number("warp_m", {16, 32, 64, 128}, 64), number("warp_n", {8, 16, 32, 64, 128}, 32)}, {R::shared, R::issue}, {}, {}, {}, ""},
+      {"vector_load", "wide loads of neighbouring elements",
+       "Load vector neighbouring elements with one instruction from global memory.",
+       {number("vector", {1, 2, 4, 8, 16}, 4)}, {R::dram, R::l2, R::issue}, {}, {}, {}, ""},
+      {"shared_padding", "padded rows in shared memory",
+       "Pad each row of the staged tile by pad elements, so that a warp's column access falls into different banks.",
+       {number("pad", {1, 2, 4, 8, 16}, 4)}, {R::shared}, {}, {"shared_swizzle"}, {}, ""},
+      {"shared_swizzle", "permuted columns in shared memory",
+       "Store the staged tile with its 16-byte columns permuted by an exclusive-or of the row, free of bank conflicts without padding.",
+       {}, {R::shared}, {}, {}, {}, ""},
+      {"multistage", "several slabs in flight",
+       "Keep stages slabs in flight in a ring of shared-memory buffers, so that loads of later slabs overlap the computation.",
+       {number("stages", {2, 3, 4, 5, 6, 8}, 3)}, {R::latency, R::dram, R::l2}, {}, {}, {}, ""},
+      {"async_copy", "global to shared copies without registers",
+       "Copy slabs from global to shared memory by cp.async, bypassing registers.",
+       {}, {R::latency, R::issue, R::occupancy}, {}, {}, {"cp.async"}, ""},
+      {"fragment_double_buffer", "next fragments loaded while the present ones compute",
+       "Load the operand fragments of the next step into a second set of registers while the present step computes.",
+       {}, {R::latency, R::shared}, {}, {}, {}, ""},
+      {"register_prefetch", "next slab held in registers",
+       "Load the next slab from global memory into registers before computing the present one, and store it to shared memory after.",
+       {}, {R::latency, R::dram}, {}, {"async_copy"}, {}, ""},
+      {"ldmatrix", "fragments by ldmatrix",
+       "Load mma fragments from shared memory by ldmatrix, four 8x8 matrices an instruction.",
+       {}, {R::shared, R::issue}, {"mma_core"}, {}, {"ldmatrix"}, ""},
+      {"split_k", "the reduction split over blocks",
+       "Split the reduced dimension over split blocks a tile and add their partial results, to fill the machine when tiles are few.",
+       {number("split", {2, 3, 4, 6, 8, 12, 16, 32}, 2)}, {R::occupancy, R::tail, R::latency}, {}, {"stream_k"}, {}, ""},
+      {"raster", "tile order grouped for L2",
+       "Walk output tiles in groups of group_m rows, so that blocks running together share operand panels in L2.",
+       {number("group_m", {2, 4, 8, 16, 32}, 8)}, {R::l2, R::dram}, {}, {}, {}, ""},
+      {"launch_bounds", "registers bounded for residency",
+       "Bound the kernel's registers so that min_blocks blocks fit on an SM together.",
+       {number("min_blocks", {1, 2, 3, 4, 6, 8}, 2)}, {R::occupancy, R::latency}, {}, {}, {}, ""},
+      {"unroll", "inner loop unrolled",
+       "Unroll the inner loop unroll_k steps, so that address arithmetic and branches amortise.",
+       {number("unroll_k", {1, 2, 4, 8, 16}, 4)}, {R::issue}, {}, {}, {}, ""},
+      {"vector_epilogue", "wide stores of results",
+       "Store store_vector neighbouring results with one instruction.",
+       {number("store_vector", {1, 2, 4, 8}, 4)}, {R::dram, R::l2, R::issue}, {}, {}, {}, ""},
+      {"staged_epilogue", "results reordered through shared memory",
+       "Pass results through shared memory, so that each warp writes whole rows to global memory.",
+       {}, {R::dram, R::l2}, {}, {}, {}, ""},
+      {"warp_raster", "threads of a warp laid out as a tile",
+       "Lay a warp's threads out as a compact two-dimensional tile, so that its operand reads from shared memory broadcast.",
+       {number("warp_threads_m", {1, 2, 4, 8, 16, 32}, 4)}, {R::shared}, {"simt_core"}, {}, {}, ""},
+      {"transpose_on_load", "operands turned while staging",
+       "Transpose an operand while it is staged, so that the inner loop reads both operands along their fast dimension.",
+       {}, {R::shared, R::issue}, {}, {}, {}, ""},
+      {"cache_hint", "read-only loads that bypass L1",
+       "Mark streaming operand loads so that they do not displace reused lines in L1.",
+       {}, {R::l2, R::dram}, {}, {}, {}, ""},
+      {"evict_first_store", "streaming stores of results",
+       "Store results with an evict-first policy, so that operands stay in L2.",
+       {}, {R::l2, R::dram}, {}, {}, {}, ""},
+      {"predicated_tail", "a fast path for full tiles",
+       "Keep bounds checks out of full tiles: run a checked copy of the loop on edge tiles only.",
+       {}, {R::issue, R::tail}, {}, {}, {}, ""},
+      {"serpentine", "inner loop walked back and forth",
+       "Walk the register tile in serpentine order, so that each step reuses an operand of the one before.",
+       {}, {R::issue, R::shared}, {}, {}, {}, ""},
+      {"swap_operands", "the transposed product",
+       "Compute the transposed product with operands exchanged, so that the long dimension takes the wide side of the tile.",
+       {}, {R::tail, R::tensor_pipe}, {}, {}, {}, ""},
+      {"stream_k", "work split evenly in slabs",
+       "Deal slabs of all tiles evenly to as many blocks as are resident, and join the tiles that two blocks share.",
+       {}, {R::tail, R::occupancy}, {}, {}, {}, ""},
+      {"persistent", "blocks that take several tiles",
+       "Launch only as many blocks as are resident (waves of them) and let each take several tiles in turn.",
+       {number("waves", {1, 2, 3, 4}, 1)}, {R::launch, R::tail, R::latency}, {}, {}, {}, ""},
+      {"gemv", "a warp a row for one skinny side",
+       "For one skinny dimension, let each warp reduce whole rows straight from global memory without staging.",
+       {}, {R::dram, R::launch, R::latency}, {}, {}, {}, "core"},
+      {"epilogue_fusion", "scaling, bias and activation before the store",
+       "Apply alpha, beta, bias and activation to the accumulators in registers before the only store of each result.",
+       {}, {R::dram, R::launch}, {}, {}, {}, ""},
+      {"l2_prefetch", "the slab after next drawn into L2",
+       "Ask for lines of a later slab to be brought into L2 prefetch_distance slabs ahead.",
+       {number("prefetch_distance", {1, 2, 4, 8}, 2)}, {R::latency, R::dram}, {}, {}, {}, ""},
+      {"split_accumulators", "several partial sums a result",
+       "Keep accumulators independent partial sums a result and add them at the end, so that dependent additions do not wait.",
+       {number("accumulators", {2, 4, 8}, 2)}, {R::latency, R::issue}, {}, {}, {}, ""},
+      {"row_per_warp", "a warp a row",
+       "Give each row to one warp and reduce it by shuffles, without shared memory or barriers.",
+       {}, {R::latency, R::shared}, {}, {"row_per_block"}, {"shfl.sync"}, ""},
+      {"row_per_block", "a block a row",
+       "Give each row to one block of block_threads threads, reduced by shuffles and one pass through shared memory.",
+       {number("block_threads", {32, 64, 128, 256, 512, 1024}, 256)}, {R::latency, R::occupancy}, {}, {}, {}, ""},
+      {"register_rows", "rows kept in registers between passes",
+       "Keep the row in registers between passes, so that global memory is read once.",
+       {}, {R::dram, R::l2}, {}, {}, {}, ""},
+      {"online_reduction", "maximum and sum in one pass",
+       "Fold the running maximum and the rescaled sum into one pass over the row.",
+       {}, {R::dram, R::l2}, {}, {}, {}, ""},
+      {"items_per_thread", "several items a thread",
+       "Let each thread handle items elements, so that index arithmetic amortises and loads overlap.",
+       {number("items", {1, 2, 4, 8, 16}, 4)}, {R::latency, R::issue}, {}, {}, {}, ""},
+      {"grid_stride", "a fixed grid walks the data",
+       "Launch blocks_per_sm blocks an SM and let them stride over the data.",
+       {number("blocks_per_sm", {1, 2, 4, 8, 16}, 4)}, {R::launch, R::tail}, {}, {}, {}, ""},
+  };
+  // clang-format on
+}
+
+const std::vector<Technique>& table() {
+  static const std::vector<Technique> techniques = rows();
+  return techniques;
+}
+
+constexpr std::array resource_names = {"dram",  "l2",      "shared",    "fp_pipe", "tensor_pipe",
+                                       "issue", "latency", "occupancy", "launch",  "tail"};
+
+}  // namespace
+
+std::string_view name_of(Resource resource) { return resource_names[static_cast<std::size_t>(resource)]; }
+
+std::span<const Technique> catalogue() { return table(); }
+
+const Technique* find_technique(std::string_view name) {
+  static const auto by_name = [] {
+    std::map<std::string_view, const Technique*> index;
+    for (const Technique& technique : table()) index.emplace(technique.name, &technique);
+    return index;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,149 @@
+#include "strategy/constraint_graph.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/breadth_first_search.hpp>
+#include <boost/graph/filtered_graph.hpp>
+
+namespace cupilot {
+namespace {
+
+enum class Kind { needs, excludes, alternative };
+struct Edge {
+  Kind kind = Kind::needs;
+};
+using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
+
+Error contradiction(std::string message) {
+  return {ErrorCode::usage, std::move(message), "correct the technique's row: names, needs and excludes"};
+}
+
+struct KeepNeeds {
+  const Graph* graph = nullptr;
+  bool operator()(const Graph::edge_descriptor& edge) const { return (*graph)[edge].kind == Kind::needs; }
+};
+
+// Everything that unconditional needs lead to, with the technique itself.
+std::vector<int> reachable(const Graph& graph, int from) {
+  struct Recorder : boost::default_bfs_visitor {
+    std::vector<int>* seen = nullptr;
+    void discover_vertex(Graph::vertex_descriptor v, const boost::filtered_graph<Graph, KeepNeeds>&) const {
+      seen->push_back(static_cast<int>(v));
+    }
+  };
+  std::vector<int> seen;
+  Recorder recorder;
+  recorder.seen = &seen;
+  const boost::filtered_graph<Graph, KeepNeeds> needs_only(graph, KeepNeeds{&graph});
+  boost::breadth_first_search(needs_only, static_cast<Graph::vertex_descriptor>(from), boost::visitor(recorder));
+  std::sort(seen.begin(), seen.end());
+  return seen;
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view by) {
+  std::vector<std::string_view> parts;
+  for (std::size_t at = 0;;) {
+    const std::size_t end = text.find(by, at);
+    parts.push_back(text.substr(at, end - at));
+    if (end == std::string_view::npos) return parts;
+    at = end + by.size();
+  }
+}
+
+using Index = std::map<std::string_view, int>;
+
+Result<int> look_up(const Index& index, std::string_view name, const Technique& row) {
+  const auto found = index.find(name);
+  if (found == index.end())
+    return contradiction(fmt::format("technique {} names {}, which is not a technique here", row.name, name));
+  return found->second;
+}
+
+Result<Need> parse_need(const Index& index, const std::string& text, const Technique& row) {
+  const auto halves = split(text, " when ");
+  if (halves.size() > 2) return contradiction(fmt::format("technique {}: more than one 'when' in '{}'", row.name, text));
+  Need need;
+  for (const std::string_view name : split(halves[0], "|")) {
+    const Result<int> found = look_up(index, name, row);
+    if (!found) return found.error();
+    need.any_of.push_back(*found);
+  }
+  if (halves.size() == 2) {
+    const Result<int> when = look_up(index, halves[1], row);
+    if (!when) return when.error();
+    need.when = *when;
+  }
+  return need;
+}
+
+bool same_group(const Technique& a, const Technique& b) { return !a.group.empty() && a.group == b.group; }
+
+}  // namespace
+
+int ConstraintGraph::index(std::string_view name) const {
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (names_[i] == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techniques) {
+  ConstraintGraph result;
+  Index index;
+  Graph graph(techniques.size());
+  for (std::size_t i = 0; i < techniques.size(); ++i) {
+    if (!index.emplace(techniques[i].name, static_cast<int>(i)).second) {
+      return contradiction(fmt::format("technique {} stands twice", techniques[i].name));
+    }
+    result.names_.push_back(techniques[i].name);
+  }
+  result.needs_.resize(techniques.size());
+  std::map<std::string_view, std::vector<int>> groups;
+  for (std::size_t i = 0; i < techniques.size(); ++i) {
+    const Technique& row = techniques[i];
+    for (const std::string& text : row.needs) {
+      Result<Need> need = parse_need(index, text, row);
+      if (!need) return std::move(need.error());
+      if (std::count(need->any_of.begin(), need->any_of.end(), static_cast<int>(i)) != 0) {
+        return contradiction(fmt::format("technique {} needs itself", row.name));
+      }
+      if (need->any_of.size() == 1 && need->when < 0)
+        boost::add_edge(i, static_cast<std::size_t>(need->any_of[0]), Edge{Kind::needs}, graph);
+      result.needs_[i].push_back(std::move(*need));
+    }
+    for (const std::string& name : row.excludes) {
+      const Result<int> other = look_up(index, name, row);
+      if (!other) return other.error();
+      if (*other == static_cast<int>(i)) return contradiction(fmt::format("technique {} excludes itself", row.name));
+      boost::add_edge(i, static_cast<std::size_t>(*other), Edge{Kind::excludes}, graph);
+      boost::add_edge(static_cast<std::size_t>(*other), i, Edge{Kind::excludes}, graph);
+    }
+    for (std::size_t j = 0; j < techniques.size(); ++j) {
+      if (j != i && same_group(row, techniques[j])) boost::add_edge(i, j, Edge{Kind::alternative}, graph);
+    }
+    if (!row.group.empty()) groups[row.group].push_back(static_cast<int>(i));
+  }
+  for (auto& [name, members] : groups) result.groups_.push_back(std::move(members));
+  result.conflicts_.assign(techniques.size() * techniques.size(), 0);
+  for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
+    if (graph[edge].kind != Kind::needs)
+      result.conflicts_[boost::source(edge, graph) * techniques.size() + boost::target(edge, graph)] = 1;
+  }
+  for (int i = 0; i < result.size(); ++i) {
+    result.closures_.push_back(reachable(graph, i));
+    for (const int a : result.closures_.back()) {
+      for (const int b : result.closures_.back()) {
+        if (!result.conflict(a, b)) continue;
+        return contradiction(fmt::format("technique {} can never hold: it needs {} and {}, which exclude one another",
+                                         techniques[i].name, techniques[a].name, techniques[b].name));
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace cupilot

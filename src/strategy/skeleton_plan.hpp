@@ -1,0 +1,65 @@
+// A skeleton with names resolved to positions, and the moves on complete choices inside it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cupilot/result.hpp>
+
+#include "strategy/build_space.hpp"
+#include "strategy/constraint_graph.hpp"
+
+namespace cupilot {
+
+// A point of a skeleton: which techniques are in use, and the position in each knob's domain (fallback where not in use).
+struct Choice {
+  std::vector<char> present;
+  std::vector<std::int16_t> at;
+  bool operator==(const Choice&) const = default;
+};
+
+struct KnobSlot {
+  int technique = 0;
+  Knob knob;
+  std::int16_t fallback = 0;  // position in the domain
+};
+
+struct PlannedRestriction {
+  Restriction restriction;
+  std::vector<int> techniques;  // whose presence it reads
+  std::vector<int> knobs;
+};
+
+struct SkeletonPlan {
+  std::string name;
+  std::vector<char> required, available;  // by technique
+  std::vector<KnobSlot> slots;
+  std::vector<std::vector<int>> slots_of;  // by technique
+  std::vector<PlannedRestriction> restrictions;
+  Choice anchor;  // a legal choice
+};
+
+// Error{usage} names an unknown technique, an empty domain, or requirements that exclude one another.
+Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGraph& graph, const Skeleton& skeleton);
+
+// All required techniques at their fallbacks.
+Choice bare_choice(const SkeletonPlan& plan);
+bool holds(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice);
+// Position of the first restriction that fails, looking at `first` before the others; -1: legal.
+int first_broken(const SkeletonPlan& plan, const Choice& choice, int first = -1);
+// The constraint graph's part of feasibility.
+bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& choice);
+
+// Adds a technique with everything it needs, or changes nothing and gives the reason.
+std::optional<std::string> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
+// Takes a technique away with all that cannot hold without it. False when a required one would go.
+bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
+// Fills groups and conditional needs; what cannot be satisfied is taken away and explained in `dropped`.
+void settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>& dropped);
+
+// Position of the domain value nearest to `value`, by ratio where both are positive.
+std::int16_t nearest(const std::vector<std::int64_t>& domain, std::int64_t value);
+
+}  // namespace cupilot
