@@ -1,0 +1,68 @@
+// Whether one output element is right: error against the bound from the tracked reference. One text for host C++ and CUDA.
+// The formula and its constants: docs/formats/numerics.md.
+#ifndef CUPILOT_TRUSTED_BOUND_CUH
+#define CUPILOT_TRUSTED_BOUND_CUH
+
+#include "storage.cuh"
+
+namespace cupilot {
+
+// The order of CheckKind.
+enum CheckCode : int { check_within, check_bitwise, check_index_of, check_close, check_custom };
+
+// An output's check as plain numbers; goes by value to kernels.
+struct BoundParams {
+  int check, type;
+  double per_sum;             // within: factor of the condition sum S, accumulation and granted input rounding together
+  double per_value;           // within: factor of |reference|, the output's own rounding
+  double tiny;                // within: added always, the output type's underflow
+  double relative, absolute;  // close
+};
+
+struct Judged {
+  bool ok;
+  double error, bound, ratio;  // ratio: error / bound, 0 when ok without a distance, infinite when the class differs
+};
+
+CUPILOT_HD Judged judged_equal(bool equal, double error) {
+  return Judged{equal, equal ? 0.0 : error, 0.0, equal ? 0.0 : double_of(0x7FF0000000000000ull)};
+}
+
+// Where the reference is not finite the element must be of the same class (payload and NaN sign ignored).
+CUPILOT_HD Judged judge_class(double got, double want) {
+  return judged_equal(is_nan(want) ? is_nan(got) : got == want, double_of(0x7FF0000000000000ull));
+}
+
+// `got`: storage bits of the element; `want`, `sum`: value and condition sum of the reference. For index_of `got` and `want`
+// are the values found at the two indices, as fp64 bits and number.
+CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want, double sum) {
+  if (p.check == check_index_of) {
+    const double at = double_of(got_bits);
+    return judged_equal(at == want || (is_nan(at) && is_nan(want)), magnitude(at - want));
+  }
+  const double got = decode(got_bits, p.type);
+  if (p.check == check_bitwise) {
+    const bool equal = is_float_type(p.type) ? encode(want, p.type) == got_bits || (is_nan(got) && is_nan(want)) : got == want;
+    return judged_equal(equal, magnitude(got - want));
+  }
+  if (!is_finite(want)) return judge_class(got, want);
+  double bound = p.check == check_close ? add_rn(p.absolute, mul_rn(p.relative, magnitude(want)))
+                                        : add_rn(add_rn(mul_rn(p.per_sum, sum), mul_rn(p.per_value, magnitude(want))), p.tiny);
+  // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
+  if (is_nan(sum)) {
+    if (is_nan(got)) return judged_equal(true, 0.0);
+    bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
+  }
+  // A value that may round past the largest of the type may be its infinity.
+  if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= largest_of(p.type) && (got > 0.0) == (want > 0.0)) {
+    return judged_equal(true, 0.0);
+  }
+  const double error = magnitude(got - want);
+  const bool ok = error <= bound;
+  const double ratio = error == 0.0 ? 0.0 : bound > 0.0 ? error / bound : double_of(0x7FF0000000000000ull);
+  return Judged{ok, error, bound, ok || ratio > 1.0 ? ratio : double_of(0x7FF0000000000000ull)};
+}
+
+}  // namespace cupilot
+
+#endif

@@ -1,0 +1,218 @@
+// Input content as a recipe: the value of element `index` of a tensor is a function of (key, index), made by an integer hash
+// and exact conversions, so that host, device and interpreter get the same bits. One text for host C++ and CUDA.
+#ifndef CUPILOT_TRUSTED_CONTENT_CUH
+#define CUPILOT_TRUSTED_CONTENT_CUH
+
+#include "storage.cuh"
+
+namespace cupilot {
+
+// The order of FillKind.
+enum FillCode : int {
+  fill_normal,
+  fill_uniform,
+  fill_integers,
+  fill_labels,
+  fill_boolean,
+  fill_signs,
+  fill_one_hot_rows,
+  fill_unit_sum_rows,
+  fill_zeros,
+  fill_ones
+};
+// The order of Structure.
+enum StructureCode : int { structure_dense, structure_upper, structure_lower, structure_symmetric, structure_diagonal };
+// The order of ContentKind.
+enum ContentCode : int {
+  content_ordinary,
+  content_probe,
+  content_zeros,
+  content_huge_element,
+  content_alternating,
+  content_special
+};
+
+constexpr int max_rank = 8;
+
+// A tensor's recipe as plain numbers; goes by value to kernels.
+struct FillParams {
+  unsigned long long key;  // of (seed, tensor)
+  int type, kind, structure, content;
+  double offset, scale;  // normal: mean, sigma / deviation of the raw sum; uniform: low, high - low
+  long long below;       // integers, labels: values in [0, below)
+  int rank;
+  int alternates;                                  // content alternating: this tensor takes part
+  long long extents[max_rank], strides[max_rank];  // strides in elements of storage
+  long long elements, span;
+  // The dimension summed over (the innermost where none is), in dense numbering: a line is the elements along it.
+  long long line, line_stride;
+  long long spot;      // content huge_element: the element
+  double huge, swing;  // content huge_element: its value; alternating: the magnitude
+};
+
+// Where linear (dense) element `index` lies in storage, in elements.
+CUPILOT_HD long long storage_offset(const FillParams& p, long long index) {
+  long long offset = 0;
+  for (int d = p.rank - 1; d >= 0; --d) {
+    offset += index % p.extents[d] * p.strides[d];
+    index /= p.extents[d];
+  }
+  return offset;
+}
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+CUPILOT_HD unsigned long long mix64(unsigned long long x) {
+  x += 0x9E3779B97F4A7C15ull;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ull;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBull;
+  return x ^ (x >> 31);
+}
+// Hash of a counter under a key; `stream` separates uses.
+CUPILOT_HD unsigned long long hash_of(unsigned long long key, unsigned long long index, unsigned long long stream) {
+  return mix64(mix64(key + stream * 0xD1342543DE82EF95ull) ^ (index * 0x9E3779B97F4A7C15ull));
+}
+
+// [0, 1) with 53 bits, exact.
+CUPILOT_HD double unit_of(unsigned long long hash) { return static_cast<double>(hash >> 11) * 0x1.0p-53; }
+
+// Irwin-Hall: the sum of four 32-bit draws, centred, with 18 lower bits so that fp64 fills up too. Its deviation is
+// 2^50 * sqrt(4 / 12); tails end at 3.46 sigma. Exact: |sum| < 2^51.
+CUPILOT_HD double normal_raw(unsigned long long key, unsigned long long index) {
+  const unsigned long long a = hash_of(key, index, 1);
+  const unsigned long long b = mix64(a ^ 0xA0761D6478BD642Full);
+  const unsigned long long sum = (a >> 32) + (a & 0xFFFFFFFFull) + (b >> 32) + (b & 0xFFFFFFFFull);
+  const unsigned long long low = mix64(b) >> 46;
+  const long long centred = static_cast<long long>((sum << 18) | low) - (1ll << 51);
+  return static_cast<double>(centred);
+}
+
+// Row and column in the last two dimensions, and the number with both exchanged.
+struct Place {
+  long long row, column, mirrored;
+};
+CUPILOT_HD Place place_of(const FillParams& p, long long index) {
+  const long long columns = p.rank >= 1 ? p.extents[p.rank - 1] : 1;
+  const long long rows = p.rank >= 2 ? p.extents[p.rank - 2] : 1;
+  const long long column = index % columns;
+  const long long row = index / columns % rows;
+  return Place{row, column, index + (column - row) * columns + (row - column)};
+}
+
+CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
+  const unsigned long long i = static_cast<unsigned long long>(index);
+  const long long width = p.rank >= 1 ? p.extents[p.rank - 1] : 1;
+  const unsigned long long row = static_cast<unsigned long long>(index / width);
+  switch (p.kind) {
+    case fill_normal:
+      return add_rn(mul_rn(normal_raw(p.key, i), p.scale), p.offset);
+    case fill_uniform:
+      return add_rn(mul_rn(unit_of(hash_of(p.key, i, 1)), p.scale), p.offset);
+    case fill_integers:
+    case fill_labels:
+      return static_cast<double>(hash_of(p.key, i, 1) % static_cast<unsigned long long>(p.below));
+    case fill_boolean:
+      return static_cast<double>(hash_of(p.key, i, 1) >> 63);
+    case fill_signs:
+      return (hash_of(p.key, i, 1) >> 63) != 0 ? -1.0 : 1.0;
+    case fill_one_hot_rows:
+      return index % width == static_cast<long long>(hash_of(p.key, row, 2) % static_cast<unsigned long long>(width)) ? 1.0 : 0.0;
+    case fill_unit_sum_rows: {
+      // Neighbours deviate from the mean in opposite directions, so that a row sums to one without summing it.
+      const long long column = index % width;
+      if (column == width - 1 && width % 2 == 1) return 1.0 / static_cast<double>(width);
+      const double deviation = unit_of(hash_of(p.key, i - static_cast<unsigned long long>(column & 1), 1));
+      return add_rn(1.0, (column & 1) != 0 ? -deviation : deviation) / static_cast<double>(width);
+    }
+    case fill_ones:
+      return 1.0;
+    default:
+      return 0.0;
+  }
+}
+
+// probe: a quarter of the lines hold a single 1, a quarter four full-significand values: there a sum has few terms, and lost
+// operand bits stand out of the bound. The rest stays ordinary.
+CUPILOT_HD double probe_float(const FillParams& p, long long index, double ordinary) {
+  const long long at = index / p.line_stride % p.line;
+  const unsigned long long line = static_cast<unsigned long long>(index - at * p.line_stride);
+  const unsigned long long draw = hash_of(p.key, line, 3);
+  const unsigned long long length = static_cast<unsigned long long>(p.line);
+  const unsigned long long place = static_cast<unsigned long long>(at);
+  if ((draw & 3u) == 0) return place == (draw >> 8) % length ? 1.0 : 0.0;
+  if ((draw & 3u) != 1) return ordinary;
+  for (unsigned long long j = 0; j < 4; ++j) {
+    if (place == mix64(draw + j) % length) return ordinary;
+  }
+  return 0.0;
+}
+
+// special: an eighth of the lines hold one infinity, NaN, negative zero or denormal.
+CUPILOT_HD double special_float(const FillParams& p, long long index, double ordinary) {
+  const long long at = index / p.line_stride % p.line;
+  const unsigned long long line = static_cast<unsigned long long>(index - at * p.line_stride);
+  const unsigned long long draw = hash_of(p.key, line, 4);
+  if ((draw & 7u) != 0 || static_cast<unsigned long long>(at) != (draw >> 16) % static_cast<unsigned long long>(p.line)) {
+    return ordinary;
+  }
+  const double infinity = double_of(0x7FF0000000000000ull);
+  switch ((draw >> 3) % 5u) {
+    case 0:
+      return infinity;
+    case 1:
+      return -infinity;
+    case 2:
+      return double_of(0x7FF8000000000000ull);
+    case 3:
+      return -0.0;
+    default:
+      // A denormal of the storage type; of fp32 where the type has more range.
+      return p.type == storage_f16    ? 0x1.8p-18
+             : p.type == storage_e4m3 ? 0x1.8p-8
+             : p.type == storage_e5m2 ? 0x1.0p-16
+                                      : 0x1.8p-130;
+  }
+}
+
+CUPILOT_HD double float_content(const FillParams& p, long long index, double ordinary) {
+  switch (p.content) {
+    case content_probe:
+      return probe_float(p, index, ordinary);
+    case content_zeros:
+      return 0.0;
+    case content_huge_element:
+      return index == p.spot ? p.huge : ordinary;
+    case content_alternating: {
+      if (p.alternates == 0) return ordinary;
+      const long long at = index / p.line_stride % p.line;
+      // Neighbours along a line cancel.
+      const unsigned long long pair = static_cast<unsigned long long>(index - (at & 1) * p.line_stride);
+      const double size = mul_rn(add_rn(1.0, unit_of(hash_of(p.key, pair, 5))), p.swing);
+      return (at & 1) != 0 ? -size : size;
+    }
+    case content_special:
+      return special_float(p, index, ordinary);
+    default:
+      return ordinary;
+  }
+}
+
+// Storage bits of element `index` (dense numbering).
+CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
+  long long source = index;
+  if (p.structure != structure_dense) {
+    const Place place = place_of(p, index);
+    if (p.structure == structure_upper && place.column < place.row) return encode(0.0, p.type);
+    if (p.structure == structure_lower && place.column > place.row) return encode(0.0, p.type);
+    if (p.structure == structure_diagonal && place.column != place.row) return encode(0.0, p.type);
+    if (p.structure == structure_symmetric && place.column < place.row) source = place.mirrored;
+  }
+  if (is_float_type(p.type)) return encode(float_content(p, source, ordinary_float(p, source)), p.type);
+  if (p.kind == fill_integers || p.kind == fill_labels) {
+    return hash_of(p.key, static_cast<unsigned long long>(source), 1) % static_cast<unsigned long long>(p.below);
+  }
+  return encode(ordinary_float(p, source), p.type);
+}
+
+}  // namespace cupilot
+
+#endif

@@ -1,0 +1,85 @@
+// The number of a reference's third build: a value and its condition sum, the amount by which one unit roundoff of relative
+// error in every operand and operation can move the value (docs/formats/numerics.md). And the functions a reference text may
+// call, for every `real`. One text for host C++ and CUDA.
+#ifndef CUPILOT_TRUSTED_TRACKED_CUH
+#define CUPILOT_TRUSTED_TRACKED_CUH
+
+#if !defined(__CUDACC__)
+#include <cmath>
+#endif
+
+#include "storage.cuh"
+
+struct tracked {
+  double value, sum;
+
+  CUPILOT_HD tracked() : value(0.0), sum(0.0) {}
+  CUPILOT_HD tracked(double x) : value(x), sum(fabs(x)) {}
+  CUPILOT_HD tracked(double x, double s) : value(x), sum(s) {}
+};
+
+CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, a.sum + b.sum); }
+CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, a.sum + b.sum); }
+CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum); }
+CUPILOT_HD tracked operator*(tracked a, tracked b) { return tracked(a.value * b.value, a.sum * b.sum); }
+// |d(a/b)| <= |da| / |b| + |a| |db| / b^2.
+CUPILOT_HD tracked operator/(tracked a, tracked b) {
+  const double inverse = 1.0 / fabs(b.value);
+  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse));
+}
+CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
+CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
+CUPILOT_HD tracked& operator*=(tracked& a, tracked b) { return a = a * b; }
+CUPILOT_HD tracked& operator/=(tracked& a, tracked b) { return a = a / b; }
+CUPILOT_HD bool operator<(tracked a, tracked b) { return a.value < b.value; }
+CUPILOT_HD bool operator>(tracked a, tracked b) { return a.value > b.value; }
+CUPILOT_HD bool operator<=(tracked a, tracked b) { return a.value <= b.value; }
+CUPILOT_HD bool operator>=(tracked a, tracked b) { return a.value >= b.value; }
+CUPILOT_HD bool operator==(tracked a, tracked b) { return a.value == b.value; }
+CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
+
+// f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
+CUPILOT_HD tracked through(double value, double derivative, double sum) {
+  return tracked(value, fabs(value) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum));
+}
+
+CUPILOT_HD double exp_(double x) { return exp(x); }
+CUPILOT_HD double log_(double x) { return log(x); }
+CUPILOT_HD double tanh_(double x) { return tanh(x); }
+CUPILOT_HD double erf_(double x) { return erf(x); }
+CUPILOT_HD double sqrt_(double x) { return sqrt(x); }
+CUPILOT_HD double abs_(double x) { return fabs(x); }
+CUPILOT_HD double max_(double a, double b) { return fmax(a, b); }
+CUPILOT_HD double min_(double a, double b) { return fmin(a, b); }
+
+CUPILOT_HD float exp_(float x) { return expf(x); }
+CUPILOT_HD float log_(float x) { return logf(x); }
+CUPILOT_HD float tanh_(float x) { return tanhf(x); }
+CUPILOT_HD float erf_(float x) { return erff(x); }
+CUPILOT_HD float sqrt_(float x) { return sqrtf(x); }
+CUPILOT_HD float abs_(float x) { return fabsf(x); }
+CUPILOT_HD float max_(float a, float b) { return fmaxf(a, b); }
+CUPILOT_HD float min_(float a, float b) { return fminf(a, b); }
+
+CUPILOT_HD tracked exp_(tracked x) { return through(exp(x.value), exp(x.value), x.sum); }
+CUPILOT_HD tracked log_(tracked x) { return through(log(x.value), 1.0 / x.value, x.sum); }
+CUPILOT_HD tracked tanh_(tracked x) {
+  const double value = tanh(x.value);
+  return through(value, 1.0 - value * value, x.sum);
+}
+CUPILOT_HD tracked erf_(tracked x) { return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x.sum); }
+// At zero the derivative has no bound, but the root of the error has.
+CUPILOT_HD tracked sqrt_(tracked x) {
+  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum));
+  return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
+}
+CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum); }
+CUPILOT_HD tracked max_(tracked a, tracked b) { return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum)); }
+CUPILOT_HD tracked min_(tracked a, tracked b) { return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum)); }
+
+CUPILOT_HD double value_of(double x) { return x; }
+CUPILOT_HD double value_of(float x) { return x; }
+CUPILOT_HD double value_of(tracked x) { return x.value; }
+CUPILOT_HD double sum_of(tracked x) { return x.sum; }
+
+#endif

@@ -1,0 +1,41 @@
+// Host side of the content recipes and error bounds: plain numbers for the trusted kernels, and filling host memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/trial.hpp>
+
+#include "base/embedded.hpp"
+#include "trusted/bound.cuh"
+#include "trusted/content.cuh"
+
+namespace cupilot {
+
+// The recipe of one tensor (index into task.tensors) as numbers. Error: the shape has no value at this workload.
+Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+
+// The check of one output (out or in_out) as numbers.
+Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload);
+
+// Writes elements [begin, begin + count) of the tensor into `memory`, which holds the tensor's whole span; elements between
+// strides stay untouched. memory.size() >= span * size_of(type).
+void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin, std::int64_t count);
+// All elements.
+void fill(const FillParams& params, std::span<std::byte> memory);
+
+// kernels/trusted/*.cuh as compiled in.
+std::span<const EmbeddedFile> trusted_files();
+
+// Without the lines that include other files: in a concatenation those stand before it already.
+std::string without_includes(std::string_view text);
+
+// storage.cuh, content.cuh and bound.cuh as one text without includes: the head of a trusted CUDA program.
+std::string trusted_text();
+
+}  // namespace cupilot

@@ -1,0 +1,144 @@
+#include "task/reference_program.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "task/content.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::array<const char*, 3> build_names = {"oracle", "plain", "tracked"};
+constexpr std::array<const char*, 3> result_parameters = {"double* values", "void* output", "double* values, double* sums"};
+
+bool has_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+bool is_read(const Tensor& tensor) { return tensor.role != Role::out; }
+
+// The arithmetic a build is done in. Integers up to 2^53 are exact in double.
+const char* real_of(const Task& task, ReferenceBuild build) {
+  if (build == ReferenceBuild::tracked) return "tracked";
+  if (build == ReferenceBuild::oracle) return "double";
+  return task.precision == Precision::fp64 || task.precision == Precision::integer ? "double" : "float";
+}
+
+// The functions of the expression language; static members, so that shapes and strides stand in C++ as they are.
+constexpr const char* expr_functions = R"(
+  __device__ static long long min(long long a, long long b) { return a < b ? a : b; }
+  __device__ static long long max(long long a, long long b) { return a > b ? a : b; }
+  __device__ static long long cdiv(long long a, long long b) { return a / b + (a % b != 0); }
+  __device__ static long long up(long long a, long long b) { return cdiv(a, b) * b; }
+  __device__ static long long log2(long long a) {
+    int bits = 0;
+    while (a > 1) {
+      a >>= 1;
+      ++bits;
+    }
+    return bits;
+  }
+  __device__ static long long pow2(long long a) { return a <= 1 ? 1 : 2ll << log2(a - 1); }
+)";
+
+// Storage offset of a dense index, over the sizes.
+std::string offset_text(const Tensor& tensor) {
+  if (tensor.strides.empty()) return "index";
+  std::string sum = "0";
+  std::string rest = "index";
+  for (std::size_t d = tensor.shape.size(); d-- > 0;) {
+    sum += fmt::format(" + {} % ({}) * ({})", rest, tensor.shape[d].text, tensor.strides[d].text);
+    rest = fmt::format("({} / ({}))", rest, tensor.shape[d].text);
+  }
+  return sum;
+}
+
+std::string tensor_members(const Tensor& tensor) {
+  const std::string& name = tensor.name;
+  const auto type = static_cast<int>(tensor.type);
+  std::string out = fmt::format("  // {}: {}\n", name, name_of(tensor.type));
+  out += fmt::format("  __device__ long long cupilot_offset_{}(long long index) const {{ return {}; }}\n", name,
+                     offset_text(tensor));
+  if (!is_read(tensor)) return out;
+  out += fmt::format("  const void* cupilot_{};\n", name);
+  if (is_float_type(type)) {
+    return out + fmt::format(
+                     "  __device__ real {0}(long long index) const {{\n"
+                     "    return real(cupilot::load_real(cupilot_{0}, cupilot_offset_{0}(index), {1}));\n  }}\n",
+                     name, type);
+  }
+  return out + fmt::format(
+                   "  __device__ long long {0}(long long index) const {{\n"
+                   "    return cupilot::load_integer(cupilot_{0}, cupilot_offset_{0}(index), {1});\n  }}\n",
+                   name, type);
+}
+
+std::string inputs_struct(const Task& task) {
+  std::string out = "struct Inputs {\n";
+  for (const Axis& axis : task.axes) out += fmt::format("  long long {};\n", axis.name);
+  for (const Scalar& scalar : task.scalars) out += fmt::format("  real {};\n", scalar.name);
+  for (const Tensor& tensor : task.tensors) out += tensor_members(tensor);
+  return out + expr_functions + "};\n\n";
+}
+
+std::string parameters(const Task& task, ReferenceBuild build) {
+  std::string out;
+  for (const Tensor& tensor : task.tensors) {
+    if (is_read(tensor)) out += fmt::format("const void* p_{}, ", tensor.name);
+  }
+  for (const Scalar& scalar : task.scalars) out += fmt::format("double p_{}, ", scalar.name);
+  for (const Axis& axis : task.axes) out += fmt::format("long long p_{}, ", axis.name);
+  return out + result_parameters[static_cast<std::size_t>(build)] + ", long long begin, long long count";
+}
+
+std::string store_text(const Tensor& tensor, ReferenceBuild build) {
+  if (build == ReferenceBuild::oracle) return "  values[at] = value_of(result);\n";
+  if (build == ReferenceBuild::tracked) return "  values[at] = value_of(result);\n  sums[at] = sum_of(result);\n";
+  const auto type = static_cast<int>(tensor.type);
+  return fmt::format(
+      "  cupilot::store_bits(output, in.cupilot_offset_{0}(index), {1}, cupilot::encode(value_of(result), {1}));\n", tensor.name,
+      type);
+}
+
+std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build, const std::string& entry) {
+  std::string out = fmt::format("extern \"C\" __global__ void {}({}) {{\n", entry, parameters(task, build));
+  out += "  const long long at = blockIdx.x * 256ll + threadIdx.x;\n  if (at >= count) return;\n  Inputs in;\n";
+  for (const Axis& axis : task.axes) out += fmt::format("  in.{0} = p_{0};\n", axis.name);
+  for (const Scalar& scalar : task.scalars) out += fmt::format("  in.{0} = real(p_{0});\n", scalar.name);
+  for (const Tensor& input : task.tensors) {
+    if (is_read(input)) out += fmt::format("  in.cupilot_{0} = p_{0};\n", input.name);
+  }
+  out += "  const long long index = begin + at;\n";
+  out += fmt::format("  const real result = real(reference_{}(in, index));\n", tensor.name);
+  return out + store_text(tensor, build) + "}\n\n";
+}
+
+}  // namespace
+
+Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build) {
+  if (task.reference.text.empty()) {
+    return Error{ErrorCode::usage, fmt::format("task '{}' has no reference text", task.name), "see docs/formats/task.md"};
+  }
+  const char* const name = build_names[static_cast<std::size_t>(build)];
+  ReferenceProgram program;
+  program.text = fmt::format("// Reference of task '{}', {} build.\n", task.name, name);
+  for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh"}) {
+    program.text += without_includes(find_embedded(trusted_files(), file));
+  }
+  program.text += fmt::format("\nusing real = {};\n", real_of(task, build));
+  for (const auto& [constant, value] : task.constants)
+    program.text += fmt::format("constexpr long long {} = {};\n", constant, value);
+  program.text += inputs_struct(task);
+  program.text += fmt::format("#line 1 \"{}\"\n", task.reference.file.empty() ? "reference.cu" : task.reference.file);
+  program.text += task.reference.text + "\n#line 1 \"entries\"\n";
+  for (const Tensor& tensor : task.tensors) {
+    if (!has_output(tensor)) continue;
+    const std::string entry = fmt::format("cupilot_{}_{}", name, tensor.name);
+    program.text += entry_text(task, tensor, build, entry);
+    program.entries.push_back({entry, tensor.name});
+  }
+  if (program.entries.empty()) {
+    return Error{ErrorCode::usage, fmt::format("task '{}' has no output", task.name), "give one tensor the role out or in_out"};
+  }
+  return program;
+}
+
+}  // namespace cupilot

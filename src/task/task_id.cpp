@@ -1,0 +1,83 @@
+// The canonical text of a task and its hash.
+#include <fmt/format.h>
+
+#include <cupilot/task.hpp>
+
+#include "base/hash.hpp"
+
+namespace cupilot {
+namespace {
+
+// Length-prefixed, so that no two different tasks give one text.
+class Canonical {
+ public:
+  Canonical& operator<<(std::string_view text) {
+    out_ += fmt::format("{}:{};", text.size(), text);
+    return *this;
+  }
+  Canonical& operator<<(std::int64_t value) {
+    out_ += fmt::format("i{};", value);
+    return *this;
+  }
+  Canonical& operator<<(double value) {
+    out_ += fmt::format("d{:a};", value);
+    return *this;
+  }
+  Canonical& operator<<(const std::vector<Expr>& texts) {
+    *this << static_cast<std::int64_t>(texts.size());
+    for (const Expr& text : texts) *this << text.text;
+    return *this;
+  }
+  Canonical& operator<<(const std::vector<std::string>& texts) {
+    *this << static_cast<std::int64_t>(texts.size());
+    for (const std::string& text : texts) *this << std::string_view(text);
+    return *this;
+  }
+  Canonical& operator<<(const std::vector<Workload>& shapes) {
+    *this << static_cast<std::int64_t>(shapes.size());
+    for (const Workload& shape : shapes) {
+      *this << static_cast<std::int64_t>(shape.sizes.size()) << shape.weight;
+      for (const auto& [name, size] : shape.sizes) *this << std::string_view(name) << size;
+    }
+    return *this;
+  }
+  template <class E>
+  Canonical& named(E value) {
+    return *this << static_cast<std::int64_t>(value);
+  }
+  const std::string& text() const { return out_; }
+
+ private:
+  std::string out_;
+};
+
+void add_tensor(Canonical& out, const Tensor& tensor) {
+  out << tensor.name << tensor.shape << tensor.strides;
+  out.named(tensor.role) << name_of(tensor.type);
+  out.named(tensor.fill.kind) << tensor.fill.low << tensor.fill.high << tensor.fill.below.text;
+  out.named(tensor.fill.structure);
+  out.named(tensor.check.kind) << tensor.check.length.text << tensor.check.of << tensor.check.relative << tensor.check.absolute;
+}
+
+}  // namespace
+
+std::string task_id(const Task& task) {
+  Canonical out;
+  out << "cupilot task 1" << task.name << task.family << name_of(task.precision);
+  out << static_cast<std::int64_t>(task.axes.size());
+  for (const Axis& axis : task.axes) (out << axis.name).named(axis.kind);
+  out << static_cast<std::int64_t>(task.tensors.size());
+  for (const Tensor& tensor : task.tensors) add_tensor(out, tensor);
+  out << static_cast<std::int64_t>(task.scalars.size());
+  for (const Scalar& scalar : task.scalars) out << scalar.name << name_of(scalar.type) << scalar.value;
+  out << static_cast<std::int64_t>(task.operations.size());
+  for (const Operation& operation : task.operations) {
+    out << operation.name << operation.kind << operation.inputs << operation.outputs;
+  }
+  out << static_cast<std::int64_t>(task.constants.size());
+  for (const auto& [name, value] : task.constants) out << std::string_view(name) << value;
+  out << task.time_shapes << task.check_shapes << task.work.flops.text << task.work.matmul_like << task.reference.text;
+  return sha256_hex(out.text());
+}
+
+}  // namespace cupilot

@@ -1,0 +1,100 @@
+// The numbers of a task's tensors at a workload.
+#include <fmt/format.h>
+
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+namespace {
+
+Error shape_error(const Task& task, const Tensor& tensor, const std::string& reason) {
+  return Error{ErrorCode::usage, fmt::format("task '{}', tensor '{}': {}", task.name, tensor.name, reason),
+               "make the sizes smaller or correct the tensor's shape"};
+}
+
+// Extents, or strides where those are given.
+Result<std::vector<std::int64_t>> numbers(const Task& task, const Tensor& tensor, const std::vector<Expr>& texts,
+                                          const ExprScope& scope, const char* what) {
+  std::vector<std::int64_t> out;
+  for (const Expr& text : texts) {
+    const auto value = evaluate_or_error(text, scope);
+    if (!value) return shape_error(task, tensor, fmt::format("{} {}: {}", what, out.size() + 1, value.error().message));
+    if (*value < 0) return shape_error(task, tensor, fmt::format("{} \"{}\" is negative, {}", what, text.text, *value));
+    out.push_back(*value);
+  }
+  return out;
+}
+
+}  // namespace
+
+const Tensor* find_tensor(const Task& task, std::string_view name) {
+  for (const Tensor& tensor : task.tensors) {
+    if (tensor.name == name) return &tensor;
+  }
+  return nullptr;
+}
+
+ExprScope task_scope(const Task& task, const Workload& workload) {
+  std::map<std::string, std::int64_t> names = workload.sizes;
+  for (const auto& [name, value] : task.constants) names.insert_or_assign(name, value);
+  for (const Tensor& tensor : task.tensors) names.insert_or_assign("elem." + tensor.name, size_of(tensor.type));
+  return scope_of(names);
+}
+
+Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workload& workload) {
+  const ExprScope scope = task_scope(task, workload);
+  auto extents = numbers(task, tensor, tensor.shape, scope, "extent");
+  if (!extents) return extents.error();
+  TensorShape shape;
+  shape.extents = std::move(*extents);
+  shape.elements = 1;
+  bool overflow = false;
+  for (const std::int64_t extent : shape.extents) {
+    overflow |= __builtin_mul_overflow(shape.elements, extent, &shape.elements);
+  }
+  const std::size_t rank = shape.extents.size();
+  if (tensor.strides.empty()) {
+    shape.strides.assign(rank, 1);
+    for (std::size_t d = rank; d-- > 1;) {
+      overflow |= __builtin_mul_overflow(shape.strides[d], shape.extents[d], &shape.strides[d - 1]);
+    }
+  } else {
+    if (tensor.strides.size() != rank) {
+      return shape_error(task, tensor, fmt::format("{} strides for {} dimensions", tensor.strides.size(), rank));
+    }
+    auto strides = numbers(task, tensor, tensor.strides, scope, "stride");
+    if (!strides) return strides.error();
+    shape.strides = std::move(*strides);
+  }
+  std::int64_t last = 0;
+  for (std::size_t d = 0; d < rank && shape.elements != 0; ++d) {
+    std::int64_t reach = 0;
+    overflow |= __builtin_mul_overflow(shape.extents[d] - 1, shape.strides[d], &reach);
+    overflow |= __builtin_add_overflow(last, reach, &last);
+  }
+  std::int64_t bytes = 0;
+  overflow |= __builtin_add_overflow(last, std::int64_t{1}, &last);
+  overflow |= __builtin_mul_overflow(last, std::int64_t{size_of(tensor.type)}, &bytes);
+  // 2^47: what a 64-bit process can address.
+  if (overflow || bytes > (std::int64_t{1} << 47)) return shape_error(task, tensor, "more than 2^47 bytes");
+  shape.span = shape.elements == 0 ? 0 : last;
+  return shape;
+}
+
+Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : task.tensors) {
+    const auto shape = shape_of(task, tensor, workload);
+    if (!shape) return shape.error();
+    const std::int64_t times = tensor.role == Role::in_out ? 2 : 1;
+    bytes += shape->elements * size_of(tensor.type) * times;
+  }
+  return bytes;
+}
+
+Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload) {
+  auto flops = evaluate_or_error(task.work.flops, task_scope(task, workload));
+  if (!flops) return std::move(flops.error()).while_doing(fmt::format("task '{}', work.flops", task.name));
+  return *flops;
+}
+
+}  // namespace cupilot
