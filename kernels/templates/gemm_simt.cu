@@ -70,6 +70,7 @@
 // thread multiplies them into THREAD_M x THREAD_N sums that stay in registers.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
+#include "cupilot/pipeline.cuh"
 #include "cupilot/raster.cuh"
 #include "cupilot/split_k.cuh"
 #include "cupilot/epilogue.cuh"
@@ -102,7 +103,7 @@ struct Operand {
   int pitch;       // elements between rows in global memory
   int count;       // rows or columns left from `first`: at least 1
   bool aligned;    // vectors of WIDTH elements may be loaded
-  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];
+  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
 
   __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count)
       : first(matrix + (K_FAST ? static_cast<long long>(outer_first) * row_pitch : outer_first)),
@@ -216,7 +217,6 @@ struct Operand {
 
 using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0>;
 using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0>;
-constexpr int STAGE_FLOATS = OperandA::FLOATS + OperandB::FLOATS;
 
 // A thread's tile is cut into pieces of up to 4 neighbours, and the pieces of one warp are interleaved, so that a warp's
 // vector reads of shared memory cover adjacent addresses.
@@ -251,106 +251,59 @@ __device__ __forceinline__ Lane lane_of_thread() {
   return {lane / LANES_N, lane % LANES_N, warp_m * LANES_M * THREAD_M, warp_n * LANES_N * THREAD_N};
 }
 
-// sum += (column of A) x (row of B) for each k of a slab.
-__device__ __forceinline__ void multiply_slab(float (&sum)[THREAD_M * THREAD_N], const float* slab, const Lane& lane) {
-  constexpr int STEP = UNROLL_K == 0 ? BLOCK_K : UNROLL_K;
-  constexpr int SETS = FRAGMENTS != 0 ? 2 : 1;  // two: the next k is read while this one is multiplied
-  const float* a = slab + lane.row;
-  const float* b = slab + OperandA::FLOATS + lane.column;
-  float rows[SETS][THREAD_M];
-  float columns[SETS][THREAD_N];
-  if constexpr (SETS == 2) {
-    RowPieces::load(rows[0], a, lane.m);
-    ColumnPieces::load(columns[0], b, lane.n);
+// One step multiplies a column of the A slab by a row of the B slab.
+struct Math {
+  struct Fragments {
+    float rows[THREAD_M];
+    float columns[THREAD_N];
+  };
+  float sum[THREAD_M * THREAD_N];
+  Lane lane;
+
+  __device__ __forceinline__ void load(Fragments& to, const unsigned char* stage, int k) const {
+    const float* slab = reinterpret_cast<const float*>(stage);
+    RowPieces::load(to.rows, slab + k * OperandA::PITCH + lane.row, lane.m);
+    ColumnPieces::load(to.columns, slab + OperandA::FLOATS + k * OperandB::PITCH + lane.column, lane.n);
   }
-#pragma unroll 1
-  for (int base = 0; base < BLOCK_K; base += STEP) {
+  __device__ __forceinline__ void multiply(const Fragments& from) {
 #pragma unroll
-    for (int step = 0; step < STEP; ++step) {
-      const int k = base + step;
-      const int ahead = k + SETS - 1;
-      if (ahead < BLOCK_K) {
-        RowPieces::load(rows[(step + SETS - 1) % SETS], a + ahead * OperandA::PITCH, lane.m);
-        ColumnPieces::load(columns[(step + SETS - 1) % SETS], b + ahead * OperandB::PITCH, lane.n);
-      }
+    for (int i = 0; i < THREAD_M; ++i) {
 #pragma unroll
-      for (int i = 0; i < THREAD_M; ++i) {
-#pragma unroll
-        for (int j = 0; j < THREAD_N; ++j) {
-          float& s = sum[i * THREAD_N + j];
-          s = fmaf(rows[step % SETS][i], columns[step % SETS][j], s);
-        }
+      for (int j = 0; j < THREAD_N; ++j) {
+        sum[i * THREAD_N + j] = fmaf(from.rows[i], from.columns[j], sum[i * THREAD_N + j]);
       }
     }
   }
-}
+};
 
-// Brings the slab at k_first to a stage. Register-routed operands are only fetched; put() follows.
-__device__ __forceinline__ void start_slab(OperandA& a, OperandB& b, float* stage, int k_first, int k_end) {
-  if constexpr (OperandA::BY_ASYNC) a.copy(stage, k_first, k_end);
-  if constexpr (OperandB::BY_ASYNC) b.copy(stage + OperandA::FLOATS, k_first, k_end);
-}
-__device__ __forceinline__ void fetch_slab(OperandA& a, OperandB& b, int k_first, int k_end) {
-  if constexpr (!OperandA::BY_ASYNC) a.fetch(k_first, k_end);
-  if constexpr (!OperandB::BY_ASYNC) b.fetch(k_first, k_end);
-}
-__device__ __forceinline__ void put_slab(const OperandA& a, const OperandB& b, float* stage) {
-  if constexpr (!OperandA::BY_ASYNC) a.put(stage);
-  if constexpr (!OperandB::BY_ASYNC) b.put(stage + OperandA::FLOATS);
-}
+// Slabs of both operands over [k_begin, k_end).
+struct Source {
+  static constexpr int STAGE_BYTES = 4 * (OperandA::FLOATS + OperandB::FLOATS);
+  OperandA a;
+  OperandB b;
+  int k_begin, k_end;
 
-// The sum over [k_begin, k_end) by a ring of STAGES slabs. While slab s is multiplied, slab s + STAGES - 1 is on its way
-// into the stage that slab s - 1 has left; the barrier at the top of the loop says that everyone has left it.
-__device__ __forceinline__ void main_loop(float (&sum)[THREAD_M * THREAD_N], OperandA& a, OperandB& b, float* ring, int k_begin,
-                                          int k_end, const Lane& lane) {
-  const int slabs = (k_end - k_begin + BLOCK_K - 1) / BLOCK_K;
-  constexpr int AHEAD = STAGES > 1 ? STAGES - 1 : 1;
-#pragma unroll
-  for (int s = 0; s < AHEAD; ++s) {
-    if (s < slabs) {
-      start_slab(a, b, ring + s * STAGE_FLOATS, k_begin + s * BLOCK_K, k_end);
-      fetch_slab(a, b, k_begin + s * BLOCK_K, k_end);
-      put_slab(a, b, ring + s * STAGE_FLOATS);
-    }
-    commit_copies();
+  static __device__ __forceinline__ float* part_a(unsigned char* stage) { return reinterpret_cast<float*>(stage); }
+  static __device__ __forceinline__ float* part_b(unsigned char* stage) { return part_a(stage) + OperandA::FLOATS; }
+
+  __device__ __forceinline__ void start(int slab, unsigned char* stage) {
+    if constexpr (OperandA::BY_ASYNC) a.copy(part_a(stage), k_begin + slab * BLOCK_K, k_end);
+    if constexpr (OperandB::BY_ASYNC) b.copy(part_b(stage), k_begin + slab * BLOCK_K, k_end);
   }
-  int reading = 0;
-  int filling = STAGES > 1 ? STAGES - 1 : 0;
-#pragma unroll 1
-  for (int s = 0; s < slabs; ++s) {
-    wait_copies<AHEAD - 1>();  // slab s has landed
-    __syncthreads();
-    const int next = s + AHEAD;
-    const int k_next = k_begin + next * BLOCK_K;
-    float* target = ring + filling * STAGE_FLOATS;
-    if constexpr (STAGES > 1) {
-      if (next < slabs) start_slab(a, b, target, k_next, k_end);
-    }
-    if constexpr (PREFETCH != 0) {
-      if (next < slabs) fetch_slab(a, b, k_next, k_end);
-    }
-    if constexpr (STAGES > 1) commit_copies();
-
-    multiply_slab(sum, ring + reading * STAGE_FLOATS, lane);
-
-    if constexpr (STAGES == 1) {
-      __syncthreads();  // the only stage is free again
-      if (next < slabs) start_slab(a, b, target, k_next, k_end);
-      commit_copies();
-    }
-    if (next < slabs) {
-      if constexpr (PREFETCH == 0) fetch_slab(a, b, k_next, k_end);
-      put_slab(a, b, target);
-    }
-    reading = reading + 1 == STAGES ? 0 : reading + 1;
-    filling = filling + 1 == STAGES ? 0 : filling + 1;
+  __device__ __forceinline__ void fetch(int slab) {
+    if constexpr (!OperandA::BY_ASYNC) a.fetch(k_begin + slab * BLOCK_K, k_end);
+    if constexpr (!OperandB::BY_ASYNC) b.fetch(k_begin + slab * BLOCK_K, k_end);
   }
-}
+  __device__ __forceinline__ void put(unsigned char* stage) {
+    if constexpr (!OperandA::BY_ASYNC) a.put(part_a(stage));
+    if constexpr (!OperandB::BY_ASYNC) b.put(part_b(stage));
+  }
+};
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     gemm_simt(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha,
               float beta, int m, int n, int k, int chunk) {
-  extern __shared__ __align__(16) float ring[];
+  extern __shared__ __align__(16) unsigned char ring[];
   const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
   const int tiles = tiles_m * tiles_n;
@@ -359,25 +312,26 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
-  OperandA a(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m);
-  OperandB b(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n);
-  const Lane lane = lane_of_thread();
-  float sum[THREAD_M * THREAD_N];
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m),
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n), k_begin, k_end};
+  Math math;
+  math.lane = lane_of_thread();
 #pragma unroll
-  for (int i = 0; i < THREAD_M * THREAD_N; ++i) sum[i] = 0.0f;
+  for (int i = 0; i < THREAD_M * THREAD_N; ++i) math.sum[i] = 0.0f;
 
-  main_loop(sum, a, b, ring, k_begin, k_end, lane);
+  walk_k<BLOCK_K, UNROLL_K == 0 ? BLOCK_K : UNROLL_K>(source, math, ring, (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
 
   if constexpr (SPLIT > 1) {
     if (gridDim.y > 1) {
       const int split = static_cast<int>(gridDim.y);
       float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
-      if (!reduce_split(sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+      if (!reduce_split(math.sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
     }
   }
 
   const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+  const Lane lane = math.lane;
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
     const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) + i % RowPieces::WIDTH;
@@ -385,7 +339,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     for (int p = 0; p < ColumnPieces::COUNT; ++p) {
       float piece[ColumnPieces::WIDTH];
 #pragma unroll
-      for (int j = 0; j < ColumnPieces::WIDTH; ++j) piece[j] = sum[i * THREAD_N + p * ColumnPieces::WIDTH + j];
+      for (int j = 0; j < ColumnPieces::WIDTH; ++j) piece[j] = math.sum[i * THREAD_N + p * ColumnPieces::WIDTH + j];
       epilogue.store(row, tile.n * BLOCK_N + lane.column + ColumnPieces::at(p, lane.n), piece);
     }
   }

@@ -1,0 +1,417 @@
+/* cupilot tunable 1
+{
+  "name": "gemm_mma",
+  "family": "gemm",
+  "summary": "GEMM on tensor cores by mma.sync: bf16, fp16 and tf32 operands, fp32 sums",
+  "provides": ["mma_core"],
+  "requires": ["mma_core"],
+  "when": ["elem.A == elem.B", "(class.tf32 && elem.A == 4) || ((class.bf16 || class.fp16) && elem.A == 2)"],
+  "parameters": {
+    "BLOCK_M": {"name": "block_m", "technique": "block_tile", "domain": [16, 32, 64, 128, 256], "plain": 64},
+    "BLOCK_N": {"name": "block_n", "technique": "block_tile", "domain": [16, 32, 64, 128, 256], "plain": 64},
+    "BLOCK_K": {"name": "block_k", "technique": "k_slab", "domain": [8, 16, 32, 64], "plain": 32},
+    "WARP_M": {"name": "warp_m", "technique": "warp_tile", "domain": [16, 32, 64, 128], "plain": 32},
+    "WARP_N": {"name": "warp_n", "technique": "warp_tile", "domain": [16, 32, 64, 128], "plain": 32},
+    "WARPS_DOWN": {"name": "warps_down", "technique": "warp_raster", "domain": [0, 1], "plain": 0},
+    "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
+    "PAD": {"name": "pad", "technique": "shared_padding", "domain": [0, 4, 8, 16], "plain": 0},
+    "SWIZZLE": {"name": "swizzle", "technique": "shared_swizzle", "domain": [0, 1], "plain": 0},
+    "ASYNC": {"name": "async_copy", "technique": "async_copy", "domain": [0, 1], "plain": 0},
+    "STAGES": {"name": "stages", "technique": "multistage", "domain": [1, 2, 3, 4, 5], "plain": 1},
+    "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
+    "LDMATRIX": {"name": "ldmatrix", "technique": "ldmatrix", "domain": [0, 1], "plain": 0},
+    "FRAGMENTS": {"name": "fragment_double_buffer", "technique": "fragment_double_buffer", "domain": [0, 1], "plain": 0},
+    "UNROLL_K": {"name": "unroll_k", "technique": "unroll", "domain": [0, 1, 2, 4, 8], "plain": 0},
+    "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
+    "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
+    "SERPENTINE": {"name": "serpentine", "technique": "serpentine", "domain": [0, 1], "plain": 0},
+    "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1},
+    "STORE_VECTOR": {"name": "store_vector", "technique": "vector_epilogue", "domain": [1, 2, 4, 8], "plain": 1},
+    "STAGED": {"name": "staged_epilogue", "technique": "staged_epilogue", "domain": [0, 1], "plain": 0},
+    "STREAM_STORE": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0},
+    "CACHE_HINT": {"name": "cache_hint", "technique": "cache_hint", "domain": [0, 1], "plain": 0},
+    "FULL_PATH": {"name": "predicated_tail", "technique": "predicated_tail", "domain": [0, 1], "plain": 0}
+  },
+  "restrict": [
+    "BLOCK_M % WARP_M == 0 && BLOCK_N % WARP_N == 0",
+    "BLOCK_M / WARP_M * (BLOCK_N / WARP_N) * 32 <= dev.threads",
+    "BLOCK_K * elem.A % 32 == 0 && BLOCK_K * elem.A <= 256",
+    "VECTOR * elem.A <= 16",
+    "PAD * elem.A % 16 == 0",
+    "UNROLL_K == 0 || BLOCK_K * elem.A / 32 % UNROLL_K == 0",
+    "FRAGMENTS == 0 || UNROLL_K != 1 || BLOCK_K * elem.A == 32",
+    "max(STAGES * ((TRANS_A ? BLOCK_K * (BLOCK_M + PAD) : BLOCK_M * (BLOCK_K + PAD)) + (TRANS_B ? BLOCK_N * (BLOCK_K + PAD) : BLOCK_K * (BLOCK_N + PAD))) * elem.A, STAGED * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 16 * (WARP_N + 8) * 4) * MIN_BLOCKS + 1088 * MIN_BLOCKS <= dev.shared + 1024",
+    "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40 <= 255",
+    "(WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40) * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 32 * MIN_BLOCKS <= dev.registers",
+    "(BLOCK_M + BLOCK_N) * BLOCK_K <= 4096 * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N)"
+  ],
+  "registers": "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40",
+  "plan": {
+    "let": {
+      "warps": "(BLOCK_M / WARP_M) * (BLOCK_N / WARP_N)",
+      "tiles": "cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)",
+      "slabs": "cdiv(k, BLOCK_K)",
+      "chunk": "cdiv(slabs, min(SPLIT, slabs))",
+      "split": "cdiv(slabs, chunk)",
+      "slab_a": "TRANS_A ? BLOCK_K * (BLOCK_M + PAD) : BLOCK_M * (BLOCK_K + PAD)",
+      "slab_b": "TRANS_B ? BLOCK_N * (BLOCK_K + PAD) : BLOCK_K * (BLOCK_N + PAD)"
+    },
+    "buffers": [
+      {"name": "parts", "bytes": "split > 1 ? batch * tiles * split * BLOCK_M * BLOCK_N * 4 : 16"},
+      {"name": "arrived", "bytes": "split > 1 ? batch * tiles * 4 : 16", "content": "restored"}
+    ],
+    "launches": [
+      {"name": "main", "entry": "gemm_mma", "grid": ["tiles * batch", "split"], "block": ["warps * 32"],
+       "shared": "max(STAGES * (slab_a + slab_b) * elem.A, STAGED * warps * 16 * (WARP_N + 8) * 4)",
+       "args": ["A", "B", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "chunk * BLOCK_K"}]}
+    ]
+  }
+}
+*/
+// A block computes a BLOCK_M x BLOCK_N tile of D, each warp a WARP_M x WARP_N part of it, by 16 x 8 matrix multiply-adds on
+// tensor cores. Slabs of BLOCK_K of A and B come to shared memory in the order they have in global memory; the fragments that
+// the tensor core wants are cut from there.
+#include "cupilot/vector.cuh"
+#include "cupilot/async_copy.cuh"
+#include "cupilot/pipeline.cuh"
+#include "cupilot/mma.cuh"
+#include "cupilot/raster.cuh"
+#include "cupilot/split_k.cuh"
+#include "cupilot/epilogue.cuh"
+
+constexpr int WARPS_M = BLOCK_M / WARP_M;
+constexpr int WARPS_N = BLOCK_N / WARP_N;
+constexpr int THREADS = WARPS_M * WARPS_N * 32;
+constexpr int ELEMENT = static_cast<int>(sizeof(T_A));  // bytes
+constexpr int HALF_K = 16 / ELEMENT;                    // elements of K in a 16-byte half of a step
+constexpr int STEP_K = 2 * HALF_K;                      // elements of K in one multiply-add
+constexpr int STEPS = BLOCK_K / STEP_K;
+constexpr int SUBS_M = WARP_M / 16;  // 16-row parts of a warp's tile
+constexpr int SUBS_N = WARP_N / 8;   // 8-column parts
+
+// One operand's way from global to shared memory. o is the row of A or the column of B. K_FAST: neighbours along K are
+// adjacent in memory (A as stored, or B transposed), and so they are in the slab; otherwise neighbours along o are.
+template <class T, int OUTER, bool K_FAST>
+struct Operand {
+  static constexpr int LINE = K_FAST ? BLOCK_K : OUTER;   // adjacent elements of a slab
+  static constexpr int LINES = K_FAST ? OUTER : BLOCK_K;
+  static constexpr int PITCH = (LINE + PAD) * ELEMENT;    // bytes
+  static constexpr int BYTES = PITCH * LINES;
+  static constexpr int WIDTH = VECTOR < LINE ? VECTOR : LINE;  // elements a copy moves
+  static constexpr bool BY_ASYNC = ASYNC != 0 && WIDTH * ELEMENT >= 4;
+  static constexpr int PER_LINE = LINE / WIDTH;
+  static constexpr int COPIES = PER_LINE * LINES;
+  static constexpr int EACH = (COPIES + THREADS - 1) / THREADS;  // copies a thread makes
+  // Whether fragments are read as 8 x 16-byte matrices; tf32 cannot be transposed on the way.
+  static constexpr bool BY_MATRIX = LDMATRIX != 0 && (K_FAST || ELEMENT == 2);
+
+  // Place of an element in the slab, in bytes. Swizzled, the 16-byte units of a line are permuted by an exclusive or with a
+  // key of the line, so that lines read together lie in different banks: 8 lines of one unit for matrix loads, 4 lines of
+  // two units for the single words of a tf32 slab whose lines run along o.
+  static __device__ __forceinline__ int offset(int o, int k) {
+    const int line = K_FAST ? o : k;
+    const int byte = (K_FAST ? k : o) * ELEMENT;
+    if constexpr (SWIZZLE == 0) return line * PITCH + byte;
+    constexpr int UNITS = LINE * ELEMENT / 16;
+    constexpr int POWER = UNITS & -UNITS;
+    constexpr int KEYS = POWER < 8 ? POWER : 8;
+    const int key = !K_FAST && ELEMENT == 4 ? line * 2 % KEYS : line / (8 / KEYS) % KEYS;
+    return line * PITCH + (((byte / 16) ^ key) * 16 | byte % 16);
+  }
+
+  const T* first;  // element (o = 0, k = 0) of this block's rows or columns
+  int pitch;       // elements between lines in global memory
+  int count;       // rows or columns left from `first`: at least 1
+  bool aligned;    // vectors of WIDTH elements may be loaded
+  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
+
+  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count)
+      : first(matrix + (K_FAST ? static_cast<long long>(outer_first) * row_pitch : outer_first)),
+        pitch(row_pitch),
+        count(outer_count - outer_first),
+        aligned(rows_aligned(matrix, row_pitch, WIDTH)) {}
+
+  struct Place {
+    int o, k;
+  };
+  // Where the i-th copy of this thread starts within a slab.
+  static __device__ __forceinline__ Place place(int i) {
+    int line, along;
+    if constexpr (THREADS % PER_LINE == 0) {
+      line = static_cast<int>(threadIdx.x) / PER_LINE + i * (THREADS / PER_LINE);
+      along = static_cast<int>(threadIdx.x) % PER_LINE * WIDTH;
+    } else {
+      const int index = static_cast<int>(threadIdx.x) + i * THREADS;
+      line = index / PER_LINE;
+      along = index % PER_LINE * WIDTH;
+    }
+    return K_FAST ? Place{line, along} : Place{along, line};
+  }
+  static __device__ __forceinline__ bool mine(int i) {
+    return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
+  }
+  __device__ __forceinline__ const T* address(int o, int k) const {
+    return first + (K_FAST ? static_cast<long long>(o) * pitch + k : static_cast<long long>(k) * pitch + o);
+  }
+  // Every element of the slab [k_first, k_first + BLOCK_K) exists, and vectors are aligned.
+  __device__ __forceinline__ bool whole(int k_first, int k_end) const {
+    return FULL_PATH != 0 && aligned && count >= OUTER && k_end - k_first >= BLOCK_K;
+  }
+  // Elements of the copy at p that exist; the others are zero.
+  __device__ __forceinline__ int left(const Place& p, int k_first, int k_end) const {
+    const int outer_left = count - p.o;
+    const int k_left = k_end - k_first - p.k;
+    return outer_left > 0 && k_left > 0 ? min(WIDTH, K_FAST ? k_left : outer_left) : 0;
+  }
+  __device__ __forceinline__ Vector<T, WIDTH> gather(const Place& p, int k_first, int available) const {
+    if (aligned && available == WIDTH) return load_vector<T, WIDTH>(address(p.o, k_first + p.k));
+    Vector<T, WIDTH> result;
+#pragma unroll
+    for (int j = 0; j < WIDTH; ++j) result.at[j] = j < available ? address(p.o, k_first + p.k)[j] : from_float<T>(0.0f);
+    return result;
+  }
+
+  // Starts the copies of a slab straight into shared memory.
+  __device__ __forceinline__ void copy(unsigned char* slab, int k_first, int k_end) const {
+    constexpr bool HINT = CACHE_HINT != 0;
+    if (whole(k_first, k_end)) {
+#pragma unroll
+      for (int i = 0; i < EACH; ++i) {
+        const Place p = place(i);
+        if (mine(i)) copy_async<WIDTH * ELEMENT, HINT>(shared_address(slab + offset(p.o, p.k)), address(p.o, k_first + p.k));
+      }
+      return;
+    }
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const Place p = place(i);
+      if (!mine(i)) continue;
+      const int available = left(p, k_first, k_end);
+      unsigned char* to = slab + offset(p.o, p.k);
+      if (aligned) {
+        const T* from = available > 0 ? address(p.o, k_first + p.k) : first;
+        copy_async<WIDTH * ELEMENT, HINT>(shared_address(to), from, available * ELEMENT);
+      } else {
+        store_vector<T, WIDTH>(reinterpret_cast<T*>(to), gather(p, k_first, available));
+      }
+    }
+  }
+
+  // The register route: fetch() loads a slab's elements, put() stores them where they belong.
+  __device__ __forceinline__ void fetch(int k_first, int k_end) {
+    const bool all = whole(k_first, k_end);
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const Place p = place(i);
+      if (mine(i)) held[i] = gather(p, k_first, all ? WIDTH : left(p, k_first, k_end));
+    }
+  }
+  __device__ __forceinline__ void put(unsigned char* slab) const {
+#pragma unroll
+    for (int i = 0; i < EACH; ++i) {
+      const Place p = place(i);
+      if (mine(i)) store_vector<T, WIDTH>(reinterpret_cast<T*>(slab + offset(p.o, p.k)), held[i]);
+    }
+  }
+
+  // The 4 bytes of K at (o, k): two 16-bit elements or one of 32 bits.
+  static __device__ __forceinline__ unsigned word(const unsigned char* slab, int o, int k) {
+    if constexpr (K_FAST || ELEMENT == 4) {
+      return *reinterpret_cast<const unsigned*>(slab + offset(o, k));
+    } else {
+      const unsigned low = *reinterpret_cast<const unsigned short*>(slab + offset(o, k));
+      const unsigned high = *reinterpret_cast<const unsigned short*>(slab + offset(o, k + 1));
+      return low | high << 16;
+    }
+  }
+};
+
+using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0>;
+using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0>;
+
+__device__ __forceinline__ unsigned as_operand(unsigned word) { return ELEMENT == 4 ? round_to_tf32(word) : word; }
+
+// One step multiplies STEP_K of K: all 16 x 8 parts of the warp's tile.
+struct Math {
+  struct Fragments {
+    unsigned a[SUBS_M][4];
+    unsigned b[SUBS_N][2];
+  };
+  float sum[SUBS_M][SUBS_N][4];
+  int lane;
+  int row, column;  // first row and column of the warp's tile in the block's
+
+  __device__ __forceinline__ void load(Fragments& to, const unsigned char* stage, int step) const {
+    const int k = step * STEP_K;
+    const unsigned char* slab_a = stage;
+    const unsigned char* slab_b = stage + OperandA::BYTES;
+#pragma unroll
+    for (int i = 0; i < SUBS_M; ++i) load_a(to.a[i], slab_a, row + i * 16, k);
+#pragma unroll
+    for (int j = 0; j < SUBS_N; j += 2) load_b(to.b[j], to.b[j + 1], slab_b, column + j * 8, k);
+  }
+  __device__ __forceinline__ void load_a(unsigned (&to)[4], const unsigned char* slab, int o, int k) const {
+    if constexpr (OperandA::BY_MATRIX && TRANS_A == 0) {
+      load_matrices(to, shared_address(slab + OperandA::offset(o + lane % 16, k + lane / 16 * HALF_K)));
+    } else if constexpr (OperandA::BY_MATRIX) {
+      load_matrices_transposed(to, shared_address(slab + OperandA::offset(o + lane / 8 % 2 * 8, k + lane % 8 + lane / 16 * 8)));
+    } else {
+#pragma unroll
+      for (int r = 0; r < 4; ++r) {
+        to[r] = OperandA::word(slab, o + lane / 4 + r % 2 * 8, k + lane % 4 * (4 / ELEMENT) + r / 2 * HALF_K);
+      }
+    }
+  }
+  // Two neighbouring 8-column parts at once: four matrices fill one load.
+  __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2], const unsigned char* slab, int o, int k) const {
+    if constexpr (OperandB::BY_MATRIX) {
+      unsigned four[4];
+      if constexpr (TRANS_B != 0) {
+        load_matrices(four, shared_address(slab + OperandB::offset(o + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * HALF_K)));
+      } else {
+        load_matrices_transposed(four, shared_address(slab + OperandB::offset(o + lane / 16 * 8, k + lane % 16)));
+      }
+      left[0] = four[0], left[1] = four[1], right[0] = four[2], right[1] = four[3];
+    } else {
+#pragma unroll
+      for (int r = 0; r < 2; ++r) {
+        const int at = k + lane % 4 * (4 / ELEMENT) + r * HALF_K;
+        left[r] = OperandB::word(slab, o + lane / 4, at);
+        right[r] = OperandB::word(slab, o + 8 + lane / 4, at);
+      }
+    }
+  }
+  __device__ __forceinline__ void multiply(const Fragments& from) {
+    unsigned b[SUBS_N][2];
+#pragma unroll
+    for (int j = 0; j < SUBS_N; ++j) b[j][0] = as_operand(from.b[j][0]), b[j][1] = as_operand(from.b[j][1]);
+#pragma unroll
+    for (int i = 0; i < SUBS_M; ++i) {
+      unsigned a[4];
+#pragma unroll
+      for (int r = 0; r < 4; ++r) a[r] = as_operand(from.a[i][r]);
+      // There and back along the columns: the next row starts with the column operand that was used last.
+#pragma unroll
+      for (int j = 0; j < SUBS_N; ++j) {
+        const int at = i % 2 == 0 ? j : SUBS_N - 1 - j;
+        multiply_add<T_A>(sum[i][at], a, b[at]);
+      }
+    }
+  }
+};
+
+// Slabs of both operands over [k_begin, k_end).
+struct Source {
+  static constexpr int STAGE_BYTES = OperandA::BYTES + OperandB::BYTES;
+  OperandA a;
+  OperandB b;
+  int k_begin, k_end;
+
+  __device__ __forceinline__ void start(int slab, unsigned char* stage) {
+    if constexpr (OperandA::BY_ASYNC) a.copy(stage, k_begin + slab * BLOCK_K, k_end);
+    if constexpr (OperandB::BY_ASYNC) b.copy(stage + OperandA::BYTES, k_begin + slab * BLOCK_K, k_end);
+  }
+  __device__ __forceinline__ void fetch(int slab) {
+    if constexpr (!OperandA::BY_ASYNC) a.fetch(k_begin + slab * BLOCK_K, k_end);
+    if constexpr (!OperandB::BY_ASYNC) b.fetch(k_begin + slab * BLOCK_K, k_end);
+  }
+  __device__ __forceinline__ void put(unsigned char* stage) {
+    if constexpr (!OperandA::BY_ASYNC) a.put(stage);
+    if constexpr (!OperandB::BY_ASYNC) b.put(stage + OperandA::BYTES);
+  }
+};
+
+// Stores the sums as the tensor core left them: two neighbours of a row a lane.
+__device__ __forceinline__ void store_direct(const Math& math, const Epilogue& epilogue, int row, int column) {
+#pragma unroll
+  for (int i = 0; i < SUBS_M; ++i) {
+#pragma unroll
+    for (int j = 0; j < SUBS_N; ++j) {
+      const float (&s)[4] = math.sum[i][j];
+      const float upper[2] = {s[0], s[1]};
+      const float lower[2] = {s[2], s[3]};
+      const int at = column + j * 8 + math.lane % 4 * 2;
+      epilogue.store(row + i * 16 + math.lane / 4, at, upper);
+      epilogue.store(row + i * 16 + math.lane / 4 + 8, at, lower);
+    }
+  }
+}
+
+// Passes 16 rows at a time through the warp's own part of shared memory, so that a lane stores long pieces and neighbouring
+// lanes neighbouring pieces. A pitch of 8 floats beyond a multiple of 32 keeps the writes free of bank conflicts.
+__device__ __forceinline__ void store_staged(const Math& math, const Epilogue& epilogue, int row, int column, float* strip) {
+  constexpr int PITCH = WARP_N + 8;
+  constexpr int WIDTH = 16 / static_cast<int>(sizeof(T_D)) < 8 ? 4 : 8;  // elements a lane stores
+  constexpr int PER_ROW = WARP_N / WIDTH;
+#pragma unroll
+  for (int i = 0; i < SUBS_M; ++i) {
+    __syncwarp();  // the strip has been read
+#pragma unroll
+    for (int j = 0; j < SUBS_N; ++j) {
+      const float (&s)[4] = math.sum[i][j];
+      float* to = strip + math.lane / 4 * PITCH + j * 8 + math.lane % 4 * 2;
+      store_vector<float, 2>(to, {s[0], s[1]});
+      store_vector<float, 2>(to + 8 * PITCH, {s[2], s[3]});
+    }
+    __syncwarp();
+#pragma unroll
+    for (int piece = 0; piece < 16 * PER_ROW / 32; ++piece) {
+      const int index = piece * 32 + math.lane;
+      const int r = index / PER_ROW;
+      const int c = index % PER_ROW * WIDTH;
+      float out[WIDTH];
+#pragma unroll
+      for (int first = 0; first < WIDTH; first += 4) {
+        const Vector<float, 4> part = load_vector<float, 4>(strip + r * PITCH + c + first);
+#pragma unroll
+        for (int l = 0; l < 4; ++l) out[first + l] = part.at[l];
+      }
+      epilogue.store(row + i * 16 + r, column + c, out);
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
+    gemm_mma(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha,
+             float beta, int m, int n, int k, int chunk) {
+  extern __shared__ __align__(128) unsigned char ring[];
+  const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
+  const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
+  const int tiles = tiles_m * tiles_n;
+  const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
+  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M, SERPENTINE != 0);
+  const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
+  const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
+
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m),
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n), k_begin, k_end};
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  Math math;
+  math.lane = static_cast<int>(threadIdx.x) % 32;
+  math.row = (WARPS_DOWN != 0 ? warp % WARPS_M : warp / WARPS_N) * WARP_M;
+  math.column = (WARPS_DOWN != 0 ? warp / WARPS_M : warp % WARPS_N) * WARP_N;
+#pragma unroll
+  for (int i = 0; i < SUBS_M * SUBS_N * 4; ++i) math.sum[i / 4 / SUBS_N][i / 4 % SUBS_N][i % 4] = 0.0f;
+
+  walk_k<STEPS, UNROLL_K == 0 ? STEPS : UNROLL_K>(source, math, ring, (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
+
+  if constexpr (SPLIT > 1) {
+    if (gridDim.y > 1) {
+      const int split = static_cast<int>(gridDim.y);
+      float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
+      float (&flat)[SUBS_M * SUBS_N * 4] = reinterpret_cast<float (&)[SUBS_M * SUBS_N * 4]>(math.sum);
+      if (!reduce_split(flat, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+    }
+  }
+
+  const long long output = static_cast<long long>(batch) * m * n;
+  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+  const int row = tile.m * BLOCK_M + math.row;
+  const int column = tile.n * BLOCK_N + math.column;
+  if constexpr (STAGED != 0) {
+    __syncthreads();  // the ring has been read; its memory now stages the output
+    store_staged(math, epilogue, row, column, reinterpret_cast<float*>(ring) + warp * 16 * (WARP_N + 8));
+  } else {
+    store_direct(math, epilogue, row, column);
+  }
+}
