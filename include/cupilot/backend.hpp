@@ -13,6 +13,7 @@
 #include <cupilot/resolved_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
+#include <cupilot/technique.hpp>
 #include <cupilot/trial.hpp>
 
 namespace cupilot {
@@ -59,6 +60,8 @@ class Backend {
   // How many compiles and how many trials are worth having in flight.
   virtual int parallel_compiles() const { return 1; }
   virtual int parallel_trials() const { return 1; }
+  // Not empty: this device spans its own strategy space and takes values as KernelSource::constants (fake:FILE).
+  virtual std::vector<Technique> techniques() const { return {}; }
   // What this machine lacks and what that costs, one sentence each ("no CUPTI: …").
   virtual std::vector<std::string> notices() const { return {}; }
 };

@@ -26,11 +26,12 @@ struct SearchOptions {
   int lookahead = 12;                // slot s is bred from results of slots <= s - lookahead
   double utilisation_weight = 0.15;  // of the zone's utilisation in fitness
   double tune_share = 0.2;           // share of the evaluation budget kept for numeric tuning of the champion
+  int brood = 12;                    // children bred a slot, of which a surrogate picks one; 1: no surrogate (dear strategists)
   // Limits; 0: none. An evaluation is one kernel handed to the compiler.
   std::int64_t max_evaluations = 200;
   int max_generations = 0;
   double target_us = 0;  // stop when reached
-  int parallel = 1;      // proposals a driver keeps in flight; never changes results
+  int parallel = 0;      // proposals a driver keeps in flight, 0: what the backend is worth; never changes results
 };
 
 // A slot of the search: what to evaluate.
@@ -55,7 +56,7 @@ enum class Told { taken, late, again, unknown };
 struct Score {
   bool accepted = false;
   bool evaluated = false;  // counts against max_evaluations
-  bool duplicate = false;  // same normalised PTX as an earlier candidate
+  std::string kernel_hash;  // of normalised PTX; a later slot with the hash of an earlier one counts as its duplicate
   double time_us = 0;
   Verdict verdict;
   std::string rejection;  // code, when rejected
@@ -70,13 +71,23 @@ class Search {
 
   Result<Ask> ask(int count);
   Told tell(std::uint64_t id, const Score& score);
+  // Takes a recorded proposal as this search's next slot, without asking the strategist. Error when it is not the next one.
+  Result<void> replay(const Proposal& proposal);
   // The proposal's worker fell silent: the slot counts as tried without result.
   Told forget(std::uint64_t id);
   // A limit outside (clock, signal) ended the search; recorded by the driver.
   void stop(const std::string& reason);
+  // New limits for the slots to come, after a limit or a stop ended the search; lower ones are ignored.
+  void extend(std::int64_t max_evaluations, int max_generations);
 
   std::optional<Individual> best() const;
-  std::vector<Individual> archive() const;  // population, best first
+  std::vector<Individual> archive() const;  // population, fastest first
+  // The fastest of all accepted, at most `count`, fastest first.
+  std::vector<Individual> fastest(int count) const;
+  // What a slot may know when it is bred: the fastest time among slots <= slot - lookahead; 0: none.
+  double known_best_us(std::int64_t slot) const;
+  // The slot that first had this kernel hash among slots <= slot - lookahead; -1: none.
+  std::int64_t known_owner(const std::string& kernel_hash, std::int64_t slot) const;
   std::int64_t evaluations() const;
   std::int64_t proposed() const;
   int generation() const;

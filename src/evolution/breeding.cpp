@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cmath>
+
+#include "evolution/search_state.hpp"
+
+namespace cupilot {
+namespace {
+
+// Shares of the kinds of children, and of slots that take their first child unscreened, so that a wrong surrogate cannot
+// hold the search.
+constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15;
+constexpr int tries = 64;  // draws before a space counts as exhausted
+constexpr int neighbourhoods_kept = 8;
+
+BreedKind draw_kind(Rng& rng) {
+  const double u = rng.unit();
+  if (u < explore_share) return BreedKind::explore;
+  return u < explore_share + cross_share ? BreedKind::cross : BreedKind::mutate;
+}
+
+// How much a slot likes what is uncertain: from trusting the mean to looking for surprises.
+double draw_curiosity(Rng& rng) {
+  static constexpr double levels[] = {0, 0.3, 0.7, 1.5};
+  return levels[rng.below(std::size(levels))];
+}
+
+}  // namespace
+
+bool Search::State::was_tried(const std::string& id) const { return std::binary_search(tried.begin(), tried.end(), id); }
+
+// What is on its way: proposed, not yet absorbed.
+std::vector<Strategy> Search::State::recent(std::int64_t slot) const {
+  std::vector<Strategy> all;
+  for (std::int64_t i = absorbed; i < slot; ++i) all.push_back(slots[static_cast<std::size_t>(i)].proposal.strategy);
+  return all;
+}
+
+StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rng) const {
+  StrategyBrief brief;
+  brief.space = &space;
+  brief.kind = kind;
+  brief.zone = zone;
+  brief.tried = &tried;
+  const auto& members = population.members();
+  if (kind == BreedKind::mutate || kind == BreedKind::cross) {
+    const Member& first = population.select(rng.fork(1));
+    brief.parents.push_back(first.individual);
+    if (kind == BreedKind::cross) {
+      // Of a few winners the one that differs most: its techniques complement the first one's.
+      const Member* second = nullptr;
+      double farthest = 0;
+      for (std::uint64_t draw = 0; draw < 3; ++draw) {
+        const Member& other = population.select(rng.fork(2, draw));
+        const double apart = distance(space, first.individual.strategy, other.individual.strategy);
+        if (apart > farthest) {
+          farthest = apart;
+          second = &other;
+        }
+      }
+      if (second != nullptr) {
+        brief.parents.push_back(second->individual);
+      } else {
+        brief.kind = BreedKind::mutate;
+      }
+    }
+  }
+  if (kind == BreedKind::seed || kind == BreedKind::explore) {
+    for (const Member& member : members) brief.population.push_back(member.individual.strategy);
+    for (Strategy& strategy : recent(slot)) brief.population.push_back(std::move(strategy));
+  }
+  brief.effects = effects.effects();
+  return brief;
+}
+
+// The likeliest untried neighbour of the fastest kernels: numeric tuning.
+std::optional<Strategy> Search::State::tuned(Rng rng) {
+  std::vector<const Member*> by_speed;
+  for (const Member& member : population.members()) by_speed.push_back(&member);
+  std::sort(by_speed.begin(), by_speed.end(),
+            [](const Member* a, const Member* b) { return faster(a->individual, b->individual); });
+  const double curiosity = draw_curiosity(rng) / 2;
+  if (neighbourhood.size() > neighbourhoods_kept) neighbourhood.clear();
+  for (std::size_t rank = 0; rank < by_speed.size() && rank < 3; ++rank) {
+    const Member& champion = *by_speed[rank];
+    auto found = neighbourhood.find(champion.strategy_id);
+    if (found == neighbourhood.end()) {
+      found = neighbourhood.emplace(champion.strategy_id, neighbours(space, champion.individual.strategy)).first;
+    }
+    std::vector<const Strategy*> open;
+    for (const Strategy& strategy : found->second) {
+      if (!was_tried(strategy_id(strategy))) open.push_back(&strategy);
+    }
+    if (open.empty()) continue;
+    const Strategy* pick = open[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(open.size())))];
+    if (surrogate.ready()) {
+      double best = -1e300;
+      for (const Strategy* strategy : open) {
+        const Prediction p = surrogate.predict(*strategy);
+        if (p.mean + curiosity * p.deviation > best) {
+          best = p.mean + curiosity * p.deviation;
+          pick = strategy;
+        }
+      }
+    }
+    Strategy child = *pick;
+    child.parents = {champion.strategy_id};
+    return child;
+  }
+  return std::nullopt;
+}
+
+// A strategist's child for this slot: the one of a brood that the surrogate likes best.
+Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
+  Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
+  const bool seeding = generation_of(slot) == 0 || population.members().empty();
+  const bool screened = !seeding && options.brood > 1 && surrogate.ready() && !rng.chance(unscreened_share);
+  const double curiosity = draw_curiosity(rng);
+  std::optional<Strategy> pick;
+  double pick_value = -1e300;
+  const int brood = screened ? options.brood : 1;
+  for (int draw = 0; draw < brood; ++draw) {
+    Rng own = rng.fork(static_cast<std::uint64_t>(draw));
+    const StrategyBrief brief = brief_for(seeding ? BreedKind::seed : draw_kind(own), slot, own.fork(1));
+    auto proposed = strategist.propose(brief, own.fork(2));
+    if (!proposed) return proposed.error();
+    if (!*proposed || was_tried(strategy_id(**proposed))) continue;
+    Strategy strategy = std::move(**proposed);
+    strategy.parents.clear();
+    for (const Individual& parent : brief.parents) strategy.parents.push_back(strategy_id(parent.strategy));
+    double value = 0;
+    if (screened) {
+      const Prediction p = surrogate.predict(strategy);
+      value = p.mean + curiosity * p.deviation;
+    }
+    if (!pick || value > pick_value) {
+      pick_value = value;
+      kind = brief.kind;
+      pick = std::move(strategy);
+    }
+  }
+  if (!pick || !screened) return pick;
+  // Polished by small changes while the surrogate sees a gain: cheap next to an evaluation.
+  for (int draw = 0; draw < 2 * options.brood; ++draw) {
+    Strategy changed = mutate(space, *pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
+    if (was_tried(strategy_id(changed))) continue;
+    const Prediction p = surrogate.predict(changed);
+    const double value = p.mean + curiosity * p.deviation;
+    if (value <= pick_value) continue;
+    changed.parents = pick->parents;
+    pick_value = value;
+    pick = std::move(changed);
+  }
+  return pick;
+}
+
+// When a strategist has nothing new: draws, then whatever lies beside what was tried.
+std::optional<Strategy> Search::State::anything(std::int64_t slot) const {
+  for (int draw = 0; draw < tries; ++draw) {
+    Strategy strategy =
+        sample(space, Rng::of(options.seed, "anything", static_cast<std::uint64_t>(slot), static_cast<std::uint64_t>(draw)));
+    if (!was_tried(strategy_id(strategy))) return strategy;
+  }
+  for (auto at = slots.rbegin(); at != slots.rend() && at - slots.rbegin() < tries; ++at) {
+    for (Strategy& strategy : neighbours(space, at->proposal.strategy)) {
+      if (!was_tried(strategy_id(strategy))) return std::move(strategy);
+    }
+  }
+  return std::nullopt;
+}
+
+Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
+  if (options.brood > 1) {
+    fit_surrogate(slot);
+    surrogate.update();
+  }
+  BreedKind kind = BreedKind::seed;
+  std::optional<Strategy> strategy;
+  if (tuning(slot) && generation_of(slot) > 0) {
+    strategy = tuned(Rng::of(options.seed, "tune", static_cast<std::uint64_t>(slot)));
+    if (strategy) kind = BreedKind::tune;
+  }
+  if (!strategy) {
+    auto bred = child(slot, kind);
+    if (!bred) return bred.error();
+    strategy = std::move(*bred);
+  }
+  if (!strategy) {
+    strategy = anything(slot);
+    kind = BreedKind::explore;
+  }
+  if (!strategy) return std::optional<Proposal>();
+  strategy->origin = std::string(name_of(kind));
+  Proposal proposal;
+  proposal.id = static_cast<std::uint64_t>(slot) + 1;
+  proposal.epoch = epoch_of(slot);
+  proposal.generation = generation_of(slot);
+  proposal.slot = slot;
+  proposal.kind = kind;
+  proposal.strategy = std::move(*strategy);
+  return std::optional<Proposal>(std::move(proposal));
+}
+
+}  // namespace cupilot

@@ -1,0 +1,347 @@
+#include <cupilot/search.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.hpp"
+#include "evolution/search_state.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t surrogate_points = 320;
+// Proposals refused before the compiler cost nothing of the budget; this bounds them.
+constexpr std::int64_t proposals_per_evaluation = 20;
+
+SearchOptions sane(SearchOptions o) {
+  o.population = std::max(1, o.population);
+  o.initial = std::max(1, o.initial);
+  o.children = std::max(1, o.children);
+  o.elites = std::clamp(o.elites, 1, o.population);
+  o.tournament = std::max(1, o.tournament);
+  o.generations_per_epoch = std::max(1, o.generations_per_epoch);
+  o.lookahead = std::max(1, o.lookahead);
+  o.brood = std::max(1, o.brood);
+  o.tune_share = std::clamp(o.tune_share, 0.0, 1.0);
+  return o;
+}
+
+}  // namespace
+
+Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain)
+    : options(sane(o)),
+      space(s),
+      strategist(g),
+      zone(z),
+      plain_us(plain > 0 ? plain : 1),
+      population({options.population, options.elites, options.tournament}),
+      surrogate(s) {}
+
+int Search::State::generation_of(std::int64_t slot) const {
+  return slot < options.initial ? 0 : 1 + static_cast<int>((slot - options.initial) / options.children);
+}
+
+int Search::State::epoch_of(std::int64_t slot) const { return generation_of(slot) / options.generations_per_epoch; }
+
+bool Search::State::starts_epoch(std::int64_t slot) const { return slot > 0 && epoch_of(slot) != epoch_of(slot - 1); }
+
+// An evaluated slot costs one of the budget whether or not it ended well; slots not yet absorbed are taken as evaluated, so
+// that the answer depends on nothing a slot may not see.
+bool Search::State::tuning(std::int64_t slot) const {
+  if (options.max_evaluations <= 0 || best_us <= 0) return false;
+  const std::int64_t spent = absorbed_evaluated + (slot - absorbed);
+  return static_cast<double>(spent) >= (1 - options.tune_share) * static_cast<double>(options.max_evaluations);
+}
+
+void Search::State::append(Proposal proposal) {
+  SearchSlot slot;
+  slot.strategy_id = strategy_id(proposal.strategy);
+  slot.proposal = std::move(proposal);
+  const auto place = std::lower_bound(tried.begin(), tried.end(), slot.strategy_id);
+  if (place == tried.end() || *place != slot.strategy_id) tried.insert(place, slot.strategy_id);
+  slot_of.emplace(slot.strategy_id, slot.proposal.slot);
+  if (surrogate_generation == generation_of(slot.proposal.slot))
+    surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy);
+  slots.push_back(std::move(slot));
+}
+
+void Search::State::settle(SearchSlot& slot) {
+  if (slot.status == SearchSlot::Status::told && slot.score.evaluated) ++evaluated;
+  while (first_open < static_cast<std::int64_t>(slots.size()) &&
+         slots[static_cast<std::size_t>(first_open)].status != SearchSlot::Status::open) {
+    ++first_open;
+  }
+}
+
+void Search::State::absorb_next() {
+  SearchSlot& slot = slots[static_cast<std::size_t>(absorbed)];
+  const std::int64_t number = absorbed++;
+  if (slot.score.evaluated) ++absorbed_evaluated;
+  bool duplicate = false;
+  if (!slot.score.kernel_hash.empty()) duplicate = !owners.emplace(slot.score.kernel_hash, number).second;
+  if (!slot.score.accepted || slot.score.time_us <= 0) {
+    surrogate.settle(number, std::nullopt);
+    return;
+  }
+  slot.fitness = std::log2(plain_us / slot.score.time_us) + options.utilisation_weight * slot.score.verdict.utilisation;
+  surrogate.settle(number, slot.fitness);
+  if (duplicate) return;
+  const Strategy& strategy = slot.proposal.strategy;
+  for (const std::string& parent_id : strategy.parents) {
+    const auto found = slot_of.find(parent_id);
+    if (found == slot_of.end()) continue;
+    const SearchSlot& parent = slots[static_cast<std::size_t>(found->second)];
+    if (parent.score.accepted) effects.note(strategy, slot.score.time_us, parent.proposal.strategy, parent.score.time_us);
+  }
+  if (best_us == 0 || slot.score.time_us < best_us) {
+    best_us = slot.score.time_us;
+    best_so_far.emplace_back(best_us, number);
+  }
+  const Individual individual{slot.proposal.id, strategy, slot.score.time_us, slot.fitness, slot.score.verdict};
+  population.add({individual, slot.strategy_id}, Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
+}
+
+void Search::State::reseed_at(std::int64_t slot) {
+  if (starts_epoch(slot)) population.keep_fastest(static_cast<std::size_t>(std::max(options.elites, options.population / 3)));
+}
+
+void Search::State::fit_surrogate(std::int64_t slot) {
+  const int generation = generation_of(slot);
+  if (surrogate_generation == generation) return;
+  surrogate_generation = generation;
+  const std::int64_t first = generation == 0 ? 0 : options.initial + static_cast<std::int64_t>(generation - 1) * options.children;
+  const std::int64_t seen = std::max<std::int64_t>(0, first - options.lookahead + 1);
+  // The latest half for what happens now, the best of the older ones for what is known to be good.
+  const std::int64_t latest = std::max<std::int64_t>(0, first - surrogate_points / 2);
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < latest; ++i) {
+    if (slots[static_cast<std::size_t>(i)].score.accepted) chosen.push_back(i);
+  }
+  if (chosen.size() > surrogate_points / 2) {
+    const auto better = [&](std::int64_t a, std::int64_t b) {
+      const double fa = slots[static_cast<std::size_t>(a)].fitness, fb = slots[static_cast<std::size_t>(b)].fitness;
+      return fa != fb ? fa > fb : a < b;
+    };
+    std::nth_element(chosen.begin(), chosen.begin() + surrogate_points / 2, chosen.end(), better);
+    chosen.resize(surrogate_points / 2);
+    std::sort(chosen.begin(), chosen.end());
+  }
+  for (std::int64_t i = latest; i < first; ++i) chosen.push_back(i);
+  std::vector<Observation> points;
+  const auto fitness_of = [&](const SearchSlot& s) { return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt; };
+  for (const std::int64_t i : chosen) {
+    const SearchSlot& s = slots[static_cast<std::size_t>(i)];
+    points.push_back({i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt});
+  }
+  surrogate.fit(points);
+  for (std::int64_t i = first; i < static_cast<std::int64_t>(slots.size()); ++i) {
+    surrogate.add_pending(i, slots[static_cast<std::size_t>(i)].proposal.strategy);
+  }
+  for (std::int64_t i = seen; i < absorbed; ++i) surrogate.settle(i, fitness_of(slots[static_cast<std::size_t>(i)]));
+}
+
+void Search::State::absorb_below(std::int64_t end) {
+  while (absorbed < end) absorb_next();
+}
+
+Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us)
+    : state_(std::make_unique<State>(options, space, strategist, zone, plain_us)) {}
+Search::~Search() = default;
+Search::Search(Search&&) noexcept = default;
+
+namespace {
+
+enum class Room { yes, wait, no };
+
+// Whether slot `next` exists is a function of the results of earlier slots alone: fewer than max_evaluations of them were
+// evaluated, none that it may see reached the target.
+Room room_for(const SearchOptions& o, std::int64_t next, std::int64_t evaluated, std::int64_t open) {
+  if (o.max_evaluations <= 0) return Room::yes;
+  if (next >= proposals_per_evaluation * o.max_evaluations) return Room::no;
+  if (evaluated >= o.max_evaluations) return Room::no;
+  return evaluated + open < o.max_evaluations ? Room::yes : Room::wait;
+}
+
+}  // namespace
+
+Result<Ask> Search::ask(int count) {
+  State& s = *state_;
+  std::vector<Proposal> fresh;
+  Waiting waiting;
+  const auto open_ids = [&] {
+    std::vector<std::uint64_t> ids;
+    for (std::size_t i = static_cast<std::size_t>(s.first_open); i < s.slots.size(); ++i) {
+      if (s.slots[i].status == SearchSlot::Status::open) ids.push_back(s.slots[i].proposal.id);
+    }
+    return ids;
+  };
+  while (s.finished.empty() && static_cast<int>(fresh.size()) < std::max(1, count)) {
+    const auto next = static_cast<std::int64_t>(s.slots.size());
+    const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
+    if (s.first_open < visible) {
+      const auto ids = open_ids();
+      for (const std::uint64_t id : ids) {
+        if (static_cast<std::int64_t>(id) <= visible) waiting.ids.push_back(id);
+      }
+      break;
+    }
+    s.absorb_below(visible);
+    if (s.options.target_us > 0 && s.best_us > 0 && s.best_us <= s.options.target_us) {
+      s.finished = "target reached";
+      break;
+    }
+    if (s.options.max_generations > 0 && s.generation_of(next) >= s.options.max_generations) {
+      s.finished = "generations spent";
+      break;
+    }
+    const std::int64_t open = static_cast<std::int64_t>(open_ids().size());
+    const Room room = room_for(s.options, next, s.evaluated, open);
+    if (room == Room::wait) {
+      waiting.ids = open_ids();
+      break;
+    }
+    if (room == Room::no) {
+      s.finished =
+          s.evaluated >= s.options.max_evaluations ? "evaluations spent" : "too many proposals never reached the compiler";
+      break;
+    }
+    s.reseed_at(next);
+    auto bred = s.breed(next);
+    if (!bred) return bred.error();
+    if (!*bred) {
+      s.finished = "the strategy space is exhausted";
+      break;
+    }
+    s.append(**bred);
+    fresh.push_back(std::move(**bred));
+  }
+  if (!fresh.empty()) return Ask(std::move(fresh));
+  if (s.finished.empty()) return Ask(std::move(waiting));
+  if (!s.stopped) {
+    waiting.ids = open_ids();
+    if (!waiting.ids.empty()) return Ask(std::move(waiting));
+  }
+  s.absorb_below(s.first_open);
+  return Ask(Finished{s.finished});
+}
+
+Result<void> Search::replay(const Proposal& proposal) {
+  State& s = *state_;
+  const auto next = static_cast<std::int64_t>(s.slots.size());
+  const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
+  if (proposal.slot != next || proposal.id != static_cast<std::uint64_t>(next) + 1 || s.first_open < visible) {
+    return Error{
+        ErrorCode::failure,
+        "the recorded proposal of slot " + std::to_string(proposal.slot) + " does not follow slot " + std::to_string(next - 1),
+        "the journal was not written by this search; start a new run directory"};
+  }
+  s.absorb_below(visible);
+  s.reseed_at(next);
+  s.append(proposal);
+  return {};
+}
+
+Told Search::tell(std::uint64_t id, const Score& score) {
+  State& s = *state_;
+  if (id == 0 || id > s.slots.size()) return Told::unknown;
+  SearchSlot& slot = s.slots[static_cast<std::size_t>(id - 1)];
+  if (slot.status == SearchSlot::Status::told) return Told::again;
+  if (slot.status == SearchSlot::Status::forgotten) return Told::late;
+  slot.status = SearchSlot::Status::told;
+  slot.score = score;
+  s.settle(slot);
+  return Told::taken;
+}
+
+Told Search::forget(std::uint64_t id) {
+  State& s = *state_;
+  if (id == 0 || id > s.slots.size()) return Told::unknown;
+  SearchSlot& slot = s.slots[static_cast<std::size_t>(id - 1)];
+  if (slot.status != SearchSlot::Status::open) return Told::again;
+  slot.status = SearchSlot::Status::forgotten;
+  s.settle(slot);
+  return Told::taken;
+}
+
+void Search::stop(const std::string& reason) {
+  state_->finished = reason;
+  state_->stopped = true;
+}
+
+void Search::extend(std::int64_t max_evaluations, int max_generations) {
+  State& s = *state_;
+  if (s.options.max_evaluations > 0) {
+    s.options.max_evaluations = max_evaluations <= 0 ? 0 : std::max(s.options.max_evaluations, max_evaluations);
+  }
+  if (s.options.max_generations > 0) {
+    s.options.max_generations = max_generations <= 0 ? 0 : std::max(s.options.max_generations, max_generations);
+  }
+  s.finished.clear();
+  s.stopped = false;
+}
+
+std::vector<Individual> Search::fastest(int count) const {
+  const State& s = *state_;
+  std::vector<Individual> all;
+  std::set<std::string> hashes;
+  for (const SearchSlot& slot : s.slots) {
+    if (slot.status != SearchSlot::Status::told) continue;
+    const bool fresh = slot.score.kernel_hash.empty() || hashes.insert(slot.score.kernel_hash).second;
+    if (!fresh || !slot.score.accepted || slot.score.time_us <= 0) continue;
+    const double fitness =
+        std::log2(s.plain_us / slot.score.time_us) + s.options.utilisation_weight * slot.score.verdict.utilisation;
+    all.push_back({slot.proposal.id, slot.proposal.strategy, slot.score.time_us, fitness, slot.score.verdict});
+  }
+  const auto keep = std::min(all.size(), static_cast<std::size_t>(std::max(0, count)));
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(), faster);
+  all.resize(keep);
+  return all;
+}
+
+std::optional<Individual> Search::best() const {
+  auto first = fastest(1);
+  if (first.empty()) return std::nullopt;
+  return std::move(first.front());
+}
+
+std::vector<Individual> Search::archive() const {
+  std::vector<Individual> all;
+  for (const Member& member : state_->population.members()) all.push_back(member.individual);
+  std::stable_sort(all.begin(), all.end(), faster);
+  return all;
+}
+
+double Search::known_best_us(std::int64_t slot) const {
+  double best = 0;
+  for (const auto& [us, at] : state_->best_so_far) {
+    if (at <= slot - state_->options.lookahead) best = us;
+  }
+  return best;
+}
+
+std::int64_t Search::known_owner(const std::string& kernel_hash, std::int64_t slot) const {
+  const auto found = state_->owners.find(kernel_hash);
+  if (found == state_->owners.end() || found->second > slot - state_->options.lookahead) return -1;
+  return found->second;
+}
+
+std::int64_t Search::evaluations() const { return state_->evaluated; }
+std::int64_t Search::proposed() const { return static_cast<std::int64_t>(state_->slots.size()); }
+
+int Search::generation() const {
+  return state_->slots.empty() ? 0 : state_->generation_of(static_cast<std::int64_t>(state_->slots.size()) - 1);
+}
+
+std::string Search::fingerprint() const {
+  const State& s = *state_;
+  std::string text = s.finished + "|" + std::to_string(s.absorbed) + "|" + std::to_string(s.evaluated) + "\n";
+  for (const SearchSlot& slot : s.slots) {
+    text += slot.strategy_id + " " + std::string(name_of(slot.proposal.kind)) + " " +
+            std::to_string(static_cast<int>(slot.status)) + " " + std::to_string(slot.score.time_us) + " " +
+            slot.score.rejection + " " + slot.score.kernel_hash + "\n";
+  }
+  for (const Member& member : s.population.members()) text += std::to_string(member.individual.id) + " ";
+  return sha256_hex(text);
+}
+
+}  // namespace cupilot

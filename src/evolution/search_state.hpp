@@ -1,0 +1,78 @@
+// Inside of Search. Results enter what slots are bred from ("are absorbed") in slot order, and only so far as the slot
+// being bred may see; whatever arrives earlier waits in its slot.
+#pragma once
+
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include <cupilot/search.hpp>
+
+#include "evolution/population.hpp"
+#include "evolution/surrogate.hpp"
+
+namespace cupilot {
+
+struct SearchSlot {
+  Proposal proposal;
+  std::string strategy_id;
+  enum class Status { open, told, forgotten } status = Status::open;
+  Score score;
+  double fitness = 0;
+};
+
+struct Search::State {
+  SearchOptions options;
+  const Space& space;
+  Strategist& strategist;
+  Zone zone;
+  double plain_us;
+
+  std::vector<SearchSlot> slots;
+  std::vector<std::string> tried;  // sorted ids of all slots
+  std::int64_t first_open = 0;     // all slots before it are settled
+  std::int64_t evaluated = 0;      // of settled slots, absorbed or not
+  std::string finished;            // why no more slots come
+  bool stopped = false;            // from outside: open slots are not waited for
+
+  // Absorbed: slots [0, absorbed).
+  std::int64_t absorbed = 0;
+  std::int64_t absorbed_evaluated = 0;
+  Population population;
+  EffectBook effects;
+  Surrogate surrogate;
+  int surrogate_generation = -1;                               // it was fitted for; another one's is fitted anew
+  double best_us = 0;                                          // among the absorbed
+  std::unordered_map<std::string, std::int64_t> owners;        // kernel hash -> first slot
+  std::unordered_map<std::string, std::int64_t> slot_of;       // strategy id -> slot
+  std::vector<std::pair<double, std::int64_t>> best_so_far;    // each improvement: (us, slot), absorbed
+  std::map<std::string, std::vector<Strategy>> neighbourhood;  // of recent champions, by strategy id
+
+  State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain);
+
+  int generation_of(std::int64_t slot) const;
+  int epoch_of(std::int64_t slot) const;
+  bool starts_epoch(std::int64_t slot) const;
+
+  void settle(SearchSlot& slot);
+  void absorb_next();
+  void absorb_below(std::int64_t end);
+  void append(Proposal proposal);
+  bool tuning(std::int64_t slot) const;
+
+  // A new epoch keeps the fastest kernels only.
+  void reseed_at(std::int64_t slot);
+  // Makes the surrogate what it is at `slot`: a function of the slots alone, so that a replayed search needs no fits.
+  void fit_surrogate(std::int64_t slot);
+
+  // breeding.cpp. nullopt: the space is exhausted.
+  Result<std::optional<Proposal>> breed(std::int64_t slot);
+  Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
+  StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
+  std::vector<Strategy> recent(std::int64_t slot) const;
+  bool was_tried(const std::string& id) const;
+  std::optional<Strategy> tuned(Rng rng);
+  std::optional<Strategy> anything(std::int64_t slot) const;
+};
+
+}  // namespace cupilot
