@@ -8,9 +8,10 @@ namespace cupilot::ptx {
 
 #define CUPILOT_PTX_OPCODES(X)                                                                                                   \
   X(abs)                                                                                                                         \
-  X(activemask) X(add) X(addc) X(alloca) X(and) X(applypriority) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk) X(bra) \
-      X(brev) X(brkpt) X(brx) X(call) X(clusterlaunchcontrol) X(clz) X(cnot) X(copysign) X(cos) X(cp) X(createpolicy) X(cvt)     \
-          X(cvta) X(discard) X(div) X(dp2a) X(dp4a) X(elect) X(ex2) X(exit) X(fabric) X(fence) X(fma) X(fns) X(getctarank)       \
+  X(activemask)                                                                                                                  \
+  X(add) X(addc) X(alloca) X(and) X(applypriority) X(atom) X(bar) X(barrier) X(bfe) X(bfi) X(bfind) X(bmsk) X(bra) X(brev)       \
+      X(brkpt) X(brx) X(call) X(clusterlaunchcontrol) X(clz) X(cnot) X(copysign) X(cos) X(cp) X(createpolicy) X(cvt) X(cvta)     \
+          X(discard) X(div) X(dp2a) X(dp4a) X(elect) X(ex2) X(exit) X(fabric) X(fence) X(fma) X(fns) X(getctarank)               \
               X(griddepcontrol) X(isspacep) X(istypep) X(ld) X(ldmatrix) X(ldu) X(lg2) X(lop3) X(mad) X(mad24) X(madc) X(mapa)   \
                   X(match) X(max) X(mbarrier) X(membar) X(min) X(mma) X(mov) X(movmatrix) X(mul) X(mul24) X(multimem)            \
                       X(nanosleep) X(neg) X(not ) X(or) X(pmevent) X(popc) X(prefetch) X(prefetchu) X(prmt) X(rcp) X(red)        \

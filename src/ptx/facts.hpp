@@ -1,0 +1,27 @@
+// What can be read off a module without running it.
+#pragma once
+
+#include <string>
+
+#include <cupilot/compiled_kernel.hpp>
+
+#include "ptx/module.hpp"
+
+namespace cupilot::ptx {
+
+// Static opcode counts, ceiling of the numeric class, oddities, and the hash of the text without names, comments and lines.
+PtxFacts facts_of(const Module& module);
+
+// The best class the arithmetic could satisfy, proof may lower it: the weakest of what its instructions compute in. Products
+// on tf32 tensor cores, and on bf16 ones fed by conversions from fp32, may be terms of an emulation (tf32x3, bf16x6), so
+// they cap at fp32_emulated. Moves, conversions and comparisons cap nothing.
+Precision precision_ceiling(const Module& module);
+
+// SHA-256 over structure alone: entries in order, registers and variables renumbered by first use.
+std::string normalized_hash(const Module& module);
+
+// Indices of .global module variables that some code may write: whose address reaches a store, an atomic, a reduction, a
+// copy's destination, another variable, or a call. Sound: what it leaves out is never written.
+std::vector<std::uint32_t> written_variables(const Module& module);
+
+}  // namespace cupilot::ptx

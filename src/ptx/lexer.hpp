@@ -1,0 +1,66 @@
+// Words, numbers and marks of PTX text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace cupilot::ptx {
+
+// Thrown inside the parser only; parse() turns it into a rejection.
+struct SyntaxError {
+  std::uint32_t line = 0;
+  std::string message;
+};
+
+enum class TokenKind : std::uint8_t { end, word, integer, float32, float64, text, mark };
+
+struct Token {
+  TokenKind kind = TokenKind::end;
+  std::string_view text;   // word (dots and "::" included), quoted text without quotes, or the mark
+  std::uint64_t bits = 0;  // of a number
+  bool is_unsigned = false;
+  std::uint32_t line = 0;
+
+  bool is(std::string_view spelling) const { return (kind == TokenKind::word || kind == TokenKind::mark) && text == spelling; }
+};
+
+// Walks over text that outlives it. One token of look-ahead.
+class Lexer {
+ public:
+  explicit Lexer(std::string_view text) : text_(text) { advance(); }
+
+  const Token& peek() const { return next_; }
+  Token take() {
+    Token out = next_;
+    advance();
+    return out;
+  }
+  bool accept(std::string_view spelling) {
+    if (!next_.is(spelling)) return false;
+    advance();
+    return true;
+  }
+  Token expect(std::string_view spelling);
+  std::string_view expect_word(std::string_view what);
+  std::uint64_t expect_integer(std::string_view what);
+  std::uint32_t line() const { return next_.line; }
+  // Skips a balanced {...}; the opening brace is next.
+  void skip_block();
+
+ private:
+  void advance();
+  void skip_space();
+  Token word();
+  Token number();
+  Token hex_float(int digits, TokenKind kind);
+  Token quoted();
+  char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
+
+  std::string_view text_;
+  std::size_t position_ = 0;
+  std::uint32_t line_ = 1;
+  Token next_;
+};
+
+}  // namespace cupilot::ptx
