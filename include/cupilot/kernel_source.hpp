@@ -14,11 +14,11 @@ enum class Language { cuda, ptx };
 
 struct KernelSource {
   Language language = Language::cuda;
-  std::string text;
-  LaunchPlan plan;
-  Constants constants;        // the strategy's numbers, seen by the plan's expressions
-  std::string template_name;  // "" when free-form
-  std::string strategy_id;
+  std::string text{};
+  LaunchPlan plan{};
+  Constants constants{};        // the strategy's numbers, seen by the plan's expressions
+  std::string template_name{};  // "" when free-form
+  std::string strategy_id{};
 };
 
 // SHA-256 of text and plan.
@@ -30,8 +30,8 @@ std::string launch_plan_to_json(const LaunchPlan& plan);
 
 // A .cu that stands alone carries its plan, constants and task words in a leading `// cupilot: {json}` comment.
 struct StandaloneKernel {
-  KernelSource source;
-  std::vector<std::string> task_words;  // {"gemm", "m=512", …}, or {"path.json"}; empty: no task stated
+  KernelSource source{};
+  std::vector<std::string> task_words{};  // {"gemm", "m=512", …}, or {"path.json"}; empty: no task stated
 };
 Result<StandaloneKernel> read_standalone(const std::string& path);
 std::string standalone_text(const KernelSource& source, const std::vector<std::string>& task_words);

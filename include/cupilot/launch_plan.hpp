@@ -16,19 +16,19 @@ namespace cupilot {
 // again. table: written by setup launches, read-only afterwards.
 enum class BufferContent { scratch, zeroed, restored, table };
 struct PlanBuffer {
-  std::string name;
+  std::string name{};
   Expr bytes = 0;
   BufferContent content = BufferContent::scratch;
 };
 
 // A cuTensorMapEncodeTiled map, passed by value as 128 bytes. dims innermost first; pitch in bytes, one fewer than dims.
 struct PlanTensorMap {
-  std::string name;
-  std::string of;  // tensor or buffer
+  std::string name{};
+  std::string of{};  // tensor or buffer
   DType type = DType::bf16;
-  std::vector<Expr> dims;
-  std::vector<Expr> pitch;
-  std::vector<Expr> box;
+  std::vector<Expr> dims{};
+  std::vector<Expr> pitch{};
+  std::vector<Expr> box{};
   int swizzle = 128;  // bytes: 0, 32, 64, 128
 };
 
@@ -36,29 +36,29 @@ struct PlanTensorMap {
 struct PlanArgument {
   enum class Kind { name, i32, i64 };
   Kind kind = Kind::name;
-  std::string name;
+  std::string name{};
   Expr value = 0;
 };
 
 enum class When { run, setup };
 struct PlanLaunch {
-  std::string name;   // default: entry; resident.NAME and NAME.ctas refer to it
-  std::string entry;  // may hold {CONSTANT} template arguments: "stencil7<{BX},{BY}>"
+  std::string name{};   // default: entry; resident.NAME and NAME.ctas refer to it
+  std::string entry{};  // may hold {CONSTANT} template arguments: "stencil7<{BX},{BY}>"
   When when = When::run;
   std::vector<Expr> grid = {1};   // 1 to 3
   std::vector<Expr> block = {1};  // 1 to 3
-  std::vector<Expr> cluster;      // empty: none
+  std::vector<Expr> cluster{};    // empty: none
   Expr shared = 0;                // dynamic bytes
   bool cooperative = false;
-  std::vector<PlanArgument> args;
+  std::vector<PlanArgument> args{};
 };
 
 struct LaunchPlan {
-  std::vector<Expr> require;  // any zero: "not for this shape", no rejection
-  std::vector<std::pair<std::string, Expr>> let;
-  std::vector<PlanBuffer> buffers;
-  std::vector<PlanTensorMap> maps;
-  std::vector<PlanLaunch> launches;
+  std::vector<Expr> require{};  // any zero: "not for this shape", no rejection
+  std::vector<std::pair<std::string, Expr>> let{};
+  std::vector<PlanBuffer> buffers{};
+  std::vector<PlanTensorMap> maps{};
+  std::vector<PlanLaunch> launches{};
 };
 
 }  // namespace cupilot

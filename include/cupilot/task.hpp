@@ -18,7 +18,7 @@ using Sizes = std::map<std::string, std::int64_t>;  // axis name -> extent
 // free: an output dimension; reduced: summed over; fixed: may not be shrunk for a proof.
 enum class AxisKind { free, reduced, fixed };
 struct Axis {
-  std::string name;
+  std::string name{};
   AxisKind kind = AxisKind::free;
 };
 
@@ -39,39 +39,39 @@ enum class CheckKind { within, bitwise, index_of, close, custom };
 struct Check {
   CheckKind kind = CheckKind::within;
   Expr length = 1;        // accumulation length L
-  std::string of;         // index_of: the tensor whose extreme is attained
+  std::string of{};       // index_of: the tensor whose extreme is attained
   double relative = 0.0;  // close
   double absolute = 0.0;  // close
 };
 
 enum class Role { in, out, in_out, constant };
 struct Tensor {
-  std::string name;
+  std::string name{};
   Role role = Role::in;
   DType type = DType::f32;
-  std::vector<Expr> shape;    // outermost first
-  std::vector<Expr> strides;  // elements; empty: dense row-major
-  Fill fill;                  // in, in_out, constant
-  Check check;                // out, in_out
+  std::vector<Expr> shape{};    // outermost first
+  std::vector<Expr> strides{};  // elements; empty: dense row-major
+  Fill fill{};                  // in, in_out, constant
+  Check check{};                // out, in_out
 };
 
 struct Scalar {
-  std::string name;
+  std::string name{};
   DType type = DType::f32;
   double value = 0.0;
 };
 
 // One operator over named tensors; a technique's `on` names operations.
 struct Operation {
-  std::string name;
-  std::string kind;  // "gemm", "softmax" …
-  std::vector<std::string> inputs;
-  std::vector<std::string> outputs;
+  std::string name{};
+  std::string kind{};  // "gemm", "softmax" …
+  std::vector<std::string> inputs{};
+  std::vector<std::string> outputs{};
 };
 
 // One concrete shape. `weight`: its share in a weighted mean over time shapes.
 struct Workload {
-  Sizes sizes;
+  Sizes sizes{};
   double weight = 1.0;
   bool operator==(const Workload&) const = default;
 };
@@ -80,31 +80,31 @@ struct Workload {
 //   __device__ real reference_X(const Inputs& in, long long index)
 // the value of linear element `index`; docs/formats/task.md lists what `Inputs` holds.
 struct Reference {
-  std::string text;
-  std::string file;  // for messages
+  std::string text{};
+  std::string file{};  // for messages
 };
 
 struct Work {
-  Expr flops = 0;           // textbook operation count of the task's class
-  std::string matmul_like;  // "" or why tensor cores apply
+  Expr flops = 0;             // textbook operation count of the task's class
+  std::string matmul_like{};  // "" or why tensor cores apply
 };
 
 // A number the task fixes and kernel text sees as a constant (TRANS_A, ACT …), and expressions see by name.
 using Constants = std::map<std::string, std::int64_t>;
 
 struct Task {
-  std::string name;    // "gemm", or the user's
-  std::string family;  // which templates apply: "gemm", "softmax" …
-  std::vector<Axis> axes;
-  std::vector<Tensor> tensors;
-  std::vector<Scalar> scalars;
-  std::vector<Operation> operations;
-  Constants constants;
+  std::string name{};    // "gemm", or the user's
+  std::string family{};  // which templates apply: "gemm", "softmax" …
+  std::vector<Axis> axes{};
+  std::vector<Tensor> tensors{};
+  std::vector<Scalar> scalars{};
+  std::vector<Operation> operations{};
+  Constants constants{};
   Precision precision = Precision::fp32_strict;  // the contract's class
-  std::vector<Workload> time_shapes;             // what is optimized
-  std::vector<Workload> check_shapes;            // extra shapes every candidate is proved on
-  Work work;
-  Reference reference;
+  std::vector<Workload> time_shapes{};           // what is optimized
+  std::vector<Workload> check_shapes{};          // extra shapes every candidate is proved on
+  Work work{};
+  Reference reference{};
 };
 
 const Tensor* find_tensor(const Task& task, std::string_view name);
@@ -114,10 +114,10 @@ ExprScope task_scope(const Task& task, const Workload& workload);
 
 // Numbers of one tensor at one workload; `Error` names tensor and reason (negative extent, overflow).
 struct TensorShape {
-  std::vector<std::int64_t> extents;
-  std::vector<std::int64_t> strides;  // elements
-  std::int64_t elements = 0;          // product of extents
-  std::int64_t span = 0;              // elements from first to last touched, 0 when empty
+  std::vector<std::int64_t> extents{};
+  std::vector<std::int64_t> strides{};  // elements
+  std::int64_t elements = 0;            // product of extents
+  std::int64_t span = 0;                // elements from first to last touched, 0 when empty
 };
 Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workload& workload);
 

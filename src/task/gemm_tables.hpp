@@ -1,0 +1,51 @@
+// What the gemm family offers, by name.
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/dtype.hpp>
+
+namespace cupilot {
+
+inline constexpr std::array<DType, 3> gemm_types = {DType::f32, DType::bf16, DType::f16};
+
+// A class is offered for a type when its products can hold it: 16-bit operands enter tensor cores exactly in their own class.
+struct GemmClass {
+  DType type;
+  Precision precision;
+};
+inline constexpr std::array<GemmClass, 10> gemm_classes = {{
+    {DType::f32, Precision::fp32_strict},
+    {DType::f32, Precision::fp32_emulated},
+    {DType::f32, Precision::bf16x3},
+    {DType::f32, Precision::tf32},
+    {DType::f32, Precision::bf16},
+    {DType::f32, Precision::fp16},
+    {DType::bf16, Precision::bf16},
+    {DType::bf16, Precision::fp32_strict},
+    {DType::f16, Precision::fp16},
+    {DType::f16, Precision::fp32_strict},
+}};
+
+inline constexpr std::array<std::string_view, 4> gemm_layouts = {"nn", "nt", "tn", "tt"};
+// In the order of Activation.
+inline constexpr std::array<std::string_view, 6> activation_names = {"none", "relu", "gelu", "silu", "tanh", "sigmoid"};
+
+inline std::string gemm_type_names() {
+  std::string out;
+  for (const DType type : gemm_types) out += (out.empty() ? "" : ", ") + std::string(name_of(type));
+  return out;
+}
+
+inline std::vector<std::string_view> gemm_precision_names() {
+  std::vector<std::string_view> out;
+  for (const GemmClass& row : gemm_classes) {
+    if (row.type == DType::f32) out.push_back(name_of(row.precision));
+  }
+  return out;
+}
+
+}  // namespace cupilot
