@@ -23,6 +23,8 @@ std::atomic<bool>& watch_signals() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A write past a file-size limit is then an error with a name instead of a death.
+  std::signal(SIGXFSZ, SIG_IGN);
   return asked;
 }
 

@@ -20,10 +20,10 @@ namespace cupilot {
 // What a strategist sees of one individual: never its source.
 struct Individual {
   std::uint64_t id = 0;
-  Strategy strategy;
+  Strategy strategy{};
   double time_us = 0;
   double fitness = 0;  // log2(plain time / time) plus weighted zone utilisation
-  Verdict verdict;
+  Verdict verdict{};
 };
 
 enum class BreedKind { seed, cross, mutate, explore, tune };
@@ -32,17 +32,17 @@ std::string_view name_of(BreedKind kind);
 struct StrategyBrief {
   const Space* space = nullptr;
   BreedKind kind = BreedKind::seed;
-  std::vector<Individual> parents;   // 0 (seed, explore), 1 (mutate, tune) or 2 (cross)
-  std::vector<Strategy> population;  // for spread
+  std::vector<Individual> parents{};   // 0 (seed, explore), 1 (mutate, tune) or 2 (cross)
+  std::vector<Strategy> population{};  // for spread
   Zone zone = Zone::memory;
   const std::vector<std::string>* tried = nullptr;  // sorted strategy ids never to be proposed again
   // What a technique did so far in this run: mean log2 speed change when it was added, and how often.
   struct Effect {
-    std::string technique;
+    std::string technique{};
     double gain = 0;
     int count = 0;
   };
-  std::vector<Effect> effects;
+  std::vector<Effect> effects{};
 };
 
 class Strategist {
@@ -56,7 +56,7 @@ struct WriterBrief {
   const Task* task = nullptr;
   const Strategy* strategy = nullptr;
   const DeviceSpec* device = nullptr;
-  std::vector<KernelSource> bases;  // empty for templates
+  std::vector<KernelSource> bases{};  // empty for templates
 };
 
 class KernelWriter {

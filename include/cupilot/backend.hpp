@@ -22,7 +22,7 @@ namespace cupilot {
 struct Contestant {
   enum class Kind { candidate, plain, library };
   Kind kind = Kind::candidate;
-  std::string name;                        // "candidate", "plain", "cublaslt"
+  std::string name{};                      // "candidate", "plain", "cublaslt"
   const CompiledKernel* kernel = nullptr;  // candidate only
 };
 
@@ -35,10 +35,10 @@ struct MeasureOptions {
 
 // One contestant's result: a time, or why there is none, and the proofs of its timed launches.
 struct ContestantReport {
-  std::string name;
+  std::string name{};
   Attempt<Measurement> measurement = Rejected{};
-  std::vector<double> ratio;  // per round: this time / the first contestant's
-  std::vector<CaseReport> proofs;
+  std::vector<double> ratio{};  // per round: this time / the first contestant's
+  std::vector<CaseReport> proofs{};
 };
 
 class Backend {
@@ -67,7 +67,7 @@ class Backend {
 };
 
 struct BackendOptions {
-  std::string worker_path;      // the cupilot-worker program; empty: beside the running program, then the installed one
+  std::string worker_path{};    // the cupilot-worker program; empty: beside the running program, then the installed one
   int compile_jobs = 0;         // 0: one a core
   double compile_seconds = 30;  // deadline of one compile
   double trial_seconds = 20;    // deadline of one request to a device process
@@ -78,10 +78,10 @@ Result<std::unique_ptr<Backend>> open_backend(const std::string& name, const Bac
 
 // What this machine has and what each lack costs, for `doctor`.
 struct Finding {
-  std::string name;  // "nvrtc", "libcuda", "landlock" …
+  std::string name{};  // "nvrtc", "libcuda", "landlock" …
   bool present = false;
-  std::string detail;  // version or path
-  std::string cost;    // what its absence costs; empty when present
+  std::string detail{};  // version or path
+  std::string cost{};    // what its absence costs; empty when present
 };
 std::vector<Finding> examine_machine(const BackendOptions& options = {});
 

@@ -17,24 +17,24 @@
 namespace cupilot {
 
 struct Accepted {
-  Measurement measurement;
-  Verification verification;
-  Verdict verdict;
+  Measurement measurement{};
+  Verification verification{};
+  Verdict verdict{};
 };
 
 // A worker or host fell silent: nobody's fault, may be asked again.
 struct Lost {
-  std::string reason;
+  std::string reason{};
 };
 
 using Outcome = std::variant<Accepted, Rejected, Lost>;
 
 struct Candidate {
   std::uint64_t id = 0;  // of the proposal
-  Strategy strategy;
-  std::string strategy_id;
-  std::string kernel_id;  // "" when nothing was written
-  KernelSource source;
+  Strategy strategy{};
+  std::string strategy_id{};
+  std::string kernel_id{};  // "" when nothing was written
+  KernelSource source{};
   bool evaluated = false;  // handed to the compiler: counts as an evaluation
   Outcome outcome = Lost{};
 };

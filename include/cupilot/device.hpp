@@ -14,9 +14,9 @@
 namespace cupilot {
 
 struct DeviceSpec {
-  std::string name;   // "h200"
-  std::string label;  // "NVIDIA H200"
-  std::string arch;   // NVRTC's name: "sm_90a"
+  std::string name{};   // "h200"
+  std::string label{};  // "NVIDIA H200"
+  std::string arch{};   // NVRTC's name: "sm_90a"
   int compute_major = 9, compute_minor = 0;
   int sms = 132;
   double clock_hz = 1.98e9;          // boost
@@ -36,7 +36,7 @@ struct DeviceSpec {
   // Peak operations a second (multiply-add = 2) by precision class, sustained and datasheet. Index: Precision.
   std::array<double, 9> sustained_flops{};
   std::array<double, 9> peak_flops{};
-  std::string source;  // where the numbers come from
+  std::string source{};  // where the numbers come from
 };
 
 // Chips known by name; "h200" first.

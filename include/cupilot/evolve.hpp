@@ -21,10 +21,10 @@ namespace cupilot {
 struct Progress {
   int epoch = 0, generation = 0;
   std::int64_t evaluations = 0, proposed = 0, accepted = 0;
-  std::map<std::string, std::int64_t> rejected;  // by code
+  std::map<std::string, std::int64_t> rejected{};  // by code
   double best_us = 0, plain_us = 0, floor_us = 0;
   double wall_seconds = 0;
-  std::string best_strategy;  // describe()
+  std::string best_strategy{};  // describe()
 };
 
 // The library is watched; it never prints. Called from the driver's thread only.
@@ -36,40 +36,40 @@ struct SearchObserver {
 };
 
 struct EvolveOptions {
-  SearchOptions search;
-  std::string run_dir;                // empty: nothing is kept
-  double max_seconds = 0;             // wall clock; 0: none
-  std::vector<std::string> tunables;  // paths of the user's own templates, beside the built-in ones
-  bool random_search = false;         // proposals by random_strategist
+  SearchOptions search{};
+  std::string run_dir{};                // empty: nothing is kept
+  double max_seconds = 0;               // wall clock; 0: none
+  std::vector<std::string> tunables{};  // paths of the user's own templates, beside the built-in ones
+  bool random_search = false;           // proposals by random_strategist
   SearchObserver* observer = nullptr;
-  std::atomic<bool>* cancel = nullptr;  // set by the host: checkpoint and stop
-  std::vector<std::string> task_words;  // how the task was named, for standalone files
+  std::atomic<bool>* cancel = nullptr;    // set by the host: checkpoint and stop
+  std::vector<std::string> task_words{};  // how the task was named, for standalone files
 };
 
 struct Baseline {
-  std::string name;  // "plain", "cublaslt"
+  std::string name{};  // "plain", "cublaslt"
   double time_us = 0;
   Provenance provenance = Provenance::modelled;
-  std::vector<double> ratio;  // baseline time / champion time, a round; empty when not interleaved with it
+  std::vector<double> ratio{};  // baseline time / champion time, a round; empty when not interleaved with it
 };
 
 struct Best {
-  Candidate candidate;
-  std::vector<Baseline> baselines;
+  Candidate candidate{};
+  std::vector<Baseline> baselines{};
   double ratio_low = 0, ratio_high = 0;  // 95 % of the champion's ratio to the strongest baseline
 };
 
 struct EvolveReport {
-  std::optional<Best> best;
-  std::vector<Baseline> baselines;
+  std::optional<Best> best{};
+  std::vector<Baseline> baselines{};
   std::int64_t evaluations = 0, proposed = 0;
-  std::map<std::string, std::int64_t> rejected;
+  std::map<std::string, std::int64_t> rejected{};
   double wall_seconds = 0;
   std::uint64_t seed = 1;
-  std::string device;   // Backend::identity()
-  std::string stopped;  // why it ended
-  std::string run_dir;
-  std::vector<std::string> notices;
+  std::string device{};   // Backend::identity()
+  std::string stopped{};  // why it ended
+  std::string run_dir{};
+  std::vector<std::string> notices{};
 };
 
 // Errors: budget (ended before any valid candidate), no_candidate, and the machine's own.
@@ -91,17 +91,17 @@ Result<Candidate> evaluate_source(const Pipe& pipe, const KernelSource& source, 
 
 // Reading a run directory: what `report` and `show` print.
 struct RunSummary {
-  EvolveReport report;
-  Task task;
-  std::string device_name;         // to open the backend again
-  std::vector<std::string> lines;  // one a generation
+  EvolveReport report{};
+  Task task{};
+  std::string device_name{};         // to open the backend again
+  std::vector<std::string> lines{};  // one a generation
 };
 Result<RunSummary> read_run(const std::string& run_dir);
 // One candidate of a run: by "best", id, or kernel-id prefix. JSON of strategy, evidence and lineage, and the source.
 struct RunCandidate {
-  Candidate candidate;
-  std::string evidence_json;
-  std::vector<std::string> lineage;  // ancestors, nearest first, one line each
+  Candidate candidate{};
+  std::string evidence_json{};
+  std::vector<std::string> lineage{};  // ancestors, nearest first, one line each
 };
 Result<RunCandidate> read_candidate(const std::string& run_dir, const std::string& which);
 // Writes report.html into the directory and returns its path.

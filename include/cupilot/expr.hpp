@@ -42,7 +42,7 @@ struct ExprFault {
   };
   Kind kind = Kind::syntax;
   int column = 0;  // 1-based, in bytes
-  std::string message;
+  std::string message{};
 };
 
 using ExprValue = std::variant<std::int64_t, ExprFault>;

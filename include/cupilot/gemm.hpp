@@ -17,10 +17,10 @@ enum class Activation { none, relu, gelu, silu, tanh, sigmoid };
 struct GemmSpec {
   std::int64_t m = 1024, n = 1024, k = 1024;
   std::int64_t batch = 1;
-  DType dtype = DType::f32;            // of A, B
-  std::optional<DType> out;            // of C, D; default: dtype
-  std::optional<Precision> precision;  // default: strict class of dtype
-  std::string layout = "nn";           // first letter op(A), second op(B): n as stored, t transposed
+  DType dtype = DType::f32;              // of A, B
+  std::optional<DType> out{};            // of C, D; default: dtype
+  std::optional<Precision> precision{};  // default: strict class of dtype
+  std::string layout = "nn";             // first letter op(A), second op(B): n as stored, t transposed
   double alpha = 1.0, beta = 0.0;
   bool bias = false;  // one value a column, of the output type
   Activation act = Activation::none;

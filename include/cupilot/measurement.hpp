@@ -18,11 +18,11 @@ struct Measurement {
   Provenance provenance = Provenance::modelled;
   double time_us = 0;                                // median of samples
   double spread_us = 0;                              // median absolute deviation
-  std::vector<double> samples_us;                    // one a round
+  std::vector<double> samples_us{};                  // one a round
   std::string cache = "cold";                        // L2 state before each sample: "cold" or "warm"
   double interval_low_us = 0, interval_high_us = 0;  // modelled: from the counts' intervals; measured: 95 % of the median
-  std::string binding;                               // modelled: the term that binds ("dram", "fp32 pipe", "latency" …)
-  Counts counts;
+  std::string binding{};                             // modelled: the term that binds ("dram", "fp32 pipe", "latency" …)
+  Counts counts{};
 };
 
 }  // namespace cupilot

@@ -9,9 +9,9 @@
 namespace cupilot {
 
 struct RejectionCode {
-  std::string_view code;  // "verify.bound"
+  std::string_view code{};  // "verify.bound"
   Stage stage = Stage::write;
-  std::string_view meaning;  // one sentence for a person
+  std::string_view meaning{};  // one sentence for a person
 };
 
 // Every code a candidate can be rejected with, in the order they were introduced.

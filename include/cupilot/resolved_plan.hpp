@@ -18,12 +18,12 @@ namespace cupilot {
 struct ResolvedArgument {
   enum class Kind { tensor, buffer, map, immediate, null_pointer };
   Kind kind = Kind::immediate;
-  int index = 0;                    // tensor: of Task::tensors; buffer, map: of the plan
-  std::vector<std::uint8_t> bytes;  // immediate: little-endian value of its exact size
+  int index = 0;                      // tensor: of Task::tensors; buffer, map: of the plan
+  std::vector<std::uint8_t> bytes{};  // immediate: little-endian value of its exact size
 };
 
 struct ResolvedBuffer {
-  std::string name;
+  std::string name{};
   std::int64_t bytes = 0;
   BufferContent content = BufferContent::scratch;
 };
@@ -37,26 +37,26 @@ struct ResolvedMap {
 };
 
 struct ResolvedLaunch {
-  std::string name;
-  std::string entry;  // source name, {CONSTANT}s filled in
+  std::string name{};
+  std::string entry{};  // source name, {CONSTANT}s filled in
   When when = When::run;
   std::array<std::int64_t, 3> grid{1, 1, 1};
   std::array<int, 3> block{1, 1, 1};
   std::array<int, 3> cluster{1, 1, 1};
   std::int64_t shared = 0;
   bool cooperative = false;
-  std::vector<ResolvedArgument> args;
+  std::vector<ResolvedArgument> args{};
 };
 
 struct ResolvedPlan {
-  std::vector<ResolvedBuffer> buffers;
-  std::vector<ResolvedMap> maps;
-  std::vector<ResolvedLaunch> launches;
+  std::vector<ResolvedBuffer> buffers{};
+  std::vector<ResolvedMap> maps{};
+  std::vector<ResolvedLaunch> launches{};
 };
 
 // A `require` of the plan was zero: the kernel is not meant for this shape. Nobody's fault.
 struct NotForThisShape {
-  std::string require;
+  std::string require{};
 };
 
 using Resolution = std::variant<ResolvedPlan, NotForThisShape>;

@@ -23,8 +23,8 @@ enum class ErrorCode {
 // A machine, a file or a caller failed. `message` names the thing and the reason, `hint` the next step.
 struct Error {
   ErrorCode code = ErrorCode::failure;
-  std::string message;
-  std::string hint;
+  std::string message{};
+  std::string hint{};
 
   // Prepends what was being done: "compiling gemm: no such file".
   [[nodiscard]] Error while_doing(const std::string& what) && {
@@ -39,9 +39,9 @@ enum class Stage { write, gate, compile, load, run, verify, floor, measure, conf
 // A candidate was refused. `code` is a row of rejection.hpp's table, `where` the place (line, block, element, file).
 struct Rejected {
   Stage stage = Stage::write;
-  std::string code;
-  std::string message;
-  std::string where;
+  std::string code{};
+  std::string message{};
+  std::string where{};
 };
 
 // T or Error.

@@ -40,14 +40,14 @@ struct Proposal {
   int epoch = 0, generation = 0;
   std::int64_t slot = 0;
   BreedKind kind = BreedKind::seed;
-  Strategy strategy;
+  Strategy strategy{};
 };
 
 struct Waiting {
-  std::vector<std::uint64_t> ids;
+  std::vector<std::uint64_t> ids{};
 };  // results of these are needed first
 struct Finished {
-  std::string reason;
+  std::string reason{};
 };
 using Ask = std::variant<std::vector<Proposal>, Waiting, Finished>;
 enum class Told { taken, late, again, unknown };
@@ -55,11 +55,11 @@ enum class Told { taken, late, again, unknown };
 // What the search needs to know of an outcome; all else stays in the journal.
 struct Score {
   bool accepted = false;
-  bool evaluated = false;  // counts against max_evaluations
-  std::string kernel_hash;  // of normalised PTX; a later slot with the hash of an earlier one counts as its duplicate
+  bool evaluated = false;     // counts against max_evaluations
+  std::string kernel_hash{};  // of normalised PTX; a later slot with the hash of an earlier one counts as its duplicate
   double time_us = 0;
-  Verdict verdict;
-  std::string rejection;  // code, when rejected
+  Verdict verdict{};
+  std::string rejection{};  // code, when rejected
 };
 
 class Search {

@@ -17,15 +17,15 @@ namespace cupilot {
 
 // What a parameter may be inside this space, after restriction to what templates realise.
 struct Knob {
-  std::string technique;
-  std::string parameter;
-  std::vector<std::int64_t> domain;
+  std::string technique{};
+  std::string parameter{};
+  std::vector<std::int64_t> domain{};
   std::int64_t fallback = 0;
 };
 
 struct Completion {
-  Strategy strategy;                 // feasible
-  std::vector<std::string> dropped;  // each dropped wish and its reason
+  Strategy strategy{};                 // feasible
+  std::vector<std::string> dropped{};  // each dropped wish and its reason
 };
 
 // One primitive serves sampling, mutation, crossover, pins and model replies: complete(wish).
@@ -36,7 +36,9 @@ class Space {
   virtual const std::vector<Technique>& techniques() const = 0;
   virtual const std::vector<Knob>& knobs() const = 0;
   // Fixes the skeleton, adds closures of "needs … when …" atomically, projects parameters to the nearest legal value.
-  virtual Result<Completion> complete(const Strategy& wish) const = 0;
+  // `pinned`: "technique" or "technique.parameter"; everything else moves first.
+  virtual Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const = 0;
+  Result<Completion> complete(const Strategy& wish) const { return complete(wish, {}); }
   virtual bool feasible(const Strategy& strategy) const = 0;
   // Upper estimate of the number of strategies, saturating.
   virtual double size() const = 0;

@@ -13,18 +13,18 @@ namespace cupilot {
 
 // One technique in use. `values`: parameter name -> value; a default is omitted from the canonical form.
 struct Use {
-  std::string technique;
-  std::map<std::string, std::int64_t> values;
-  std::string text;             // free-form techniques that only a model can write
-  std::vector<std::string> on;  // operations it applies to; empty: all
+  std::string technique{};
+  std::map<std::string, std::int64_t> values{};
+  std::string text{};             // free-form techniques that only a model can write
+  std::vector<std::string> on{};  // operations it applies to; empty: all
   bool operator==(const Use&) const = default;
 };
 
 struct Strategy {
-  std::vector<Use> uses;
-  std::string rationale;             // prose; not part of the identity
-  std::vector<std::string> parents;  // strategy ids
-  std::string origin;                // "seed", "cross", "mutate", "explore", "tune", "user" …
+  std::vector<Use> uses{};
+  std::string rationale{};             // prose; not part of the identity
+  std::vector<std::string> parents{};  // strategy ids
+  std::string origin{};                // "seed", "cross", "mutate", "explore", "tune", "user" …
 };
 
 // SHA-256 of canonical JSON: techniques sorted, default parameters and prose left out.

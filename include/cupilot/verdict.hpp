@@ -30,10 +30,10 @@ struct Verdict {
   double floor_us = 0;        // no correct kernel of the class can be faster
   double floor_share = 0;     // floor / time, 0..1
   Resource binding = Resource::dram;
-  std::vector<Pressure> pressures;  // descending
-  double utilisation = 0;           // of the zone-relevant pipe, 0..1
-  std::string rung;                 // evidence: "counters", "virtual", "ptx", "analytic"
-  std::vector<std::string> digest;  // plain sentences with numbers
+  std::vector<Pressure> pressures{};  // descending
+  double utilisation = 0;             // of the zone-relevant pipe, 0..1
+  std::string rung{};                 // evidence: "counters", "virtual", "ptx", "analytic"
+  std::vector<std::string> digest{};  // plain sentences with numbers
 };
 
 // Zone of a task before anything ran: from its work and the device.
@@ -47,7 +47,7 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
 // Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave quantisation
 // (docs/formats/time-model.md). One entry a launch of the plan, in order; setup launches are left out.
 struct ModelInput {
-  Counts counts;  // of the whole launch; counters with how == unknown are taken as absent
+  Counts counts{};  // of the whole launch; counters with how == unknown are taken as absent
   std::int64_t blocks = 1;
   int threads_per_block = 1;
   int registers = 32;             // a thread, as assembled
@@ -64,8 +64,8 @@ struct ModelInput {
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;
-  std::string binding;
-  std::vector<std::pair<std::string, double>> terms_us;
+  std::string binding{};
+  std::vector<std::pair<std::string, double>> terms_us{};
 };
 ModelledTime model_time(const DeviceSpec& device, const std::vector<ModelInput>& launches);
 

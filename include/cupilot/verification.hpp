@@ -20,7 +20,7 @@ enum class ProofLevel { candidate, elite, finalist };
 
 struct Verification {
   ProofLevel level = ProofLevel::candidate;
-  std::vector<CaseReport> cases;
+  std::vector<CaseReport> cases{};
   double worst_ratio = 0;     // error / bound over all outputs
   std::int64_t compared = 0;  // elements
   Precision proved = Precision::fp32_strict;

@@ -1,0 +1,208 @@
+// The program from outside: every bad input gets a clear message, the documented exit code, and loses nothing.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "catch.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Ran {
+  int exit = -1;
+  std::string out, err;
+};
+
+std::string slurp(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+// A fresh folder, gone at the end of the test.
+struct Scratch {
+  fs::path path;
+  Scratch() {
+    std::string name = (fs::temp_directory_path() / "cupilot-cli-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  Scratch(const Scratch&) = delete;  // the destructor removes the folder
+  ~Scratch() { fs::remove_all(path); }
+  fs::path file(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name, std::ios::binary) << text;
+    return path / name;
+  }
+};
+
+// `prefix` runs in the same shell first: "ulimit -f 8;".
+Ran run(const std::string& arguments, const Scratch& scratch, const std::string& prefix = "") {
+  const fs::path out = scratch.path / "stdout", err = scratch.path / "stderr";
+  const std::string command = "cd '" + scratch.path.string() + "' && " + prefix + " '" + CUPILOT_PROGRAM + "' " + arguments +
+                              " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
+  const int status = std::system(("bash -c \"" + command + "\"").c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
+}
+
+const std::string fake = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/landscapes/small.json";
+const std::string softmax = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/softmax";
+
+}  // namespace
+
+TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]") {
+  struct Case {
+    const char* arguments;
+    const char* want;  // in the message
+  };
+  const Case cases[] = {
+      {"", "subcommand"},
+      {"evolv gemm", "evolve"},
+      {"evolve gemm --sed 3", "--seed"},
+      {"evolve", "no task"},
+      {"evolve gem m=4", "gemm"},
+      {"evolve gemm m=0", "m"},
+      {"evolve gemm m=-1", "m"},
+      {"evolve gemm m=1e12", "m"},
+      {"evolve gemm m=1000000000000 n=1000000000000", "bytes"},
+      {"evolve gemm m=", "m"},
+      {"evolve gemm dtype=fp7", "fp7"},
+      {"evolve gemm layout=xy", "layout"},
+      {"evolve gemm kk=4", "kk"},
+      {"evolve gemm dtype=bf16 precision=fp32-strict", "precision"},
+      {"evolve gemm act=swish9", "act"},
+      {"evolve missing.json", "missing.json"},
+      {"evolve gemm --evaluations 0", "evaluations"},
+      {"evolve gemm --evaluations many", "evaluations"},
+      {"evolve gemm --device virtual:nosuchchip", "nosuchchip"},
+      {"evolve gemm --device toaster", "toaster"},
+      {"evolve gemm --device fake:missing.json", "missing.json"},
+      {"verify missing.cu", "missing.cu"},
+      {"resume nowhere", "nowhere"},
+      {"report nowhere", "nowhere"},
+      {"show nowhere", "nowhere"},
+  };
+  const Scratch scratch;
+  for (const Case& c : cases) {
+    const Ran ran = run(c.arguments, scratch);
+    INFO(c.arguments << "\n" << ran.err);
+    CHECK(ran.exit == 2);
+    CHECK(ran.err.find(c.want) != std::string::npos);
+    CHECK(ran.err.find("terminate") == std::string::npos);
+  }
+}
+
+TEST_CASE("a device that is not there is exit 3", "[cli]") {
+  const Scratch scratch;
+  const Ran ran = run("evolve gemm --device cuda:63", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit == 3);
+}
+
+TEST_CASE("task files: truncated, wrong and naming a reference that is not there", "[cli]") {
+  const Scratch scratch;
+  const std::string whole = slurp(softmax + "/task.json");
+  REQUIRE_FALSE(whole.empty());
+  scratch.file("truncated.json", whole.substr(0, whole.size() / 2));
+  scratch.file("list.json", "[1, 2]");
+  scratch.file("empty.json", "");
+  scratch.file("alone.json", whole);  // its reference stays behind
+  for (const char* name : {"truncated.json", "list.json", "empty.json", "alone.json"}) {
+    const Ran ran = run(std::string("evolve ") + name + " --device virtual:h200", scratch);
+    INFO(name << "\n" << ran.err);
+    CHECK(ran.exit == 2);
+    CHECK_FALSE(ran.err.empty());
+  }
+}
+
+TEST_CASE("a reference that does not compile is the user's error and shows the compiler's line", "[cli]") {
+  const Scratch scratch;
+  fs::copy(softmax, scratch.path / "softmax", fs::copy_options::recursive);
+  for (const auto& entry : fs::directory_iterator(scratch.path / "softmax")) {
+    if (entry.path().filename().string().find("reference") != std::string::npos) {
+      std::ofstream(entry.path(), std::ios::app) << "\nthis is not CUDA;\n";
+    }
+  }
+  const Ran ran =
+      run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --device virtual:h200 --evaluations 4", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit == 2);
+  CHECK(ran.err.find("reference") != std::string::npos);
+}
+
+TEST_CASE("a task with neither tunable nor model is exit 2 and says so", "[cli]") {
+  const Scratch scratch;
+  const Ran ran = run("evolve '" + softmax + "/task.json' --device virtual:h200", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit == 2);
+  CHECK(ran.err.find("tunable") != std::string::npos);
+}
+
+TEST_CASE("a search on a landscape runs, reports, shows and refuses to run twice", "[cli]") {
+  const Scratch scratch;
+  const Ran evolved = run("evolve --device fake:'" + fake + "' --evaluations 60 --run r --json", scratch);
+  INFO(evolved.err);
+  REQUIRE(evolved.exit == 0);
+  for (const char* key :
+       {"\"best\"", "\"evaluations\"", "\"proposed\"", "\"rejected\"", "\"wall_s\"", "\"seed\"", "\"device\"", "\"baselines\"",
+        "\"provenance\"", "\"time_us\"", "\"precision\"", "\"path\"", "\"strategy\"", "\"roofline\""}) {
+    INFO(key);
+    CHECK(evolved.out.find(key) != std::string::npos);
+  }
+  CHECK(run("report r", scratch).exit == 0);
+  CHECK(run("show r", scratch).exit == 0);
+  CHECK(run("show r 1 --json", scratch).exit == 0);
+  CHECK(run("show r 999999", scratch).exit == 2);
+  CHECK(run("resume r", scratch).exit == 0);
+  const Ran again = run("evolve --device fake:'" + fake + "' --run r", scratch);
+  CHECK(again.exit == 2);
+  CHECK(again.err.find("resume") != std::string::npos);
+}
+
+TEST_CASE("a run directory of another version, or none, is refused by name", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run r", scratch).exit == 0);
+  std::string journal = slurp(scratch.path / "r" / "journal");
+  journal[0] = static_cast<char>(journal[0] ^ 0x55);
+  scratch.file("r/journal", journal);
+  const Ran ran = run("resume r", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit == 2);
+  CHECK(ran.err.find("journal") != std::string::npos);
+}
+
+TEST_CASE("a place that cannot be written is named", "[cli]") {
+  const Scratch scratch;
+  const Ran ran = run("evolve --device fake:'" + fake + "' --run /proc/cupilot-run", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit != 0);
+  CHECK(ran.err.find("/proc/cupilot-run") != std::string::npos);
+}
+
+TEST_CASE("a full disk ends the run cleanly and loses nothing", "[cli]") {
+  const Scratch scratch;
+  // The file-size limit answers like a full disk: a short write, then an error.
+  const Ran ran = run("evolve --device fake:'" + fake + "' --evaluations 400 --run r", scratch, "ulimit -f 24;");
+  INFO(ran.err);
+  CHECK(ran.exit == 1);
+  CHECK(ran.err.find("r/") != std::string::npos);
+  const Ran resumed = run("resume r", scratch);
+  INFO(resumed.err);
+  CHECK(resumed.exit == 0);
+}
+
+TEST_CASE("the lists and the doctor answer", "[cli]") {
+  const Scratch scratch;
+  for (const char* verb :
+       {"tasks", "techniques", "doctor", "tasks --json", "techniques --json", "doctor --json", "--version", "--help"}) {
+    const Ran ran = run(verb, scratch);
+    INFO(verb << ran.err);
+    CHECK(ran.exit == 0);
+    CHECK_FALSE(ran.out.empty());
+  }
+}
