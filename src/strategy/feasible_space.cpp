@@ -18,6 +18,8 @@ constexpr int repair_budget = 300;
 constexpr int anchor_budget = 20000;
 constexpr int anchor_attempts = 64;
 constexpr double largest_size = 1e300;
+// A pinned thing moves only when many others would have to.
+constexpr double pin_price = 16.0;
 
 struct WishInSkeleton {
   Choice choice;
@@ -39,13 +41,14 @@ class FeasibleSpace final : public Space {
     return std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) { return exact(plan, strategy).has_value(); });
   }
 
-  Result<Completion> complete(const Strategy& wish) const override {
+  using Space::complete;
+  Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
     for (const SkeletonPlan& plan : plans_) {
       if (const std::optional<Choice> choice = exact(plan, wish)) return finish(plan, *choice, wish, {});
     }
     const SkeletonPlan& plan = *best_skeleton(wish);
     WishInSkeleton placed = place(plan, wish);
-    std::optional<Choice> choice = repair(plan, graph_, placed.choice, repair_budget);
+    std::optional<Choice> choice = repair(plan, graph_, placed.choice, prices_of(plan, pinned), repair_budget);
     if (!choice) choice = approach(plan, graph_, plan.anchor, placed.choice);
     explain_moves(plan, placed.choice, *choice, placed.dropped);
     return finish(plan, *choice, wish, std::move(placed.dropped));
@@ -181,6 +184,21 @@ class FeasibleSpace final : public Space {
     return placed;
   }
 
+  Prices prices_of(const SkeletonPlan& plan, const std::vector<std::string>& pinned) const {
+    Prices prices;
+    if (pinned.empty()) return prices;
+    prices.techniques.assign(all_.size(), 1.0);
+    prices.knobs.assign(plan.slots.size(), 1.0);
+    for (const std::string& name : pinned) {
+      if (const int t = graph_.index(name); t >= 0) prices.techniques[static_cast<std::size_t>(t)] = pin_price;
+      for (std::size_t k = 0; k < plan.slots.size(); ++k) {
+        const Knob& knob = plan.slots[k].knob;
+        if (knob.technique + '.' + knob.parameter == name) prices.knobs[k] = pin_price;
+      }
+    }
+    return prices;
+  }
+
   void explain_moves(const SkeletonPlan& plan, const Choice& wish, const Choice& got, std::vector<std::string>& dropped) const {
     const int broken = first_broken(plan, wish);
     if (broken < 0) return;
@@ -249,7 +267,7 @@ bool find_anchor(SkeletonPlan& plan, const ConstraintGraph& graph) {
     const Choice start = attempt == 0 ? bare : scattered(plan, graph, Rng::of(0, "anchor", static_cast<std::uint64_t>(attempt)));
     if (!well_formed(plan, graph, start)) continue;
     if (std::optional<Choice> found =
-            repair(plan, graph, start, attempt == 0 ? anchor_budget / 10 : anchor_budget / anchor_attempts)) {
+            repair(plan, graph, start, {}, attempt == 0 ? anchor_budget / 10 : anchor_budget / anchor_attempts)) {
       plan.anchor = std::move(*found);
       return true;
     }

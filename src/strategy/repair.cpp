@@ -34,8 +34,8 @@ struct Later {
 
 class Repair {
  public:
-  Repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish)
-      : plan_(plan), graph_(graph), wish_(wish), salt_(hash_of(wish)) {
+  Repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, const Prices& prices)
+      : plan_(plan), graph_(graph), wish_(wish), prices_(prices), salt_(hash_of(wish)) {
     push(wish, 0.0, -1);
   }
 
@@ -62,12 +62,13 @@ class Repair {
     const auto i = static_cast<std::size_t>(k);
     const KnobSlot& slot = plan_.slots[i];
     if (!node.choice.present[static_cast<std::size_t>(slot.technique)] || node.choice.at[i] != wish_.at[i]) return;
+    const double price = prices_.knobs.empty() ? 1.0 : prices_.knobs[i];
     for (std::size_t value = 0; value < slot.knob.domain.size(); ++value) {
       const int steps = std::abs(static_cast<int>(value) - wish_.at[i]);
       if (steps == 0) continue;
       Choice next = node.choice;
       next.at[i] = static_cast<std::int16_t>(value);
-      push(std::move(next), node.cost + steps, broken);
+      push(std::move(next), node.cost + price * steps, broken);
     }
   }
 
@@ -98,6 +99,7 @@ class Repair {
   const SkeletonPlan& plan_;
   const ConstraintGraph& graph_;
   const Choice& wish_;
+  const Prices& prices_;
   std::uint64_t salt_;
   std::priority_queue<Node, std::vector<Node>, Later> open_;
   std::unordered_set<std::uint64_t> seen_;
@@ -132,8 +134,9 @@ bool approach_knob(const SkeletonPlan& plan, const ConstraintGraph& graph, std::
 
 }  // namespace
 
-std::optional<Choice> repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, int budget) {
-  return Repair(plan, graph, wish).run(budget);
+std::optional<Choice> repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, const Prices& prices,
+                             int budget) {
+  return Repair(plan, graph, wish, prices).run(budget);
 }
 
 Choice approach(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice from, const Choice& wish) {
