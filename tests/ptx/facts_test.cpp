@@ -1,0 +1,110 @@
+#include "ptx/facts.hpp"
+
+#include <algorithm>
+
+#include "catch.hpp"
+#include "ptx/parser.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+std::string with_body(const std::string& body, const std::string& scope = "") {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n" + scope +
+         ".visible .entry k(.param .u64 a)\n{\n.reg .pred %p<9>; .reg .b16 %h<9>; .reg .f32 %f<20>; .reg .b32 %r<20>; "
+         ".reg .b64 %rd<9>; .reg .f64 %fd<9>;\n" +
+         body + "\nret;\n}\n";
+}
+
+PtxFacts facts(const std::string& text) {
+  Attempt<Module> module = parse(text);
+  if (module.is_rejected()) FAIL(module.rejected().message << " at " << module.rejected().where);
+  return facts_of(*module);
+}
+
+struct Row {
+  std::string body;
+  Precision ceiling;
+};
+
+constexpr const char* quad = "{%f1,%f2,%f3,%f4}";
+
+TEST_CASE("The precision ceiling follows the weakest arithmetic") {
+  const std::string f = quad;
+  const auto row = GENERATE_COPY(values<Row>({
+      {"", Precision::fp64},
+      {"add.s32 %r1, %r2, 1;", Precision::fp64},
+      {"fma.rn.f32 %f1, %f2, %f3, %f1;", Precision::fp32_strict},
+      {"fma.rn.f64 %fd1, %fd2, %fd3, %fd1;", Precision::fp64},
+      {"fma.rn.f64 %fd1, %fd2, %fd3, %fd1;\nmul.f32 %f1, %f2, %f3;", Precision::fp32_strict},
+      {"fma.rn.f16x2 %r1, %r2, %r3, %r1;", Precision::fp16},
+      {"add.rn.bf16x2 %r1, %r2, %r3;", Precision::bf16},
+      {"fma.rn.f16 %h1, %h2, %h3, %h1;\nfma.rn.bf16 %h1, %h2, %h3, %h1;", Precision::fp8},
+      {"cvt.f32.f16 %f1, %h1;\nfma.rn.f32 %f1, %f2, %f3, %f1;", Precision::fp32_strict},
+      {"cvt.rna.tf32.f32 %r1, %f1;\nfma.rn.f32 %f1, %f2, %f3, %f1;", Precision::fp32_emulated},
+      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";",
+       Precision::fp32_emulated},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";",
+       Precision::bf16},
+      {"cvt.rn.bf16x2.f32 %r1, %f1, %f2;\nmma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 " + f +
+           ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";",
+       Precision::fp32_emulated},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp16},
+      {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp8},
+  }));
+  INFO(row.body);
+  CHECK(name_of(facts(with_body(row.body)).ceiling) == name_of(row.ceiling));
+}
+
+TEST_CASE("Opcodes are counted by full form") {
+  const PtxFacts f = facts(with_body("add.s32 %r1, %r2, 1;\nadd.s32 %r1, %r2, 2;\nadd.s64 %rd1, %rd2, 2;"));
+  CHECK(f.opcodes.at("add.s32") == 2);
+  CHECK(f.opcodes.at("add.s64") == 1);
+  CHECK(f.opcodes.at("ret") == 1);
+}
+
+TEST_CASE("Oddities are recorded") {
+  const PtxFacts f =
+      facts(with_body("mov.u64 %rd1, %clock64;\nmov.u32 %r1, %smid;\nnanosleep.u32 20;\n"
+                      "red.global.add.f32 [%rd1], %f1;\nex2.approx.ftz.f32 %f1, %f2;\n"
+                      "ld.global.L1::evict_last.f32 %f1, [%rd1];"));
+  for (const char* flag : {"%clock", "%smid", "nanosleep", "red.f32", ".approx", ".ftz", "evict_last"}) {
+    INFO(flag);
+    CHECK(std::count(f.flags.begin(), f.flags.end(), flag) == 1);
+  }
+  CHECK_FALSE(f.writes_global_state);
+  CHECK(facts(with_body("")).flags.empty());
+  CHECK(facts(with_body("st.global.u32 [c], %r1;", ".global .u32 c;\n")).writes_global_state);
+}
+
+TEST_CASE("The hash ignores names, comments and lines, and nothing else") {
+  const std::string base = with_body("add.s32 %r1, %r2, 1;\n$L1:\nadd.s32 %r3, %r1, %r1;\n@%p1 bra $L1;");
+  const std::string hash = facts(base).normalized_hash;
+  CHECK(hash.size() == 64);
+  const std::vector<std::string> same = {
+      with_body("add.s32 %r7, %r5, 1;\n$other:\n// comment\n\nadd.s32 %r6, %r7, %r7;\n@%p4 bra $other;"),
+      with_body("add.s32 %r1, %r2, 0x1;\n$L1:\n/* c */ add.s32 %r3, %r1, %r1;\n@%p1 bra $L1;"),
+  };
+  for (const std::string& text : same) CHECK(facts(text).normalized_hash == hash);
+  const std::vector<std::string> different = {
+      with_body("add.s32 %r1, %r2, 2;\n$L1:\nadd.s32 %r3, %r1, %r1;\n@%p1 bra $L1;"),
+      with_body("add.s32 %r1, %r2, 1;\n$L1:\nadd.s32 %r3, %r1, %r2;\n@%p1 bra $L1;"),
+      with_body("add.s32 %r1, %r2, 1;\n$L1:\nadd.s32 %r3, %r1, %r1;\n@!%p1 bra $L1;"),
+      with_body("add.s32 %r1, %r2, 1;\nadd.s32 %r3, %r1, %r1;\n$L1:\n@%p1 bra $L1;"),
+      with_body("add.u32 %r1, %r2, 1;\n$L1:\nadd.s32 %r3, %r1, %r1;\n@%p1 bra $L1;"),
+  };
+  for (const std::string& text : different) CHECK(facts(text).normalized_hash != hash);
+  std::string renamed = base;
+  renamed.replace(renamed.find(" k("), 3, " q(");
+  CHECK(facts(renamed).normalized_hash == hash);
+}
+
+TEST_CASE("The hash sees tables and shared memory") {
+  const auto table = [](const std::string& scope) { return facts(with_body("ld.global.f32 %f1, [t];", scope)).normalized_hash; };
+  const std::string base = table(".global .align 4 .b8 t[8] = {1, 2};\n");
+  CHECK(base == table(".global .align 4 .b8 t[8] = {1, 2};\n.global .u32 unused;\n"));
+  CHECK(base != table(".global .align 4 .b8 t[8] = {1, 3};\n"));
+  CHECK(base != table(".global .align 4 .b8 t[12] = {1, 2};\n"));
+}
+
+}  // namespace
+}  // namespace cupilot::ptx

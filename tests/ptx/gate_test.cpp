@@ -1,0 +1,190 @@
+#include "ptx/gate.hpp"
+
+#include <cupilot/rejection.hpp>
+
+#include "catch.hpp"
+#include "ptx/facts.hpp"
+#include "ptx/parser.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+// A module with one entry `k` of two pointers and an int: module-scope text, launch directives, and body lines go in.
+std::string module_text(const std::string& scope, const std::string& directives, const std::string& body) {
+  return ".version 9.0\n.target sm_90a\n.address_size 64\n" + scope +
+         "\n.visible .entry k(\n\t.param .u64 k_param_0,\n\t.param .u64 k_param_1,\n\t.param .u32 k_param_2\n)\n" + directives +
+         "\n{\n\t.reg .pred %p<4>;\n\t.reg .b16 %h<8>;\n\t.reg .f32 %f<8>;\n\t.reg .b32 %r<8>;\n\t.reg .b64 %rd<8>;\n"
+         "\tld.param.u64 %rd1, [k_param_0];\n\tcvta.to.global.u64 %rd2, %rd1;\n\tld.global.f32 %f1, [%rd2];\n" +
+         body + "\n\tret;\n}\n";
+}
+
+Module parsed(const std::string& text) {
+  Attempt<Module> module = parse(text);
+  if (module.is_rejected()) FAIL(module.rejected().message << " at " << module.rejected().where);
+  return std::move(*module);
+}
+
+ExpectedEntry expected_k() {
+  ExpectedEntry entry;
+  entry.name = entry.source_name = "k";
+  entry.parameters = {{8, 8}, {0, 0}, {4, 4}};
+  return entry;
+}
+
+std::string code_of(const std::string& text, const ExpectedEntry& entry = expected_k()) {
+  const auto refused = gate(parsed(text), std::array{entry});
+  if (!refused) return "";
+  bool known = false;
+  for (const RejectionCode& row : rejection_codes()) known |= row.code == refused->code;
+  CHECK(known);
+  return refused->code;
+}
+
+struct Case {
+  std::string name, scope, directives, body, code;
+};
+
+TEST_CASE("Hostile PTX is refused with its code") {
+  const auto c = GENERATE(values<Case>({
+      {"second entry by asm", ".visible .entry evil()\n{\n\tret;\n}\n", "", "", "gate.extra_entry"},
+      {"hidden second entry", ".entry evil()\n{\n\tret;\n}\n", "", "", "gate.extra_entry"},
+      {"weak entry", ".weak .entry evil()\n{\n\tret;\n}\n", "", "", "gate.extra_entry"},
+      {"visible function", ".visible .func helper()\n{\n\tret;\n}\n", "", "", "gate.extra_entry"},
+      {"extern malloc", ".extern .func (.param .b64 r) malloc(.param .b64 s);\n", "", "", "gate.extern"},
+      {"extern printf", ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n", "", "", "gate.extern"},
+      {"extern variable", ".extern .global .align 4 .b8 host[4];\n", "", "", "gate.extern"},
+      {"counter stored", ".global .align 4 .u32 calls;\n", "", "st.global.u32 [calls], %r1;", "gate.state"},
+      {"counter by atomic", ".global .align 4 .u32 calls;\n", "", "atom.global.add.u32 %r1, [calls], 1;", "gate.state"},
+      {"counter by reduction", ".global .align 4 .u32 calls;\n", "", "red.global.add.u32 [calls], 1;", "gate.state"},
+      {"cache through a register", ".global .align 4 .b8 cache[1024];\n", "",
+       "mov.u64 %rd3, cache;\n\tadd.s64 %rd4, %rd3, 16;\n\tst.global.f32 [%rd4+4], %f1;", "gate.state"},
+      {"cache through a generic address", ".global .align 4 .b8 cache[1024];\n", "",
+       "mov.u64 %rd3, cache;\n\tcvta.global.u64 %rd4, %rd3;\n\tst.f32 [%rd4], %f1;", "gate.state"},
+      {"cache through a chosen address", ".global .align 4 .b8 cache[1024];\n", "",
+       "mov.u64 %rd3, cache;\n\tselp.b64 %rd4, %rd3, %rd2, %p1;\n\tst.global.f32 [%rd4], %f1;", "gate.state"},
+      {"address kept in shared memory", ".global .align 4 .b8 cache[1024];\n.shared .align 8 .b64 s;\n", "",
+       "mov.u64 %rd3, cache;\n\tst.shared.u64 [s], %rd3;", "gate.state"},
+      {"address held by another variable", ".global .align 4 .b8 cache[8];\n.global .align 8 .u64 p[1] = {cache};\n", "",
+       "ld.global.u64 %rd3, [p];\n\tst.global.f32 [%rd3], %f1;", "gate.state"},
+      {"bulk copy into a variable", ".global .align 16 .b8 cache[1024];\n", "",
+       "cp.async.bulk.global.shared::cta.bulk_group [cache], [%r1], 16;", "gate.state"},
+      {"trap", "", "", "trap;", "gate.forbidden"},
+      {"breakpoint", "", "", "brkpt;", "gate.forbidden"},
+      {"system atomic", "", "", "atom.global.sys.add.u32 %r1, [%rd2], 1;", "gate.forbidden"},
+      {"system reduction", "", "", "red.relaxed.sys.global.add.u32 [%rd2], 1;", "gate.forbidden"},
+      {"multimem", "", "", "multimem.red.relaxed.sys.global.add.u32 [%rd2], %r1;", "gate.forbidden"},
+      {"unknown opcode", "", "", "frobnicate.b32 %r1, %r2;", "gate.forbidden"},
+      {"unknown pragma", "", "", ".pragma \"frobnicate\";", "gate.forbidden"},
+      {"static shared 1 GiB", ".shared .align 4 .b8 s[1073741824];\n", "", "", "gate.size"},
+      {"static shared over the cap", ".shared .align 4 .b8 s[232452];\n", "", "ld.shared.f32 %f2, [s];", "gate.size"},
+      {"static global 3 GiB", ".global .align 4 .b8 g[3221225472];\n", "", "", "gate.size"},
+      {"constant table over 64 KiB", ".const .align 4 .b8 t[65540];\n", "", "", "gate.size"},
+      {"initialised table over 64 KiB", ".global .align 4 .b8 t[65540] = {1};\n", "", "ld.global.f32 %f2, [t];", "gate.size"},
+      {"local 1 GiB", "", "", ".local .align 4 .b8 d[1073741824];", "gate.size"},
+  }));
+  INFO(c.name);
+  CHECK(code_of(module_text(c.scope, c.directives, c.body)) == c.code);
+}
+
+TEST_CASE("A static array of 1 TiB does not get past the parser") {
+  for (const char* scope : {".shared .align 4 .b8 s[1099511627776];\n", ".global .align 4 .b8 g[1099511627776];\n"}) {
+    CHECK(parse(module_text(scope, "", "")).is_rejected());
+  }
+}
+
+TEST_CASE("Honest PTX passes") {
+  const auto c = GENERATE(values<Case>({
+      {"nothing", "", "", "", ""},
+      {"dynamic shared memory", ".extern .shared .align 16 .b8 dyn[];\n", "", "ld.shared.f32 %f2, [dyn];", ""},
+      {"a small table", ".global .align 4 .b8 t[16] = {1, 2, 3};\n", "", "ld.global.f32 %f2, [t+4];", ""},
+      {"a table by pointer", ".global .align 4 .b8 t[16] = {1, 2, 3};\n", "",
+       "mov.u64 %rd3, t;\n\tcvta.global.u64 %rd4, %rd3;\n\tadd.s64 %rd5, %rd4, %rd2;\n\tld.f32 %f2, [%rd5];", ""},
+      {"a table copied to shared memory", ".global .align 16 .b8 t[64] = {1};\n.shared .align 16 .b8 s[64];\n", "",
+       "mov.u64 %rd3, t;\n\tmov.u32 %r2, s;\n\tcp.async.ca.shared.global [%r2], [%rd3], 16;", ""},
+      {"a variable nobody uses", ".global .align 4 .u32 calls;\n", "", "", ""},
+      {"constants", ".const .align 4 .b8 t[65536];\n", "", "ld.const.f32 %f2, [t];", ""},
+      {"launch bounds", "", ".maxntid 256, 1, 1\n.minnctapersm 2", "", ""},
+      {"an inner function", ".func helper()\n{\n\tret;\n}\n", "", "call.uni helper, ();", ""},
+      {"device atomic", "", "", "atom.global.gpu.add.u32 %r1, [%rd2], 1;", ""},
+      {"no unrolling", "", "", ".pragma \"nounroll\";", ""},
+  }));
+  INFO(c.name);
+  CHECK(code_of(module_text(c.scope, c.directives, c.body)).empty());
+}
+
+TEST_CASE("An indirect call is refused, a direct one is not") {
+  const std::string scope =
+      ".func (.param .b32 r) f(.param .b32 a)\n{\n\t.reg .b32 %q<2>;\n\tst.param.b32 [r], %q1;\n\tret;\n}\n";
+  const std::string body =
+      "mov.u64 %rd3, f;\n\t{\n\t.param .b32 p;\n\t.param .b32 q;\n\tproto: .callprototype (.param .b32 _) _ (.param .b32 _);\n\t"
+      "call (q), %rd3, (p), proto;\n\t}";
+  CHECK(code_of(module_text(scope, "", body)) == "gate.forbidden");
+  const std::string direct = "{\n\t.param .b32 p;\n\t.param .b32 q;\n\tcall.uni (q), f, (p);\n\t}";
+  CHECK(code_of(module_text(scope, "", direct)).empty());
+}
+
+TEST_CASE("Parameters must match the plan in count, size and alignment") {
+  const std::string text = module_text("", "", "");
+  const auto with = [&](std::vector<ExpectedParameter> parameters) {
+    ExpectedEntry entry = expected_k();
+    entry.parameters = std::move(parameters);
+    return code_of(text, entry);
+  };
+  CHECK(with({{8, 8}, {8, 8}, {4, 4}}).empty());
+  CHECK(with({{8, 8}, {0, 0}, {0, 0}}).empty());
+  CHECK(with({{8, 8}, {8, 8}}) == "gate.parameters");
+  CHECK(with({{8, 8}, {8, 8}, {4, 4}, {4, 4}}) == "gate.parameters");
+  CHECK(with({{8, 8}, {4, 4}, {4, 4}}) == "gate.parameters");
+  CHECK(with({{8, 8}, {8, 8}, {8, 8}}) == "gate.parameters");
+  CHECK(with({{128, 64}, {8, 8}, {4, 4}}) == "gate.parameters");
+
+  const std::string map =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .align 64 .b8 m[128])\n{\n\tret;\n}\n";
+  const std::string loose =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .align 8 .b8 m[128])\n{\n\tret;\n}\n";
+  const std::string pair =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .align 4 .b8 m[8])\n{\n\tret;\n}\n";
+  ExpectedEntry entry = expected_k();
+  entry.parameters = {{128, 64}};
+  CHECK(code_of(map, entry).empty());
+  CHECK(code_of(loose, entry) == "gate.parameters");
+  entry.parameters = {{8, 8}};
+  CHECK(code_of(pair, entry) == "gate.parameters");
+}
+
+TEST_CASE("Entries the plan names must be there") {
+  ExpectedEntry entry = expected_k();
+  entry.name = "";
+  entry.source_name = "gemm";
+  const std::string none = ".version 9.0\n.target sm_90a\n.address_size 64\n";
+  CHECK(code_of(none, entry) == "gate.missing_entry");
+  CHECK(code_of(none, expected_k()) == "gate.missing_entry");
+}
+
+TEST_CASE("Launch directives must agree with the plan") {
+  const auto with = [&](const std::string& directives, std::array<std::int64_t, 3> block, std::array<std::int64_t, 3> cluster) {
+    ExpectedEntry entry = expected_k();
+    entry.block = block;
+    entry.cluster = cluster;
+    return code_of(module_text("", directives, ""), entry);
+  };
+  const std::array<std::int64_t, 3> unknown{};
+  CHECK(with(".maxntid 128, 1, 1", {128, 1, 1}, unknown).empty());
+  CHECK(with(".maxntid 128, 1, 1", {16, 8, 1}, unknown).empty());
+  CHECK(with(".maxntid 128, 1, 1", {129, 1, 1}, unknown) == "gate.launch_bounds");
+  CHECK(with(".maxntid 128, 1, 1", unknown, unknown).empty());
+  CHECK(with(".reqntid 16, 8, 1", {16, 8, 1}, unknown).empty());
+  CHECK(with(".reqntid 16, 8, 1", {128, 1, 1}, unknown) == "gate.launch_bounds");
+  CHECK(with(".reqnctapercluster 2, 1, 1", unknown, {2, 1, 1}).empty());
+  CHECK(with(".reqnctapercluster 2, 1, 1", unknown, {1, 2, 1}) == "gate.launch_bounds");
+  CHECK(with(".maxclusterrank 4", unknown, {4, 2, 1}) == "gate.launch_bounds");
+}
+
+TEST_CASE("A refusal names the PTX line") {
+  const auto refused = gate(parsed(module_text("", "", "trap;")), std::array{expected_k()});
+  REQUIRE(refused);
+  CHECK(refused->where == "ptx line 20");
+}
+
+}  // namespace
+}  // namespace cupilot::ptx
