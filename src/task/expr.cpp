@@ -132,7 +132,8 @@ class Evaluator {
     return checked(node, __builtin_mul_overflow(ceiling, b, &out), out);
   }
 
-  static ExprValue checked(const ExprNode& node, bool overflow, std::int64_t value) {
+  // By reference: an argument that computes the value may be evaluated after this one.
+  static ExprValue checked(const ExprNode& node, bool overflow, const std::int64_t& value) {
     if (overflow) return ExprFault{Kind::overflow, node.column, "the result does not fit 64 bits"};
     return value;
   }
