@@ -110,7 +110,7 @@ __device__ __forceinline__ void overlapped_loop(Source& source, Math& math, unsi
 template <int STEPS, int UNROLL, class Source, class Math>
 __device__ __forceinline__ void walk_k(Source& source, Math& math, unsigned char* ring, int slabs) {
   constexpr int AHEAD = STAGES > 1 ? STAGES - 1 : 1;
-#pragma unroll
+#pragma unroll 1
   for (int s = 0; s < AHEAD; ++s) {
     if (s < slabs) {
       source.start(s, ring + s * Source::STAGE_BYTES);

@@ -1,15 +1,14 @@
 // Split-K: several blocks each sum a part of K of one output tile. Each leaves its part in global memory; whichever comes
 // last adds all parts in slot order, so that the result does not depend on the order of arrival.
 //
-// `parts`: split x COUNT x threads floats of this tile, thread-fastest (each thread reads back only its own column).
+// `parts`: split x COUNT x THREADS floats of this tile, thread-fastest (each thread reads back only its own column).
 // `arrived`: this tile's counter, zero before; the last block leaves it zero again.
 // Returns whether this block holds the full sum in `sum` and must write the tile. Every thread of the block must call it.
-template <int COUNT>
+template <int THREADS, int COUNT>
 __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived, int slot, int split) {
-  const int threads = blockDim.x;
-  float* own = parts + static_cast<long long>(slot) * COUNT * threads + threadIdx.x;
+  float* own = parts + static_cast<long long>(slot) * COUNT * THREADS + threadIdx.x;
 #pragma unroll
-  for (int i = 0; i < COUNT; ++i) own[i * threads] = sum[i];
+  for (int i = 0; i < COUNT; ++i) own[i * THREADS] = sum[i];
 
   __shared__ bool last;
   __threadfence();  // the part is visible before the arrival is
@@ -26,11 +25,11 @@ __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, 
   for (int i = 0; i < COUNT; ++i) sum[i] = 0.0f;
 #pragma unroll 1
   for (int s = 0; s < split; ++s) {
-    const float* part = parts + static_cast<long long>(s) * COUNT * threads + threadIdx.x;
+    const float* part = parts + static_cast<long long>(s) * COUNT * THREADS + threadIdx.x;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
       float value;  // .cg: past L1, which other blocks' stores do not reach
-      asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(part + i * threads) : "memory");
+      asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(value) : "l"(part + i * THREADS) : "memory");
       sum[i] += value;
     }
   }

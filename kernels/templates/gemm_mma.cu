@@ -41,7 +41,7 @@
     "UNROLL_K == 0 || BLOCK_K * elem.A / 32 % UNROLL_K == 0",
     "FRAGMENTS == 0 || UNROLL_K != 1 || BLOCK_K * elem.A == 32",
     "max(STAGES * ((TRANS_A ? BLOCK_K * (BLOCK_M + PAD) : BLOCK_M * (BLOCK_K + PAD)) + (TRANS_B ? BLOCK_N * (BLOCK_K + PAD) : BLOCK_K * (BLOCK_N + PAD))) * elem.A, STAGED * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 16 * (WARP_N + 8) * 4) * MIN_BLOCKS + 1088 * MIN_BLOCKS <= dev.shared + 1024",
-    "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40 <= 255",
+    "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + (elem.A == 4 ? 56 : 40) <= 255",
     "(WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40) * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 32 * MIN_BLOCKS <= dev.registers",
     "(BLOCK_M + BLOCK_N) * BLOCK_K <= 4096 * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N)"
   ],
@@ -102,6 +102,8 @@ struct Operand {
   static constexpr int PER_LINE = LINE / WIDTH;
   static constexpr int COPIES = PER_LINE * LINES;
   static constexpr int EACH = (COPIES + THREADS - 1) / THREADS;  // copies a thread makes
+  // With a fast path for whole slabs, the careful one is seldom run and may stay small.
+  static constexpr int TAIL_UNROLL = FULL_PATH != 0 ? 1 : EACH;
   // Whether fragments are read as 8 x 16-byte matrices; tf32 cannot be transposed on the way.
   static constexpr bool BY_MATRIX = LDMATRIX != 0 && (K_FAST || ELEMENT == 2);
 
@@ -182,7 +184,7 @@ struct Operand {
       }
       return;
     }
-#pragma unroll
+#pragma unroll TAIL_UNROLL
     for (int i = 0; i < EACH; ++i) {
       const Place p = place(i);
       if (!mine(i)) continue;
@@ -261,6 +263,8 @@ struct Math {
         to[r] = OperandA::word(slab, o + lane / 4 + r % 2 * 8, k + lane % 4 * (4 / ELEMENT) + r / 2 * HALF_K);
       }
     }
+#pragma unroll
+    for (int r = 0; r < 4; ++r) to[r] = as_operand(to[r]);
   }
   // Two neighbouring 8-column parts at once: four matrices fill one load.
   __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2], const unsigned char* slab, int o, int k) const {
@@ -280,21 +284,17 @@ struct Math {
         right[r] = OperandB::word(slab, o + 8 + lane / 4, at);
       }
     }
+#pragma unroll
+    for (int r = 0; r < 2; ++r) left[r] = as_operand(left[r]), right[r] = as_operand(right[r]);
   }
   __device__ __forceinline__ void multiply(const Fragments& from) {
-    unsigned b[SUBS_N][2];
-#pragma unroll
-    for (int j = 0; j < SUBS_N; ++j) b[j][0] = as_operand(from.b[j][0]), b[j][1] = as_operand(from.b[j][1]);
 #pragma unroll
     for (int i = 0; i < SUBS_M; ++i) {
-      unsigned a[4];
-#pragma unroll
-      for (int r = 0; r < 4; ++r) a[r] = as_operand(from.a[i][r]);
       // There and back along the columns: the next row starts with the column operand that was used last.
 #pragma unroll
       for (int j = 0; j < SUBS_N; ++j) {
         const int at = i % 2 == 0 ? j : SUBS_N - 1 - j;
-        multiply_add<T_A>(sum[i][at], a, b[at]);
+        multiply_add<T_A>(sum[i][at], from.a[i], from.b[at]);
       }
     }
   }
@@ -354,7 +354,7 @@ __device__ __forceinline__ void store_staged(const Math& math, const Epilogue& e
       store_vector<float, 2>(to + 8 * PITCH, {s[2], s[3]});
     }
     __syncwarp();
-#pragma unroll
+#pragma unroll 1
     for (int piece = 0; piece < 16 * PER_ROW / 32; ++piece) {
       const int index = piece * 32 + math.lane;
       const int r = index / PER_ROW;
@@ -400,7 +400,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
       const int split = static_cast<int>(gridDim.y);
       float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
       float (&flat)[SUBS_M * SUBS_N * 4] = reinterpret_cast<float (&)[SUBS_M * SUBS_N * 4]>(math.sum);
-      if (!reduce_split(flat, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+      if (!reduce_split<THREADS>(flat, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
     }
   }
 

@@ -98,6 +98,8 @@ struct Operand {
   static constexpr int PER_ROW = (K_FAST ? BLOCK_K : OUTER) / WIDTH;  // copies along the adjacent dimension
   static constexpr int COPIES = OUTER * BLOCK_K / WIDTH;
   static constexpr int EACH = (COPIES + THREADS - 1) / THREADS;  // copies a thread makes
+  // With a fast path for whole slabs, the careful one is seldom run and may stay small.
+  static constexpr int TAIL_UNROLL = FULL_PATH != 0 ? 1 : EACH;
 
   const T* first;  // element (o = 0, k = 0) of this block's rows or columns
   int pitch;       // elements between rows in global memory
@@ -150,7 +152,7 @@ struct Operand {
       }
       return;
     }
-#pragma unroll
+#pragma unroll TAIL_UNROLL
     for (int i = 0; i < EACH; ++i) {
       const Place p = place(i);
       if (!mine(i)) continue;
@@ -325,7 +327,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     if (gridDim.y > 1) {
       const int split = static_cast<int>(gridDim.y);
       float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
-      if (!reduce_split(math.sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+      if (!reduce_split<THREADS>(math.sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
     }
   }
 

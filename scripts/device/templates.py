@@ -1,0 +1,457 @@
+#!/usr/bin/env python3
+"""Compiles many settings of the GEMM templates, checks each against fp64 and times it against cuBLASLt, on a GPU machine.
+
+Needs torch, cupy, nvcc and NVRTC; run from the repository root. Prints a short table; everything goes to $OUT/templates.json.
+  templates.py plan FILE      FILE: JSON list of jobs, see `main`
+"""
+import ctypes, json, os, random, re, subprocess, sys, time
+from concurrent.futures import ProcessPoolExecutor
+
+ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+C_NAME = {"fp32": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16"}
+BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
+DEVICE = {"dev.shared": 232448, "dev.threads": 1024, "dev.registers": 65536, "dev.sms": 132}
+TASK = {"TRANS_A": 0, "TRANS_B": 0, "BATCHED": 0, "HAS_C": 0, "HAS_BIAS": 0, "HAS_ALPHA": 0, "ACT": 0}
+
+
+# --- tunables and their expressions -------------------------------------------------------------------------------------
+
+def parse(template):
+    text = open(f"{ROOT}/kernels/templates/{template}.cu").read()
+    match = re.match(r"/\* cupilot tunable 1\n(.*?)\n\*/\n", text, re.S)
+    return json.loads(match.group(1)), text[match.end():]
+
+
+LEVELS = [["||"], ["&&"], ["==", "!="], ["<=", ">=", "<", ">"], ["+", "-"], ["*", "/", "%"]]
+FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: -(-a // b), "up": lambda a, b: -(-a // b) * b}
+
+
+class Expression:
+    """Evaluates the integer language of include/cupilot/expr.hpp."""
+
+    def __init__(self, text, names):
+        self.tokens = re.findall(r"[A-Za-z_][\w.]*|\d+|\|\||&&|[=!<>]=|[-+*/%<>!?:(),]", str(text))
+        self.at, self.names = 0, names
+
+    def take(self, *wanted):
+        if self.at < len(self.tokens) and self.tokens[self.at] in wanted:
+            self.at += 1
+            return self.tokens[self.at - 1]
+        return None
+
+    def value(self):
+        condition = self.level(0, True)
+        if not self.take("?"):
+            return condition
+        yes = self.value()
+        self.take(":")
+        no = self.value()
+        return yes if condition else no
+
+    def level(self, depth, _):
+        if depth == len(LEVELS):
+            return self.atom()
+        left = self.level(depth + 1, True)
+        while operator := self.take(*LEVELS[depth]):
+            right = self.level(depth + 1, True)
+            if operator in "/%":
+                left = 0 if right == 0 else (left // right if operator == "/" else left % right)
+            else:
+                left = {"||": lambda: int(bool(left or right)), "&&": lambda: int(bool(left and right)),
+                        "==": lambda: int(left == right), "!=": lambda: int(left != right), "<=": lambda: int(left <= right),
+                        ">=": lambda: int(left >= right), "<": lambda: int(left < right), ">": lambda: int(left > right),
+                        "+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right}[operator]()
+        return left
+
+    def atom(self):
+        if self.take("("):
+            inner = self.value()
+            self.take(")")
+            return inner
+        if self.take("!"):
+            return int(not self.atom())
+        token = self.tokens[self.at]
+        self.at += 1
+        if token.isdigit():
+            return int(token)
+        if token in FUNCTIONS:
+            self.take("(")
+            arguments = [self.value()]
+            while self.take(","):
+                arguments.append(self.value())
+            self.take(")")
+            return FUNCTIONS[token](*arguments)
+        return self.names[token]
+
+
+def evaluate(text, names):
+    return Expression(text, names).value()
+
+
+def constants_of(head, values, dtype, task):
+    names = {name: parameter["plain"] for name, parameter in head["parameters"].items()}
+    assert all(name in names for name in values), values
+    names.update(values)
+    return {**names, **TASK, **task}
+
+
+def legal(head, constants, dtype):
+    names = {**constants, **DEVICE, "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype],
+             "class.fp32_strict": int(dtype == "fp32"), "class.tf32": int(dtype == "tf32"), "class.bf16": int(dtype == "bf16"),
+             "class.fp16": int(dtype == "fp16")}
+    return all(evaluate(text, names) for text in head["when"] + head["restrict"])
+
+
+def source_text(body, constants, dtype):
+    text = open(f"{ROOT}/kernels/device/types.cuh").read()
+    text += "".join(f"constexpr int {name} = {value};\n" for name, value in constants.items())
+    text += "".join(f"using T_{name} = {C_NAME[dtype]};\n" for name in ["A", "B", "C", "bias", "D"])
+    return text + re.sub(r'#include "cupilot/(\w+\.cuh)"', lambda m: open(f"{ROOT}/kernels/device/{m.group(1)}").read(), body)
+
+
+# --- compiling ----------------------------------------------------------------------------------------------------------
+
+def compile_text(text):
+    """Returns (cubin or None, log, seconds) by NVRTC."""
+    nvrtc = ctypes.CDLL("libnvrtc.so")
+    program = ctypes.c_void_p()
+    begin = time.time()
+    nvrtc.nvrtcCreateProgram(ctypes.byref(program), text.encode(), b"kernel.cu", 0, None, None)
+    options = [b"--gpu-architecture=sm_90a", b"--std=c++17", b"--ptxas-options=-v"]
+    status = nvrtc.nvrtcCompileProgram(program, len(options), (ctypes.c_char_p * len(options))(*options))
+    size = ctypes.c_size_t()
+    nvrtc.nvrtcGetProgramLogSize(program, ctypes.byref(size))
+    log = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetProgramLog(program, log)
+    if status != 0:
+        return None, log.value.decode(), time.time() - begin
+    nvrtc.nvrtcGetCUBINSize(program, ctypes.byref(size))
+    cubin = ctypes.create_string_buffer(size.value)
+    nvrtc.nvrtcGetCUBIN(program, cubin)
+    return cubin.raw, log.value.decode(), time.time() - begin
+
+
+def compile_variant(variant):
+    head, body = parse(variant["template"])
+    constants = constants_of(head, variant["values"], variant["dtype"], variant.get("task", {}))
+    cubin, log, seconds = compile_text(source_text(body, constants, variant["dtype"]))
+    registers = re.search(r"Used (\d+) registers", log)
+    spills = re.search(r"(\d+) bytes spill stores", log)
+    return {"cubin": cubin, "log": log, "seconds": seconds, "registers": int(registers.group(1)) if registers else 0,
+            "spills": int(spills.group(1)) if spills else 0}
+
+
+# --- which settings -----------------------------------------------------------------------------------------------------
+
+def neighbours(template, dtype, base, count, changes, seed, task=None, fixed=()):
+    """`count` legal settings that differ from `base` in one to `changes` parameters; the base first."""
+    head, _ = parse(template)
+    rng = random.Random(seed)
+    result, seen = [], set()
+    for tries in range(200 * count):
+        values = dict(base)
+        for _ in range(rng.randint(1, changes) if tries else 0):
+            name = rng.choice([p for p in head["parameters"] if p not in fixed])
+            values[name] = rng.choice(head["parameters"][name]["domain"])
+        constants = constants_of(head, values, dtype, task or {})
+        key = tuple(sorted(constants.items()))
+        if key in seen or not legal(head, constants, dtype):
+            continue
+        seen.add(key)
+        result.append({"template": template, "dtype": dtype, "values": values, "task": task or {}})
+        if len(result) == count:
+            break
+    return result
+
+
+def anywhere(template, dtype, count, seed):
+    """`count` legal settings drawn over the whole space, each with a random layout and epilogue."""
+    head, _ = parse(template)
+    rng = random.Random(seed)
+    result = []
+    for _ in range(200000):
+        values = {name: rng.choice(p["domain"]) for name, p in head["parameters"].items()}
+        task = {"TRANS_A": rng.randint(0, 1), "TRANS_B": rng.randint(0, 1), "BATCHED": rng.randint(0, 1), "HAS_C": rng.randint(0, 1),
+                "HAS_BIAS": rng.randint(0, 1), "HAS_ALPHA": rng.randint(0, 1), "ACT": rng.randint(0, 5)}
+        if legal(head, constants_of(head, values, dtype, task), dtype):
+            result.append({"template": template, "dtype": dtype, "values": values, "task": task})
+            if len(result) == count:
+                break
+    return result
+
+
+# --- running ------------------------------------------------------------------------------------------------------------
+
+class Runner:
+    def __init__(self, out):
+        import cupy, torch
+        self.cupy, self.torch = cupy, torch
+        self.out = out
+        self.flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
+        self.lt = self.open_library()
+        self.data = {}
+
+    def open_library(self):
+        built = subprocess.run(["nvcc", "-O1", "-shared", "-Xcompiler", "-fPIC", f"{ROOT}/scripts/device/templates_lt.cpp", "-o",
+                                "/tmp/templates_lt.so", "-lcublasLt"], capture_output=True, text=True)
+        if built.returncode != 0:
+            print("no cuBLASLt:", built.stderr[-300:])
+            return None
+        library = ctypes.CDLL("/tmp/templates_lt.so")
+        library.lt_open.restype = ctypes.c_void_p
+        library.lt_run.argtypes = [ctypes.c_void_p, ctypes.c_int] + [ctypes.c_void_p] * 3
+        library.lt_ways.argtypes = [ctypes.c_void_p]
+        return library
+
+    def type_of(self, dtype):
+        return {"fp32": self.torch.float32, "tf32": self.torch.float32, "bf16": self.torch.bfloat16,
+                "fp16": self.torch.float16}[dtype]
+
+    def case(self, dtype, shape, task):
+        """Inputs, fp64 result before the epilogue and its sum of magnitudes, cached by what they depend on."""
+        torch = self.torch
+        batch, m, n, k = shape
+        key = (self.type_of(dtype), shape, task["TRANS_A"], task["TRANS_B"])
+        if key in self.data:
+            return self.data[key]
+        generator = torch.Generator(device="cuda").manual_seed(hash(key[1:]) % 1000)
+        draw = lambda *s: torch.randn(*s, generator=generator, device="cuda").to(key[0])
+        a = draw(batch, k, m) if task["TRANS_A"] else draw(batch, m, k)
+        b = draw(batch, n, k) if task["TRANS_B"] else draw(batch, k, n)
+        c, bias = draw(batch, m, n), draw(n)
+        wide_a = (a.transpose(1, 2) if task["TRANS_A"] else a).double()
+        wide_b = (b.transpose(1, 2) if task["TRANS_B"] else b).double()
+        self.data[key] = (a, b, c, bias, wide_a @ wide_b, wide_a.abs() @ wide_b.abs())
+        return self.data[key]
+
+    def launch_of(self, variant, shape, tensors, module):
+        """A function that launches once, its output (poisoned, with guards), the counters."""
+        import numpy as np
+        torch = self.torch
+        head, _ = parse(variant["template"])
+        dtype = variant["dtype"]
+        batch, m, n, k = shape
+        task = {**TASK, **variant.get("task", {})}
+        names = {**constants_of(head, variant["values"], dtype, task), **DEVICE, "m": m, "n": n, "k": k, "batch": batch,
+                 "elem.A": BYTES[dtype], "elem.B": BYTES[dtype]}
+        for name, text in head["plan"]["let"].items():
+            names[name] = evaluate(text, names)
+        sizes = {b["name"]: evaluate(b["bytes"], names) for b in head["plan"]["buffers"]}
+        a, b, c, bias = tensors
+        guard = 4096
+        storage = torch.full((2 * guard + batch * m * n,), float("nan"), dtype=self.type_of(dtype), device="cuda")
+        parts = torch.full((sizes["parts"] // 4,), float("nan"), device="cuda")
+        arrived = torch.zeros(sizes["arrived"] // 4, dtype=torch.int32, device="cuda")
+        launch = head["plan"]["launches"][0]
+        function = module.get_function(launch["entry"])
+        shared = evaluate(launch["shared"], names)
+        if shared > 48 * 1024:
+            function.max_dynamic_shared_size_bytes = shared
+        pointers = {"A": a, "B": b, "C?": c, "bias?": bias, "parts": parts, "arrived": arrived}
+        arguments = []
+        for argument in launch["args"]:
+            if isinstance(argument, dict):
+                arguments.append(np.int32(evaluate(argument["i32"], names)))
+            elif argument == "D":
+                arguments.append(np.uint64(storage.data_ptr() + guard * storage.element_size()))
+            elif argument in ("alpha", "beta"):
+                arguments.append(np.float32(ALPHA if argument == "alpha" else BETA))
+            else:
+                arguments.append(np.uint64(pointers[argument].data_ptr()))
+        grid = tuple(evaluate(g, names) for g in launch["grid"])
+        block = tuple(evaluate(g, names) for g in launch["block"])
+        keep = (tensors, storage, parts, arrived)
+        run = lambda keep=keep: function(grid, block, arguments, shared_mem=shared)
+        return run, storage[guard:guard + batch * m * n].view(batch, m, n), storage, arrived, guard
+
+    def check(self, variant, shape, module):
+        """'' when right, else what is wrong; and the worst error as a share of its bound."""
+        torch = self.torch
+        dtype = variant["dtype"]
+        task = {**TASK, **variant.get("task", {})}
+        a, b, c, bias, exact, magnitude = self.case(dtype, shape, task)
+        run, output, storage, arrived, guard = self.launch_of(variant, shape, (a, b, c, bias), module)
+        run()
+        torch.cuda.synchronize()
+        reference, size = exact, magnitude
+        if task["HAS_ALPHA"]:
+            reference, size = ALPHA * reference, abs(ALPHA) * size
+        if task["HAS_C"]:
+            reference, size = reference + BETA * c.double(), size + abs(BETA) * c.double().abs()
+        if task["HAS_BIAS"]:
+            reference, size = reference + bias.double(), size + bias.double().abs()
+        F = torch.nn.functional
+        reference = [lambda x: x, F.relu, F.gelu, F.silu, torch.tanh, torch.sigmoid][task["ACT"]](reference)
+        u_out = {"fp32": 2**-24, "tf32": 2**-24, "bf16": 2**-8, "fp16": 2**-11}[dtype]
+        u_in = 2**-10 if dtype == "tf32" else 0.0
+        u_sum = 2**-24 if dtype == "fp32" else 2**-22
+        bound = (8 * (shape[3] + 2)**0.5 * u_sum + u_in) * size + 2 * u_out * reference.abs() + 1e-5 * (task["ACT"] > 1) + 1e-30
+        ratio = ((output.double() - reference).abs() / bound)
+        bad = int((~(ratio <= 1)).sum())
+        if bad:
+            where = (~(ratio <= 1)).nonzero()[0].tolist()
+            return f"{bad} of {ratio.numel()} wrong, first at {where}", float("inf")
+        if not bool(storage[:guard].isnan().all()) or not bool(storage[storage.numel() - guard:].isnan().all()):
+            return "guard zone written", float("inf")
+        if int(arrived.abs().sum()) != 0:
+            return "counters not restored", float("inf")
+        return "", float(ratio.max())
+
+    def time_rounds(self, contestants, rounds):
+        """Milliseconds of each contestant in each round, cold L2, interleaved."""
+        torch = self.torch
+        samples = [[] for _ in contestants]
+        for r in range(rounds):
+            for i in range(len(contestants)):
+                which = (i + r) % len(contestants)
+                self.flush.fill_(r)
+                begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                begin.record()
+                contestants[which]()
+                end.record()
+                end.synchronize()
+                samples[which].append(begin.elapsed_time(end))
+        return samples
+
+
+ALPHA, BETA = 1.25, -0.5
+DTYPE_CODE = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3}
+
+
+def median(values):
+    return sorted(values)[len(values) // 2]
+
+
+def compete(runner, job, variants, modules):
+    """Times every variant at one shape, then the best few against the library's first eight heuristics."""
+    torch = runner.torch
+    dtype, shape = job["dtype"], tuple(job["shape"])
+    task = {**TASK, **job.get("task", {})}
+    batch, m, n, k = shape
+    flops = 2.0 * batch * m * n * k
+    a, b, c, bias, exact, magnitude = runner.case(dtype, shape, task)
+    rows = []
+    for variant, module in zip(variants, modules):
+        if module is None:
+            continue
+        wrong, worst = runner.check(variant, shape, module)
+        rows.append({"variant": variant, "wrong": wrong, "worst": worst})
+        if not wrong:
+            rows[-1]["run"] = runner.launch_of(variant, shape, (a, b, c, bias), module)[0]
+    right = [row for row in rows if not row["wrong"]]
+    for row, times in zip(right, runner.time_rounds([row["run"] for row in right], 3)):
+        row["screen_ms"] = median(times)
+    right.sort(key=lambda row: row["screen_ms"])
+    library = []
+    output = torch.empty(batch, m, n, dtype=runner.type_of(dtype), device="cuda")
+    if runner.lt:
+        opened = runner.lt.lt_open(DTYPE_CODE[dtype], m, n, k, batch, task["TRANS_A"], task["TRANS_B"])
+        if opened:
+            library = [lambda w=w: runner.lt.lt_run(opened, w, a.data_ptr(), b.data_ptr(), output.data_ptr())
+                       for w in range(runner.lt.lt_ways(opened))]
+    finalists = right[:job.get("finalists", 6)]
+    times = runner.time_rounds([row["run"] for row in finalists] + library, job.get("rounds", 15))
+    for row, samples in zip(finalists, times):
+        row["ms"] = median(samples)
+        row["samples"] = samples
+    theirs = times[len(finalists):]
+    best = min(range(len(theirs)), key=lambda i: median(theirs[i])) if theirs else None
+    print(f"\n== {job['name']}: {dtype} {shape} {job.get('task', {})}: {len(rows)} compiled, {len(right)} right")
+    for row in [row for row in rows if row["wrong"]][:5]:
+        print("  WRONG", row["wrong"], json.dumps(row["variant"]["values"]))
+    if best is not None:
+        print(f"  library best of {len(theirs)}: {median(theirs[best]):.4f} ms {flops / median(theirs[best]) / 1e9:.1f} TFLOP/s")
+    for row in sorted(finalists, key=lambda row: row["ms"]):
+        if best is not None:
+            row["ratio"] = median([x / y for x, y in zip(theirs[best], row["samples"])])
+        built = row["variant"]["built"]
+        print(f"  {row['ms']:.4f} ms {flops / row['ms'] / 1e9:7.1f} TFLOP/s ratio {row.get('ratio', 0):.3f} r{built['registers']} s{built['spills']}"
+              f" {json.dumps(row['variant']['values']).replace(' ', '')}")
+    for row in right:
+        row.pop("run")
+    torch.cuda.empty_cache()
+    return {"job": job, "flops": flops, "library_ms": [median(t) for t in theirs], "rows": rows}
+
+
+def prove(runner, job, variants, modules):
+    """Checks every variant at every shape."""
+    worst, failed = 0.0, []
+    for variant, module in zip(variants, modules):
+        if module is None:
+            continue
+        for shape in job["shapes"]:
+            shape = tuple(shape) if variant["task"].get("BATCHED") or shape[0] == 1 else (1, *shape[1:])
+            wrong, ratio = runner.check(variant, shape, module)
+            if wrong:
+                failed.append({"variant": variant, "shape": shape, "wrong": wrong})
+            else:
+                worst = max(worst, ratio)
+    print(f"\n== {job['name']}: {len(variants)} settings x {len(job['shapes'])} shapes, {len(failed)} wrong, worst error {worst:.3f} of bound")
+    for failure in failed[:8]:
+        print("  WRONG", failure["shape"], failure["wrong"], json.dumps(failure["variant"]["values"]).replace(" ", ""),
+              json.dumps(failure["variant"]["task"]).replace(" ", ""))
+    return {"job": job, "worst": worst, "failed": failed}
+
+
+def variants_of(job):
+    if job["kind"] == "prove":
+        return anywhere(job["template"], job["dtype"], job["count"], job.get("seed", 1))
+    result = []
+    for base in job["bases"]:
+        result += neighbours(job["template"], job["dtype"], base, job["count"], job.get("changes", 3), job.get("seed", 1),
+                             job.get("task"), job.get("fixed", ()))
+    return result
+
+
+def main():
+    """Jobs: {"kind": "time", name, template, dtype, shape [batch, m, n, k], task, bases, count, changes}
+    or {"kind": "prove", name, template, dtype, count, shapes}."""
+    out = os.environ.get("OUT", "/tmp")
+    jobs = json.load(open(sys.argv[2]))
+    planned = [(job, variants_of(job)) for job in jobs]
+    begin = time.time()
+    everything = [variant for _, variants in planned for variant in variants]
+    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+        built = list(pool.map(compile_variant, everything, chunksize=4))
+    seconds = sorted(b["seconds"] for b in built)
+    print(f"compiled {len(built)} in {time.time() - begin:.1f} s, median {seconds[len(seconds) // 2]:.2f} s each; "
+          f"{sum(b['cubin'] is None for b in built)} failed, {sum(b['spills'] > 0 for b in built)} spill")
+    for variant, b in zip(everything, built):
+        variant["built"] = {"registers": b["registers"], "spills": b["spills"], "seconds": b["seconds"]}
+        if b["cubin"] is None:
+            print("FAILED", json.dumps(variant), b["log"][:400])
+    if "--compile-only" in sys.argv:
+        return
+    runner = Runner(out)
+    modules = []
+    for b in built:
+        module = None
+        if b["cubin"] is not None:
+            module = runner.cupy.cuda.function.Module()
+            module.load(b["cubin"])
+        modules.append(module)
+    results, at = [], 0
+    for job, variants in planned:
+        share = modules[at:at + len(variants)]
+        code = built[at:at + len(variants)]
+        at += len(variants)
+        try:
+            results.append((compete if job["kind"] == "time" else prove)(runner, job, variants, share))
+        except Exception as error:  # one broken job must not cost the others their results
+            print("JOB FAILED", job["name"], type(error).__name__, str(error)[:300])
+            continue
+        finally:
+            print(f"  [{time.time() - begin:.0f} s]", flush=True)
+            json.dump(results, open(f"{out}/templates.json", "w"))
+        if job["kind"] == "time" and job.get("dump"):
+            ranked = [row for row in results[-1]["rows"] if "ms" in row]
+            ranked.sort(key=lambda row: row["ms"])
+            for place, row in enumerate(ranked[:job["dump"]]):
+                path = f"/tmp/{job['name']}{place}.cubin"
+                open(path, "wb").write(code[variants.index(row["variant"])]["cubin"])
+                text = subprocess.run(["cuobjdump", "--dump-sass", path], capture_output=True, text=True).stdout
+                open(f"{out}/{job['name']}{place}.sass", "w").write(text)
+
+
+if __name__ == "__main__":
+    main()
