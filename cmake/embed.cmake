@@ -10,5 +10,9 @@ function(cupilot_embed target name)
     COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DNAME=${name} "-DFILES=${ARGN}" -DROOT=${PROJECT_SOURCE_DIR}
             -P ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake
     DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake VERBATIM)
+  # The target belongs to another directory: its sources there are made by a target of this one.
+  add_custom_target(${target}_${name} DEPENDS ${output})
+  set_source_files_properties(${output} TARGET_DIRECTORY ${target} PROPERTIES GENERATED TRUE)
+  add_dependencies(${target} ${target}_${name})
   target_sources(${target} PRIVATE ${output})
 endfunction()

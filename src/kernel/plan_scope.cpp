@@ -1,0 +1,128 @@
+#include "kernel/plan_scope.hpp"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+namespace cupilot {
+namespace {
+
+ExprFault fault(ExprFault::Kind kind, std::string message) { return {kind, 1, std::move(message)}; }
+
+}  // namespace
+
+ExprValue device_name(const DeviceSpec& device, std::string_view name) {
+  const std::pair<std::string_view, std::int64_t> names[] = {
+      {"dev.sms", device.sms},
+      {"dev.shared", device.shared_per_block},
+      {"dev.threads", device.threads_per_block},
+      {"dev.registers", device.registers_per_sm},
+      {"dev.l2", device.l2_bytes},
+      {"dev.blocks", device.blocks_per_sm},
+  };
+  for (const auto& [known, value] : names) {
+    if (known == name) return value;
+  }
+  return fault(ExprFault::Kind::unknown_name, fmt::format("unknown name {}", name));
+}
+
+PlanScope::PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task, const Workload& workload,
+                     const DeviceSpec& device, const CompiledKernel* compiled)
+    : plan_(plan),
+      constants_(constants),
+      device_(device),
+      compiled_(compiled),
+      task_scope_(task_scope(task, workload)),
+      self_([this](std::string_view name) { return (*this)(name); }) {}
+
+ExprValue PlanScope::value(const Expr& expr) { return evaluate(expr, self_); }
+
+ExprValue PlanScope::outer(std::string_view name) const {
+  if (name.starts_with("dev.")) return device_name(device_, name);
+  if (const auto at = constants_.find(std::string(name)); at != constants_.end()) return at->second;
+  return task_scope_(name);
+}
+
+ExprValue PlanScope::memo(std::string_view name, const std::function<ExprValue()>& compute) {
+  if (const auto at = known_.find(name); at != known_.end()) return at->second;
+  const std::string key(name);
+  known_.emplace(key, fault(ExprFault::Kind::circular, fmt::format("{} needs its own value", name)));
+  ExprValue value = compute();
+  known_[key] = value;
+  return value;
+}
+
+ExprValue PlanScope::operator()(std::string_view name) {
+  for (const auto& [defined, expr] : plan_.let) {
+    if (defined == name) return memo(name, [this, &text = expr] { return value(text); });
+  }
+  if (name.starts_with("resident.")) {
+    const PlanLaunch* launch = launch_called(name.substr(9));
+    if (!launch) return fault(ExprFault::Kind::unknown_name, fmt::format("{}: the plan has no launch of that name", name));
+    return memo(name, [this, launch] { return resident(*launch); });
+  }
+  if (name.ends_with(".ctas")) {
+    if (const PlanLaunch* launch = launch_called(name.substr(0, name.size() - 5))) {
+      return memo(name, [this, launch] { return ctas(*launch); });
+    }
+  }
+  return outer(name);
+}
+
+const PlanLaunch* PlanScope::launch_called(std::string_view name) const {
+  for (const PlanLaunch& launch : plan_.launches) {
+    if (launch.name == name) return &launch;
+  }
+  return nullptr;
+}
+
+ExprValue PlanScope::product(const std::vector<Expr>& sides) {
+  std::int64_t all = 1;
+  for (const Expr& side : sides) {
+    const ExprValue one = value(side);
+    if (std::holds_alternative<ExprFault>(one)) return one;
+    if (__builtin_mul_overflow(all, std::get<std::int64_t>(one), &all)) {
+      return fault(ExprFault::Kind::overflow, "the product of the sides passes 64 bits");
+    }
+  }
+  return all;
+}
+
+ExprValue PlanScope::ctas(const PlanLaunch& launch) { return product(launch.grid); }
+
+ExprValue PlanScope::resident(const PlanLaunch& launch) {
+  if (!compiled_) return fault(ExprFault::Kind::not_yet, fmt::format("resident.{} is known only after compiling", launch.name));
+  const auto entry = fill_entry(launch.entry, self_);
+  if (const auto* wrong = std::get_if<ExprFault>(&entry)) return *wrong;
+  const EntryFacts* facts = find_entry(*compiled_, std::get<std::string>(entry));
+  if (!facts || facts->registers <= 0) {
+    return fault(ExprFault::Kind::not_yet,
+                 fmt::format("resident.{}: the registers of {} are not known", launch.name, launch.entry));
+  }
+  const ExprValue threads = product(launch.block);
+  if (std::holds_alternative<ExprFault>(threads)) return threads;
+  const ExprValue shared = value(launch.shared);
+  if (std::holds_alternative<ExprFault>(shared)) return shared;
+  const std::int64_t count = std::get<std::int64_t>(threads);
+  if (count < 1 || count > device_.threads_per_block) return std::int64_t{0};
+  const std::int64_t bytes = std::get<std::int64_t>(shared) + facts->static_shared;
+  return std::int64_t{resident_blocks(device_, static_cast<int>(count), facts->registers, bytes)} * device_.sms;
+}
+
+std::variant<std::string, ExprFault> fill_entry(const std::string& entry, const ExprScope& scope) {
+  std::string filled;
+  std::size_t from = 0;
+  while (true) {
+    const std::size_t open = entry.find('{', from);
+    filled += entry.substr(from, open == std::string::npos ? open : open - from);
+    if (open == std::string::npos) return filled;
+    const std::size_t close = entry.find('}', open);
+    if (close == std::string::npos) return fault(ExprFault::Kind::syntax, fmt::format("entry {} has a '{{' without '}}'", entry));
+    const ExprValue value = scope(std::string_view(entry).substr(open + 1, close - open - 1));
+    if (const auto* wrong = std::get_if<ExprFault>(&value)) return *wrong;
+    filled += std::to_string(std::get<std::int64_t>(value));
+    from = close + 1;
+  }
+}
+
+}  // namespace cupilot

@@ -1,0 +1,53 @@
+// The names an expression of a launch plan may use, with `let` definitions evaluated once.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/compiled_kernel.hpp>
+#include <cupilot/device.hpp>
+#include <cupilot/expr.hpp>
+#include <cupilot/launch_plan.hpp>
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+// dev.sms, dev.shared (a block), dev.threads (a block), dev.registers (an SM), dev.l2 (bytes), dev.blocks (an SM).
+ExprValue device_name(const DeviceSpec& device, std::string_view name);
+
+// Sizes, task constants, elem.T; constants of the strategy; dev.*; let; resident.L; L.ctas.
+class PlanScope {
+ public:
+  PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task, const Workload& workload,
+            const DeviceSpec& device, const CompiledKernel* compiled);
+  PlanScope(const PlanScope&) = delete;
+  PlanScope& operator=(const PlanScope&) = delete;
+
+  ExprValue operator()(std::string_view name);
+  ExprValue value(const Expr& expr);
+
+  // What `name` means without the plan's own definitions.
+  ExprValue outer(std::string_view name) const;
+
+ private:
+  ExprValue memo(std::string_view name, const std::function<ExprValue()>& compute);
+  ExprValue resident(const PlanLaunch& launch);
+  ExprValue ctas(const PlanLaunch& launch);
+  ExprValue product(const std::vector<Expr>& sides);
+  const PlanLaunch* launch_called(std::string_view name) const;
+
+  const LaunchPlan& plan_;
+  const Constants& constants_;
+  const DeviceSpec& device_;
+  const CompiledKernel* compiled_;
+  ExprScope task_scope_;
+  ExprScope self_;
+  std::map<std::string, ExprValue, std::less<>> known_;  // memo; a circular fault while being computed
+};
+
+// `entry` with every {NAME} replaced by its value; the fault names what has none.
+std::variant<std::string, ExprFault> fill_entry(const std::string& entry, const ExprScope& scope);
+
+}  // namespace cupilot

@@ -1,0 +1,132 @@
+#include "catch.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cupilot/kernel_source.hpp>
+
+#include "kernel/support.hpp"
+
+using namespace cupilot;
+using namespace cupilot::test;
+
+TEST_CASE("the plans of real kernels survive reading and writing", "[kernel]") {
+  const std::string name = GENERATE("plan_persistent_tma.json", "plan_split_k.json", "plan_cluster_softmax.json",
+                                    "plan_cooperative_norm.json", "plan_stencil.json");
+  INFO(name);
+  const std::string text = file_text(data(name));
+  const auto plan = launch_plan_from_json(text);
+  REQUIRE(plan);
+  const std::string written = launch_plan_to_json(*plan);
+  CHECK(nlohmann::json::parse(written) == nlohmann::json::parse(text));
+  const auto again = launch_plan_from_json(written);
+  REQUIRE(again);
+  CHECK(launch_plan_to_json(*again) == written);
+}
+
+TEST_CASE("a launch plan reads into its fields", "[kernel]") {
+  const auto plan = launch_plan_from_json(file_text(data("plan_persistent_tma.json")));
+  REQUIRE(plan);
+  REQUIRE(plan->launches.size() == 2);
+  CHECK(plan->launches[0].when == When::setup);
+  CHECK(plan->launches[0].name == "tile_order");
+  CHECK(plan->launches[1].name == "main");
+  CHECK(plan->launches[1].args[4].kind == PlanArgument::Kind::i32);
+  CHECK(plan->launches[1].args[4].value.text == "tiles");
+  CHECK(plan->buffers[0].content == BufferContent::table);
+  CHECK(plan->maps[2].box == std::vector<Expr>{64, 16});
+  CHECK(plan->maps[0].swizzle == 128);
+  CHECK(plan->let[1].first == "kb");
+}
+
+TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
+  struct Row {
+    const char* json;
+    const char* says;
+  };
+  const Row row = GENERATE(values<Row>({
+      {"", "not JSON"},
+      {"[]", "want a JSON object"},
+      {"{", "not JSON"},
+      {"{}", "launches: missing"},
+      {R"({"launches":[]})", "launches: is empty"},
+      {R"({"launches":{}})", "launches: want an array, got an object"},
+      {R"({"launch":[]})", "launch: unknown key"},
+      {R"({"launches":[{"entry":"k","grids":[1],"block":[32],"args":[]}]})", "launches[0].grids: unknown key"},
+      {R"({"launches":[{"entry":"k","block":[32],"args":[]}]})", "launches[0].grid: missing"},
+      {R"({"launches":[{"entry":"k","grid":[1,1,1,1],"block":[32],"args":[]}]})", "launches[0].grid: want 1 to 3 members, got 4"},
+      {R"({"launches":[{"entry":"k","grid":[],"block":[32],"args":[]}]})", "launches[0].grid: want 1 to 3 members, got 0"},
+      {R"({"launches":[{"entry":"k","grid":["m+"],"block":[32],"args":[]}]})", "launches[0].grid[0]: expression \"m+\""},
+      {R"({"launches":[{"entry":"k","grid":[1.5],"block":[32],"args":[]}]})", "launches[0].grid[0]: want an expression"},
+      {R"({"launches":[{"entry":"k","grid":[18446744073709551615],"block":[32],"args":[]}]})", "launches[0].grid[0]"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i16":"m"}]}]})", "launches[0].args[0].i16: unknown key"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i32":1,"i64":2}]}]})", "want exactly one of i32, i64"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["a b"]}]})", "no name of a tensor"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[3]}]})",
+       "launches[0].args[0]: want an object, got an integer"},
+      {R"({"launches":[{"entry":"","grid":[1],"block":[32],"args":[]}]})", "launches[0].entry"},
+      {R"({"launches":[{"entry":"k","when":"now","grid":[1],"block":[32],"args":[]}]})", "unknown time \"now\""},
+      {R"({"launches":[{"entry":"k","cooperative":1,"grid":[1],"block":[32],"args":[]}]})", "cooperative: want true or false"},
+      {R"({"launches":[{"entry":"k","grid":[1],"grid":[2],"block":[32],"args":[]}]})", "\"grid\" stands twice"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]},{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "two are called \"k\""},
+      {R"({"let":{"1x":1},"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})", "let.1x"},
+      {R"({"buffers":[{"name":"p"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})", "buffers[0].bytes: missing"},
+      {R"({"buffers":[{"name":"p","bytes":4,"content":"old"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "unknown content \"old\""},
+      {R"({"buffers":[{"name":"p","bytes":4},{"name":"p","bytes":4}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "p: two buffers or maps have this name"},
+      {R"({"maps":[{"name":"a","of":"A","type":"fp7","dims":[8],"box":[8]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "unknown type \"fp7\""},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[8,8],"box":[8,8]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "2 dims want 1 pitches, got 0"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[8],"box":[8,8]}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "maps[0].box"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[8],"box":[8],"swizzle":16}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "16 is no swizzle"},
+  }));
+  INFO(row.json);
+  const auto plan = launch_plan_from_json(row.json);
+  REQUIRE_FALSE(plan);
+  INFO(plan.error().message);
+  CHECK(plan.error().message.find(row.says) != std::string::npos);
+  CHECK(plan.error().code == ErrorCode::usage);
+}
+
+TEST_CASE("an unknown key names the nearest", "[kernel]") {
+  const auto plan = launch_plan_from_json(R"({"launchs":[]})");
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().hint == "did you mean \"launches\"?");
+}
+
+TEST_CASE("JSON nested without end is refused", "[kernel]") {
+  std::string deep = R"({"let":)";
+  for (int i = 0; i < 40; ++i) deep += R"({"a":)";
+  deep += "1" + std::string(41, '}');
+  const auto plan = launch_plan_from_json(deep);
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().message.find("nested deeper") != std::string::npos);
+}
+
+TEST_CASE("a kernel's id covers text, plan, constants and language", "[kernel]") {
+  KernelSource source;
+  source.text = "extern \"C\" __global__ void k() {}";
+  source.plan = *launch_plan_from_json(R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})");
+  const std::string id = kernel_id(source);
+  CHECK(id.size() == 64);
+  CHECK(kernel_id(source) == id);
+  KernelSource other = source;
+  other.text += " ";
+  CHECK(kernel_id(other) != id);
+  other = source;
+  other.plan.launches[0].block = {64};
+  CHECK(kernel_id(other) != id);
+  other = source;
+  other.constants["BM"] = 1;
+  CHECK(kernel_id(other) != id);
+  other = source;
+  other.language = Language::ptx;
+  CHECK(kernel_id(other) != id);
+  other = source;
+  other.strategy_id = "s";
+  CHECK(kernel_id(other) == id);
+}
