@@ -1,6 +1,7 @@
 #include "strategy/canonical.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include <cupilot/technique.hpp>
 
@@ -9,6 +10,9 @@
 namespace cupilot {
 namespace {
 
+constexpr std::string_view short_escapes = "\b\t\n\f\r";
+
+// Text as RFC 8785 writes it.
 void append_quoted(std::string& out, const std::string& text) {
   constexpr char hex[] = "0123456789abcdef";
   out += '"';
@@ -17,6 +21,9 @@ void append_quoted(std::string& out, const std::string& text) {
     if (c == '"' || c == '\\') {
       out += '\\';
       out += c;
+    } else if (const auto at = short_escapes.find(c); at != std::string_view::npos && c != '\0') {
+      out += '\\';
+      out += "btnfr"[at];
     } else if (byte < 0x20) {
       out += "\\u00";
       out += hex[byte >> 4];
