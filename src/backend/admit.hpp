@@ -1,0 +1,26 @@
+// From a source text to an admitted kernel: source caps, sandboxed compile, PTX gate, facts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <cupilot/compiled_kernel.hpp>
+#include <cupilot/kernel_source.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+#include "backend/compile_pool.hpp"
+
+namespace cupilot {
+
+// Everything that can be refused without a task. A source in PTX is gated as it stands and has no cubin. `ptx_only` skips
+// the assembler (no registers, spills or cubin then). What needs the task is left
+// to check_contract() and resolve().
+Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch,
+                                          bool ptx_only = false);
+
+// Rejected{gate.precision} when the kernel's arithmetic cannot satisfy the task's class. Argument sizes and launch bounds at a
+// workload are resolve()'s to check.
+std::optional<Rejected> check_contract(const CompiledKernel& kernel, const Task& task);
+
+}  // namespace cupilot
