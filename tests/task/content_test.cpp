@@ -1,0 +1,277 @@
+#include "task/content.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cupilot/gemm.hpp>
+#include <map>
+#include <set>
+
+#include "base/hash.hpp"
+#include "catch.hpp"
+
+namespace cupilot {
+namespace {
+
+Task one_tensor(DType type, Fill fill, std::vector<Expr> shape = {"rows", "columns"}) {
+  Task task;
+  task.name = "t";
+  task.axes = {{"rows", AxisKind::free}, {"columns", AxisKind::reduced}};
+  task.tensors = {{.name = "x", .type = type, .shape = std::move(shape), .fill = std::move(fill)}};
+  return task;
+}
+
+struct Filled {
+  FillParams params;
+  std::vector<std::byte> memory;
+  double at(std::int64_t i) const { return load_real(memory.data(), storage_offset(params, i), params.type); }
+  std::uint64_t bits(std::int64_t i) const { return load_bits(memory.data(), storage_offset(params, i), params.type); }
+};
+
+Filled filled(const Task& task, std::int64_t rows, std::int64_t columns, Content content = {}, std::size_t tensor = 0) {
+  const auto params = fill_params(task, tensor, {.sizes = {{"rows", rows}, {"columns", columns}}}, content);
+  REQUIRE(params);
+  Filled out{*params,
+             std::vector<std::byte>(static_cast<std::size_t>(params->span * storage_bytes(params->type)), std::byte{0xEE})};
+  fill(out.params, out.memory);
+  return out;
+}
+
+struct Moments {
+  double mean = 0, deviation = 0, least = 1e300, most = -1e300;
+  std::size_t distinct = 0;
+};
+Moments moments(const Filled& f) {
+  Moments m;
+  std::set<std::uint64_t> seen;
+  double square = 0;
+  const std::int64_t n = f.params.elements;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double x = f.at(i);
+    m.mean += x / static_cast<double>(n);
+    square += x * x / static_cast<double>(n);
+    m.least = std::min(m.least, x);
+    m.most = std::max(m.most, x);
+    seen.insert(f.bits(i));
+  }
+  m.deviation = std::sqrt(std::max(0.0, square - m.mean * m.mean));
+  m.distinct = seen.size();
+  return m;
+}
+
+TEST_CASE("fills have the moments of their name") {
+  struct Case {
+    Fill fill;
+    double mean, deviation, least, most;
+  };
+  const double third = 1 / std::sqrt(3.0);
+  const Case c = GENERATE_COPY(from_range(std::vector<Case>{
+      {{.kind = FillKind::normal}, 0, 1, -3.47, 3.47},
+      {{.kind = FillKind::normal, .low = 5, .high = 0.25}, 5, 0.25, 4.13, 5.87},
+      {{.kind = FillKind::uniform}, 0.5, third / 2, 0, 1},
+      {{.kind = FillKind::uniform, .low = -2, .high = 2}, 0, 2 * third, -2, 2},
+      {{.kind = FillKind::integers, .below = 16}, 7.5, 4.61, 0, 15},
+      {{.kind = FillKind::boolean}, 0.5, 0.5, 0, 1},
+      {{.kind = FillKind::signs}, 0, 1, -1, 1},
+      {{.kind = FillKind::zeros}, 0, 0, 0, 0},
+      {{.kind = FillKind::ones}, 1, 0, 1, 1},
+  }));
+  const DType type = GENERATE(DType::f64, DType::f32, DType::bf16, DType::f16);
+  const Moments m = moments(filled(one_tensor(type, c.fill), 200, 300, {.seed = 3}));
+  INFO(static_cast<int>(c.fill.kind) << " " << name_of(type));
+  CHECK(std::abs(m.mean - c.mean) < 0.02 * c.deviation + 1e-6);
+  CHECK(std::abs(m.deviation - c.deviation) < 0.01 * c.deviation + 1e-6);
+  CHECK(m.least >= c.least - 0.01);
+  CHECK(m.most <= c.most + 0.01);
+  // 60 000 draws reach the tails.
+  if (c.fill.kind == FillKind::normal) CHECK(m.most - m.mean > 3 * c.deviation);
+}
+
+TEST_CASE("fp32 and fp64 content uses every significand bit") {
+  for (const FillKind kind : {FillKind::normal, FillKind::uniform}) {
+    const Filled f = filled(one_tensor(DType::f32, {.kind = kind}), 100, 100);
+    std::map<int, int> set;
+    for (std::int64_t i = 0; i < f.params.elements; ++i) {
+      for (int bit = 0; bit < 23; ++bit) set[bit] += static_cast<int>(f.bits(i) >> bit & 1);
+    }
+    for (int bit = 0; bit < 20; ++bit) {  // above, the distribution's shape shows
+      INFO("kind " << static_cast<int>(kind) << " bit " << bit);
+      CHECK(set[bit] > 4600);
+      CHECK(set[bit] < 5400);
+    }
+    CHECK(moments(f).distinct > 9980);
+    const Filled wide = filled(one_tensor(DType::f64, {.kind = kind}), 100, 100);
+    int odd = 0;
+    for (std::int64_t i = 0; i < wide.params.elements; ++i) odd += (wide.bits(i) & 0xFF) != 0;
+    CHECK(odd > 9000);
+  }
+}
+
+TEST_CASE("neighbours, seeds and tensors are independent") {
+  Task task = one_tensor(DType::f32, {});
+  task.tensors.push_back(task.tensors[0]);
+  task.tensors[1].name = "y";
+  const Filled a = filled(task, 100, 100, {.seed = 1}), b = filled(task, 100, 100, {.seed = 2}),
+               y = filled(task, 100, 100, {.seed = 1}, 1);
+  double along = 0, seeds = 0, tensors = 0;
+  for (std::int64_t i = 0; i + 1 < a.params.elements; ++i) {
+    along += a.at(i) * a.at(i + 1) / 10000;
+    seeds += a.at(i) * b.at(i) / 10000;
+    tensors += a.at(i) * y.at(i) / 10000;
+  }
+  CHECK(std::abs(along) < 0.04);
+  CHECK(std::abs(seeds) < 0.04);
+  CHECK(std::abs(tensors) < 0.04);
+}
+
+TEST_CASE("rows of rows") {
+  const Filled hot = filled(one_tensor(DType::f32, {.kind = FillKind::one_hot_rows}), 50, 37);
+  const Filled unit = filled(one_tensor(DType::f32, {.kind = FillKind::unit_sum_rows}), 50, 37);
+  std::set<std::int64_t> columns;
+  for (std::int64_t r = 0; r < 50; ++r) {
+    double ones = 0, sum = 0;
+    for (std::int64_t c = 0; c < 37; ++c) {
+      if (hot.at(r * 37 + c) == 1.0) columns.insert(c);
+      ones += hot.at(r * 37 + c);
+      sum += unit.at(r * 37 + c);
+      CHECK(unit.at(r * 37 + c) >= 0.0);
+    }
+    CHECK(ones == 1.0);
+    CHECK(std::abs(sum - 1.0) < 1e-6);
+  }
+  CHECK(columns.size() > 15);
+}
+
+TEST_CASE("structures") {
+  const auto at = [](Structure structure, std::int64_t r, std::int64_t c) {
+    return filled(one_tensor(DType::f32, {.structure = structure}, {2, "columns", "columns"}), 1, 9).at(81 + r * 9 + c);
+  };
+  CHECK(at(Structure::upper, 5, 3) == 0.0);
+  CHECK(at(Structure::upper, 3, 5) != 0.0);
+  CHECK(at(Structure::upper, 5, 5) != 0.0);
+  CHECK(at(Structure::lower, 3, 5) == 0.0);
+  CHECK(at(Structure::lower, 5, 3) != 0.0);
+  CHECK(at(Structure::diagonal, 3, 5) == 0.0);
+  CHECK(at(Structure::diagonal, 4, 4) != 0.0);
+  CHECK(at(Structure::symmetric, 3, 5) == at(Structure::symmetric, 5, 3));
+  CHECK(at(Structure::symmetric, 3, 5) != at(Structure::symmetric, 3, 6));
+}
+
+TEST_CASE("integers of every width stay below their limit, also beyond 2^53") {
+  const DType type = GENERATE(DType::i64, DType::i32, DType::i16, DType::i8, DType::u8);
+  const Filled f = filled(one_tensor(type, {.kind = FillKind::labels, .below = "columns+3"}), 100, 40);
+  std::set<double> seen;
+  for (std::int64_t i = 0; i < f.params.elements; ++i) seen.insert(f.at(i));
+  CHECK(seen.size() == 43);
+  CHECK(*seen.begin() == 0);
+  CHECK(*seen.rbegin() == 42);
+  const Filled wide = filled(one_tensor(DType::i64, {.kind = FillKind::integers, .below = INT64_MAX}), 1, 64);
+  int odd = 0;
+  for (std::int64_t i = 0; i < 64; ++i) odd += static_cast<int>(load_integer(wide.memory.data(), i, storage_i64) & 1);
+  CHECK(odd > 16);
+  CHECK(odd < 48);
+}
+
+TEST_CASE("padding between strides is left alone") {
+  Task task = one_tensor(DType::f32, {});
+  task.tensors[0].strides = {"columns+3", 1};
+  const Filled f = filled(task, 4, 5);
+  CHECK(f.memory.size() == (3 * 8 + 5) * 4);
+  CHECK(load_bits(f.memory.data(), 5, storage_f32) == 0xEEEEEEEEu);
+  task.tensors[0].strides.clear();
+  const Filled dense = filled(task, 4, 5);
+  CHECK(f.at(7) == dense.at(7));  // content follows the dense index, not the place
+}
+
+TEST_CASE("special contents do what their name says") {
+  const Task task = one_tensor(DType::f32, {});
+  const auto of = [&](ContentKind kind) { return filled(task, 64, 33, {.seed = 9, .kind = kind}); };
+  const Filled ordinary = of(ContentKind::ordinary);
+
+  const Filled zeros = of(ContentKind::zeros);
+  CHECK(moments(zeros).distinct == 1);
+
+  const Filled huge = of(ContentKind::huge_element);
+  int differing = 0;
+  for (std::int64_t i = 0; i < 64 * 33; ++i) differing += huge.bits(i) != ordinary.bits(i);
+  CHECK(differing == 1);
+  CHECK(huge.at(huge.params.spot) > 1e14);
+
+  const Filled swing = of(ContentKind::alternating);
+  CHECK(swing.at(0) == -swing.at(1));
+  CHECK(std::abs(swing.at(0)) >= 1e4);
+  CHECK(swing.at(2) != swing.at(0));
+
+  const Filled special = of(ContentKind::special);
+  std::map<std::string, int> kinds;
+  int rows = 0;
+  for (std::int64_t r = 0; r < 64; ++r) {
+    int changed = 0;
+    for (std::int64_t i = r * 33; i < (r + 1) * 33; ++i) {
+      if (special.bits(i) == ordinary.bits(i)) continue;
+      ++changed;
+      const double x = special.at(i);
+      ++kinds[std::isnan(x) ? "nan" : std::isinf(x) ? "inf" : x == 0 ? "zero" : "denormal"];
+    }
+    CHECK(changed <= 1);
+    rows += changed;
+  }
+  CHECK(rows >= 3);
+  CHECK(rows <= 16);
+  CHECK(kinds.size() >= 2);
+
+  const Filled probe = of(ContentKind::probe);
+  int hot = 0, sparse = 0, dense = 0;
+  for (std::int64_t r = 0; r < 64; ++r) {
+    int nonzero = 0;
+    double sum = 0;
+    for (std::int64_t i = r * 33; i < (r + 1) * 33; ++i) {
+      nonzero += probe.at(i) != 0.0;
+      sum += probe.at(i);
+    }
+    (nonzero == 1 && sum == 1.0 ? hot : nonzero <= 4 ? sparse : dense) += 1;
+  }
+  CHECK(hot >= 6);
+  CHECK(sparse >= 6);
+  CHECK(dense >= 16);
+}
+
+TEST_CASE("probe lines run along the summed dimension, whatever the layout") {
+  const auto task = gemm_task({.m = 40, .n = 30, .k = 20, .layout = "tn"});
+  REQUIRE(task);
+  const auto a = fill_params(*task, 0, task->time_shapes[0], {.kind = ContentKind::probe});
+  const auto b = fill_params(*task, 1, task->time_shapes[0], {.kind = ContentKind::probe});
+  REQUIRE(a);
+  REQUIRE(b);
+  CHECK(a->line == 20);
+  CHECK(a->line_stride == 40);
+  CHECK(b->line == 20);
+  CHECK(b->line_stride == 30);
+}
+
+TEST_CASE("content never drifts: golden hashes") {
+  struct Case {
+    DType type;
+    Fill fill;
+    ContentKind kind;
+    const char* hash;
+  };
+  const Case c = GENERATE(from_range(std::vector<Case>{
+      {DType::f32, {}, ContentKind::ordinary, "cfbdd58a85347975"},
+      {DType::f64, {}, ContentKind::ordinary, "b90fafd35d1d212f"},
+      {DType::bf16, {}, ContentKind::ordinary, "1f168f34f7a73c78"},
+      {DType::f16, {}, ContentKind::ordinary, "f19b6a2ebb1d265a"},
+      {DType::e4m3, {}, ContentKind::ordinary, "e21b626a8478c83e"},
+      {DType::e5m2, {}, ContentKind::special, "618b038dbac54a47"},
+      {DType::f32, {.kind = FillKind::uniform, .low = -1}, ContentKind::probe, "f4461a4c9938b8c2"},
+      {DType::f16, {}, ContentKind::alternating, "a0d6febf499d8392"},
+      {DType::i32, {.kind = FillKind::labels, .below = 1000}, ContentKind::ordinary, "95c9e618244a843b"},
+  }));
+  const Filled f = filled(one_tensor(c.type, c.fill), 31, 17, {.seed = 42, .kind = c.kind});
+  const std::string bytes(reinterpret_cast<const char*>(f.memory.data()), f.memory.size());
+  INFO(name_of(c.type) << " " << static_cast<int>(c.kind));
+  CHECK(sha256_hex(bytes).substr(0, 16) == c.hash);
+}
+
+}  // namespace
+}  // namespace cupilot
