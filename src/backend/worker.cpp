@@ -1,6 +1,7 @@
 #include "backend/worker.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <string_view>
 
 #include <fcntl.h>
@@ -16,6 +17,9 @@ int worker_main(int argc, char** argv) {
     return 2;
   }
   if (role == "compile") return serve_compiles();
+  const int device = argc > 2 ? std::atoi(argv[2]) : 0;
+  if (role == "judge") return serve_judge(device);
+  if (role == "runner") return serve_runner(device);
   std::fprintf(stderr, "cupilot-worker: no role %s\n", argv[1]);
   return 2;
 }

@@ -4,8 +4,10 @@
 namespace cupilot {
 
 int serve_compiles();
+int serve_judge(int device);
+int serve_runner(int device);
 
-// argv[1] names the role: compile, judge, runner. Returns the exit status.
+// argv[1] names the role: compile, judge, runner; argv[2] the device of the latter two. Returns the exit status.
 int worker_main(int argc, char** argv);
 
 }  // namespace cupilot

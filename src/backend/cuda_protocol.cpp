@@ -1,0 +1,136 @@
+#include "backend/cuda_protocol.hpp"
+
+#include <type_traits>
+
+namespace cupilot {
+namespace {
+
+// One walk over a struct's members serves both directions.
+struct Out {
+  BodyWriter body;
+  template <class T>
+  void value(const T& member) {
+    if constexpr (std::is_same_v<T, std::string> || std::is_same_v<T, std::vector<std::string>>) {
+      body.put(member);
+    } else {
+      body.put_raw(member);
+    }
+  }
+  template <class T>
+  void plain(const std::vector<T>& member) {
+    body.put(member);
+  }
+  template <class T, class Each>
+  void list(const std::vector<T>& member, Each each) {
+    body.put(static_cast<std::uint64_t>(member.size()));
+    for (const T& entry : member) each(*this, entry);
+  }
+};
+struct In {
+  BodyReader body;
+  template <class T>
+  void value(T& member) {
+    if constexpr (std::is_same_v<T, std::string>) {
+      member = body.text();
+    } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
+      member = body.texts();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      member = body.get<bool>();
+    } else {
+      member = body.get_raw<T>();
+    }
+  }
+  template <class T>
+  void plain(std::vector<T>& member) {
+    member = body.values<T>();
+  }
+  template <class T, class Each>
+  void list(std::vector<T>& member, Each each) {
+    const auto count = body.get<std::uint64_t>();
+    for (std::uint64_t i = 0; i < count && !body.failed(); ++i) each(*this, member.emplace_back());
+  }
+};
+
+template <class T, class Walk>
+std::string packed(const T& value, Walk walk) {
+  Out out;
+  walk(out, value);
+  return out.body.take();
+}
+template <class T, class Walk>
+std::optional<T> unpacked(std::string_view body, Walk walk) {
+  In in{BodyReader(body)};
+  T value;
+  walk(in, value);
+  if (!in.body.whole()) return std::nullopt;
+  return value;
+}
+
+constexpr auto walk_hello = [](auto& io, auto& h) {
+  io.value(h.usable), io.value(h.no_device), io.value(h.reason), io.value(h.name), io.value(h.uuid), io.value(h.library);
+  io.value(h.driver_version), io.value(h.devices), io.value(h.compute_major), io.value(h.compute_minor), io.value(h.sms);
+  io.value(h.clock_khz), io.value(h.memory_clock_khz), io.value(h.bus_bits), io.value(h.shared_optin), io.value(h.shared_per_sm);
+  io.value(h.shared_reserved), io.value(h.registers_per_sm), io.value(h.threads_per_sm), io.value(h.blocks_per_sm);
+  io.value(h.threads_per_block), io.value(h.l2_bytes), io.value(h.memory_bytes), io.value(h.memory_free);
+  io.value(h.pageable_access), io.value(h.host_page_tables), io.value(h.run_time_limit), io.value(h.sharing);
+  io.value(h.sharing_note);
+};
+constexpr auto walk_answer = [](auto& io, auto& a) { io.value(a.state), io.value(a.code), io.value(a.what), io.value(a.payload); };
+constexpr auto walk_load = [](auto& io, auto& o) {
+  io.value(o.name), io.plain(o.image), io.value(o.entries);
+  io.list(o.parameter_bytes, [](auto& inner, auto& bytes) { inner.plain(bytes); });
+};
+constexpr auto walk_slot = [](auto& io, auto& o) { io.value(o.slot), io.value(o.bytes), io.value(o.writable), io.plain(o.ipc); };
+constexpr auto walk_oracle = [](auto& io, auto& o) {
+  io.value(o.key), io.value(o.image), io.value(o.entry), io.plain(o.pointers), io.plain(o.scalars), io.plain(o.axes);
+  io.plain(o.begins), io.value(o.slice), io.value(o.elements);
+};
+constexpr auto walk_prepare = [](auto& io, auto& o) { io.plain(o.items), io.list(o.oracles, walk_oracle); };
+constexpr auto walk_check = [](auto& io, auto& o) {
+  io.plain(o.outputs), io.value(o.oracle_keys), io.plain(o.guards), io.plain(o.zeros), io.plain(o.unchanged);
+};
+constexpr auto walk_check_answer = [](auto& io, auto& a) {
+  io.plain(a.outputs), io.plain(a.guards), io.plain(a.nonzero), io.plain(a.changed);
+};
+constexpr auto walk_argument = [](auto& io, auto& a) { io.value(a.kind), io.value(a.region), io.value(a.map), io.plain(a.bytes); };
+constexpr auto walk_map = [](auto& io, auto& m) {
+  io.value(m.region), io.value(m.type), io.value(m.swizzle), io.plain(m.dims), io.plain(m.pitch), io.plain(m.box);
+};
+constexpr auto walk_launch = [](auto& io, auto& l) {
+  io.value(l.name), io.value(l.entry), io.value(l.shared), io.value(l.cooperative);
+  for (int d = 0; d < 3; ++d) io.value(l.grid[d]), io.value(l.block[d]), io.value(l.cluster[d]);
+  io.list(l.args, walk_argument);
+};
+constexpr auto walk_run = [](auto& io, auto& o) {
+  io.value(o.image), io.list(o.maps, walk_map), io.list(o.launches, walk_launch), io.plain(o.zeroed), io.plain(o.poison);
+  io.value(o.timing);
+};
+constexpr auto walk_run_answer = [](auto& io, auto& a) { io.plain(a.event_us), io.value(a.wall_us); };
+constexpr auto walk_library = [](auto& io, auto& v) { io.value(v.order), io.plain(v.poison); };
+
+}  // namespace
+
+std::string pack(const DeviceHello& hello) { return packed(hello, walk_hello); }
+std::optional<DeviceHello> unpack_device_hello(std::string_view body) { return unpacked<DeviceHello>(body, walk_hello); }
+std::string pack(const DeviceAnswer& answer) { return packed(answer, walk_answer); }
+std::optional<DeviceAnswer> unpack_device_answer(std::string_view body) { return unpacked<DeviceAnswer>(body, walk_answer); }
+std::string pack(const LoadOrder& order) { return packed(order, walk_load); }
+std::optional<LoadOrder> unpack_load(std::string_view body) { return unpacked<LoadOrder>(body, walk_load); }
+std::string pack(const SlotOrder& order) { return packed(order, walk_slot); }
+std::optional<SlotOrder> unpack_slot(std::string_view body) { return unpacked<SlotOrder>(body, walk_slot); }
+std::string pack(const PrepareOrder& order) { return packed(order, walk_prepare); }
+std::optional<PrepareOrder> unpack_prepare(std::string_view body) { return unpacked<PrepareOrder>(body, walk_prepare); }
+std::string pack(const CheckOrder& order) { return packed(order, walk_check); }
+std::optional<CheckOrder> unpack_check(std::string_view body) { return unpacked<CheckOrder>(body, walk_check); }
+std::string pack(const CheckAnswer& answer) { return packed(answer, walk_check_answer); }
+std::optional<CheckAnswer> unpack_check_answer(std::string_view body) { return unpacked<CheckAnswer>(body, walk_check_answer); }
+std::string pack(const RunOrder& order) { return packed(order, walk_run); }
+std::optional<RunOrder> unpack_run(std::string_view body) { return unpacked<RunOrder>(body, walk_run); }
+std::string pack(const RunAnswer& answer) { return packed(answer, walk_run_answer); }
+std::optional<RunAnswer> unpack_run_answer(std::string_view body) { return unpacked<RunAnswer>(body, walk_run_answer); }
+std::string pack(const LibraryOrder& order, const std::vector<Region>& poison) {
+  return packed(LibraryVisit{order, poison}, walk_library);
+}
+std::optional<LibraryVisit> unpack_library(std::string_view body) { return unpacked<LibraryVisit>(body, walk_library); }
+
+}  // namespace cupilot

@@ -1,0 +1,201 @@
+// What the controller says to the judge and the runner of one device. Orders hold plain numbers only; both ends are one build.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/frame_body.hpp"
+#include "trusted/bound.cuh"
+#include "trusted/content.cuh"
+
+namespace cupilot {
+
+enum class DeviceMessage : std::uint32_t { hello = 1, answer, load, make_slot, map_slot, drop_slots, prepare, check, run, library };
+
+// How the judge shares memory with the runner.
+enum class Sharing : std::uint8_t { vmm, ipc };
+
+// The first frame of a device process.
+struct DeviceHello {
+  bool usable = false;
+  bool no_device = false;  // rather than a broken one
+  std::string reason;
+  std::string name, uuid, library;
+  int driver_version = 0, devices = 0;
+  int compute_major = 0, compute_minor = 0, sms = 0, clock_khz = 0, memory_clock_khz = 0, bus_bits = 0;
+  int shared_optin = 0, shared_per_sm = 0, shared_reserved = 0, registers_per_sm = 0, threads_per_sm = 0, blocks_per_sm = 0;
+  int threads_per_block = 0, l2_bytes = 0;
+  std::int64_t memory_bytes = 0, memory_free = 0;
+  int pageable_access = 0, host_page_tables = 0, run_time_limit = 0;
+  Sharing sharing = Sharing::vmm;
+  std::string sharing_note;
+};
+std::string pack(const DeviceHello& hello);
+std::optional<DeviceHello> unpack_device_hello(std::string_view body);
+
+// Bytes [offset, offset + bytes) of a shared slot.
+struct Region {
+  int slot = -1;
+  std::int64_t offset = 0, bytes = 0;
+};
+
+// The start of every answer: a failed one holds nothing else.
+struct DeviceAnswer {
+  enum class State : std::uint8_t { done, refused, sticky };  // refused: the process is still good; sticky: it must be replaced
+  State state = State::done;
+  int code = 0;  // CUresult
+  std::string what;
+  std::string payload;
+};
+std::string pack(const DeviceAnswer& answer);
+std::optional<DeviceAnswer> unpack_device_answer(std::string_view body);
+
+struct LoadOrder {
+  std::string name;
+  std::vector<std::uint8_t> image;
+  std::vector<std::string> entries;              // that must be there
+  std::vector<std::vector<int>> parameter_bytes;  // per entry; empty: not checked
+};
+std::string pack(const LoadOrder& order);
+std::optional<LoadOrder> unpack_load(std::string_view body);
+
+struct SlotOrder {
+  int slot = -1;
+  std::int64_t bytes = 0;
+  bool writable = false;         // by the runner
+  std::vector<std::uint8_t> ipc;  // the handle, where memory is shared by IPC
+};
+std::string pack(const SlotOrder& order);
+std::optional<SlotOrder> unpack_slot(std::string_view body);
+
+// What a region holds before a run.
+struct PrepareItem {
+  enum class What : std::uint8_t { fill, poison, zero };
+  What what = What::poison;
+  bool sealed = false;  // the runner cannot change it, so content that is already there need not be made again
+  Region region;
+  FillParams fill{};
+};
+
+// Reference values of one output, computed once a key and kept while memory allows.
+struct OracleOrder {
+  std::string key, image, entry;
+  std::vector<Region> pointers;  // of the tensors that the entry takes
+  std::vector<double> scalars;
+  std::vector<std::int64_t> axes;
+  std::vector<std::int64_t> begins;  // of slices
+  std::int64_t slice = 0;            // elements each; the last may be shorter
+  std::int64_t elements = 0;         // of all slices
+};
+
+struct PrepareOrder {
+  std::vector<PrepareItem> items;
+  std::vector<OracleOrder> oracles;
+};
+std::string pack(const PrepareOrder& order);
+std::optional<PrepareOrder> unpack_prepare(std::string_view body);
+
+struct CheckItem {
+  Region region;
+  FillParams layout{};
+  BoundParams bound{};
+  bool scan_poison = true;
+  std::int64_t compare = 0;  // elements drawn; 0: all that the oracle holds
+  std::uint64_t draw = 0;    // key of the draw
+  Region extreme;            // index_of
+  FillParams extreme_layout{};
+};
+
+struct CheckOrder {
+  std::vector<CheckItem> outputs;
+  std::vector<std::string> oracle_keys;  // one an output
+  std::vector<Region> guards;            // whose slots' slack must be as it was
+  std::vector<Region> zeros;             // that must be zero
+  std::vector<PrepareItem> unchanged;    // inputs to compare with their recipe, where memory could not be sealed
+};
+std::string pack(const CheckOrder& order);
+std::optional<CheckOrder> unpack_check(std::string_view body);
+
+struct CheckedOutput {
+  std::int64_t compared = 0, failed = 0, poisoned = 0, worst_index = -1;
+  double worst_ratio = 0, got = 0, want = 0, bound = 0;
+};
+struct CheckedGuard {
+  std::int64_t changed = 0, first = 0;  // first: bytes from the region's start, negative before it
+};
+struct CheckAnswer {
+  std::vector<CheckedOutput> outputs;
+  std::vector<CheckedGuard> guards;
+  std::vector<std::int64_t> nonzero, changed;
+};
+std::string pack(const CheckAnswer& answer);
+std::optional<CheckAnswer> unpack_check_answer(std::string_view body);
+
+// One launch with its arguments: a region's address, a tensor map, or bytes.
+struct WireArgument {
+  enum class Kind : std::uint8_t { region, map, bytes };
+  Kind kind = Kind::bytes;
+  Region region;
+  int map = 0;
+  std::vector<std::uint8_t> bytes;
+};
+struct WireMap {
+  Region region;
+  int type = 0, swizzle = 0;  // type: DType
+  std::vector<std::int64_t> dims, pitch, box;
+};
+struct WireLaunch {
+  std::string name, entry;
+  std::int64_t grid[3] = {1, 1, 1};
+  int block[3] = {1, 1, 1}, cluster[3] = {1, 1, 1};
+  std::int64_t shared = 0;
+  bool cooperative = false;
+  std::vector<WireArgument> args;
+};
+
+// How a visit times: nothing timed when replays is 0 (the launches run once).
+struct VisitTiming {
+  int replays = 0;
+  bool cold = true;
+};
+
+struct RunOrder {
+  std::string image;
+  std::vector<WireMap> maps;
+  std::vector<WireLaunch> launches;
+  std::vector<Region> zeroed;  // inside the timed region
+  std::vector<Region> poison;  // before each replay after the first: outputs and scratch
+  VisitTiming timing;
+};
+std::string pack(const RunOrder& order);
+std::optional<RunOrder> unpack_run(std::string_view body);
+
+struct RunAnswer {
+  std::vector<double> event_us;  // per replay
+  double wall_us = 0;            // host clock around all of it
+};
+std::string pack(const RunAnswer& answer);
+std::optional<RunAnswer> unpack_run_answer(std::string_view body);
+
+// A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) + beta C + bias).
+struct LibraryOrder {
+  int type_a = 0, type_b = 0, type_c = 0, type_d = 0;  // DType
+  int compute = 0;                                      // 0 fp32 accumulate, 1 tf32
+  bool trans_a = false, trans_b = false, relu = false;
+  std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
+  std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;
+  double alpha = 1, beta = 0;
+  Region a, b, c, d, bias;  // bias.slot < 0: none
+  VisitTiming timing;
+};
+std::string pack(const LibraryOrder& order, const std::vector<Region>& poison);
+struct LibraryVisit {
+  LibraryOrder order;
+  std::vector<Region> poison;
+};
+std::optional<LibraryVisit> unpack_library(std::string_view body);
+
+}  // namespace cupilot

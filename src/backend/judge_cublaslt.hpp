@@ -1,0 +1,24 @@
+// The library baseline: cuBLASLt's best of its first eight heuristics, opened at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/cuda_visit.hpp"
+
+namespace cupilot {
+
+class LibraryGemm {
+ public:
+  LibraryGemm(CudaSession& session, Visitor& visitor);
+  ~LibraryGemm();
+  // Times one product. The first visit of a shape tries the heuristics and keeps the fastest. Throws CudaFailure, or
+  // OrderRefused when the library is missing or has no such product.
+  RunAnswer visit(const LibraryVisit& visit);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupilot
