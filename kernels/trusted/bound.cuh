@@ -54,7 +54,7 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
     bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
   }
   // A value that may round past the largest of the type may be its infinity.
-  if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= largest_of(p.type) && (got > 0.0) == (want > 0.0)) {
+  if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) && (got > 0.0) == (want > 0.0)) {
     return judged_equal(true, 0.0);
   }
   const double error = magnitude(got - want);

@@ -136,6 +136,24 @@ CUPILOT_HD double largest_of(int type) {
   }
 }
 
+// The least magnitude that rounds to infinity (NaN in e4m3).
+CUPILOT_HD double overflow_of(int type) {
+  switch (type) {
+    case storage_f64:
+      return largest_of(type);
+    case storage_f32:
+      return 0x1.FFFFFFp127;
+    case storage_bf16:
+      return 0x1.FFp127;
+    case storage_f16:
+      return 65520.0;
+    case storage_e4m3:
+      return 464.0;
+    default:
+      return 61440.0;
+  }
+}
+
 CUPILOT_HD double decode_small(unsigned int bits, SmallFloat format) {
   const int width = format.exponent + format.fraction;
   const int bias = (1 << (format.exponent - 1)) - 1;

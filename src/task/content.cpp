@@ -132,7 +132,8 @@ double underflow_of(DType type) {
     case DType::e5m2:
       return 0x1p-16;
     default:
-      return 0x1p-126;  // a flushed denormal of fp32 or bf16
+      // fp32 and bf16: a flushed denormal is 2^-126; x / (1 + exp(-x)) is zero once the exponential overflows, below 2^-121.
+      return 0x1p-120;
   }
 }
 

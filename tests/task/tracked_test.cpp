@@ -1,0 +1,76 @@
+// A condition sum must cover what one roundoff in an operand does to the value.
+#include "trusted/tracked.cuh"
+
+#include <cmath>
+#include <cupilot/rng.hpp>
+#include <functional>
+
+#include "catch.hpp"
+
+namespace cupilot {
+namespace {
+
+TEST_CASE("the sum covers the effect of a relative perturbation of the operands") {
+  struct Case {
+    const char* name;
+    std::function<tracked(tracked, tracked)> tracked_form;
+    std::function<double(double, double)> plain_form;
+    double low, high;
+  };
+#define FORM(name, low, high, text)                                                                                              \
+  Case {                                                                                                                         \
+    name, [](tracked a, tracked b) { return tracked(text); }, [](double a, double b) { return static_cast<double>(text); }, low, \
+        high                                                                                                                     \
+  }
+  const Case c = GENERATE(from_range(std::vector<Case>{
+      FORM("add", -2, 2, a + b),
+      FORM("subtract", -2, 2, a - b),
+      FORM("multiply", -2, 2, a * b),
+      FORM("divide", 0.5, 2, a / b),
+      FORM("negate", -2, 2, -a + b * 0.0),
+      FORM("exp", -20, 20, exp_(a) + b * 0.0),
+      FORM("log", 0.1, 20, log_(a) + b * 0.0),
+      FORM("tanh", -3, 3, tanh_(a) + b * 0.0),
+      FORM("erf", -3, 3, erf_(a) + b * 0.0),
+      FORM("sqrt", 0.01, 9, sqrt_(a) + b * 0.0),
+      FORM("abs", -2, 2, abs_(a) + b * 0.0),
+      FORM("max", -2, 2, max_(a, b)),
+      FORM("min", -2, 2, min_(a, b)),
+      FORM("cancellation", 1, 2, (a + b) - (b + a)),
+      FORM("sigmoid of a product", -4, 4, a / (exp_(-a * b) + 1.0)),
+      FORM("difference of exponentials", -4, 4, exp_(a - b) / (exp_(a - b) + exp_(b - a))),
+  }));
+#undef FORM
+  Rng rng(3);
+  const double unit = 1e-7;
+  for (int i = 0; i < 500; ++i) {
+    const double a = c.low + (c.high - c.low) * rng.unit(), b = c.low + (c.high - c.low) * rng.unit();
+    const tracked want = c.tracked_form(a, b);
+    const double same = c.plain_form(a, b);
+    REQUIRE(want.value == same);
+    REQUIRE(want.sum >= std::abs(want.value) * (1 - 1e-12));
+    for (const double da : {-unit, unit}) {
+      for (const double db : {-unit, unit}) {
+        const double moved = c.plain_form(a * (1 + da), b * (1 + db));
+        // The sum counts every operand's factor once, a product of two sums covers both.
+        if (!(std::abs(moved - same) <= 2.0 * unit * want.sum + 1e-13)) FAIL(c.name << " a=" << a << " b=" << b);
+      }
+    }
+  }
+}
+
+TEST_CASE("square root at zero keeps a finite sum") {
+  const tracked x = sqrt_(tracked(0.0, 4.0));
+  CHECK(x.value == 0.0);
+  CHECK(x.sum == 2.0);
+  CHECK(sqrt_(tracked(0.0)).sum == 0.0);
+}
+
+TEST_CASE("comparisons look at values") {
+  CHECK(tracked(1.0, 9.0) < tracked(2.0, 3.0));
+  CHECK(tracked(1.0, 9.0) == tracked(1.0, 1.0));
+  CHECK(max_(tracked(1.0, 9.0), tracked(2.0, 3.0)).sum == 9.0);
+}
+
+}  // namespace
+}  // namespace cupilot
