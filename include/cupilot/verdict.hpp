@@ -59,7 +59,7 @@ struct ModelInput {
   // How many rounds ahead loads are issued: stages - 1 of a cp.async pipeline, 1 with register prefetch, 0: none;
   // negative: unknown, taken as 1 when the launch has asynchronous copies, else 0.
   double rounds_ahead = -1;
-  // Independent global loads a thread keeps in flight; 0: unknown, taken as 4.
+  // Independent global loads a thread keeps in flight; 0: unknown, taken as 8.
   double loads_in_flight = 0;
 };
 struct ModelledTime {

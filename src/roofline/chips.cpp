@@ -25,9 +25,9 @@ DeviceSpec hopper(std::string name, std::string label) {
   DeviceSpec spec;
   spec.name = std::move(name);
   spec.label = std::move(label);
-  // Peak: H100 SXM datasheet, dense; integer is the plain pipe (64 multiply-adds a clock and SM). Sustained: one H200 of
-  // driver 580.159; tensor rates by mma.sync, which tops out near two thirds of wgmma.
-  spec.peak_flops = by_class({33.5, 66.9, 494.7, 989.4, 989.4, 1978.9, 33.5});
+  // Peak: H100 SXM datasheet, dense, fp64 by its tensor pipe; integer is the plain pipe (64 multiply-adds a clock and SM).
+  // Sustained: one H200 of driver 580.159; tensor rates by mma.sync, which tops out near two thirds of wgmma.
+  spec.peak_flops = by_class({66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 33.5});
   spec.sustained_flops = by_class({33.3, 63.7, 326, 653, 653, 1306, 31.9});
   return spec;
 }

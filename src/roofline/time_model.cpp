@@ -1,0 +1,184 @@
+// Modelled time of launches from their counts (docs/formats/time-model.md explains the terms and their sources).
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <cupilot/verdict.hpp>
+
+#include "roofline/time_terms.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr double overlap = 6;         // exponent of the norm that joins pipes: they overlap almost, not wholly
+constexpr double memory_overlap = 5;  // the same for the SMs, L2 and DRAM
+constexpr double round_cycles = 60;   // barrier, and the first shared loads after it
+constexpr double l1_latency = 35;     // cycles of a hit
+constexpr double l2_latency_s = 200e-9;
+constexpr double dram_latency_s = 600e-9;
+constexpr double fill_latencies = 1.5;         // memory latencies a block pays before its first and after its last round
+constexpr double dram_share_unknown = 0.2;     // of what L2 delivers, where DRAM bytes are not counted
+constexpr double warp_slack = 0.4;             // issue slots lost by a scheduler with one warp to choose from
+constexpr double later_launch = 0.4;           // cost of a further launch of a plan, in launches
+constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
+
+double joined(std::initializer_list<double> parts, double power) {
+  const double largest = std::max(parts);
+  if (largest <= 0) return 0;
+  double sum = 0;
+  for (const double part : parts) sum += std::pow(std::max(part, 0.0) / largest, power);
+  return largest * std::pow(sum, 1 / power);
+}
+
+// One launch's numbers, a block's share of everything.
+struct Launch {
+  const DeviceSpec& device;
+  const ModelInput& input;
+  PipeCycles whole;
+  double blocks = 1;
+  double warps = 1;
+  int resident = 1;
+
+  Launch(const DeviceSpec& d, const ModelInput& in, Bound bound)
+      : device(d), input(in), whole(pipe_cycles(d, in.counts, bound)), bound_(bound) {
+    blocks = static_cast<double>(std::max<std::int64_t>(1, in.blocks));
+    warps = std::ceil(std::max(1, in.threads_per_block) / 32.0);
+    resident = std::max(1, resident_blocks(d, in.threads_per_block, in.registers, in.shared_bytes));
+  }
+
+  double count(Counter counter) const { return bounded(input.counts[counter], bound_); }
+  double a_block(double cycles) const { return cycles / blocks; }
+
+  // Cycles that an SM's pipes are busy for one block.
+  double work() const {
+    return a_block(
+        joined({whole.issue, whole.fp32, whole.fp64, whole.tensor, whole.integer, whole.special, whole.memory}, overlap));
+  }
+
+  // Share of the pipes' rate that `active` resident blocks can draw: schedulers with few warps miss slots.
+  double efficiency(double active) const {
+    const double a_scheduler = std::max(0.25, active * warps / schedulers);
+    return 1 / (1 + warp_slack / a_scheduler);
+  }
+
+  double memory_latency() const {
+    const double from_l2 = l2_bytes(input.counts, bound_);
+    const double from_dram = count(Counter::dram_read_bytes);
+    const double share = from_dram > 0 && from_l2 > 0 ? std::min(1.0, from_dram / from_l2) : dram_share_unknown;
+    return ((1 - share) * l2_latency_s + share * dram_latency_s) * clock(device);
+  }
+
+  double rounds() const {
+    if (input.rounds > 0) return input.rounds;
+    const double barriers = count(Counter::barriers) / (blocks * warps);
+    return ahead() > 0 ? barriers : barriers / 2;
+  }
+
+  double ahead() const {
+    if (input.rounds_ahead >= 0) return input.rounds_ahead;
+    return count(Counter::async_copy_bytes) > 0 ? 1 : 0;
+  }
+
+  // Cycles one block waits while its own pipes are idle.
+  double waits(double active) const {
+    const double latency = memory_latency();
+    const double ends = fill_latencies * latency;
+    const double n = rounds();
+    if (n >= 1) {
+      const double hidden = ahead() * active * work() / n;
+      return ends + n * (round_cycles + std::max(0.0, latency - hidden));
+    }
+    const double loads = count(Counter::global_load_requests) / (blocks * warps);
+    const double in_flight = input.loads_in_flight > 0 ? input.loads_in_flight : default_loads_in_flight;
+    // A request waits for L2 when it misses one sector or more.
+    const double requested = count(Counter::global_load_requests) * sector_bytes;
+    const double missed = requested > 0 ? std::min(1.0, l2_bytes(input.counts, bound_) / requested) : 1;
+    return ends + loads / in_flight * (l1_latency + missed * latency);
+  }
+
+  // Cycles until `active` blocks that start together on one SM are done: the waits of one hide behind the work of others.
+  double together(double active) const {
+    const double one = work() / efficiency(active);
+    const double alone = std::max(waits(active), input.serial_latency_cycles - one);
+    return one + joined({(active - 1) * one, alone}, 3);
+  }
+
+  // Cycles of the busiest SM: blocks come in groups of what fits, the last group may be smaller.
+  double busiest() const {
+    const double mine = std::ceil(blocks / device.sms);
+    const double full = std::floor(mine / resident);
+    const double rest = mine - full * resident;
+    return (full > 0 ? full * together(resident) : 0) + (rest > 0 ? together(rest) : 0);
+  }
+
+  // The same, were the work spread evenly over all SMs and groups.
+  double even() const {
+    const double mine = blocks / device.sms;
+    const double active = std::min<double>(resident, std::max(1.0, mine));
+    return mine / active * together(active);
+  }
+
+ private:
+  Bound bound_;
+};
+
+using Terms = std::array<double, term_count>;
+
+// Microseconds of one launch without its launch cost, and what each resource alone would need.
+double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound, Terms& terms) {
+  const Launch launch(device, input, bound);
+  const double us = 1e6 / clock(device);
+  const double sms = std::min<double>(device.sms, launch.blocks);
+  const auto add = [&](Term term, double value) { terms[static_cast<std::size_t>(term)] += value; };
+  add(Term::issue, launch.whole.issue / sms * us);
+  add(Term::fp32, launch.whole.fp32 / sms * us);
+  add(Term::fp64, launch.whole.fp64 / sms * us);
+  add(Term::tensor, launch.whole.tensor / sms * us);
+  add(Term::integer, launch.whole.integer / sms * us);
+  add(Term::special, launch.whole.special / sms * us);
+  add(Term::shared, launch.whole.memory / sms * us);
+  const double l2 = l2_bytes(input.counts, bound) / device.l2_bytes_per_s * 1e6;
+  const double dram_bytes = launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes);
+  const double dram = dram_bytes / device.dram_sustained * 1e6;
+  add(Term::l2, l2);
+  add(Term::dram, dram);
+  const double busiest = launch.busiest() * us;
+  const double even = std::min(busiest, launch.even() * us);
+  const double busy = launch.work() * launch.blocks / sms * us;
+  add(Term::tail, busiest - even);
+  add(Term::latency, std::max(0.0, even - busy));
+  return joined({busiest, l2, dram}, memory_overlap);
+}
+
+double total_us(const DeviceSpec& device, const std::vector<ModelInput>& launches, Bound bound, Terms& terms) {
+  terms.fill(0);
+  double total = 0;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const double cost = device.launch_seconds * 1e6 * (i == 0 ? 1 : later_launch);
+    terms[static_cast<std::size_t>(Term::launch)] += cost;
+    total += cost + launch_us(device, launches[i], bound, terms);
+  }
+  return total;
+}
+
+}  // namespace
+
+ModelledTime model_time(const DeviceSpec& device, const std::vector<ModelInput>& launches) {
+  ModelledTime time;
+  Terms terms{};
+  time.low_us = total_us(device, launches, Bound::low, terms);
+  time.high_us = total_us(device, launches, Bound::high, terms);
+  time.us = total_us(device, launches, Bound::value, terms);
+  // Waves make the model step, so an end of the intervals may fall on the wrong side of the middle.
+  time.low_us = std::min(time.low_us, time.us);
+  time.high_us = std::max(time.high_us, time.us);
+  std::size_t largest = 0;
+  for (std::size_t i = 0; i < term_count; ++i) {
+    time.terms_us.emplace_back(term_names[i], terms[i]);
+    if (terms[i] > terms[largest]) largest = i;
+  }
+  time.binding = term_names[largest];
+  return time;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,241 @@
+// Zones, floor and verdict.
+#include <cupilot/verdict.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "roofline/time_terms.hpp"
+
+namespace cupilot {
+namespace {
+
+double peak(const DeviceSpec& device, Precision precision) { return device.peak_flops[static_cast<std::size_t>(precision)]; }
+
+bool on_tensor_pipe(Precision precision) {
+  switch (precision) {
+    case Precision::fp32_emulated:
+    case Precision::bf16x3:
+    case Precision::tf32:
+    case Precision::fp16:
+    case Precision::bf16:
+    case Precision::fp8:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Operations a DRAM byte at which memory and a pipe bind alike. A contract that allows no tensor class has one ridge.
+struct Ridges {
+  double plain = 0, tensor = 0;
+};
+
+Ridges ridges(const Task& task, const DeviceSpec& device) {
+  const bool tensor = on_tensor_pipe(task.precision) && !(task.work.matmul_like.empty() && task.family != "gemm");
+  const Precision plain = on_tensor_pipe(task.precision) ? Precision::fp32_strict : task.precision;
+  Ridges found;
+  found.plain = peak(device, plain) / device.dram_bytes_per_s;
+  found.tensor = tensor ? std::max(found.plain, peak(device, task.precision) / device.dram_bytes_per_s) : found.plain;
+  return found;
+}
+
+Zone zone_at(double intensity, const Ridges& ridge) {
+  if (intensity < ridge.plain) return Zone::memory;
+  return intensity < ridge.tensor ? Zone::middle : Zone::compute;
+}
+
+double intensity_of(const Task& task, const Workload& workload) {
+  const auto bytes = compulsory_bytes(task, workload);
+  const auto flops = textbook_flops(task, workload);
+  if (!bytes || !flops || *bytes <= 0) return 0;
+  return static_cast<double>(*flops) / static_cast<double>(*bytes);
+}
+
+// Bytes that must cross DRAM while the kernel is timed: what it reads once; of what it writes, L2 may keep its size.
+Result<double> unavoidable_bytes(const Task& task, const Workload& workload, const DeviceSpec& device) {
+  double read = 0, written = 0;
+  for (const Tensor& tensor : task.tensors) {
+    const auto shape = shape_of(task, tensor, workload);
+    if (!shape) return shape.error();
+    const double bytes = static_cast<double>(shape->elements) * size_of(tensor.type);
+    if (tensor.role == Role::out || tensor.role == Role::in_out) written += bytes;
+  }
+  const auto all = compulsory_bytes(task, workload);
+  if (!all) return all.error();
+  read = std::max(0.0, static_cast<double>(*all) - written);
+  return read + std::max(0.0, written - static_cast<double>(device.l2_bytes));
+}
+
+struct Row {
+  Resource resource;
+  double seconds;  // that this resource alone would need
+};
+
+double value(const Counts& counts, Counter counter) { return bounded(counts[counter], Bound::value); }
+
+// The fraction of the last wave's SMs without a block.
+double tail_share(const Counts& counts, const DeviceSpec& device) {
+  const double waves = value(counts, Counter::blocks) / device.sms;
+  return waves > 0 ? 1 - waves / std::ceil(waves) : 0;
+}
+
+std::vector<Row> rows(const Counts& counts, const DeviceSpec& device, double seconds) {
+  const PipeCycles cycles = pipe_cycles(device, counts, Bound::value);
+  const double blocks = value(counts, Counter::blocks);
+  const double sms = blocks > 0 ? std::min<double>(device.sms, blocks) : device.sms;
+  const double second = 1 / (clock(device) * sms);
+  std::vector<Row> all = {
+      {Resource::dram,
+       (value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes)) / device.dram_sustained},
+      {Resource::l2, l2_bytes(counts, Bound::value) / device.l2_bytes_per_s},
+      {Resource::shared, cycles.memory * second},
+      {Resource::fp_pipe, std::max({cycles.fp32, cycles.fp64, cycles.integer, cycles.special}) * second},
+      {Resource::tensor_pipe, cycles.tensor * second},
+      {Resource::issue, cycles.issue * second},
+      {Resource::launch, device.launch_seconds},
+  };
+  double busiest = 0;
+  for (const Row& row : all) busiest = std::max(busiest, row.seconds);
+  // What no pipe explains is waiting: for memory, or for blocks that other SMs still run.
+  const double idle = std::max(0.0, seconds - device.launch_seconds - busiest);
+  const double tail = std::min(idle, tail_share(counts, device) * seconds);
+  all.push_back({Resource::tail, tail});
+  all.push_back({Resource::latency, idle - tail});
+  return all;
+}
+
+constexpr std::pair<std::string_view, Resource> bindings[] = {
+    {"issue", Resource::issue},
+    {"fp32 pipe", Resource::fp_pipe},
+    {"fp64 pipe", Resource::fp_pipe},
+    {"integer pipe", Resource::fp_pipe},
+    {"special pipe", Resource::fp_pipe},
+    {"tensor pipe", Resource::tensor_pipe},
+    {"shared", Resource::shared},
+    {"l2", Resource::l2},
+    {"dram", Resource::dram},
+    {"latency", Resource::latency},
+    {"tail", Resource::tail},
+    {"launch", Resource::launch},
+};
+
+double utilisation(const Verdict& verdict, const Task& task, const DeviceSpec& device) {
+  const double memory = verdict.achieved_bytes / device.dram_bytes_per_s;
+  const double plain = verdict.ridge_plain * device.dram_bytes_per_s;
+  const double tensor = verdict.ridge_tensor * device.dram_bytes_per_s;
+  const double compute = verdict.achieved_flops / (on_tensor_pipe(task.precision) ? tensor : plain);
+  double share = memory;
+  if (verdict.zone == Zone::compute) share = compute;
+  if (verdict.zone == Zone::middle) share = std::max(memory, compute);
+  return std::clamp(share, 0.0, 1.0);
+}
+
+std::string amount(double value, std::string_view unit) {
+  constexpr std::pair<double, std::string_view> scales[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  for (const auto& [scale, letter] : scales) {
+    if (value >= scale) return fmt::format("{:.3g} {}{}", value / scale, letter, unit);
+  }
+  return fmt::format("{:.3g} {}", value, unit);
+}
+
+void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSpec& device) {
+  auto& say = verdict.digest;
+  say.push_back(fmt::format("{} time {:.2f} us; the floor is {:.2f} us, so at most {:.1f} times faster is possible.",
+                            name_of(measurement.provenance), measurement.time_us, verdict.floor_us,
+                            measurement.time_us / std::max(verdict.floor_us, 1e-9)));
+  const std::string ridge =
+      verdict.ridge_tensor > verdict.ridge_plain
+          ? fmt::format("ridges at {:.1f} (plain) and {:.1f} (tensor)", verdict.ridge_plain, verdict.ridge_tensor)
+          : fmt::format("ridge at {:.1f}", verdict.ridge_plain);
+  say.push_back(
+      fmt::format("It does {:.1f} operations a DRAM byte, {}: {} zone.", verdict.intensity, ridge, name_of(verdict.zone)));
+  say.push_back(fmt::format("It reaches {} and {} of DRAM; the pipe that counts in its zone is {:.0f}% used.",
+                            amount(verdict.achieved_flops, "FLOP/s"), amount(verdict.achieved_bytes, "B/s"),
+                            100 * verdict.utilisation));
+  std::string pressures;
+  for (const Pressure& pressure : verdict.pressures) {
+    if (pressure.share < 0.05) break;
+    pressures += fmt::format("{}{} {:.0f}%", pressures.empty() ? "" : ", ", name_of(pressure.resource), 100 * pressure.share);
+  }
+  say.push_back(fmt::format("{} binds; shares of the time each would need alone: {}.", name_of(verdict.binding), pressures));
+  const Counts& counts = measurement.counts;
+  const double wavefronts = value(counts, Counter::shared_load_wavefronts) + value(counts, Counter::shared_store_wavefronts);
+  if (const double conflicts = value(counts, Counter::shared_conflicts); wavefronts > 0 && conflicts > 0.02 * wavefronts) {
+    say.push_back(fmt::format("{:.0f}% of its shared-memory passes are bank conflicts.", 100 * conflicts / wavefronts));
+  }
+  if (const double local = value(counts, Counter::local_bytes); local > 0) {
+    say.push_back(fmt::format("It spills: {} of local memory traffic.", amount(local, "B")));
+  }
+  if (const double blocks = value(counts, Counter::blocks); blocks > 0) {
+    say.push_back(fmt::format("{:.0f} blocks on {} SMs.", blocks, device.sms));
+  }
+}
+
+}  // namespace
+
+std::string_view name_of(Zone zone) {
+  constexpr std::string_view names[] = {"memory", "middle", "compute"};
+  return names[static_cast<std::size_t>(zone)];
+}
+
+Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& device) {
+  return zone_at(intensity_of(task, workload), ridges(task, device));
+}
+
+Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device, Precision proved) {
+  const auto bytes = unavoidable_bytes(task, workload, device);
+  if (!bytes) return bytes.error();
+  const auto flops = textbook_flops(task, workload);
+  if (!flops) return flops.error();
+  const double rate = peak(device, proved);
+  if (*flops > 0 && rate <= 0) {
+    return Error{ErrorCode::usage, fmt::format("no peak rate of class {} is known for {}", name_of(proved), device.name),
+                 "add it to the device's data"};
+  }
+  const double memory = *bytes / device.dram_bytes_per_s;
+  const double compute = *flops > 0 ? static_cast<double>(*flops) / rate : 0;
+  return 1e6 * std::max(memory, compute);
+}
+
+Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement) {
+  if (!(measurement.time_us > 0)) return Error{ErrorCode::failure, "a verdict needs a time above zero", {}};
+  const auto floor = floor_us(task, workload, device, task.precision);
+  if (!floor) return floor.error();
+  const auto flops = textbook_flops(task, workload);
+  const auto bytes = compulsory_bytes(task, workload);
+  if (!flops) return flops.error();
+  if (!bytes) return bytes.error();
+  const double seconds = measurement.time_us * 1e-6;
+  const Counts& counts = measurement.counts;
+  const Ridges ridge = ridges(task, device);
+  Verdict verdict;
+  verdict.rung = counts.rung.empty() ? "analytic" : std::string(counts.rung);
+  const double counted = value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes);
+  const double moved = counted > 0 ? counted : static_cast<double>(*bytes);
+  verdict.intensity = moved > 0 ? static_cast<double>(*flops) / moved : 0;
+  verdict.ridge_plain = ridge.plain;
+  verdict.ridge_tensor = ridge.tensor;
+  // The zone is the task's: a kernel that moves too much must not be told that memory is its nature.
+  verdict.zone = zone_of(task, workload, device);
+  verdict.achieved_flops = static_cast<double>(*flops) / seconds;
+  verdict.achieved_bytes = moved / seconds;
+  verdict.floor_us = *floor;
+  verdict.floor_share = std::min(1.0, *floor / measurement.time_us);
+  for (const Row& row : rows(counts, device, seconds)) {
+    verdict.pressures.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
+  }
+  std::stable_sort(verdict.pressures.begin(), verdict.pressures.end(),
+                   [](const Pressure& a, const Pressure& b) { return a.share > b.share; });
+  verdict.binding = verdict.pressures.front().resource;
+  for (const auto& [name, resource] : bindings) {
+    if (name == measurement.binding) verdict.binding = resource;
+  }
+  verdict.utilisation = utilisation(verdict, task, device);
+  add_digest(verdict, measurement, device);
+  return verdict;
+}
+
+}  // namespace cupilot
