@@ -32,8 +32,9 @@ struct Skeleton {
   std::string name;
   std::vector<std::string> required;   // techniques that always hold
   std::vector<std::string> available;  // techniques that may hold beside them; empty: all of the model
-  std::vector<Knob> knobs;             // parameters of those; one not named here takes domain and fallback of its technique
+  std::vector<Knob> knobs;             // parameters of those
   std::vector<Restriction> restrictions;
+  bool only_these_knobs = false;  // else a parameter without a knob takes domain and fallback of its technique
 };
 
 struct SpaceModel {

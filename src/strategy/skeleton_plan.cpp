@@ -59,7 +59,7 @@ Result<void> add_slots(const SpaceModel& model, const ConstraintGraph& graph, co
   plan.slots_of.resize(model.techniques.size());
   std::vector<Knob> knobs = skeleton.knobs;
   for (int t = 0; t < graph.size(); ++t) {
-    if (!plan.available[static_cast<std::size_t>(t)]) continue;
+    if (skeleton.only_these_knobs || !plan.available[static_cast<std::size_t>(t)]) continue;
     for (const TechniqueParameter& parameter : model.techniques[static_cast<std::size_t>(t)].parameters) {
       const bool named = std::any_of(knobs.begin(), knobs.end(), [&](const Knob& knob) {
         return knob.technique == graph.name(t) && knob.parameter == parameter.name;

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "agents/technique_weights.hpp"
+#include "agents/untried.hpp"
+#include "strategy/edit.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr int attempts = 12;        // of the rule asked for, before a random sample
+constexpr int fallback_draws = 24;  // random samples before the space counts as exhausted
+constexpr int spread_draws = 10;    // samples of which the one farthest from the population is taken
+
+Strategy wish_of(const Technique* core) {
+  Strategy wish;
+  if (core != nullptr) wish.uses.push_back({core->name, {}, "", {}});
+  return wish;
+}
+
+// Starting points that follow from what techniques relieve: for every alternative core (without any: once) the kernel with
+// everything that matters in the zone, the one with everything that hides latency or feeds the pipes, and the bare one.
+std::vector<Strategy> patterns(const Space& space, Zone zone) {
+  std::vector<const Technique*> cores;
+  for (const Technique& technique : space.techniques()) {
+    if (technique.group == "core") cores.push_back(&technique);
+  }
+  if (cores.empty()) cores.push_back(nullptr);
+  const std::vector<std::vector<Resource>> emphases = {resources_of(zone),
+                                                       {Resource::latency, Resource::shared, Resource::issue},
+                                                       {Resource::dram, Resource::l2, Resource::shared},
+                                                       {}};
+  std::vector<Strategy> wishes;
+  for (const std::vector<Resource>& emphasis : emphases) {
+    for (const Technique* core : cores) {
+      Strategy wish = wish_of(core);
+      for (const Technique& technique : space.techniques()) {
+        const bool matters = std::any_of(technique.relieves.begin(), technique.relieves.end(), [&](Resource r) {
+          return std::find(emphasis.begin(), emphasis.end(), r) != emphasis.end();
+        });
+        if (matters && technique.group.empty()) wish.uses.push_back({technique.name, {}, "", {}});
+      }
+      wishes.push_back(std::move(wish));
+    }
+  }
+  return wishes;
+}
+
+double spread(const StrategyBrief& brief, const Strategy& strategy) {
+  double nearest_one = INFINITY;
+  for (const Strategy& other : brief.population) nearest_one = std::min(nearest_one, distance(*brief.space, strategy, other));
+  return nearest_one;
+}
+
+std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
+  std::optional<Strategy> best;
+  double most = -1;
+  for (int draw = 0; draw < spread_draws; ++draw) {
+    Strategy strategy = sample(*brief.space, rng.fork(static_cast<std::uint64_t>(draw)));
+    if (was_tried(brief, strategy)) continue;
+    const double apart = spread(brief, strategy);
+    if (apart <= most) continue;
+    most = apart;
+    best = std::move(strategy);
+  }
+  return best;
+}
+
+std::optional<Strategy> seed(const StrategyBrief& brief, const Rng& rng) {
+  // Every other seed is a pattern while there are any, so that a short run meets both.
+  if (brief.population.size() % 2 == 0) {
+    for (const Strategy& wish : patterns(*brief.space, brief.zone)) {
+      Result<Completion> done = brief.space->complete(wish);
+      if (done && !was_tried(brief, done->strategy)) return std::move(done->strategy);
+    }
+  }
+  return far_sample(brief, rng);
+}
+
+int draw_steps(Rng& rng) {
+  const double u = rng.unit();
+  return u < 0.55 ? 1 : u < 0.85 ? 2 : 3;
+}
+
+Strategy mutated(const StrategyBrief& brief, const Individual& parent, Rng rng) {
+  const std::map<std::string, double> weights = change_weights(brief, parent);
+  const int steps = draw_steps(rng);
+  return mutate(
+      *brief.space, parent.strategy, steps, [&](const std::string& technique) { return weights.at(technique); }, rng);
+}
+
+// How likely a technique of one parent alone is passed on.
+double inheritance(const StrategyBrief& brief, const Technique* row, const Individual& better, bool of_better) {
+  if (row == nullptr) return 0.5;
+  const double gain = learnt_gain(brief, row->name);
+  const double chance = (of_better ? 0.85 : 0.5) + 0.25 * std::clamp(gain, -1.0, 1.0);
+  return std::clamp(chance + (of_better ? 0.0 : 0.3 * relief(*row, better.verdict, brief.zone)), 0.05, 0.98);
+}
+
+// The union of both parents, the better one's parameters first; what only the other has comes in where it helps.
+Strategy crossed(const StrategyBrief& brief, Rng rng) {
+  const Individual& a = brief.parents[0];
+  const Individual& b = brief.parents[1];
+  const Individual& better = a.fitness >= b.fitness ? a : b;
+  const Individual& other = a.fitness >= b.fitness ? b : a;
+  std::map<std::string, const Technique*> rows;
+  for (const Technique& technique : brief.space->techniques()) rows[technique.name] = &technique;
+  const auto row_of = [&](const std::string& name) { return rows.count(name) == 0 ? nullptr : rows.at(name); };
+  // Values of techniques that both hold come from the better parent this often: between copying it and a fair mix.
+  const double loyalty = 0.5 + 0.4 * rng.unit();
+  Strategy wish;
+  for (const Use& use : better.strategy.uses) {
+    const Use* theirs = find_use(other.strategy, use.technique);
+    const Technique* row = row_of(use.technique);
+    const bool core = row != nullptr && !row->group.empty();
+    if (theirs == nullptr && !core && !rng.chance(inheritance(brief, row, better, true))) continue;
+    wish.uses.push_back(use);
+    if (theirs == nullptr) continue;
+    for (const auto& [name, value] : theirs->values) {
+      if (!rng.chance(loyalty)) wish.uses.back().values[name] = value;
+    }
+  }
+  for (const Use& use : other.strategy.uses) {
+    if (find_use(better.strategy, use.technique) != nullptr) continue;
+    if (rng.chance(inheritance(brief, row_of(use.technique), better, false))) wish.uses.push_back(use);
+  }
+  Result<Completion> done = brief.space->complete(wish);
+  return done ? std::move(done->strategy) : better.strategy;
+}
+
+// The nearest untried neighbour: one coordinate, then pairs of them.
+std::optional<Strategy> tuned(const StrategyBrief& brief, Rng rng) {
+  const Individual& champion = brief.parents[0];
+  std::vector<Strategy> near = neighbours(*brief.space, champion.strategy);
+  std::stable_sort(near.begin(), near.end(), [&](const Strategy& a, const Strategy& b) {
+    return distance(*brief.space, champion.strategy, a) < distance(*brief.space, champion.strategy, b);
+  });
+  for (Strategy& strategy : near) {
+    if (!was_tried(brief, strategy)) return std::move(strategy);
+  }
+  for (std::size_t tries = 0; tries < near.size(); ++tries) {
+    const Strategy& through = near[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(near.size())))];
+    for (Strategy& strategy : neighbours(*brief.space, through)) {
+      if (!was_tried(brief, strategy)) return std::move(strategy);
+    }
+  }
+  return std::nullopt;
+}
+
+class RuleStrategist final : public Strategist {
+ public:
+  Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+    if (Result<void> checked = check_brief(brief); !checked) return checked.error();
+    std::optional<Strategy> strategy;
+    for (std::uint64_t attempt = 0; attempt < attempts && !strategy; ++attempt) {
+      strategy = by_rule(brief, rng.fork(1, attempt));
+      if (strategy && was_tried(brief, *strategy)) strategy.reset();
+    }
+    if (!strategy) strategy = untried_sample(brief, fallback_draws, rng.fork(2));
+    if (!strategy) return strategy;
+    strategy->origin = name_of(brief.kind);
+    strategy->parents.clear();
+    for (const Individual& parent : brief.parents) strategy->parents.push_back(strategy_id(parent.strategy));
+    strategy->rationale = reason(brief, *strategy);
+    return strategy;
+  }
+
+ private:
+  static std::optional<Strategy> by_rule(const StrategyBrief& brief, const Rng& rng) {
+    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2) return crossed(brief, rng);
+    if (brief.kind == BreedKind::tune && !brief.parents.empty()) return tuned(brief, rng);
+    if ((brief.kind == BreedKind::mutate || brief.kind == BreedKind::cross) && !brief.parents.empty()) {
+      return mutated(brief, brief.parents[0], rng);
+    }
+    return brief.kind == BreedKind::seed ? seed(brief, rng) : far_sample(brief, rng);
+  }
+
+  // What changed against the first parent, and what that parent waits for.
+  static std::string reason(const StrategyBrief& brief, const Strategy& strategy) {
+    if (brief.parents.empty()) return brief.kind == BreedKind::seed ? "spreads over the space" : "far from what was tried";
+    const Individual& parent = brief.parents[0];
+    std::string change;
+    const auto add = [&](const char* sign, const std::string& technique) {
+      change += (change.empty() ? "" : " ") + (sign + technique);
+    };
+    for (const Use& use : strategy.uses) {
+      const Use* before = find_use(parent.strategy, use.technique);
+      if (before == nullptr) add("+", use.technique);
+      if (before != nullptr && before->values != use.values) add("~", use.technique);
+    }
+    for (const Use& use : parent.strategy.uses) {
+      if (find_use(strategy, use.technique) == nullptr) add("-", use.technique);
+    }
+    if (parent.verdict.pressures.empty()) return change;
+    return "against " + std::string(name_of(parent.verdict.pressures[0].resource)) + ": " + change;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Strategist> rule_strategist() { return std::make_unique<RuleStrategist>(); }
+
+}  // namespace cupilot

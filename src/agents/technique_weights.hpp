@@ -1,0 +1,24 @@
+// How much each technique of a space deserves a try: relief of what binds, what was learnt, the zone.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <cupilot/agents.hpp>
+
+namespace cupilot {
+
+// Resources that matter left of both ridges, between them, right of both.
+const std::vector<Resource>& resources_of(Zone zone);
+
+// Mean gain (log2) of having the technique, drawn towards 0 where it was seen seldom; 0: nothing known.
+double learnt_gain(const StrategyBrief& brief, const std::string& technique);
+
+// Share of the verdict's pressures that the technique relieves, 0..1; the zone's resources where there is no verdict.
+double relief(const Technique& technique, const Verdict& verdict, Zone zone);
+
+// Weight of changing something about each technique of the space, by name. `parent`: the strategy to be changed.
+std::map<std::string, double> change_weights(const StrategyBrief& brief, const Individual& parent);
+
+}  // namespace cupilot
