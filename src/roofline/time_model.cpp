@@ -103,12 +103,16 @@ struct Launch {
     return one + joined({(active - 1) * one, alone}, 3);
   }
 
-  // Cycles of the busiest SM: blocks come in groups of what fits, the last group may be smaller.
+  // Cycles of the busiest SM. Blocks come in groups of what fits; the last, smaller group starts as places fall free, so it
+  // is priced half as a group of its own and half as its share of a full one.
   double busiest() const {
     const double mine = std::ceil(blocks / device.sms);
     const double full = std::floor(mine / resident);
     const double rest = mine - full * resident;
-    return (full > 0 ? full * together(resident) : 0) + (rest > 0 ? together(rest) : 0);
+    if (full == 0) return together(rest);
+    const double group = together(resident);
+    const double last = rest > 0 ? (together(rest) + rest / resident * group) / 2 : 0;
+    return full * group + last;
   }
 
   // The same, were the work spread evenly over all SMs and groups.
