@@ -121,98 +121,105 @@ struct Operand {
     return line * PITCH + (((byte / 16) ^ key) * 16 | byte % 16);
   }
 
-  const T* first;  // element (o = 0, k = 0) of this block's rows or columns
-  int pitch;       // elements between lines in global memory
-  int count;       // rows or columns left from `first`: at least 1
-  bool aligned;    // vectors of WIDTH elements may be loaded
-  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
-
-  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count)
-      : first(matrix + (K_FAST ? static_cast<long long>(outer_first) * row_pitch : outer_first)),
-        pitch(row_pitch),
-        count(outer_count - outer_first),
-        aligned(rows_aligned(matrix, row_pitch, WIDTH)) {}
-
   struct Place {
     int o, k;
   };
-  // Where the i-th copy of this thread starts within a slab.
-  static __device__ __forceinline__ Place place(int i) {
-    int line, along;
-    if constexpr (THREADS % PER_LINE == 0) {
-      line = static_cast<int>(threadIdx.x) / PER_LINE + i * (THREADS / PER_LINE);
-      along = static_cast<int>(threadIdx.x) % PER_LINE * WIDTH;
-    } else {
-      const int index = static_cast<int>(threadIdx.x) + i * THREADS;
-      line = index / PER_LINE;
-      along = index % PER_LINE * WIDTH;
-    }
+  // Where a copy starts within a slab. Copies are dealt to threads in turn: thread t makes t, t + THREADS, ...; its later
+  // ones lie a constant step from its first.
+  static __device__ constexpr Place place(int copy) {
+    const int line = copy / PER_LINE;
+    const int along = copy % PER_LINE * WIDTH;
     return K_FAST ? Place{line, along} : Place{along, line};
   }
+  static_assert(THREADS % PER_LINE == 0 || PER_LINE % THREADS == 0, "copies of a thread lie at constant steps");
   static __device__ __forceinline__ bool mine(int i) {
     return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
   }
-  __device__ __forceinline__ const T* address(int o, int k) const {
-    return first + (K_FAST ? static_cast<long long>(o) * pitch + k : static_cast<long long>(k) * pitch + o);
+
+  const T* matrix_start;  // a legal address for copies of nothing
+  const T* origin;        // this thread's first element of slab 0
+  int pitch;              // elements between lines in global memory
+  int o, k;               // place of that element in its slab
+  int count;              // rows or columns that exist from the block's first: at least 1
+  bool aligned;           // vectors of WIDTH elements may be loaded
+  bool all_outer;         // every row or column of the block exists, and vectors are aligned
+  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
+
+  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first) {
+    const Place p = place(static_cast<int>(threadIdx.x));
+    o = p.o;
+    k = p.k;
+    pitch = row_pitch;
+    matrix_start = matrix;
+    origin = matrix + (K_FAST ? static_cast<long long>(outer_first + o) * pitch + k_first + k
+                              : static_cast<long long>(k_first + k) * pitch + outer_first + o);
+    count = outer_count - outer_first;
+    aligned = rows_aligned(matrix, row_pitch, WIDTH);
+    all_outer = FULL_PATH != 0 && aligned && count >= OUTER;
   }
-  // Every element of the slab [k_first, k_first + BLOCK_K) exists, and vectors are aligned.
-  __device__ __forceinline__ bool whole(int k_first, int k_end) const {
-    return FULL_PATH != 0 && aligned && count >= OUTER && k_end - k_first >= BLOCK_K;
+
+  // Element of this thread's i-th copy of a slab, and its place in shared memory.
+  __device__ __forceinline__ const T* from(int slab, int i) const {
+    const Place step = place(i * THREADS);
+    const T* first = origin + (K_FAST ? slab * BLOCK_K : static_cast<long long>(slab * BLOCK_K) * pitch);
+    return first + (K_FAST ? static_cast<long long>(step.o) * pitch + step.k : static_cast<long long>(step.k) * pitch + step.o);
   }
-  // Elements of the copy at p that exist; the others are zero.
-  __device__ __forceinline__ int left(const Place& p, int k_first, int k_end) const {
-    const int outer_left = count - p.o;
-    const int k_left = k_end - k_first - p.k;
-    return outer_left > 0 && k_left > 0 ? min(WIDTH, K_FAST ? k_left : outer_left) : 0;
+  __device__ __forceinline__ int to(int i) const {
+    constexpr int STEP_LINES = THREADS / PER_LINE;  // lines between copies; the key of a line repeats every 8 lines
+    const Place step = place(i * THREADS);
+    if constexpr (THREADS % PER_LINE == 0 && STEP_LINES % 8 == 0) return offset(o, k) + i * STEP_LINES * PITCH;
+    return offset(o + step.o, k + step.k);
   }
-  __device__ __forceinline__ Vector<T, WIDTH> gather(const Place& p, int k_first, int available) const {
-    if (aligned && available == WIDTH) return load_vector<T, WIDTH>(address(p.o, k_first + p.k));
+  // Elements of that copy that exist, when the slab holds k_left of K; the others become zeros.
+  __device__ __forceinline__ int present(int i, int k_left) const {
+    const Place step = place(i * THREADS);
+    const int outer = count - o - step.o;
+    const int inner = k_left - k - step.k;
+    return outer > 0 && inner > 0 ? min(WIDTH, K_FAST ? inner : outer) : 0;
+  }
+  __device__ __forceinline__ Vector<T, WIDTH> gather(int slab, int i, int number) const {
+    if (aligned && number == WIDTH) return load_vector<T, WIDTH>(from(slab, i));
     Vector<T, WIDTH> result;
 #pragma unroll
-    for (int j = 0; j < WIDTH; ++j) result.at[j] = j < available ? address(p.o, k_first + p.k)[j] : from_float<T>(0.0f);
+    for (int j = 0; j < WIDTH; ++j) result.at[j] = j < number ? from(slab, i)[j] : from_float<T>(0.0f);
     return result;
   }
 
   // Starts the copies of a slab straight into shared memory.
-  __device__ __forceinline__ void copy(unsigned char* slab, int k_first, int k_end) const {
+  __device__ __forceinline__ void copy(unsigned char* stage, int slab, int k_left) const {
     constexpr bool HINT = CACHE_HINT != 0;
-    if (whole(k_first, k_end)) {
+    const unsigned target = shared_address(stage);
+    if (all_outer && k_left >= BLOCK_K) {
 #pragma unroll
       for (int i = 0; i < EACH; ++i) {
-        const Place p = place(i);
-        if (mine(i)) copy_async<WIDTH * ELEMENT, HINT>(shared_address(slab + offset(p.o, p.k)), address(p.o, k_first + p.k));
+        if (mine(i)) copy_async<WIDTH * ELEMENT, HINT>(target + to(i), from(slab, i));
       }
       return;
     }
 #pragma unroll TAIL_UNROLL
     for (int i = 0; i < EACH; ++i) {
-      const Place p = place(i);
       if (!mine(i)) continue;
-      const int available = left(p, k_first, k_end);
-      unsigned char* to = slab + offset(p.o, p.k);
+      const int number = present(i, k_left);
       if (aligned) {
-        const T* from = available > 0 ? address(p.o, k_first + p.k) : first;
-        copy_async<WIDTH * ELEMENT, HINT>(shared_address(to), from, available * ELEMENT);
+        copy_async<WIDTH * ELEMENT, HINT>(target + to(i), number > 0 ? from(slab, i) : matrix_start, number * ELEMENT);
       } else {
-        store_vector<T, WIDTH>(reinterpret_cast<T*>(to), gather(p, k_first, available));
+        store_vector<T, WIDTH>(reinterpret_cast<T*>(stage + to(i)), gather(slab, i, number));
       }
     }
   }
 
   // The register route: fetch() loads a slab's elements, put() stores them where they belong.
-  __device__ __forceinline__ void fetch(int k_first, int k_end) {
-    const bool all = whole(k_first, k_end);
+  __device__ __forceinline__ void fetch(int slab, int k_left) {
+    const bool whole = all_outer && k_left >= BLOCK_K;
 #pragma unroll
     for (int i = 0; i < EACH; ++i) {
-      const Place p = place(i);
-      if (mine(i)) held[i] = gather(p, k_first, all ? WIDTH : left(p, k_first, k_end));
+      if (mine(i)) held[i] = gather(slab, i, whole ? WIDTH : present(i, k_left));
     }
   }
-  __device__ __forceinline__ void put(unsigned char* slab) const {
+  __device__ __forceinline__ void put(unsigned char* stage) const {
 #pragma unroll
     for (int i = 0; i < EACH; ++i) {
-      const Place p = place(i);
-      if (mine(i)) store_vector<T, WIDTH>(reinterpret_cast<T*>(slab + offset(p.o, p.k)), held[i]);
+      if (mine(i)) store_vector<T, WIDTH>(reinterpret_cast<T*>(stage + to(i)), held[i]);
     }
   }
 
@@ -300,20 +307,20 @@ struct Math {
   }
 };
 
-// Slabs of both operands over [k_begin, k_end).
+// Slabs of both operands over k_count of K.
 struct Source {
   static constexpr int STAGE_BYTES = OperandA::BYTES + OperandB::BYTES;
   OperandA a;
   OperandB b;
-  int k_begin, k_end;
+  int k_count;
 
   __device__ __forceinline__ void start(int slab, unsigned char* stage) {
-    if constexpr (OperandA::BY_ASYNC) a.copy(stage, k_begin + slab * BLOCK_K, k_end);
-    if constexpr (OperandB::BY_ASYNC) b.copy(stage + OperandA::BYTES, k_begin + slab * BLOCK_K, k_end);
+    if constexpr (OperandA::BY_ASYNC) a.copy(stage, slab, k_count - slab * BLOCK_K);
+    if constexpr (OperandB::BY_ASYNC) b.copy(stage + OperandA::BYTES, slab, k_count - slab * BLOCK_K);
   }
   __device__ __forceinline__ void fetch(int slab) {
-    if constexpr (!OperandA::BY_ASYNC) a.fetch(k_begin + slab * BLOCK_K, k_end);
-    if constexpr (!OperandB::BY_ASYNC) b.fetch(k_begin + slab * BLOCK_K, k_end);
+    if constexpr (!OperandA::BY_ASYNC) a.fetch(slab, k_count - slab * BLOCK_K);
+    if constexpr (!OperandB::BY_ASYNC) b.fetch(slab, k_count - slab * BLOCK_K);
   }
   __device__ __forceinline__ void put(unsigned char* stage) {
     if constexpr (!OperandA::BY_ASYNC) a.put(stage);
@@ -383,8 +390,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
-  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m),
-                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n), k_begin, k_end};
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m, k_begin),
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin), k_end - k_begin};
   const int warp = static_cast<int>(threadIdx.x) / 32;
   Math math;
   math.lane = static_cast<int>(threadIdx.x) % 32;

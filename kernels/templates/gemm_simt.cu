@@ -101,108 +101,108 @@ struct Operand {
   // With a fast path for whole slabs, the careful one is seldom run and may stay small.
   static constexpr int TAIL_UNROLL = FULL_PATH != 0 ? 1 : EACH;
 
-  const T* first;  // element (o = 0, k = 0) of this block's rows or columns
-  int pitch;       // elements between rows in global memory
-  int count;       // rows or columns left from `first`: at least 1
-  bool aligned;    // vectors of WIDTH elements may be loaded
-  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
-
-  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count)
-      : first(matrix + (K_FAST ? static_cast<long long>(outer_first) * row_pitch : outer_first)),
-        pitch(row_pitch),
-        count(outer_count - outer_first),
-        aligned(rows_aligned(matrix, row_pitch, WIDTH)) {}
-
   struct Place {
     int o, k;
   };
-  // Where the i-th copy of this thread starts within a slab.
-  static __device__ __forceinline__ Place place(int i) {
-    int row, column;
-    if constexpr (THREADS % PER_ROW == 0) {
-      row = static_cast<int>(threadIdx.x) / PER_ROW + i * (THREADS / PER_ROW);
-      column = static_cast<int>(threadIdx.x) % PER_ROW * WIDTH;
-    } else {
-      const int index = static_cast<int>(threadIdx.x) + i * THREADS;
-      row = index / PER_ROW;
-      column = index % PER_ROW * WIDTH;
-    }
+  // Where a copy starts within a slab. Copies are dealt to threads in turn: thread t makes t, t + THREADS, ...; its later
+  // ones lie a constant step from its first.
+  static __device__ constexpr Place place(int copy) {
+    const int row = copy / PER_ROW;
+    const int column = copy % PER_ROW * WIDTH;
     return K_FAST ? Place{row, column} : Place{column, row};
   }
+  static_assert(THREADS % PER_ROW == 0 || PER_ROW % THREADS == 0, "copies of a thread lie at constant steps");
   static __device__ __forceinline__ bool mine(int i) {
     return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
   }
-  __device__ __forceinline__ const T* address(int o, int k) const {
-    return first + (K_FAST ? static_cast<long long>(o) * pitch + k : static_cast<long long>(k) * pitch + o);
-  }
-  // Every element of the slab [k_first, k_first + BLOCK_K) exists, and vectors are aligned.
-  __device__ __forceinline__ bool whole(int k_first, int k_end) const {
-    return FULL_PATH != 0 && aligned && count >= OUTER && k_end - k_first >= BLOCK_K;
+
+  const T* matrix_start;  // a legal address for copies of nothing
+  const T* origin;        // this thread's first element of slab 0
+  int pitch;        // elements between rows in global memory
+  int o, k;         // place of that element in its slab
+  int to;           // and its index in shared memory
+  int count;        // rows or columns that exist from the block's first: at least 1
+  bool aligned;     // vectors of WIDTH elements may be loaded
+  bool all_outer;   // every row or column of the block exists, and vectors are aligned
+  Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
+
+  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first) {
+    const Place p = place(static_cast<int>(threadIdx.x));
+    o = p.o;
+    k = p.k;
+    pitch = row_pitch;
+    matrix_start = matrix;
+    origin = matrix + (K_FAST ? static_cast<long long>(outer_first + o) * pitch + k_first + k
+                              : static_cast<long long>(k_first + k) * pitch + outer_first + o);
+    to = k * PITCH + o;
+    count = outer_count - outer_first;
+    aligned = rows_aligned(matrix, row_pitch, WIDTH);
+    all_outer = FULL_PATH != 0 && aligned && count >= OUTER;
   }
 
+  // Element of this thread's i-th copy of a slab.
+  __device__ __forceinline__ const T* from(int slab, int i) const {
+    const Place step = place(i * THREADS);
+    const T* first = origin + (K_FAST ? slab * BLOCK_K : static_cast<long long>(slab * BLOCK_K) * pitch);
+    return first + (K_FAST ? static_cast<long long>(step.o) * pitch + step.k : static_cast<long long>(step.k) * pitch + step.o);
+  }
+  // Elements of that copy that exist, when the slab holds k_left of K; the others become zeros.
+  __device__ __forceinline__ int present(int i, int k_left) const {
+    const Place step = place(i * THREADS);
+    const int outer = count - o - step.o;
+    const int inner = k_left - k - step.k;
+    return outer > 0 && inner > 0 ? min(WIDTH, K_FAST ? inner : outer) : 0;
+  }
+  static __device__ constexpr int to_step(int i) { return place(i * THREADS).k * PITCH + place(i * THREADS).o; }
+
   // Starts the copies of a slab straight into shared memory.
-  __device__ __forceinline__ void copy(float* slab, int k_first, int k_end) const {
-    if (whole(k_first, k_end)) {
+  __device__ __forceinline__ void copy(float* stage, int slab, int k_left) const {
+    const unsigned target = shared_address(stage + to);
+    if (all_outer && k_left >= BLOCK_K) {
 #pragma unroll
       for (int i = 0; i < EACH; ++i) {
-        const Place p = place(i);
-        if (mine(i)) {
-          copy_async<4 * WIDTH, CACHE_HINT != 0>(shared_address(slab + p.k * PITCH + p.o), address(p.o, k_first + p.k));
-        }
+        if (mine(i)) copy_async<4 * WIDTH, CACHE_HINT != 0>(target + 4 * to_step(i), from(slab, i));
       }
       return;
     }
 #pragma unroll TAIL_UNROLL
     for (int i = 0; i < EACH; ++i) {
-      const Place p = place(i);
       if (!mine(i)) continue;
-      const int left = k_first + p.k < k_end ? max(0, min(WIDTH, count - p.o)) : 0;  // elements that exist
-      const unsigned to = shared_address(slab + p.k * PITCH + p.o);
-      const T* from = left > 0 ? address(p.o, k_first + p.k) : first;
+      const int number = present(i, k_left);
+      const T* source = number > 0 ? from(slab, i) : matrix_start;
       if (aligned) {
-        copy_async<4 * WIDTH, CACHE_HINT != 0>(to, from, 4 * left);
+        copy_async<4 * WIDTH, CACHE_HINT != 0>(target + 4 * to_step(i), source, 4 * number);
       } else {
 #pragma unroll
-        for (int j = 0; j < WIDTH; ++j) copy_async<4, false>(to + 4 * j, j < left ? from + j : first, j < left ? 4 : 0);
+        for (int j = 0; j < WIDTH; ++j) {
+          copy_async<4, false>(target + 4 * (to_step(i) + j), source + (j < number ? j : 0), j < number ? 4 : 0);
+        }
       }
     }
   }
 
   // The register route: fetch() loads a slab's elements, put() converts them and stores them where they belong.
-  __device__ __forceinline__ void fetch(int k_first, int k_end) {
-    if (whole(k_first, k_end)) {
-#pragma unroll
-      for (int i = 0; i < EACH; ++i) {
-        const Place p = place(i);
-        if (mine(i)) held[i] = load_vector<T, WIDTH>(address(p.o, k_first + p.k));
-      }
-      return;
-    }
+  __device__ __forceinline__ void fetch(int slab, int k_left) {
+    const bool whole = all_outer && k_left >= BLOCK_K;
 #pragma unroll
     for (int i = 0; i < EACH; ++i) {
-      const Place p = place(i);
-      const int outer_left = count - p.o;
-      const int k_left = k_end - k_first - p.k;
-      const int left = outer_left > 0 && k_left > 0 ? (K_FAST ? k_left : outer_left) : 0;
-      if (mine(i) && aligned && left >= WIDTH) {
-        held[i] = load_vector<T, WIDTH>(address(p.o, k_first + p.k));
+      const int number = whole ? WIDTH : present(i, k_left);
+      if (mine(i) && (whole || (aligned && number == WIDTH))) {
+        held[i] = load_vector<T, WIDTH>(from(slab, i));
       } else {
 #pragma unroll
-        for (int j = 0; j < WIDTH; ++j) {
-          held[i].at[j] = mine(i) && j < left ? address(p.o, k_first + p.k)[j] : from_float<T>(0.0f);
-        }
+        for (int j = 0; j < WIDTH; ++j) held[i].at[j] = mine(i) && j < number ? from(slab, i)[j] : from_float<T>(0.0f);
       }
     }
   }
-  __device__ __forceinline__ void put(float* slab) const {
+  __device__ __forceinline__ void put(float* stage) const {
 #pragma unroll
     for (int i = 0; i < EACH; ++i) {
-      const Place p = place(i);
       if (!mine(i)) continue;
-      float* to = slab + p.k * PITCH + p.o;
+      float* target = stage + to + to_step(i);
       if constexpr (K_FAST) {
 #pragma unroll
-        for (int j = 0; j < WIDTH; ++j) to[j * PITCH] = to_float(held[i].at[j]);
+        for (int j = 0; j < WIDTH; ++j) target[j * PITCH] = to_float(held[i].at[j]);
       } else {
         constexpr int PIECE = WIDTH < 4 ? WIDTH : 4;
 #pragma unroll
@@ -210,7 +210,7 @@ struct Operand {
           Vector<float, PIECE> piece;
 #pragma unroll
           for (int l = 0; l < PIECE; ++l) piece.at[l] = to_float(held[i].at[j + l]);
-          store_vector<float, PIECE>(to + j, piece);
+          store_vector<float, PIECE>(target + j, piece);
         }
       }
     }
@@ -226,13 +226,14 @@ template <int SIZE, int LANES>
 struct Pieces {
   static constexpr int WIDTH = SIZE < 4 ? SIZE : 4;
   static constexpr int COUNT = SIZE / WIDTH;
-  // Offset of piece p within the warp tile.
+  // Offset of a lane's piece within the warp tile.
   static __device__ __forceinline__ int at(int piece, int lane) { return (piece * LANES + lane) * WIDTH; }
 
-  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* row, int lane) {
+  // `first` is the lane's first piece.
+  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* first) {
 #pragma unroll
     for (int p = 0; p < COUNT; ++p) {
-      const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(row + at(p, lane));
+      const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(first + p * LANES * WIDTH);
 #pragma unroll
       for (int j = 0; j < WIDTH; ++j) to[p * WIDTH + j] = piece.at[j];
     }
@@ -260,12 +261,17 @@ struct Math {
     float columns[THREAD_N];
   };
   float sum[THREAD_M * THREAD_N];
-  Lane lane;
+  int rows_at, columns_at;  // the lane's first pieces within a stage, in bytes
 
+  __device__ __forceinline__ explicit Math(const Lane& lane) {
+    rows_at = 4 * (lane.row + RowPieces::at(0, lane.m));
+    columns_at = 4 * (OperandA::FLOATS + lane.column + ColumnPieces::at(0, lane.n));
+#pragma unroll
+    for (int i = 0; i < THREAD_M * THREAD_N; ++i) sum[i] = 0.0f;
+  }
   __device__ __forceinline__ void load(Fragments& to, const unsigned char* stage, int k) const {
-    const float* slab = reinterpret_cast<const float*>(stage);
-    RowPieces::load(to.rows, slab + k * OperandA::PITCH + lane.row, lane.m);
-    ColumnPieces::load(to.columns, slab + OperandA::FLOATS + k * OperandB::PITCH + lane.column, lane.n);
+    RowPieces::load(to.rows, reinterpret_cast<const float*>(stage + rows_at) + k * OperandA::PITCH);
+    ColumnPieces::load(to.columns, reinterpret_cast<const float*>(stage + columns_at) + k * OperandB::PITCH);
   }
   __device__ __forceinline__ void multiply(const Fragments& from) {
 #pragma unroll
@@ -278,23 +284,23 @@ struct Math {
   }
 };
 
-// Slabs of both operands over [k_begin, k_end).
+// Slabs of both operands over k_count of K.
 struct Source {
   static constexpr int STAGE_BYTES = 4 * (OperandA::FLOATS + OperandB::FLOATS);
   OperandA a;
   OperandB b;
-  int k_begin, k_end;
+  int k_count;
 
   static __device__ __forceinline__ float* part_a(unsigned char* stage) { return reinterpret_cast<float*>(stage); }
   static __device__ __forceinline__ float* part_b(unsigned char* stage) { return part_a(stage) + OperandA::FLOATS; }
 
   __device__ __forceinline__ void start(int slab, unsigned char* stage) {
-    if constexpr (OperandA::BY_ASYNC) a.copy(part_a(stage), k_begin + slab * BLOCK_K, k_end);
-    if constexpr (OperandB::BY_ASYNC) b.copy(part_b(stage), k_begin + slab * BLOCK_K, k_end);
+    if constexpr (OperandA::BY_ASYNC) a.copy(part_a(stage), slab, k_count - slab * BLOCK_K);
+    if constexpr (OperandB::BY_ASYNC) b.copy(part_b(stage), slab, k_count - slab * BLOCK_K);
   }
   __device__ __forceinline__ void fetch(int slab) {
-    if constexpr (!OperandA::BY_ASYNC) a.fetch(k_begin + slab * BLOCK_K, k_end);
-    if constexpr (!OperandB::BY_ASYNC) b.fetch(k_begin + slab * BLOCK_K, k_end);
+    if constexpr (!OperandA::BY_ASYNC) a.fetch(slab, k_count - slab * BLOCK_K);
+    if constexpr (!OperandB::BY_ASYNC) b.fetch(slab, k_count - slab * BLOCK_K);
   }
   __device__ __forceinline__ void put(unsigned char* stage) {
     if constexpr (!OperandA::BY_ASYNC) a.put(part_a(stage));
@@ -314,12 +320,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
-  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m),
-                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n), k_begin, k_end};
-  Math math;
-  math.lane = lane_of_thread();
-#pragma unroll
-  for (int i = 0; i < THREAD_M * THREAD_N; ++i) math.sum[i] = 0.0f;
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m, k_begin),
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin), k_end - k_begin};
+  const Lane lane = lane_of_thread();
+  Math math(lane);
 
   walk_k<BLOCK_K, UNROLL_K == 0 ? BLOCK_K : UNROLL_K>(source, math, ring, (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
 
@@ -333,7 +337,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
   const long long output = static_cast<long long>(batch) * m * n;
   const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
-  const Lane lane = math.lane;
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
     const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) + i % RowPieces::WIDTH;
