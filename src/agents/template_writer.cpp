@@ -1,0 +1,109 @@
+#include "agents/template_writer.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+#include <cupilot/agents.hpp>
+#include <cupilot/rejection.hpp>
+
+#include "agents/template_text.hpp"
+#include "kernel/tunable_values.hpp"
+
+namespace cupilot {
+namespace {
+
+bool holds(const std::vector<std::string>& list, const std::string& word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+bool uses(const Strategy& strategy, const std::string& technique) {
+  return std::any_of(strategy.uses.begin(), strategy.uses.end(), [&](const Use& use) { return use.technique == technique; });
+}
+
+bool realises(const Tunable& tunable, const std::string& technique) {
+  if (technique == tunable.name || holds(tunable.provides, technique) || holds(tunable.requires_techniques, technique))
+    return true;
+  return std::any_of(tunable.parameters.begin(), tunable.parameters.end(),
+                     [&](const TunableParameter& parameter) { return parameter.technique == technique; });
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string all;
+  for (const std::string& word : words) all += (all.empty() ? "" : " and ") + word;
+  return all;
+}
+
+class TemplateWriter : public KernelWriter {
+ public:
+  explicit TemplateWriter(std::vector<Tunable> tunables) : tunables_(std::move(tunables)) {}
+
+  std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const override {
+    const auto choice = choose_template(tunables_, task, strategy);
+    const auto* reason = std::get_if<std::string>(&choice);
+    return reason ? std::optional(*reason) : std::nullopt;
+  }
+
+  Attempt<KernelSource> write(const WriterBrief& brief) override {
+    if (!brief.task || !brief.strategy) return Error{ErrorCode::failure, "a writer needs a task and a strategy", {}};
+    const auto choice = choose_template(tunables_, *brief.task, *brief.strategy);
+    if (const auto* reason = std::get_if<std::string>(&choice)) return reject("write.uncovered", *reason);
+    const Tunable& tunable = *std::get<const Tunable*>(choice);
+    const auto constants = constants_for(tunable, *brief.task, *brief.strategy);
+    if (!constants) return reject("write.failed", constants.error().message, tunable.file);
+    if (brief.device) {
+      if (const auto broken = broken_restriction(tunable, *brief.task, *brief.device, *constants)) {
+        return reject("write.failed", fmt::format("template {} does not allow it: {}", tunable.name, *broken), tunable.file);
+      }
+    }
+    auto text = template_text(tunable, *brief.task, *brief.strategy, *constants);
+    if (!text) return reject("write.failed", text.error().message, tunable.file);
+    KernelSource source;
+    source.text = std::move(*text);
+    source.plan = tunable.plan;
+    source.constants = *constants;
+    source.template_name = tunable.name;
+    source.strategy_id = strategy_id(*brief.strategy);
+    return source;
+  }
+
+ private:
+  std::vector<Tunable> tunables_;
+};
+
+}  // namespace
+
+std::variant<const Tunable*, std::string> choose_template(const std::vector<Tunable>& tunables, const Task& task,
+                                                          const Strategy& strategy) {
+  const Tunable* best = nullptr;
+  bool served = false;
+  std::string missing, skeletons;
+  for (const Tunable& tunable : tunables) {
+    if (!serves(tunable, task)) continue;
+    served = true;
+    const auto& needs = tunable.requires_techniques;
+    skeletons += fmt::format("{}{} ({})", skeletons.empty() ? "" : ", ", tunable.name, needs.empty() ? "none" : joined(needs));
+    if (!std::all_of(needs.begin(), needs.end(), [&](const std::string& technique) { return uses(strategy, technique); }))
+      continue;
+    const auto first = std::find_if(strategy.uses.begin(), strategy.uses.end(),
+                                    [&](const Use& use) { return !realises(tunable, use.technique); });
+    if (first != strategy.uses.end()) {
+      if (missing.empty()) missing = fmt::format("template {} does not realise {}", tunable.name, first->technique);
+    } else if (!best || needs.size() > best->requires_techniques.size()) {
+      best = &tunable;
+    }
+  }
+  if (best) return best;
+  if (!served)
+    return fmt::format("no template serves task {} of family '{}' at precision {}", task.name, task.family,
+                       name_of(task.precision));
+  if (!missing.empty()) return missing;
+  return fmt::format("the strategy lacks the techniques that a template stands on: {}", skeletons);
+}
+
+std::unique_ptr<KernelWriter> template_writer(std::vector<Tunable> tunables) {
+  return std::make_unique<TemplateWriter>(std::move(tunables));
+}
+
+}  // namespace cupilot

@@ -1,0 +1,19 @@
+// Which template realises a strategy.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <cupilot/strategy.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/tunable.hpp>
+
+namespace cupilot {
+
+// The template that realises every technique of the strategy (of several, the one that requires most), or a sentence that
+// says why there is none and names the technique.
+std::variant<const Tunable*, std::string> choose_template(const std::vector<Tunable>& tunables, const Task& task,
+                                                          const Strategy& strategy);
+
+}  // namespace cupilot
