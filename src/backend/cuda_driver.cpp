@@ -40,7 +40,8 @@ std::string Driver::describe(CUresult code) const {
   const char *name = nullptr, *text = nullptr;
   if (cuGetErrorName != nullptr) cuGetErrorName(code, &name);
   if (cuGetErrorString != nullptr) cuGetErrorString(code, &text);
-  return fmt::format("{} ({}): {}", name != nullptr ? name : "CUDA error", static_cast<int>(code), text != nullptr ? text : "unknown");
+  return fmt::format("{} ({}): {}", name != nullptr ? name : "CUDA error", static_cast<int>(code),
+                     text != nullptr ? text : "unknown");
 }
 
 const Driver& driver() {

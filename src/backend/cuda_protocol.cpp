@@ -75,7 +75,9 @@ constexpr auto walk_hello = [](auto& io, auto& h) {
   io.value(h.pageable_access), io.value(h.host_page_tables), io.value(h.run_time_limit), io.value(h.sharing);
   io.value(h.sharing_note);
 };
-constexpr auto walk_answer = [](auto& io, auto& a) { io.value(a.state), io.value(a.code), io.value(a.what), io.value(a.payload); };
+constexpr auto walk_answer = [](auto& io, auto& a) {
+  io.value(a.state), io.value(a.code), io.value(a.what), io.value(a.payload);
+};
 constexpr auto walk_load = [](auto& io, auto& o) {
   io.value(o.name), io.plain(o.image), io.value(o.entries);
   io.list(o.parameter_bytes, [](auto& inner, auto& bytes) { inner.plain(bytes); });
@@ -92,7 +94,9 @@ constexpr auto walk_check = [](auto& io, auto& o) {
 constexpr auto walk_check_answer = [](auto& io, auto& a) {
   io.plain(a.outputs), io.plain(a.guards), io.plain(a.nonzero), io.plain(a.changed);
 };
-constexpr auto walk_argument = [](auto& io, auto& a) { io.value(a.kind), io.value(a.region), io.value(a.map), io.plain(a.bytes); };
+constexpr auto walk_argument = [](auto& io, auto& a) {
+  io.value(a.kind), io.value(a.region), io.value(a.map), io.plain(a.bytes);
+};
 constexpr auto walk_map = [](auto& io, auto& m) {
   io.value(m.region), io.value(m.type), io.value(m.swizzle), io.plain(m.dims), io.plain(m.pitch), io.plain(m.box);
 };

@@ -13,7 +13,18 @@
 
 namespace cupilot {
 
-enum class DeviceMessage : std::uint32_t { hello = 1, answer, load, make_slot, map_slot, drop_slots, prepare, check, run, library };
+enum class DeviceMessage : std::uint32_t {
+  hello = 1,
+  answer,
+  load,
+  make_slot,
+  map_slot,
+  drop_slots,
+  prepare,
+  check,
+  run,
+  library
+};
 
 // How the judge shares memory with the runner.
 enum class Sharing : std::uint8_t { vmm, ipc };
@@ -56,7 +67,7 @@ std::optional<DeviceAnswer> unpack_device_answer(std::string_view body);
 struct LoadOrder {
   std::string name;
   std::vector<std::uint8_t> image;
-  std::vector<std::string> entries;              // that must be there
+  std::vector<std::string> entries;               // that must be there
   std::vector<std::vector<int>> parameter_bytes;  // per entry; empty: not checked
 };
 std::string pack(const LoadOrder& order);
@@ -65,7 +76,7 @@ std::optional<LoadOrder> unpack_load(std::string_view body);
 struct SlotOrder {
   int slot = -1;
   std::int64_t bytes = 0;
-  bool writable = false;         // by the runner
+  bool writable = false;          // by the runner
   std::vector<std::uint8_t> ipc;  // the handle, where memory is shared by IPC
 };
 std::string pack(const SlotOrder& order);
@@ -183,7 +194,7 @@ std::optional<RunAnswer> unpack_run_answer(std::string_view body);
 // A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) + beta C + bias).
 struct LibraryOrder {
   int type_a = 0, type_b = 0, type_c = 0, type_d = 0;  // DType
-  int compute = 0;                                      // 0 fp32 accumulate, 1 tf32
+  int compute = 0;                                     // 0 fp32 accumulate, 1 tf32
   bool trans_a = false, trans_b = false, relu = false;
   std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
   std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;

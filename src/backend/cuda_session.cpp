@@ -229,7 +229,8 @@ MappedSlot CudaSession::import(const SlotOrder& order, int descriptor) {
   }
   CUmemGenericAllocationHandle handle = 0;
   void* const descriptor_value = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
-  check(calls.cuMemImportFromShareableHandle(&handle, descriptor_value, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR), "importing memory");
+  check(calls.cuMemImportFromShareableHandle(&handle, descriptor_value, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+        "importing memory");
   return map(handle, order.bytes, order.writable);
 }
 

@@ -78,7 +78,8 @@ RunAnswer Visitor::time(const std::function<void()>& enqueue, const std::vector<
 
 void dress(CudaSession& session, const Region& region, int inside) {
   const MappedSlot& slot = session.slots.at(region.slot);
-  session.launch(trusted_image, "dress_slot", slot.bytes / 8, slot.address, slot.bytes, region.offset, region.offset + region.bytes, inside);
+  session.launch(trusted_image, "dress_slot", slot.bytes / 8, slot.address, slot.bytes, region.offset,
+                 region.offset + region.bytes, inside);
 }
 
 }  // namespace cupilot

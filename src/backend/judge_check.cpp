@@ -73,20 +73,21 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
     const Draw draw{oracle.begins, std::max<long long>(oracle.slice, 1), oracle.elements, all ? oracle.elements : item.compare,
                     all ? 0 : (item.draw | 1)};
     const Extreme extreme{session_.address(item.extreme), item.extreme_layout};
-    session_.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound, extreme, draw, oracle.values, oracle.sums,
-                    cell + offsetof(OutputCell, tally));
-    session_.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme, draw, oracle.values, oracle.sums,
-                    cell + offsetof(OutputCell, tally), cell + offsetof(OutputCell, worst));
+    session_.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound, extreme, draw, oracle.values,
+                    oracle.sums, cell + offsetof(OutputCell, tally));
+    session_.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme, draw, oracle.values,
+                    oracle.sums, cell + offsetof(OutputCell, tally), cell + offsetof(OutputCell, worst));
     if (item.scan_poison) {
-      session_.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout, cell + offsetof(OutputCell, poisoned));
+      session_.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout,
+                      cell + offsetof(OutputCell, poisoned));
     }
     compared.push_back(draw.count);
   }
   for (std::size_t i = 0; i < order.guards.size(); ++i) {
     const Region& region = order.guards[i];
     const MappedSlot& slot = session_.slots.at(region.slot);
-    session_.launch(trusted_image, "count_guard", slot.bytes / 8, slot.address, slot.bytes, region.offset, region.offset + region.bytes,
-                    base + output_bytes + i * sizeof(GuardCell));
+    session_.launch(trusted_image, "count_guard", slot.bytes / 8, slot.address, slot.bytes, region.offset,
+                    region.offset + region.bytes, base + output_bytes + i * sizeof(GuardCell));
   }
   CUdeviceptr count = base + output_bytes + guard_bytes;
   for (const Region& region : order.zeros) {
@@ -106,8 +107,9 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
   CheckAnswer answer;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Worst& worst = outputs[i].worst;
-    answer.outputs.push_back({compared[i], static_cast<std::int64_t>(worst.failed), static_cast<std::int64_t>(outputs[i].poisoned),
-                              worst.index, worst.ratio, worst.got, worst.want, worst.bound});
+    answer.outputs.push_back({compared[i], static_cast<std::int64_t>(worst.failed),
+                              static_cast<std::int64_t>(outputs[i].poisoned), worst.index, worst.ratio, worst.got, worst.want,
+                              worst.bound});
   }
   for (std::size_t i = 0; i < guards.size(); ++i) {
     const bool intact = guards[i].changed == 0;

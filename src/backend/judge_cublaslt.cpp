@@ -15,11 +15,12 @@
 namespace cupilot {
 namespace {
 
-#define CUPILOT_CUBLASLT_CALLS(X)                                                                                    \
-  X(cublasLtCreate) X(cublasLtDestroy) X(cublasLtMatmul) X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy)    \
-  X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)                     \
-  X(cublasLtMatrixLayoutSetAttribute) X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy)           \
-  X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)
+#define CUPILOT_CUBLASLT_CALLS(X)                                                                                  \
+  X(cublasLtCreate)                                                                                                \
+  X(cublasLtDestroy) X(cublasLtMatmul) X(cublasLtMatmulDescCreate) X(cublasLtMatmulDescDestroy)                    \
+      X(cublasLtMatmulDescSetAttribute) X(cublasLtMatrixLayoutCreate) X(cublasLtMatrixLayoutDestroy)               \
+          X(cublasLtMatrixLayoutSetAttribute) X(cublasLtMatmulPreferenceCreate) X(cublasLtMatmulPreferenceDestroy) \
+              X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)
 
 struct Calls {
 #define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;
@@ -31,7 +32,8 @@ constexpr std::size_t workspace_bytes = 64u << 20;
 constexpr int most_heuristics = 8;
 
 void expect(cublasStatus_t status, const char* what) {
-  if (status != CUBLAS_STATUS_SUCCESS) throw OrderRefused{static_cast<int>(status), fmt::format("cuBLASLt: {}: status {}", what, static_cast<int>(status))};
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw OrderRefused{static_cast<int>(status), fmt::format("cuBLASLt: {}: status {}", what, static_cast<int>(status))};
 }
 
 cudaDataType_t data_type(int type) {
@@ -51,9 +53,9 @@ cudaDataType_t data_type(int type) {
 
 // What a product's plan is remembered under: everything but addresses.
 std::string key_of(const LibraryOrder& o) {
-  return fmt::format("{} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.type_a, o.type_b, o.type_c, o.type_d, o.compute, o.trans_a,
-                     o.trans_b, o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d, o.stride_a, o.stride_b, o.stride_d, o.beta != 0,
-                     o.bias.slot >= 0, o.timing.cold);
+  return fmt::format("{} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.type_a, o.type_b, o.type_c, o.type_d,
+                     o.compute, o.trans_a, o.trans_b, o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d,
+                     o.stride_a, o.stride_b, o.stride_d, o.beta != 0, o.bias.slot >= 0, o.timing.cold);
 }
 
 }  // namespace
@@ -76,7 +78,7 @@ struct LibraryGemm::State {
       missing = library.reason;
       return;
     }
-#define CUPILOT_LOAD(name)                                                             \
+#define CUPILOT_LOAD(name)                                                        \
   calls.name = reinterpret_cast<decltype(&::name)>(dlsym(library.handle, #name)); \
   if (calls.name == nullptr) missing = library.path + " lacks " #name;
     CUPILOT_CUBLASLT_CALLS(CUPILOT_LOAD)
@@ -113,14 +115,16 @@ struct Product {
       attribute(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
       attribute(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(order.type_c));
     }
-    a = layout(order.type_a, order.trans_a ? order.depth : order.rows, order.trans_a ? order.rows : order.depth, order.ld_a, order.batch, order.stride_a);
-    b = layout(order.type_b, order.trans_b ? order.columns : order.depth, order.trans_b ? order.depth : order.columns, order.ld_b, order.batch,
-               order.stride_b);
+    a = layout(order.type_a, order.trans_a ? order.depth : order.rows, order.trans_a ? order.rows : order.depth, order.ld_a,
+               order.batch, order.stride_a);
+    b = layout(order.type_b, order.trans_b ? order.columns : order.depth, order.trans_b ? order.depth : order.columns, order.ld_b,
+               order.batch, order.stride_b);
     c = layout(order.type_c, order.rows, order.columns, order.ld_d, order.batch, order.stride_d);
     d = layout(order.type_d, order.rows, order.columns, order.ld_d, order.batch, order.stride_d);
     expect(calls.cublasLtMatmulPreferenceCreate(&preference), "making a preference");
     const std::size_t room = workspace_bytes;
-    expect(calls.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room), "setting the workspace");
+    expect(calls.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room),
+           "setting the workspace");
   }
   Product(const Product&) = delete;
   Product& operator=(const Product&) = delete;
@@ -136,14 +140,18 @@ struct Product {
   void attribute(cublasLtMatmulDescAttributes_t which, const T& value) {
     expect(calls.cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value), "setting an attribute");
   }
-  cublasLtMatrixLayout_t layout(int type, std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t batch, std::int64_t stride) {
+  cublasLtMatrixLayout_t layout(int type, std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t batch,
+                                std::int64_t stride) {
     cublasLtMatrixLayout_t matrix = nullptr;
-    expect(calls.cublasLtMatrixLayoutCreate(&matrix, data_type(type), static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(columns), ld),
+    expect(calls.cublasLtMatrixLayoutCreate(&matrix, data_type(type), static_cast<std::uint64_t>(rows),
+                                            static_cast<std::uint64_t>(columns), ld),
            "describing a matrix");
     if (batch > 1) {
       const int count = static_cast<int>(batch);
-      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count), "setting the batch");
-      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride), "setting the stride");
+      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+             "setting the batch");
+      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),
+             "setting the stride");
     }
     return matrix;
   }
@@ -151,7 +159,8 @@ struct Product {
 
 }  // namespace
 
-LibraryGemm::LibraryGemm(CudaSession& session, Visitor& visitor) : state_(new State{session, visitor, {}, "", false, nullptr, 0, {}}) {}
+LibraryGemm::LibraryGemm(CudaSession& session, Visitor& visitor)
+    : state_(new State{session, visitor, {}, "", false, nullptr, 0, {}}) {}
 LibraryGemm::~LibraryGemm() = default;
 
 RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
@@ -164,8 +173,9 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
   const float alpha = static_cast<float>(order.alpha), beta = static_cast<float>(order.beta);
   const auto run = [&](const cublasLtMatmulAlgo_t& algorithm) {
     void* const c = order.c.slot >= 0 ? pointer(order.c) : pointer(order.d);
-    expect(state.calls.cublasLtMatmul(state.handle, product.operation, &alpha, pointer(order.a), product.a, pointer(order.b), product.b, &beta, c, product.c,
-                                      pointer(order.d), product.d, &algorithm, reinterpret_cast<void*>(state.workspace), workspace_bytes,
+    expect(state.calls.cublasLtMatmul(state.handle, product.operation, &alpha, pointer(order.a), product.a, pointer(order.b),
+                                      product.b, &beta, c, product.c, pointer(order.d), product.d, &algorithm,
+                                      reinterpret_cast<void*>(state.workspace), workspace_bytes,
                                       reinterpret_cast<cudaStream_t>(state.session.stream())),
            "the product");
   };
@@ -173,15 +183,16 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
   if (state.best.count(key) == 0) {
     cublasLtMatmulHeuristicResult_t found[most_heuristics] = {};
     int count = 0;
-    expect(state.calls.cublasLtMatmulAlgoGetHeuristic(state.handle, product.operation, product.a, product.b, product.c, product.d, product.preference,
-                                                      most_heuristics, found, &count),
+    expect(state.calls.cublasLtMatmulAlgoGetHeuristic(state.handle, product.operation, product.a, product.b, product.c, product.d,
+                                                      product.preference, most_heuristics, found, &count),
            "asking the heuristic");
     double least = 0;
     for (int i = 0; i < count; ++i) {
       if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
       try {
         run(found[i].algo);  // warm
-        std::vector<double> times = state.visitor.time([&] { run(found[i].algo); }, visit.poison, {5, order.timing.cold}).event_us;
+        std::vector<double> times =
+            state.visitor.time([&] { run(found[i].algo); }, visit.poison, {5, order.timing.cold}).event_us;
         std::sort(times.begin(), times.end());
         const double time = times[times.size() / 2];
         if (state.best.count(key) == 0 || time < least) {

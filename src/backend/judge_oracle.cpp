@@ -37,10 +37,11 @@ void launch_slice(CudaSession& session, CUfunction function, std::vector<std::ui
 void OracleStore::make_room(std::int64_t bytes) {
   const std::int64_t budget = session_.hello().memory_free / 5 * 2;
   while (!entries_.empty() && held_ + bytes > budget) {
-    const auto oldest =
-        std::min_element(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+    const auto oldest = std::min_element(entries_.begin(), entries_.end(),
+                                         [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
     session_.synchronize();
-    for (const CUdeviceptr memory : {oldest->second.values, oldest->second.begins}) check(driver().cuMemFree(memory), "freeing a reference");
+    for (const CUdeviceptr memory : {oldest->second.values, oldest->second.begins})
+      check(driver().cuMemFree(memory), "freeing a reference");
     held_ -= oldest->second.bytes;
     entries_.erase(oldest);
   }

@@ -17,6 +17,7 @@ int worker_main(int argc, char** argv) {
     return 2;
   }
   if (role == "compile") return serve_compiles();
+  if (role == "probe") return serve_probe();
   const int device = argc > 2 ? std::atoi(argv[2]) : 0;
   if (role == "judge") return serve_judge(device);
   if (role == "runner") return serve_runner(device);

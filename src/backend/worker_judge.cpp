@@ -72,7 +72,8 @@ int serve_judge(int device) {
     }
     if (type == DeviceMessage::check) {
       const auto order = unpack_check(frame.body);
-      if (!order || order->outputs.size() != order->oracle_keys.size()) throw OrderRefused{0, "a check order that cannot be read"};
+      if (!order || order->outputs.size() != order->oracle_keys.size())
+        throw OrderRefused{0, "a check order that cannot be read"};
       return pack(checker.check_all(*order));
     }
     if (type == DeviceMessage::library) {

@@ -58,9 +58,9 @@ CUtensorMap encode(const CudaSession& session, const WireMap& map) {
   pitch.resize(std::max<std::size_t>(pitch.size(), 1));
   CUtensorMap encoded{};
   const CUresult code = driver().cuTensorMapEncodeTiled(
-      &encoded, map_type(map.type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(session.address(map.region)), dims.data(),
-      pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      &encoded, map_type(map.type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(session.address(map.region)),
+      dims.data(), pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(map.swizzle),
+      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (code != CUDA_SUCCESS) throw OrderRefused{static_cast<int>(code), "encoding a tensor map: " + driver().describe(code)};
   return encoded;
 }
@@ -82,7 +82,8 @@ void set_attributes(Prepared& prepared, const WireLaunch& launch) {
     const CUresult code = calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                    static_cast<int>(launch.shared));
     if (code != CUDA_SUCCESS) {
-      throw OrderRefused{701, fmt::format("{} bytes of dynamic shared memory for {}: {}", launch.shared, launch.name, calls.describe(code))};
+      throw OrderRefused{
+          701, fmt::format("{} bytes of dynamic shared memory for {}: {}", launch.shared, launch.name, calls.describe(code))};
     }
   }
   const int blocks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
@@ -123,7 +124,8 @@ void set_arguments(CudaSession& session, Prepared& prepared, const WireLaunch& l
   }
 }
 
-std::unique_ptr<Prepared> prepare(CudaSession& session, const RunOrder& order, const WireLaunch& launch, const std::vector<CUtensorMap>& maps) {
+std::unique_ptr<Prepared> prepare(CudaSession& session, const RunOrder& order, const WireLaunch& launch,
+                                  const std::vector<CUtensorMap>& maps) {
   auto prepared = std::make_unique<Prepared>();
   prepared->name = launch.name;
   prepared->function = session.function(order.image, launch.entry);
@@ -150,7 +152,8 @@ void launch_one(Prepared& prepared) {
 
 void clear(CudaSession& session, const std::vector<Region>& regions) {
   for (const Region& region : regions) {
-    check(driver().cuMemsetD8Async(session.address(region), 0, static_cast<std::size_t>(region.bytes), session.stream()), "clearing a buffer");
+    check(driver().cuMemsetD8Async(session.address(region), 0, static_cast<std::size_t>(region.bytes), session.stream()),
+          "clearing a buffer");
   }
 }
 
@@ -184,7 +187,8 @@ int serve_runner(int device) {
     if (auto common = serve_common(session, type, frame)) return *common;
     if (type == DeviceMessage::map_slot) {
       const auto order = unpack_slot(frame.body);
-      if (!order || (order->ipc.empty() && frame.descriptors.size() != 1)) throw OrderRefused{0, "a slot order that cannot be read"};
+      if (!order || (order->ipc.empty() && frame.descriptors.size() != 1))
+        throw OrderRefused{0, "a slot order that cannot be read"};
       session.slots[order->slot] = session.import(*order, frame.descriptors.empty() ? -1 : frame.descriptors[0]);
       return "";
     }

@@ -1,0 +1,120 @@
+// The device cuda:N behind the Backend seam. This process links no CUDA: all of it happens in worker processes.
+#include <future>
+#include <mutex>
+
+#include <fmt/core.h>
+
+#include <cupilot/rejection.hpp>
+
+#include "backend/admit.hpp"
+#include "backend/backends.hpp"
+#include "backend/compile_pool.hpp"
+#include "backend/cuda_spec.hpp"
+#include "backend/cuda_trials.hpp"
+
+namespace cupilot {
+namespace {
+
+class CudaBackend : public Backend {
+ public:
+  CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<CudaDevice> device, DeviceSpec spec,
+              std::vector<std::string> notices, double trial_seconds)
+      : pool_(std::move(pool)),
+        device_(std::move(device)),
+        spec_(std::move(spec)),
+        notices_(std::move(notices)),
+        programs_(*pool_, spec_.arch),
+        trials_(*device_, programs_, spec_, trial_seconds) {}
+
+  const DeviceSpec& device() const override { return spec_; }
+  Provenance provenance() const override { return Provenance::measured; }
+  std::string identity() const override {
+    return fmt::format("{} driver {}", device_->hello().uuid, device_->hello().driver_version);
+  }
+  Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, spec_.arch); }
+  int parallel_compiles() const override { return pool_->jobs(); }
+  std::vector<std::string> notices() const override { return notices_; }
+
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+    const std::lock_guard lock(mutex_);
+    TrialReport report;
+    if (kernel.cubin.empty())
+      return Error{ErrorCode::failure, "the kernel has PTX only; a device runs assembled kernels",
+                   "compile it with this backend"};
+    const std::string key = task_id(task);
+    for (const Case& what : cases) {
+      auto proved = trials_.prove(task, key, kernel, what);
+      if (!proved) proved = trials_.prove(task, key, kernel, what);  // the judge was replaced: once more
+      if (!proved) return proved.error();
+      report.cases.push_back(std::move(*proved));
+      if (ends_the_trial(report.cases.back())) break;
+    }
+    return report;
+  }
+
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
+                                                std::span<const Contestant> contestants, const MeasureOptions& options) override {
+    const std::lock_guard lock(mutex_);
+    const std::string key = task_id(task);
+    auto reports = trials_.measure(task, key, workload, contestants, options);
+    if (!reports) reports = trials_.measure(task, key, workload, contestants, options);
+    return reports;
+  }
+
+  Result<void> renew() override {
+    const std::lock_guard lock(mutex_);
+    return device_->renew();
+  }
+
+ private:
+  // A fault of the kernel at run time: what follows would only repeat it.
+  static bool ends_the_trial(const CaseReport& report) {
+    for (const Fault& fault : report.faults) {
+      if (fault.code.rfind("run.", 0) == 0 || fault.code.rfind("load.", 0) == 0) return true;
+    }
+    return false;
+  }
+
+  std::mutex mutex_;
+  std::unique_ptr<CompilePool> pool_;
+  std::unique_ptr<CudaDevice> device_;
+  DeviceSpec spec_;
+  std::vector<std::string> notices_;
+  CudaPrograms programs_;
+  CudaTrials trials_;
+};
+
+std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState& sandbox) {
+  std::vector<std::string> notices;
+  if (hello.sharing == Sharing::ipc) {
+    notices.push_back(
+        "no virtual memory handles (" + hello.sharing_note +
+        "): inputs are compared after each run instead of being read-only, and buffers have no unmapped neighbours");
+  }
+  if (hello.pageable_access != 0)
+    notices.emplace_back("this device may read its process's host memory: kernels are less confined");
+  if (hello.run_time_limit != 0) notices.emplace_back("the driver ends kernels after a few seconds on this device");
+  if (sandbox.landlock == 0) notices.emplace_back("no Landlock: sources that say include are refused");
+  if (!sandbox.seccomp) notices.emplace_back("no seccomp: the compiler may make any system call");
+  notices.emplace_back("no hardware counters are gathered: rooflines use counts of the virtual device or analytic work");
+  return notices;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& options) {
+  auto opening = std::async(std::launch::async, [&] { return CompilePool::open(options); });
+  auto device = CudaDevice::open(index, options);
+  auto pool = opening.get();
+  if (!device) return device.error();
+  if (!pool) return pool.error();
+  DeviceSpec spec = spec_of((*device)->hello());
+  auto trusted = compile_trusted(**pool, spec.arch);
+  if (!trusted) return std::move(trusted.error()).while_doing("opening cuda:" + std::to_string(index));
+  (*device)->set_trusted(std::move(*trusted));
+  auto notices = notices_of((*device)->hello(), (*pool)->sandbox());
+  return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(*pool), std::move(*device), std::move(spec),
+                                                                std::move(notices), options.trial_seconds));
+}
+
+}  // namespace cupilot

@@ -1,0 +1,81 @@
+#include "backend/cuda_library.hpp"
+
+#include <cupilot/gemm.hpp>
+#include <cupilot/rejection.hpp>
+
+namespace cupilot {
+namespace {
+
+std::int64_t constant(const Task& task, const char* name) {
+  const auto found = task.constants.find(name);
+  return found != task.constants.end() ? found->second : 0;
+}
+
+std::int64_t extent(const Workload& workload, const char* axis) {
+  const auto found = workload.sizes.find(axis);
+  return found != workload.sizes.end() ? found->second : 1;
+}
+
+double scalar(const Task& task, const char* name, double otherwise) {
+  for (const Scalar& entry : task.scalars) {
+    if (entry.name == name) return entry.value;
+  }
+  return otherwise;
+}
+
+// Region and type of a tensor, slot -1 when the task has none.
+struct Operand {
+  Region region;
+  DType type = DType::f32;
+};
+Operand operand(const Task& task, const std::vector<Region>& tensors, const char* name) {
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].name == name) return {tensors.at(i), task.tensors[i].type};
+  }
+  return {};
+}
+
+Rejected without(const std::string& why) { return reject("measure.failed", "no library baseline: " + why); }
+
+}  // namespace
+
+Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload, const std::vector<Region>& tensors) {
+  if (task.family != "gemm") return without("cuBLASLt is asked for the family gemm only");
+  const auto act = static_cast<Activation>(constant(task, "ACT"));
+  if (act != Activation::none && act != Activation::relu) return without("cuBLASLt has no epilogue equal to this activation");
+  for (const Tensor& tensor : task.tensors) {
+    if (!tensor.strides.empty()) return without("a tensor has strides of its own");
+  }
+  const Operand a = operand(task, tensors, "A"), b = operand(task, tensors, "B"), d = operand(task, tensors, "D");
+  const Operand c = operand(task, tensors, "C"), bias = operand(task, tensors, "bias");
+  const std::int64_t m = extent(workload, "m"), n = extent(workload, "n"), k = extent(workload, "k");
+  const bool trans_a = constant(task, "TRANS_A") != 0, trans_b = constant(task, "TRANS_B") != 0;
+  LibraryOrder order;
+  order.type_a = static_cast<int>(b.type);
+  order.type_b = static_cast<int>(a.type);
+  order.type_c = order.type_d = static_cast<int>(d.type);
+  order.compute = task.precision == Precision::tf32 ? 1 : 0;
+  order.trans_a = trans_b;
+  order.trans_b = trans_a;
+  order.relu = act == Activation::relu;
+  order.rows = n;
+  order.columns = m;
+  order.depth = k;
+  order.batch = extent(workload, "batch");
+  order.ld_a = trans_b ? k : n;
+  order.ld_b = trans_a ? m : k;
+  order.ld_d = n;
+  order.stride_a = n * k;
+  order.stride_b = m * k;
+  order.stride_d = m * n;
+  order.alpha = scalar(task, "alpha", 1);
+  order.beta = scalar(task, "beta", 0);
+  order.a = b.region;
+  order.b = a.region;
+  order.c = c.region;
+  order.d = d.region;
+  order.bias = bias.region;
+  return order;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,97 @@
+// What this machine has and what each lack costs. Libraries are opened in a worker process, never here.
+#include <sys/resource.h>
+
+#include <fmt/core.h>
+
+#include <cupilot/backend.hpp>
+
+#include "backend/compile_pool.hpp"
+#include "backend/cuda_protocol.hpp"
+#include "backend/process.hpp"
+#include "backend/worker_probe.hpp"
+
+namespace cupilot {
+namespace {
+
+Finding finding(std::string name, bool present, std::string detail, std::string cost) {
+  return {std::move(name), present, std::move(detail), present ? std::string() : std::move(cost)};
+}
+
+// The first frame of a worker in the given role, or why there is none.
+std::variant<std::string, std::string> greeting(const std::string& worker, std::vector<std::string> arguments) {
+  auto process = Process::start({worker, std::move(arguments), worker_environment(true)});
+  if (!process) return std::variant<std::string, std::string>(std::in_place_index<1>, process.error().message);
+  auto received = receive_frame(process->channel(), deadline_in(30));
+  if (auto* frame = std::get_if<Frame>(&received))
+    return std::variant<std::string, std::string>(std::in_place_index<0>, std::move(frame->body));
+  const Ending ending = process->kill();
+  return std::variant<std::string, std::string>(std::in_place_index<1>,
+                                                fmt::format("{}: {}", describe(ending), process->output()));
+}
+
+void compiler_findings(const BackendOptions& options, std::vector<Finding>& found) {
+  BackendOptions one = options;
+  one.compile_jobs = 1;
+  const auto pool = CompilePool::open(one);
+  const SandboxState state = pool ? (*pool)->sandbox() : SandboxState{};
+  found.push_back(finding("nvrtc", static_cast<bool>(pool),
+                          pool ? state.compiler + " at " + state.compiler_path : pool.error().message,
+                          "no kernel can be compiled; nothing works but recorded and fake devices"));
+  found.push_back(finding("landlock", state.landlock > 0, fmt::format("ABI {}", state.landlock),
+                          "sources that say include are refused, and the compiler may read this user's files"));
+  found.push_back(
+      finding("seccomp", state.seccomp, "filter loaded in compile processes", "the compiler may make any system call"));
+  found.push_back(finding("rlimits", state.limits, "4 GiB of memory, 20 s of processor time a compile",
+                          "a hostile source may exhaust this machine"));
+}
+
+void device_findings(const std::string& worker, std::vector<Finding>& found) {
+  const auto body = greeting(worker, {"judge", "0"});
+  const auto hello = body.index() == 0 ? unpack_device_hello(std::get<0>(body)) : std::nullopt;
+  const std::string silence = body.index() == 1 ? std::get<1>(body) : "";
+  const bool library = hello && !hello->library.empty();
+  const std::string no_gpu = "kernels are run on the virtual device only, and times are modelled";
+  found.push_back(finding("libcuda", library,
+                          library ? fmt::format("driver {} at {}", hello->driver_version, hello->library)
+                          : hello ? hello->reason
+                                  : silence,
+                          no_gpu));
+  const bool usable = hello && hello->usable;
+  found.push_back(finding("gpu", usable,
+                          usable  ? fmt::format("{} ({} of {}), compute {}.{}, {} MiB", hello->name, "cuda:0", hello->devices,
+                                                hello->compute_major, hello->compute_minor, hello->memory_bytes >> 20)
+                          : hello ? hello->reason
+                                  : silence,
+                          no_gpu));
+  if (!usable) return;
+  found.push_back(finding("memory handles", hello->sharing == Sharing::vmm,
+                          hello->sharing == Sharing::vmm ? "inputs are mapped read-only in the runner" : hello->sharing_note,
+                          "inputs are compared after each run instead of being read-only"));
+}
+
+void library_findings(const std::string& worker, std::vector<Finding>& found) {
+  const auto body = greeting(worker, {"probe"});
+  const auto libraries = body.index() == 0 ? unpack_probe(std::get<0>(body)) : std::nullopt;
+  const auto add = [&](const char* name, const ProbedLibrary& library, const char* cost) {
+    found.push_back(finding(name, library.found, library.detail, cost));
+  };
+  const Probe probe = libraries.value_or(Probe{});
+  add("cublaslt", probe.cublaslt, "no library baseline for matrix products");
+  add("cupti", probe.cupti, "no hardware counters: rooflines use the virtual device's counts or analytic work");
+}
+
+}  // namespace
+
+std::vector<Finding> examine_machine(const BackendOptions& options) {
+  std::vector<Finding> found;
+  const auto worker = find_worker(options.worker_path);
+  found.push_back(finding("worker", static_cast<bool>(worker), worker ? *worker : worker.error().message,
+                          "no kernel can be compiled or run"));
+  if (!worker) return found;
+  compiler_findings(options, found);
+  device_findings(*worker, found);
+  library_findings(*worker, found);
+  return found;
+}
+
+}  // namespace cupilot

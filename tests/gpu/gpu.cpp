@@ -1,0 +1,77 @@
+#include "gpu.hpp"
+
+#include "backend/backends.hpp"
+#include "catch.hpp"
+
+namespace gpu {
+
+using namespace cupilot;
+
+Backend& backend() {
+  static const std::unique_ptr<Backend> instance = [] {
+    auto opened = open_cuda(0, {});
+    if (!opened) FAIL(opened.error().message);
+    for (const std::string& notice : (*opened)->notices()) WARN(notice);
+    return std::move(*opened);
+  }();
+  return *instance;
+}
+
+Task gemm(const GemmSpec& spec) {
+  auto task = gemm_task(spec);
+  if (!task) FAIL(task.error().message);
+  return std::move(*task);
+}
+
+Workload shape(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch) {
+  return {{{"batch", batch}, {"m", m}, {"n", n}, {"k", k}}, 1.0};
+}
+
+CompiledKernel with_plan(const std::string& text) {
+  KernelSource source;
+  source.text = text;
+  PlanLaunch launch;
+  launch.name = launch.entry = "k";
+  launch.grid = {"cdiv(n,16)", "cdiv(m,16)"};
+  launch.block = {16, 16};
+  for (const char* name : {"A", "B", "D"}) launch.args.push_back({PlanArgument::Kind::name, name, 0});
+  for (const char* size : {"m", "n", "k"}) launch.args.push_back({PlanArgument::Kind::i32, "", size});
+  source.plan.launches.push_back(launch);
+  auto kernel = backend().compile(source);
+  if (kernel.is_rejected()) FAIL(kernel.rejected().code + ": " + kernel.rejected().message);
+  if (kernel.is_error()) FAIL(kernel.error().message);
+  return std::move(*kernel);
+}
+
+CompiledKernel simple_sgemm(const std::string& body) {
+  return with_plan(
+      "extern \"C\" __global__ void k(const float* A, const float* B, float* D, int m, int n, int k) {\n"
+      "  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;\n"
+      "  float s = 0;\n"
+      "  if (r < m && c < n)\n"
+      "    for (int i = 0; i < k; ++i) s += A[(long long)r * k + i] * B[(long long)i * n + c];\n  " +
+      body + "\n}\n");
+}
+
+CaseReport prove(const Task& task, const CompiledKernel& kernel, const Case& what) {
+  auto report = backend().run(task, kernel, {&what, 1});
+  if (!report) FAIL(report.error().message);
+  REQUIRE(report->cases.size() == 1);
+  return report->cases[0];
+}
+
+std::string faults(const CaseReport& report) {
+  std::string all;
+  for (const Fault& fault : report.faults) all += (all.empty() ? "" : " ") + fault.code;
+  return all;
+}
+
+bool good(const CaseReport& report) {
+  if (!report.faults.empty() || report.outputs.empty()) return false;
+  for (const OutputReport& output : report.outputs) {
+    if (output.failed != 0 || output.never_written != 0 || output.compared == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace gpu
