@@ -3,7 +3,8 @@
 //
 // Source moves slabs:   start(slab, stage) starts copies that pass no register; fetch(slab) and put(stage) are the two
 //                       halves of the register route; STAGE_BYTES is one slab's size.
-// Math multiplies them: Fragments are one step's operands; load(fragments, stage, step), multiply(fragments).
+// Math multiplies them: Fragments are one step's operands; load(fragments, stage, step), multiply(fragments), and
+//                       advance(next, stage, step, now), which does both and may mix them.
 //
 // Both loops keep two rules. A slab is read only after its own thread's copies were waited for *and* a block barrier made
 // everybody's visible. A stage is filled again only after a barrier that follows its last read.
@@ -18,9 +19,15 @@ __device__ __forceinline__ void multiply_slab(Math& math, const unsigned char* s
   for (int base = 0; base < STEPS; base += UNROLL) {
 #pragma unroll
     for (int i = 0; i < UNROLL; ++i) {
-      const int ahead = base + i + SETS - 1;
-      if (ahead < STEPS) math.load(set[(i + SETS - 1) % SETS], stage, ahead);
-      math.multiply(set[i % SETS]);
+      const int step = base + i;
+      if constexpr (SETS == 1) {
+        math.load(set[0], stage, step);
+        math.multiply(set[0]);
+      } else if (step + 1 < STEPS) {
+        math.advance(set[(i + 1) % 2], stage, step + 1, set[i % 2]);
+      } else {
+        math.multiply(set[i % 2]);
+      }
     }
   }
 }
@@ -90,7 +97,7 @@ __device__ __forceinline__ void overlapped_loop(Source& source, Math& math, unsi
           }
         }
         if (step + 1 < STEPS) {
-          math.load(set[(i + 1) % 2], stage, step + 1);
+          math.advance(set[(i + 1) % 2], stage, step + 1, set[i % 2]);
         } else {
           if (next < slabs) {
             if constexpr (PREFETCH == 0) source.fetch(next);
@@ -99,8 +106,8 @@ __device__ __forceinline__ void overlapped_loop(Source& source, Math& math, unsi
           wait_copies<AHEAD - 1>();  // slab s + 1 has landed
           __syncthreads();           // and this slab's last operands are in registers everywhere
           if (s + 1 < slabs) math.load(set[(i + 1) % 2], ring + reading * Source::STAGE_BYTES, 0);
+          math.multiply(set[i % 2]);
         }
-        math.multiply(set[i % 2]);
       }
     }
     if constexpr (STEPS % 2 == 1) set[0] = set[1];

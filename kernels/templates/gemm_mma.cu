@@ -21,6 +21,7 @@
     "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
     "LDMATRIX": {"name": "ldmatrix", "technique": "ldmatrix", "domain": [0, 1], "plain": 0},
     "FRAGMENTS": {"name": "fragment_double_buffer", "technique": "fragment_double_buffer", "domain": [0, 1], "plain": 0},
+    "INTERLEAVE": {"name": "interleaved_loads", "technique": "interleaved_loads", "domain": [0, 1], "plain": 0},
     "UNROLL_K": {"name": "unroll_k", "technique": "unroll", "domain": [0, 1, 2, 4, 8], "plain": 0},
     "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
     "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
@@ -238,8 +239,6 @@ struct Operand {
 using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0>;
 using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0>;
 
-__device__ __forceinline__ unsigned as_operand(unsigned word) { return ELEMENT == 4 ? round_to_tf32(word) : word; }
-
 // One step multiplies STEP_K of K: all 16 x 8 parts of the warp's tile.
 struct Math {
   struct Fragments {
@@ -250,14 +249,18 @@ struct Math {
   int lane;
   int row, column;  // first row and column of the warp's tile in the block's
 
+  static constexpr int LOADS = SUBS_M + SUBS_N / 2;
+  __device__ __forceinline__ void load_piece(Fragments& to, const unsigned char* stage, int step, int piece) const {
+    if (piece < SUBS_M) {
+      load_a(to.a[piece], stage, row + piece * 16, step * STEP_K);
+    } else {
+      const int j = (piece - SUBS_M) * 2;
+      load_b(to.b[j], to.b[j + 1], stage + OperandA::BYTES, column + j * 8, step * STEP_K);
+    }
+  }
   __device__ __forceinline__ void load(Fragments& to, const unsigned char* stage, int step) const {
-    const int k = step * STEP_K;
-    const unsigned char* slab_a = stage;
-    const unsigned char* slab_b = stage + OperandA::BYTES;
 #pragma unroll
-    for (int i = 0; i < SUBS_M; ++i) load_a(to.a[i], slab_a, row + i * 16, k);
-#pragma unroll
-    for (int j = 0; j < SUBS_N; j += 2) load_b(to.b[j], to.b[j + 1], slab_b, column + j * 8, k);
+    for (int piece = 0; piece < LOADS; ++piece) load_piece(to, stage, step, piece);
   }
   __device__ __forceinline__ void load_a(unsigned (&to)[4], const unsigned char* slab, int o, int k) const {
     if constexpr (OperandA::BY_MATRIX && TRANS_A == 0) {
@@ -270,8 +273,6 @@ struct Math {
         to[r] = OperandA::word(slab, o + lane / 4 + r % 2 * 8, k + lane % 4 * (4 / ELEMENT) + r / 2 * HALF_K);
       }
     }
-#pragma unroll
-    for (int r = 0; r < 4; ++r) to[r] = as_operand(to[r]);
   }
   // Two neighbouring 8-column parts at once: four matrices fill one load.
   __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2], const unsigned char* slab, int o, int k) const {
@@ -291,17 +292,39 @@ struct Math {
         right[r] = OperandB::word(slab, o + 8 + lane / 4, at);
       }
     }
-#pragma unroll
-    for (int r = 0; r < 2; ++r) left[r] = as_operand(left[r]), right[r] = as_operand(right[r]);
   }
-  __device__ __forceinline__ void multiply(const Fragments& from) {
+  // The fragments as the tensor core wants them. Rounding waits until they are used: it must not wait for their loads.
+  static __device__ __forceinline__ void round_fragments(Fragments& set) {
+    if constexpr (ELEMENT == 4) {
 #pragma unroll
-    for (int i = 0; i < SUBS_M; ++i) {
-      // There and back along the columns: the next row starts with the column operand that was used last.
+      for (int i = 0; i < SUBS_M * 4; ++i) set.a[i / 4][i % 4] = round_to_tf32(set.a[i / 4][i % 4]);
 #pragma unroll
-      for (int j = 0; j < SUBS_N; ++j) {
-        const int at = i % 2 == 0 ? j : SUBS_N - 1 - j;
-        multiply_add<T_A>(sum[i][at], from.a[i], from.b[at]);
+      for (int j = 0; j < SUBS_N * 2; ++j) set.b[j / 2][j % 2] = round_to_tf32(set.b[j / 2][j % 2]);
+    }
+  }
+  // There and back along the columns, so that each multiply-add shares an operand with the one before.
+  __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
+    const int i = index / SUBS_N;
+    const int j = i % 2 == 0 ? index % SUBS_N : SUBS_N - 1 - index % SUBS_N;
+    multiply_add<T_A>(sum[i][j], from.a[i], from.b[j]);
+  }
+  __device__ __forceinline__ void multiply(Fragments& from) {
+    round_fragments(from);
+#pragma unroll
+    for (int index = 0; index < SUBS_M * SUBS_N; ++index) multiply_one(from, index);
+  }
+  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that they do not queue up.
+  __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int step, Fragments& now) {
+    constexpr int EVERY = SUBS_M * SUBS_N / LOADS;
+    if constexpr (INTERLEAVE == 0 || EVERY == 0) {
+      load(next, stage, step);
+      multiply(now);
+    } else {
+      round_fragments(now);
+#pragma unroll
+      for (int index = 0; index < SUBS_M * SUBS_N; ++index) {
+        if (index % EVERY == 0 && index / EVERY < LOADS) load_piece(next, stage, step, index / EVERY);
+        multiply_one(now, index);
       }
     }
   }

@@ -16,11 +16,13 @@
     "WARPS_DOWN": {"name": "warps_down", "technique": "warp_raster", "domain": [0, 1], "plain": 0},
     "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
     "PAD": {"name": "pad", "technique": "shared_padding", "domain": [0, 4, 8, 12], "plain": 0},
+    "SWIZZLE": {"name": "swizzle", "technique": "shared_swizzle", "domain": [0, 1], "plain": 0},
     "ASYNC": {"name": "async_copy", "technique": "async_copy", "domain": [0, 1], "plain": 0},
     "STAGES": {"name": "stages", "technique": "multistage", "domain": [1, 2, 3, 4, 5], "plain": 1},
     "TRANSPOSE": {"name": "transpose_on_load", "technique": "transpose_on_load", "domain": [0, 1], "plain": 0},
     "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
     "FRAGMENTS": {"name": "fragment_double_buffer", "technique": "fragment_double_buffer", "domain": [0, 1], "plain": 0},
+    "INTERLEAVE": {"name": "interleaved_loads", "technique": "interleaved_loads", "domain": [0, 1], "plain": 0},
     "UNROLL_K": {"name": "unroll_k", "technique": "unroll", "domain": [0, 1, 2, 4, 8], "plain": 0},
     "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
     "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
@@ -38,6 +40,7 @@
     "VECTOR * elem.A <= 16 && BLOCK_K % VECTOR == 0",
     "UNROLL_K == 0 || BLOCK_K % UNROLL_K == 0",
     "FRAGMENTS == 0 || UNROLL_K != 1",
+    "SWIZZLE == 0 || UNROLL_K == 0",
     "STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 <= dev.shared - 64",
     "MIN_BLOCKS * (STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 + 1088) <= dev.shared + 1024",
     "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30 <= 255",
@@ -85,9 +88,28 @@ constexpr bool is_float = false;
 template <>
 constexpr bool is_float<float> = true;
 
+// A thread's tile is cut into pieces of up to 4 neighbours, and the pieces of one warp are interleaved, so that a warp's
+// vector reads of shared memory cover adjacent addresses.
+template <int SIZE, int LANES>
+struct Pieces {
+  static constexpr int WIDTH = SIZE < 4 ? SIZE : 4;
+  static constexpr int COUNT = SIZE / WIDTH;
+  // Offset of a lane's piece within the warp tile.
+  static __device__ __forceinline__ int at(int piece, int lane) { return (piece * LANES + lane) * WIDTH; }
+
+  // Reads piece p, `first` being the lane's first; `key` undoes the swizzle of the slab's row.
+  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* first, int p, int key) {
+    const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(first + p * LANES * WIDTH);
+#pragma unroll
+    for (int j = 0; j < WIDTH; ++j) to[p * WIDTH + j] = piece.at[j ^ key];
+  }
+};
+using RowPieces = Pieces<THREAD_M, LANES_M>;
+using ColumnPieces = Pieces<THREAD_N, LANES_N>;
+
 // One operand's way from global memory to a slab in shared memory: slab[k][o], o the row of A or the column of B.
 // K_FAST: in global memory neighbours along K are adjacent (A as stored, or B transposed), so the slab is a transpose.
-template <class T, int OUTER, bool K_FAST>
+template <class T, int OUTER, bool K_FAST, int PIECE_WIDTH>
 struct Operand {
   static constexpr int PITCH = OUTER + PAD;
   static constexpr int FLOATS = PITCH * BLOCK_K;
@@ -112,6 +134,12 @@ struct Operand {
     return K_FAST ? Place{row, column} : Place{column, row};
   }
   static_assert(THREADS % PER_ROW == 0 || PER_ROW % THREADS == 0, "copies of a thread lie at constant steps");
+  // A warp that transposes single elements writes BLOCK_K rows of one column: with a pitch of 4 beyond a multiple of 32,
+  // every eighth row falls into the same bank. Swizzled, each group of 8 rows permutes the floats within a vector its own
+  // way, which spreads them over the banks; the reader undoes it by naming registers.
+  static constexpr bool SWIZZLED = SWIZZLE != 0 && K_FAST && WIDTH == 1 && PIECE_WIDTH == 4 && BLOCK_K <= 32 &&
+                                   THREADS % PER_ROW == 0 && THREADS / PER_ROW % 4 == 0;
+  static __device__ constexpr int key(int k) { return SWIZZLED && BLOCK_K > 8 ? k / 8 * (32 / BLOCK_K) % 4 : 0; }
   static __device__ __forceinline__ bool mine(int i) {
     return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
   }
@@ -134,7 +162,7 @@ struct Operand {
     matrix_start = matrix;
     origin = matrix + (K_FAST ? static_cast<long long>(outer_first + o) * pitch + k_first + k
                               : static_cast<long long>(k_first + k) * pitch + outer_first + o);
-    to = k * PITCH + o;
+    to = k * PITCH + (o ^ key(k));
     count = outer_count - outer_first;
     aligned = rows_aligned(matrix, row_pitch, WIDTH);
     all_outer = FULL_PATH != 0 && aligned && count >= OUTER;
@@ -217,30 +245,8 @@ struct Operand {
   }
 };
 
-using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0>;
-using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0>;
-
-// A thread's tile is cut into pieces of up to 4 neighbours, and the pieces of one warp are interleaved, so that a warp's
-// vector reads of shared memory cover adjacent addresses.
-template <int SIZE, int LANES>
-struct Pieces {
-  static constexpr int WIDTH = SIZE < 4 ? SIZE : 4;
-  static constexpr int COUNT = SIZE / WIDTH;
-  // Offset of a lane's piece within the warp tile.
-  static __device__ __forceinline__ int at(int piece, int lane) { return (piece * LANES + lane) * WIDTH; }
-
-  // `first` is the lane's first piece.
-  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* first) {
-#pragma unroll
-    for (int p = 0; p < COUNT; ++p) {
-      const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(first + p * LANES * WIDTH);
-#pragma unroll
-      for (int j = 0; j < WIDTH; ++j) to[p * WIDTH + j] = piece.at[j];
-    }
-  }
-};
-using RowPieces = Pieces<THREAD_M, LANES_M>;
-using ColumnPieces = Pieces<THREAD_N, LANES_N>;
+using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0, RowPieces::WIDTH>;
+using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0, ColumnPieces::WIDTH>;
 
 struct Lane {
   int m, n;            // place of the lane in its warp
@@ -269,16 +275,41 @@ struct Math {
 #pragma unroll
     for (int i = 0; i < THREAD_M * THREAD_N; ++i) sum[i] = 0.0f;
   }
+  static constexpr int LOADS = RowPieces::COUNT + ColumnPieces::COUNT;
+  __device__ __forceinline__ void load_piece(Fragments& to, const unsigned char* stage, int k, int piece) const {
+    const float* rows = reinterpret_cast<const float*>(stage + rows_at) + k * OperandA::PITCH;
+    const float* columns = reinterpret_cast<const float*>(stage + columns_at) + k * OperandB::PITCH;
+    if (piece < RowPieces::COUNT) {
+      RowPieces::load(to.rows, rows, piece, OperandA::key(k));
+    } else {
+      ColumnPieces::load(to.columns, columns, piece - RowPieces::COUNT, OperandB::key(k));
+    }
+  }
   __device__ __forceinline__ void load(Fragments& to, const unsigned char* stage, int k) const {
-    RowPieces::load(to.rows, reinterpret_cast<const float*>(stage + rows_at) + k * OperandA::PITCH);
-    ColumnPieces::load(to.columns, reinterpret_cast<const float*>(stage + columns_at) + k * OperandB::PITCH);
+#pragma unroll
+    for (int piece = 0; piece < LOADS; ++piece) load_piece(to, stage, k, piece);
+  }
+  // There and back along the columns, so that each multiply-add shares an operand with the one before.
+  __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
+    const int i = index / THREAD_N;
+    const int j = i % 2 == 0 ? index % THREAD_N : THREAD_N - 1 - index % THREAD_N;
+    sum[i * THREAD_N + j] = fmaf(from.rows[i], from.columns[j], sum[i * THREAD_N + j]);
   }
   __device__ __forceinline__ void multiply(const Fragments& from) {
 #pragma unroll
-    for (int i = 0; i < THREAD_M; ++i) {
+    for (int index = 0; index < THREAD_M * THREAD_N; ++index) multiply_one(from, index);
+  }
+  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that they do not queue up.
+  __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int k, const Fragments& now) {
+    constexpr int EVERY = THREAD_M * THREAD_N / LOADS;
+    if constexpr (INTERLEAVE == 0 || EVERY == 0) {
+      load(next, stage, k);
+      multiply(now);
+    } else {
 #pragma unroll
-      for (int j = 0; j < THREAD_N; ++j) {
-        sum[i * THREAD_N + j] = fmaf(from.rows[i], from.columns[j], sum[i * THREAD_N + j]);
+      for (int index = 0; index < THREAD_M * THREAD_N; ++index) {
+        if (index % EVERY == 0 && index / EVERY < LOADS) load_piece(next, stage, k, index / EVERY);
+        multiply_one(now, index);
       }
     }
   }
