@@ -1,0 +1,143 @@
+// What the reports of a battery amount to.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cupilot/rejection.hpp>
+#include <cupilot/verification.hpp>
+#include <optional>
+
+namespace cupilot {
+namespace {
+
+std::string_view name_of(ContentKind kind) {
+  static constexpr std::string_view names[] = {"ordinary", "probe", "zeros", "huge-element", "alternating", "special"};
+  return names[static_cast<int>(kind)];
+}
+
+std::string described(const Case& run) {
+  std::string out;
+  for (const auto& [axis, size] : run.workload.sizes) out += fmt::format("{}{}={}", out.empty() ? "" : " ", axis, size);
+  return fmt::format("{}, {} content, seed {}", out, name_of(run.content.kind), run.content.seed);
+}
+
+bool is_known(const std::string& code) {
+  const auto codes = rejection_codes();
+  return std::any_of(codes.begin(), codes.end(), [&](const RejectionCode& row) { return row.code == code; });
+}
+
+// "D[2][7]" for a linear index.
+std::string element_name(const Task& task, const std::string& name, const Workload& workload, std::int64_t index) {
+  const Tensor* tensor = find_tensor(task, name);
+  if (tensor == nullptr || index < 0) return name;
+  const auto shape = shape_of(task, *tensor, workload);
+  if (!shape || index >= shape->elements) return fmt::format("{}[{}]", name, index);
+  std::string out;
+  for (std::size_t d = shape->extents.size(); d-- > 0;) {
+    out = fmt::format("[{}]", index % shape->extents[d]) + out;
+    index /= shape->extents[d];
+  }
+  return name + out;
+}
+
+Rejected from_fault(const CaseReport& report) {
+  const Fault& fault = report.faults.front();
+  const std::string more = report.faults.size() > 1 ? fmt::format(" (and {} more)", report.faults.size() - 1) : "";
+  const std::string message = fmt::format("{}{}; shape {}", fault.message, more, described(report.what));
+  if (is_known(fault.code)) return reject(fault.code, message, fault.where);
+  return reject("run.crash", fmt::format("{}: {}", fault.code, message), fault.where);
+}
+
+// An error that lost significand bits would explain: seen by a probe, small against the value.
+bool looks_like_lost_bits(const CaseReport& report, const OutputReport& output) {
+  const double error = std::abs(output.got - output.want);
+  return report.what.content.kind == ContentKind::probe && error > 0 && error <= 0x1p-7 * std::abs(output.want);
+}
+
+std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report, const OutputReport& output) {
+  const std::string shape = described(report.what);
+  const std::string where = element_name(task, output.tensor, report.what.workload, output.worst_index);
+  if (output.never_written > 0) {
+    return reject("verify.never_written",
+                  fmt::format("{} of {} elements of {} were never written; shape {}", output.never_written, output.elements,
+                              output.tensor, shape),
+                  where);
+  }
+  // Written so that a NaN ratio fails.
+  if (output.failed > 0 || !(output.worst_ratio <= 1.0)) {
+    const Tensor* tensor = find_tensor(task, output.tensor);
+    const bool exact =
+        tensor != nullptr && (tensor->check.kind == CheckKind::bitwise || tensor->check.kind == CheckKind::index_of);
+    const char* code = exact ? "verify.mismatch" : looks_like_lost_bits(report, output) ? "verify.precision" : "verify.bound";
+    return reject(
+        code,
+        fmt::format("{} of {} compared elements are wrong; worst {}: got {:.9g}, want {:.9g}, allowed error {:.3g}; shape {}",
+                    output.failed, output.compared, where, output.got, output.want, output.bound, shape),
+        where);
+  }
+  if (output.compared <= 0 && output.elements > 0) {
+    return reject("run.crash", fmt::format("no element of {} was compared; shape {}", output.tensor, shape), where);
+  }
+  return std::nullopt;
+}
+
+// Every output of the task must be reported: a silent one proves nothing.
+std::optional<Rejected> missing_output(const Task& task, const CaseReport& report) {
+  for (const Tensor& tensor : task.tensors) {
+    if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
+    const bool there = std::any_of(report.outputs.begin(), report.outputs.end(),
+                                   [&](const OutputReport& output) { return output.tensor == tensor.name; });
+    if (!there)
+      return reject("run.crash", fmt::format("the run said nothing of output {}; shape {}", tensor.name, described(report.what)));
+  }
+  return std::nullopt;
+}
+
+std::optional<Rejected> wrong_case(const Task& task, const CaseReport& report) {
+  if (!report.faults.empty()) return from_fault(report);
+  if (auto missing = missing_output(task, report)) return missing;
+  for (const OutputReport& output : report.outputs) {
+    if (auto wrong = wrong_output(task, report, output)) return wrong;
+  }
+  return std::nullopt;
+}
+
+bool in_full(const Task& task, const CaseReport& report) {
+  const bool timed = std::any_of(task.time_shapes.begin(), task.time_shapes.end(),
+                                 [&](const Workload& shape) { return shape.sizes == report.what.workload.sizes; });
+  return timed && std::all_of(report.outputs.begin(), report.outputs.end(),
+                              [](const OutputReport& output) { return output.compared == output.elements; });
+}
+
+// Integer results are exact whatever floating instructions stand beside them.
+std::optional<Rejected> lower_class(const Task& task, const CompiledKernel& kernel) {
+  if (task.precision == Precision::integer || satisfies(kernel.facts.ceiling, task.precision)) return std::nullopt;
+  return reject("gate.precision", fmt::format("the arithmetic is at best {}; the task asks for {}", name_of(kernel.facts.ceiling),
+                                              name_of(task.precision)));
+}
+
+}  // namespace
+
+Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, ProofLevel level, const TrialReport& report) {
+  if (auto lower = lower_class(task, kernel)) return *lower;
+  if (report.cases.empty()) return reject("run.crash", "the device reported no case");
+  Verification out;
+  out.level = level;
+  out.proved = task.precision;
+  bool any = false;
+  for (const CaseReport& done : report.cases) {
+    if (done.not_for_this_shape) continue;
+    any = true;
+    if (auto wrong = wrong_case(task, done)) return *wrong;
+    for (const OutputReport& output : done.outputs) {
+      out.worst_ratio = std::max(out.worst_ratio, output.worst_ratio);
+      out.compared += output.compared;
+    }
+    out.full_size |= in_full(task, done);
+  }
+  if (!any) return reject("verify.no_shape", "the kernel's `require` holds for none of the shapes that were tried");
+  out.cases = report.cases;
+  return out;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,157 @@
+#include "verify/plan_steps.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "kernel/plan_scope.hpp"
+#include "task/expr_parse.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t largest_step = 4096;
+
+// One expression of the plan with its names looked up.
+class Reader {
+ public:
+  Reader(const Task& task, const KernelSource& source, const DeviceSpec& device)
+      : task_(task),
+        source_(source),
+        workload_(task.time_shapes.empty() ? Workload{} : task.time_shapes.front()),
+        scope_(source.plan, source.constants, task, workload_, device, nullptr) {}
+
+  void read(const Expr& expr) {
+    const auto parsed = parse_expr(expr.text);
+    const auto* tree = std::get_if<ExprTree>(&parsed);
+    if (tree == nullptr) return;
+    for (const ExprNode& node : tree->nodes) {
+      const bool divides =
+          node.op == ExprOp::cdiv || node.op == ExprOp::up || node.op == ExprOp::divide || node.op == ExprOp::modulo;
+      if (divides) division(*tree, node);
+    }
+  }
+
+  std::map<std::string, std::set<std::int64_t>> steps;
+
+ private:
+  // What a subtree stands on, through the plan's definitions.
+  struct Uses {
+    std::set<std::string> axes;
+    bool divides = false;
+  };
+
+  void collect(const ExprTree& tree, int index, Uses& uses, int depth) const {
+    if (index < 0 || depth > 16) return;
+    const ExprNode& node = tree.nodes[static_cast<std::size_t>(index)];
+    uses.divides |= node.op == ExprOp::cdiv || node.op == ExprOp::divide;
+    if (node.op == ExprOp::name) name(std::string(node.name), uses, depth);
+    for (const int child : node.child) collect(tree, child, uses, depth);
+  }
+
+  void name(const std::string& word, Uses& uses, int depth) const {
+    for (const auto& [defined, text] : source_.plan.let) {
+      if (defined != word) continue;
+      const auto parsed = parse_expr(text.text);
+      if (const auto* tree = std::get_if<ExprTree>(&parsed)) collect(*tree, tree->root, uses, depth + 1);
+      return;
+    }
+    for (const Axis& axis : task_.axes) {
+      if (axis.name == word) uses.axes.insert(word);
+    }
+  }
+
+  void division(const ExprTree& tree, const ExprNode& node) {
+    Uses left, right;
+    collect(tree, node.child[0], left, 0);
+    collect(tree, node.child[1], right, 0);
+    // A quotient of a quotient counts tiles, not elements.
+    if (left.axes.empty() || left.divides || !right.axes.empty()) return;
+    const ExprValue value = scope_.value(text_of(tree, node.child[1]));
+    const auto* step = std::get_if<std::int64_t>(&value);
+    if (step == nullptr || *step < 2 || *step > largest_step) return;
+    for (const std::string& axis : left.axes) steps[axis].insert(*step);
+  }
+
+  // A subtree as text again, every operator in parentheses.
+  static std::string text_of(const ExprTree& tree, int index) {
+    static constexpr const char* operators[] = {"",  "",   "-", "!",  "*",  "/",  "%",  "+", "-",
+                                                "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
+    static constexpr const char* functions[] = {"min", "max", "cdiv", "up", "pow2", "log2"};
+    const ExprNode& node = tree.nodes[static_cast<std::size_t>(index)];
+    const auto child = [&](std::size_t i) { return text_of(tree, node.child[i]); };
+    const auto word = static_cast<std::size_t>(node.op);
+    if (node.op == ExprOp::literal) return std::to_string(node.value);
+    if (node.op == ExprOp::name) return std::string(node.name);
+    if (node.op == ExprOp::choose) return fmt::format("({} ? {} : {})", child(0), child(1), child(2));
+    if (node.op >= ExprOp::min) {
+      const char* function = functions[word - static_cast<std::size_t>(ExprOp::min)];
+      return node.child[1] < 0 ? fmt::format("{}({})", function, child(0))
+                               : fmt::format("{}({}, {})", function, child(0), child(1));
+    }
+    if (node.child[1] < 0) return fmt::format("({}{})", operators[word], child(0));
+    return fmt::format("({} {} {})", child(0), operators[word], child(1));
+  }
+
+  const Task& task_;
+  const KernelSource& source_;
+  Workload workload_;
+  PlanScope scope_;
+};
+
+void read_plan(Reader& reader, const LaunchPlan& plan) {
+  for (const auto& [name, text] : plan.let) reader.read(text);
+  for (const Expr& text : plan.require) reader.read(text);
+  for (const PlanLaunch& launch : plan.launches) {
+    for (const auto* list : {&launch.grid, &launch.block}) {
+      for (const Expr& text : *list) reader.read(text);
+    }
+    for (const PlanArgument& argument : launch.args) {
+      if (argument.kind != PlanArgument::Kind::name) reader.read(argument.value);
+    }
+  }
+}
+
+bool contains(std::string word, std::string_view part) {
+  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return word.find(part) != std::string::npos;
+}
+
+// A constant between 8 and 1024 may be a tile side whose axis the plan does not tell.
+std::set<std::int64_t> loose_steps(const Constants& constants) {
+  std::set<std::int64_t> all;
+  for (const auto& [name, value] : constants) {
+    if (value >= 8 && value <= 1024) all.insert(value);
+  }
+  if (all.size() > 2) all = {*all.begin(), *all.rbegin()};
+  return all;
+}
+
+}  // namespace
+
+std::int64_t PlanSteps::step(const std::string& axis) const {
+  const auto found = by_axis.find(axis);
+  return found == by_axis.end() || found->second.empty() ? 1 : found->second.back();
+}
+
+PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device) {
+  Reader reader(task, source, device);
+  read_plan(reader, source.plan);
+  PlanSteps out;
+  const bool none_known = reader.steps.empty();
+  for (const Axis& axis : task.axes) {
+    std::set<std::int64_t> steps = reader.steps[axis.name];
+    if (steps.empty() && (none_known || axis.kind == AxisKind::reduced)) steps = loose_steps(source.constants);
+    out.by_axis[axis.name].assign(steps.begin(), steps.end());
+  }
+  for (const auto& [name, value] : source.constants) {
+    if (value < 1 || value > 64) continue;
+    if (contains(name, "stage")) out.stages = std::max(out.stages, value);
+    if (contains(name, "split")) out.split = std::max(out.split, value);
+    if (contains(name, "group")) out.group = std::max(out.group, value);
+  }
+  return out;
+}
+
+}  // namespace cupilot

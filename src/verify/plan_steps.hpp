@@ -1,0 +1,28 @@
+// The granularity a plan works in along each axis of a task: tile sides, slab depths, split counts.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <cupilot/device.hpp>
+#include <cupilot/kernel_source.hpp>
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+struct PlanSteps {
+  std::map<std::string, std::vector<std::int64_t>> by_axis;  // ascending, each >= 2
+  std::int64_t stages = 1;                                   // pipeline depth: constants named …stage…
+  std::int64_t split = 1;                                    // parts of the reduced axis: constants named …split…
+  std::int64_t group = 1;                                    // tiles a raster group: constants named …group…
+
+  // The largest step of an axis, 1 where none is known.
+  std::int64_t step(const std::string& axis) const;
+};
+
+// Read off every cdiv, up, / and % of an axis by a number in the plan. An axis with none gets the plan's other constants.
+PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device);
+
+}  // namespace cupilot

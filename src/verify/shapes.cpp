@@ -1,0 +1,107 @@
+#include "verify/shapes.hpp"
+
+#include <algorithm>
+#include <cupilot/resolved_plan.hpp>
+
+namespace cupilot {
+namespace {
+
+std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+
+bool accepts(const Task& task, const KernelSource& source, const DeviceSpec& device, const Workload& workload) {
+  const auto resolution = resolve(source, task, workload, device, nullptr);
+  // A plan that needs facts of compiling, or fails otherwise, is judged where it is run.
+  return !resolution || std::holds_alternative<ResolvedPlan>(*resolution);
+}
+
+// An axis that is 1 in every shape the task names may be built into the kernel as absent.
+bool is_absent(const Task& task, const std::string& axis) {
+  const auto one = [&](const Workload& shape) {
+    const auto size = shape.sizes.find(axis);
+    return size != shape.sizes.end() && size->second == 1;
+  };
+  return std::all_of(task.time_shapes.begin(), task.time_shapes.end(), one) &&
+         std::all_of(task.check_shapes.begin(), task.check_shapes.end(), one);
+}
+
+// How far a size stands from whole steps: `tiles` steps and `extra` elements.
+struct Mark {
+  std::int64_t tiles = 1, extra = 0;
+};
+
+std::int64_t size_of(const Mark& mark, std::int64_t step) { return std::max<std::int64_t>(1, mark.tiles * step + mark.extra); }
+
+// One row of the table below: marks of the free axes, which alternate between two, and of the reduced ones; the size of an
+// axis that is not tiled (a batch).
+struct Row {
+  Mark first, second;
+  Mark reduced;
+  std::int64_t untiled;
+};
+
+}  // namespace
+
+double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload) {
+  double cost = 1;
+  for (const Axis& axis : task.axes) {
+    const auto size = workload.sizes.find(axis.name);
+    if (size != workload.sizes.end()) cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
+  }
+  return cost;
+}
+
+std::optional<Workload> fitting(const Task& task, const KernelSource& source, const DeviceSpec& device, const PlanSteps& steps,
+                                const Workload& wanted) {
+  if (accepts(task, source, device, wanted)) return wanted;
+  // Reduced axes first: vector loads along them are the usual requirement.
+  for (const bool all : {false, true}) {
+    for (const std::int64_t unit : {4, 8, 16, 0}) {
+      Workload rounded = wanted;
+      for (const Axis& axis : task.axes) {
+        if (axis.kind == AxisKind::fixed || (!all && axis.kind != AxisKind::reduced)) continue;
+        std::int64_t& size = rounded.sizes[axis.name];
+        if (size != 1 || !is_absent(task, axis.name)) size = round_up(size, unit == 0 ? steps.step(axis.name) : unit);
+      }
+      if (accepts(task, source, device, rounded)) return rounded;
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) {
+  const std::int64_t depth = steps.stages;
+  const std::int64_t parts = steps.split;
+  const std::vector<Row> rows = {
+      {{1, 0}, {1, 0}, {depth + 2, 0}, 1},                  // whole tiles, several slabs
+      {{1, 1}, {1, -1}, {depth, 1}, 2},                     // one element over, one short, a full pipeline and a tail
+      {{1, -1}, {1, 1}, {1, -1}, 1},                        // less than a slab
+      {{2, 1}, {1, 8}, {1, 1}, 1},                          // several tiles; ragged but aligned
+      {{1, 0}, {1, 8}, {2 * parts, parts > 1 ? 1 : 3}, 1},  // every part of a split has work, the last a tail
+      {{0, 1}, {1, 1}, {2, 8}, 3},                          // one row
+      {{1, 8}, {0, 1}, {depth, 0}, 1},                      // one column, exactly a full pipeline
+  };
+  std::vector<Workload> shapes;
+  for (const Row& row : rows) {
+    Workload shape;
+    int turn = 0;
+    for (const Axis& axis : task.axes) {
+      const std::int64_t step = steps.step(axis.name);
+      std::int64_t& size = shape.sizes[axis.name];
+      if (axis.kind == AxisKind::fixed || task.time_shapes.empty()) {
+        size = task.time_shapes.empty() ? 1 : task.time_shapes.front().sizes.at(axis.name);
+      } else if (is_absent(task, axis.name)) {
+        size = 1;
+      } else if (axis.kind == AxisKind::reduced) {
+        size = size_of(row.reduced, step);
+      } else if (step == 1) {
+        size = row.untiled;
+      } else {
+        size = size_of(turn++ % 2 == 0 ? row.first : row.second, step);
+      }
+    }
+    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,175 @@
+#include <algorithm>
+#include <cupilot/resolved_plan.hpp>
+#include <functional>
+#include <set>
+
+#include "catch.hpp"
+#include "verify/plan_steps.hpp"
+#include "verify/plans.hpp"
+#include "verify/shapes.hpp"
+
+namespace cupilot {
+namespace {
+
+using Seen = std::function<bool(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch)>;
+
+bool reaches(const std::vector<Case>& cases, const Seen& wanted) {
+  return std::any_of(cases.begin(), cases.end(), [&](const Case& run) {
+    const Sizes& s = run.workload.sizes;
+    return wanted(s.at("m"), s.at("n"), s.at("k"), s.at("batch"));
+  });
+}
+
+TEST_CASE("steps are read off the plan") {
+  struct Case {
+    const char* what;
+    std::vector<std::pair<std::string, Expr>> let;
+    Expr grid;
+    std::vector<std::int64_t> m, k;
+  };
+  const Case c = GENERATE(from_range(std::vector<Case>{
+      {"cdiv by a constant", {}, "cdiv(m,BM)*cdiv(k,BK)", {128}, {16}},
+      {"by a product", {}, "cdiv(m,BM*2)*cdiv(k,BK)", {256}, {16}},
+      {"through definitions",
+       {{"rows", "m"}, {"side", "BM/2"}, {"t", "cdiv(rows,side)"}, {"s", "cdiv(k,BK)"}},
+       "t*s",
+       {64},
+       {16}},
+      {"literal", {}, "cdiv(m,32)*cdiv(k,8)", {32}, {8}},
+      {"as C writes it", {}, "(m+BM-1)/BM*up(k,BK)", {128}, {16}},
+      {"two steps", {}, "cdiv(m,BM)*cdiv(m,32)*cdiv(k,BK)", {32, 128}, {16}},
+      {"tiles of tiles are no elements", {{"t", "cdiv(m,BM)"}}, "cdiv(t,4)*cdiv(k,BK)", {128}, {16}},
+      {"a divisor with an axis is no step", {}, "cdiv(m,BM)*cdiv(k,max(1,n))*cdiv(k,BK)", {128}, {16}},
+  }));
+  INFO(c.what);
+  KernelSource source = tiled_gemm();
+  source.plan.let = c.let;
+  source.plan.launches[0].grid = {c.grid};
+  const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
+  CHECK(steps.by_axis.at("m") == c.m);
+  CHECK(steps.by_axis.at("k") == c.k);
+  CHECK(steps.stages == 3);
+  CHECK(steps.split == 4);
+  CHECK(steps.group == 8);
+}
+
+TEST_CASE("a plan that names no axis lends its constants to all") {
+  KernelSource source = tiled_gemm();
+  source.plan.let.clear();
+  source.plan.launches[0].grid = {"batch"};
+  const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
+  CHECK(steps.by_axis.at("m") == std::vector<std::int64_t>{8, 128});
+}
+
+TEST_CASE("a candidate's battery reaches every path of its plan") {
+  const bool small = GENERATE(true, false);
+  const KernelSource source = small ? tiled_gemm({{"BM", 32}, {"BN", 16}, {"BK", 8}, {"STAGES", 2}, {"SPLIT", 3}}) : tiled_gemm();
+  const std::int64_t bm = source.constants.at("BM"), bn = source.constants.at("BN"), bk = source.constants.at("BK");
+  const std::int64_t stages = source.constants.at("STAGES"), split = source.constants.at("SPLIT");
+  const bool batched = GENERATE(true, false);
+  const std::vector<Case> cases =
+      battery(gemm_of(4096, 4096, 4096, batched ? 64 : 1), source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+  const std::pair<const char*, Seen> wanted[] = {
+      {"one element", [](auto m, auto n, auto k, auto) { return m == 1 && n == 1 && k == 1; }},
+      {"one row", [](auto m, auto n, auto, auto) { return m == 1 && n > 1; }},
+      {"one column", [](auto m, auto n, auto, auto) { return n == 1 && m > 1; }},
+      {"whole tiles and slabs", [=](auto m, auto n, auto k, auto) { return m % bm == 0 && n % bn == 0 && k % bk == 0; }},
+      {"tile + 1 and tile - 1", [=](auto m, auto n, auto, auto) { return m == bm + 1 && n == bn - 1; }},
+      {"tile - 1 and tile + 1", [=](auto m, auto n, auto, auto) { return m == bm - 1 && n == bn + 1; }},
+      {"several tiles", [=](auto m, auto n, auto, auto) { return m > 2 * bm && n > bn; }},
+      {"less than a slab", [=](auto, auto, auto k, auto) { return k > 1 && k < bk; }},
+      {"a slab and one", [=](auto, auto, auto k, auto) { return k == bk + 1; }},
+      {"exactly the stages", [=](auto, auto, auto k, auto) { return k == stages * bk; }},
+      {"the stages and a tail", [=](auto, auto, auto k, auto) { return k == stages * bk + 1; }},
+      {"more slabs than stages", [=](auto, auto, auto k, auto) { return k >= (stages + 2) * bk; }},
+      {"every part of the split", [=](auto, auto, auto k, auto) { return k > (2 * split - 1) * bk && k % bk != 0; }},
+      {"ragged but aligned", [=](auto, auto n, auto, auto) { return n % bn == 8 && n > bn; }},
+      {"primes", [](auto m, auto n, auto k, auto) { return m == 53 && n == 61 && k == 29; }},
+  };
+  for (const auto& [what, seen] : wanted) {
+    INFO(what << (small ? " small" : " large"));
+    CHECK(reaches(cases, seen));
+  }
+  CHECK(reaches(cases, [](auto, auto, auto, auto batch) { return batch > 1; }) == batched);
+  CHECK(std::any_of(cases.begin(), cases.end(), [](const Case& run) { return run.content.kind == ContentKind::probe; }));
+}
+
+TEST_CASE("cases respect what the plan requires") {
+  KernelSource source = tiled_gemm();
+  source.plan.require = {"k%8==0", "n%4==0"};
+  const Task task = gemm_of(512, 512, 512);
+  const std::vector<Case> cases = battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+  CHECK(cases.size() >= 6);
+  for (const Case& run : cases) {
+    CHECK(run.workload.sizes.at("k") % 8 == 0);
+    CHECK(run.workload.sizes.at("n") % 4 == 0);
+  }
+  CHECK(reaches(cases, [](auto m, auto, auto, auto) { return m % 128 == 1; }));
+
+  source.plan.require = {"m>1000000"};
+  CHECK(battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false).size() == 1);
+}
+
+TEST_CASE("interpreted batteries stay affordable whatever the tile") {
+  for (const std::int64_t tile : {16, 64, 128, 256}) {
+    const KernelSource source = tiled_gemm({{"BM", tile}, {"BN", tile}, {"BK", 64}, {"STAGES", 5}, {"SPLIT", 32}});
+    const Task task = gemm_of(8192, 8192, 8192, 4);
+    const PlanSteps steps = plan_steps(task, source, DeviceSpec{});
+    double cost = 0;
+    const auto cases = battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+    for (const Case& run : cases) cost += padded_cost(task, steps, run.workload);
+    INFO(tile << ": " << cost << " in " << cases.size() << " cases");
+    CHECK(cost < 60e6);
+    CHECK(cases.size() >= 3);
+  }
+}
+
+TEST_CASE("levels add content, seeds and full size") {
+  const Task task = gemm_of(512, 512, 512);
+  const auto of = [&](ProofLevel level, bool real) { return battery(task, tiled_gemm(), DeviceSpec{}, level, 7, real); };
+  const auto kinds = [](const std::vector<Case>& cases) {
+    std::set<ContentKind> out;
+    for (const Case& run : cases) out.insert(run.content.kind);
+    return out;
+  };
+  const auto is_full = [&](const std::vector<Case>& cases) {
+    return std::any_of(cases.begin(), cases.end(),
+                       [&](const Case& run) { return run.workload.sizes == task.time_shapes[0].sizes; });
+  };
+  const auto candidate = of(ProofLevel::candidate, false), elite = of(ProofLevel::elite, false);
+  const auto finalist = of(ProofLevel::finalist, false);
+  CHECK(kinds(elite).size() == 6);
+  CHECK(kinds(finalist).size() == 6);
+  CHECK_FALSE(is_full(candidate));
+  CHECK_FALSE(is_full(finalist));
+  CHECK(is_full(of(ProofLevel::candidate, true)));
+  std::set<std::uint64_t> early, late;
+  for (const Case& run : candidate) early.insert(run.content.seed);
+  for (const Case& run : elite) early.insert(run.content.seed);
+  for (const Case& run : finalist) late.insert(run.content.seed);
+  CHECK(early.size() == 1);  // one content: reference values are shared
+  for (const std::uint64_t seed : late) CHECK(early.count(seed) == 0);
+  CHECK(late.size() >= 3);
+}
+
+TEST_CASE("the same question gives the same battery") {
+  const auto a = battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
+  const auto b = battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
+  REQUIRE(a.size() == b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    CHECK(a[i].workload == b[i].workload);
+    CHECK(a[i].content == b[i].content);
+  }
+}
+
+TEST_CASE("a fixed axis keeps its size") {
+  Task task = gemm_of(512, 512, 77);
+  task.axes[3].kind = AxisKind::fixed;
+  task.check_shapes.clear();
+  for (const Case& run : battery(task, tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 1, false)) {
+    CHECK(run.workload.sizes.at("k") == 77);
+  }
+}
+
+}  // namespace
+}  // namespace cupilot

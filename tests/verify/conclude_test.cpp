@@ -1,0 +1,154 @@
+#include <cmath>
+#include <functional>
+
+#include "catch.hpp"
+#include "verify/plans.hpp"
+
+namespace cupilot {
+namespace {
+
+// Two good cases, the second a probe at the task's own shape.
+TrialReport good(const Task& task) {
+  TrialReport report;
+  for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe}) {
+    CaseReport done;
+    done.what = {.workload = task.time_shapes[0], .content = {.seed = 5, .kind = kind}};
+    done.outputs = {{.tensor = "D", .elements = 35, .compared = 35, .worst_ratio = 0.25, .worst_index = 9}};
+    report.cases.push_back(done);
+  }
+  return report;
+}
+
+CompiledKernel kernel_of(Precision ceiling) {
+  CompiledKernel kernel;
+  kernel.facts.ceiling = ceiling;
+  return kernel;
+}
+
+TEST_CASE("good reports become evidence") {
+  const Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  CaseReport skipped;
+  skipped.what = report.cases[0].what;
+  skipped.not_for_this_shape = true;
+  report.cases.insert(report.cases.begin(), skipped);
+  const auto proof = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report);
+  REQUIRE(proof);
+  CHECK(proof->level == ProofLevel::elite);
+  CHECK(proof->compared == 70);
+  CHECK(proof->worst_ratio == 0.25);
+  CHECK(proof->full_size);
+  CHECK(proof->proved == Precision::fp32_strict);
+  CHECK(proof->cases.size() == 3);
+}
+
+TEST_CASE("full size means every element of a time shape") {
+  const Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  for (CaseReport& done : report.cases) done.outputs[0].compared = 30;
+  CHECK_FALSE(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
+  report = good(task);
+  for (CaseReport& done : report.cases) done.what.workload.sizes["m"] = 6;
+  CHECK_FALSE(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
+}
+
+TEST_CASE("the first failure is the verdict") {
+  struct Case {
+    const char* what;
+    const char* code;
+    const char* message;
+    std::function<void(TrialReport&)> spoil;
+  };
+  const Case c = GENERATE(from_range(std::vector<Case>{
+      {"a fault", "run.race", "two writers (and 1 more); shape batch=1 k=11 m=5 n=7, ordinary content, seed 5",
+       [](TrialReport& r) {
+         r.cases[0].faults = {{"run.race", "two writers", "ptx:4"}, {"run.guard", "g", ""}};
+       }},
+      {"a fault of an unknown code", "run.crash", "run.odd: strange",
+       [](TrialReport& r) {
+         r.cases[0].faults = {{"run.odd", "strange", ""}};
+       }},
+      {"never written", "verify.never_written", "3 of 35 elements of D",
+       [](TrialReport& r) {
+         r.cases[0].outputs[0].never_written = 3;
+         r.cases[0].outputs[0].failed = 3;
+       }},
+      {"outside the bound", "verify.bound",
+       "2 of 35 compared elements are wrong; worst D[0][1][2]: got 3, want 2, allowed error 0.5",
+       [](TrialReport& r) {
+         OutputReport& o = r.cases[0].outputs[0];
+         o.failed = 2, o.worst_ratio = 2, o.got = 3, o.want = 2, o.bound = 0.5;
+       }},
+      {"NaN ratio without a count", "verify.bound", "got nan",
+       [](TrialReport& r) {
+         r.cases[0].outputs[0].worst_ratio = NAN;
+         r.cases[0].outputs[0].got = NAN;
+       }},
+      {"lost bits seen by a probe", "verify.precision", "probe content",
+       [](TrialReport& r) {
+         OutputReport& o = r.cases[1].outputs[0];
+         o.failed = 1, o.worst_ratio = 99, o.got = 1.0004, o.want = 1, o.bound = 1e-7;
+       }},
+      {"a wrong value seen by a probe", "verify.bound", "probe content",
+       [](TrialReport& r) {
+         OutputReport& o = r.cases[1].outputs[0];
+         o.failed = 1, o.worst_ratio = 99, o.got = 2, o.want = 1, o.bound = 1e-7;
+       }},
+      {"nothing compared", "run.crash", "no element of D was compared",
+       [](TrialReport& r) { r.cases[1].outputs[0].compared = 0; }},
+      {"a silent output", "run.crash", "said nothing of output D", [](TrialReport& r) { r.cases[1].outputs.clear(); }},
+      {"another tensor's report", "run.crash", "said nothing of output D",
+       [](TrialReport& r) { r.cases[0].outputs[0].tensor = "A"; }},
+      {"no case", "run.crash", "reported no case", [](TrialReport& r) { r.cases.clear(); }},
+      {"no shape", "verify.no_shape", "`require`",
+       [](TrialReport& r) {
+         for (CaseReport& done : r.cases) done.not_for_this_shape = true;
+       }},
+      {"order", "verify.never_written", "D",
+       [](TrialReport& r) {
+         r.cases[0].outputs[0].never_written = 1;
+         r.cases[1].faults = {{"run.race", "later", ""}};
+       }},
+  }));
+  INFO(c.what);
+  const Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  c.spoil(report);
+  const auto verdict = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report);
+  REQUIRE(verdict.is_rejected());
+  CHECK(verdict.rejected().code == c.code);
+  CHECK_THAT(verdict.rejected().message, Catch::Contains(c.message));
+}
+
+TEST_CASE("integers and indices mismatch") {
+  Task task = gemm_of(5, 7, 11);
+  task.tensors.back().check.kind = CheckKind::bitwise;
+  TrialReport report = good(task);
+  report.cases[0].outputs[0].failed = 1;
+  report.cases[0].outputs[0].worst_ratio = INFINITY;
+  CHECK(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report).rejected().code == "verify.mismatch");
+}
+
+TEST_CASE("arithmetic below the contract is refused whatever the values") {
+  struct Case {
+    Precision ceiling, asked;
+    bool ok;
+  };
+  const Case c = GENERATE(from_range(std::vector<Case>{{Precision::fp32_strict, Precision::fp32_strict, true},
+                                                       {Precision::tf32, Precision::fp32_strict, false},
+                                                       {Precision::bf16, Precision::fp32_strict, false},
+                                                       {Precision::tf32, Precision::tf32, true},
+                                                       {Precision::fp32_strict, Precision::tf32, true},
+                                                       {Precision::fp16, Precision::bf16, false},
+                                                       {Precision::bf16, Precision::bf16, true},
+                                                       {Precision::fp32_strict, Precision::integer, true}}));
+  Task task = gemm_of(5, 7, 11);
+  task.precision = c.asked;
+  const auto verdict = conclude(task, kernel_of(c.ceiling), ProofLevel::candidate, good(task));
+  REQUIRE(bool(verdict) == c.ok);
+  if (!c.ok) CHECK(verdict.rejected().code == "gate.precision");
+  if (c.ok) CHECK(verdict->proved == c.asked);
+}
+
+}  // namespace
+}  // namespace cupilot
