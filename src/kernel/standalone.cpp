@@ -3,9 +3,7 @@
 
 #include <cupilot/kernel_source.hpp>
 
-#include <fstream>
-#include <sstream>
-
+#include "kernel/file_text.hpp"
 #include "kernel/plan_json.hpp"
 
 namespace cupilot {
@@ -50,10 +48,9 @@ std::string dump(const Json& json) { return json.dump(-1, ' ', true, Json::error
 }  // namespace
 
 Result<StandaloneKernel> read_standalone(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream whole;
-  if (!in || !(whole << in.rdbuf())) return Error{ErrorCode::usage, path + ": cannot be read", "name a kernel file"};
-  const std::string text = whole.str();
+  const auto whole = file_text(path);
+  if (!whole) return Error{ErrorCode::usage, path + ": cannot be read", "name a kernel file"};
+  const std::string& text = *whole;
   if (text.size() > file_limit) return Error{ErrorCode::usage, fmt::format("{}: over {} bytes", path, file_limit), {}};
   StandaloneKernel kernel;
   if (path.ends_with(".ptx")) kernel.source.language = Language::ptx;

@@ -4,9 +4,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
+#include "kernel/file_text.hpp"
 #include "kernel/plan_json.hpp"
 
 namespace cupilot {
@@ -141,10 +140,9 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
 }
 
 Result<Tunable> load_tunable(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) return Error{ErrorCode::usage, path + ": cannot be read", "name a tunable .cu file"};
-  return parse_tunable(text.str(), path);
+  const auto text = file_text(path);
+  if (!text) return Error{ErrorCode::usage, path + ": cannot be read", "name a tunable .cu file"};
+  return parse_tunable(*text, path);
 }
 
 }  // namespace cupilot

@@ -229,4 +229,3 @@ TEST_CASE("the compiled kernel must agree with its plan", "[kernel]") {
   heavy.static_shared = 232448;
   CHECK(outcome(heavy).find("plan.limit 233472 bytes of shared memory") == 0);
 }
-
