@@ -1,0 +1,280 @@
+// Task files: docs/formats/task.md.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cupilot/task.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "task/json_reader.hpp"
+#include "task/task_names.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t version = 1;
+// A task file or reference beyond this is a mistake.
+constexpr std::uintmax_t largest_file = 4u << 20;
+
+DType dtype_of(JsonObject& object, const char* key, DType otherwise) {
+  if (object.find(key) == nullptr) return otherwise;
+  const std::string word = object.text(key, true);
+  if (const auto type = dtype_from(word)) return *type;
+  std::string known;
+  for (int i = 0; i <= static_cast<int>(DType::boolean); ++i)
+    known += (i > 0 ? ", " : "") + std::string(name_of(static_cast<DType>(i)));
+  object.faults().fail(object.where(key), fmt::format("'{}' is no known type", word.substr(0, 60)), "one of " + known);
+  return otherwise;
+}
+
+Axis axis_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Axis axis;
+  axis.name = object.text("name", true);
+  axis.kind = static_cast<AxisKind>(object.choice("kind", axis_kinds, 0));
+  object.done();
+  return axis;
+}
+
+Fill fill_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Fill fill;
+  fill.kind = static_cast<FillKind>(object.choice("kind", fill_kinds, 0));
+  fill.low = object.number("low", fill.low);
+  fill.high = object.number("high", fill.high);
+  fill.below = object.expr("below", false, fill.below);
+  fill.structure = static_cast<Structure>(object.choice("structure", structures, 0));
+  object.done();
+  return fill;
+}
+
+Check check_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Check check;
+  check.kind = static_cast<CheckKind>(object.choice("kind", check_kinds, 0));
+  check.length = object.expr("length", false, check.length);
+  check.of = object.text("of", check.kind == CheckKind::index_of);
+  check.relative = object.number("relative", 0);
+  check.absolute = object.number("absolute", 0);
+  object.done();
+  return check;
+}
+
+Tensor tensor_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Tensor tensor;
+  tensor.name = object.text("name", true);
+  tensor.role = static_cast<Role>(object.choice("role", roles, 0));
+  tensor.type = dtype_of(object, "type", DType::f32);
+  tensor.shape = object.exprs("shape", true);
+  tensor.strides = object.exprs("strides", false);
+  if (const Json* fill = object.find("fill")) tensor.fill = fill_from(faults, *fill, object.where("fill"));
+  if (const Json* check = object.find("check")) tensor.check = check_from(faults, *check, object.where("check"));
+  object.done();
+  return tensor;
+}
+
+Scalar scalar_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Scalar scalar;
+  scalar.name = object.text("name", true);
+  scalar.type = dtype_of(object, "type", DType::f32);
+  scalar.value = object.number("value", 0);
+  object.done();
+  return scalar;
+}
+
+Operation operation_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Operation operation{.name = object.text("name", true), .kind = object.text("kind", true)};
+  operation.inputs = object.texts("inputs");
+  operation.outputs = object.texts("outputs");
+  object.done();
+  return operation;
+}
+
+std::map<std::string, std::int64_t> integers_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  std::map<std::string, std::int64_t> out;
+  if (!json.is_object()) return out;
+  for (const auto& [key, value] : json.items()) out[key] = object.integer(key.c_str(), true);
+  return out;
+}
+
+Workload workload_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Workload workload;
+  if (const Json* sizes = object.find("sizes", true)) workload.sizes = integers_from(faults, *sizes, object.where("sizes"));
+  workload.weight = object.number("weight", 1.0);
+  object.done();
+  return workload;
+}
+
+Work work_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  Work work{.flops = object.expr("flops", true), .matmul_like = object.text("matmul_like", false)};
+  object.done();
+  return work;
+}
+
+template <class T>
+std::vector<T> list_of(JsonObject& object, const char* key, bool needed,
+                       T (*read)(JsonFaults&, const Json&, const std::string&)) {
+  std::vector<T> out;
+  for (const Json* item : object.items(key, needed)) {
+    out.push_back(read(object.faults(), *item, fmt::format("{}[{}]", object.where(key), out.size())));
+  }
+  return out;
+}
+
+Precision precision_of(JsonObject& object) {
+  const std::string word = object.text("precision", true);
+  if (const auto precision = precision_from(word)) return *precision;
+  object.faults().fail(object.where("precision"), fmt::format("'{}' is no known class", word.substr(0, 60)),
+                       "one of fp64, fp32-strict, fp32-emulated, bf16x3, tf32, fp16, bf16, fp8, integer");
+  return Precision::fp32_strict;
+}
+
+// Everything but the text of the reference; `reference` gets its file name.
+Task task_from(JsonObject& object, std::string& reference) {
+  if (object.integer("cupilot_task", true, version) != version) {
+    object.faults().fail("cupilot_task", "is of another version", fmt::format("this program reads version {}", version));
+  }
+  Task task;
+  task.name = object.text("name", true);
+  task.family = object.text("family", false, task.name);
+  task.axes = list_of(object, "axes", true, axis_from);
+  task.tensors = list_of(object, "tensors", true, tensor_from);
+  task.scalars = list_of(object, "scalars", false, scalar_from);
+  task.operations = list_of(object, "operations", false, operation_from);
+  if (const Json* constants = object.find("constants")) task.constants = integers_from(object.faults(), *constants, "constants");
+  task.precision = precision_of(object);
+  task.time_shapes = list_of(object, "time_shapes", true, workload_from);
+  task.check_shapes = list_of(object, "check_shapes", false, workload_from);
+  if (const Json* work = object.find("work", true)) task.work = work_from(object.faults(), *work, "work");
+  reference = object.text("reference", false);
+  task.reference.text = object.text("reference_text", false);
+  if (reference.empty() == task.reference.text.empty()) {
+    object.faults().fail("reference", reference.empty() ? "is missing" : "stands beside reference_text",
+                         "name the .cu file beside the task file in `reference`, or hold its text in `reference_text`");
+  }
+  return task;
+}
+
+Result<std::string> read_file(const std::filesystem::path& path, const std::string& what) {
+  const auto failed = [&](const std::string& reason) {
+    return Error{ErrorCode::usage, fmt::format("{} {}: {}", what, path.string(), reason), "check the path and its permissions"};
+  };
+  std::error_code code;
+  if (!std::filesystem::exists(path, code)) return failed("no such file");
+  if (!std::filesystem::is_regular_file(path, code)) return failed("not a file");
+  if (std::filesystem::file_size(path, code) > largest_file || code) return failed("larger than 4 MiB");
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  if (!stream || !(text << stream.rdbuf())) return failed("cannot be read, or is empty");
+  return text.str();
+}
+
+// `folder`: where a `reference` file is looked for; empty: none may be named.
+Result<Task> parse_task(std::string_view text, const std::string& origin, const std::filesystem::path* folder) {
+  const auto json = read_json_object(text, origin);
+  if (!json) return json.error();
+  JsonFaults faults(origin);
+  JsonObject object(faults, *json, "");
+  std::string reference;
+  Task task = task_from(object, reference);
+  object.done();
+  if (faults.first()) return *faults.first();
+  task.reference.file = "reference_text";
+  if (!reference.empty()) {
+    if (folder == nullptr) faults.fail("reference", "names a file, but this text has no place", "hold it in `reference_text`");
+    if (folder == nullptr) return *faults.first();
+    auto content = read_file(*folder / reference, fmt::format("{}: reference", origin));
+    if (!content) return content.error();
+    task.reference = {std::move(*content), reference};
+  }
+  if (auto valid = validate(task); !valid) return std::move(valid.error()).while_doing(origin);
+  return task;
+}
+
+Json expr_json(const Expr& expr) { return expr.text; }
+
+Json exprs_json(const std::vector<Expr>& exprs) {
+  Json out = Json::array();
+  for (const Expr& expr : exprs) out.push_back(expr_json(expr));
+  return out;
+}
+
+Json tensor_json(const Tensor& tensor) {
+  Json out = {{"name", tensor.name}, {"role", roles[static_cast<std::size_t>(tensor.role)]}, {"type", name_of(tensor.type)}};
+  out["shape"] = exprs_json(tensor.shape);
+  if (!tensor.strides.empty()) out["strides"] = exprs_json(tensor.strides);
+  if (tensor.role != Role::out) {
+    out["fill"] = {{"kind", fill_kinds[static_cast<std::size_t>(tensor.fill.kind)]},
+                   {"low", tensor.fill.low},
+                   {"high", tensor.fill.high},
+                   {"below", expr_json(tensor.fill.below)},
+                   {"structure", structures[static_cast<std::size_t>(tensor.fill.structure)]}};
+  }
+  if (tensor.role == Role::out || tensor.role == Role::in_out) {
+    out["check"] = {{"kind", check_kinds[static_cast<std::size_t>(tensor.check.kind)]},
+                    {"length", expr_json(tensor.check.length)},
+                    {"of", tensor.check.of},
+                    {"relative", tensor.check.relative},
+                    {"absolute", tensor.check.absolute}};
+  }
+  return out;
+}
+
+Json workloads_json(const std::vector<Workload>& workloads) {
+  Json out = Json::array();
+  for (const Workload& workload : workloads) out.push_back({{"sizes", workload.sizes}, {"weight", workload.weight}});
+  return out;
+}
+
+Json task_json(const Task& task) {
+  Json out = {{"cupilot_task", version}, {"name", task.name}, {"family", task.family}};
+  for (const char* list : {"axes", "tensors", "scalars", "operations"}) out[list] = Json::array();
+  for (const Axis& axis : task.axes) {
+    out["axes"].push_back({{"name", axis.name}, {"kind", axis_kinds[static_cast<std::size_t>(axis.kind)]}});
+  }
+  for (const Tensor& tensor : task.tensors) out["tensors"].push_back(tensor_json(tensor));
+  for (const Scalar& scalar : task.scalars) {
+    out["scalars"].push_back({{"name", scalar.name}, {"type", name_of(scalar.type)}, {"value", scalar.value}});
+  }
+  for (const Operation& operation : task.operations) {
+    out["operations"].push_back(
+        {{"name", operation.name}, {"kind", operation.kind}, {"inputs", operation.inputs}, {"outputs", operation.outputs}});
+  }
+  out["constants"] = task.constants;
+  out["precision"] = name_of(task.precision);
+  out["time_shapes"] = workloads_json(task.time_shapes);
+  out["check_shapes"] = workloads_json(task.check_shapes);
+  out["work"] = {{"flops", expr_json(task.work.flops)}, {"matmul_like", task.work.matmul_like}};
+  out["reference_text"] = task.reference.text;
+  return out;
+}
+
+}  // namespace
+
+Result<Task> load_task(const std::string& path) {
+  const auto text = read_file(path, "task file");
+  if (!text) return text.error();
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  return parse_task(*text, path, &folder);
+}
+
+Result<Task> task_from_json(std::string_view json, const std::string& origin) { return parse_task(json, origin, nullptr); }
+
+Result<std::string> task_to_json(const Task& task) {
+  if (auto valid = validate(task); !valid) return valid.error();
+  try {
+    return task_json(task).dump(2) + "\n";
+  } catch (const std::exception& error) {
+    return Error{ErrorCode::usage, fmt::format("task '{}' cannot be written as JSON: {}", task.name, error.what()),
+                 "texts must be UTF-8"};
+  }
+}
+
+}  // namespace cupilot
