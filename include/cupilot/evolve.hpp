@@ -12,6 +12,7 @@
 #include <cupilot/agents.hpp>
 #include <cupilot/backend.hpp>
 #include <cupilot/candidate.hpp>
+#include <cupilot/host.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
 
@@ -41,10 +42,16 @@ struct EvolveOptions {
   double max_seconds = 0;               // wall clock; 0: none
   std::vector<std::string> tunables{};  // paths of the user's own templates, beside the built-in ones
   bool random_search = false;           // proposals by random_strategist
+  std::int64_t raise_evaluations = 0;   // resume: the new limit in all; 0: as recorded
   SearchObserver* observer = nullptr;
   std::atomic<bool>* cancel = nullptr;    // set by the host: checkpoint and stop
   std::vector<std::string> task_words{};  // how the task was named, for standalone files
+  std::string device_name{};              // what the backend was opened as ("virtual:h200"), for resume; empty: its identity
+  Host* host = nullptr;                   // clock and files; null: the real one
 };
+
+// What evolve() searches on a device that spans its own space (fake:FILE): the task says nothing.
+Task landscape_task();
 
 struct Baseline {
   std::string name{};  // "plain", "cublaslt"
@@ -74,7 +81,8 @@ struct EvolveReport {
 
 // Errors: budget (ended before any valid candidate), no_candidate, and the machine's own.
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options);
-// Continues a run directory; the result equals an uninterrupted run's. Limits may be raised by `options`.
+// Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes run_dir's sittings alone:
+// observer, cancel, host, search.parallel, max_seconds (a new budget; 0: as recorded) and raise_evaluations.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options);
 
 // The straight pipe for one candidate. `full` asks for the proof level of a finalist.

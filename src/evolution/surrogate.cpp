@@ -130,18 +130,21 @@ struct Surrogate::State {
     }
     const double sites = static_cast<double>(encoder.sites());
     double best = -1e300;
-    for (const double additive : {0.1, 0.5, 0.9}) {
+    for (const double additive : {0.1, 0.5, 0.9, 0.99}) {
       for (const double length : {sites / 12, sites / 5, sites / 2}) {
-        const Hyper candidate{additive, std::max(0.3, length), 0.02};
-        Eigen::MatrixXd k = apart.unaryExpr([&](double d) { return likeness(d, candidate); });
-        k.diagonal().array() += candidate.noise;
-        const Eigen::LLT<Eigen::MatrixXd> llt(k);
-        if (llt.info() != Eigen::Success) continue;
-        const double log_determinant = 2 * llt.matrixLLT().diagonal().array().log().sum();
-        const double likelihood = -0.5 * y.dot(llt.solve(y)) - 0.5 * log_determinant;
-        if (likelihood > best) {
+        const Eigen::MatrixXd clean = apart.unaryExpr([&](double d) {
+          return likeness(d, {additive, std::max(0.3, length), 0});
+        });
+        for (const double noise : {0.002, 0.03}) {
+          Eigen::MatrixXd k = clean;
+          k.diagonal().array() += noise;
+          const Eigen::LLT<Eigen::MatrixXd> llt(k);
+          if (llt.info() != Eigen::Success) continue;
+          const double log_determinant = 2 * llt.matrixLLT().diagonal().array().log().sum();
+          const double likelihood = -0.5 * y.dot(llt.solve(y)) - 0.5 * log_determinant;
+          if (likelihood <= best) continue;
           best = likelihood;
-          hyper = candidate;
+          hyper = {additive, std::max(0.3, length), noise};
         }
       }
     }

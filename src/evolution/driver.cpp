@@ -1,0 +1,305 @@
+#include "evolution/driver.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <cupilot/rejection.hpp>
+#include <cupilot/version.hpp>
+
+#include "evolution/run_files.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
+constexpr int baseline_rounds = 7;
+
+Result<double> floor_of(const Task& task, const DeviceSpec& device) {
+  double sum = 0, weights = 0;
+  for (const Workload& workload : task.time_shapes) {
+    auto us = floor_us(task, workload, device, task.precision);
+    if (!us) return us.error();
+    sum += workload.weight * *us;
+    weights += workload.weight;
+  }
+  return sum / weights;
+}
+
+}  // namespace
+
+int width_of(const Backend& backend, const SearchOptions& options) {
+  const int width = options.parallel > 0 ? options.parallel : backend.parallel_compiles() + backend.parallel_trials();
+  return std::clamp(width, 1, std::max(1, options.lookahead));
+}
+
+Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, std::optional<Journal> journal)
+    : task_(task),
+      circle_(std::move(circle)),
+      options_(options),
+      host_(options.host != nullptr ? *options.host : real_host()),
+      journal_(std::move(journal)),
+      pipe_{&task_, circle_.backend, circle_.writer.get(), options.search.seed},
+      started_(host_.monotonic_seconds()) {}
+
+Result<void> Driver::commit() {
+  if (!journal_) return {};
+  return journal_->commit();
+}
+
+Result<void> Driver::measure_baselines() {
+  const double began = host_.monotonic_seconds();
+  auto floor = floor_of(task_, circle_.backend->device());
+  if (!floor) return floor.error();
+  baselines_.floor_us = *floor;
+  baselines_.notices = circle_.backend->notices();
+  const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr}, {Contestant::Kind::library, "library", nullptr}};
+  MeasureOptions rules;
+  rules.rounds = baseline_rounds;
+  rules.seed = options_.search.seed;
+  auto reports = measure_all(task_, *circle_.backend, contestants, rules);
+  if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
+  for (ContestantReport& report : *reports) {
+    if (report.measurement.is_error()) return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
+    if (report.measurement.is_rejected()) {
+      if (report.name == "plain") {
+        return Error{ErrorCode::failure, "the plain baseline cannot be timed: " + report.measurement.rejected().message,
+                     "check the task's reference with `cupilot verify`"};
+      }
+      baselines_.notices.push_back("no library baseline: " + report.measurement.rejected().message);
+      continue;
+    }
+    baselines_.baselines.push_back({report.name, report.measurement->time_us, report.measurement->provenance, {}});
+  }
+  baselines_seconds_ = host_.monotonic_seconds() - began;
+  return {};
+}
+
+Result<void> Driver::begin() {
+  if (journal_) {
+    HeaderRecord header;
+    header.program = version;
+    auto task_json = task_to_json(task_);
+    if (!task_json) return task_json.error();
+    header.task_json = std::move(*task_json);
+    header.task_words = options_.task_words;
+    header.search = options_.search;
+    header.max_seconds = options_.max_seconds;
+    header.tunables = options_.tunables;
+    header.random_search = options_.random_search;
+    header.identity = circle_.backend->identity();
+    header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
+    header.provenance = circle_.backend->provenance();
+    header.device = circle_.backend->device();
+    header.started = host_.utc_now();
+    journal_->add(RecordType::header, to_json(header));
+    // The header is safe before anything is spent, so that a full or read-only disk is told at once.
+    if (auto done = commit(); !done) return done;
+  }
+  return {};
+}
+
+Result<void> Driver::restore(const RunState& state) {
+  if (!state.baselines) return {};
+  baselines_ = *state.baselines;
+  double plain_us = 0;
+  for (const Baseline& baseline : baselines_.baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
+  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us);
+  for (const SearchEvent& event : state.events) {
+    if (const auto* proposal = std::get_if<Proposal>(&event)) {
+      if (auto replayed = search_->replay(*proposal); !replayed) return replayed;
+      ledger_.propose(*proposal);
+      unfinished_.push_back(*proposal);
+    } else if (const auto* result = std::get_if<ResultRecord>(&event)) {
+      const auto id = static_cast<std::uint64_t>(result->slot) + 1;
+      if (std::holds_alternative<Lost>(result->candidate.outcome)) {
+        search_->forget(id);
+      } else {
+        search_->tell(id, score_of(*result));
+      }
+      ledger_.settle(*result);
+      std::erase_if(unfinished_, [&](const Proposal& p) { return p.id == id; });
+    } else {
+      const auto& decision = std::get<DecisionRecord>(event);
+      if (decision.kind == "stop") {
+        search_->stop(decision.reason);
+        stopped_ = decision.reason;
+      } else {
+        search_->extend(decision.max_evaluations, decision.max_generations);
+        stopped_.clear();
+      }
+    }
+  }
+  ledger_.take_finished(baselines_, false);
+  return {};
+}
+
+Error Driver::explain(Error error) const {
+  if (options_.run_dir.empty()) return error;
+  if (const auto best = search_ ? search_->best() : std::nullopt) {
+    error.message += fmt::format(" (best so far, unconfirmed: {:.4g} us in slot {}; the journal keeps all that was told)",
+                                 best->time_us, best->id - 1);
+  }
+  if (error.hint.empty()) error.hint = "continue with `cupilot resume " + options_.run_dir + "`";
+  return error;
+}
+
+void Driver::dispatch(const Proposal& proposal) {
+  ++in_flight_;
+  PipeRules rules;
+  rules.proof_seed = options_.search.seed;
+  rules.measure.seed = Rng::of(options_.search.seed, "measure", static_cast<std::uint64_t>(proposal.slot)).next();
+  rules.elite_below_us = search_->known_best_us(proposal.slot);
+  workers_->submit([this, proposal, rules]() mutable {
+    const double began = host_.monotonic_seconds();
+    rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
+      const std::lock_guard lock(owners_mutex_);
+      const std::int64_t owner = search_->known_owner(kernel.facts.normalized_hash, slot);
+      if (owner < 0) return std::nullopt;
+      return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
+    };
+    auto passed = pass(pipe_, proposal.strategy, rules);
+    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began};
+  });
+}
+
+Result<bool> Driver::fill() {
+  const int width = width_of(*circle_.backend, options_.search);
+  while (in_flight_ < width && !unfinished_.empty()) {
+    dispatch(unfinished_.front());
+    unfinished_.erase(unfinished_.begin());
+  }
+  bool more = true;
+  std::vector<Proposal> fresh;
+  while (in_flight_ + static_cast<int>(fresh.size()) < width) {
+    const std::lock_guard lock(owners_mutex_);
+    auto asked = search_->ask(1);
+    if (!asked) return asked.error();
+    if (std::holds_alternative<Waiting>(*asked)) {
+      if (in_flight_ > 0 || !fresh.empty()) break;
+      return Error{ErrorCode::failure, "the search waits for results that nobody works on", "this is a fault of cupilot"};
+    }
+    if (const auto* finished = std::get_if<Finished>(&*asked)) {
+      stopped_ = finished->reason;
+      more = false;
+      break;
+    }
+    for (Proposal& proposal : std::get<std::vector<Proposal>>(*asked)) {
+      if (journal_) journal_->add(RecordType::proposal, to_json(proposal));
+      ledger_.propose(proposal);
+      fresh.push_back(std::move(proposal));
+    }
+  }
+  // What is proposed is safe before it is spent on.
+  if (auto done = commit(); !done) return done.error();
+  for (const Proposal& proposal : fresh) dispatch(proposal);
+  return more;
+}
+
+Result<void> Driver::take(Done done) {
+  --in_flight_;
+  if (!done.passed) return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
+  ResultRecord record;
+  record.epoch = done.proposal.epoch;
+  record.generation = done.proposal.generation;
+  record.slot = done.proposal.slot;
+  record.candidate = std::move(done.passed->candidate);
+  record.candidate.id = done.proposal.id;
+  record.kernel_hash = std::move(done.passed->kernel_hash);
+  record.seconds = done.seconds;
+  if (!options_.run_dir.empty()) {
+    auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
+    if (!kept) return kept;
+    journal_->add(RecordType::result, to_json(record));
+  }
+  {
+    const std::lock_guard lock(owners_mutex_);
+    if (std::holds_alternative<Lost>(record.candidate.outcome)) {
+      search_->forget(record.candidate.id);
+    } else {
+      search_->tell(record.candidate.id, score_of(record));
+    }
+  }
+  ledger_.settle(record);
+  if (options_.observer != nullptr) options_.observer->on_candidate(record.candidate);
+  return {};
+}
+
+Result<void> Driver::stop(const std::string& reason) {
+  search_->stop(reason);
+  stopped_ = reason;
+  if (journal_) journal_->add(RecordType::decision, to_json(DecisionRecord{"stop", reason, 0, 0}));
+  return commit();
+}
+
+void Driver::report_generations(bool closed) {
+  for (Progress& progress : ledger_.take_finished(baselines_, closed)) {
+    progress.wall_seconds = host_.monotonic_seconds() - started_;
+    if (options_.observer != nullptr) options_.observer->on_generation(progress);
+  }
+}
+
+Result<void> Driver::search() {
+  workers_ = std::make_unique<Workers<Done>>(width_of(*circle_.backend, options_.search));
+  std::optional<Error> failed;
+  const auto note = [&](Result<void> result) {
+    if (!result && !failed) failed = result.error();
+  };
+  bool more = stopped_.empty();
+  while (more || in_flight_ > 0 || (!unfinished_.empty() && !failed && !cancelled())) {
+    if (more && cancelled()) more = false;
+    if (more && deadline_ > 0 && host_.monotonic_seconds() >= deadline_) {
+      note(stop("time spent"));
+      more = false;
+    }
+    if ((more || (!unfinished_.empty() && !cancelled())) && !failed) {
+      auto filled = fill();
+      if (!filled) note(filled.error());
+      more = more && filled && *filled;
+    }
+    for (Done& done : workers_->collect(in_flight_ > 0 ? wait_seconds : 0)) note(take(std::move(done)));
+    if (!failed) note(commit());
+    if (failed) more = false;
+    report_generations(false);
+  }
+  workers_.reset();
+  // Even after a failure elsewhere, what was told is written if it can be.
+  if (failed) static_cast<void>(commit());
+  if (failed) return explain(std::move(*failed));
+  return {};
+}
+
+Result<void> Driver::run_search() {
+  if (!search_) {
+    if (auto measured = measure_baselines(); !measured) return explain(std::move(measured.error()));
+    if (journal_) journal_->add(RecordType::baselines, to_json(baselines_));
+    if (auto done = commit(); !done) return explain(std::move(done.error()));
+    double plain_us = 0;
+    for (const Baseline& baseline : baselines_.baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
+    search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us);
+  }
+  if (options_.max_seconds > 0) {
+    // Confirmation costs about what the baselines did, twice, and a few trials; the search ends early enough for it.
+    const double reserve = std::min(0.3 * options_.max_seconds, 3 + 2 * baselines_seconds_);
+    deadline_ = started_ + options_.max_seconds - reserve;
+  }
+  if (options_.observer != nullptr) {
+    for (const std::string& notice : baselines_.notices) options_.observer->on_notice(notice);
+  }
+  return search();
+}
+
+Result<EvolveReport> Driver::run() {
+  if (auto searched = run_search(); !searched) return searched.error();
+  if (cancelled()) {
+    EvolveReport report = report_so_far();
+    report.stopped = "interrupted";
+    return report;
+  }
+  report_generations(true);
+  auto concluded = conclude_run();
+  if (!concluded) return explain(std::move(concluded.error()));
+  return concluded;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,82 @@
+// Drives a Search with threads, a clock and a journal. evolve() and resume() are its two beginnings.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "evolution/circle.hpp"
+#include "evolution/journal.hpp"
+#include "evolution/pipe.hpp"
+#include "evolution/run_state.hpp"
+#include "evolution/workers.hpp"
+
+namespace cupilot {
+
+class Driver {
+ public:
+  Driver(const Task& task, Circle circle, const EvolveOptions& options, std::optional<Journal> journal);
+
+  // Before run(): either measures the baselines anew or takes what a journal holds.
+  Result<void> begin();
+  Result<void> restore(const RunState& state);
+
+  // The search and what follows it.
+  Result<EvolveReport> run();
+  // The search alone: no confirmation, no best/.
+  Result<void> run_search();
+  std::int64_t evaluations() const { return ledger_.evaluations(); }
+
+ private:
+  struct Done {
+    Proposal proposal;
+    Result<Passed> passed;
+    double seconds = 0;
+  };
+
+  // driver.cpp
+  Result<void> measure_baselines();
+  Result<void> search();
+  void dispatch(const Proposal& proposal);
+  Result<bool> fill();  // false: the search is finished
+  Result<void> take(Done done);
+  Result<void> stop(const std::string& reason);
+  void report_generations(bool closed);
+  bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  Error explain(Error error) const;
+  Result<void> commit();
+
+  // finish.cpp
+  struct Finalist {
+    std::int64_t slot = 0;
+    Strategy strategy;
+    double time_us = 0;
+  };
+  std::vector<Finalist> finalists() const;
+  Result<void> time_again(std::vector<Finalist>& finalists);
+  Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
+  Result<EvolveReport> conclude_run();
+  EvolveReport report_so_far() const;
+
+  const Task& task_;
+  Circle circle_;
+  EvolveOptions options_;
+  Host& host_;
+  std::optional<Journal> journal_;
+  Pipe pipe_;
+  double started_ = 0, deadline_ = 0;
+  BaselinesRecord baselines_;
+  double baselines_seconds_ = 0;
+  std::optional<Search> search_;
+  Ledger ledger_;
+  std::string stopped_;
+  int in_flight_ = 0;
+  std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
+  std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
+  std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first
+};
+
+// How many proposals are worth having in flight.
+int width_of(const Backend& backend, const SearchOptions& options);
+
+}  // namespace cupilot

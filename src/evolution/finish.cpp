@@ -1,0 +1,173 @@
+// What follows a search: the fastest are timed again beside one another, and the best is confirmed by fresh processes.
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include <cupilot/rejection.hpp>
+
+#include "evolution/driver.hpp"
+#include "evolution/run_files.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
+
+// 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the binomial).
+std::pair<double, double> median_interval(std::vector<double> values) {
+  if (values.empty()) return {0, 0};
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - 0.98 * std::sqrt(count))));
+  return {values[low], values[values.size() - 1 - low]};
+}
+
+Baseline baseline_from(const ContestantReport& report) {
+  return {report.name, report.measurement->time_us, report.measurement->provenance, report.ratio};
+}
+
+}  // namespace
+
+std::vector<Driver::Finalist> Driver::finalists() const {
+  std::vector<Finalist> all;
+  for (const Individual& individual : search_->fastest(finalists_considered)) {
+    all.push_back({static_cast<std::int64_t>(individual.id) - 1, individual.strategy, individual.time_us});
+  }
+  return all;
+}
+
+// The fastest of many noisy times is a lucky one; a second look at a few, interleaved, is not chosen for luck.
+Result<void> Driver::time_again(std::vector<Finalist>& all) {
+  const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
+  if (circle_.backend->provenance() != Provenance::measured || count < 2) return {};
+  std::vector<CompiledKernel> kernels(count);
+  std::vector<Contestant> contestants;
+  for (std::size_t i = 0; i < count; ++i) {
+    WriterBrief brief;
+    brief.task = &task_;
+    brief.strategy = &all[i].strategy;
+    brief.device = &circle_.backend->device();
+    auto written = circle_.writer->write(brief);
+    if (written.is_error()) return written.error();
+    if (written.is_rejected()) return {};
+    auto compiled = circle_.backend->compile(*written);
+    if (compiled.is_error()) return compiled.error();
+    if (compiled.is_rejected()) return {};
+    kernels[i] = std::move(*compiled);
+    contestants.push_back({Contestant::Kind::candidate, "slot " + std::to_string(all[i].slot), &kernels[i]});
+  }
+  MeasureOptions rules{again_rounds, 4.0, true, Rng::of(options_.search.seed, "again").next()};
+  auto reports = measure_all(task_, *circle_.backend, contestants, rules);
+  if (!reports) return reports.error();
+  for (std::size_t i = 0; i < count; ++i) {
+    const ContestantReport& report = (*reports)[i];
+    if (report.measurement) all[i].time_us = report.measurement->time_us;
+    if (!report.measurement) all[i].time_us = HUGE_VAL;
+  }
+  std::stable_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count),
+                   [](const Finalist& a, const Finalist& b) { return a.time_us < b.time_us; });
+  return {};
+}
+
+Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
+  if (auto renewed = circle_.backend->renew(); !renewed) return renewed.error();
+  PipeRules rules;
+  rules.level = ProofLevel::finalist;
+  rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
+  rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
+  rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});
+  for (const Baseline& baseline : baselines_.baselines) {
+    if (baseline.name != "plain") rules.others.push_back({Contestant::Kind::library, baseline.name, nullptr});
+  }
+  auto passed = pass(pipe_, finalist.strategy, rules);
+  if (!passed) return passed.error();
+  FinalRecord record;
+  record.stage = "confirm";
+  record.slot = finalist.slot;
+  record.candidate = std::move(passed->candidate);
+  record.candidate.id = static_cast<std::uint64_t>(finalist.slot) + 1;
+  kernel = std::move(passed->kernel);
+  if (auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
+    record.candidate.outcome = reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
+    return record;
+  }
+  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) accepted->verification.processes = 2;
+  const Baseline* strongest = nullptr;
+  for (const ContestantReport& report : passed->others) {
+    if (report.measurement) record.baselines.push_back(baseline_from(report));
+  }
+  for (const Baseline& baseline : record.baselines) {
+    if (strongest == nullptr || baseline.time_us < strongest->time_us) strongest = &baseline;
+  }
+  if (strongest != nullptr) std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
+  return record;
+}
+
+EvolveReport Driver::report_so_far() const {
+  EvolveReport report;
+  report.baselines = baselines_.baselines;
+  report.evaluations = ledger_.evaluations();
+  report.proposed = ledger_.proposed();
+  report.rejected = ledger_.rejected();
+  report.wall_seconds = host_.monotonic_seconds() - started_;
+  report.seed = options_.search.seed;
+  report.device = circle_.backend->identity();
+  report.stopped = stopped_;
+  report.run_dir = options_.run_dir;
+  report.notices = baselines_.notices;
+  return report;
+}
+
+Result<EvolveReport> Driver::conclude_run() {
+  std::vector<Finalist> all = finalists();
+  if (auto timed = time_again(all); !timed) return timed.error();
+  std::optional<Best> best;
+  CompiledKernel kernel;
+  std::int64_t best_slot = -1, failed = 0;
+  for (const Finalist& finalist : all) {
+    auto record = confirm(finalist, kernel);
+    if (!record) return record.error();
+    if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
+    if (auto done = commit(); !done) return done.error();
+    if (std::holds_alternative<Rejected>(record->candidate.outcome)) {
+      ++failed;
+      if (options_.observer != nullptr) {
+        options_.observer->on_notice("slot " + std::to_string(finalist.slot) +
+                                     " was not confirmed: " + std::get<Rejected>(record->candidate.outcome).message);
+      }
+      continue;
+    }
+    best = Best{std::move(record->candidate), std::move(record->baselines), record->ratio_low, record->ratio_high};
+    best_slot = finalist.slot;
+    break;
+  }
+  if (best && !options_.run_dir.empty()) {
+    const bool launcher = circle_.backend->techniques().empty();
+    auto written =
+        write_best(host_, options_.run_dir, task_, circle_.backend->device(), *best, kernel, options_.task_words, launcher);
+    if (!written) return written.error();
+  }
+  EvolveReport report = report_so_far();
+  report.best = std::move(best);
+  if (failed > 0) report.rejected["confirm.failed"] += failed;
+  if (journal_) {
+    journal_->add(RecordType::end,
+                  to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed, report.wall_seconds}));
+  }
+  if (auto done = commit(); !done) return done.error();
+  if (!options_.run_dir.empty()) {
+    if (auto page = write_report(options_.run_dir); !page) return page.error();
+  }
+  if (report.best) return report;
+  const bool limited =
+      report.stopped == "evaluations spent" || report.stopped == "time spent" || report.stopped == "generations spent";
+  std::string codes;
+  for (const auto& [code, count] : report.rejected) codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
+  return Error{limited ? ErrorCode::budget : ErrorCode::no_candidate,
+               fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes),
+               limited ? "give more evaluations or seconds" : "look at the rejections with `cupilot report`"};
+}
+
+}  // namespace cupilot

@@ -1,0 +1,35 @@
+// The straight pipe with what a search wants to say in it.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <cupilot/evolve.hpp>
+
+namespace cupilot {
+
+struct PipeRules {
+  ProofLevel level = ProofLevel::candidate;
+  std::uint64_t proof_seed = 1;
+  MeasureOptions measure{3, 1.0, true, 1};
+  // Asked after the gate: a reason not to run the kernel, such as that its PTX ran before.
+  std::function<std::optional<Rejected>(const CompiledKernel&)> admit;
+  // A candidate faster than this (0: none) gets the elite's proof too before it is believed.
+  double elite_below_us = 0;
+  // Timed with it, in one call; the candidate stands first.
+  std::vector<Contestant> others;
+};
+
+struct Passed {
+  Candidate candidate;
+  std::string kernel_hash;
+  CompiledKernel kernel;
+  std::vector<ContestantReport> others;  // in the order of PipeRules::others
+  std::vector<double> samples_us;        // of the candidate, one a round
+};
+
+// Error only when the machine failed.
+Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules& rules);
+Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const PipeRules& rules);
+
+}  // namespace cupilot

@@ -1,0 +1,202 @@
+#include "evolution/records.hpp"
+
+#include <cstdio>
+
+#include "evolution/record_parts.hpp"
+
+namespace cupilot {
+namespace {
+
+using parts::Json;
+
+std::string canonical(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Error damaged(const std::string& what, const std::string& reason) {
+  return {ErrorCode::failure, "the journal's " + what + " record cannot be read: " + reason,
+          "the file was changed by something else; start a new run directory"};
+}
+
+// Runs a reader that may throw.
+template <class T, class Read>
+Result<T> reading(const std::string& what, std::string_view text, Read read) {
+  try {
+    return read(Json::parse(text));
+  } catch (const Json::exception& fault) {
+    return damaged(what, fault.what());
+  }
+}
+
+Json put_all(const std::vector<Baseline>& baselines) {
+  Json all = Json::array();
+  for (const Baseline& baseline : baselines) all.push_back(parts::put(baseline));
+  return all;
+}
+
+std::vector<Baseline> baselines_in(const Json& json) {
+  std::vector<Baseline> all;
+  for (const Json& entry : json) all.push_back(parts::baseline_of(entry));
+  return all;
+}
+
+}  // namespace
+
+// Times of day and durations stand under "clock", so that one rule drops them when journals are compared.
+std::string to_json(const HeaderRecord& r) {
+  return canonical({{"cupilot_journal", r.format},
+                    {"program", r.program},
+                    {"task", Json::parse(r.task_json)},
+                    {"task_words", r.task_words},
+                    {"search", parts::put(r.search)},
+                    {"max_seconds", r.max_seconds},
+                    {"tunables", r.tunables},
+                    {"random_search", r.random_search},
+                    {"device_name", r.device_name},
+                    {"identity", r.identity},
+                    {"provenance", name_of(r.provenance)},
+                    {"device", parts::put(r.device)},
+                    {"clock", {{"started", r.started}}}});
+}
+
+Result<HeaderRecord> header_from(std::string_view text) {
+  return reading<HeaderRecord>("header", text, [](const Json& json) -> Result<HeaderRecord> {
+    HeaderRecord r;
+    r.format = json.at("cupilot_journal").get<int>();
+    r.program = json.at("program").get<std::string>();
+    if (r.format != journal_format) {
+      return Error{ErrorCode::usage,
+                   "the journal has format " + std::to_string(r.format) + ", written by cupilot " + r.program +
+                       "; this program reads format " + std::to_string(journal_format),
+                   "use the version that wrote it, or start a new run directory"};
+    }
+    r.task_json = json.at("task").dump();
+    r.task_words = json.at("task_words").get<std::vector<std::string>>();
+    r.search = parts::search_options_of(json.at("search"));
+    r.max_seconds = json.at("max_seconds").get<double>();
+    r.tunables = json.at("tunables").get<std::vector<std::string>>();
+    r.random_search = json.at("random_search").get<bool>();
+    r.device_name = json.at("device_name").get<std::string>();
+    r.identity = json.at("identity").get<std::string>();
+    r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
+    r.device = parts::device_of(json.at("device"));
+    r.started = json.at("clock").at("started").get<std::string>();
+    return r;
+  });
+}
+
+std::string to_json(const BaselinesRecord& r) {
+  return canonical({{"baselines", put_all(r.baselines)}, {"notices", r.notices}, {"floor_us", r.floor_us}});
+}
+
+Result<BaselinesRecord> baselines_from(std::string_view text) {
+  return reading<BaselinesRecord>("baselines", text, [](const Json& json) -> Result<BaselinesRecord> {
+    return BaselinesRecord{baselines_in(json.at("baselines")), json.at("notices").get<std::vector<std::string>>(),
+                           json.at("floor_us").get<double>()};
+  });
+}
+
+std::string to_json(const Proposal& p) {
+  return canonical({{"id", p.id},
+                    {"epoch", p.epoch},
+                    {"generation", p.generation},
+                    {"slot", p.slot},
+                    {"stage", "propose"},
+                    {"kind", name_of(p.kind)},
+                    {"strategy", parts::put(p.strategy)}});
+}
+
+Result<Proposal> proposal_from(std::string_view text) {
+  return reading<Proposal>("proposal", text, [](const Json& json) -> Result<Proposal> {
+    return Proposal{json.at("id").get<std::uint64_t>(),
+                    json.at("epoch").get<int>(),
+                    json.at("generation").get<int>(),
+                    json.at("slot").get<std::int64_t>(),
+                    parts::enum_of<BreedKind>(json.at("kind").get<std::string>(), 5),
+                    parts::strategy_of(json.at("strategy"))};
+  });
+}
+
+std::string to_json(const ResultRecord& r) {
+  return canonical({{"epoch", r.epoch},
+                    {"generation", r.generation},
+                    {"slot", r.slot},
+                    {"stage", "result"},
+                    {"candidate", parts::put(r.candidate)},
+                    {"kernel_hash", r.kernel_hash},
+                    {"clock", {{"seconds", r.seconds}}}});
+}
+
+Result<ResultRecord> result_from(std::string_view text) {
+  return reading<ResultRecord>("result", text, [](const Json& json) -> Result<ResultRecord> {
+    return ResultRecord{json.at("epoch").get<int>(),
+                        json.at("generation").get<int>(),
+                        json.at("slot").get<std::int64_t>(),
+                        parts::candidate_of(json.at("candidate")),
+                        json.at("kernel_hash").get<std::string>(),
+                        json.at("clock").at("seconds").get<double>()};
+  });
+}
+
+std::string to_json(const DecisionRecord& r) {
+  return canonical({{"stage", "decision"},
+                    {"kind", r.kind},
+                    {"reason", r.reason},
+                    {"max_evaluations", r.max_evaluations},
+                    {"max_generations", r.max_generations}});
+}
+
+Result<DecisionRecord> decision_from(std::string_view text) {
+  return reading<DecisionRecord>("decision", text, [](const Json& json) -> Result<DecisionRecord> {
+    return DecisionRecord{json.at("kind").get<std::string>(), json.at("reason").get<std::string>(),
+                          json.at("max_evaluations").get<std::int64_t>(), json.at("max_generations").get<int>()};
+  });
+}
+
+std::string to_json(const FinalRecord& r) {
+  return canonical({{"stage", r.stage},
+                    {"slot", r.slot},
+                    {"candidate", parts::put(r.candidate)},
+                    {"baselines", put_all(r.baselines)},
+                    {"ratio", {parts::finite(r.ratio_low), parts::finite(r.ratio_high)}}});
+}
+
+Result<FinalRecord> final_from(std::string_view text) {
+  return reading<FinalRecord>("final", text, [](const Json& json) -> Result<FinalRecord> {
+    return FinalRecord{json.at("stage").get<std::string>(),       json.at("slot").get<std::int64_t>(),
+                       parts::candidate_of(json.at("candidate")), baselines_in(json.at("baselines")),
+                       json.at("ratio").at(0).get<double>(),      json.at("ratio").at(1).get<double>()};
+  });
+}
+
+std::string to_json(const EndRecord& r) {
+  return canonical({{"stage", "end"},
+                    {"stopped", r.stopped},
+                    {"best_slot", r.best_slot},
+                    {"evaluations", r.evaluations},
+                    {"proposed", r.proposed},
+                    {"clock", {{"wall_seconds", r.wall_seconds}}}});
+}
+
+Result<EndRecord> end_from(std::string_view text) {
+  return reading<EndRecord>("end", text, [](const Json& json) -> Result<EndRecord> {
+    return EndRecord{json.at("stopped").get<std::string>(), json.at("best_slot").get<std::int64_t>(),
+                     json.at("evaluations").get<std::int64_t>(), json.at("proposed").get<std::int64_t>(),
+                     json.at("clock").at("wall_seconds").get<double>()};
+  });
+}
+
+std::string comparable_record(std::uint32_t type, std::string_view text) {
+  Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) return std::string(text);
+  json.erase("clock");
+  char key[64];
+  std::snprintf(key, sizeof key, "%u %012lld ", type, static_cast<long long>(json.value("slot", std::int64_t{-1})));
+  return key + canonical(json);
+}
+
+std::string evidence_json(const Candidate& candidate, const std::vector<Baseline>& baselines) {
+  Json json = parts::put(candidate);
+  json["baselines"] = put_all(baselines);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace cupilot

@@ -1,0 +1,106 @@
+// What the journal's payloads hold, and their JSON (docs/formats/journal.md). Text in, text out: JSON stays in the .cpp.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/candidate.hpp>
+#include <cupilot/device.hpp>
+#include <cupilot/evolve.hpp>
+#include <cupilot/search.hpp>
+
+namespace cupilot {
+
+inline constexpr int journal_format = 1;
+
+enum class RecordType : std::uint32_t {
+  header = 1,
+  baselines = 2,
+  proposal = 3,
+  result = 4,
+  decision = 5,
+  final_trial = 6,
+  end = 7
+};
+
+struct HeaderRecord {
+  int format = journal_format;
+  std::string program;  // version that wrote it
+  std::string task_json;
+  std::vector<std::string> task_words;
+  SearchOptions search;
+  double max_seconds = 0;
+  std::vector<std::string> tunables;
+  bool random_search = false;
+  std::string device_name;  // to open the backend again
+  std::string identity;     // Backend::identity()
+  Provenance provenance = Provenance::modelled;
+  DeviceSpec device;
+  std::string started;  // UTC
+};
+
+struct BaselinesRecord {
+  std::vector<Baseline> baselines;
+  std::vector<std::string> notices;
+  double floor_us = 0;
+};
+
+struct ResultRecord {
+  int epoch = 0, generation = 0;
+  std::int64_t slot = 0;
+  Candidate candidate;  // without source text; `source.template_name` and `source.constants` are kept
+  std::string kernel_hash;
+  double seconds = 0;  // of the whole pipe; dropped when journals are compared
+};
+
+// Something the clock, a signal or a caller decided, which a replay cannot derive.
+struct DecisionRecord {
+  std::string kind;    // "stop", "extend"
+  std::string reason;  // of a stop
+  std::int64_t max_evaluations = 0;
+  int max_generations = 0;
+};
+
+// One finalist: measured again among the fastest, or confirmed.
+struct FinalRecord {
+  std::string stage;  // "again", "confirm"
+  std::int64_t slot = 0;
+  Candidate candidate;
+  std::vector<Baseline> baselines;  // interleaved with it
+  double ratio_low = 0, ratio_high = 0;
+};
+
+struct EndRecord {
+  std::string stopped;
+  std::int64_t best_slot = -1;
+  std::int64_t evaluations = 0, proposed = 0;
+  double wall_seconds = 0;
+};
+
+std::string to_json(const HeaderRecord& record);
+std::string to_json(const BaselinesRecord& record);
+std::string to_json(const Proposal& proposal);
+std::string to_json(const ResultRecord& record);
+std::string to_json(const DecisionRecord& record);
+std::string to_json(const FinalRecord& record);
+std::string to_json(const EndRecord& record);
+
+// Error{usage} for another format version, Error{failure} for text that is not what its type says.
+Result<HeaderRecord> header_from(std::string_view json);
+Result<BaselinesRecord> baselines_from(std::string_view json);
+Result<Proposal> proposal_from(std::string_view json);
+Result<ResultRecord> result_from(std::string_view json);
+Result<DecisionRecord> decision_from(std::string_view json);
+Result<FinalRecord> final_from(std::string_view json);
+Result<EndRecord> end_from(std::string_view json);
+
+// The sort key of a record and its payload without what depends on the clock: what "equal journals" compares.
+std::string comparable_record(std::uint32_t type, std::string_view json);
+
+// Evidence of a candidate for a person: strategy, outcome, measurement, verification, verdict; indented.
+std::string evidence_json(const Candidate& candidate, const std::vector<Baseline>& baselines);
+
+}  // namespace cupilot

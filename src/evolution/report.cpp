@@ -1,0 +1,236 @@
+// report.html: one self-contained page of a run.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "evolution/journal.hpp"
+#include "evolution/run_state.hpp"
+
+namespace cupilot {
+namespace {
+
+std::string escaped(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
+    }
+  }
+  return out;
+}
+
+constexpr std::string_view head = R"(<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<title>cupilot run</title>
+<style>
+body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b1b1f;background:#fff}
+table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .8rem;border-bottom:1px solid #ddd;text-align:left;vertical-align:top}
+td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:90%}svg{max-width:100%;height:auto}
+.quiet{color:#666}h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}
+@media(prefers-color-scheme:dark){body{background:#16161a;color:#e6e6ea}td,th{border-color:#333}.quiet{color:#999}}
+</style></head><body>
+)";
+
+struct Point {
+  std::int64_t slot = 0;
+  int generation = 0;
+  double us = 0;
+  std::string id, label;
+  std::vector<std::string> parents;
+};
+
+std::vector<Point> accepted_points(const RunState& state) {
+  std::vector<Point> points;
+  for (const SearchEvent& event : state.events) {
+    const auto* result = std::get_if<ResultRecord>(&event);
+    if (result == nullptr) continue;
+    const auto* accepted = std::get_if<Accepted>(&result->candidate.outcome);
+    if (accepted == nullptr) continue;
+    const Candidate& c = result->candidate;
+    points.push_back({result->slot, result->generation, accepted->measurement.time_us, c.strategy_id, describe(c.strategy),
+                      c.strategy.parents});
+  }
+  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.slot < b.slot; });
+  return points;
+}
+
+// Every verified kernel as a dot over its slot, the best so far as a line, the plain baseline and the library dashed; log time.
+std::string chart(const std::vector<Point>& points, const std::vector<Baseline>& baselines, std::int64_t slots) {
+  double low = HUGE_VAL, high = 0;
+  const auto widen = [&](double us) {
+    low = std::min(low, us);
+    high = std::max(high, us);
+  };
+  for (const Point& point : points) widen(point.us);
+  for (const Baseline& baseline : baselines) widen(baseline.time_us);
+  if (points.empty() || !(low > 0)) return "<p class=quiet>No kernel was verified.</p>\n";
+  const double span = std::max(1e-9, std::log(high / low));
+  const auto x = [&](std::int64_t slot) {
+    return 60 + 820.0 * static_cast<double>(slot) / static_cast<double>(std::max<std::int64_t>(1, slots - 1));
+  };
+  const auto y = [&](double us) { return 20 + 280 * (1 - std::log(us / low) / span); };
+  std::string svg =
+      "<svg viewBox=\"0 0 900 340\" role=img aria-label=\"time of each verified kernel\" font-size=12 fill=currentColor>\n";
+  for (const Baseline& baseline : baselines) {
+    svg += fmt::format(
+        "<line x1=60 x2=880 y1={0:.1f} y2={0:.1f} stroke=#c60 stroke-dasharray=\"6 4\"/><text x=64 y={1:.1f}>{2} {3:.4g} "
+        "us</text>\n",
+        y(baseline.time_us), y(baseline.time_us) - 4, escaped(baseline.name), baseline.time_us);
+  }
+  std::string line;
+  double best = HUGE_VAL;
+  for (const Point& point : points) {
+    svg += fmt::format("<circle cx={:.1f} cy={:.1f} r=2.5 fill=#47a opacity=.6><title>slot {}: {:.4g} us {}</title></circle>\n",
+                       x(point.slot), y(point.us), point.slot, point.us, escaped(point.label));
+    if (point.us >= best) continue;
+    if (!line.empty()) line += fmt::format("H{:.1f}", x(point.slot));
+    line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", x(point.slot), y(point.us));
+    best = point.us;
+  }
+  svg += fmt::format("<path d=\"{}H880\" fill=none stroke=#283 stroke-width=2/>\n", line);
+  svg += fmt::format(
+      "<text x=60 y=330>slot 0</text><text x=880 y=330 text-anchor=end>slot {}</text>"
+      "<text x=4 y={:.1f}>{:.3g} us</text></svg>\n",
+      slots - 1, y(low), low);
+  return svg;
+}
+
+// The champion's ancestors, a row a generation, an edge from child to parent.
+std::string lineage(const std::vector<Point>& points, const std::string& champion) {
+  std::map<std::string, const Point*> by_id;
+  for (const Point& point : points) by_id.emplace(point.id, &point);
+  std::vector<std::string> queue = {champion};
+  std::map<int, std::vector<const Point*>> rows;
+  std::map<std::string, std::pair<double, double>> place;
+  for (std::size_t i = 0; i < queue.size() && place.size() < 60; ++i) {
+    const auto found = by_id.find(queue[i]);
+    if (found == by_id.end() || !place.emplace(queue[i], std::pair(0.0, 0.0)).second) continue;
+    rows[found->second->generation].push_back(found->second);
+    queue.insert(queue.end(), found->second->parents.begin(), found->second->parents.end());
+  }
+  if (rows.empty()) return "";
+  double y = 24;
+  for (auto& [generation, row] : rows) {
+    std::sort(row.begin(), row.end(), [](const Point* a, const Point* b) { return a->slot < b->slot; });
+    for (std::size_t i = 0; i < row.size(); ++i)
+      place[row[i]->id] = {900.0 * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()), y};
+    y += 56;
+  }
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 900 {:.0f}\" role=img aria-label=\"lineage of the best kernel\" font-size=11 fill=currentColor "
+      "text-anchor=middle>\n",
+      y);
+  for (const auto& [generation, row] : rows) {
+    for (const Point* point : row) {
+      for (const std::string& parent : point->parents) {
+        const auto to = place.find(parent);
+        if (to == place.end()) continue;
+        svg += fmt::format("<line x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} stroke=#999/>\n", place[point->id].first,
+                           place[point->id].second, to->second.first, to->second.second);
+      }
+    }
+  }
+  for (const auto& [generation, row] : rows) {
+    for (const Point* point : row) {
+      const auto [px, py] = place[point->id];
+      svg += fmt::format(
+          "<circle cx={0:.1f} cy={1:.1f} r=5 fill={2}><title>{3}</title></circle><text x={0:.1f} y={4:.1f}>{5}: {6:.4g} "
+          "us</text>\n",
+          px, py, point->id == champion ? "#283" : "#47a", escaped(point->label), py + 18, point->slot, point->us);
+    }
+  }
+  return svg + "</svg>\n";
+}
+
+std::string row(const std::string& name, const std::string& value) {
+  return "<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n";
+}
+
+std::string champion_part(const EvolveReport& report, const std::vector<Point>& points) {
+  if (!report.best) return "<h2>Best</h2><p>No kernel was confirmed.</p>\n";
+  const Candidate& c = report.best->candidate;
+  const auto& accepted = std::get<Accepted>(c.outcome);
+  std::string html = "<h2>Best</h2><table>\n";
+  html += row("time", fmt::format("{:.4g} us {} ({} L2)", accepted.measurement.time_us, name_of(accepted.measurement.provenance),
+                                  accepted.measurement.cache));
+  for (const Baseline& baseline : report.best->baselines) {
+    html += row("against " + baseline.name,
+                fmt::format("{:.4g} us {}: {:.3g} times as long", baseline.time_us, name_of(baseline.provenance),
+                            baseline.time_us / accepted.measurement.time_us));
+  }
+  html += row("strategy", describe(c.strategy));
+  if (!c.strategy.rationale.empty()) html += row("because", c.strategy.rationale);
+  html += row("kernel", c.kernel_id);
+  html += row("verified",
+              fmt::format("{} cases, {} elements, worst error {:.3g} of its bound, class {}, {} processes",
+                          accepted.verification.cases.size(), accepted.verification.compared, accepted.verification.worst_ratio,
+                          name_of(accepted.verification.proved), accepted.verification.processes));
+  html += "</table><h2>Roofline</h2><table>\n";
+  const Verdict& v = accepted.verdict;
+  html += row("zone", std::string(name_of(v.zone)));
+  html += row("floor", fmt::format("{:.4g} us, {:.1f} % of the time", v.floor_us, 100 * v.floor_share));
+  html += row("binding", std::string(name_of(v.binding)));
+  html += row("utilisation", fmt::format("{:.1f} % of the zone's pipe", 100 * v.utilisation));
+  html += row("evidence", v.rung);
+  html += "</table><ul>\n";
+  for (const std::string& sentence : v.digest) html += "<li>" + escaped(sentence) + "</li>\n";
+  html += "</ul>\n<h2>Lineage</h2>\n" + lineage(points, c.strategy_id);
+  return html;
+}
+
+std::string generations_table(const RunSummary& summary) {
+  std::string html = "<h2>Generations</h2><table>\n";
+  for (const std::string& line : summary.lines) html += "<tr><td>" + escaped(line) + "</td></tr>\n";
+  return html + "</table>\n";
+}
+
+std::string rejections_table(const EvolveReport& report) {
+  std::string html = "<h2>Rejected</h2><table><tr><th>code</th><th>count</th></tr>\n";
+  for (const auto& [code, count] : report.rejected)
+    html += fmt::format("<tr><td>{}</td><td class=n>{}</td></tr>\n", escaped(code), count);
+  return html + "</table>\n";
+}
+
+}  // namespace
+
+Result<std::string> write_report(const std::string& run_dir) {
+  auto read = read_journal(real_host(), run_dir);
+  if (!read) return read.error();
+  auto state = fold(*read);
+  if (!state) return state.error();
+  auto summary = read_run(run_dir);
+  if (!summary) return summary.error();
+  const EvolveReport& report = summary->report;
+  const std::vector<Point> points = accepted_points(*state);
+  std::string html(head);
+  html +=
+      fmt::format("<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {:.1f} s, {}; cupilot {}, {}</p>\n",
+                  escaped(summary->task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
+                  report.wall_seconds, escaped(report.stopped), escaped(state->header.program), escaped(state->header.started));
+  html += chart(points, report.baselines, report.proposed);
+  html += champion_part(report, points);
+  html += generations_table(*summary);
+  html += rejections_table(report);
+  for (const std::string& notice : report.notices) html += "<p class=quiet>" + escaped(notice) + "</p>\n";
+  html += "</body></html>\n";
+  const std::string path = run_dir + "/report.html";
+  if (auto written = real_host().write_file_atomically(path, html, false); !written) return written.error();
+  return path;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,25 @@
+// The files of a run directory beside its journal: blobs/ and best/ (docs/formats/run-directory.md).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/host.hpp>
+
+namespace cupilot {
+
+// blobs/KERNEL_ID.cu, a standalone file; not synced. Does nothing for a candidate without source or one already kept.
+Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate& candidate,
+                         const std::vector<std::string>& task_words);
+Result<KernelSource> kept_source(const std::string& run_dir, const std::string& kernel_id);
+
+// best/: kernel.cu, launch.json, strategy.json, evidence.json and, for a kernel of a CUDA device, a launcher.
+Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const DeviceSpec& device, const Best& best,
+                        const CompiledKernel& kernel, const std::vector<std::string>& task_words, bool launcher);
+
+// main.cpp of the launcher: driver API and NVRTC, no library of ours. Nullopt reason when the plan cannot be resolved.
+Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, const CompiledKernel& kernel);
+std::string launcher_makefile();
+
+}  // namespace cupilot

@@ -1,0 +1,145 @@
+#include "evolution/run_state.hpp"
+
+#include <algorithm>
+
+namespace cupilot {
+namespace {
+
+// Puts what a reader gave where it belongs.
+template <class T, class Place>
+Result<void> keep(Result<T> read, Place place) {
+  if (!read) return read.error();
+  place(std::move(*read));
+  return {};
+}
+
+Result<void> take(RunState& state, const FramedRecord& record) {
+  const std::string& text = record.payload;
+  switch (static_cast<RecordType>(record.type)) {
+    case RecordType::header:
+      return keep(header_from(text), [&](HeaderRecord r) { state.header = std::move(r); });
+    case RecordType::baselines:
+      return keep(baselines_from(text), [&](BaselinesRecord r) { state.baselines = std::move(r); });
+    case RecordType::proposal:
+      return keep(proposal_from(text), [&](Proposal r) { state.events.emplace_back(std::move(r)); });
+    case RecordType::result:
+      return keep(result_from(text), [&](ResultRecord r) { state.events.emplace_back(std::move(r)); });
+    case RecordType::decision:
+      return keep(decision_from(text), [&](DecisionRecord r) {
+        // A raised limit reopens the search: what was concluded before no longer stands.
+        if (r.kind == "extend") {
+          state.finals.clear();
+          state.end.reset();
+        }
+        state.events.emplace_back(std::move(r));
+      });
+    case RecordType::final_trial:
+      return keep(final_from(text), [&](FinalRecord r) { state.finals.push_back(std::move(r)); });
+    case RecordType::end:
+      return keep(end_from(text), [&](EndRecord r) { state.end = std::move(r); });
+  }
+  return Error{ErrorCode::usage, "the journal holds a record of unknown type " + std::to_string(record.type),
+               "use the version that wrote it"};
+}
+
+}  // namespace
+
+Result<RunState> fold(const ReadRecords& read) {
+  RunState state;
+  for (const FramedRecord& record : read.records) {
+    if (auto taken = take(state, record); !taken) return taken.error();
+  }
+  auto task = task_from_json(state.header.task_json, "the journal's task");
+  if (!task) return task.error();
+  state.task = std::move(*task);
+  return state;
+}
+
+Score score_of(const ResultRecord& record) {
+  Score score;
+  score.evaluated = record.candidate.evaluated;
+  score.kernel_hash = record.kernel_hash;
+  if (const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
+    score.accepted = true;
+    score.time_us = accepted->measurement.time_us;
+    score.verdict = accepted->verdict;
+  } else if (const auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
+    score.rejection = rejected->code;
+  }
+  return score;
+}
+
+void Ledger::propose(const Proposal& proposal) {
+  Row row;
+  row.epoch = proposal.epoch;
+  row.generation = proposal.generation;
+  row.strategy = describe(proposal.strategy);
+  rows_.push_back(std::move(row));
+}
+
+void Ledger::settle(const ResultRecord& record) {
+  if (record.slot < 0 || record.slot >= static_cast<std::int64_t>(rows_.size())) return;
+  Row& row = rows_[static_cast<std::size_t>(record.slot)];
+  const Score score = score_of(record);
+  row.settled = true;
+  row.accepted = score.accepted;
+  row.evaluated = score.evaluated;
+  row.hash = record.kernel_hash;
+  row.time_us = score.time_us;
+  row.code = score.rejection;
+}
+
+void Ledger::count(Sum& sum, std::size_t begin, std::size_t end) const {
+  Progress& progress = sum.progress;
+  for (std::size_t i = begin; i < end; ++i) {
+    const Row& row = rows_[i];
+    progress.epoch = row.epoch;
+    progress.generation = row.generation;
+    ++progress.proposed;
+    if (!row.settled) continue;
+    progress.evaluations += row.evaluated ? 1 : 0;
+    const bool repeated = !row.hash.empty() && !sum.hashes.insert(row.hash).second;
+    if (row.accepted && !repeated) {
+      ++progress.accepted;
+      if (progress.best_us == 0 || row.time_us < progress.best_us) {
+        progress.best_us = row.time_us;
+        progress.best_strategy = row.strategy;
+      }
+    } else if (row.accepted) {
+      ++progress.rejected["gate.duplicate"];
+    } else if (!row.code.empty()) {
+      ++progress.rejected[row.code];
+    }
+  }
+}
+
+std::map<std::string, std::int64_t> Ledger::rejected() const {
+  Sum sum = sum_;
+  count(sum, taken_, rows_.size());
+  return sum.progress.rejected;
+}
+
+std::vector<Progress> Ledger::take_finished(const BaselinesRecord& baselines, bool closed) {
+  std::vector<Progress> finished;
+  while (taken_ < rows_.size()) {
+    std::size_t end = taken_;
+    while (end < rows_.size() && rows_[end].generation == rows_[taken_].generation && rows_[end].settled) ++end;
+    const bool whole = end < rows_.size() ? rows_[end].generation != rows_[taken_].generation : closed;
+    if (!whole || end == taken_) break;
+    count(sum_, taken_, end);
+    taken_ = end;
+    Progress progress = sum_.progress;
+    for (const Baseline& baseline : baselines.baselines) {
+      if (baseline.name == "plain") progress.plain_us = baseline.time_us;
+    }
+    progress.floor_us = baselines.floor_us;
+    finished.push_back(std::move(progress));
+  }
+  return finished;
+}
+
+std::int64_t Ledger::evaluations() const {
+  return std::count_if(rows_.begin(), rows_.end(), [](const Row& row) { return row.settled && row.evaluated; });
+}
+
+}  // namespace cupilot
