@@ -4,8 +4,7 @@ struct Tile {
   int m, n;
 };
 
-// `serpentine`: every other group is walked backwards, so that its first columns are those the last group has just used.
-__device__ __forceinline__ Tile tile_at(int index, int tiles_m, int tiles_n, int group, bool serpentine) {
+__device__ __forceinline__ Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
   const int per_group = group * tiles_n;
   const int which = index / per_group;
   const int first = which * group;
@@ -13,5 +12,6 @@ __device__ __forceinline__ Tile tile_at(int index, int tiles_m, int tiles_n, int
   const int within = index - which * per_group;
   const int column = within / rows;
   const int row = within - column * rows;
-  return {first + row, serpentine && (which & 1) ? tiles_n - 1 - column : column};
+  // Every other group is walked backwards, so that its first columns are those the last group has just used.
+  return {first + row, which % 2 == 0 ? column : tiles_n - 1 - column};
 }

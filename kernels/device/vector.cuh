@@ -40,6 +40,30 @@ __device__ __forceinline__ Vector<T, COUNT> load_vector(const T* from) {
   return both.vector;
 }
 
+// Operands that this block reads once: they need not displace anything in L1, and L2 may fetch whole lines.
+template <class T, int COUNT>
+__device__ __forceinline__ Vector<T, COUNT> load_vector_streaming(const T* from) {
+  union Both {
+    unsigned words[(sizeof(T) * COUNT + 3) / 4];
+    Vector<T, COUNT> vector;
+    __device__ Both() {}
+  } both;
+  if constexpr (sizeof(T) * COUNT == 16) {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(both.words[0]), "=r"(both.words[1]), "=r"(both.words[2]), "=r"(both.words[3])
+                 : "l"(from));
+  } else if constexpr (sizeof(T) * COUNT == 8) {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.b32 {%0, %1}, [%2];"
+                 : "=r"(both.words[0]), "=r"(both.words[1])
+                 : "l"(from));
+  } else if constexpr (sizeof(T) * COUNT == 4) {
+    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.b32 %0, [%1];" : "=r"(both.words[0]) : "l"(from));
+  } else {
+    return load_vector<T, COUNT>(from);
+  }
+  return both.vector;
+}
+
 template <class T, int COUNT>
 __device__ __forceinline__ void store_vector(T* to, const Vector<T, COUNT>& value) {
   using Word = typename Words<sizeof(T) * COUNT>::type;

@@ -171,6 +171,10 @@ struct Operand {
     if constexpr (THREADS % PER_LINE == 0 && STEP_LINES % 8 == 0) return offset(o, k) + i * STEP_LINES * PITCH;
     return offset(o + step.o, k + step.k);
   }
+  static __device__ __forceinline__ Vector<T, WIDTH> load_chunk(const T* address) {
+    if constexpr (CACHE_HINT != 0) return load_vector_streaming<T, WIDTH>(address);
+    return load_vector<T, WIDTH>(address);
+  }
   // Elements of that copy that exist, when the slab holds k_left of K; the others become zeros.
   __device__ __forceinline__ int present(int i, int k_left) const {
     const Place step = place(i * THREADS);
@@ -179,7 +183,7 @@ struct Operand {
     return outer > 0 && inner > 0 ? min(WIDTH, K_FAST ? inner : outer) : 0;
   }
   __device__ __forceinline__ Vector<T, WIDTH> gather(int slab, int i, int number) const {
-    if (aligned && number == WIDTH) return load_vector<T, WIDTH>(from(slab, i));
+    if (aligned && number == WIDTH) return load_chunk(from(slab, i));
     Vector<T, WIDTH> result;
 #pragma unroll
     for (int j = 0; j < WIDTH; ++j) result.at[j] = j < number ? from(slab, i)[j] : from_float<T>(0.0f);
@@ -302,10 +306,10 @@ struct Math {
       for (int j = 0; j < SUBS_N * 2; ++j) set.b[j / 2][j % 2] = round_to_tf32(set.b[j / 2][j % 2]);
     }
   }
-  // There and back along the columns, so that each multiply-add shares an operand with the one before.
+  // In serpentine order each multiply-add shares an operand with the one before, also from row to row.
   __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
     const int i = index / SUBS_N;
-    const int j = i % 2 == 0 ? index % SUBS_N : SUBS_N - 1 - index % SUBS_N;
+    const int j = SERPENTINE == 0 || i % 2 == 0 ? index % SUBS_N : SUBS_N - 1 - index % SUBS_N;
     multiply_add<T_A>(sum[i][j], from.a[i], from.b[j]);
   }
   __device__ __forceinline__ void multiply(Fragments& from) {
@@ -409,7 +413,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
   const int tiles = tiles_m * tiles_n;
   const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
-  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M, SERPENTINE != 0);
+  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 

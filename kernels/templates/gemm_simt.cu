@@ -16,7 +16,7 @@
     "WARPS_DOWN": {"name": "warps_down", "technique": "warp_raster", "domain": [0, 1], "plain": 0},
     "VECTOR": {"name": "vector", "technique": "vector_load", "domain": [1, 2, 4, 8], "plain": 1},
     "PAD": {"name": "pad", "technique": "shared_padding", "domain": [0, 4, 8, 12], "plain": 0},
-    "SWIZZLE": {"name": "swizzle", "technique": "shared_swizzle", "domain": [0, 1], "plain": 0},
+    "PERMUTE": {"name": "permuted_transpose", "technique": "permuted_transpose", "domain": [0, 1], "plain": 0},
     "ASYNC": {"name": "async_copy", "technique": "async_copy", "domain": [0, 1], "plain": 0},
     "STAGES": {"name": "stages", "technique": "multistage", "domain": [1, 2, 3, 4, 5], "plain": 1},
     "TRANSPOSE": {"name": "transpose_on_load", "technique": "transpose_on_load", "domain": [0, 1], "plain": 0},
@@ -40,7 +40,7 @@
     "VECTOR * elem.A <= 16 && BLOCK_K % VECTOR == 0",
     "UNROLL_K == 0 || BLOCK_K % UNROLL_K == 0",
     "FRAGMENTS == 0 || UNROLL_K != 1",
-    "SWIZZLE == 0 || UNROLL_K == 0",
+    "PERMUTE == 0 || UNROLL_K == 0",
     "STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 <= dev.shared - 64",
     "MIN_BLOCKS * (STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 + 1088) <= dev.shared + 1024",
     "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30 <= 255",
@@ -97,7 +97,7 @@ struct Pieces {
   // Offset of a lane's piece within the warp tile.
   static __device__ __forceinline__ int at(int piece, int lane) { return (piece * LANES + lane) * WIDTH; }
 
-  // Reads piece p, `first` being the lane's first; `key` undoes the swizzle of the slab's row.
+  // Reads piece p, `first` being the lane's first; `key` undoes the permutation of the slab's row.
   static __device__ __forceinline__ void load(float (&to)[SIZE], const float* first, int p, int key) {
     const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(first + p * LANES * WIDTH);
 #pragma unroll
@@ -135,11 +135,11 @@ struct Operand {
   }
   static_assert(THREADS % PER_ROW == 0 || PER_ROW % THREADS == 0, "copies of a thread lie at constant steps");
   // A warp that transposes single elements writes BLOCK_K rows of one column: with a pitch of 4 beyond a multiple of 32,
-  // every eighth row falls into the same bank. Swizzled, each group of 8 rows permutes the floats within a vector its own
+  // every eighth row falls into the same bank. Permuted, each group of 8 rows permutes the floats within a vector its own
   // way, which spreads them over the banks; the reader undoes it by naming registers.
-  static constexpr bool SWIZZLED = SWIZZLE != 0 && K_FAST && WIDTH == 1 && PIECE_WIDTH == 4 && BLOCK_K <= 32 &&
+  static constexpr bool PERMUTED = PERMUTE != 0 && K_FAST && WIDTH == 1 && PIECE_WIDTH == 4 && BLOCK_K <= 32 &&
                                    THREADS % PER_ROW == 0 && THREADS / PER_ROW % 4 == 0;
-  static __device__ constexpr int key(int k) { return SWIZZLED && BLOCK_K > 8 ? k / 8 * (32 / BLOCK_K) % 4 : 0; }
+  static __device__ constexpr int key(int k) { return PERMUTED && BLOCK_K > 8 ? k / 8 * (32 / BLOCK_K) % 4 : 0; }
   static __device__ __forceinline__ bool mine(int i) {
     return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
   }
@@ -173,6 +173,10 @@ struct Operand {
     const Place step = place(i * THREADS);
     const T* first = origin + (K_FAST ? slab * BLOCK_K : static_cast<long long>(slab * BLOCK_K) * pitch);
     return first + (K_FAST ? static_cast<long long>(step.o) * pitch + step.k : static_cast<long long>(step.k) * pitch + step.o);
+  }
+  static __device__ __forceinline__ Vector<T, WIDTH> load_chunk(const T* address) {
+    if constexpr (CACHE_HINT != 0) return load_vector_streaming<T, WIDTH>(address);
+    return load_vector<T, WIDTH>(address);
   }
   // Elements of that copy that exist, when the slab holds k_left of K; the others become zeros.
   __device__ __forceinline__ int present(int i, int k_left) const {
@@ -216,7 +220,7 @@ struct Operand {
     for (int i = 0; i < EACH; ++i) {
       const int number = whole ? WIDTH : present(i, k_left);
       if (mine(i) && (whole || (aligned && number == WIDTH))) {
-        held[i] = load_vector<T, WIDTH>(from(slab, i));
+        held[i] = load_chunk(from(slab, i));
       } else {
 #pragma unroll
         for (int j = 0; j < WIDTH; ++j) held[i].at[j] = mine(i) && j < number ? from(slab, i)[j] : from_float<T>(0.0f);
@@ -289,10 +293,10 @@ struct Math {
 #pragma unroll
     for (int piece = 0; piece < LOADS; ++piece) load_piece(to, stage, k, piece);
   }
-  // There and back along the columns, so that each multiply-add shares an operand with the one before.
+  // In serpentine order each multiply-add shares an operand with the one before, also from row to row.
   __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
     const int i = index / THREAD_N;
-    const int j = i % 2 == 0 ? index % THREAD_N : THREAD_N - 1 - index % THREAD_N;
+    const int j = SERPENTINE == 0 || i % 2 == 0 ? index % THREAD_N : THREAD_N - 1 - index % THREAD_N;
     sum[i * THREAD_N + j] = fmaf(from.rows[i], from.columns[j], sum[i * THREAD_N + j]);
   }
   __device__ __forceinline__ void multiply(const Fragments& from) {
@@ -347,7 +351,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
   const int tiles = tiles_m * tiles_n;
   const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
-  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M, SERPENTINE != 0);
+  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
