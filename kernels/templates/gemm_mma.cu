@@ -42,11 +42,11 @@
     "UNROLL_K == 0 || BLOCK_K * elem.A / 32 % UNROLL_K == 0",
     "FRAGMENTS == 0 || UNROLL_K != 1 || BLOCK_K * elem.A == 32",
     "max(STAGES * ((TRANS_A ? BLOCK_K * (BLOCK_M + PAD) : BLOCK_M * (BLOCK_K + PAD)) + (TRANS_B ? BLOCK_N * (BLOCK_K + PAD) : BLOCK_K * (BLOCK_N + PAD))) * elem.A, STAGED * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 16 * (WARP_N + 8) * 4) * MIN_BLOCKS + 1088 * MIN_BLOCKS <= dev.shared + 1024",
-    "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + (elem.A == 4 ? 56 : 40) <= 255",
-    "(WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40) * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 32 * MIN_BLOCKS <= dev.registers",
+    "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 128 / (BLOCK_M / WARP_M * (BLOCK_N / WARP_N))) + (elem.A == 4 ? 56 : 40) + (LDMATRIX ? 0 : 12) <= 255",
+    "(WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 128 / (BLOCK_M / WARP_M * (BLOCK_N / WARP_N))) + 40) * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N) * 32 * MIN_BLOCKS <= dev.registers",
     "(BLOCK_M + BLOCK_N) * BLOCK_K <= 4096 * (BLOCK_M / WARP_M) * (BLOCK_N / WARP_N)"
   ],
-  "registers": "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + 40",
+  "registers": "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 128 / (BLOCK_M / WARP_M * (BLOCK_N / WARP_N))) + 40",
   "plan": {
     "let": {
       "warps": "(BLOCK_M / WARP_M) * (BLOCK_N / WARP_N)",

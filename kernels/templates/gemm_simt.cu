@@ -43,11 +43,11 @@
     "PERMUTE == 0 || UNROLL_K == 0",
     "STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 <= dev.shared - 64",
     "MIN_BLOCKS * (STAGES * BLOCK_K * (BLOCK_M + BLOCK_N + 2 * PAD) * 4 + 1088) <= dev.shared + 1024",
-    "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30 <= 255",
-    "(THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30) * MIN_BLOCKS * (BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)) <= dev.registers",
+    "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 4 * THREAD_M * THREAD_N / (BLOCK_M * BLOCK_N)) + 30 <= 255",
+    "(THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 4 * THREAD_M * THREAD_N / (BLOCK_M * BLOCK_N)) + 30) * MIN_BLOCKS * (BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)) <= dev.registers",
     "(BLOCK_M + BLOCK_N) * BLOCK_K <= 64 * (BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N))"
   ],
-  "registers": "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + 30",
+  "registers": "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 4 * THREAD_M * THREAD_N / (BLOCK_M * BLOCK_N)) + 30",
   "plan": {
     "let": {
       "threads": "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)",
