@@ -28,7 +28,7 @@ enum class Counter {
   shared_load_wavefronts,
   shared_store_wavefronts,  // 128-byte passes, conflicts included
   shared_conflicts,         // passes beyond the least possible
-  async_copy_bytes,         // global to shared without registers
+  async_copy_bytes,         // global to shared without registers; also in the sectors and wavefronts above
   barriers,                 // warp arrivals at CTA barriers
   divergent_branches,
   local_bytes,

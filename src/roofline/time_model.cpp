@@ -51,8 +51,8 @@ struct Launch {
 
   // Cycles that an SM's pipes are busy for one block.
   double work() const {
-    return a_block(
-        joined({whole.issue, whole.fp32, whole.fp64, whole.tensor, whole.integer, whole.special, whole.memory}, overlap));
+    return a_block(joined(
+        {whole.issue, whole.fp32, whole.fp64, whole.tensor, whole.integer, whole.special, whole.memory, whole.fill}, overlap));
   }
 
   // Share of the pipes' rate that `active` resident blocks can draw: schedulers with few warps miss slots.
@@ -140,7 +140,7 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   add(Term::tensor, launch.whole.tensor / sms * us);
   add(Term::integer, launch.whole.integer / sms * us);
   add(Term::special, launch.whole.special / sms * us);
-  add(Term::shared, launch.whole.memory / sms * us);
+  add(Term::shared, std::max(launch.whole.memory, launch.whole.fill) / sms * us);
   const double l2 = l2_bytes(input.counts, bound) / device.l2_bytes_per_s * 1e6;
   const double dram_bytes = launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes);
   const double dram = dram_bytes / device.dram_sustained * 1e6;

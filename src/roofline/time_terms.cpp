@@ -10,7 +10,7 @@ constexpr double integer_lanes = 64;
 constexpr double special_lanes = 16;
 constexpr double atomic_cycles = 4;      // of the memory path a warp's atomic
 constexpr double wavefront_bytes = 128;  // of shared memory a clock
-constexpr double fabric_bytes = 64;      // L1 fill and global access a clock
+constexpr double fill_bytes = 64;        // of global data an SM takes or gives a clock
 
 double sustained(const DeviceSpec& device, Precision precision) {
   return device.sustained_flops[static_cast<std::size_t>(precision)];
@@ -21,12 +21,6 @@ double peak(const DeviceSpec& device, Precision precision) { return device.peak_
 // Cycles of one SM for `operations` at a whole-device rate; 0 where the device has no such pipe known.
 double at_rate(const DeviceSpec& device, double operations, double rate) {
   return rate > 0 ? operations / (rate / device.sms / clock(device)) : 0;
-}
-
-// A warp's global access holds the memory path one clock at least and for 64 bytes a clock: broadcast 1, 128 bytes 2,
-// 512 bytes 8. The sum over requests of different widths is bounded by the line between the first two.
-double global_cycles(double requests, double sectors) {
-  return std::max((2 * requests + sectors) / 3, sectors * sector_bytes / fabric_bytes);
 }
 
 }  // namespace
@@ -62,11 +56,11 @@ PipeCycles pipe_cycles(const DeviceSpec& device, const Counts& counts, Bound bou
                           std::max(sustained(device, Precision::fp8), 2 * sustained(device, Precision::fp16)));
   cycles.integer = get(Counter::integer_ops) / integer_lanes;
   cycles.special = get(Counter::special_ops) / special_lanes;
+  // Shared memory and the global accesses' addresses pass one path; the data of the latter come by another.
   cycles.memory = get(Counter::shared_load_wavefronts) + get(Counter::shared_store_wavefronts) +
-                  get(Counter::async_copy_bytes) / wavefront_bytes +
-                  global_cycles(get(Counter::global_load_requests), get(Counter::global_load_sectors)) +
-                  global_cycles(get(Counter::global_store_requests), get(Counter::global_store_sectors)) +
+                  get(Counter::global_load_requests) + get(Counter::global_store_requests) +
                   get(Counter::local_bytes) / wavefront_bytes + atomic_cycles * get(Counter::atomic_requests);
+  cycles.fill = (get(Counter::global_load_sectors) + get(Counter::global_store_sectors)) * sector_bytes / fill_bytes;
   return cycles;
 }
 
@@ -74,8 +68,7 @@ double l2_bytes(const Counts& counts, Bound bound) {
   const double counted = bounded(counts[Counter::l2_bytes], bound);
   if (counted > 0) return counted;
   return (bounded(counts[Counter::global_load_sectors], bound) + bounded(counts[Counter::global_store_sectors], bound)) *
-             sector_bytes +
-         bounded(counts[Counter::async_copy_bytes], bound);
+         sector_bytes;
 }
 
 }  // namespace cupilot

@@ -29,7 +29,8 @@ double clock(const DeviceSpec& device);
 
 struct PipeCycles {
   double issue = 0, fp32 = 0, fp64 = 0, tensor = 0, integer = 0, special = 0;
-  double memory = 0;  // the path that shared memory and L1 have in common
+  double memory = 0;  // accesses to shared memory, and addresses of global ones
+  double fill = 0;    // data of global accesses
 };
 PipeCycles pipe_cycles(const DeviceSpec& device, const Counts& counts, Bound bound);
 

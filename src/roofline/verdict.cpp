@@ -90,7 +90,7 @@ std::vector<Row> rows(const Counts& counts, const DeviceSpec& device, double sec
   std::vector<Row> all = {
       {Resource::dram,
        (value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes)) / device.dram_sustained},
-      {Resource::l2, l2_bytes(counts, Bound::value) / device.l2_bytes_per_s},
+      {Resource::l2, std::max(l2_bytes(counts, Bound::value) / device.l2_bytes_per_s, cycles.fill * second)},
       {Resource::shared, cycles.memory * second},
       {Resource::fp_pipe, std::max({cycles.fp32, cycles.fp64, cycles.integer, cycles.special}) * second},
       {Resource::tensor_pipe, cycles.tensor * second},

@@ -11,6 +11,14 @@ inline void put(ModelInput& input, Counter counter, double value) {
   input.counts[counter] = {value, value, value, CountHow::exact};
 }
 
+// Bytes brought from global to shared memory by 16-byte asynchronous copies.
+inline void put_staged(ModelInput& input, double bytes) {
+  put(input, Counter::async_copy_bytes, bytes);
+  put(input, Counter::global_load_requests, bytes / 512);
+  put(input, Counter::global_load_sectors, bytes / 32);
+  put(input, Counter::shared_store_wavefronts, bytes / 128);
+}
+
 // One thread an element, blocks of 256 along n: each step of k loads one element of A (the warp's threads share it) and one
 // of B, multiplies, and steps two addresses; the loop is unrolled by four.
 inline ModelInput plain_gemm(double m, double n, double k) {
@@ -57,7 +65,7 @@ inline ModelInput simt_gemm(double m, double n, double k, const Tile& t) {
   put(input, Counter::warp_instructions, steps * (t.tm * t.tn + loads) + 3 * staged / 512 + tiles * warps * slabs * 12);
   put(input, Counter::flops_fp32, 2 * tiles * t.bm * t.bn * slabs * t.bk);
   put(input, Counter::shared_load_wavefronts, steps * (t.tm * 4 + t.tn * 8) * 4 / 128);
-  put(input, Counter::async_copy_bytes, staged);
+  put_staged(input, staged);
   put(input, Counter::global_store_requests, tiles * t.bm * t.bn / 128);
   put(input, Counter::global_store_sectors, tiles * t.bm * t.bn / 8);
   put(input, Counter::barriers, tiles * warps * slabs);
@@ -85,7 +93,7 @@ inline ModelInput mma_gemm(double m, double n, double k, const Tile& t) {
   put(input, Counter::warp_instructions, steps * (mmas + (t.tm + t.tn) / 16 + 6) + 3 * staged / 512);
   put(input, Counter::ops_tensor_bf16, 2 * tiles * t.bm * t.bn * slabs * t.bk);
   put(input, Counter::shared_load_wavefronts, steps * (t.tm + t.tn) * 32 / 128);
-  put(input, Counter::async_copy_bytes, staged);
+  put_staged(input, staged);
   put(input, Counter::global_store_requests, tiles * t.bm * t.bn / 256);
   put(input, Counter::global_store_sectors, tiles * t.bm * t.bn / 16);
   put(input, Counter::barriers, tiles * warps * slabs);
