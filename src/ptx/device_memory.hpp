@@ -31,7 +31,8 @@ struct Buffer {
 class DeviceMemory {
  public:
   // At most `limit` bytes in all.
-  explicit DeviceMemory(std::uint64_t limit = 4ull << 30) : limit_(limit) {}
+  explicit DeviceMemory(std::uint64_t limit = 4ull << 30, std::uint64_t first_address = 0x0a00'0000'0000ull)
+      : limit_(limit), next_(first_address) {}
 
   // A new buffer, its address aligned to 512, 1 MiB or more of unmapped space on both sides. A read_only buffer counts as
   // initialised; a read_write one as never written until `mark_written` or a kernel's store. Returns its index.
@@ -64,7 +65,7 @@ class DeviceMemory {
  private:
   std::vector<Buffer> buffers_;
   std::uint64_t limit_ = 0, used_ = 0;
-  std::uint64_t next_ = 0x0000'0a00'0000'0000ull;
+  std::uint64_t next_ = 0;
 };
 
 }  // namespace cupilot::ptx

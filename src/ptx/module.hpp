@@ -9,46 +9,13 @@
 #include <vector>
 
 #include "ptx/opcode.hpp"
+#include "ptx/type.hpp"
 
 namespace cupilot::ptx {
 
 enum class Space : std::uint8_t { generic, reg, param, shared, global, local, constant };
 std::string_view name_of(Space space);
 
-enum class Type : std::uint8_t {
-  none,
-  pred,
-  b8,
-  b16,
-  b32,
-  b64,
-  b128,
-  u8,
-  u16,
-  u32,
-  u64,
-  s8,
-  s16,
-  s32,
-  s64,
-  f16,
-  f16x2,
-  bf16,
-  bf16x2,
-  f32,
-  f32x2,
-  f64,
-  tf32,
-  e4m3,
-  e5m2,
-  e4m3x2,
-  e5m2x2,
-  u16x2,
-  s16x2,
-  b1,
-  u4,
-  s4,
-};
 std::string_view name_of(Type type);
 std::optional<Type> type_named(std::string_view name);
 // Size of one value in bytes; a predicate counts 0, a type below one byte 1.
@@ -102,7 +69,8 @@ struct Operand {
 #define CUPILOT_PTX_SPECIALS(X)                                                                                                 \
   X(tid_x)                                                                                                                      \
   X(tid_y)                                                                                                                      \
-  X(tid_z) X(ntid_x) X(ntid_y) X(ntid_z) X(ctaid_x) X(ctaid_y) X(ctaid_z) X(nctaid_x) X(nctaid_y) X(nctaid_z) X(clusterid_x)    \
+  X(tid_z)                                                                                                                      \
+  X(ntid_x) X(ntid_y) X(ntid_z) X(ctaid_x) X(ctaid_y) X(ctaid_z) X(nctaid_x) X(nctaid_y) X(nctaid_z) X(clusterid_x)             \
       X(clusterid_y) X(clusterid_z) X(nclusterid_x) X(nclusterid_y) X(nclusterid_z) X(cluster_ctaid_x) X(cluster_ctaid_y)       \
           X(cluster_ctaid_z) X(cluster_nctaid_x) X(cluster_nctaid_y) X(cluster_nctaid_z) X(cluster_ctarank) X(cluster_nctarank) \
               X(is_explicit_cluster) X(laneid) X(warpid) X(nwarpid) X(smid) X(nsmid) X(gridid) X(lanemask_eq) X(lanemask_le)    \

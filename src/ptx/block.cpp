@@ -1,0 +1,286 @@
+#include "ptx/block.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace cupilot::ptx {
+namespace {
+
+// A warp gives way after so many instructions, so that one that waits for another by spinning lets it run.
+constexpr std::uint64_t turn = 20000;
+
+std::uint64_t mixed(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t special_value(const Block& block, const Warp& warp, Special special, std::uint32_t lane) {
+  const Launch& launch = *block.launch->launch;
+  const std::uint32_t thread = warp.index * 32 + lane;
+  switch (special) {
+    case Special::tid_x:
+      return thread % launch.block.x;
+    case Special::tid_y:
+      return thread / launch.block.x % launch.block.y;
+    case Special::tid_z:
+      return thread / (launch.block.x * launch.block.y);
+    case Special::ntid_x:
+      return launch.block.x;
+    case Special::ntid_y:
+      return launch.block.y;
+    case Special::ntid_z:
+      return launch.block.z;
+    case Special::ctaid_x:
+    case Special::clusterid_x:
+      return block.position.x;
+    case Special::ctaid_y:
+    case Special::clusterid_y:
+      return block.position.y;
+    case Special::ctaid_z:
+    case Special::clusterid_z:
+      return block.position.z;
+    case Special::nctaid_x:
+    case Special::nclusterid_x:
+      return launch.grid.x;
+    case Special::nctaid_y:
+    case Special::nclusterid_y:
+      return launch.grid.y;
+    case Special::nctaid_z:
+    case Special::nclusterid_z:
+      return launch.grid.z;
+    case Special::cluster_nctaid_x:
+    case Special::cluster_nctaid_y:
+    case Special::cluster_nctaid_z:
+    case Special::cluster_nctarank:
+      return 1;
+    case Special::laneid:
+      return lane;
+    case Special::warpid:
+      return warp.index;
+    case Special::nwarpid:
+      return 64;
+    case Special::smid:
+      return block.index % block.launch->options->sm_count;
+    case Special::nsmid:
+      return block.launch->options->sm_count;
+    case Special::lanemask_eq:
+      return 1u << lane;
+    case Special::lanemask_le:
+      return lane == 31 ? full_mask : (2u << lane) - 1;
+    case Special::lanemask_lt:
+      return (1u << lane) - 1;
+    case Special::lanemask_ge:
+      return full_mask << lane;
+    case Special::lanemask_gt:
+      return lane == 31 ? 0 : full_mask << (lane + 1);
+    case Special::total_smem_size:
+      return block.launch->shared_bytes;
+    case Special::aggr_smem_size:
+      return block.launch->shared_bytes + shared_base;
+    case Special::dynamic_smem_size:
+      return launch.dynamic_shared;
+    default:
+      return 0;
+  }
+}
+
+void start_warp(Warp& warp, Block& block, std::uint32_t index) {
+  const Program& program = *block.program;
+  warp.block = &block;
+  warp.index = index;
+  const std::uint32_t lanes = std::min(32u, block.thread_count - 32 * index);
+  warp.present = lanes == 32 ? full_mask : (1u << lanes) - 1;
+  warp.live = warp.active = warp.present;
+  warp.exited = warp.carry = 0;
+  warp.stop = false;
+  warp.state = WarpState::ready;
+  warp.stack.clear();
+  warp.known.fill(1);
+  warp.open_copies.clear();
+  warp.groups.clear();
+  warp.barrier_reduce = 0;
+  warp.frames_bytes = 0;
+  enter_frame(warp, program.entry_code, 0);
+  const Code& code = *warp.code;
+  warp.frames[0].stack_base = 0;
+  warp.frames[0].local_at = 0;
+  warp.pc = 0;
+  warp.reconverge = static_cast<std::uint32_t>(code.steps.size() - 1);
+  warp.local_top = code.lane_bytes;
+  if (warp.local_stride < code.lane_bytes) {
+    warp.local_stride = code.lane_bytes;
+    warp.local.assign(std::size_t{32} * warp.local_stride, 0);
+  }
+  warp.local_written.assign(std::size_t{32} * warp.local_stride, 0);
+}
+
+// The innermost branch, call or the warp itself has come to its end: what runs next. False: the warp is done.
+bool next_entry(Warp& warp) {
+  if (warp.stack.size() == warp.frames[warp.depth].stack_base) {
+    if (warp.depth == 0) return false;
+    return_from_call(warp);
+  }
+  const StackEntry entry = warp.stack.back();
+  warp.stack.pop_back();
+  warp.reconverge = entry.reconverge;
+  warp.active = entry.mask & ~warp.exited;
+  warp.pc = warp.active != 0 ? entry.pc : entry.reconverge;
+  return true;
+}
+
+void end_warp(Warp& warp) {
+  Block& block = *warp.block;
+  warp.state = WarpState::done;
+  block.exited_threads += static_cast<std::uint32_t>(__builtin_popcount(warp.live));
+  warp.exited |= warp.live;
+  warp.live = 0;
+  ++block.done_warps;
+  for (std::uint32_t id = 0; id < block.barriers.size(); ++id) settle_barrier(block, id);
+}
+
+// Returns the instructions used.
+std::uint64_t run_warp(Warp& warp, const std::uint64_t fuel) {
+  std::uint64_t left = fuel;
+  warp.stop = false;
+  while (left != 0) {
+    if (warp.pc == warp.reconverge) {
+      if (!next_entry(warp)) {
+        end_warp(warp);
+        break;
+      }
+      continue;
+    }
+    const std::uint32_t pc = warp.pc++;
+    const Step& step = warp.steps[pc];
+    const std::uint32_t mask = warp.active & (warp.predicate(step.guard) ^ step.guard_invert);
+    warp.mask = mask;
+    StepCount& count = warp.counts[pc];
+    ++count.warps;
+    --left;
+    if (mask != full_mask) {
+      count.missing += 32 - static_cast<std::uint32_t>(__builtin_popcount(mask));
+      if (mask == 0) continue;
+    }
+    step.run(warp, step);
+    if (warp.stop) break;
+  }
+  return fuel - left;
+}
+
+void stuck(Block& block) {
+  for (Warp& warp : block.warps) {
+    if (warp.state != WarpState::waiting) continue;
+    const Barrier& barrier = block.barriers[warp.barrier];
+    const std::uint32_t wanted = barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
+    const Step& step = warp.steps[warp.pc - 1];
+    fault(warp, step, warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0, "run.divergence",
+          fmt::format("barrier {} waits for {} threads but only {} ever come", warp.barrier, wanted, barrier.arrived));
+    return;
+  }
+}
+
+void out_of_budget(Block& block) {
+  for (Warp& warp : block.warps) {
+    if (warp.state == WarpState::done) continue;
+    const std::uint32_t pc = std::min<std::uint32_t>(warp.pc, static_cast<std::uint32_t>(warp.code->steps.size() - 2));
+    fault(warp, warp.steps[pc], warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0, "run.hang",
+          fmt::format("the launch passed its budget of {} warp instructions", block.launch->options->instruction_budget));
+    return;
+  }
+}
+
+}  // namespace
+
+void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
+  const Code& code = warp.block->program->codes[code_index];
+  if (warp.frames.size() <= depth) warp.frames.resize(depth + 1);
+  Frame& frame = warp.frames[depth];
+  frame.code = code_index;
+  const std::size_t words = code.frame_bytes / 8 + 8;
+  if (frame.storage.size() < words) frame.storage.resize(words);
+  const auto address = reinterpret_cast<std::uintptr_t>(frame.storage.data());
+  frame.regs = reinterpret_cast<std::uint8_t*>((address + 63) / 64 * 64);
+  std::memcpy(frame.regs, code.image.data(), code.image.size());
+  std::memset(frame.regs + code.image.size(), 0, code.frame_bytes - code.image.size());
+  for (const SpecialSlot& slot : code.specials) {
+    for (std::uint32_t lane = 0; lane < 32; ++lane) {
+      const std::uint64_t v = special_value(*warp.block, warp, slot.special, lane);
+      std::memcpy(frame.regs + slot.offset + lane * slot.bytes, &v, slot.bytes);
+    }
+  }
+  warp.depth = depth;
+  warp.code = &code;
+  warp.steps = code.steps.data();
+  warp.regs = frame.regs;
+  warp.frames_bytes += code.frame_bytes;
+  warp.counts = warp.block->worker->counts.data() + code.first_count;
+}
+
+void start_block(Block& block, Worker& worker, std::uint64_t index) {
+  LaunchContext& launch = *worker.launch;
+  const Dim3& grid = launch.launch->grid;
+  block.worker = &worker;
+  block.launch = &launch;
+  block.program = launch.program;
+  block.index = index;
+  block.position = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
+                    static_cast<std::uint32_t>(index / (std::uint64_t{grid.x} * grid.y))};
+  block.thread_count = launch.threads;
+  block.exited_threads = block.done_warps = 0;
+  block.faulted = block.finished = false;
+  block.shared.assign(launch.shared_bytes + 16, 0xf5);
+  if (launch.options->check_races || launch.options->check_initialised) {
+    const std::size_t cells = (launch.shared_bytes >> launch.program->shadow_shift) + 1;
+    block.writer.assign(cells, launch.options->check_initialised ? stamp_never : 0);
+    block.reader.assign(cells, 0);
+  }
+  block.barriers.fill(Barrier{});
+  block.warps.resize(launch.warps);
+  block.order.resize(launch.warps);
+  std::iota(block.order.begin(), block.order.end(), 0u);
+  if (launch.options->seed != 0) {
+    std::uint64_t state = mixed(launch.options->seed ^ mixed(index + 1));
+    for (std::size_t i = block.order.size(); i > 1; --i) {
+      state = mixed(state + 0x9e3779b97f4a7c15ull);
+      std::swap(block.order[i - 1], block.order[state % i]);
+    }
+  }
+  for (std::uint32_t i = 0; i < launch.warps; ++i) start_warp(block.warps[i], block, i);
+}
+
+void run_block(Block& block, std::uint64_t fuel) {
+  LaunchContext& launch = *block.launch;
+  std::uint64_t used = 0;
+  while (!block.finished && used < fuel) {
+    bool ran = false;
+    for (const std::uint32_t index : block.order) {
+      Warp& warp = block.warps[index];
+      if (warp.state != WarpState::ready) continue;
+      ran = true;
+      const std::uint64_t took = run_warp(warp, turn);
+      used += took;
+      block.worker->instructions += took;
+      const std::uint64_t before = launch.budget.fetch_sub(took, std::memory_order_relaxed);
+      if (!block.faulted && before <= took + turn) {
+        out_of_budget(block);
+        launch.halt = true;
+      }
+      if (block.faulted || launch.halt.load(std::memory_order_relaxed)) {
+        block.finished = true;
+        return;
+      }
+    }
+    if (block.done_warps == block.warps.size()) {
+      block.finished = true;
+    } else if (!ran) {
+      stuck(block);
+      block.finished = true;
+    }
+  }
+}
+
+}  // namespace cupilot::ptx

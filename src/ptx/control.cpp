@@ -1,0 +1,411 @@
+// Branches, calls, returns and barriers. A divergent branch runs its sides one after the other; lanes meet again at the
+// branch's immediate post-dominator.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "ptx/memory.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+using u32 = std::uint32_t;
+
+constexpr std::size_t max_stack = 4096;
+constexpr u32 max_depth = 64;
+constexpr u32 max_lane_bytes = 128u << 10, max_frames = 16u << 20;
+
+void push(Warp& w, const Step& s, StackEntry entry) {
+  if (entry.mask == 0) return;
+  if (w.stack.size() >= max_stack) {
+    fault(w, s, first_lane(entry.mask), "run.unsupported", "branches diverge deeper than the virtual device can follow");
+    return;
+  }
+  w.stack.push_back(entry);
+}
+
+// The active lanes go to several places. `targets` lists place and lanes; all meet at `meet`.
+void split(Warp& w, const Step& s, const StackEntry* targets, std::size_t count, u32 meet) {
+  count_up(w, Counter::divergent_branches, 1);
+  if (w.reconverge != meet) push(w, s, {meet, w.reconverge, w.active});
+  std::size_t first = count;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (targets[i].pc == meet || targets[i].mask == 0) continue;
+    if (first == count) {
+      first = i;
+    } else {
+      push(w, s, {targets[i].pc, meet, targets[i].mask});
+    }
+  }
+  if (first == count) {  // every side goes straight to the meeting point
+    w.pc = w.reconverge = meet;
+    return;
+  }
+  w.pc = targets[first].pc;
+  w.reconverge = meet;
+  w.active = targets[first].mask;
+}
+
+void branch_indexed(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0) return;
+  const u32* index = w.at<u32>(s.o[0]);
+  std::vector<StackEntry> targets;
+  const auto add = [&](u32 pc, u32 lanes) {
+    for (StackEntry& t : targets) {
+      if (t.pc == pc) {
+        t.mask |= lanes;
+        return;
+      }
+    }
+    targets.push_back({pc, 0, lanes});
+  };
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = first_lane(rest);
+    if (index[lane] >= s.offset) {
+      fault(w, s, lane, "run.trap", fmt::format("brx.idx with index {} in a list of {}", index[lane], s.offset));
+      return;
+    }
+    add(s.list[index[lane]], 1u << lane);
+  }
+  if (const u32 rest = w.active & ~w.mask; rest != 0) add(w.pc, rest);
+  if (targets.size() == 1) {
+    w.pc = targets[0].pc;
+    return;
+  }
+  split(w, s, targets.data(), targets.size(), w.code->reconverge[s.instruction]);
+}
+
+void leave_lanes(Warp& w, u32 lanes) {
+  w.exited |= lanes;
+  w.live &= ~lanes;
+  w.block->exited_threads += static_cast<u32>(__builtin_popcount(lanes));
+}
+
+// ret: the lanes go to the end of the function.
+void run_return(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0) return;
+  const auto end = static_cast<u32>(w.code->steps.size() - 1);
+  if (w.depth == 0) leave_lanes(w, w.mask);
+  if (w.mask == w.active) {
+    w.pc = end;
+    return;
+  }
+  const StackEntry targets[] = {{w.pc, 0, w.active & ~w.mask}, {end, 0, w.mask}};
+  split(w, s, targets, 2, w.code->reconverge[s.instruction]);
+}
+
+void run_exit(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0) return;
+  if (w.depth == 0) return run_return(l, s);
+  leave_lanes(w, w.mask);
+  w.active &= ~w.mask;
+  if (w.active == 0) w.pc = w.reconverge;  // the loop takes the next entry
+}
+
+void run_trap(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask != 0) fault(w, s, first_lane(w.mask), "run.trap", "the kernel executed trap");
+}
+
+// list: pairs (caller's place, callee's place, bytes), arguments first, then results.
+void copy_values(Warp& w, const Step& s, bool arguments, u32 caller_at, u32 callee_at, u32 mask) {
+  const u32 begin = arguments ? 0 : s.o[0], end = arguments ? s.o[0] : s.o[1];
+  for (u32 k = begin; k < end; ++k) {
+    const u32 *triple = s.list + 3 * k, bytes = triple[2];
+    for (u32 rest = mask; rest != 0; rest &= rest - 1) {
+      const std::size_t base = std::size_t{first_lane(rest)} * w.local_stride;
+      const std::size_t caller = base + caller_at + triple[0], callee = base + callee_at + triple[1];
+      const std::size_t from = arguments ? caller : callee, to = arguments ? callee : caller;
+      std::memcpy(w.local.data() + to, w.local.data() + from, bytes);
+      std::memcpy(w.local_written.data() + to, w.local_written.data() + from, bytes);
+    }
+  }
+}
+
+void grow_local(Warp& w, u32 need) {
+  if (need <= w.local_stride) return;
+  const u32 stride = std::max(need, 2 * w.local_stride);
+  std::vector<std::uint8_t> data(std::size_t{stride} * 32), written(std::size_t{stride} * 32);
+  for (u32 lane = 0; lane < 32; ++lane) {
+    std::copy_n(w.local.begin() + lane * std::ptrdiff_t{w.local_stride}, w.local_stride,
+                data.begin() + lane * std::ptrdiff_t{stride});
+    std::copy_n(w.local_written.begin() + lane * std::ptrdiff_t{w.local_stride}, w.local_stride,
+                written.begin() + lane * std::ptrdiff_t{stride});
+  }
+  w.local = std::move(data);
+  w.local_written = std::move(written);
+  w.local_stride = stride;
+}
+
+void run_call(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0) return;
+  if (w.depth + 1 >= max_depth) {
+    fault(w, s, first_lane(w.mask), "run.unsupported", fmt::format("calls nest deeper than {}", max_depth));
+    return;
+  }
+  const u32 caller_at = w.frames[w.depth].local_at, callee_at = w.local_top;
+  const Code& callee = w.block->program->codes[s.aux];
+  if (callee_at + callee.lane_bytes > max_lane_bytes || w.frames_bytes + callee.frame_bytes > max_frames) {
+    fault(w, s, first_lane(w.mask), "run.out_of_bounds", "the thread's stack passes 128 KiB, or its calls too many registers");
+    return;
+  }
+  grow_local(w, callee_at + callee.lane_bytes);
+  for (u32 lane = 0; lane < 32; ++lane) {
+    if (((w.mask >> lane) & 1) != 0) {
+      std::memset(w.local_written.data() + std::size_t{lane} * w.local_stride + callee_at, 0, callee.lane_bytes);
+    }
+  }
+  copy_values(w, s, true, caller_at, callee_at, w.mask);
+  // Lanes that skip the call wait after it.
+  push(w, s, {w.pc, w.reconverge, w.active});
+  const u32 return_pc = w.pc;
+  const u32 called = w.mask;
+  enter_frame(w, s.aux, w.depth + 1);
+  Frame& frame = w.frames[w.depth];
+  frame.return_pc = return_pc;
+  frame.mask = called;
+  frame.call = &s;
+  frame.stack_base = static_cast<u32>(w.stack.size());
+  frame.local_at = callee_at;
+  w.local_top = callee_at + callee.lane_bytes;
+  w.pc = 0;
+  w.reconverge = static_cast<u32>(callee.steps.size() - 1);
+  w.active = called;
+}
+
+void barrier_failed(Warp& w, const Step& s, const std::string& why) {
+  fault(w, s, first_lane(w.live == 0 ? 1 : w.live), "run.divergence", why);
+}
+
+void release(Block& block, Barrier& barrier) {
+  for (Warp* waiting : barrier.waiting) {
+    for (u32 i = 0; i < 32; ++i) waiting->known[i] = std::max(waiting->known[i], barrier.known[i]);
+    waiting->state = WarpState::ready;
+    if (waiting->barrier_reduce == 0) continue;
+    const u32 yes = barrier.true_count, all = barrier.seen;
+    const u32 kind = waiting->barrier_reduce;
+    if (kind == 1) {
+      u32* d = waiting->at<u32>(waiting->barrier_result);
+      for (u32 i = 0; i < 32; ++i) d[i] = ((waiting->active >> i) & 1) != 0 ? yes : d[i];
+    } else {
+      const bool value = kind == 2 ? yes == all : yes != 0;
+      u32& p = waiting->predicate(waiting->barrier_result);
+      p = value ? p | waiting->active : p & ~waiting->active;
+    }
+  }
+  (void)block;
+  barrier = Barrier{};
+}
+
+// o[0] number, o[1] thread count (aux bit 0: given), aux bit 1: arrive only, bits 2-3 reduction, o[2] its result, o[3] its
+// predicate.
+void run_barrier(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  Block& block = *w.block;
+  if (w.mask == 0) return;
+  if (w.mask != w.live) {
+    const u32 missing = w.live & ~w.mask;
+    barrier_failed(
+        w, s,
+        fmt::format("a barrier is reached by lanes 0x{:08x} of warp {} but not by lanes 0x{:08x}", w.mask, w.index, missing));
+    return;
+  }
+  const u32 lane = first_lane(w.mask);
+  const u32 id = w.at<u32>(s.o[0])[lane];
+  if (id >= 16) return barrier_failed(w, s, fmt::format("there is no barrier {}", id));
+  Barrier& barrier = block.barriers[id];
+  const bool given = (s.aux & 1) != 0, arrive_only = (s.aux & 2) != 0;
+  const u32 expected = given ? w.at<u32>(s.o[1])[lane] : 0;
+  if (given && (expected == 0 || expected % 32 != 0 || expected > block.launch->warps * 32)) {
+    return barrier_failed(w, s, fmt::format("barrier {} with a count of {} threads", id, expected));
+  }
+  if (barrier.arrived == 0) {
+    barrier.expected = expected;
+    barrier.step = &s;
+  } else if (barrier.expected != expected) {
+    return barrier_failed(w, s, fmt::format("warps meet at barrier {} with counts {} and {}", id, barrier.expected, expected));
+  } else if (!given && barrier.step != &s) {
+    return barrier_failed(w, s, fmt::format("warps meet at barrier {} from different places of the code", id));
+  }
+  count_up(w, Counter::barriers, 1);
+  barrier.arrived += given ? 32 : static_cast<u32>(__builtin_popcount(w.live));
+  warp_ordered(w);
+  for (u32 i = 0; i < 32; ++i) barrier.known[i] = std::max(barrier.known[i], w.known[i]);
+  w.barrier_reduce = static_cast<std::uint8_t>((s.aux >> 2) & 3);
+  w.barrier = id;
+  if (w.barrier_reduce != 0) {
+    w.barrier_result = s.o[2];
+    const u32 p = w.predicate(s.o[3]) ^ ((s.flags & 1) != 0 ? full_mask : 0);
+    barrier.true_count += static_cast<u32>(__builtin_popcount(p & w.mask));
+    barrier.seen += static_cast<u32>(__builtin_popcount(w.mask));
+  }
+  if (!arrive_only) {
+    w.state = WarpState::waiting;
+    w.stop = true;
+    barrier.waiting.push_back(&w);
+  }
+  settle_barrier(block, id);
+}
+
+void warp_barrier(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (!check_members(w, s, s.o[0])) return;
+  warp_ordered(w);
+}
+
+bool decode_call(Decoder& d, Step& step) {
+  const Operand& callee = d.operand(1);
+  if (callee.kind != OperandKind::function) d.refuse("only calls of a named function are supported");
+  const Function& f = d.module.functions[callee.index];
+  const std::vector<Operand> results = d.parts(d.operand(0)), arguments = d.parts(d.operand(2));
+  if (f.is_entry) d.refuse("a kernel cannot be called");
+  if (results.size() != f.result_count || arguments.size() != f.parameter_count)
+    d.refuse("the call does not fit the function's parameters");
+  step.aux = d.code_for(callee.index);
+  std::vector<u32> list;
+  u32 at = 0;
+  std::uint64_t offset = 0;
+  std::vector<u32> places;  // of the callee's variables, as its own decoder lays them out
+  for (const Variable& v : f.variables) {
+    if (v.space == Space::reg) d.refuse("parameters in registers are not supported");
+    offset = (offset + std::max(v.align, 1u) - 1) / std::max(v.align, 1u) * std::max(v.align, 1u);
+    places.push_back(static_cast<u32>(std::min<std::uint64_t>(offset, 1u << 30)));
+    offset += v.bytes;
+  }
+  const auto add = [&](const Operand& o, u32 variable) {
+    if (o.kind != OperandKind::formal) d.refuse("an argument is no parameter variable");
+    const Variable& mine = d.function.variables[o.index];
+    if (mine.bytes != f.variables[variable].bytes) d.refuse("an argument has the wrong size");
+    if (d.function.is_entry && o.index < d.function.parameter_count) d.refuse("a kernel parameter as an argument");
+    list.insert(list.end(), {d.code.variable_offset[o.index], places[variable], static_cast<u32>(mine.bytes)});
+    ++at;
+  };
+  for (u32 i = 0; i < arguments.size(); ++i) add(arguments[i], f.result_count + i);
+  step.o[0] = at;
+  for (u32 i = 0; i < results.size(); ++i) add(results[i], i);
+  step.o[1] = at;
+  list.push_back(0);
+  step.list = d.list(std::move(list));
+  step.run = run_call;
+  return true;
+}
+
+bool decode_barrier(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  if (form.has("cluster") || form.modifiers.empty()) return false;
+  if (form.has("warp")) {
+    d.want_operands(1, 1);
+    step.o[0] = d.source(d.operand(0), 4);
+    step.run = warp_barrier;
+    return true;
+  }
+  const bool reduce = form.has("red"), arrive = form.has("arrive");
+  if (!reduce && !arrive && !form.has("sync")) return false;
+  std::size_t next = 0;
+  if (reduce) {
+    const u32 kind = form.has("popc") ? 1 : form.has("and") ? 2 : form.has("or") ? 3 : 0;
+    if (kind == 0) return false;
+    step.aux |= kind << 2;
+    step.o[2] = kind == 1 ? d.target(d.operand(next++), 4) : d.target_predicate(d.operand(next++));
+    if (step.o[2] == no_slot || (kind != 1 && step.o[2] == 0)) d.refuse("the result cannot be left out");
+  }
+  d.want_operands(next + 1, next + 3);
+  step.o[0] = d.source(d.operand(next++), 4);
+  if (reduce) {
+    bool inverted = false;
+    const Operand& p = d.operand(d.operand_count() - 1);
+    step.o[3] = d.source_predicate(p, inverted);
+    step.flags = inverted ? 1 : 0;
+  }
+  const std::size_t counts_end = d.operand_count() - (reduce ? 1 : 0);
+  if (next < counts_end) {
+    step.o[1] = d.source(d.operand(next), 4);
+    step.aux |= 1;
+  } else if (arrive) {
+    d.refuse("needs a thread count");
+  }
+  if (arrive) step.aux |= 2;
+  step.run = run_barrier;
+  return true;
+}
+
+}  // namespace
+
+void run_branch(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == w.active) {
+    w.pc = s.aux;
+    return;
+  }
+  if (w.mask == 0) return;
+  const StackEntry targets[] = {{w.pc, 0, w.active & ~w.mask}, {s.aux, 0, w.mask}};
+  split(w, s, targets, 2, w.code->reconverge[s.instruction]);
+}
+
+// Never executed: lanes that reach the end are taken up by the loop.
+void run_leave(Lanes&, const Step&) {}
+
+void settle_barrier(Block& block, std::uint32_t id) {
+  Barrier& barrier = block.barriers[id];
+  if (barrier.arrived == 0) return;
+  const u32 wanted = barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
+  if (barrier.arrived >= wanted) release(block, barrier);
+}
+
+void return_from_call(Warp& w) {
+  const Frame& callee = w.frames[w.depth];
+  copy_values(w, *callee.call, false, w.frames[w.depth - 1].local_at, callee.local_at, callee.mask & ~w.exited);
+  w.local_top = callee.local_at;
+  --w.depth;
+  w.frames_bytes -= w.code->frame_bytes;
+  w.code = &w.block->program->codes[w.frames[w.depth].code];
+  w.steps = w.code->steps.data();
+  w.regs = w.frames[w.depth].regs;
+  w.counts = w.block->worker->counts.data() + w.code->first_count;
+}
+
+bool decode_control(Decoder& d, Step& step) {
+  switch (d.form().opcode) {
+    case Opcode::op_bra:
+      d.want_operands(1, 1);
+      if (d.operand(0).kind != OperandKind::label) d.refuse("the target is no label");
+      step.aux = d.operand(0).index;
+      step.run = run_branch;
+      return true;
+    case Opcode::op_brx: {
+      d.want_operands(2, 2);
+      if (d.operand(1).kind != OperandKind::table) d.refuse("needs a list of targets");
+      const Table& table = d.function.tables[d.operand(1).index];
+      if (!table.is_branch || table.targets.empty()) d.refuse("needs a list of targets");
+      step.o[0] = d.source(d.operand(0), 4);
+      step.list = d.list(table.targets);
+      step.offset = static_cast<std::int64_t>(table.targets.size());
+      step.run = branch_indexed;
+      return true;
+    }
+    case Opcode::op_call:
+      return decode_call(d, step);
+    case Opcode::op_ret:
+      step.run = run_return;
+      return true;
+    case Opcode::op_exit:
+      step.run = run_exit;
+      return true;
+    case Opcode::op_trap:
+    case Opcode::op_brkpt:
+      step.run = run_trap;
+      return true;
+    case Opcode::op_bar:
+    case Opcode::op_barrier:
+      return decode_barrier(d, step);
+    default:
+      return false;
+  }
+}
+
+}  // namespace cupilot::ptx

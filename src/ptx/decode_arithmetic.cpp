@@ -1,0 +1,248 @@
+// Forms whose meaning is a row of the lanes' tables.
+#include <cstring>
+#include <string>
+#include <unordered_map>
+
+#include "ptx/decode.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+using RowMap = std::unordered_map<std::string_view, const Row*>;
+
+RowMap build_rows() {
+  RowLists lists = base_rows();
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw")) {
+    lists = avx512_rows();
+  } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
+    lists = avx2_rows();
+  }
+#endif
+  RowMap out;
+  for (; lists->rows != nullptr; ++lists) {
+    for (unsigned i = 0; i < lists->count; ++i) out.emplace(lists->rows[i].form, &lists->rows[i]);
+  }
+  return out;
+}
+
+const Row* row_of(std::string_view spelling) {
+  static const RowMap map = build_rows();
+  const auto found = map.find(spelling);
+  return found == map.end() ? nullptr : found->second;
+}
+
+std::uint32_t bytes_of_letter(char c) { return c == 'h' ? 2 : c == 'w' ? 4 : c == 'd' ? 8 : 16; }
+
+// "w:ww#": results, then sources; '#' is a number kept in aux.
+void by_letters(Decoder& d, Step& step, const Row& row) {
+  const std::size_t count = std::strlen(row.operands) - 1;
+  d.want_operands(count, count);
+  const bool as_float = !d.form().types.empty() && is_float(d.form().types[0]);
+  bool result = true;
+  std::size_t i = 0;
+  for (const char* c = row.operands; *c != '\0'; ++c) {
+    if (*c == ':') {
+      result = false;
+      continue;
+    }
+    const Operand& o = d.operand(i);
+    if (*c == '#') {
+      if (o.kind != OperandKind::immediate) d.refuse("the last operand must be a number");
+      step.aux = static_cast<std::uint32_t>(o.bits);
+    } else if (*c == 'p') {
+      bool inverted = false;
+      step.o[i] = result ? d.target_predicate(o) : d.source_predicate(o, inverted);
+      if (inverted) d.refuse("a negated predicate has no place here");
+      if (result && step.o[i] == 0) step.o[i] = 4;  // a slot nobody reads
+    } else if (result) {
+      step.o[i] = d.target(o, bytes_of_letter(*c));
+      if (step.o[i] == no_slot) d.refuse("the result cannot be left out");
+    } else {
+      step.o[i] = d.source(o, bytes_of_letter(*c), as_float);
+    }
+    ++i;
+  }
+}
+
+// setp.lt[.and].s32 p|q, a, b[, {!}c] and set.lt[.and].u32.s32 d, a, b[, c]
+bool decode_compare(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  const bool is_set = form.opcode == Opcode::op_set;
+  if (form.types.empty() || form.modifiers.empty()) d.refuse("lacks a type");
+  const Type type = form.types.back();
+  std::string spelling = "setp." + form.modifiers[0];
+  for (const std::string& m : form.modifiers) {
+    if (m == "and") step.aux = 1;
+    if (m == "or") step.aux = 2;
+    if (m == "xor") step.aux = 3;
+    if (m == "ftz") spelling += ".ftz";
+  }
+  spelling += "." + std::string(name_of(type));
+  const Row* row = row_of(spelling);
+  if (row == nullptr) return false;
+  step.run = row->run;
+  d.want_operands(step.aux == 0 ? 3 : 4, step.aux == 0 ? 3 : 4);
+  if (is_set) {
+    const Type to = form.types[0];
+    if (bytes_of(to) != 4 || form.types.size() != 2 || type == Type::f16x2 || type == Type::bf16x2) return false;
+    step.width = 4;
+    step.bytes = to == Type::f32 ? 1 : 4;
+    step.o[0] = d.target(d.operand(0), 4);
+    if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+  } else {
+    const std::vector<Operand> results = d.parts(d.operand(0));
+    if (results.size() > 2) d.refuse("has more than two results");
+    step.o[0] = d.target_predicate(results[0]);
+    if (results.size() == 2) step.o[1] = d.target_predicate(results[1]);
+  }
+  const std::uint32_t bytes = std::max(2u, bytes_of(type));
+  step.o[2] = d.source(d.operand(1), bytes, is_float(type));
+  step.o[3] = d.source(d.operand(2), bytes, is_float(type));
+  if (step.aux != 0) {
+    bool inverted = false;
+    step.o[4] = d.source_predicate(d.operand(3), inverted);
+    step.flags = inverted ? 1 : 0;
+  }
+  return true;
+}
+
+bool decode_selp(Decoder& d, Step& step) {
+  const Row* row = row_of(d.form().text);
+  if (row == nullptr || d.form().types.empty()) return false;
+  d.want_operands(4, 4);
+  const Type type = d.form().types[0];
+  const std::uint32_t bytes = std::max(2u, bytes_of(type));
+  bool inverted = false;
+  step.o[0] = d.target(d.operand(0), bytes);
+  if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+  const std::uint32_t p = d.source_predicate(d.operand(3), inverted);
+  step.o[1] = d.source(d.operand(inverted ? 2 : 1), bytes, is_float(type));
+  step.o[2] = d.source(d.operand(inverted ? 1 : 2), bytes, is_float(type));
+  step.o[3] = p;
+  step.run = row->run;
+  return true;
+}
+
+struct Rounding {
+  const char* name;
+  std::uint32_t mode;
+  bool integral;
+};
+constexpr Rounding roundings[] = {{"rn", 0, false}, {"rz", 1, false}, {"rm", 2, false}, {"rp", 3, false}, {"rna", 4, false},
+                                  {"rni", 0, true}, {"rzi", 1, true}, {"rmi", 2, true}, {"rpi", 3, true}};
+
+bool decode_convert(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  if (form.types.size() != 2) return false;
+  const Type to = form.types[0], from = form.types[1];
+  const bool pair = d.operand_count() == 3;
+  d.want_operands(2, 3);
+  const std::uint32_t to_bytes = d.width_of(d.operand(0)),
+                      from_bytes = pair ? 4
+                                        : std::max(d.width_of(d.operand(1)),
+                                                   d.operand(1).kind == OperandKind::reg ? 0u : std::max(2u, bytes_of(from)));
+  if (d.operand(0).kind != OperandKind::reg || to_bytes == 0) d.refuse("the result is no register");
+  if (const Row* row = row_of(form.text)) {
+    const std::size_t count = std::strlen(row->operands);
+    const bool fits = count == (pair ? 4u : 3u) && bytes_of_letter(row->operands[0]) == to_bytes &&
+                      bytes_of_letter(row->operands[2]) == from_bytes;
+    if (fits) {
+      step.run = row->run;
+      by_letters(d, step, *row);
+      return true;
+    }
+  }
+  std::uint32_t mode = to == Type::f16 || to == Type::bf16 || to == Type::f32 || to == Type::f64 ? 0 : 1;
+  for (const std::string& m : form.modifiers) {
+    for (const Rounding& r : roundings) {
+      if (m != r.name) continue;
+      mode = r.mode;
+      if (r.integral) step.flags |= 8;
+    }
+    if (m == "sat" || m == "satfinite") step.flags |= 1;
+    if (m == "ftz") step.flags |= 2;
+    if (m == "relu") step.flags |= 4;
+  }
+  const auto scalar = [](Type t) {
+    return (t >= Type::u8 && t <= Type::s64) || t == Type::f16 || t == Type::bf16 || t == Type::f32 || t == Type::f64 ||
+           t == Type::tf32;
+  };
+  Type single = to;
+  if (pair) {
+    single = to == Type::f16x2    ? Type::f16
+             : to == Type::bf16x2 ? Type::bf16
+             : to == Type::e4m3x2 ? Type::e4m3
+             : to == Type::e5m2x2 ? Type::e5m2
+                                  : Type::none;
+    if (single == Type::none || from != Type::f32 || to_bytes != std::max(2u, bytes_of(to))) return false;
+  } else if (!scalar(to) || !scalar(from) || to_bytes < bytes_of(to) || from_bytes < bytes_of(from) || to_bytes > 8 ||
+             from_bytes > 8) {
+    return false;
+  }
+  step.run = row_of(pair ? "cvt.pair" : "cvt")->run;
+  step.aux = static_cast<std::uint32_t>(single) | (static_cast<std::uint32_t>(from) << 8) | (mode << 16);
+  step.width = static_cast<std::uint8_t>(to_bytes);
+  step.bytes = static_cast<std::uint8_t>(from_bytes);
+  step.o[0] = d.target(d.operand(0), to_bytes);
+  step.o[1] = d.source(d.operand(1), from_bytes, is_float(from));
+  if (pair) step.o[2] = d.source(d.operand(2), 4, true);
+  return true;
+}
+
+// D, A, B, C are vectors of registers.
+bool decode_mma(Decoder& d, Step& step, const Row& row) {
+  d.want_operands(4, 4);
+  const std::uint32_t bytes = std::string_view(row.operands) == "mma64" ? 8 : 4;
+  std::vector<std::uint32_t> list;
+  std::size_t sizes[4] = {};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::vector<Operand> parts = d.parts(d.operand(i));
+    sizes[i] = parts.size();
+    for (const Operand& p : parts) {
+      list.push_back(i == 0 ? d.target(p, bytes) : d.source(p, bytes));
+      if (list.back() == no_slot) d.refuse("a result cannot be left out");
+    }
+  }
+  // Register counts follow from shape and types; the row's code relies on them.
+  const Form& form = d.form();
+  const std::string& shape = form.modifiers[2];
+  const std::size_t k = static_cast<std::size_t>(std::stoul(shape.substr(shape.find('k') + 1)));
+  const std::size_t m = shape.rfind("m8", 0) == 0 ? 8 : 16;
+  const std::size_t bits = 8 * bytes_of(form.types[1]);
+  const std::size_t register_bits = 8 * bytes;
+  const std::size_t a = m * k * std::min<std::size_t>(bits == 32 ? 32 : bits, 64) / (32 * register_bits),
+                    b = 8 * k * bits / (32 * register_bits);
+  const std::size_t c = m * 8 * 8 * bytes_of(form.types[0]) / (32 * register_bits);
+  if (sizes[0] != c || sizes[3] != c || sizes[1] != a || sizes[2] != b) d.refuse("a fragment has the wrong number of registers");
+  step.list = d.list(std::move(list));
+  step.run = run_mma;
+  step.inner = row.run;
+  return true;
+}
+
+}  // namespace
+
+bool decode_arithmetic(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  if (form.opcode == Opcode::op_setp || form.opcode == Opcode::op_set) return decode_compare(d, step);
+  if (form.opcode == Opcode::op_selp) return decode_selp(d, step);
+  if (form.opcode == Opcode::op_cvt) return decode_convert(d, step);
+  if (form.opcode == Opcode::op_mov) {
+    // Vectors, addresses, parameters and clocks are moved elsewhere.
+    d.want_operands(2, 2);
+    const Operand &to = d.operand(0), &from = d.operand(1);
+    const bool plain = to.kind == OperandKind::reg && (from.kind == OperandKind::reg || from.kind == OperandKind::immediate);
+    if (!plain || (from.kind == OperandKind::reg && from.negated)) return false;
+    if (form.types.size() == 1 && form.types[0] == Type::pred && from.kind != OperandKind::reg) return false;
+  }
+  const Row* row = row_of(form.text);
+  if (row == nullptr || row->operands[0] == '\0') return false;
+  if (row->operands[0] == 'm') return decode_mma(d, step, *row);
+  step.run = row->run;
+  by_letters(d, step, *row);
+  return true;
+}
+
+}  // namespace cupilot::ptx

@@ -1,0 +1,129 @@
+#include "ptx/device_memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <fmt/format.h>
+
+namespace cupilot::ptx {
+namespace {
+
+constexpr std::uint32_t all_written = 0xf0000000u;
+constexpr std::uint64_t gap = 1ull << 20;
+
+std::uint64_t words_of(const Buffer& buffer) { return (buffer.bytes + 3) / 4; }
+
+}  // namespace
+
+Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access) {
+  const std::uint64_t cost = access == Access::read_write ? 2 * bytes : bytes;
+  if (bytes > limit_ || used_ + cost > limit_) {
+    return Error{ErrorCode::failure,
+                 fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes", name, bytes, limit_),
+                 "use smaller shapes"};
+  }
+  Buffer buffer{.name = std::move(name), .address = next_ + gap, .bytes = bytes, .access = access, .data = {}, .state = {}};
+  const std::uint64_t rounded = (bytes + 31) / 16 * 16;
+  buffer.data.reset(new (std::nothrow) std::uint8_t[rounded]());
+  if (access == Access::read_write) buffer.state.reset(new (std::nothrow) std::uint32_t[words_of(buffer) + 1]());
+  if (!buffer.data || (access == Access::read_write && !buffer.state)) {
+    return Error{ErrorCode::failure, fmt::format("no host memory for buffer {} of {} bytes", buffer.name, bytes),
+                 "use smaller shapes"};
+  }
+  used_ += cost;
+  next_ = (buffer.address + bytes + gap + 511) / 512 * 512;
+  buffers_.push_back(std::move(buffer));
+  return buffers_.size() - 1;
+}
+
+std::span<std::uint8_t> DeviceMemory::data(std::size_t index) { return {buffers_[index].data.get(), buffers_[index].bytes}; }
+std::span<const std::uint8_t> DeviceMemory::data(std::size_t index) const {
+  return {buffers_[index].data.get(), buffers_[index].bytes};
+}
+
+void DeviceMemory::mark_written(std::size_t index) {
+  Buffer& b = buffers_[index];
+  if (b.state) std::fill_n(b.state.get(), words_of(b), all_written);
+}
+
+void DeviceMemory::mark_unwritten(std::size_t index, std::uint8_t poison) {
+  Buffer& b = buffers_[index];
+  std::memset(b.data.get(), poison, b.bytes);
+  if (b.state) std::fill_n(b.state.get(), words_of(b), 0u);
+}
+
+void DeviceMemory::set_access(std::size_t index, Access access) {
+  Buffer& b = buffers_[index];
+  if (access == Access::read_write && !b.state) {
+    b.state = std::make_unique<std::uint32_t[]>(words_of(b) + 1);
+    std::fill_n(b.state.get(), words_of(b), all_written);
+  }
+  b.access = access;
+}
+
+bool DeviceMemory::is_written(std::size_t index, std::uint64_t byte) const {
+  const Buffer& b = buffers_[index];
+  return !b.state || ((b.state[byte / 4] >> (28 + byte % 4)) & 1) != 0;
+}
+
+std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
+  const Buffer& b = buffers_[index];
+  if (!b.state) return 0;
+  std::uint64_t missing = 0;
+  for (std::uint64_t w = 0; w < words_of(b); ++w) {
+    if ((b.state[w] & all_written) == all_written) continue;
+    for (std::uint64_t byte = 4 * w; byte < std::min(b.bytes, 4 * w + 4); ++byte) missing += is_written(index, byte) ? 0 : 1;
+  }
+  return missing;
+}
+
+std::optional<std::uint64_t> DeviceMemory::first_unwritten(std::size_t index) const {
+  const Buffer& b = buffers_[index];
+  for (std::uint64_t byte = 0; b.state && byte < b.bytes; ++byte) {
+    if (!is_written(index, byte)) return byte;
+  }
+  return std::nullopt;
+}
+
+void DeviceMemory::begin_launch() {
+  for (Buffer& b : buffers_) {
+    if (!b.state) continue;
+    for (std::uint64_t w = 0; w < words_of(b); ++w) b.state[w] &= all_written;
+  }
+}
+
+const Buffer* DeviceMemory::find(std::uint64_t address, std::uint64_t bytes) const {
+  // Addresses ascend with the index.
+  const auto after =
+      std::upper_bound(buffers_.begin(), buffers_.end(), address, [](std::uint64_t a, const Buffer& b) { return a < b.address; });
+  if (after == buffers_.begin()) return nullptr;
+  const Buffer& b = *(after - 1);
+  const std::uint64_t offset = address - b.address;
+  return offset <= b.bytes && bytes <= b.bytes - offset ? &b : nullptr;
+}
+
+Buffer* DeviceMemory::find(std::uint64_t address, std::uint64_t bytes) {
+  return const_cast<Buffer*>(static_cast<const DeviceMemory*>(this)->find(address, bytes));
+}
+
+std::string DeviceMemory::describe(std::uint64_t address) const {
+  const Buffer* best = nullptr;
+  std::uint64_t distance = ~0ull;
+  for (const Buffer& b : buffers_) {
+    const std::uint64_t end = b.address + b.bytes;
+    const std::uint64_t d = address < b.address ? b.address - address : address < end ? 0 : address - end + 1;
+    if (d < distance) {
+      distance = d;
+      best = &b;
+    }
+  }
+  if (best == nullptr || distance > 64 * gap) return "no buffer is near";
+  if (address < best->address)
+    return fmt::format("{} bytes before {} ({} bytes)", best->address - address, best->name, best->bytes);
+  const std::uint64_t offset = address - best->address;
+  if (offset < best->bytes) return fmt::format("offset {} of {} ({} bytes)", offset, best->name, best->bytes);
+  return fmt::format("{} bytes past the end of {} ({} bytes)", offset - best->bytes, best->name, best->bytes);
+}
+
+}  // namespace cupilot::ptx

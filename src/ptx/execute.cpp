@@ -1,0 +1,247 @@
+// A launch: its checks, its blocks spread over host threads, and the report.
+#include "ptx/execute.hpp"
+
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+#include <cupilot/rejection.hpp>
+
+#include "ptx/block.hpp"
+#include "ptx/machine.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+constexpr std::uint64_t max_host_bytes = 6ull << 30;
+
+std::optional<Rejected> launch_fault(const Program& program, const Launch& launch, const ExecuteOptions& options) {
+  const Function& entry = program.module->functions[program.codes[0].function];
+  const auto no = [&](std::string message) { return reject("run.launch", std::move(message), entry.name); };
+  const Dim3 &g = launch.grid, &b = launch.block;
+  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0) return no("a grid or block of no threads");
+  if (g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535)
+    return no(fmt::format("a grid of {} x {} x {} blocks passes the limits", g.x, g.y, g.z));
+  const std::uint64_t threads = std::uint64_t{b.x} * b.y * b.z;
+  if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > options.max_threads || threads > 1024) {
+    return no(fmt::format("a block of {} x {} x {} threads passes the limit of {}", b.x, b.y, b.z, options.max_threads));
+  }
+  std::uint64_t most = 1;
+  for (std::uint64_t v : entry.directive("maxntid")) most = v != 0 && most <= 1024 ? most * v : most;
+  if (!entry.directive("maxntid").empty() && threads > most) {
+    return no(fmt::format("a block of {} threads passes the kernel's launch bound of {}", threads, most));
+  }
+  const std::vector<std::uint64_t> required = entry.directive("reqntid");
+  const std::uint64_t asked[] = {b.x, b.y, b.z};
+  for (std::size_t i = 0; i < required.size() && i < 3; ++i) {
+    if (required[i] != asked[i]) return no("the block has not the size that the kernel requires");
+  }
+  const std::uint64_t shared = program.dynamic_shared_at - shared_base + std::uint64_t{launch.dynamic_shared};
+  if (shared > options.max_shared) {
+    return no(fmt::format("{} bytes of shared memory a block pass the limit of {}", shared, options.max_shared));
+  }
+  if (launch.parameters.size() != program.layout.bytes) {
+    return no(
+        fmt::format("{} bytes of parameters were given, the kernel takes {}", launch.parameters.size(), program.layout.bytes));
+  }
+  const std::uint64_t warps = (threads + 31) / 32;
+  const std::uint64_t each = warps * (program.codes[0].frame_bytes + 64ull * program.codes[0].lane_bytes) + 9 * shared;
+  const std::uint64_t alive = std::max<std::uint64_t>(options.threads, options.resident);
+  if (each * alive > max_host_bytes)
+    return no(fmt::format("{} blocks at a time need more than {} bytes of host memory", alive, max_host_bytes));
+  return std::nullopt;
+}
+
+// Hands out the blocks to run.
+class BlockQueue {
+ public:
+  BlockQueue(const Launch& launch, const ExecuteOptions& options) : list_(options.blocks) {
+    total_ = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
+    count_ = list_.empty() ? total_ : list_.size();
+  }
+  std::uint64_t total() const { return total_; }
+  std::optional<std::uint64_t> take() {
+    const std::uint64_t i = next_.fetch_add(1);
+    if (i >= count_) return std::nullopt;
+    return list_.empty() ? i : list_[i];
+  }
+
+ private:
+  const std::vector<std::uint64_t>& list_;
+  std::uint64_t total_ = 0, count_ = 0;
+  std::atomic<std::uint64_t> next_{0};
+};
+
+// Runs blocks until none is left, `resident` at a time in turn.
+void work(Worker& worker, BlockQueue& queue, std::uint32_t resident) {
+  LaunchContext& launch = *worker.launch;
+  std::vector<std::unique_ptr<Block>> alive, spare;
+  bool more = true;
+  while (!launch.halt) {
+    while (more && alive.size() < resident) {
+      const std::optional<std::uint64_t> index = queue.take();
+      if (!index) {
+        more = false;
+        break;
+      }
+      if (spare.empty()) spare.push_back(std::make_unique<Block>());
+      start_block(*spare.back(), worker, *index);
+      alive.push_back(std::move(spare.back()));
+      spare.pop_back();
+      ++worker.blocks;
+    }
+    if (alive.empty()) return;
+    for (std::size_t i = 0; i < alive.size();) {
+      run_block(*alive[i], resident == 1 ? ~0ull : 200000);
+      if (!alive[i]->finished) {
+        ++i;
+        continue;
+      }
+      spare.push_back(std::move(alive[i]));
+      alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+  }
+}
+
+// Blocks of a chip take turns without order; a reader of counts wants them for the whole grid.
+void fill_counts(Report& report, const Program& program, const std::vector<Worker>& workers, std::uint64_t total_blocks) {
+  std::array<double, counter_count> sum{};
+  const auto add = [&](Counter c, double v) { sum[static_cast<std::size_t>(c)] += v; };
+  std::uint64_t run = 0;
+  std::vector<StepCount> steps(program.step_count);
+  for (const Worker& w : workers) {
+    for (std::size_t c = 0; c < counter_count; ++c) sum[c] += static_cast<double>(w.totals[c]);
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      steps[i].warps += w.counts[i].warps;
+      steps[i].missing += w.counts[i].missing;
+    }
+    run += w.blocks;
+  }
+  for (const Code& code : program.codes) {
+    for (std::size_t i = 0; i + 1 < code.steps.size(); ++i) {
+      const StepCount& n = steps[code.first_count + i];
+      if (n.warps == 0) continue;
+      const std::uint64_t threads = 32 * n.warps - n.missing;
+      add(Counter::warp_instructions, static_cast<double>(n.warps));
+      const Work& w = code.work[i];
+      if (w.counter != Counter::count_) {
+        const double live_warps = w.per_warp == 0 ? 0 : static_cast<double>(threads) / 32;
+        add(w.counter, static_cast<double>(threads) * w.per_thread + live_warps * w.per_warp);
+      }
+      report.lines.push_back({code.function, static_cast<std::uint32_t>(i), n.warps, threads});
+    }
+  }
+  add(Counter::issue_slots,
+      sum[static_cast<std::size_t>(Counter::warp_instructions)] + sum[static_cast<std::size_t>(Counter::shared_conflicts)]);
+  add(Counter::blocks, static_cast<double>(run));
+  add(Counter::l2_bytes, 32 * (sum[static_cast<std::size_t>(Counter::global_load_sectors)] +
+                               sum[static_cast<std::size_t>(Counter::global_store_sectors)]));
+  const bool whole = run == total_blocks;
+  const double scale = run == 0 ? 0 : static_cast<double>(total_blocks) / static_cast<double>(run);
+  for (std::size_t c = 0; c < counter_count; ++c) {
+    const auto counter = static_cast<Counter>(c);
+    if (counter == Counter::dram_read_bytes || counter == Counter::dram_write_bytes) continue;
+    Count& out = report.counts[counter];
+    out = {sum[c] * scale, whole ? sum[c] : std::min(sum[c], sum[c] * scale), sum[c] * scale,
+           whole ? CountHow::exact : CountHow::sampled};
+    // Every sector is taken to come from L2: hits in the first level would lower it.
+    if (counter == Counter::l2_bytes) out = {out.value, 0, out.high, CountHow::estimated};
+  }
+  report.counts.rung = "virtual";
+  report.blocks_run = run;
+}
+
+}  // namespace
+
+void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message) {
+  Block& block = *warp.block;
+  LaunchContext& launch = *block.launch;
+  warp.stop = true;
+  block.faulted = true;
+  const std::lock_guard<std::mutex> hold(launch.lock);
+  if (launch.faults.size() >= launch.options->max_faults) {
+    launch.halt = true;
+    return;
+  }
+  const Module& module = *launch.program->module;
+  const Function& function = module.functions[warp.code->function];
+  Fault out{.code = code,
+            .message = std::move(message),
+            .where = {},
+            .ptx_line = 0,
+            .source_line = 0,
+            .block = block.index,
+            .thread = 0};
+  out.thread = warp.index * 32 + lane;
+  const Dim3& b = launch.launch->block;
+  out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x, block.position.y, block.position.z,
+                          out.thread % b.x, out.thread / b.x % b.y, out.thread / (b.x * b.y));
+  if (step.instruction < function.instructions.size()) {
+    const Instruction& ins = function.instructions[step.instruction];
+    out.ptx_line = ins.line;
+    out.source_line = ins.source_line;
+    out.where += fmt::format(", ptx line {} ({})", ins.line, module.form(ins).text);
+    if (ins.source_line != 0) {
+      const std::string_view path = module.file(ins.source_file);
+      out.where += fmt::format(", {}:{}", path.substr(path.rfind('/') + 1), ins.source_line);
+    }
+  }
+  launch.faults.push_back(std::move(out));
+  if (launch.faults.size() >= launch.options->max_faults) launch.halt = true;
+}
+
+Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch, const ExecuteOptions& options) {
+  if (auto fault = launch_fault(program, launch, options)) return *fault;
+  LaunchContext context;
+  context.program = &program;
+  context.memory = &memory;
+  context.launch = &launch;
+  context.options = &options;
+  context.threads = launch.block.x * launch.block.y * launch.block.z;
+  context.warps = (context.threads + 31) / 32;
+  context.shared_bytes = program.dynamic_shared_at - shared_base + launch.dynamic_shared;
+  context.budget = options.instruction_budget;
+  BlockQueue queue(launch, options);
+  for (std::uint64_t block : options.blocks) {
+    if (block >= queue.total())
+      return Error{ErrorCode::failure, fmt::format("block {} lies outside a grid of {}", block, queue.total()),
+                   "choose blocks of the grid"};
+  }
+  memory.begin_launch();
+  reset_variables(program);
+  const auto threads =
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.threads, 1, std::min<std::uint64_t>(queue.total(), 256)));
+  context.parallel = threads > 1;
+  std::vector<Worker> workers(threads);
+  for (Worker& w : workers) {
+    w.launch = &context;
+    w.counts.resize(program.step_count);
+    w.memos.resize(std::size_t{2} * program.step_count);
+  }
+  const std::uint32_t resident = std::max(1u, options.resident / threads);
+  std::vector<std::thread> pool;
+  for (std::uint32_t i = 1; i < threads; ++i) pool.emplace_back([&, i] { work(workers[i], queue, resident); });
+  work(workers[0], queue, resident);
+  for (std::thread& t : pool) t.join();
+
+  Report report;
+  report.faults = std::move(context.faults);
+  report.independent = context.independent;
+  report.dependence = context.dependence;
+  report.static_shared = program.static_shared;
+  report.local_bytes = static_cast<std::uint32_t>(program.local_bytes);
+  for (const Worker& w : workers) {
+    report.warp_instructions += w.instructions;
+    report.blocks_run += w.blocks;
+  }
+  if (options.count) fill_counts(report, program, workers, queue.total());
+  return report;
+}
+
+Rejected rejection_of(const Report& report) {
+  if (report.faults.empty()) return reject("run.unsupported", "the launch had no fault");
+  const Fault& first = report.faults.front();
+  return reject(first.code, first.message, first.where);
+}
+
+}  // namespace cupilot::ptx

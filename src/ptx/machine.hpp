@@ -1,0 +1,215 @@
+// The running state of the virtual device: decoded steps, warps, blocks. Internal to the interpreter.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "ptx/execute.hpp"
+#include "ptx/lanes/lanes.hpp"
+
+namespace cupilot::ptx {
+
+inline constexpr std::uint32_t shared_base = 1024;  // shared addresses below it are the system's, as on sm_90
+inline constexpr std::uint64_t shared_window = 0x00007f0000000000ull;
+inline constexpr std::uint64_t local_window = 0x00007e0000000000ull;
+inline constexpr std::uint64_t param_window = 0x00007d0000000000ull;
+inline constexpr std::uint64_t window_mask = 0xffffffff00000000ull;
+
+struct Code;
+struct Block;
+struct Warp;
+struct Worker;
+
+// What counts are derived from a step's executions. `flops` and `tensor` are per thread and per warp.
+struct Work {
+  Counter counter = Counter::count_;  // count_: nothing
+  std::uint32_t per_thread = 0;
+  std::uint32_t per_warp = 0;
+};
+
+// A place that holds lanes' values filled when a warp starts.
+struct SpecialSlot {
+  Special special = Special::other;
+  std::uint32_t offset = 0;
+  std::uint32_t bytes = 4;
+};
+
+struct Code {
+  std::uint32_t function = 0;                    // Module::functions
+  std::vector<Step> steps;                       // one an instruction, and one last that leaves the function
+  std::vector<std::uint32_t> reconverge;         // immediate post-dominator of every step
+  std::deque<std::vector<std::uint32_t>> lists;  // of steps with many operands
+  std::vector<Work> work;
+  std::vector<std::uint8_t> image;  // first bytes of a frame: constants
+  std::vector<SpecialSlot> specials;
+  std::uint32_t frame_bytes = 0;
+  std::uint32_t lane_bytes = 0;                // param-space and local variables of one thread
+  std::vector<std::uint32_t> variable_offset;  // of Function::variables in them
+  std::uint32_t first_count = 0;               // of this code's steps in a worker's counts
+};
+
+// Shared, constant and global variables of the module at their addresses.
+class Program {
+ public:
+  std::shared_ptr<const Module> module;
+  std::deque<Code> codes;
+  std::vector<std::uint32_t> code_of;  // function -> code, none_index
+  std::uint32_t entry_code = 0;
+  std::vector<std::uint64_t> variable_address;
+  std::vector<std::pair<std::size_t, std::size_t>> variable_buffer;  // variable, buffer of `constants`
+  std::uint32_t static_shared = 0;
+  std::uint32_t dynamic_shared_at = 0;                      // offset of the extern array
+  DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables
+  ParameterLayout layout;
+  std::uint32_t step_count = 0;
+  std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
+  std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
+};
+
+// Gives the module's variables their first values.
+void reset_variables(Program& program);
+
+struct StepCount {
+  std::uint64_t warps = 0, missing = 0;  // missing lanes of 32 a warp
+};
+
+struct StackEntry {
+  std::uint32_t pc = 0, reconverge = 0, mask = 0;
+};
+
+struct Frame {
+  std::uint32_t code = 0;
+  std::uint32_t return_pc = 0;
+  std::uint32_t mask = 0;  // lanes that called
+  std::uint32_t stack_base = 0;
+  const Step* call = nullptr;
+  std::vector<std::uint64_t> storage;  // registers, 64-byte aligned within
+  std::uint8_t* regs = nullptr;
+  std::uint32_t local_at = 0;  // of this frame in a thread's local memory
+};
+
+struct AsyncCopy {
+  std::uint32_t lane = 0, offset = 0, bytes = 0;
+};
+
+enum class WarpState : std::uint8_t { ready, waiting, done };
+
+struct Warp : Lanes {
+  Block* block = nullptr;
+  const Code* code = nullptr;
+  const Step* steps = nullptr;  // of `code`
+  std::uint32_t pc = 0, reconverge = 0, active = 0, live = 0, present = 0, exited = 0;
+  bool stop = false;  // leaves the inner loop
+  WarpState state = WarpState::ready;
+  std::uint32_t index = 0;
+  std::uint32_t depth = 0;
+  std::vector<StackEntry> stack;
+  std::vector<Frame> frames;
+  std::vector<std::uint8_t> local;  // lane-major
+  std::vector<std::uint8_t> local_written;
+  std::uint32_t local_stride = 0;
+  std::array<std::uint32_t, 32> known{};  // clock of every warp of the block up to which its accesses are ordered before ours
+  std::vector<AsyncCopy> open_copies;     // issued, not committed
+  std::deque<std::vector<AsyncCopy>> groups;
+  std::uint32_t barrier = 0;         // waiting at
+  std::uint32_t barrier_result = 0;  // slot that takes a reduction's result; of a predicate or a register
+  bool barrier_predicate = false;
+  std::uint8_t barrier_reduce = 0;  // 0 none, 1 popc, 2 and, 3 or
+  StepCount* counts = nullptr;      // of the code being run
+  std::uint32_t local_top = 0;      // bytes of a thread's local memory in use
+  std::uint32_t frames_bytes = 0;   // of all frames in use
+};
+
+struct Barrier {
+  std::uint32_t expected = 0, arrived = 0;
+  std::array<std::uint32_t, 32> known{};  // what the arrived know
+  std::vector<Warp*> waiting;
+  const Step* step = nullptr;              // the first to arrive
+  std::uint32_t true_count = 0, seen = 0;  // barrier.red: threads with a true predicate, of those seen
+};
+
+// Sectors or wavefronts of the address pattern a step met last.
+struct PatternMemo {
+  std::array<std::uint32_t, 32> delta{};
+  std::uint32_t mask = 0, residue = 0, bytes = 0;
+  bool shared = false;
+  std::uint32_t passes = 0, least = 0;
+  std::uint32_t leaders = 0;  // lanes whose address no lower lane has
+  Buffer* buffer = nullptr;   // global: the one met last
+};
+
+// What all blocks of a launch share.
+struct LaunchContext {
+  Program* program = nullptr;
+  DeviceMemory* memory = nullptr;
+  const Launch* launch = nullptr;
+  const ExecuteOptions* options = nullptr;
+  std::uint32_t threads = 0, warps = 0, shared_bytes = 0;
+  std::atomic<std::uint64_t> budget{0};  // left
+  std::atomic<bool> halt{false};
+  std::mutex lock;  // faults and dependence
+  std::atomic_flag atomics = ATOMIC_FLAG_INIT;
+  std::vector<Fault> faults;
+  std::atomic<bool> independent{true};
+  std::string dependence;
+  bool parallel = false;
+};
+
+// One host thread's totals.
+struct Worker {
+  LaunchContext* launch = nullptr;
+  std::vector<StepCount> counts;
+  std::vector<PatternMemo> memos;  // two a step: global, shared
+  std::array<std::uint64_t, counter_count> totals{};
+  std::uint64_t blocks = 0;
+  std::uint64_t instructions = 0;
+};
+
+struct Block {
+  Worker* worker = nullptr;
+  LaunchContext* launch = nullptr;
+  Program* program = nullptr;
+  std::uint64_t index = 0;
+  Dim3 position;
+  std::vector<Warp> warps;
+  std::uint32_t thread_count = 0;
+  std::vector<std::uint8_t> shared;   // from shared_base on; 16 spare bytes
+  std::vector<std::uint32_t> writer;  // shadow: stamp of the last write
+  std::vector<std::uint32_t> reader;  // stamp of the last read
+  std::array<Barrier, 16> barriers;
+  std::vector<std::uint32_t> order;
+  std::uint32_t exited_threads = 0;
+  std::uint32_t done_warps = 0;
+  bool faulted = false;
+  bool finished = false;
+  std::uint64_t clock = 0;
+};
+
+// Stamps of shared shadow. writer: bit 31 atomic, bits 10..30 clock, bits 0..9 thread. reader: bits 5..30 clock, bits 0..4 warp.
+inline constexpr std::uint32_t clock_max = 0x1ffff0u;
+inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;  // nobody wrote
+inline constexpr std::uint32_t clock_pending = 0x1ffffeu;      // an asynchronous copy not yet waited for
+inline std::uint32_t stamp_clock(std::uint32_t stamp) { return (stamp >> 10) & 0x1fffffu; }
+
+// Records a fault of `thread` (lane of the warp) at the current step and stops the block.
+void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message);
+// Makes frame `depth` of a warp ready for a code: registers zero, constants and special registers filled.
+void enter_frame(Warp& warp, std::uint32_t code, std::uint32_t depth);
+void return_from_call(Warp& warp);
+// Releases the warps waiting at a barrier when all have come.
+void settle_barrier(Block& block, std::uint32_t id);
+// Checks the member mask in a register of a .sync instruction: exactly the executing lanes, exited ones aside.
+bool check_members(Warp& warp, const Step& step, std::uint32_t mask_slot);
+
+// After an instruction that orders the lanes of a warp.
+inline void warp_ordered(Warp& warp) {
+  if (warp.known[warp.index] < clock_max) ++warp.known[warp.index];
+}
+
+}  // namespace cupilot::ptx

@@ -1,0 +1,243 @@
+// Global, local and parameter memory, and the choice between the spaces.
+#include "ptx/memory.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace cupilot::ptx {
+namespace {
+
+constexpr std::uint32_t written_bits = 0xf0000000u;
+constexpr std::uint32_t owner_bits = 0x0fffffffu;
+
+void depends(Warp& warp, const Step& step, const char* why) {
+  LaunchContext& launch = *warp.block->launch;
+  if (!launch.independent.exchange(false)) return;
+  const std::lock_guard<std::mutex> hold(launch.lock);
+  const Function& f = launch.program->module->functions[warp.code->function];
+  launch.dependence = fmt::format("{} (ptx line {})", why, f.instructions[step.instruction].line);
+}
+
+Buffer* locate(LaunchContext& launch, std::uint64_t address, std::uint64_t bytes) {
+  if (Buffer* found = launch.memory->find(address, bytes)) return found;
+  return launch.program->constants.find(address, bytes);
+}
+
+bool inside(const Buffer& buffer, std::uint64_t least, std::uint64_t most, std::uint32_t bytes) {
+  return least >= buffer.address && most - buffer.address + bytes <= buffer.bytes && most >= least;
+}
+
+void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes, Intent intent) {
+  const char* verb = intent == Intent::load ? "reads" : intent == Intent::store ? "writes" : "updates";
+  LaunchContext& launch = *warp.block->launch;
+  const std::string near = address == 0 ? "a null pointer" : launch.memory->describe(address);
+  fault(warp, step, lane, "run.out_of_bounds", fmt::format("{} {} bytes at address 0x{:x}: {}", verb, bytes, address, near));
+}
+
+// State words of one access. Stores and atomics take them over for the block.
+bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer, std::uint64_t offset, std::uint32_t bytes,
+                  Intent intent) {
+  const std::uint32_t owner = static_cast<std::uint32_t>(warp.block->index + 1) & owner_bits;
+  std::uint32_t* state = buffer.state.get() + offset / 4;
+  const std::uint32_t words = std::max(bytes / 4, 1u);
+  const std::uint32_t want = bytes >= 4 ? written_bits : ((1u << bytes) - 1) << (28 + offset % 4);
+  LaunchContext& launch = *warp.block->launch;
+  for (std::uint32_t w = 0; w < words; ++w) {
+    const std::uint32_t s = state[w];
+    const std::uint32_t by = s & owner_bits;
+    if (intent != Intent::store && (s & want) != want && launch.options->check_initialised) {
+      fault(warp, step, lane, "run.uninitialised",
+            fmt::format("reads {} at offset {} that nobody wrote", buffer.name, offset + 4 * w));
+      return false;
+    }
+    if (by != 0 && by != owner && intent != Intent::atomic) {
+      depends(warp, step, intent == Intent::load ? "a block reads what another block wrote" : "two blocks write one address");
+    }
+    if (intent == Intent::load) continue;
+    if (launch.parallel && want != written_bits) {
+      std::atomic_ref<std::uint32_t>(state[w]).fetch_or(want, std::memory_order_relaxed);
+    } else {
+      state[w] = (s & written_bits) | want | owner;
+    }
+  }
+  return true;
+}
+
+bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
+                    Intent intent, LanePointers& out) {
+  LaunchContext& launch = *warp.block->launch;
+  std::uint64_t all = 0, least = ~0ull, most = 0;
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const std::uint64_t a = addresses.at[i];
+    const bool on = ((mask >> i) & 1) != 0;
+    all |= on ? a : 0;
+    least = on && a < least ? a : least;
+    most = on && a > most ? a : most;
+  }
+  if ((all & (bytes - 1)) != 0) {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+      const std::uint32_t lane = first_lane(rest);
+      if ((addresses.at[lane] & (bytes - 1)) == 0) continue;
+      fault(warp, step, lane, "run.misaligned",
+            fmt::format("address 0x{:x} ({}) is not aligned to {} bytes", addresses.at[lane],
+                        launch.memory->describe(addresses.at[lane]), bytes));
+      return false;
+    }
+  }
+  PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, false);
+  if (intent == Intent::atomic) {
+    count_up(warp, Counter::atomic_requests, 1);
+  } else {
+    const bool load = intent == Intent::load;
+    count_up(warp, load ? Counter::global_load_requests : Counter::global_store_requests, 1);
+    count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors, memo.passes);
+  }
+  Buffer* common = memo.buffer;
+  if (common == nullptr || !inside(*common, least, most, bytes)) {
+    common = locate(launch, least, bytes);
+    if (common != nullptr && !inside(*common, least, most, bytes)) common = nullptr;
+    memo.buffer = common;
+  }
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest);
+    Buffer* buffer = common != nullptr ? common : locate(launch, addresses.at[lane], bytes);
+    if (buffer == nullptr) {
+      explain_bounds(warp, step, lane, addresses.at[lane], bytes, intent);
+      return false;
+    }
+    const std::uint64_t offset = addresses.at[lane] - buffer->address;
+    if (buffer->access == Access::read_only) {
+      if (intent != Intent::load) {
+        fault(warp, step, lane, "run.input_write",
+              fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
+        return false;
+      }
+    } else if (!global_state(warp, step, lane, *buffer, offset, bytes, intent)) {
+      return false;
+    }
+    out.at[lane] = buffer->data.get() + offset;
+  }
+  return true;
+}
+
+bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
+                   Intent intent, LanePointers& out) {
+  const bool check = warp.block->launch->options->check_initialised;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest);
+    const std::uint64_t at = addresses.at[lane];
+    if (at % bytes != 0) {
+      fault(warp, step, lane, "run.misaligned", fmt::format("local address {} is not aligned to {} bytes", at, bytes));
+      return false;
+    }
+    if (at + bytes > warp.local_top || at + bytes < at) {
+      fault(warp, step, lane, "run.out_of_bounds",
+            fmt::format("{} bytes at local offset {}, but the thread has {} bytes", bytes, static_cast<std::int64_t>(at),
+                        warp.local_top));
+      return false;
+    }
+    const std::size_t index = static_cast<std::size_t>(lane) * warp.local_stride + at;
+    std::uint8_t* written = warp.local_written.data() + index;
+    if (intent != Intent::store && check && std::memchr(written, 0, bytes) != nullptr) {
+      fault(warp, step, lane, "run.uninitialised",
+            fmt::format("reads local memory at offset {} that the thread never wrote", at));
+      return false;
+    }
+    if (intent != Intent::load) std::memset(written, 1, bytes);
+    out.at[lane] = warp.local.data() + index;
+  }
+  const auto lanes = static_cast<std::uint32_t>(__builtin_popcount(mask));
+  if ((step.flags & flag_frame) == 0) count_up(warp, Counter::local_bytes, std::uint64_t{lanes} * bytes);
+  return true;
+}
+
+bool resolve_param(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
+                   Intent intent, LanePointers& out) {
+  const std::vector<std::uint8_t>& block = warp.block->launch->launch->parameters;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest);
+    const std::uint64_t at = addresses.at[lane] - param_window;
+    if (at > block.size() || bytes > block.size() - at) {
+      fault(warp, step, lane, "run.out_of_bounds",
+            fmt::format("{} bytes at parameter offset {}, but there are {}", bytes, static_cast<std::int64_t>(at), block.size()));
+      return false;
+    }
+    if (at % bytes != 0) {
+      fault(warp, step, lane, "run.misaligned", fmt::format("parameter offset {} is not aligned to {} bytes", at, bytes));
+      return false;
+    }
+    if (intent != Intent::load) {
+      fault(warp, step, lane, "run.input_write", "writes a kernel parameter");
+      return false;
+    }
+    out.at[lane] = const_cast<std::uint8_t*>(block.data()) + at;  // only read
+  }
+  return true;
+}
+
+bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
+                     Intent intent, LanePointers& out) {
+  std::uint32_t in_shared = 0, in_local = 0, in_param = 0;
+  LaneAddresses inner = addresses;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest);
+    const std::uint64_t window = addresses.at[lane] & window_mask;
+    if (window == shared_window) in_shared |= 1u << lane;
+    if (window == local_window) in_local |= 1u << lane;
+    if (window == param_window) in_param |= 1u << lane;
+    if (window == shared_window || window == local_window) inner.at[lane] &= ~window_mask;
+  }
+  const std::uint32_t in_global = mask & ~(in_shared | in_local | in_param);
+  return (in_global == 0 || resolve_global(warp, step, in_global, addresses, bytes, intent, out)) &&
+         (in_shared == 0 || resolve_shared(warp, step, in_shared, inner, bytes, intent, out)) &&
+         (in_local == 0 || resolve_local(warp, step, in_local, inner, bytes, intent, out)) &&
+         (in_param == 0 || resolve_param(warp, step, in_param, addresses, bytes, intent, out));
+}
+
+}  // namespace
+
+void note_returning_atomic(Warp& warp, const Step& step, const LaneAddresses& addresses) {
+  const std::uint8_t space = step.flags & space_mask;
+  const bool global =
+      space == space_global || (space == space_generic && (addresses.at[first_lane(warp.mask)] & window_mask) != shared_window);
+  if (global) depends(warp, step, "an atomic's result is used");
+}
+
+void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, LaneAddresses& out) {
+  const std::uint64_t frame = (step.flags & flag_frame) != 0 ? warp.frames[warp.depth].local_at : 0;
+  const std::uint64_t offset = static_cast<std::uint64_t>(step.offset) + frame;
+  if ((step.flags & flag_narrow) != 0) {
+    const std::uint32_t* base = warp.at<std::uint32_t>(slot);
+    if ((step.flags & space_mask) == space_shared || (step.flags & space_mask) == space_local) {
+      const auto narrow = static_cast<std::uint32_t>(offset);
+      for (int i = 0; i < 32; ++i) out.at[i] = base[i] + narrow;
+    } else {
+      for (int i = 0; i < 32; ++i) out.at[i] = base[i] + offset;
+    }
+    return;
+  }
+  const std::uint64_t* base = warp.at<std::uint64_t>(slot);
+  for (int i = 0; i < 32; ++i) out.at[i] = base[i] + offset;
+}
+
+bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
+             std::uint32_t bytes, Intent intent, LanePointers& out) {
+  switch (space) {
+    case space_shared:
+      return resolve_shared(warp, step, mask, addresses, bytes, intent, out);
+    case space_global:
+      return resolve_global(warp, step, mask, addresses, bytes, intent, out);
+    case space_local:
+      return resolve_local(warp, step, mask, addresses, bytes, intent, out);
+    case space_param:
+      if ((addresses.at[first_lane(mask)] & window_mask) == param_window)
+        return resolve_param(warp, step, mask, addresses, bytes, intent, out);
+      return resolve_generic(warp, step, mask, addresses, bytes, intent, out);
+    default:
+      return resolve_generic(warp, step, mask, addresses, bytes, intent, out);
+  }
+}
+
+}  // namespace cupilot::ptx

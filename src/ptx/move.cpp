@@ -1,0 +1,239 @@
+// Moves that are no plain copy: vectors, addresses, clocks, address conversions, policies.
+#include <algorithm>
+#include <cstring>
+
+#include "ptx/memory.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+u64 lane_value(const Lanes& l, u32 slot, u32 bytes, u32 lane) {
+  u64 v = 0;
+  std::memcpy(&v, l.regs + slot + lane * bytes, std::min(bytes, 8u));
+  return v;
+}
+void set_lane(const Lanes& l, u32 slot, u32 bytes, u32 lane, u64 v) {
+  std::memcpy(l.regs + slot + lane * bytes, &v, std::min(bytes, 8u));
+}
+
+// mov.b64 d, {a, b}: the first part is lowest. Parts are read before anything is written.
+void pack(Lanes& l, const Step& s) {
+  std::uint8_t whole[32][16] = {};
+  for (u32 j = 0; j < s.count; ++j) {
+    for (u32 i = 0; i < 32; ++i) std::memcpy(whole[i] + j * s.bytes, l.regs + s.list[j] + i * s.bytes, s.bytes);
+  }
+  for (u32 i = 0; i < 32; ++i) {
+    if (((l.mask >> i) & 1) != 0) std::memcpy(l.regs + s.o[0] + i * s.width, whole[i], s.width);
+  }
+}
+
+void unpack(Lanes& l, const Step& s) {
+  std::uint8_t whole[32][16];
+  for (u32 i = 0; i < 32; ++i) std::memcpy(whole[i], l.regs + s.o[0] + i * s.width, s.width);
+  for (u32 j = 0; j < s.count; ++j) {
+    if (s.list[j] == no_slot) continue;
+    for (u32 i = 0; i < 32; ++i) {
+      if (((l.mask >> i) & 1) != 0) std::memcpy(l.regs + s.list[j] + i * s.bytes, whole[i] + j * s.bytes, s.bytes);
+    }
+  }
+}
+
+void copy_wide(Lanes& l, const Step& s) {
+  for (u32 i = 0; i < 32; ++i) {
+    if (((l.mask >> i) & 1) != 0) std::memmove(l.regs + s.o[0] + i * 16, l.regs + s.o[1] + i * 16, 16);
+  }
+}
+
+void read_clock(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  u64 v = w.block->clock + w.block->worker->instructions;
+  const auto special = static_cast<Special>(s.aux);
+  if (special == Special::clock_hi || special == Special::globaltimer_hi) v >>= 32;
+  for (u32 i = 0; i < 32; ++i) {
+    if (((l.mask >> i) & 1) != 0) set_lane(l, s.o[0], s.width, i, v);
+  }
+}
+
+// The address of a local variable, which depends on the frame; aux: as a generic address.
+void local_address(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  const u64 v = static_cast<u64>(s.offset) + w.frames[w.depth].local_at;
+  for (u32 i = 0; i < 32; ++i) {
+    if (((l.mask >> i) & 1) != 0) set_lane(l, s.o[0], s.width, i, v);
+  }
+}
+
+void set_predicate(Lanes& l, const Step& s) {
+  u32& p = l.predicate(s.o[0]);
+  p = s.aux != 0 ? p | l.mask : p & ~l.mask;
+}
+
+// cvta: adds or removes the window of a space.
+void convert_address(Lanes& l, const Step& s) {
+  for (u32 i = 0; i < 32; ++i) {
+    if (((l.mask >> i) & 1) == 0) continue;
+    u64 v = lane_value(l, s.o[1], s.width, i);
+    if (s.aux == 1) v = (v & ~window_mask) | static_cast<u64>(s.offset);
+    if (s.aux == 2) v &= ~window_mask;
+    set_lane(l, s.o[0], s.width, i, v);
+  }
+}
+
+void is_space(Lanes& l, const Step& s) {
+  u32 bits = 0;
+  for (u32 i = 0; i < 32; ++i) {
+    const u64 window = lane_value(l, s.o[1], s.width, i) & window_mask;
+    const bool special = window == shared_window || window == local_window || window == param_window;
+    const bool yes = s.offset != 0 ? window == static_cast<u64>(s.offset) : !special;
+    bits |= static_cast<u32>(yes) << i;
+  }
+  u32& p = l.predicate(s.o[0]);
+  p = (p & ~l.mask) | (bits & l.mask);
+}
+
+void nothing(Lanes&, const Step&) {}
+
+bool decode_mov(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  d.want_operands(2, 2);
+  if (form.types.size() != 1) return false;
+  const Type type = form.types[0];
+  const u32 bytes = bytes_of(type);
+  const Operand &to = d.operand(0), &from = d.operand(1);
+  if (type == Type::pred) {
+    if (from.kind != OperandKind::immediate) return false;
+    step.o[0] = d.target_predicate(to);
+    if (step.o[0] == 0) d.refuse("the result cannot be left out");
+    step.aux = from.bits != 0 ? 1 : 0;
+    step.run = set_predicate;
+    return true;
+  }
+  if (bytes < 2) return false;
+  if (to.kind == OperandKind::vector || from.kind == OperandKind::vector) {
+    const bool packing = from.kind == OperandKind::vector;
+    if (packing && to.kind == OperandKind::vector) return false;
+    const std::vector<Operand> parts = d.parts(packing ? from : to);
+    if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0 || bytes / parts.size() < 2)
+      d.refuse("the vector's parts do not fill the register");
+    step.bytes = static_cast<u8>(bytes / parts.size());
+    step.width = static_cast<u8>(bytes);
+    step.count = static_cast<u8>(parts.size());
+    std::vector<u32> list;
+    for (const Operand& p : parts) list.push_back(packing ? d.source(p, step.bytes) : d.target(p, step.bytes));
+    step.list = d.list(std::move(list));
+    step.o[0] = packing ? d.target(to, bytes) : d.source(from, bytes);
+    if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+    step.run = packing ? pack : unpack;
+    return true;
+  }
+  step.o[0] = d.target(to, bytes);
+  if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+  step.width = static_cast<u8>(bytes);
+  if (bytes == 16) {
+    step.o[1] = d.source(from, 16);
+    step.run = copy_wide;
+    return true;
+  }
+  if (from.kind == OperandKind::special) {
+    const auto special = static_cast<Special>(from.index);
+    if (special >= Special::clock && special <= Special::globaltimer_hi) {
+      step.aux = static_cast<u32>(special);
+      step.run = read_clock;
+      return true;
+    }
+  }
+  if (from.kind == OperandKind::formal) {
+    const Variable& v = d.function.variables[from.index];
+    const bool parameter = d.function.is_entry && v.space == Space::param && from.index < d.function.parameter_count;
+    if (parameter) {
+      step.o[1] = d.constant(param_window + d.program.layout.offsets[from.index], bytes);
+      step.run = convert_address;  // aux 0: a copy
+      return true;
+    }
+    step.offset = d.code.variable_offset[from.index];
+    step.run = local_address;
+    return true;
+  }
+  if (from.kind == OperandKind::function) d.refuse("function pointers are not supported");
+  if (bytes != 4 && bytes != 8) return false;
+  step.o[1] = d.source(from, bytes);
+  step.run = convert_address;
+  return true;
+}
+
+bool decode_cvta(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  d.want_operands(2, 2);
+  if (form.types.size() != 1) return false;
+  const u32 bytes = bytes_of(form.types[0]);
+  if (bytes != 8) d.refuse("only 64-bit addresses are supported");
+  step.width = 8;
+  step.o[0] = d.target(d.operand(0), bytes);
+  if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+  const bool from_generic = form.has("to");
+  const Operand& from = d.operand(1);
+  if (from.kind == OperandKind::formal) {
+    const bool parameter = d.function.is_entry && from.index < d.function.parameter_count;
+    if (!parameter) d.refuse("the address of a parameter of a function");
+    step.o[1] = d.constant(param_window + d.program.layout.offsets[from.index], bytes);
+  } else {
+    step.o[1] = d.source(from, bytes);
+  }
+  if (form.space == Space::shared || form.space == Space::local) {
+    step.aux = from_generic ? 2 : 1;
+    step.offset = static_cast<std::int64_t>(form.space == Space::shared ? shared_window : local_window);
+  }
+  step.run = convert_address;
+  return true;
+}
+
+}  // namespace
+
+bool decode_move(Decoder& d, Step& step) {
+  const Form& form = d.form();
+  switch (form.opcode) {
+    case Opcode::op_mov:
+      return decode_mov(d, step);
+    case Opcode::op_cvta:
+      return decode_cvta(d, step);
+    case Opcode::op_isspacep:
+      d.want_operands(2, 2);
+      step.o[0] = d.target_predicate(d.operand(0));
+      if (step.o[0] == 0) d.refuse("the result cannot be left out");
+      step.width = 8;
+      step.o[1] = d.source(d.operand(1), 8);
+      step.offset = static_cast<std::int64_t>(form.space == Space::shared  ? shared_window
+                                              : form.space == Space::local ? local_window
+                                              : form.space == Space::param ? param_window
+                                                                           : 0);
+      if (form.space == Space::constant) step.offset = 1;  // no address is of it
+      step.run = is_space;
+      return true;
+    case Opcode::op_createpolicy:
+      // A policy only steers caches; its value is opaque.
+      if (d.operand_count() < 1) return false;
+      step.o[0] = d.target(d.operand(0), 8);
+      if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
+      step.o[1] = d.constant(0, 8);
+      step.width = 8;
+      step.run = convert_address;
+      return true;
+    case Opcode::op_membar:
+    case Opcode::op_fence:
+    case Opcode::op_nanosleep:
+    case Opcode::op_griddepcontrol:
+    case Opcode::op_setmaxnreg:
+    case Opcode::op_pmevent:
+      step.run = nothing;
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace cupilot::ptx
