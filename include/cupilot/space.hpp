@@ -20,7 +20,7 @@ struct Knob {
   std::string technique{};
   std::string parameter{};
   std::vector<std::int64_t> domain{};
-  std::int64_t fallback = 0;
+  std::int64_t fallback = 0;  // where a search starts; suits the shapes and the device
 };
 
 struct Completion {

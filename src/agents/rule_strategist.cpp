@@ -9,42 +9,60 @@
 namespace cupilot {
 namespace {
 
-constexpr int attempts = 12;        // of the rule asked for, before a random sample
-constexpr int fallback_draws = 24;  // random samples before the space counts as exhausted
-constexpr int spread_draws = 10;    // samples of which the one farthest from the population is taken
+constexpr int attempts = 12;            // of the rule asked for, before a random sample
+constexpr int fallback_draws = 24;      // random samples before the space counts as exhausted
+constexpr int spread_draws = 8;         // samples of which the one farthest from the population is taken
+constexpr double informed_share = 0.5;  // of samples, drawn around the starting values instead of uniformly
 
-Strategy wish_of(const Technique* core) {
-  Strategy wish;
-  if (core != nullptr) wish.uses.push_back({core->name, {}, "", {}});
-  return wish;
+// The technique at the values a search starts from.
+Use started(const Space& space, const std::string& technique) {
+  Use use{technique, {}, "", {}};
+  for (const Knob* knob : knobs_of(space, technique)) use.values[knob->parameter] = knob->fallback;
+  return use;
 }
 
-// Starting points that follow from what techniques relieve: for every alternative core (without any: once) the kernel with
-// everything that matters in the zone, the one with everything that hides latency or feeds the pipes, and the bare one.
-std::vector<Strategy> patterns(const Space& space, Zone zone) {
-  std::vector<const Technique*> cores;
+// Every value set to where a search starts.
+Strategy restarted(const Space& space, Strategy strategy) {
+  for (Use& use : strategy.uses) use = started(space, use.technique);
+  return strategy;
+}
+
+// Starting points that follow from what techniques relieve first of all: for every core (without any: once) the kernel with
+// all that feeds the zone's pipes, the one that hides latency, the one that saves traffic, and the bare one. What relieves
+// occupancy, launches or the tail first of all costs elsewhere: it has to be asked for by a verdict.
+std::vector<std::vector<Resource>> emphases(Zone zone) {
+  std::vector<Resource> of_zone = resources_of(zone);
+  std::erase_if(of_zone, [](Resource r) { return r == Resource::occupancy || r == Resource::tail || r == Resource::launch; });
+  return {of_zone, {Resource::latency, Resource::shared, Resource::issue}, {Resource::dram, Resource::l2, Resource::shared}, {}};
+}
+
+Strategy pattern(const Space& space, const Technique* core, const std::vector<Resource>& emphasis) {
+  Strategy wish;
+  if (core != nullptr) wish.uses.push_back(started(space, core->name));
   for (const Technique& technique : space.techniques()) {
+    if (technique.relieves.empty() || !technique.group.empty()) continue;
+    const bool matters = std::find(emphasis.begin(), emphasis.end(), technique.relieves.front()) != emphasis.end();
+    if (matters) wish.uses.push_back(started(space, technique.name));
+  }
+  // What always holds joins first, so that it starts from the same values.
+  Result<Completion> whole = space.complete(wish);
+  if (whole) whole = space.complete(restarted(space, std::move(whole->strategy)));
+  return whole ? std::move(whole->strategy) : wish;
+}
+
+std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
+  std::vector<const Technique*> cores;
+  for (const Technique& technique : brief.space->techniques()) {
     if (technique.group == "core") cores.push_back(&technique);
   }
   if (cores.empty()) cores.push_back(nullptr);
-  const std::vector<std::vector<Resource>> emphases = {resources_of(zone),
-                                                       {Resource::latency, Resource::shared, Resource::issue},
-                                                       {Resource::dram, Resource::l2, Resource::shared},
-                                                       {}};
-  std::vector<Strategy> wishes;
-  for (const std::vector<Resource>& emphasis : emphases) {
+  for (const std::vector<Resource>& emphasis : emphases(brief.zone)) {
     for (const Technique* core : cores) {
-      Strategy wish = wish_of(core);
-      for (const Technique& technique : space.techniques()) {
-        const bool matters = std::any_of(technique.relieves.begin(), technique.relieves.end(), [&](Resource r) {
-          return std::find(emphasis.begin(), emphasis.end(), r) != emphasis.end();
-        });
-        if (matters && technique.group.empty()) wish.uses.push_back({technique.name, {}, "", {}});
-      }
-      wishes.push_back(std::move(wish));
+      Strategy strategy = pattern(*brief.space, core, emphasis);
+      if (!was_tried(brief, strategy)) return strategy;
     }
   }
-  return wishes;
+  return std::nullopt;
 }
 
 double spread(const StrategyBrief& brief, const Strategy& strategy) {
@@ -53,13 +71,59 @@ double spread(const StrategyBrief& brief, const Strategy& strategy) {
   return nearest_one;
 }
 
+bool matters_in(Zone zone, const Technique& technique) {
+  const std::vector<Resource>& resources = resources_of(zone);
+  return std::any_of(technique.relieves.begin(), technique.relieves.end(),
+                     [&](Resource r) { return std::find(resources.begin(), resources.end(), r) != resources.end(); });
+}
+
+std::int64_t near_start(const Knob& knob, Rng& rng) {
+  const double u = rng.unit();
+  const auto count = static_cast<int>(knob.domain.size());
+  if (u < 0.2) return knob.domain[static_cast<std::size_t>(rng.below(count))];
+  const int at = position_of(knob, Use{knob.technique, {{knob.parameter, knob.fallback}}, "", {}});
+  const int step = u < 0.6 ? 0 : rng.chance(0.5) ? 1 : -1;
+  return knob.domain[static_cast<std::size_t>(std::clamp(at + step, 0, count - 1))];
+}
+
+// A sample that knows the zone and where a search starts: more of what matters there, values a step around the start.
+Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
+  const Space& space = *brief.space;
+  Strategy wish = sample(space, rng.fork(1));
+  for (const Technique& technique : space.techniques()) {
+    if (!technique.group.empty() || find_use(wish, technique.name) != nullptr) continue;
+    if (matters_in(brief.zone, technique) && rng.chance(0.5)) wish.uses.push_back({technique.name, {}, "", {}});
+  }
+  for (Use& use : wish.uses) {
+    for (const Knob* knob : knobs_of(space, use.technique)) use.values[knob->parameter] = near_start(*knob, rng);
+  }
+  Result<Completion> done = space.complete(wish);
+  return done ? std::move(done->strategy) : wish;
+}
+
+// Share of the zone's resources that a core relieves, against the best core: a core that cannot is drawn less often.
+double core_share(const StrategyBrief& brief, const Strategy& strategy) {
+  double own = 0, most = 0;
+  for (const Technique& technique : brief.space->techniques()) {
+    if (technique.group != "core") continue;
+    double relieved = 0;
+    for (const Resource r : resources_of(brief.zone))
+      relieved += std::count(technique.relieves.begin(), technique.relieves.end(), r) != 0 ? 1 : 0;
+    most = std::max(most, relieved);
+    if (find_use(strategy, technique.name) != nullptr) own = relieved;
+  }
+  return most > 0 ? own / most : 1;
+}
+
 std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
   std::optional<Strategy> best;
   double most = -1;
   for (int draw = 0; draw < spread_draws; ++draw) {
-    Strategy strategy = sample(*brief.space, rng.fork(static_cast<std::uint64_t>(draw)));
+    Rng own = rng.fork(static_cast<std::uint64_t>(draw));
+    const bool informed = own.chance(informed_share);
+    Strategy strategy = informed ? informed_sample(brief, own.fork(1)) : sample(*brief.space, own.fork(2));
     if (was_tried(brief, strategy)) continue;
-    const double apart = spread(brief, strategy);
+    const double apart = spread(brief, strategy) * core_share(brief, strategy);
     if (apart <= most) continue;
     most = apart;
     best = std::move(strategy);
@@ -70,10 +134,7 @@ std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
 std::optional<Strategy> seed(const StrategyBrief& brief, const Rng& rng) {
   // Every other seed is a pattern while there are any, so that a short run meets both.
   if (brief.population.size() % 2 == 0) {
-    for (const Strategy& wish : patterns(*brief.space, brief.zone)) {
-      Result<Completion> done = brief.space->complete(wish);
-      if (done && !was_tried(brief, done->strategy)) return std::move(done->strategy);
-    }
+    if (std::optional<Strategy> strategy = untried_pattern(brief)) return strategy;
   }
   return far_sample(brief, rng);
 }

@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "agents/remembered.hpp"
+#include "agents/start_values.hpp"
 #include "kernel/plan_scope.hpp"
 #include "kernel/tunable_values.hpp"
 
@@ -79,12 +81,28 @@ std::set<std::string> names_in(const std::string& text) {
   return names;
 }
 
-std::vector<std::string> reads_of(const Context& context, const std::set<std::string>& names) {
-  std::vector<std::string> reads;
+// Parameters whose constants stand among the names.
+std::vector<std::size_t> parameters_in(const Context& context, const std::set<std::string>& names) {
+  std::vector<std::size_t> parameters;
   for (const std::string& name : names) {
-    if (const auto at = context.moving.find(name); at != context.moving.end()) reads.push_back(context.sources[at->second].read);
+    if (const auto at = context.moving.find(name); at != context.moving.end()) parameters.push_back(at->second);
   }
-  return reads;
+  return parameters;
+}
+
+// A restriction that depends on these parameters alone.
+Restriction restriction_on(const std::shared_ptr<const Context>& context, std::string text,
+                           const std::vector<std::size_t>& parameters, std::function<bool(const Assignment&)> holds) {
+  Restriction restriction{std::move(text), {}, {}};
+  for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
+  const auto memory = std::make_shared<Remembered>();
+  restriction.holds = [context, parameters, memory, holds = std::move(holds)](const Assignment& assignment) {
+    thread_local Remembered::Key key;
+    key.clear();
+    for (const std::size_t p : parameters) key.push_back(context->value(p, assignment));
+    return (*memory)(key, [&] { return holds(assignment); });
+  };
+  return restriction;
 }
 
 // Names that the texts use, through the plan's own definitions.
@@ -201,8 +219,8 @@ void fix_names(Context& context) {
 
 void add_restrictions(const std::shared_ptr<const Context>& context, Skeleton& skeleton) {
   for (const Expr& expr : context->tunable.restrictions) {
-    skeleton.restrictions.push_back({expr.text, reads_of(*context, names_in(expr.text)),
-                                     [context, expr](const Assignment& assignment) { return context->holds(expr, assignment); }});
+    skeleton.restrictions.push_back(restriction_on(context, expr.text, parameters_in(*context, names_in(expr.text)),
+                                                   [context, expr](const Assignment& a) { return context->holds(expr, a); }));
   }
   const LaunchPlan& plan = context->tunable.plan;
   std::vector<const Expr*> texts = {&context->tunable.registers};
@@ -210,11 +228,11 @@ void add_restrictions(const std::shared_ptr<const Context>& context, Skeleton& s
     texts.push_back(&launch.shared);
     for (const Expr& side : launch.block) texts.push_back(&side);
   }
-  skeleton.restrictions.push_back({"the device's limits on threads, registers and shared memory",
-                                   reads_of(*context, names_through_lets(plan, texts)), [context](const Assignment& assignment) {
-                                     return !broken_restriction(context->limits, context->task, context->device,
-                                                                context->constants(assignment));
-                                   }});
+  const auto within_limits = [context](const Assignment& a) {
+    return !broken_restriction(context->limits, context->task, context->device, context->constants(a));
+  };
+  skeleton.restrictions.push_back(restriction_on(context, "the device's limits on threads, registers and shared memory",
+                                                 parameters_in(*context, names_through_lets(plan, texts)), within_limits));
 }
 
 // A plan that is "not for this shape" at a timed shape cannot win there.
@@ -232,9 +250,51 @@ void add_requirements(const std::shared_ptr<const Context>& context, Skeleton& s
       }
       return true;
     };
-    skeleton.restrictions.push_back(
-        {"at every timed shape: " + expr.text, reads_of(*context, names_through_lets(plan, {&expr})), holds});
+    skeleton.restrictions.push_back(restriction_on(context, "at every timed shape: " + expr.text,
+                                                   parameters_in(*context, names_through_lets(plan, {&expr})), holds));
   }
+}
+
+// Blocks of all launches at the first timed shape.
+std::int64_t blocks_of(const Context& context, const std::vector<std::int64_t>& values) {
+  if (context.task.time_shapes.empty()) return 0;
+  Constants constants;
+  for (std::size_t p = 0; p < context.sources.size(); ++p) {
+    const Source& source = context.sources[p];
+    constants[context.tunable.parameters[p].constant] =
+        source.knob < 0 ? source.plain : values[static_cast<std::size_t>(source.knob)];
+  }
+  PlanScope scope(context.tunable.plan, constants, context.task, context.task.time_shapes[0], context.device, nullptr);
+  std::int64_t most = 0;
+  for (const PlanLaunch& launch : context.tunable.plan.launches) {
+    std::int64_t blocks = launch.when == When::run ? 1 : 0;
+    for (const Expr& side : launch.grid) {
+      const ExprValue value = scope.value(side);
+      const auto* number = std::get_if<std::int64_t>(&value);
+      blocks = number == nullptr || *number < 1 || blocks > (1ll << 40) / *number ? 0 : blocks * *number;
+    }
+    most = std::max(most, blocks);
+  }
+  return most;
+}
+
+// Starts where every SM has a block, as far as what always holds can bring it about.
+void choose_starts(const Context& context, Skeleton& skeleton) {
+  std::vector<std::size_t> movable;
+  std::vector<Knob> knobs = skeleton.knobs;
+  for (std::size_t k = 0; k < knobs.size(); ++k) {
+    if (std::count(skeleton.required.begin(), skeleton.required.end(), knobs[k].technique) != 0) {
+      movable.push_back(k);
+      continue;
+    }
+    // What may be left out counts as left out.
+    for (const Source& source : context.sources) {
+      if (source.knob == static_cast<int>(k)) knobs[k].fallback = source.plain;
+    }
+  }
+  fill_machine(
+      knobs, movable, [&](const std::vector<std::int64_t>& values) { return blocks_of(context, values); }, context.device.sms);
+  for (const std::size_t k : movable) skeleton.knobs[k].fallback = knobs[k].fallback;
 }
 
 }  // namespace
@@ -281,6 +341,7 @@ Skeleton tunable_skeleton(const Tunable& tunable, const Task& task, const Device
   fix_names(*context);
   const auto groups = by_technique(tunable);
   for (const auto& [name, parameters] : groups) add_technique(name, parameters, techniques, *context, skeleton);
+  choose_starts(*context, skeleton);
   skeleton.available.insert(skeleton.available.end(), skeleton.required.begin(), skeleton.required.end());
   add_restrictions(context, skeleton);
   add_requirements(context, skeleton);

@@ -138,6 +138,12 @@ std::vector<Technique> rows() {
       {"grid_stride", "a fixed grid walks the data",
        "Launch blocks_per_sm blocks an SM and let them stride over the data.",
        {number("blocks_per_sm", {1, 2, 4, 8, 16}, 4)}, {R::launch, R::tail}, {}, {}, {}, ""},
+      {"interleaved_loads", "fragment loads spread over the computation",
+       "Spread the loads of the next fragments between the operations of the present step, so that they do not queue up.",
+       {}, {R::latency, R::shared, R::issue}, {"fragment_double_buffer"}, {}, {}, ""},
+      {"permuted_transpose", "conflict-free stores while transposing",
+       "Permute the elements of each group of rows while an operand is transposed into shared memory, so that a warp's stores spread over the banks.",
+       {}, {R::shared}, {}, {"shared_swizzle"}, {}, ""},
   };
   // clang-format on
 }

@@ -14,7 +14,7 @@ namespace cupilot {
 namespace {
 
 // Choices looked at before the nearest legal one is given up; the walk from the anchor takes over then.
-constexpr int repair_budget = 300;
+constexpr int repair_budget = 100;
 constexpr int anchor_budget = 20000;
 constexpr int anchor_attempts = 64;
 constexpr double largest_size = 1e300;
