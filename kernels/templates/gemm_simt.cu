@@ -22,7 +22,8 @@
     "TRANSPOSE": {"name": "transpose_on_load", "technique": "transpose_on_load", "domain": [0, 1], "plain": 0},
     "PREFETCH": {"name": "register_prefetch", "technique": "register_prefetch", "domain": [0, 1], "plain": 0},
     "FRAGMENTS": {"name": "fragment_double_buffer", "technique": "fragment_double_buffer", "domain": [0, 1], "plain": 0},
-    "INTERLEAVE": {"name": "interleaved_loads", "technique": "interleaved_loads", "domain": [0, 1], "plain": 0},
+    "INTERLEAVE": {"name": "interleaved_loads", "technique": "interleaved_loads", "domain": [0, 1, 2], "plain": 0},
+    "COLUMN_RUNS": {"name": "column_runs", "technique": "column_runs", "domain": [0, 1], "plain": 0},
     "UNROLL_K": {"name": "unroll_k", "technique": "unroll", "domain": [0, 1, 2, 4, 8], "plain": 0},
     "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
     "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
@@ -293,19 +294,25 @@ struct Math {
 #pragma unroll
     for (int piece = 0; piece < LOADS; ++piece) load_piece(to, stage, k, piece);
   }
-  // In serpentine order each multiply-add shares an operand with the one before, also from row to row.
+  // Multiply-adds go in runs along a row of the tile, or down a column. A run keeps one operand in place, so that the register
+  // file has two to deliver, not three; in serpentine order the next run starts with the other operand in place as well.
+  static constexpr int RUN = COLUMN_RUNS != 0 ? THREAD_M : THREAD_N;
   __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
-    const int i = index / THREAD_N;
-    const int j = SERPENTINE == 0 || i % 2 == 0 ? index % THREAD_N : THREAD_N - 1 - index % THREAD_N;
+    const int run = index / RUN;
+    const int along = SERPENTINE == 0 || run % 2 == 0 ? index % RUN : RUN - 1 - index % RUN;
+    const int i = COLUMN_RUNS != 0 ? along : run;
+    const int j = COLUMN_RUNS != 0 ? run : along;
     sum[i * THREAD_N + j] = fmaf(from.rows[i], from.columns[j], sum[i * THREAD_N + j]);
   }
   __device__ __forceinline__ void multiply(const Fragments& from) {
 #pragma unroll
     for (int index = 0; index < THREAD_M * THREAD_N; ++index) multiply_one(from, index);
   }
-  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that they do not queue up.
+  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that they do not queue up:
+  // evenly (1) or between runs (2).
   __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int k, const Fragments& now) {
-    constexpr int EVERY = THREAD_M * THREAD_N / LOADS;
+    constexpr int SHARE = THREAD_M * THREAD_N / LOADS;
+    constexpr int EVERY = INTERLEAVE == 2 && SHARE >= RUN ? SHARE / RUN * RUN : SHARE;
     if constexpr (INTERLEAVE == 0 || EVERY == 0) {
       load(next, stage, k);
       multiply(now);
