@@ -25,6 +25,7 @@ DeviceSpec hopper(std::string name, std::string label) {
   DeviceSpec spec;
   spec.name = std::move(name);
   spec.label = std::move(label);
+  spec.arch = "sm_90a";
   // Peak: H100 SXM datasheet, dense, fp64 by its tensor pipe; integer is the plain pipe (64 multiply-adds a clock and SM).
   // Sustained: one H200 of driver 580.159; tensor rates by mma.sync, which tops out near two thirds of wgmma.
   spec.peak_flops = by_class({66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 33.5});

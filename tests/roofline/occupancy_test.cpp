@@ -48,6 +48,7 @@ TEST_CASE("every chip is whole", "[roofline]") {
     REQUIRE(found);
     const DeviceSpec& spec = *found;
     CHECK(spec.name == name);
+    CHECK(spec.arch.rfind("sm_" + std::to_string(spec.compute_major * 10 + spec.compute_minor), 0) == 0);
     CHECK_FALSE(spec.source.empty());
     CHECK(spec.dram_sustained <= spec.dram_bytes_per_s);
     CHECK(spec.l2_bytes_per_s > spec.dram_sustained);
