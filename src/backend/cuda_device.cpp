@@ -10,6 +10,7 @@ namespace {
 
 constexpr double hello_seconds = 30, load_seconds = 10, slot_seconds = 20;
 constexpr std::size_t images_remembered = 8;  // below what a process keeps
+constexpr int images_a_runner = 500;          // then it is replaced, whatever it may have leaked
 constexpr const char* role_names[] = {"judge", "runner"};
 
 // Slots come in few sizes, so that many shapes share them: granules up to 16, then eighths of powers of two.
@@ -254,6 +255,7 @@ void CudaDevice::lose_runner() {
   processes_[runner_role] = Process();
   greeted_[runner_role] = false;
   loaded_[runner_role].clear();
+  images_run_ = 0;
   for (Slot& slot : slots_) slot.mapped = false;
   ++restarts_;
 }
@@ -268,13 +270,18 @@ RunnerFault CudaDevice::fault_of(const DeviceAnswer& answer, bool loading) {
   return {std::move(code), std::move(message), ""};
 }
 
-Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& image, double seconds) {
+Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& image, double seconds, bool again) {
   std::vector<std::string>& names = loaded_[runner_role];
   if (std::find(names.begin(), names.end(), image.name) != names.end()) return std::optional<RunnerFault>();
+  ++images_run_;
   const auto result = exchange(runner_role, DeviceMessage::load,
                                pack(LoadOrder{image.name, image.image, image.entries, image.parameter_bytes}), {}, seconds);
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
     lose_runner();
+    if (failure->kind == FrameFailure::Kind::closed && !again) {
+      if (auto ready = ready_runner(); !ready) return ready.error();
+      return load_in_runner(image, seconds, true);
+    }
     return std::optional<RunnerFault>({"load.failed", "loading the image ended the runner: " + failure->message, ""});
   }
   const DeviceAnswer& answer = std::get<Exchange>(result).answer;
@@ -286,30 +293,38 @@ Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& 
 
 Result<std::variant<RunAnswer, RunnerFault>> CudaDevice::run(const NamedImage& image, const RunOrder& order, double seconds) {
   using Outcome = std::variant<RunAnswer, RunnerFault>;
-  if (auto ready = ensure(runner_role); !ready) return ready.error();
-  for (Slot& slot : slots_) {
-    if (!slot.leased || slot.mapped) continue;
-    if (auto mapped = map_in_runner(slot); !mapped) return mapped.error();
-  }
-  auto loaded = load_in_runner(image, load_seconds);
-  if (!loaded) return loaded.error();
-  if (*loaded) return Outcome(std::move(**loaded));
-  auto result = exchange(runner_role, DeviceMessage::run, pack(order), {}, seconds);
-  if (const auto* failure = std::get_if<FrameFailure>(&result)) {
-    const bool hang = failure->kind == FrameFailure::Kind::timeout;
-    std::string message =
-        hang ? fmt::format("no end within {:.1f} s; the runner was killed", seconds) : "the runner died: " + failure->message;
-    lose_runner();
-    return Outcome(RunnerFault{hang ? "run.hang" : "run.crash", std::move(message), ""});
-  }
-  const DeviceAnswer& answer = std::get<Exchange>(result).answer;
-  if (answer.state != DeviceAnswer::State::done) return Outcome(fault_of(answer, false));
-  auto run_answer = unpack_run_answer(answer.payload);
-  if (!run_answer) {
+  const std::string body = pack(order);
+  for (bool again = false;; again = true) {
+    if (auto ready = ready_runner(); !ready) return ready.error();
+    auto loaded = load_in_runner(image, load_seconds);
+    if (!loaded) return loaded.error();
+    if (*loaded) return Outcome(std::move(**loaded));
+    auto result = exchange(runner_role, DeviceMessage::run, body, {}, seconds);
+    if (const auto* failure = std::get_if<FrameFailure>(&result)) {
+      const bool hang = failure->kind == FrameFailure::Kind::timeout;
+      lose_runner();
+      // A runner that vanishes may have been killed from outside; one that vanishes twice was not.
+      if (!hang && !again) continue;
+      if (!hang) return Outcome(RunnerFault{"run.crash", "the runner died twice: " + failure->message, ""});
+      return Outcome(RunnerFault{"run.hang", fmt::format("no end within {:.1f} s; the runner was killed", seconds), ""});
+    }
+    const DeviceAnswer& answer = std::get<Exchange>(result).answer;
+    if (answer.state != DeviceAnswer::State::done) return Outcome(fault_of(answer, false));
+    auto run_answer = unpack_run_answer(answer.payload);
+    if (run_answer) return Outcome(std::move(*run_answer));
     lose_runner();
     return Outcome(RunnerFault{"run.crash", "the runner gave an answer that cannot be read", ""});
   }
-  return Outcome(std::move(*run_answer));
+}
+
+Result<void> CudaDevice::ready_runner() {
+  if (images_run_ >= images_a_runner) lose_runner();
+  if (auto ready = ensure(runner_role); !ready) return ready;
+  for (Slot& slot : slots_) {
+    if (!slot.leased || slot.mapped) continue;
+    if (auto mapped = map_in_runner(slot); !mapped) return mapped;
+  }
+  return {};
 }
 
 Result<void> CudaDevice::renew() {

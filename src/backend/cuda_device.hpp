@@ -75,7 +75,8 @@ class CudaDevice {
   std::variant<Exchange, FrameFailure> exchange(Role role, DeviceMessage type, std::string body, std::vector<int> descriptors,
                                                 double seconds);
   Result<void> map_in_runner(Slot& slot);
-  Result<std::optional<RunnerFault>> load_in_runner(const NamedImage& image, double seconds);
+  Result<std::optional<RunnerFault>> load_in_runner(const NamedImage& image, double seconds, bool again = false);
+  Result<void> ready_runner();
   Result<void> restart_judge(const std::string& why);
   Result<void> trim_slots();
   RunnerFault fault_of(const DeviceAnswer& answer, bool loading);
@@ -91,7 +92,7 @@ class CudaDevice {
   std::array<std::vector<std::string>, 2> loaded_;  // names of images, oldest first
   std::vector<Slot> slots_;
   std::int64_t slot_bytes_ = 0;
-  int next_slot_ = 0, judge_generation_ = 0, restarts_ = 0;
+  int next_slot_ = 0, judge_generation_ = 0, restarts_ = 0, images_run_ = 0;
   std::uint64_t next_id_ = 1;
 };
 

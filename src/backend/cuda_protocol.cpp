@@ -93,6 +93,7 @@ constexpr auto walk_check = [](auto& io, auto& o) {
 };
 constexpr auto walk_check_answer = [](auto& io, auto& a) {
   io.plain(a.outputs), io.plain(a.guards), io.plain(a.nonzero), io.plain(a.changed);
+  io.value(a.hashes);
 };
 constexpr auto walk_argument = [](auto& io, auto& a) {
   io.value(a.kind), io.value(a.region), io.value(a.map), io.plain(a.bytes);

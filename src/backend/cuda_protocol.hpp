@@ -114,6 +114,7 @@ struct CheckItem {
   FillParams layout{};
   BoundParams bound{};
   bool scan_poison = true;
+  bool hash = false;         // of its elements as stored
   std::int64_t compare = 0;  // elements drawn; 0: all that the oracle holds
   std::uint64_t draw = 0;    // key of the draw
   Region extreme;            // index_of
@@ -141,6 +142,7 @@ struct CheckAnswer {
   std::vector<CheckedOutput> outputs;
   std::vector<CheckedGuard> guards;
   std::vector<std::int64_t> nonzero, changed;
+  std::vector<std::string> hashes{};  // one an output, "" where none was asked for
 };
 std::string pack(const CheckAnswer& answer);
 std::optional<CheckAnswer> unpack_check_answer(std::string_view body);

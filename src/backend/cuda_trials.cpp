@@ -292,6 +292,7 @@ Result<void> CudaTrials::check(const Task& task, const Case& what, const TaskPla
     item.bound = *bound;
     item.scan_poison = tensor.role == Role::out && poison_tells(tensor.type);
     item.compare = what.compare;
+    item.hash = what.hash && item.layout.elements * size_of(tensor.type) <= bits_hash_cap;
     item.draw = Rng::of(what.content.seed, "compared elements", i).next();
     for (std::size_t other = 0; tensor.check.kind == CheckKind::index_of && other < task.tensors.size(); ++other) {
       if (task.tensors[other].name != tensor.check.of) continue;
@@ -309,7 +310,8 @@ Result<void> CudaTrials::check(const Task& task, const Case& what, const TaskPla
   auto payload = device_.judge(DeviceMessage::check, pack(order), judge_seconds);
   if (!payload) return payload.error();
   const auto answer = unpack_check_answer(*payload);
-  if (!answer || answer->outputs.size() != outputs.size() || answer->guards.size() != order.guards.size()) {
+  if (!answer || answer->outputs.size() != outputs.size() || answer->guards.size() != order.guards.size() ||
+      answer->hashes.size() != outputs.size()) {
     return Error{ErrorCode::failure, "the judge gave an answer that fits no check", ""};
   }
   for (std::size_t o = 0; o < outputs.size(); ++o) {
@@ -325,6 +327,7 @@ Result<void> CudaTrials::check(const Task& task, const Case& what, const TaskPla
     output.got = seen.got;
     output.want = seen.want;
     output.bound = seen.bound;
+    output.bits_hash = answer->hashes[o];
     report.outputs.push_back(std::move(output));
   }
   for (std::size_t g = 0; g < answer->guards.size(); ++g) {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/cuda_visit.hpp"
+#include "base/hash.hpp"
 
 namespace cupilot {
 namespace {
@@ -36,6 +37,20 @@ struct OutputCell {
 struct GuardCell {
   unsigned long long changed = 0, first = ~0ull;
 };
+
+// SHA-256 of the elements in linear order, without the gaps that strides leave.
+std::string hash_of_elements(CudaSession& session, const CheckItem& item) {
+  std::string stored(static_cast<std::size_t>(item.region.bytes), '\0');
+  if (!stored.empty())
+    check(driver().cuMemcpyDtoH(stored.data(), session.address(item.region), stored.size()), "reading an output");
+  const auto size = static_cast<std::size_t>(storage_bytes(item.layout.type));
+  if (item.layout.span == item.layout.elements) return sha256_hex(stored);
+  std::string dense;
+  for (long long i = 0; i < item.layout.elements; ++i) {
+    dense.append(stored, static_cast<std::size_t>(storage_offset(item.layout, i)) * size, size);
+  }
+  return sha256_hex(dense);
+}
 
 }  // namespace
 
@@ -118,6 +133,8 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
   }
   answer.nonzero.assign(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(order.zeros.size()));
   answer.changed.assign(counts.begin() + static_cast<std::ptrdiff_t>(order.zeros.size()), counts.end());
+  for (const CheckItem& item : order.outputs)
+    answer.hashes.push_back(item.hash ? hash_of_elements(session_, item) : std::string());
   return answer;
 }
 

@@ -1,5 +1,4 @@
 // The judge: owns all shared memory, makes content, computes reference values, compares, times the library. Trusted code only.
-#include <cstring>
 #include <map>
 
 #include "backend/cuda_visit.hpp"
@@ -23,9 +22,7 @@ class Contents {
       dress(session_, item.region, item.what == PrepareItem::What::zero ? 2 : 1);
       return;
     }
-    std::string recipe(sizeof(Region) + sizeof(FillParams), '\0');
-    std::memcpy(recipe.data(), &item.region, sizeof(Region));
-    std::memcpy(recipe.data() + sizeof(Region), &item.fill, sizeof(FillParams));
+    const std::string recipe = BodyWriter().put(item.region.offset).put(item.region.bytes).put_raw(item.fill).take();
     if (const auto found = held_.find(item.region.slot); item.sealed && found != held_.end() && found->second == recipe) return;
     dress(session_, item.region, 2);
     session_.launch(trusted_image, "fill_tensor", item.fill.elements, session_.address(item.region), item.fill);

@@ -1,4 +1,9 @@
+#include <signal.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 
 #include "catch.hpp"
 #include "gpu.hpp"
@@ -25,6 +30,21 @@ void faults_and_recovers(const char* body, const std::string& code) {
   WARN(report.faults[0].code << ": " << report.faults[0].message << "; next proof after " << seconds << " s");
 }
 
+// Kills this process's workers of a role; how many there were.
+int kill_worker(const std::string& role) {
+  int killed = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream words(entry.path() / "cmdline"), status(entry.path() / "stat");
+    std::string line, numbers;
+    std::getline(words, line);
+    std::getline(status, numbers);
+    if (line.find("cupilot-worker") == std::string::npos || line.find(role) == std::string::npos) continue;
+    if (numbers.find(" " + std::to_string(getpid()) + " ") == std::string::npos) continue;
+    killed += kill(std::stoi(entry.path().filename()), SIGKILL) == 0;
+  }
+  return killed;
+}
+
 }  // namespace
 
 TEST_CASE("one element past the end faults") { faults_and_recovers("D[(long long)m * n] = s;", "run.out_of_bounds"); }
@@ -47,6 +67,19 @@ TEST_CASE("a write just before an output is seen by its guard") {
   const CaseReport report =
       gpu::prove(task, gpu::simple_sgemm("D[(long long)r * n + c] = s; if (r == 0 && c == 0) D[-2] = 1.0f;"), what);
   CHECK(gpu::faults(report) == "run.guard");
+}
+
+TEST_CASE("a judge or runner that is killed from outside is replaced") {
+  const Task task = gpu::gemm({});
+  const CompiledKernel honest = gpu::simple_sgemm();
+  for (const char* role : {"judge", "runner"}) {
+    REQUIRE(gpu::good(gpu::prove(task, honest, what)));
+    REQUIRE(kill_worker(role) == 1);
+    auto report = gpu::backend().run(task, honest, {&what, 1});
+    REQUIRE(report);
+    // A run that was under way on a dying runner is that run's fault; the next one is not.
+    if (!gpu::good(report->cases[0])) CHECK(gpu::good(gpu::prove(task, honest, what)));
+  }
 }
 
 TEST_CASE("a killed pair of processes is had anew") {

@@ -1,0 +1,54 @@
+#include <unistd.h>
+
+#include <cupilot/backend.hpp>
+
+#include "catch.hpp"
+
+using namespace cupilot;
+
+TEST_CASE("device names that name nothing are usage errors") {
+  for (const char* name :
+       {"", "cuda:x", "cuda:-1", "cuda:1x", "gpu", "recorded", "recorded:", "fake:", "opencl:0"}) {
+    const auto opened = open_backend(name);
+    CAPTURE(name);
+    REQUIRE(!opened);
+    CHECK(opened.error().code == ErrorCode::usage);
+    CHECK(!opened.error().message.empty());
+  }
+}
+
+TEST_CASE("a CUDA device that is not there is named") {
+  const auto opened = open_backend("cuda:1023");
+  REQUIRE(!opened);
+  CHECK(opened.error().code == ErrorCode::no_device);
+  CHECK(opened.error().message.find("cuda:1023") != std::string::npos);
+}
+
+TEST_CASE("auto is never an error where NVRTC is") {
+  const auto opened = open_backend("auto");
+  REQUIRE(opened);
+  if ((*opened)->provenance() == Provenance::modelled) {
+    REQUIRE(!(*opened)->notices().empty());
+    CHECK((*opened)->notices()[0].find("virtual:h200") != std::string::npos);
+  }
+}
+
+TEST_CASE("every lack has a cost and everything present a detail") {
+  const std::vector<Finding> found = examine_machine();
+  for (const char* name : {"worker", "nvrtc", "landlock", "seccomp", "rlimits", "libcuda", "gpu", "cublaslt", "cupti"}) {
+    CAPTURE(name);
+    bool there = false;
+    for (const Finding& finding : found) {
+      if (finding.name != name) continue;
+      there = true;
+      CHECK(!finding.detail.empty());
+      CHECK(finding.cost.empty() == finding.present);
+    }
+    CHECK(there);
+  }
+  BackendOptions nowhere;
+  nowhere.worker_path = "/nowhere/cupilot-worker";
+  const std::vector<Finding> without = examine_machine(nowhere);
+  REQUIRE(without.size() == 1);
+  CHECK(!without[0].present);
+}
