@@ -1,8 +1,8 @@
 // What happens to an accumulated sum before it is stored: D = act(alpha * sum + beta * C + bias).
 __device__ __forceinline__ float activate(float x) {
-  if constexpr (ACT == 1) return fmaxf(x, 0.0f);                                     // relu
+  if constexpr (ACT == 1) return fmaxf(x, 0.0f);                                      // relu
   if constexpr (ACT == 2) return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));  // gelu
-  if constexpr (ACT == 3) return x / (1.0f + expf(-x));                              // silu
+  if constexpr (ACT == 3) return x / (1.0f + expf(-x));                               // silu
   if constexpr (ACT == 4) return tanhf(x);
   if constexpr (ACT == 5) return 1.0f / (1.0f + expf(-x));  // sigmoid
   return x;

@@ -18,9 +18,7 @@ __device__ __forceinline__ float to_float(T value) {
   return static_cast<float>(value);
 }
 // A bfloat16 is the upper half of a float.
-__device__ __forceinline__ float to_float(bf16 value) {
-  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
-}
+__device__ __forceinline__ float to_float(bf16 value) { return __uint_as_float(static_cast<unsigned>(value.bits) << 16); }
 __device__ __forceinline__ float to_float(fp16 value) {
   float result;
   asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));

@@ -94,9 +94,9 @@ constexpr int SUBS_N = WARP_N / 8;   // 8-column parts
 // adjacent in memory (A as stored, or B transposed), and so they are in the slab; otherwise neighbours along o are.
 template <class T, int OUTER, bool K_FAST>
 struct Operand {
-  static constexpr int LINE = K_FAST ? BLOCK_K : OUTER;   // adjacent elements of a slab
+  static constexpr int LINE = K_FAST ? BLOCK_K : OUTER;  // adjacent elements of a slab
   static constexpr int LINES = K_FAST ? OUTER : BLOCK_K;
-  static constexpr int PITCH = (LINE + PAD) * ELEMENT;    // bytes
+  static constexpr int PITCH = (LINE + PAD) * ELEMENT;  // bytes
   static constexpr int BYTES = PITCH * LINES;
   static constexpr int WIDTH = VECTOR < LINE ? VECTOR : LINE;  // elements a copy moves
   static constexpr bool BY_ASYNC = ASYNC != 0 && WIDTH * ELEMENT >= 4;
@@ -137,13 +137,13 @@ struct Operand {
     return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
   }
 
-  const T* matrix_start;  // a legal address for copies of nothing
-  const T* origin;        // this thread's first element of slab 0
-  int pitch;              // elements between lines in global memory
-  int o, k;               // place of that element in its slab
-  int count;              // rows or columns that exist from the block's first: at least 1
-  bool aligned;           // vectors of WIDTH elements may be loaded
-  bool all_outer;         // every row or column of the block exists, and vectors are aligned
+  const T* matrix_start;                       // a legal address for copies of nothing
+  const T* origin;                             // this thread's first element of slab 0
+  int pitch;                                   // elements between lines in global memory
+  int o, k;                                    // place of that element in its slab
+  int count;                                   // rows or columns that exist from the block's first: at least 1
+  bool aligned;                                // vectors of WIDTH elements may be loaded
+  bool all_outer;                              // every row or column of the block exists, and vectors are aligned
   Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
 
   __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first) {
@@ -279,7 +279,8 @@ struct Math {
     }
   }
   // Two neighbouring 8-column parts at once: four matrices fill one load.
-  __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2], const unsigned char* slab, int o, int k) const {
+  __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2], const unsigned char* slab, int o,
+                                         int k) const {
     if constexpr (OperandB::BY_MATRIX) {
       unsigned four[4];
       if constexpr (TRANS_B != 0) {
@@ -361,7 +362,7 @@ __device__ __forceinline__ void store_direct(const Math& math, const Epilogue& e
   for (int i = 0; i < SUBS_M; ++i) {
 #pragma unroll
     for (int j = 0; j < SUBS_N; ++j) {
-      const float (&s)[4] = math.sum[i][j];
+      const float(&s)[4] = math.sum[i][j];
       const float upper[2] = {s[0], s[1]};
       const float lower[2] = {s[2], s[3]};
       const int at = column + j * 8 + math.lane % 4 * 2;
@@ -382,7 +383,7 @@ __device__ __forceinline__ void store_staged(const Math& math, const Epilogue& e
     __syncwarp();  // the strip has been read
 #pragma unroll
     for (int j = 0; j < SUBS_N; ++j) {
-      const float (&s)[4] = math.sum[i][j];
+      const float(&s)[4] = math.sum[i][j];
       float* to = strip + math.lane / 4 * PITCH + j * 8 + math.lane % 4 * 2;
       store_vector<float, 2>(to, {s[0], s[1]});
       store_vector<float, 2>(to + 8 * PITCH, {s[2], s[3]});
@@ -418,7 +419,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
   Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m, k_begin),
-                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin), k_end - k_begin};
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin),
+                k_end - k_begin};
   const int warp = static_cast<int>(threadIdx.x) / 32;
   Math math;
   math.lane = static_cast<int>(threadIdx.x) % 32;
@@ -433,13 +435,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
     if (gridDim.y > 1) {
       const int split = static_cast<int>(gridDim.y);
       float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
-      float (&flat)[SUBS_M * SUBS_N * 4] = reinterpret_cast<float (&)[SUBS_M * SUBS_N * 4]>(math.sum);
+      float(&flat)[SUBS_M * SUBS_N * 4] = reinterpret_cast<float(&)[SUBS_M * SUBS_N * 4]>(math.sum);
       if (!reduce_split<THREADS>(flat, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
     }
   }
 
   const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+  const Epilogue epilogue{
+      D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
   const int row = tile.m * BLOCK_M + math.row;
   const int column = tile.n * BLOCK_N + math.column;
   if constexpr (STAGED != 0) {

@@ -145,14 +145,14 @@ struct Operand {
     return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
   }
 
-  const T* matrix_start;  // a legal address for copies of nothing
-  const T* origin;        // this thread's first element of slab 0
-  int pitch;        // elements between rows in global memory
-  int o, k;         // place of that element in its slab
-  int to;           // and its index in shared memory
-  int count;        // rows or columns that exist from the block's first: at least 1
-  bool aligned;     // vectors of WIDTH elements may be loaded
-  bool all_outer;   // every row or column of the block exists, and vectors are aligned
+  const T* matrix_start;                       // a legal address for copies of nothing
+  const T* origin;                             // this thread's first element of slab 0
+  int pitch;                                   // elements between rows in global memory
+  int o, k;                                    // place of that element in its slab
+  int to;                                      // and its index in shared memory
+  int count;                                   // rows or columns that exist from the block's first: at least 1
+  bool aligned;                                // vectors of WIDTH elements may be loaded
+  bool all_outer;                              // every row or column of the block exists, and vectors are aligned
   Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
 
   __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first) {
@@ -254,8 +254,8 @@ using OperandA = Operand<T_A, BLOCK_M, TRANS_A == 0, RowPieces::WIDTH>;
 using OperandB = Operand<T_B, BLOCK_N, TRANS_B != 0, ColumnPieces::WIDTH>;
 
 struct Lane {
-  int m, n;            // place of the lane in its warp
-  int row, column;     // first row and column of the warp's tile
+  int m, n;         // place of the lane in its warp
+  int row, column;  // first row and column of the warp's tile
 };
 __device__ __forceinline__ Lane lane_of_thread() {
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -363,7 +363,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
   Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m, k_begin),
-                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin), k_end - k_begin};
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin),
+                k_end - k_begin};
   const Lane lane = lane_of_thread();
   Math math(lane);
 
@@ -378,7 +379,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
 
   const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+  const Epilogue epilogue{
+      D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
     const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) + i % RowPieces::WIDTH;

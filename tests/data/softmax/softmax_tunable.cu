@@ -99,7 +99,8 @@ __device__ void walk(const Row& row, const Chunk* kept, int lane, Visit visit) {
   for (int c = lane + KEEP * TEAM; c < row.chunks(); c += TEAM) visit(row.load(c), c);
 }
 
-extern "C" __global__ void __launch_bounds__(TEAM* ROWS, MIN_BLOCKS) softmax_rows(const T_x* x, T_y* y, long long rows, int cols) {
+extern "C" __global__ void __launch_bounds__(TEAM* ROWS, MIN_BLOCKS)
+    softmax_rows(const T_x* x, T_y* y, long long rows, int cols) {
   __shared__ Summary shared[ROWS][WARPS];
   const int lane = static_cast<int>(threadIdx.x) % TEAM;
   const long long wanted = static_cast<long long>(blockIdx.x) * ROWS + threadIdx.x / TEAM;
