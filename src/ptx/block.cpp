@@ -232,6 +232,7 @@ void start_block(Block& block, Worker& worker, std::uint64_t index) {
   block.thread_count = launch.threads;
   block.exited_threads = block.done_warps = 0;
   block.faulted = block.finished = false;
+  block.suspect = {};
   block.shared.assign(launch.shared_bytes + 16, 0xf5);
   if (launch.options->check_races || launch.options->check_initialised) {
     const std::size_t cells = (launch.shared_bytes >> launch.program->shadow_shift) + 1;
@@ -275,6 +276,7 @@ void run_block(Block& block, std::uint64_t fuel) {
       }
     }
     if (block.done_warps == block.warps.size()) {
+      settle_suspect(block);
       block.finished = true;
     } else if (!ran) {
       stuck(block);

@@ -198,8 +198,8 @@ void release(Block& block, Barrier& barrier) {
       p = value ? p | waiting->active : p & ~waiting->active;
     }
   }
-  (void)block;
   barrier = Barrier{};
+  settle_suspect(block);
 }
 
 // o[0] number, o[1] thread count (aux bit 0: given), aux bit 1: arrive only, bits 2-3 reduction, o[2] its result, o[3] its

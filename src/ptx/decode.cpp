@@ -316,11 +316,40 @@ void Decoder::decode() {
 
 namespace {
 
-Result<void> place_variables(Program& program) {
+// Functions that the entry may call, and the variables that they name: what other kernels declare takes no memory here.
+struct Reach {
+  std::vector<char> function, variable;
+};
+
+Reach reach_of(const Module& module, std::uint32_t entry) {
+  Reach out{std::vector<char>(module.functions.size(), 0), std::vector<char>(module.variables.size(), 0)};
+  std::vector<std::uint32_t> todo{entry};
+  out.function[entry] = 1;
+  while (!todo.empty()) {
+    const Function& f = module.functions[todo.back()];
+    todo.pop_back();
+    for (const Operand& o : f.operands) {
+      const OperandKind kind = o.kind == OperandKind::address ? o.base : o.kind;
+      if (kind == OperandKind::variable) out.variable[o.index] = 1;
+      if (kind == OperandKind::function && !out.function[o.index]) {
+        out.function[o.index] = 1;
+        todo.push_back(o.index);
+      }
+    }
+  }
+  return out;
+}
+
+Result<void> place_variables(Program& program, const Reach& reach) {
   std::uint64_t shared = shared_base;
   const Module& module = *program.module;
   std::uint32_t extern_align = 16;
-  for (const Variable& v : module.variables) {
+  for (std::size_t i = 0; i < module.variables.size(); ++i) {
+    const Variable& v = module.variables[i];
+    if (!reach.variable[i]) {
+      program.variable_address.push_back(0);
+      continue;
+    }
     if (v.space == Space::shared && v.bytes == 0) extern_align = std::max(extern_align, v.align);
     if (v.space != Space::shared || v.bytes == 0) {
       program.variable_address.push_back(0);
@@ -335,6 +364,7 @@ Result<void> place_variables(Program& program) {
   program.dynamic_shared_at = static_cast<std::uint32_t>(aligned(shared, extern_align));
   for (std::size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& v = module.variables[i];
+    if (!reach.variable[i]) continue;
     if (v.space == Space::shared) {
       if (v.bytes == 0) program.variable_address[i] = program.dynamic_shared_at;
       continue;
@@ -386,8 +416,8 @@ Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::stri
   if (program->layout.bytes > 32764)
     return reject("run.unsupported", fmt::format("{} takes more than 32764 bytes of parameters", entry));
   program->code_of.assign(module->functions.size(), none_index);
-  if (auto placed = place_variables(*program); !placed) return placed.error();
   const auto index = static_cast<std::uint32_t>(found - module->functions.data());
+  if (auto placed = place_variables(*program, reach_of(*module, index)); !placed) return placed.error();
   program->codes.emplace_back();
   program->code_of[index] = 0;
   program->codes[0].function = index;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <cupilot/rejection.hpp>
@@ -153,41 +154,56 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
 
 }  // namespace
 
-void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message) {
+namespace {
+
+void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, const char* name, std::string message) {
   Block& block = *warp.block;
   LaunchContext& launch = *block.launch;
-  warp.stop = true;
-  block.faulted = true;
   const std::lock_guard<std::mutex> hold(launch.lock);
-  if (launch.faults.size() >= launch.options->max_faults) {
-    launch.halt = true;
-    return;
-  }
-  const Module& module = *launch.program->module;
-  const Function& function = module.functions[warp.code->function];
-  Fault out{.code = code,
-            .message = std::move(message),
-            .where = {},
-            .ptx_line = 0,
-            .source_line = 0,
-            .block = block.index,
-            .thread = 0};
-  out.thread = warp.index * 32 + lane;
-  const Dim3& b = launch.launch->block;
-  out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x, block.position.y, block.position.z,
-                          out.thread % b.x, out.thread / b.x % b.y, out.thread / (b.x * b.y));
-  if (step.instruction < function.instructions.size()) {
-    const Instruction& ins = function.instructions[step.instruction];
-    out.ptx_line = ins.line;
-    out.source_line = ins.source_line;
-    out.where += fmt::format(", ptx line {} ({})", ins.line, module.form(ins).text);
-    if (ins.source_line != 0) {
-      const std::string_view path = module.file(ins.source_file);
-      out.where += fmt::format(", {}:{}", path.substr(path.rfind('/') + 1), ins.source_line);
+  if (launch.faults.size() < launch.options->max_faults) {
+    const Module& module = *launch.program->module;
+    const Function& function = module.functions[code.function];
+    Fault out;
+    out.code = name;
+    out.message = std::move(message);
+    out.block = block.index;
+    out.thread = warp.index * 32 + lane;
+    const Dim3& b = launch.launch->block;
+    out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x, block.position.y, block.position.z,
+                            out.thread % b.x, out.thread / b.x % b.y, out.thread / (b.x * b.y));
+    if (step.instruction < function.instructions.size()) {
+      const Instruction& ins = function.instructions[step.instruction];
+      out.ptx_line = ins.line;
+      out.source_line = ins.source_line;
+      out.where += fmt::format(", ptx line {} ({})", ins.line, module.form(ins).text);
+      if (ins.source_line != 0) {
+        const std::string_view path = module.file(ins.source_file);
+        out.where += fmt::format(", {}:{}", path.substr(path.rfind('/') + 1), ins.source_line);
+      }
     }
+    launch.faults.push_back(std::move(out));
   }
-  launch.faults.push_back(std::move(out));
   if (launch.faults.size() >= launch.options->max_faults) launch.halt = true;
+}
+
+}  // namespace
+
+void settle_suspect(Block& block) {
+  const Suspect suspect = std::exchange(block.suspect, {});
+  if (suspect.warp == nullptr) return;
+  block.faulted = true;
+  suspect.warp->stop = true;
+  record(*suspect.warp, *suspect.code, *suspect.step, suspect.lane, "run.uninitialised", suspect.message);
+}
+
+void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message) {
+  Block& block = *warp.block;
+  warp.stop = true;
+  // What went wrong after a read of nothing is its consequence, but for the race that explains it.
+  if (std::string_view(code) == "run.race") block.suspect = {};
+  if (block.suspect.warp != nullptr) return settle_suspect(block);
+  block.faulted = true;
+  record(warp, *warp.code, step, lane, code, std::move(message));
 }
 
 Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch, const ExecuteOptions& options) {

@@ -171,6 +171,15 @@ struct Worker {
   std::uint64_t instructions = 0;
 };
 
+// A read of shared memory that nobody has written yet: a race when somebody writes it before the next barrier.
+struct Suspect {
+  Warp* warp = nullptr;
+  const Step* step = nullptr;
+  const Code* code = nullptr;
+  std::uint32_t lane = 0;
+  std::string message;
+};
+
 struct Block {
   Worker* worker = nullptr;
   LaunchContext* launch = nullptr;
@@ -188,6 +197,7 @@ struct Block {
   std::uint32_t done_warps = 0;
   bool faulted = false;
   bool finished = false;
+  Suspect suspect;
   std::uint64_t clock = 0;
 };
 
@@ -199,6 +209,8 @@ inline std::uint32_t stamp_clock(std::uint32_t stamp) { return (stamp >> 10) & 0
 
 // Records a fault of `thread` (lane of the warp) at the current step and stops the block.
 void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message);
+// Reports the suspect as the fault it is once no race explains it.
+void settle_suspect(Block& block);
 // Makes frame `depth` of a warp ready for a code: registers zero, constants and special registers filled.
 void enter_frame(Warp& warp, std::uint32_t code, std::uint32_t depth);
 void return_from_call(Warp& warp);

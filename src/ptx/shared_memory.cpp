@@ -46,8 +46,10 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
   const std::uint32_t writer = stamp & 1023, me = warp.index * 32 + lane;
   if (stamp == stamp_never) {
     if (!options.check_initialised) return true;
-    fault(warp, step, lane, "run.uninitialised", "reads shared memory that nobody wrote: " + place(warp, offset));
-    return false;
+    Suspect& suspect = warp.block->suspect;
+    if (suspect.warp == nullptr)
+      suspect = {&warp, &step, warp.code, lane, "reads shared memory that nobody wrote: " + place(warp, offset)};
+    return true;
   }
   if (!options.check_races) return true;
   if (stamp_clock(stamp) == clock_pending) {

@@ -1,0 +1,147 @@
+// Seeded faults: each must be found, named by its code, and placed.
+#include "catch.hpp"
+#include "ptx/runner.hpp"
+
+using namespace support;
+using P = Device::Pointer;
+
+namespace {
+
+const std::string broken = R"(
+#define K extern "C" __global__ void
+K missing_barrier(const float* a, float* o, int n) {
+  __shared__ float s[128]; int t = threadIdx.x;
+  s[t] = a[t]; o[t] = s[127 - t]; }
+K missing_second_barrier(const float* a, float* o, int n) {
+  __shared__ float s[128]; int t = threadIdx.x; float r = 0;
+  for (int i = 0; i < 2; ++i) { s[t] = a[t] + i; __syncthreads(); r += s[127 - t]; }
+  o[t] = r; }
+K missing_syncwarp(const float* a, float* o, int n) {
+  __shared__ volatile float dummy[1]; __shared__ float s[32]; int t = threadIdx.x; if (t < 32) { s[t] = a[t]; o[t] = s[31 - t]; } }
+K off_by_one(const float* a, float* o, int n) { int i = blockIdx.x * 128 + threadIdx.x; if (i <= n) o[i] = a[i < n ? i : 0]; }
+K read_past(const float* a, float* o, int n) { int i = threadIdx.x; o[i] = a[i + 1]; }
+K endless(const float* a, float* o, int n) { volatile int x = n; while (x > 0) { } o[0] = 1; }
+K divergent_barrier(const float* a, float* o, int n) { int t = threadIdx.x; if (t % 32 < 16) __syncthreads(); o[t] = a[t]; }
+K two_barriers(const float* a, float* o, int n) { int t = threadIdx.x; if (t < 64) { o[t] = 1; __syncthreads(); o[t] = 2; } else { o[t] = 3; __syncthreads(); o[t] = 4; __syncthreads(); } }
+K named_barrier_starves(const float* a, float* o, int n) { int t = threadIdx.x; if (t < 64) asm volatile("bar.sync 1, 128;"); o[t] = 1; }
+K writes_input(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = a[t]; ((float*)a)[t] = 0; }
+K uninitialised_shared(const float* a, float* o, int n) { __shared__ float s[256]; int t = threadIdx.x; s[t] = a[t]; __syncthreads(); o[t] = s[t + 1]; }
+K uninitialised_output(const float* a, float* o, int n) { int t = threadIdx.x; o[t] += a[t]; }
+K misaligned(const float* a, float* o, int n) { int t = threadIdx.x; float4 v = *(const float4*)(a + t); o[t] = v.x + v.w; }
+K misaligned_shared(const float* a, float* o, int n) { __shared__ float s[256]; int t = threadIdx.x; s[t] = a[t]; s[t + 128] = 1; __syncthreads(); float2 v = *(float2*)(s + t + n % 2); o[t] = v.x + v.y; }
+K shared_past(const float* a, float* o, int n) { extern __shared__ float s[]; int t = threadIdx.x; s[t + 1] = a[t]; __syncthreads(); o[t] = s[t + 1]; }
+K shuffle_half(const float* a, float* o, int n) { int t = threadIdx.x; float v = a[t]; if (t % 32 < 16) v = __shfl_xor_sync(0xffffffffu, v, 1); o[t] = v; }
+K traps(const float* a, float* o, int n) { if (threadIdx.x == 77) __trap(); o[threadIdx.x] = 1; }
+K null_pointer(const float* a, float* o, int n) { float* p = (float*)(size_t)(n - 128); p[threadIdx.x] = 1; }
+K write_clash(const float* a, float* o, int n) { __shared__ float s; int t = threadIdx.x; s = a[t]; __syncthreads(); o[t] = s; }
+K copy_unwaited(const float* a, float* o, int n) {
+  __shared__ float s[128]; int t = threadIdx.x;
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(s + t)), "l"(a + t));
+  asm volatile("cp.async.commit_group;"); o[t] = s[t]; }
+K atomic_mix(const float* a, float* o, int n) { __shared__ float s; int t = threadIdx.x; if (t == 0) s = 0; __syncthreads(); atomicAdd(&s, a[t]); o[t] = s; }
+K local_past(const float* a, float* o, int n) { float v[8]; int t = threadIdx.x; for (int i = 0; i < 8; ++i) v[i] = a[i + t % 2]; o[t] = v[n + t]; }
+K recursion_bottomless(const float* a, float* o, int n);
+__device__ __noinline__ float deep(float x, int n) { return n == -1 ? x : deep(x + 1, n + 1) * 2; }
+K recursion_bottomless(const float* a, float* o, int n) { o[threadIdx.x] = deep(a[0], n); }
+)";
+
+struct Seeded {
+  const char* entry;
+  const char* code;
+  const char* says;  // in the message
+};
+const Seeded seeded[] = {
+    {"missing_barrier", "run.race", "without a barrier"},
+    {"missing_second_barrier", "run.race", "without a barrier"},
+    {"missing_syncwarp", "run.race", "without a barrier"},
+    {"off_by_one", "run.out_of_bounds", "0 bytes past the end of o (512 bytes)"},
+    {"read_past", "run.out_of_bounds", "0 bytes past the end of a (512 bytes)"},
+    {"endless", "run.hang", "budget"},
+    {"divergent_barrier", "run.divergence", "barrier"},
+    {"two_barriers", "run.divergence", "barrier"},
+    {"named_barrier_starves", "run.divergence", "128 threads"},
+    {"writes_input", "run.input_write", "of a, which is read-only"},
+    {"uninitialised_shared", "run.uninitialised", "nobody wrote"},
+    {"uninitialised_output", "run.uninitialised", "reads o at offset 0"},
+    {"misaligned", "run.misaligned", "aligned to 16"},
+    {"misaligned_shared", "run.misaligned", "aligned to 8"},
+    {"shared_past", "run.out_of_bounds", "512 bytes of shared memory"},
+    {"shuffle_half", "run.divergence", ".sync"},
+    {"traps", "run.trap", "trap"},
+    {"null_pointer", "run.out_of_bounds", "null pointer"},
+    {"write_clash", "run.race", "one address at once"},
+    {"copy_unwaited", "run.race", "asynchronous copy"},
+    {"atomic_mix", "run.race", "without a barrier"},
+    {"local_past", "run.out_of_bounds", "local offset"},
+    {"recursion_bottomless", "run.", ""},
+};
+
+}  // namespace
+
+TEST_CASE("every seeded fault is found", "[faults]") {
+  for (const Seeded& row : seeded) {
+    INFO(row.entry);
+    Device d;
+    std::vector<float> a(128);
+    for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i);
+    const auto ia = d.input("a", a), io = d.output("o", 512);
+    d.options.instruction_budget = 200000;
+    const auto report = d.run(module_of_cuda(broken), row.entry, {std::string(row.entry) == "off_by_one" ? 2u : 1u}, {128},
+                              std::string(row.entry) == "shared_past" ? 512 : 0, P{ia}, P{io}, 128);
+    CHECK(report.faults.size() > 0);
+    if (report.faults.empty()) continue;
+    const ptx::Fault& f = report.faults[0];
+    INFO(faults_of(report));
+    CHECK(f.code.rfind(row.code, 0) == 0);
+    CHECK(f.message.find(row.says) != std::string::npos);
+    CHECK(f.ptx_line > 0);
+    CHECK(f.source_line > 0);
+    CHECK(f.where.find("block (") == 0);
+    const cupilot::Rejected r = ptx::rejection_of(report);
+    CHECK(r.stage == cupilot::Stage::run);
+    CHECK(r.code == f.code);
+  }
+}
+
+TEST_CASE("the thread and lines of a fault are those of the text", "[faults]") {
+  Device d;
+  const auto ia = d.input("a", std::vector<float>(128)), io = d.output("o", 512);
+  const auto report = d.run(module_of_cuda(broken), "traps", {1}, {128}, 0, P{ia}, P{io}, 128);
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults[0].thread == 77);
+  CHECK(report.faults[0].source_line == 25);
+  CHECK(report.faults[0].where.find("thread (77,0,0)") != std::string::npos);
+  CHECK(report.faults[0].where.find("test.cu:25") != std::string::npos);
+}
+
+TEST_CASE("a launch that breaks its limits is refused", "[faults]") {
+  const auto module = module_of_cuda(broken);
+  auto program = ptx::make_program(module, "traps");
+  REQUIRE(program);
+  ptx::DeviceMemory memory;
+  ptx::Launch good{.grid = {1}, .block = {32}, .dynamic_shared = 0, .parameters = std::vector<std::uint8_t>(20)};
+  const auto refused = [&](auto change) {
+    ptx::Launch launch = good;
+    change(launch);
+    auto report = ptx::execute(**program, memory, launch);
+    return report.is_rejected() && report.rejected().code == "run.launch";
+  };
+  CHECK(refused([](ptx::Launch& l) { l.grid.x = 0; }));
+  CHECK(refused([](ptx::Launch& l) { l.grid.y = 70000; }));
+  CHECK(refused([](ptx::Launch& l) { l.block.x = 1025; }));
+  CHECK(refused([](ptx::Launch& l) { l.block = {1024, 2, 1}; }));
+  CHECK(refused([](ptx::Launch& l) { l.block.z = 65; }));
+  CHECK(refused([](ptx::Launch& l) { l.dynamic_shared = 300000; }));
+  CHECK(refused([](ptx::Launch& l) { l.parameters.resize(24); }));
+  CHECK_FALSE(refused([](ptx::Launch&) {}));
+}
+
+TEST_CASE("checks can be switched off", "[faults]") {
+  Device d;
+  const auto ia = d.input("a", std::vector<float>(128, 2.0f)), io = d.output("o", 512);
+  d.options.check_races = false;
+  CHECK(faults_of(d.run(module_of_cuda(broken), "missing_barrier", {1}, {32}, 0, P{ia}, P{io}, 128)).find("run.race") ==
+        std::string::npos);
+  d.options.check_initialised = false;
+  CHECK(faults_of(d.run(module_of_cuda(broken), "uninitialised_shared", {1}, {128}, 0, P{ia}, P{io}, 128)) == "");
+}
