@@ -176,7 +176,7 @@ CUPILOT_HD unsigned int encode_small(double value, SmallFloat format) {
   const unsigned int sign = static_cast<unsigned int>(bits_of(value) >> 63) << width;
   const unsigned int nan = (1u << width) - 1u;
   const unsigned int infinity = format.infinity ? ((1u << format.exponent) - 1u) << format.fraction : nan;
-  if (is_nan(value)) return sign | nan;
+  if (is_nan(value)) return nan;
   const double size = magnitude(value);
   if (!is_finite(size)) return sign | infinity;
   int exponent = static_cast<int>((bits_of(size) >> 52) & 0x7FFu) - 1023;
@@ -194,6 +194,8 @@ CUPILOT_HD unsigned int encode_small(double value, SmallFloat format) {
 
 // Storage bits of a number: 16- and 8-bit floats round from the fp32 value; integers take the nearest toward zero.
 CUPILOT_HD unsigned long long encode(double value, int type) {
+  // Host and device convert a NaN to different payloads.
+  if (is_nan(value) && type == storage_f32) return 0x7FC00000u;
   switch (type) {
     case storage_f64:
       return bits_of(value);
