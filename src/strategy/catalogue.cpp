@@ -144,6 +144,9 @@ std::vector<Technique> rows() {
       {"permuted_transpose", "conflict-free stores while transposing",
        "Permute the elements of each group of rows while an operand is transposed into shared memory, so that a warp's stores spread over the banks.",
        {}, {R::shared}, {}, {"shared_swizzle"}, {}, ""},
+      {"column_runs", "multiply-adds run down columns",
+       "Order a thread's multiply-adds down the columns of its tile, so that a run keeps the column's operand in place.",
+       {}, {R::issue}, {"simt_core"}, {}, {}, ""},
   };
   // clang-format on
 }
