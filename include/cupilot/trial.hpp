@@ -44,8 +44,8 @@ struct OutputReport {
   double worst_ratio = 0;  // largest error / bound
   std::int64_t worst_index = -1;
   double got = 0, want = 0, bound = 0;  // at worst_index
-  // SHA-256 (hex) of the output's bytes as stored, when the case asks and they are at most bits_hash_cap; else "". Equal
-  // hashes say that two devices agree bit for bit.
+  // SHA-256 (hex) of the output's elements, in linear order and storage type without gaps, when the case asks and they are
+  // at most bits_hash_cap bytes; else "". Equal hashes say that two devices agree bit for bit.
   std::string bits_hash{};
 };
 inline constexpr std::int64_t bits_hash_cap = 64ll << 20;

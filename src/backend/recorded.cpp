@@ -28,6 +28,7 @@ struct Recording {
   std::string identity;
   Provenance provenance = Provenance::modelled;
   DeviceSpec device;
+  std::vector<Technique> techniques;
   std::map<std::string, Answer> answers;    // by strategy id
   std::map<std::string, double> baselines;  // by name
 };
@@ -53,6 +54,21 @@ void take_result(const Json& json, Recording& recording) {
   recording.answers.emplace(candidate.at("strategy_id").get<std::string>(), std::move(answer));
 }
 
+Technique technique_of(const Json& json) {
+  Technique technique;
+  technique.name = technique.summary = technique.sentence = json.at("name").get<std::string>();
+  for (const Json& entry : json.at("relieves"))
+    technique.relieves.push_back(parts::enum_of<Resource>(entry.get<std::string>(), 10));
+  for (const Json& entry : json.at("parameters")) {
+    TechniqueParameter parameter;
+    parameter.name = entry.at("name").get<std::string>();
+    parameter.domain = entry.at("domain").get<std::vector<std::int64_t>>();
+    parameter.fallback = entry.at("fallback").get<std::int64_t>();
+    technique.parameters.push_back(std::move(parameter));
+  }
+  return technique;
+}
+
 void take(const FramedRecord& record, Recording& recording) {
   if (record.type != header && record.type != baselines && record.type != result) return;
   const Json json = Json::parse(record.payload);
@@ -66,6 +82,7 @@ void take(const FramedRecord& record, Recording& recording) {
   recording.identity = json.at("identity").get<std::string>();
   recording.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
   recording.device = parts::device_of(json.at("device"));
+  for (const Json& entry : json.at("techniques")) recording.techniques.push_back(technique_of(entry));
 }
 
 Result<Recording> read_recording(const std::string& dir) {
@@ -106,6 +123,7 @@ class RecordedBackend : public Backend {
   const DeviceSpec& device() const override { return recording_.device; }
   Provenance provenance() const override { return recording_.provenance; }
   std::string identity() const override { return identity_; }
+  std::vector<Technique> techniques() const override { return recording_.techniques; }
   std::vector<std::string> notices() const override {
     return {"times were " + std::string(name_of(recording_.provenance)) + " on " + recording_.identity +
             " in an earlier run and are replayed: nothing runs now"};

@@ -1,0 +1,121 @@
+// Outputs of the virtual device against the oracle.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/virtual_run.hpp"
+#include "base/hash.hpp"
+#include "task/content.hpp"
+
+namespace cupilot {
+namespace {
+
+// Elements of a tensor by linear index.
+class Elements {
+ public:
+  Elements(const TensorShape& shape, DType type, const ptx::DeviceMemory& memory, std::size_t buffer)
+      : shape_(shape), type_(static_cast<int>(type)), size_(size_of(type)), memory_(memory), buffer_(buffer) {
+    std::int64_t dense = 1;
+    for (std::size_t d = shape.extents.size(); d-- > 0;) {
+      dense_ = dense_ && (shape.extents[d] == 1 || shape.strides[d] == dense);
+      dense *= shape.extents[d];
+    }
+    data_ = memory.data(buffer).data();
+    all_written_ = dense_ ? memory.unwritten_bytes(buffer) == 0 : false;
+  }
+
+  std::int64_t offset(std::int64_t index) const {
+    if (dense_) return index;
+    std::int64_t at = 0;
+    for (std::size_t d = shape_.extents.size(); d-- > 0;) {
+      at += index % shape_.extents[d] * shape_.strides[d];
+      index /= shape_.extents[d];
+    }
+    return at;
+  }
+  bool written(std::int64_t index) const {
+    if (all_written_) return true;
+    const auto first = static_cast<std::uint64_t>(offset(index) * size_);
+    for (int byte = 0; byte < size_; ++byte) {
+      if (!memory_.is_written(buffer_, first + static_cast<std::uint64_t>(byte))) return false;
+    }
+    return true;
+  }
+  std::uint64_t bits(std::int64_t index) const { return load_bits(data_, offset(index), type_); }
+  bool all_written() const { return all_written_; }
+
+ private:
+  const TensorShape& shape_;
+  int type_;
+  int size_;
+  const ptx::DeviceMemory& memory_;
+  std::size_t buffer_;
+  const std::uint8_t* data_ = nullptr;
+  bool dense_ = true, all_written_ = false;
+};
+
+double value_of(std::uint64_t bits, DType type) { return decode(bits, static_cast<int>(type)); }
+
+// One element of the oracle against what the kernel left.
+void compare_element(const BoundParams& bound, DType type, std::uint64_t bits, double want, double sum, std::int64_t index,
+                     OutputReport& report) {
+  // An index is compared as a number: whether another index attains the extreme too is the host's to ask.
+  BoundParams rule = bound;
+  if (rule.check == check_index_of) rule.check = check_bitwise;
+  const Judged judged = judge_element(rule, bits, want, sum);
+  ++report.compared;
+  if (!judged.ok) ++report.failed;
+  const double ratio = judged.ok ? judged.ratio : std::max(judged.ratio, std::nextafter(1.0, 2.0));
+  if (report.worst_index >= 0 && !(ratio > report.worst_ratio)) return;
+  report.worst_ratio = ratio;
+  report.worst_index = index;
+  report.got = value_of(bits, type);
+  report.want = want;
+  report.bound = judged.bound;
+}
+
+}  // namespace
+
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory,
+                                    const OracleValues& oracle) {
+  const Tensor& what = task.tensors[tensor];
+  Result<TensorShape> shape = shape_of(task, what, workload);
+  if (!shape) return shape.error();
+  Result<BoundParams> bound = bound_params(task, tensor, workload);
+  if (!bound) return bound.error();
+  OutputReport report;
+  report.tensor = what.name;
+  report.elements = shape->elements;
+  if (shape->elements == 0 || memory.tensor(tensor) == no_buffer) return report;
+  const Elements elements(*shape, what.type, memory.device(), memory.tensor(tensor));
+  if (what.role == Role::out && !elements.all_written()) {
+    for (std::int64_t i = 0; i < shape->elements; ++i) report.never_written += elements.written(i) ? 0 : 1;
+  }
+  std::size_t at = 0;
+  for (const std::int64_t block : oracle.blocks) {
+    const std::int64_t begin = block * OracleValues::block_elements;
+    const std::int64_t end = std::min(begin + OracleValues::block_elements, shape->elements);
+    for (std::int64_t i = begin; i < end; ++i, ++at) {
+      if (report.never_written > 0 && !elements.written(i)) continue;
+      compare_element(*bound, what.type, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
+    }
+  }
+  return report;
+}
+
+Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory) {
+  const Tensor& what = task.tensors[tensor];
+  Result<TensorShape> shape = shape_of(task, what, workload);
+  if (!shape) return shape.error();
+  const std::int64_t size = size_of(what.type);
+  if (shape->elements * size > bits_hash_cap) return std::string();
+  std::string bytes(static_cast<std::size_t>(shape->elements * size), '\0');
+  if (shape->elements > 0) {
+    const Elements elements(*shape, what.type, memory.device(), memory.tensor(tensor));
+    for (std::int64_t i = 0; i < shape->elements; ++i) {
+      store_bits(bytes.data(), i, static_cast<int>(what.type), elements.bits(i));
+    }
+  }
+  return sha256_hex(bytes);
+}
+
+}  // namespace cupilot

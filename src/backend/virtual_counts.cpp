@@ -1,0 +1,253 @@
+#include "backend/virtual_counts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <cupilot/rejection.hpp>
+
+#include "backend/virtual_extrapolate.hpp"
+#include "backend/virtual_traffic.hpp"
+
+namespace cupilot {
+namespace {
+
+// A position along one side of the grid and how many it stands for.
+struct Place {
+  std::int64_t at = 0;
+  double weight = 1;
+};
+
+std::vector<Place> places(std::int64_t side) {
+  if (side == 1) return {{0, 1}};
+  return {{(side - 1) / 2, static_cast<double>(side - 1)}, {side - 1, 1}};
+}
+
+// Positions spread evenly over a grid of one dimension, whose order the kernel may have changed.
+std::vector<Place> spread(std::int64_t side) {
+  constexpr std::int64_t most = 6;
+  std::vector<Place> all;
+  const std::int64_t count = std::min(most, side);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t at = count == 1 ? 0 : i * (side - 1) / (count - 1);
+    all.push_back({at, static_cast<double>(side) / static_cast<double>(count)});
+  }
+  return all;
+}
+
+std::uint64_t block_count(const ResolvedLaunch& launch) {
+  return static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+}
+
+// What the blocks that ran counted: the interpreter scales a part of a grid up to the whole.
+Counts of_blocks_run(const ptx::Report& report, std::uint64_t blocks) {
+  Counts counts = report.counts;
+  const double share = static_cast<double>(report.blocks_run) / static_cast<double>(blocks);
+  for (Count& count : counts.all) count = {count.value * share, count.low * share, count.high * share, count.how};
+  return counts;
+}
+
+// Sum of samples' counts, each times its weight. Samples that were not run are counted as the first, and widen the interval.
+Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& samples) {
+  Counts sum;
+  sum.rung = "virtual";
+  double missing = 0, total = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    total += samples[i].weight;
+    if (i >= ran.size()) missing += samples[i].weight;
+  }
+  for (std::size_t c = 0; c < counter_count; ++c) {
+    double value = 0, least = ran[0].all[c].value, most = least;
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+      const double one = ran[i].all[c].value;
+      value += one * (samples[i].weight + (i == 0 ? missing : 0));
+      least = std::min(least, one);
+      most = std::max(most, one);
+    }
+    const double slack = missing / total;
+    if (least == most) value = std::round(total) * least;
+    sum.all[c] = {value, value - slack * (value - least * std::round(total)), value + slack * (most * std::round(total) - value),
+                  CountHow::sampled};
+  }
+  return sum;
+}
+
+enum class Sampling { done, too_long };
+
+// Runs the launch's samples as far as the budget reaches; the first is always run, within all of it.
+Attempt<Sampling> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                         VirtualMemory& memory, const ResolvedLaunch& launch, bool columns, Counts& counts) {
+  const std::vector<Sample> samples = choose_samples(launch.grid, columns);
+  std::vector<Counts> ran;
+  std::uint64_t spent = 0;
+  for (const Sample& one : samples) {
+    if (!ran.empty() && spent + spent / ran.size() > counting_budget) break;
+    LaunchRun how;
+    how.blocks = one.blocks;
+    how.budget = 2 * counting_budget;
+    how.checks = false;
+    how.count = true;
+    Attempt<ptx::Report> report = run_launch(context, kernel, programs, memory, launch, how);
+    if (report.is_error()) return report.error();
+    if (report.is_rejected()) return report.rejected();
+    if (!report->faults.empty()) {
+      if (report->faults[0].code == "run.hang") return Sampling::too_long;
+      return ptx::rejection_of(*report);
+    }
+    spent += report->warp_instructions;
+    ran.push_back(of_blocks_run(*report, block_count(launch)));
+  }
+  counts = weighted(ran, samples);
+  const bool whole = ran.size() == samples.size() &&
+                     std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
+  counts[Counter::blocks] = {0, 0, 0, CountHow::exact};
+  counts[Counter::blocks].value = counts[Counter::blocks].low = counts[Counter::blocks].high =
+      static_cast<double>(block_count(launch));
+  if (whole) {
+    for (Count& count : counts.all) count.how = CountHow::exact;
+  }
+  return Sampling::done;
+}
+
+ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch) {
+  ModelInput input;
+  input.blocks = static_cast<std::int64_t>(block_count(launch));
+  input.threads_per_block = launch.block[0] * launch.block[1] * launch.block[2];
+  const EntryFacts* facts = find_entry(kernel, launch.entry);
+  if (facts == nullptr) return input;
+  if (facts->registers > 0) input.registers = facts->registers;
+  input.shared_bytes = launch.shared + facts->static_shared;
+  if (const ptx::Function* entry = programs.module().entry(facts->name)) {
+    input.rounds_ahead = rounds_ahead(programs.module(), *entry);
+  }
+  return input;
+}
+
+// Clearing a buffer inside the timed region, as a launch that stores it.
+ModelInput clearing(std::int64_t bytes) {
+  ModelInput input;
+  input.blocks = std::max<std::int64_t>(1, (bytes + 4095) / 4096);
+  input.threads_per_block = 256;
+  input.registers = 16;
+  const auto set = [&](Counter counter, double value) { input.counts[counter] = {value, value, value, CountHow::exact}; };
+  set(Counter::global_store_sectors, std::ceil(static_cast<double>(bytes) / 32));
+  set(Counter::global_store_requests, std::ceil(static_cast<double>(bytes) / 512));
+  set(Counter::warp_instructions, std::ceil(static_cast<double>(bytes) / 128));
+  set(Counter::issue_slots, std::ceil(static_cast<double>(bytes) / 128));
+  set(Counter::l2_bytes, static_cast<double>(bytes));
+  input.counts.rung = "virtual";
+  return input;
+}
+
+}  // namespace
+
+std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool columns) {
+  const std::size_t deep = grid[2] > 1 ? 2 : 1;  // the side that columns run along
+  std::array<std::vector<Place>, 3> sides = {places(grid[0]), places(grid[1]), places(grid[2])};
+  if (columns) sides[deep] = {{0, 1}};
+  if (sides[1].size() == 1 && sides[2].size() == 1) sides[0] = spread(grid[0]);
+  std::vector<Sample> samples;
+  for (const Place& z : sides[2]) {
+    for (const Place& y : sides[1]) {
+      for (const Place& x : sides[0]) {
+        Sample one;
+        one.weight = x.weight * y.weight * z.weight;
+        std::array<std::int64_t, 3> at{x.at, y.at, z.at};
+        for (std::int64_t i = 0; i < (columns ? grid[deep] : 1); ++i) {
+          if (columns) at[deep] = i;
+          one.blocks.push_back(static_cast<std::uint64_t>((at[2] * grid[1] + at[1]) * grid[0] + at[0]));
+        }
+        samples.push_back(std::move(one));
+      }
+    }
+  }
+  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.weight > b.weight; });
+  return samples;
+}
+
+Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry) {
+  Dependence found;
+  const auto look = [&](const ptx::Function& function) {
+    for (const ptx::Instruction& instruction : function.instructions) {
+      const ptx::Form& form = module.form(instruction);
+      const bool global = form.space == ptx::Space::global || form.space == ptx::Space::generic;
+      if (form.opcode == ptx::Opcode::op_atom && global) found.tickets = true;
+      const bool ordered = form.has("acquire") || form.has("volatile") || form.has("relaxed");
+      if (form.opcode == ptx::Opcode::op_ld && global && ordered) found.waits = true;
+    }
+  };
+  look(entry);
+  for (const ptx::Function& function : module.functions) {
+    if (!function.is_entry) look(function);
+  }
+  return found;
+}
+
+double rounds_ahead(const ptx::Module& module, const ptx::Function& entry) {
+  double ahead = -1;
+  for (const ptx::Instruction& instruction : entry.instructions) {
+    const ptx::Form& form = module.form(instruction);
+    if (form.opcode != ptx::Opcode::op_cp) continue;
+    if (form.has("wait_all")) ahead = std::max(ahead, 1.0);
+    if (!form.has("wait_group") || instruction.operand_count == 0) continue;
+    const ptx::Operand& groups = entry.operands[instruction.first_operand];
+    if (groups.kind == ptx::OperandKind::immediate) ahead = std::max(ahead, static_cast<double>(groups.bits & 0xff) + 1);
+  }
+  return ahead;
+}
+
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
+                                                const CompiledKernel& kernel, KernelPrograms& programs, const ResolvedPlan& plan,
+                                                const Workload& workload, const Content& content) {
+  std::vector<ModelInput> inputs;
+  std::vector<bool> counted;
+  Result<VirtualMemory> memory = VirtualMemory::make(task.task, task.id, workload, content, plan, context.inputs);
+  const bool fits = static_cast<bool>(memory);
+  if (fits) {
+    for (const ResolvedLaunch& launch : plan.launches) {
+      if (launch.when != When::setup) continue;
+      Attempt<ptx::Report> report =
+          run_launch(context, kernel, programs, *memory, launch, {{}, 8 * counting_budget, 0, false, false});
+      if (report.is_error()) return report.error();
+      if (report.is_rejected()) return report.rejected();
+    }
+    if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled.error();
+  }
+  bool missing = false;
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (launch.when != When::run) continue;
+    inputs.push_back(geometry(kernel, programs, launch));
+    counted.push_back(false);
+    const EntryFacts* facts = find_entry(kernel, launch.entry);
+    const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
+    if (entry == nullptr) return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
+    const Dependence seen = dependence_of(programs.module(), *entry);
+    const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
+    if (fits && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
+      Attempt<Sampling> sampled = sample(context, kernel, programs, *memory, launch, columns, inputs.back().counts);
+      if (sampled.is_error()) return sampled.error();
+      if (sampled.is_rejected()) return sampled.rejected();
+      counted.back() = *sampled == Sampling::done;
+    }
+    missing = missing || !counted.back();
+  }
+  if (missing) {
+    Attempt<std::vector<Counts>> fitted = extrapolate(context, task, kernel, programs, plan, workload, content);
+    if (fitted.is_error()) return fitted.error();
+    if (fitted.is_rejected()) return fitted.rejected();
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (!counted[i]) inputs[i].counts = (*fitted)[i];
+    }
+  }
+  if (Result<void> estimated = estimate_traffic(context.device, task.task, workload, plan, inputs); !estimated) {
+    return estimated.error();
+  }
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    if (buffer.content == BufferContent::zeroed && buffer.bytes > 0) inputs.insert(inputs.begin(), clearing(buffer.bytes));
+  }
+  return inputs;
+}
+
+}  // namespace cupilot

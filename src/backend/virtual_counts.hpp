@@ -1,0 +1,51 @@
+// Counts of a plan's launches at full size, from sampled blocks of the very launches or from smaller runs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cupilot/resolved_plan.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/verdict.hpp>
+
+#include "backend/virtual_run.hpp"
+
+namespace cupilot {
+
+// Warp instructions that counting one kernel may take, about; what does not fit is counted at smaller sizes.
+inline constexpr std::uint64_t counting_budget = 6'000'000;
+
+// The run launches of `plan` (of `kernel` at `workload`) as the time model takes them, in order; zeroed buffers count as
+// launches that store them. How a launch's counts were had:
+//   exact         every block ran
+//   sampled       blocks of each place in the grid (interior, last in x, y, z) or spread over a grid of one dimension; only
+//                 when no block can see another's work: not cooperative, no flags or tickets. Tickets are taken to be drawn
+//                 by blocks that differ in the grid's last side alone (split-K), and such a column is run whole.
+//   extrapolated  exact whole runs at four or more smaller workloads that keep residues modulo the strategy's numbers,
+//                 fitted in products of the axes' extents and blocks; one run is held out and its residual is the interval
+// Rejected when a sampled block faults.
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
+                                                const CompiledKernel& kernel, KernelPrograms& programs, const ResolvedPlan& plan,
+                                                const Workload& workload, const Content& content);
+
+// Whether blocks of the entry could see one another's work: a returning atomic on global memory, a flag read with acquire,
+// volatile or relaxed order. `waits`: some may wait for others, so that not even a column can be run alone.
+struct Dependence {
+  bool tickets = false;
+  bool waits = false;
+};
+Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry);
+
+// How many rounds of asynchronous copies stay in flight over a wait (cp.async.wait_group N: N + 1); -1 when there are none.
+double rounds_ahead(const ptx::Module& module, const ptx::Function& entry);
+
+// Which blocks to run and how often they stand in the grid. `columns`: all along the grid's last side longer than one (z, else
+// y) together.
+struct Sample {
+  std::vector<std::uint64_t> blocks;  // linear, ascending
+  double weight = 1;                  // how often the whole sample stands in the grid
+};
+std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool columns);
+
+}  // namespace cupilot

@@ -1,0 +1,180 @@
+#include "backend/virtual_extrapolate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include <cupilot/rejection.hpp>
+
+#include "backend/virtual_counts.hpp"
+
+namespace cupilot {
+namespace {
+
+// Whole runs at one workload: counts of each run launch.
+Attempt<std::vector<Counts>> count_whole(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                                         KernelPrograms& programs, const Workload& workload, const Content& content) {
+  Attempt<Resolution> resolution = resolve(kernel.source, task.task, workload, context.device, &kernel);
+  if (resolution.is_error()) return resolution.error();
+  if (resolution.is_rejected()) return resolution.rejected();
+  const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
+  if (plan == nullptr) return reject("measure.failed", "the plan does not fit the smaller shapes that counts are taken at");
+  Result<VirtualMemory> memory = VirtualMemory::make(task.task, task.id, workload, content, *plan, context.inputs);
+  if (!memory) return memory.error();
+  std::vector<Counts> all;
+  for (const When when : {When::setup, When::run}) {
+    if (when == When::run) {
+      if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled.error();
+    }
+    for (const ResolvedLaunch& launch : plan->launches) {
+      if (launch.when != when) continue;
+      const LaunchRun how{{}, 4 * counting_budget, 0, false, true};
+      Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch, how);
+      if (report.is_error()) return report.error();
+      if (report.is_rejected()) return report.rejected();
+      if (!report->faults.empty()) {
+        return reject("measure.failed", "counting at a smaller shape: " + report->faults[0].message, report->faults[0].where);
+      }
+      if (when == When::run) all.push_back(report->counts);
+    }
+  }
+  return all;
+}
+
+Sizes corner(const Workload& workload, const std::vector<AxisPair>& axes, std::size_t which) {
+  Sizes sizes = workload.sizes;
+  for (std::size_t a = 0; a < axes.size(); ++a) sizes[axes[a].axis] = (which >> a & 1) != 0 ? axes[a].high : axes[a].low;
+  return sizes;
+}
+
+// One step past the box on every axis that has room.
+Sizes beyond(const Workload& workload, const std::vector<AxisPair>& axes) {
+  Sizes sizes = workload.sizes;
+  for (const AxisPair& axis : axes) sizes[axis.axis] = axis.high;
+  for (const AxisPair& axis : axes) {
+    const std::int64_t further = 2 * axis.high - axis.low;
+    if (further > axis.full) continue;
+    sizes[axis.axis] = further;
+    break;
+  }
+  return sizes;
+}
+
+double cost(const Task& task, const Workload& workload, const std::vector<AxisPair>& axes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
+    const auto flops = textbook_flops(task, {corner(workload, axes, i), 1});
+    sum += flops ? static_cast<double>(*flops) / 40 : 0;
+  }
+  return sum;
+}
+
+std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload, std::int64_t step) {
+  std::vector<AxisPair> axes;
+  for (std::int64_t size = step; size >= 32 || size == step; size /= 2) {
+    for (const std::int64_t tiles : {2, 1}) {
+      axes = shrunk_axes(task, workload, size, tiles);
+      if (cost(task, workload, axes) <= 3.0 * static_cast<double>(counting_budget)) return axes;
+    }
+  }
+  return axes;
+}
+
+double relative(double got, double want) { return got == want ? 0 : std::abs(got - want) / std::max(std::abs(want), 1.0); }
+
+struct Runs {
+  std::vector<std::vector<Counts>> corners;  // [corner][launch]
+  std::vector<Counts> held;
+  Sizes held_sizes;
+};
+
+Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& full, std::size_t launch, double blocks) {
+  Counts counts;
+  counts.rung = "virtual";
+  std::vector<double> values(runs.corners.size());
+  const auto read = [&](std::size_t c) {
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = runs.corners[i][launch].all[c].value;
+  };
+  const auto block_counter = static_cast<std::size_t>(Counter::blocks);
+  read(block_counter);
+  const double block_misfit = relative(multilinear(axes, values, full), blocks);
+  for (std::size_t c = 0; c < counter_count; ++c) {
+    read(c);
+    const double held = runs.held[launch].all[c].value;
+    const double residual = std::max(relative(multilinear(axes, values, runs.held_sizes), held), block_misfit);
+    const double value = c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full));
+    const double slack = c == block_counter ? 0 : std::min(residual, 1.0);
+    counts.all[c] = {value, value * (1 - slack), value * (1 + slack), axes.empty() ? CountHow::exact : CountHow::extrapolated};
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::int64_t residue_step(const Constants& constants) {
+  std::int64_t common = 1, largest = 1;
+  for (const auto& [name, value] : constants) {
+    if (value < 2 || value > 512) continue;
+    largest = std::max(largest, value);
+    const std::int64_t next = std::lcm(common, value);
+    if (next <= 512) common = next;
+  }
+  return std::max({common, largest, std::int64_t{32}});
+}
+
+std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step, std::int64_t tiles) {
+  std::vector<AxisPair> axes;
+  for (const Axis& axis : task.axes) {
+    const auto found = workload.sizes.find(axis.name);
+    if (axis.kind == AxisKind::fixed || found == workload.sizes.end()) continue;
+    const std::int64_t full = found->second, rest = full % step;
+    // Axes far shorter than a tile repeat whole (batches): one and two of them tell all.
+    const bool few = full < step;
+    const std::int64_t low = few ? 1 : rest + step * tiles, high = few ? 2 : low + step;
+    if (high < full) axes.push_back({axis.name, low, high, full});
+  }
+  if (axes.size() > 4) axes.resize(4);
+  return axes;
+}
+
+double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values, const Sizes& sizes) {
+  double sum = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double weight = 1;
+    for (std::size_t a = 0; a < axes.size(); ++a) {
+      const auto x = static_cast<double>(sizes.at(axes[a].axis) - axes[a].low);
+      const double along = x / static_cast<double>(axes[a].high - axes[a].low);
+      weight *= (i >> a & 1) != 0 ? along : 1 - along;
+    }
+    sum += weight * values[i];
+  }
+  return sum;
+}
+
+Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                                         KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload,
+                                         const Content& content) {
+  const std::vector<AxisPair> axes = affordable_axes(task.task, workload, residue_step(kernel.source.constants));
+  Runs runs;
+  for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
+    auto counted = count_whole(context, task, kernel, programs, {corner(workload, axes, i), 1}, content);
+    if (!counted) return counted;
+    runs.corners.push_back(std::move(*counted));
+  }
+  runs.held_sizes = beyond(workload, axes);
+  auto held = count_whole(context, task, kernel, programs, {runs.held_sizes, 1}, content);
+  if (!held) return held;
+  runs.held = std::move(*held);
+
+  std::vector<Counts> all;
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (launch.when != When::run) continue;
+    const auto blocks = static_cast<double>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+    all.push_back(fit(runs, axes, workload.sizes, all.size(), blocks));
+  }
+  return all;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,39 @@
+// Counts at full size from whole runs at smaller workloads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cupilot/counts.hpp>
+#include <cupilot/resolved_plan.hpp>
+#include <cupilot/result.hpp>
+
+#include "backend/virtual_run.hpp"
+
+namespace cupilot {
+
+// Two extents of one axis, both with the full extent's residue modulo the strategy's numbers.
+struct AxisPair {
+  std::string axis;
+  std::int64_t low = 0, high = 0, full = 0;
+};
+
+// The axes that can be shrunk and between what: two tiles and three where that is cheap, else one and two. `step` is what the
+// residues are kept to; axes no longer than the upper extent stay as they are.
+std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step, std::int64_t tiles);
+
+// The least common multiple of the strategy's numbers as far as it stays at most 512, else the largest of them.
+std::int64_t residue_step(const Constants& constants);
+
+// The function that is linear in each axis and takes values[i] at corner i (bit a of i: axis a is high), at `sizes`.
+double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values, const Sizes& sizes);
+
+// Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact runs at the corners of the
+// shrunk box. One more run, past the box, is held out; its relative residual, or that of the number of blocks, is the
+// interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
+Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                                         KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload,
+                                         const Content& content);
+
+}  // namespace cupilot

@@ -1,0 +1,138 @@
+#include "backend/virtual_memory.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <cupilot/rejection.hpp>
+
+namespace cupilot {
+namespace {
+
+Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& name, std::int64_t bytes, ptx::Access access) {
+  if (bytes == 0) return no_buffer;
+  return memory.add(name, static_cast<std::uint64_t>(bytes), access);
+}
+
+void copy(std::span<const std::byte> from, std::span<std::uint8_t> to) {
+  if (!from.empty()) std::memcpy(to.data(), from.data(), std::min(from.size(), to.size()));
+}
+
+}  // namespace
+
+Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const Task& task, std::size_t tensor, const Workload& workload,
+                                const std::string& id, const Content& content, VirtualInputs& inputs) {
+  auto bytes = inputs.get(task, id, tensor, workload, content);
+  if (!bytes) return bytes.error();
+  Result<std::size_t> index =
+      add_buffer(memory, task.tensors[tensor].name, static_cast<std::int64_t>((*bytes)->size()), ptx::Access::read_only);
+  if (!index) return index.error();
+  if (*index == no_buffer) return std::uint64_t{0};
+  copy(**bytes, memory.data(*index));
+  return memory.address(*index);
+}
+
+Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& id, const Workload& workload,
+                                          const Content& content, const ResolvedPlan& plan, VirtualInputs& inputs) {
+  VirtualMemory made(task, id, workload, content, plan);
+  for (const Tensor& tensor : task.tensors) {
+    Result<TensorShape> shape = shape_of(task, tensor, workload);
+    if (!shape) return shape.error();
+    const bool written = tensor.role == Role::out || tensor.role == Role::in_out;
+    Result<std::size_t> index = add_buffer(made.memory_, tensor.name, shape->span * size_of(tensor.type),
+                                           written ? ptx::Access::read_write : ptx::Access::read_only);
+    if (!index) return index.error();
+    made.tensors_.push_back(*index);
+    if (*index != no_buffer) made.memory_.set_access(*index, ptx::Access::read_only);
+    if (tensor.role == Role::constant) {
+      Result<void> filled = made.copy_content(made.tensors_.size() - 1, inputs);
+      if (!filled) return filled.error();
+    }
+  }
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    Result<std::size_t> index = add_buffer(made.memory_, buffer.name, buffer.bytes, ptx::Access::read_write);
+    if (!index) return index.error();
+    made.buffers_.push_back(*index);
+    if (*index != no_buffer) made.memory_.mark_unwritten(*index);
+  }
+  return made;
+}
+
+Result<void> VirtualMemory::copy_content(std::size_t tensor, VirtualInputs& inputs) {
+  if (tensors_[tensor] == no_buffer) return {};
+  auto bytes = inputs.get(*task_, id_, tensor, workload_, content_);
+  if (!bytes) return bytes.error();
+  copy(**bytes, memory_.data(tensors_[tensor]));
+  return {};
+}
+
+Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs) {
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Role role = task_->tensors[i].role;
+    if (tensors_[i] == no_buffer || role == Role::constant) continue;
+    const bool written = role == Role::out || role == Role::in_out;
+    memory_.set_access(tensors_[i], written ? ptx::Access::read_write : ptx::Access::read_only);
+    if (role == Role::out) {
+      memory_.mark_unwritten(tensors_[i]);
+      continue;
+    }
+    if (Result<void> copied = copy_content(i, inputs); !copied) return copied;
+    if (role == Role::in_out) memory_.mark_written(tensors_[i]);
+  }
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i] == no_buffer) continue;
+    const BufferContent content = plan_->buffers[i].content;
+    if (content == BufferContent::table) memory_.set_access(buffers_[i], ptx::Access::read_only);
+    if (content == BufferContent::scratch) memory_.mark_unwritten(buffers_[i]);
+    if (content == BufferContent::zeroed || content == BufferContent::restored) {
+      const auto data = memory_.data(buffers_[i]);
+      std::fill(data.begin(), data.end(), std::uint8_t{0});
+      memory_.mark_written(buffers_[i]);
+    }
+  }
+  return {};
+}
+
+Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch& launch, const ptx::Function& entry) const {
+  const ptx::ParameterLayout layout = ptx::parameter_layout(entry);
+  if (layout.offsets.size() != launch.args.size()) {
+    return Error{ErrorCode::failure,
+                 fmt::format("{}: {} arguments for {} parameters", launch.entry, launch.args.size(), layout.offsets.size()),
+                 "compile the kernel again"};
+  }
+  std::vector<std::uint8_t> block(layout.bytes, 0);
+  for (std::size_t i = 0; i < launch.args.size(); ++i) {
+    const ResolvedArgument& argument = launch.args[i];
+    std::vector<std::uint8_t> value = argument.bytes;
+    const auto pointer = [&](const std::vector<std::size_t>& list) {
+      const std::uint64_t at = address(list[static_cast<std::size_t>(argument.index)]);
+      value.resize(8);
+      std::memcpy(value.data(), &at, 8);
+    };
+    if (argument.kind == ResolvedArgument::Kind::tensor) pointer(tensors_);
+    if (argument.kind == ResolvedArgument::Kind::buffer) pointer(buffers_);
+    if (argument.kind == ResolvedArgument::Kind::null_pointer) value.assign(8, 0);
+    if (argument.kind == ResolvedArgument::Kind::map) value.assign(128, 0);
+    const std::size_t at = layout.offsets[i];
+    std::copy_n(value.begin(), std::min(value.size(), block.size() - at), block.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return block;
+}
+
+std::vector<Fault> VirtualMemory::changed_state() const {
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    if (buffers_[i] == no_buffer || plan_->buffers[i].content != BufferContent::restored) continue;
+    const auto data = memory_.data(buffers_[i]);
+    const auto found = std::find_if(data.begin(), data.end(), [](std::uint8_t byte) { return byte != 0; });
+    if (found == data.end()) continue;
+    faults.push_back({"run.state",
+                      fmt::format("buffer {} is promised restored, but byte {} is not zero after the run", plan_->buffers[i].name,
+                                  found - data.begin()),
+                      plan_->buffers[i].name});
+  }
+  return faults;
+}
+
+}  // namespace cupilot

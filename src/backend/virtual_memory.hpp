@@ -1,0 +1,63 @@
+// A resolved plan laid out in the interpreter's memory: tensors, buffers, and parameter blocks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <cupilot/resolved_plan.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/trial.hpp>
+
+#include "backend/virtual_inputs.hpp"
+#include "ptx/device_memory.hpp"
+#include "ptx/execute.hpp"
+
+namespace cupilot {
+
+// Bytes that one trial on the virtual device may hold.
+inline constexpr std::uint64_t virtual_memory_cap = 6ull << 30;
+
+inline constexpr std::size_t no_buffer = static_cast<std::size_t>(-1);
+
+// Adds tensor `tensor` with its content as a read-only buffer; its address. An empty tensor has address 0.
+Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const Task& task, std::size_t tensor, const Workload& workload,
+                                const std::string& id, const Content& content, VirtualInputs& inputs);
+
+// The memory of one case. Setup launches come first, while tensors hold poison; then fill_tensors(), then run launches.
+class VirtualMemory {
+ public:
+  // All buffers exist; constants are filled, everything else holds poison and no tensor may be written yet.
+  static Result<VirtualMemory> make(const Task& task, const std::string& id, const Workload& workload, const Content& content,
+                                    const ResolvedPlan& plan, VirtualInputs& inputs);
+
+  // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and restored buffers zero.
+  Result<void> fill_tensors(VirtualInputs& inputs);
+
+  // The launch's parameter block, laid out as the entry declares it.
+  Result<std::vector<std::uint8_t>> parameters(const ResolvedLaunch& launch, const ptx::Function& entry) const;
+
+  // A fault run.state for each buffer promised restored that is not zero again.
+  std::vector<Fault> changed_state() const;
+
+  ptx::DeviceMemory& device() { return memory_; }
+  // Index in device(), no_buffer when empty.
+  std::size_t tensor(std::size_t index) const { return tensors_[index]; }
+
+ private:
+  VirtualMemory(const Task& task, std::string id, const Workload& workload, const Content& content, const ResolvedPlan& plan)
+      : task_(&task), id_(std::move(id)), workload_(workload), content_(content), plan_(&plan), memory_(virtual_memory_cap) {}
+  Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
+  std::uint64_t address(std::size_t index) const { return index == no_buffer ? 0 : memory_.address(index); }
+
+  const Task* task_;
+  std::string id_;
+  Workload workload_;
+  Content content_;
+  const ResolvedPlan* plan_;
+  ptx::DeviceMemory memory_;
+  std::vector<std::size_t> tensors_, buffers_;
+};
+
+}  // namespace cupilot

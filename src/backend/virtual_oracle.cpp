@@ -1,0 +1,161 @@
+#include "backend/virtual_oracle.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+#include <set>
+
+#include <cupilot/rng.hpp>
+
+#include "backend/virtual_memory.hpp"
+#include "ptx/execute.hpp"
+#include "ptx/parser.hpp"
+
+namespace cupilot {
+namespace {
+
+Error failure(const Task& task, const std::string& what) {
+  return {ErrorCode::failure, fmt::format("reference of task {}: {}", task.name, what), "correct the reference text"};
+}
+
+// Parameters of the tracked entry; every one takes 8 bytes.
+class Words {
+ public:
+  template <class T>
+  void add(T value) {
+    static_assert(sizeof(T) == 8);
+    const std::size_t at = bytes.size();
+    bytes.resize(at + 8);
+    std::memcpy(bytes.data() + at, &value, 8);
+  }
+  std::vector<std::uint8_t> bytes;
+};
+
+ptx::ExecuteOptions trusted_options() {
+  ptx::ExecuteOptions options;
+  options.instruction_budget = 1ull << 40;
+  options.check_races = false;
+  options.check_initialised = false;
+  options.count = false;
+  return options;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw, std::uint64_t seed) {
+  const std::int64_t size = OracleValues::block_elements;
+  const std::int64_t count = (elements + size - 1) / size;
+  const std::int64_t wanted = draw <= 0 ? count : std::min(count, (draw + size - 1) / size);
+  std::vector<std::int64_t> blocks(static_cast<std::size_t>(wanted));
+  std::iota(blocks.begin(), blocks.end(), 0);
+  if (wanted == count) return blocks;
+  std::set<std::int64_t> drawn = {0, count - 1};  // the ends, where tails are
+  Rng rng = Rng::of(seed, "virtual.draw", static_cast<std::uint64_t>(elements));
+  while (static_cast<std::int64_t>(drawn.size()) < wanted) drawn.insert(rng.below(count));
+  return {drawn.begin(), drawn.end()};
+}
+
+Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Task& task, const std::string& id,
+                                                                        ReferenceBuild build) {
+  const auto make = [&]() -> Result<ReferenceModule> {
+    Result<ReferenceProgram> program = reference_program(task, build);
+    if (!program) return program.error();
+    CompileRequest request;
+    request.text = program->text;
+    request.arch = arch_;
+    request.ptx_only = true;
+    Attempt<CompileOutput> compiled = pool_.compile(request);
+    if (compiled.is_error()) return compiled.error();
+    if (compiled.is_rejected()) return failure(task, compiled.rejected().message + " " + compiled.rejected().where);
+    Attempt<ptx::Module> module = ptx::parse(compiled->ptx);
+    if (!module) return failure(task, module.is_rejected() ? module.rejected().message : module.error().message);
+    return ReferenceModule{std::move(*program), std::make_shared<const ptx::Module>(std::move(*module)),
+                           std::move(compiled->ptx)};
+  };
+  return modules_.get(fmt::format("{}:{}", static_cast<int>(build), id), make, [](const ReferenceModule&) { return 1; });
+}
+
+Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const Task& task, const std::string& id, std::size_t tensor,
+                                                                  const Workload& workload, const Content& content,
+                                                                  std::int64_t draw) {
+  Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
+  if (!shape) return shape.error();
+  std::vector<std::int64_t> blocks = draw_blocks(shape->elements, draw, content.seed);
+  const std::string key = fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(id, workload, content));
+  return values_.get(
+      key, [&] { return evaluate(task, id, tensor, workload, content, std::move(blocks), shape->elements); },
+      [](const OracleValues& values) { return static_cast<std::int64_t>(values.values.size() * 16); });
+}
+
+Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string& id, std::size_t tensor,
+                                             const Workload& workload, const Content& content, std::vector<std::int64_t> blocks,
+                                             std::int64_t elements) {
+  auto reference = this->reference(task, id, ReferenceBuild::tracked);
+  if (!reference) return reference.error();
+  const auto& entries = (*reference)->program.entries;
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tensor == task.tensors[tensor].name; });
+  if (entry == entries.end()) return failure(task, "no entry for " + task.tensors[tensor].name);
+  auto program = ptx::make_program((*reference)->module, entry->entry);
+  if (!program) return failure(task, program.is_rejected() ? program.rejected().message : program.error().message);
+
+  ptx::DeviceMemory memory(virtual_memory_cap);
+  Words parameters;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) continue;
+    Result<std::uint64_t> address = add_input(memory, task, i, workload, id, content, inputs_);
+    if (!address) return address.error();
+    parameters.add(*address);
+  }
+  for (const Scalar& scalar : task.scalars) parameters.add(scalar.value);
+  for (const Axis& axis : task.axes) {
+    const auto size = workload.sizes.find(axis.name);
+    parameters.add(size == workload.sizes.end() ? std::int64_t{1} : size->second);
+  }
+  const std::int64_t size = OracleValues::block_elements;
+  const bool whole = static_cast<std::int64_t>(blocks.size()) * size >= elements;
+  const std::int64_t chunk = whole ? elements : size;  // elements a launch
+  OracleValues out;
+  out.blocks = std::move(blocks);
+  if (elements == 0) return out;
+  Result<std::size_t> values = memory.add("values", static_cast<std::uint64_t>(chunk) * 8, ptx::Access::read_write);
+  if (!values) return values.error();
+  Result<std::size_t> sums = memory.add("sums", static_cast<std::uint64_t>(chunk) * 8, ptx::Access::read_write);
+  if (!sums) return sums.error();
+  parameters.add(memory.address(*values));
+  parameters.add(memory.address(*sums));
+  const std::size_t range_at = parameters.bytes.size();
+
+  for (std::size_t i = 0; i < (whole ? 1 : out.blocks.size()); ++i) {
+    const std::int64_t begin = whole ? 0 : out.blocks[i] * size;
+    const std::int64_t count = std::min(chunk, elements - begin);
+    parameters.bytes.resize(range_at);
+    parameters.add(begin);
+    parameters.add(count);
+    ptx::Launch launch;
+    launch.grid.x = static_cast<std::uint32_t>((count + size - 1) / size);
+    launch.block.x = static_cast<std::uint32_t>(size);
+    launch.parameters = parameters.bytes;
+    auto report = ptx::execute(**program, memory, launch, trusted_options());
+    if (report.is_error()) return report.error();
+    if (report.is_rejected()) return failure(task, report.rejected().message);
+    if (!report->faults.empty()) return failure(task, report->faults[0].message + " at " + report->faults[0].where);
+    const auto append = [&](std::vector<double>& to, std::size_t from) {
+      const std::size_t at = to.size();
+      to.resize(at + static_cast<std::size_t>(count));
+      std::memcpy(to.data() + at, memory.data(from).data(), static_cast<std::size_t>(count) * 8);
+    };
+    append(out.values, *values);
+    append(out.sums, *sums);
+  }
+  return out;
+}
+
+void VirtualOracle::clear() {
+  modules_.clear();
+  values_.clear();
+}
+
+}  // namespace cupilot

@@ -1,0 +1,62 @@
+// Reference values: the task's tracked reference, compiled to PTX once and run by the interpreter.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/trial.hpp>
+
+#include "backend/compile_pool.hpp"
+#include "backend/virtual_inputs.hpp"
+#include "ptx/module.hpp"
+#include "task/reference_program.hpp"
+
+namespace cupilot {
+
+// A reference build as a parsed module.
+struct ReferenceModule {
+  ReferenceProgram program;
+  std::shared_ptr<const ptx::Module> module;
+  std::string ptx;
+};
+
+// Values and condition sums of chosen elements of one output. A block is block_elements consecutive elements.
+struct OracleValues {
+  static constexpr std::int64_t block_elements = 256;
+  std::vector<std::int64_t> blocks;  // ascending
+  std::vector<double> values, sums;  // of block blocks[i]: from i * block_elements; the last may be short
+};
+
+class VirtualOracle {
+ public:
+  VirtualOracle(CompilePool& pool, std::string arch, VirtualInputs& inputs, std::int64_t cap)
+      : pool_(pool), arch_(std::move(arch)), inputs_(inputs), modules_(16), values_(cap) {}
+
+  // Any thread.
+  Result<std::shared_ptr<const ReferenceModule>> reference(const Task& task, const std::string& id, ReferenceBuild build);
+
+  // All elements of output `tensor`, or, when `draw` is positive, whole blocks drawn from the content's seed until they hold
+  // that many. Any thread.
+  Result<std::shared_ptr<const OracleValues>> values(const Task& task, const std::string& id, std::size_t tensor,
+                                                     const Workload& workload, const Content& content, std::int64_t draw);
+
+  void clear();
+
+ private:
+  Result<OracleValues> evaluate(const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
+                                const Content& content, std::vector<std::int64_t> blocks, std::int64_t elements);
+  CompilePool& pool_;
+  std::string arch_;
+  VirtualInputs& inputs_;
+  ByteCache<ReferenceModule> modules_;
+  ByteCache<OracleValues> values_;
+};
+
+// Blocks of a tensor of `elements` that `draw` elements take, ascending; 0: all.
+std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw, std::uint64_t seed);
+
+}  // namespace cupilot

@@ -1,0 +1,168 @@
+#include "backend/virtual_run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include <cupilot/rejection.hpp>
+
+#include "backend/admit.hpp"
+#include "ptx/parser.hpp"
+
+namespace cupilot {
+namespace {
+
+Fault fault_of(const Rejected& rejected) { return {rejected.code, rejected.message, rejected.where}; }
+
+std::uint32_t side(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+// Runs the launches of one kind in order; stops at the first faulty one. false: stopped.
+Result<bool> run_launches(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                          VirtualMemory& memory, const ResolvedPlan& plan, When when, const LaunchRun& how, CaseReport& report) {
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (launch.when != when) continue;
+    Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, how);
+    if (ran.is_error()) return ran.error();
+    if (ran.is_rejected()) {
+      report.faults.push_back(fault_of(ran.rejected()));
+      return false;
+    }
+    for (const ptx::Fault& fault : ran->faults) {
+      report.faults.push_back({fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+    }
+    if (how.count && when == When::run) add_counts(report.counts, ran->counts);
+    if (!report.faults.empty()) return false;
+  }
+  return true;
+}
+
+bool is_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+
+Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask& task, const Case& what, VirtualMemory& memory,
+                            CaseReport& report) {
+  for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
+    if (!is_output(task.task.tensors[i])) continue;
+    auto oracle = context.oracle.values(task.task, task.id, i, what.workload, what.content, what.compare);
+    if (!oracle) return oracle.error();
+    Result<OutputReport> output = compare_output(task.task, i, what.workload, memory, **oracle);
+    if (!output) return output.error();
+    if (what.hash) {
+      Result<std::string> hash = hash_output(task.task, i, what.workload, memory);
+      if (!hash) return hash.error();
+      output->bits_hash = std::move(*hash);
+    }
+    report.outputs.push_back(std::move(*output));
+  }
+  return {};
+}
+
+Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                      KernelPrograms& programs, const ResolvedPlan& plan, const Case& what, CaseReport& report) {
+  auto memory = VirtualMemory::make(task.task, task.id, what.workload, what.content, plan, context.inputs);
+  if (!memory) return memory.error();
+  LaunchRun how;
+  how.budget = instruction_budget(task.task, what.workload);
+  how.seed = what.content.seed;
+  how.count = what.count;
+  Result<bool> set_up = run_launches(context, kernel, programs, *memory, plan, When::setup, how, report);
+  if (!set_up) return set_up.error();
+  if (!*set_up) return {};
+  if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled;
+  Result<bool> ran = run_launches(context, kernel, programs, *memory, plan, When::run, how, report);
+  if (!ran) return ran.error();
+  if (!*ran) return {};
+  report.faults = memory->changed_state();
+  return report_outputs(context, task, what, *memory, report);
+}
+
+}  // namespace
+
+Attempt<KernelPrograms> KernelPrograms::parse(const CompiledKernel& kernel) {
+  Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
+  if (module.is_rejected()) return module.rejected();
+  if (module.is_error()) return module.error();
+  return KernelPrograms(std::make_shared<const ptx::Module>(std::move(*module)));
+}
+
+Attempt<ptx::Program*> KernelPrograms::program(const std::string& entry) {
+  const auto known = programs_.find(entry);
+  if (known != programs_.end()) return known->second.get();
+  Attempt<ptx::ProgramPtr> made = ptx::make_program(module_, entry);
+  if (made.is_rejected()) return made.rejected();
+  if (made.is_error()) return made.error();
+  return (programs_[entry] = std::move(*made)).get();
+}
+
+void add_counts(Counts& sum, const Counts& more) {
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    if (more.all[i].how == CountHow::unknown) continue;
+    sum.all[i].value += more.all[i].value;
+    sum.all[i].low += more.all[i].low;
+    sum.all[i].high += more.all[i].high;
+    sum.all[i].how = std::max(sum.all[i].how, more.all[i].how);
+  }
+  sum.rung = "virtual";
+}
+
+std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
+  double work = 4e6;
+  if (const auto flops = textbook_flops(task, workload)) work += 4.0 * static_cast<double>(*flops);
+  if (const auto bytes = compulsory_bytes(task, workload)) work += 64.0 * static_cast<double>(*bytes);
+  return static_cast<std::uint64_t>(std::min(work, 1e12));
+}
+
+Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                                VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how) {
+  const EntryFacts* facts = find_entry(kernel, launch.entry);
+  const ptx::Function* function = facts == nullptr ? nullptr : programs.module().entry(facts->name);
+  if (function == nullptr) return reject("gate.missing_entry", fmt::format("the compiled kernel has no entry {}", launch.entry));
+  Attempt<ptx::Program*> program = programs.program(facts->name);
+  if (program.is_rejected()) return program.rejected();
+  if (program.is_error()) return program.error();
+  Result<std::vector<std::uint8_t>> parameters = memory.parameters(launch, *function);
+  if (!parameters) return parameters.error();
+  ptx::Launch order;
+  order.grid = {side(launch.grid[0]), side(launch.grid[1]), side(launch.grid[2])};
+  order.block = {side(launch.block[0]), side(launch.block[1]), side(launch.block[2])};
+  order.dynamic_shared = side(launch.shared);
+  order.parameters = std::move(*parameters);
+  ptx::ExecuteOptions options;
+  options.instruction_budget = how.budget;
+  options.seed = how.seed;
+  options.check_races = options.check_initialised = how.checks;
+  options.count = how.count;
+  options.blocks = how.blocks;
+  const DeviceSpec& device = context.device;
+  const int threads = launch.block[0] * launch.block[1] * launch.block[2];
+  const int resident = resident_blocks(device, threads, std::max(facts->registers, 32), launch.shared + facts->static_shared);
+  options.resident = static_cast<std::uint32_t>(std::max(1, resident * device.sms));
+  options.max_shared = side(device.shared_per_block);
+  options.max_threads = side(device.threads_per_block);
+  options.sm_count = side(device.sms);
+  return ptx::execute(**program, memory.device(), order, options);
+}
+
+Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                            KernelPrograms& programs, const Case& what) {
+  const auto begin = std::chrono::steady_clock::now();
+  CaseReport report;
+  report.what = what;
+  Attempt<Resolution> resolution = resolve(kernel.source, task.task, what.workload, context.device, &kernel);
+  if (resolution.is_error()) return resolution.error();
+  if (resolution.is_rejected()) {
+    report.faults.push_back(fault_of(resolution.rejected()));
+  } else if (const auto* plan = std::get_if<ResolvedPlan>(&*resolution)) {
+    if (auto refused = check_contract(kernel, task.task)) {
+      report.faults.push_back(fault_of(*refused));
+    } else if (Result<void> ran = run_plan(context, task, kernel, programs, *plan, what, report); !ran) {
+      return ran.error();
+    }
+  } else {
+    report.not_for_this_shape = true;
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return report;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,73 @@
+// Proves one case of a kernel on the interpreter: run, scan, compare.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cupilot/compiled_kernel.hpp>
+#include <cupilot/device.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/trial.hpp>
+
+#include "backend/virtual_memory.hpp"
+#include "backend/virtual_oracle.hpp"
+
+namespace cupilot {
+
+// What all runs of one virtual device share. Thread-safe.
+struct VirtualContext {
+  DeviceSpec device;
+  VirtualInputs& inputs;
+  VirtualOracle& oracle;
+};
+
+// A task and its identity, computed once a call.
+struct IdentifiedTask {
+  const Task& task;
+  std::string id;
+};
+
+// The kernel's module and its entries' programs, decoded at first use; for one thread.
+class KernelPrograms {
+ public:
+  // Rejected{gate.ptx_syntax} when the kernel's PTX is none.
+  static Attempt<KernelPrograms> parse(const CompiledKernel& kernel);
+  explicit KernelPrograms(std::shared_ptr<const ptx::Module> module) : module_(std::move(module)) {}
+
+  const ptx::Module& module() const { return *module_; }
+  // Rejected{run.unsupported} names the instruction that the interpreter lacks.
+  Attempt<ptx::Program*> program(const std::string& entry);
+
+ private:
+  std::shared_ptr<const ptx::Module> module_;
+  std::map<std::string, ptx::ProgramPtr> programs_;
+};
+
+Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                            KernelPrograms& programs, const Case& what);
+
+// Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory,
+                                    const OracleValues& oracle);
+
+// SHA-256 of the elements of an output in linear order; "" above bits_hash_cap.
+Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory);
+
+// Adds counts of one launch to a sum of exact counts.
+void add_counts(Counts& sum, const Counts& more);
+
+// Warp instructions after which a case counts as hanging: some dozens of times what an unoptimized kernel needs.
+std::uint64_t instruction_budget(const Task& task, const Workload& workload);
+
+// One launch of a resolved plan.
+struct LaunchRun {
+  std::vector<std::uint64_t> blocks;  // empty: all
+  std::uint64_t budget = 1ull << 31;
+  std::uint64_t seed = 0;
+  bool checks = true, count = false;
+};
+Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                                VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how);
+
+}  // namespace cupilot

@@ -1,0 +1,154 @@
+#include "backend/virtual_counts.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "backend/virtual_extrapolate.hpp"
+#include "backend/virtual_traffic.hpp"
+#include "catch.hpp"
+#include "ptx/parser.hpp"
+
+namespace cupilot {
+namespace {
+
+double total(const std::vector<Sample>& samples) {
+  double sum = 0;
+  for (const Sample& one : samples) sum += one.weight * static_cast<double>(one.blocks.size());
+  return sum;
+}
+
+TEST_CASE("Samples stand for every block of the grid once") {
+  using Grid = std::array<std::int64_t, 3>;
+  const Grid grid = GENERATE(Grid{1, 1, 1}, Grid{2, 1, 1}, Grid{7, 1, 1}, Grid{1000, 1, 1}, Grid{32, 16, 1}, Grid{1, 5, 1},
+                             Grid{3, 4, 8}, Grid{9, 1, 4});
+  for (const bool columns : {false, true}) {
+    const auto samples = choose_samples(grid, columns);
+    INFO(grid[0] << "," << grid[1] << "," << grid[2] << " columns " << columns);
+    CHECK(total(samples) == Approx(static_cast<double>(grid[0] * grid[1] * grid[2])));
+    CHECK(samples.size() <= 8);
+    for (const Sample& one : samples) {
+      CHECK(one.weight <= samples[0].weight);
+      CHECK(std::is_sorted(one.blocks.begin(), one.blocks.end()));
+      CHECK(one.blocks.back() < static_cast<std::uint64_t>(grid[0] * grid[1] * grid[2]));
+    }
+  }
+}
+
+TEST_CASE("A column holds every block along the last side") {
+  const auto along_z = choose_samples({4, 4, 3}, true);
+  CHECK(along_z[0].blocks == std::vector<std::uint64_t>{5, 21, 37});
+  const auto along_y = choose_samples({1, 3, 1}, true);
+  REQUIRE(along_y.size() == 1);
+  CHECK(along_y[0].blocks == std::vector<std::uint64_t>{0, 1, 2});
+}
+
+Task three_axes() {
+  Task task;
+  task.axes = {{"m", AxisKind::free}, {"n", AxisKind::free}, {"k", AxisKind::reduced}, {"f", AxisKind::fixed}};
+  return task;
+}
+
+TEST_CASE("Shrunk axes keep residues, order and at least the asked tiles") {
+  const Task task = three_axes();
+  const Workload workload{{{"m", 4095}, {"n", 4097}, {"k", 1023}, {"f", 5000}}, 1};
+  for (const std::int64_t tiles : {1, 2}) {
+    const auto axes = shrunk_axes(task, workload, 128, tiles);
+    REQUIRE(axes.size() == 3);
+    for (const AxisPair& axis : axes) {
+      CHECK(axis.low % 128 == axis.full % 128);
+      CHECK(axis.high == axis.low + 128);
+      CHECK(axis.high < axis.full);
+      CHECK(axis.low / 128 >= tiles);
+    }
+  }
+  CHECK(shrunk_axes(task, {{{"m", 384}, {"n", 1}, {"k", 100}, {"f", 9}}, 1}, 128, 2).size() == 1);  // k: one and two
+}
+
+TEST_CASE("The residue step is a multiple of what fits") {
+  CHECK(residue_step({}) == 32);
+  CHECK(residue_step({{"BM", 128}, {"BN", 64}, {"BK", 16}}) == 128);
+  CHECK(residue_step({{"BM", 96}, {"BN", 64}}) == 192);
+  CHECK(residue_step({{"BM", 512}, {"STAGES", 3}}) == 512);
+  CHECK(residue_step({{"BIG", 100000}}) == 32);
+}
+
+TEST_CASE("The fit is exact for products of axes and blind to nothing it was given") {
+  const std::vector<AxisPair> axes = {{"m", 2, 3, 40}, {"n", 5, 9, 60}, {"k", 1, 2, 8}};
+  const auto truth = [](const Sizes& s) {
+    const double m = static_cast<double>(s.at("m")), n = static_cast<double>(s.at("n")), k = static_cast<double>(s.at("k"));
+    return 3 + 2 * m + n - 4 * k + 0.5 * m * n + m * k + 7 * m * n * k;
+  };
+  std::vector<double> values;
+  for (std::size_t i = 0; i < 8; ++i) {
+    Sizes sizes;
+    for (std::size_t a = 0; a < 3; ++a) sizes[axes[a].axis] = (i >> a & 1) != 0 ? axes[a].high : axes[a].low;
+    values.push_back(truth(sizes));
+  }
+  const Sizes full = {{"m", 40}, {"n", 60}, {"k", 8}};
+  CHECK(multilinear(axes, values, full) == Approx(truth(full)));
+  CHECK(multilinear({}, {42}, full) == 42);
+}
+
+ptx::Module module_of(const std::string& body) {
+  auto module = ptx::parse(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<4>; "
+      ".reg .b64 %rd<4>;\n" +
+      body + "\nret;\n}\n");
+  REQUIRE(module);
+  return std::move(*module);
+}
+
+TEST_CASE("Tickets and flags make blocks dependent") {
+  const auto of = [](const std::string& body) {
+    const ptx::Module module = module_of(body);
+    return dependence_of(module, *module.entry("k"));
+  };
+  CHECK_FALSE(of("ld.global.u32 %r1, [%rd1];").tickets);
+  CHECK_FALSE(of("red.global.add.u32 [%rd1], 1;").tickets);
+  CHECK_FALSE(of("atom.shared.add.u32 %r1, [%r2], 1;").tickets);
+  CHECK(of("atom.global.add.u32 %r1, [%rd1], 1;").tickets);
+  CHECK(of("atom.add.u32 %r1, [%rd1], 1;").tickets);
+  CHECK_FALSE(of("atom.global.add.u32 %r1, [%rd1], 1;").waits);
+  CHECK(of("ld.acquire.gpu.global.u32 %r1, [%rd1];").waits);
+  CHECK(of("ld.volatile.global.u32 %r1, [%rd1];").waits);
+}
+
+TEST_CASE("Rounds in flight are read off the waits") {
+  const auto of = [](const std::string& body) {
+    const ptx::Module module = module_of(body);
+    return rounds_ahead(module, *module.entry("k"));
+  };
+  CHECK(of("") == -1);
+  CHECK(of("cp.async.wait_all;") == 1);
+  CHECK(of("cp.async.wait_group 0;") == 1);
+  CHECK(of("cp.async.wait_group 2;\ncp.async.wait_group 0;") == 3);
+}
+
+TEST_CASE("Traffic lies between unique bytes and requests") {
+  Task task;
+  task.axes = {{"n", AxisKind::free}};
+  task.tensors = {{"x", Role::in, DType::f32, {"n"}, {}, {}, {}}, {"y", Role::out, DType::f32, {"n"}, {}, {}, {}}};
+  const Workload workload{{{"n", 64 << 20}}, 1};
+  const DeviceSpec device = *chip("h200");
+  ResolvedPlan plan;
+  plan.launches.resize(1);
+  plan.launches[0].args = {{ResolvedArgument::Kind::tensor, 0, {}}, {ResolvedArgument::Kind::tensor, 1, {}}};
+  std::vector<ModelInput> launches(1);
+  launches[0].blocks = 1 << 16;
+  launches[0].threads_per_block = 256;
+  const double bytes = 256.0 * (1 << 20);
+  const auto set = [&](Counter counter, double value) { launches[0].counts[counter] = {value, value, value, CountHow::exact}; };
+  set(Counter::global_load_sectors, 4 * bytes / 32);
+  set(Counter::global_store_sectors, bytes / 32);
+  REQUIRE(estimate_traffic(device, task, workload, plan, launches));
+  const Count& read = launches[0].counts[Counter::dram_read_bytes];
+  CHECK(read.low == bytes);
+  CHECK(read.high == 4 * bytes);
+  CHECK(read.value >= read.low);
+  CHECK(read.value <= read.high);
+  CHECK(launches[0].counts[Counter::dram_write_bytes].value == bytes);
+  CHECK(launches[0].counts[Counter::l2_bytes].value == 5 * bytes);
+}
+
+}  // namespace
+}  // namespace cupilot

@@ -1,0 +1,131 @@
+#include <cupilot/agents.hpp>
+#include <cupilot/gemm.hpp>
+
+#include <thread>
+
+#include "catch.hpp"
+#include "tests/backend/virtual_tasks.hpp"
+
+namespace cupilot {
+namespace {
+
+Task gemm(const std::vector<std::string>& words) {
+  const auto spec = gemm_spec_from(words);
+  REQUIRE(spec);
+  auto task = gemm_task(*spec);
+  REQUIRE(task);
+  return *task;
+}
+
+// The kernel that a strategy with these values becomes, after the space has completed it.
+CompiledKernel kernel_of(const Task& task, const std::vector<Use>& uses) {
+  auto space = make_space(task, virtual_h200().device(), builtin_tunables());
+  REQUIRE(space);
+  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
+  REQUIRE(completed);
+  const auto writer = template_writer(builtin_tunables());
+  WriterBrief brief;
+  brief.task = &task;
+  brief.strategy = &completed->strategy;
+  brief.device = &virtual_h200().device();
+  const auto source = writer->write(brief);
+  REQUIRE(source);
+  auto kernel = virtual_h200().compile(*source);
+  if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
+  REQUIRE(kernel);
+  return *kernel;
+}
+
+const std::vector<Use> simt = {{"simt_core", {}, "", {}},
+                               {"block_tile", {{"block_m", 64}, {"block_n", 64}}, "", {}},
+                               {"k_slab", {{"block_k", 16}}, "", {}},
+                               {"thread_tile", {{"thread_m", 8}, {"thread_n", 4}}, "", {}}};
+const std::vector<Use> tensor = {{"mma_core", {}, "", {}}};
+
+std::vector<ContestantReport> measured(const Task& task, const CompiledKernel* kernel) {
+  const std::vector<Contestant> contestants = {{Contestant::Kind::plain, "plain", nullptr},
+                                               {Contestant::Kind::candidate, "candidate", kernel},
+                                               {Contestant::Kind::library, "cublaslt", nullptr}};
+  auto reports = virtual_h200().measure(task, task.time_shapes[0], contestants, {});
+  if (!reports) FAIL(reports.error().message);
+  REQUIRE(reports->size() == 3);
+  return *reports;
+}
+
+TEST_CASE("A tiled kernel is modelled faster than the plain baseline, and libraries claim nothing") {
+  const Task task = gemm({"m=512", "n=512", "k=512", "dtype=fp32"});
+  const CompiledKernel kernel = kernel_of(task, simt);
+  const auto reports = measured(task, &kernel);
+  REQUIRE(reports[0].measurement);
+  if (reports[1].measurement.is_rejected()) FAIL(reports[1].measurement.rejected().message);
+  REQUIRE(reports[1].measurement);
+  const Measurement& plain = *reports[0].measurement;
+  const Measurement& candidate = *reports[1].measurement;
+  CHECK(plain.provenance == Provenance::modelled);
+  CHECK(plain.time_us > candidate.time_us);
+  CHECK(reports[1].ratio[0] == Approx(candidate.time_us / plain.time_us));
+  CHECK(candidate.interval_low_us <= candidate.time_us);
+  CHECK(candidate.interval_high_us >= candidate.time_us);
+  CHECK_FALSE(candidate.binding.empty());
+  CHECK(reports[2].measurement.is_rejected());
+  // Sampled counts of whole tiles are exact.
+  const Count& flops = candidate.counts[Counter::flops_fp32];
+  CHECK(flops.value >= 2.0 * 512 * 512 * 512);
+  CHECK(flops.value < 1.05 * 2.0 * 512 * 512 * 512);
+  CHECK(flops.high == flops.low);
+}
+
+TEST_CASE("Tensor cores are counted in their own class") {
+  const Task task = gemm({"m=256", "n=256", "k=256", "dtype=bf16"});
+  const CompiledKernel kernel = kernel_of(task, tensor);
+  const auto reports = measured(task, &kernel);
+  if (reports[1].measurement.is_rejected()) FAIL(reports[1].measurement.rejected().message);
+  REQUIRE(reports[1].measurement);
+  CHECK(reports[1].measurement->counts[Counter::ops_tensor_bf16].value >= 2.0 * 256 * 256 * 256);
+}
+
+TEST_CASE("Modelled times are bitwise equal whoever asks") {
+  const Task task = gemm({"m=130", "n=257", "k=100", "dtype=fp32"});
+  const CompiledKernel kernel = kernel_of(task, simt);
+  std::vector<double> times(3);
+  std::vector<std::thread> threads;
+  for (double& time : times) {
+    threads.emplace_back([&] {
+      const std::vector<Contestant> one = {{Contestant::Kind::candidate, "candidate", &kernel}};
+      const auto reports = virtual_h200().measure(task, task.time_shapes[0], one, {});
+      if (reports && (*reports)[0].measurement) time = (*reports)[0].measurement->time_us;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(times[0] > 0);
+  CHECK(times[1] == times[0]);
+  CHECK(times[2] == times[0]);
+}
+
+TEST_CASE("Honest kernels of the templates are accepted") {
+  struct Row {
+    std::vector<std::string> words;
+    std::vector<Use> uses;
+  };
+  const auto row = GENERATE(values<Row>({
+      {{"m=129", "n=65", "k=67", "dtype=fp32"}, simt},
+      {{"m=70", "n=66", "k=33", "dtype=fp32", "layout=tt", "batch=2", "alpha=2", "beta=0.5", "bias=1", "act=gelu"}, simt},
+      {{"m=72", "n=136", "k=80", "dtype=bf16"}, tensor},
+      {{"m=65", "n=70", "k=47", "dtype=fp16", "layout=nt"}, tensor},
+  }));
+  const Task task = gemm(row.words);
+  const CompiledKernel kernel = kernel_of(task, row.uses);
+  std::vector<Case> cases(3);
+  for (Case& one : cases) one.workload = task.time_shapes[0];
+  cases[1].content = {5, ContentKind::probe};
+  cases[2].content = {6, ContentKind::special};
+  const auto report = virtual_h200().run(task, kernel, cases);
+  REQUIRE(report);
+  for (const CaseReport& one : report->cases) {
+    for (const Fault& fault : one.faults) UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
+  }
+  CHECK(verdict_of(report).empty());
+}
+
+}  // namespace
+}  // namespace cupilot
