@@ -1,25 +1,18 @@
 // Forms whose meaning is a row of the lanes' tables.
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <unordered_map>
 
 #include "ptx/decode.hpp"
+#include "ptx/lane_set.hpp"
 
 namespace cupilot::ptx {
 namespace {
 
 using RowMap = std::unordered_map<std::string_view, const Row*>;
 
-RowMap build_rows() {
-  RowLists lists = base_rows();
-#if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw")) {
-    lists = avx512_rows();
-  } else if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) {
-    lists = avx2_rows();
-  }
-#endif
+RowMap build_rows(RowLists lists) {
   RowMap out;
   for (; lists->rows != nullptr; ++lists) {
     for (unsigned i = 0; i < lists->count; ++i) out.emplace(lists->rows[i].form, &lists->rows[i]);
@@ -27,8 +20,13 @@ RowMap build_rows() {
   return out;
 }
 
+std::atomic<int> preferred{-1};
+
 const Row* row_of(std::string_view spelling) {
-  static const RowMap map = build_rows();
+  static const RowMap maps[] = {build_rows(base_rows()), build_rows(avx2_rows()), build_rows(avx512_rows())};
+  static const LaneSet best = lane_sets().back();
+  const int chosen = preferred.load();
+  const RowMap& map = maps[chosen < 0 ? static_cast<int>(best) : chosen];
   const auto found = map.find(spelling);
   return found == map.end() ? nullptr : found->second;
 }
@@ -223,6 +221,20 @@ bool decode_mma(Decoder& d, Step& step, const Row& row) {
 }
 
 }  // namespace
+
+std::vector<LaneSet> lane_sets() {
+  std::vector<LaneSet> out{LaneSet::base};
+#if defined(__x86_64__)
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return out;
+  out.push_back(LaneSet::avx2);
+  const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                    __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+  if (wide) out.push_back(LaneSet::avx512);
+#endif
+  return out;
+}
+
+void prefer(LaneSet set) { preferred = static_cast<int>(set); }
 
 bool decode_arithmetic(Decoder& d, Step& step) {
   const Form& form = d.form();
