@@ -36,7 +36,7 @@ Result<Landscape> Landscape::make(const LandscapeSpec& spec) {
                           {"neutral", static_cast<double>(spec.neutral), 0, 16},
                           {"best_us", spec.best_us, 1e-3, 1e9},
                           {"octaves", spec.octaves, 1e-3, 30},
-                          {"reject", spec.reject, 0, 0.95},
+                          {"reject", spec.reject, 0, 1},
                           {"delay_us", static_cast<double>(spec.delay_us), 0, 1e6}};
   for (const Range& range : ranges) {
     if (!(range.value >= range.low && range.value <= range.high)) {

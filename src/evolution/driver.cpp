@@ -91,6 +91,7 @@ Result<void> Driver::begin() {
     header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
     header.provenance = circle_.backend->provenance();
     header.device = circle_.backend->device();
+    header.techniques = circle_.backend->techniques();
     header.started = host_.utc_now();
     journal_->add(RecordType::header, to_json(header));
     // The header is safe before anything is spent, so that a full or read-only disk is told at once.

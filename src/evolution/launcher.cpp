@@ -121,8 +121,8 @@ static CUmodule compile() {
   nvrtcProgram program;
   CHECK(nvrtcCreateProgram(&program, text.str().c_str(), "kernel.cu", 0, nullptr, nullptr));
   for (const Launch& step : launches) CHECK(nvrtcAddNameExpression(program, step.entry));
-  const char* options[] = {ARCHITECTURE, "--std=c++17", "-default-device"};
-  const nvrtcResult compiled = nvrtcCompileProgram(program, 3, options);
+  const char* options[] = {ARCHITECTURE, "--std=c++17"};
+  const nvrtcResult compiled = nvrtcCompileProgram(program, 2, options);
   std::size_t size = 0;
   CHECK(nvrtcGetProgramLogSize(program, &size));
   std::string log(size, ' ');

@@ -32,6 +32,21 @@ Json put_all(const std::vector<Baseline>& baselines) {
   return all;
 }
 
+// Names and domains: what a replay of a landscape needs to span the same space.
+Json put_techniques(const std::vector<Technique>& techniques) {
+  Json all = Json::array();
+  for (const Technique& technique : techniques) {
+    Json parameters = Json::array();
+    for (const TechniqueParameter& parameter : technique.parameters) {
+      parameters.push_back({{"name", parameter.name}, {"domain", parameter.domain}, {"fallback", parameter.fallback}});
+    }
+    Json relieves = Json::array();
+    for (const Resource resource : technique.relieves) relieves.push_back(name_of(resource));
+    all.push_back({{"name", technique.name}, {"relieves", relieves}, {"parameters", std::move(parameters)}});
+  }
+  return all;
+}
+
 std::vector<Baseline> baselines_in(const Json& json) {
   std::vector<Baseline> all;
   for (const Json& entry : json) all.push_back(parts::baseline_of(entry));
@@ -54,6 +69,7 @@ std::string to_json(const HeaderRecord& r) {
                     {"identity", r.identity},
                     {"provenance", name_of(r.provenance)},
                     {"device", parts::put(r.device)},
+                    {"techniques", put_techniques(r.techniques)},
                     {"clock", {{"started", r.started}}}});
 }
 

@@ -39,7 +39,8 @@ struct HeaderRecord {
   std::string identity;     // Backend::identity()
   Provenance provenance = Provenance::modelled;
   DeviceSpec device;
-  std::string started;  // UTC
+  std::vector<Technique> techniques;  // Backend::techniques(): of a device that spans its own space
+  std::string started;                // UTC
 };
 
 struct BaselinesRecord {

@@ -1,0 +1,99 @@
+// A disk that fails at the i-th write: a clean stop that names the file, and a journal that resume can end.
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+struct FailingDisk {
+  int left = 0;  // calls until the disk is full
+  bool full() { return --left < 0; }
+};
+
+Error no_space(const std::string& path) {
+  return {ErrorCode::failure, "cannot write " + path + ": No space left on device", "free space"};
+}
+
+class FailingFile : public AppendFile {
+ public:
+  FailingFile(std::unique_ptr<AppendFile> file, FailingDisk& disk, std::string path)
+      : file_(std::move(file)), disk_(disk), path_(std::move(path)) {}
+  Result<void> append(std::string_view bytes) override {
+    if (!disk_.full()) return file_->append(bytes);
+    // A full disk takes part of a write first.
+    static_cast<void>(file_->append(bytes.substr(0, bytes.size() / 2)));
+    return no_space(path_);
+  }
+  Result<void> sync() override {
+    if (disk_.full()) return no_space(path_);
+    return file_->sync();
+  }
+
+ private:
+  std::unique_ptr<AppendFile> file_;
+  FailingDisk& disk_;
+  std::string path_;
+};
+
+class FailingHost : public Host {
+ public:
+  explicit FailingHost(int calls) { disk_.left = calls; }
+  double monotonic_seconds() override { return real_host().monotonic_seconds(); }
+  std::string utc_now() override { return "2026-01-31T12:00:00Z"; }
+  Result<std::string> read_file(const std::string& path) override { return real_host().read_file(path); }
+  bool exists(const std::string& path) override { return real_host().exists(path); }
+  Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override {
+    if (disk_.full()) return no_space(path);
+    return real_host().write_file_atomically(path, bytes, sync);
+  }
+  Result<void> make_directories(const std::string& path) override { return real_host().make_directories(path); }
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) override {
+    auto file = real_host().open_append(path, truncate_to);
+    if (!file) return file;
+    return std::unique_ptr<AppendFile>(std::make_unique<FailingFile>(std::move(*file), disk_, path));
+  }
+  Result<std::vector<std::string>> list(const std::string& dir) override { return real_host().list(dir); }
+  Result<std::shared_ptr<void>> lock(const std::string& path) override { return real_host().lock(path); }
+
+ private:
+  FailingDisk disk_;
+};
+
+}  // namespace
+
+TEST_CASE("a full disk ends a run cleanly wherever it strikes") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole", 14)));
+  const std::string expected = essence(dir / "whole");
+  bool ended = false;
+  for (int calls = 0; !ended && calls < 300; calls += calls < 12 ? 1 : 5) {
+    const std::string run_dir = dir / ("run" + std::to_string(calls));
+    FailingHost host(calls);
+    EvolveOptions options = small_run(run_dir, 14);
+    options.host = &host;
+    auto report = evolve(Task{}, *device, options);
+    ended = static_cast<bool>(report);
+    if (ended) break;
+    INFO("full after " << calls << " calls: " << report.error().message);
+    CHECK(report.error().code == ErrorCode::failure);
+    CHECK(report.error().message.find(run_dir + "/") != std::string::npos);
+    // With space again the run goes on as if nothing had been.
+    auto resumed = resume(run_dir, *device, {});
+    if (!resumed) resumed = evolve(Task{}, *device, small_run(run_dir, 14));
+    REQUIRE_OK(resumed);
+    CHECK(essence(run_dir) == expected);
+  }
+  CHECK(ended);
+}
+
+TEST_CASE("a place that cannot be written is named before anything is spent") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  std::ofstream(dir / "file") << "no directory";
+  auto report = evolve(Task{}, *device, small_run(dir / "file/run"));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().message.find(dir / "file/run") != std::string::npos);
+}

@@ -1,0 +1,181 @@
+#include "catch.hpp"
+#include "support.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+TEST_CASE("a run on the fake device finds the optimum and leaves its directory") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  REQUIRE(device);
+  auto report = evolve(Task{}, *device, small_run(dir / "run", 60));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  const auto& accepted = std::get<Accepted>(report->best->candidate.outcome);
+  CHECK(accepted.measurement.time_us < 20);
+  CHECK(accepted.verification.level == ProofLevel::finalist);
+  CHECK(report->evaluations == 60);
+  CHECK(report->rejected.count("verify.bound") == 1);
+  CHECK(report->rejected.count("gate.duplicate") == 1);
+  for (const char* name :
+       {"/best/kernel.cu", "/best/launch.json", "/best/strategy.json", "/best/evidence.json", "/report.html"}) {
+    INFO(name);
+    CHECK(real_host().exists(dir / "run" + name));
+  }
+  CHECK(read_all(dir / "run/report.html").find("<svg") != std::string::npos);
+
+  auto best = read_candidate(dir / "run", "best");
+  REQUIRE_OK(best);
+  CHECK(best->candidate.strategy_id == report->best->candidate.strategy_id);
+  CHECK(best->evidence_json.find("\"verification\"") != std::string::npos);
+  auto again = read_candidate(dir / "run", std::to_string(best->candidate.id));
+  REQUIRE_OK(again);
+  CHECK(again->candidate.kernel_id == best->candidate.kernel_id);
+  auto none = read_candidate(dir / "run", "99999");
+  REQUIRE_FALSE(none);
+  CHECK(none.error().code == ErrorCode::usage);
+}
+
+TEST_CASE("threads and the order of completion change no journal") {
+  const TempDir dir;
+  const std::string slow =
+      R"({"cupilot_landscape": 1, "kind": "additive", "variables": 5, "values": 3, "neutral": 2, "seed": 4, "reject": 0.2, "delay_us": 2000})";
+  const auto device = fake_device(write_landscape(dir, slow));
+  std::vector<std::vector<std::string>> journals;
+  for (const int threads : {1, 4}) {
+    EvolveOptions options = small_run(dir / std::to_string(threads), 50);
+    options.search.parallel = threads;
+    REQUIRE_OK(evolve(Task{}, *device, options));
+    journals.push_back(comparable(options.run_dir));
+  }
+  CHECK(journals[0].size() > 100);
+  CHECK(journals[0] == journals[1]);
+}
+
+TEST_CASE("another seed is another run") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  EvolveOptions options = small_run(dir / "a");
+  REQUIRE_OK(evolve(Task{}, *device, options));
+  options.run_dir = dir / "b";
+  options.search.seed = 8;
+  REQUIRE_OK(evolve(Task{}, *device, options));
+  CHECK(essence(dir / "a") != essence(dir / "b"));
+}
+
+TEST_CASE("a run directory is used once and by one process") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "run", 12)));
+  SECTION("evolve refuses it") {
+    auto again = evolve(Task{}, *device, small_run(dir / "run", 12));
+    REQUIRE_FALSE(again);
+    CHECK(again.error().code == ErrorCode::usage);
+    CHECK(again.error().hint.find("resume") != std::string::npos);
+  }
+  SECTION("a second process is told the first one's id") {
+    auto held = Journal::open(real_host(), dir / "run");
+    REQUIRE(held);
+    auto second = resume(dir / "run", *device, {});
+    REQUIRE_FALSE(second);
+    CHECK(second.error().code == ErrorCode::usage);
+    CHECK(second.error().message.find(std::to_string(::getpid())) != std::string::npos);
+  }
+  SECTION("resume of a finished run answers from the journal") {
+    const std::string before = read_all(dir / "run/journal");
+    auto report = resume(dir / "run", *device, {});
+    REQUIRE_OK(report);
+    CHECK(report->best);
+    CHECK(read_all(dir / "run/journal") == before);
+  }
+  SECTION("raised limits continue it") {
+    EvolveOptions more;
+    more.raise_evaluations = 40;
+    auto report = resume(dir / "run", *device, more);
+    REQUIRE_OK(report);
+    CHECK(report->evaluations == 40);
+  }
+  SECTION("another device is refused") {
+    const TempDir other;
+    const auto stranger = fake_device(write_landscape(other, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 9})"));
+    auto report = resume(dir / "run", *stranger, {});
+    REQUIRE_FALSE(report);
+    CHECK(report.error().code == ErrorCode::usage);
+  }
+}
+
+TEST_CASE("limits end a run and say so") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  EvolveOptions options = small_run(dir / "run", 500);
+  SECTION("generations") {
+    options.search.max_generations = 3;
+    auto report = evolve(Task{}, *device, options);
+    REQUIRE_OK(report);
+    CHECK(report->stopped == "generations spent");
+    CHECK(report->proposed == 16);
+  }
+  SECTION("target") {
+    options.search.target_us = 200;
+    auto report = evolve(Task{}, *device, options);
+    REQUIRE_OK(report);
+    CHECK(report->stopped == "target reached");
+  }
+  SECTION("cancel leaves a run that resume ends as if nothing had been") {
+    std::atomic<bool> cancel{true};
+    options.search.max_evaluations = 30;
+    options.cancel = &cancel;
+    auto report = evolve(Task{}, *device, options);
+    REQUIRE_OK(report);
+    CHECK(report->stopped == "interrupted");
+    CHECK_FALSE(report->best);
+    REQUIRE_OK(resume(dir / "run", *device, {}));
+    REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole")));
+    CHECK(essence(dir / "run") == essence(dir / "whole"));
+  }
+}
+
+TEST_CASE("without a valid candidate a run ends with the reason") {
+  const TempDir dir;
+  const auto device =
+      fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "reject": 1})"));
+  EvolveOptions options = small_run(dir / "run", 2);
+  options.search.seed = 3;
+  auto report = evolve(Task{}, *device, options);
+  REQUIRE_FALSE(report);
+  CHECK(report.error().code == ErrorCode::budget);
+  CHECK(report.error().message.find("verify.bound") != std::string::npos);
+}
+
+TEST_CASE("a recorded landscape answers a search with any seed") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  auto kept = record_landscape(Task{}, *device, dir / "recording", 40, 1, nullptr);
+  REQUIRE_OK(kept);
+  CHECK(*kept == 40);
+  auto replay = open_recorded(dir / "recording", {});
+  REQUIRE_OK(replay);
+  CHECK((*replay)->identity().rfind("recorded:fake:", 0) == 0);
+  std::vector<std::vector<std::string>> journals;
+  for (const int threads : {1, 4}) {
+    EvolveOptions options = small_run(dir / ("replay" + std::to_string(threads)), 60);
+    options.search.parallel = threads;
+    auto report = evolve(Task{}, **replay, options);
+    REQUIRE_OK(report);
+    CHECK(report->best);
+    // What the recording lacks is refused and counted.
+    CHECK(report->rejected["measure.failed"] > 0);
+    journals.push_back(comparable(options.run_dir));
+  }
+  CHECK(journals[0] == journals[1]);
+}
+
+TEST_CASE("what is no recording is refused") {
+  const TempDir dir;
+  CHECK_FALSE(open_recorded(dir / "nowhere", {}));
+  REQUIRE_OK(real_host().make_directories(dir / "run"));
+  std::ofstream(dir / "run/journal") << "text";
+  auto opened = open_recorded(dir / "run", {});
+  REQUIRE_FALSE(opened);
+  CHECK(opened.error().code == ErrorCode::usage);
+}
