@@ -74,12 +74,25 @@ Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& sampl
   return sum;
 }
 
+// Samples of a smaller grid standing for those of the full one: at the same places where both grids have them.
+std::vector<Sample> rescaled(std::vector<Sample> samples, const std::array<std::int64_t, 3>& grid,
+                             const std::array<std::int64_t, 3>& full, bool columns) {
+  if (grid == full) return samples;
+  const std::vector<Sample> whole = choose_samples(full, columns);
+  const double ratio = static_cast<double>(full[0] * full[1] * full[2]) / static_cast<double>(grid[0] * grid[1] * grid[2]);
+  bool alike = whole.size() == samples.size();
+  for (std::size_t i = 0; alike && i < samples.size(); ++i) alike = whole[i].blocks.size() == samples[i].blocks.size();
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].weight = alike ? whole[i].weight : samples[i].weight * ratio;
+  return samples;
+}
+
 enum class Sampling { done, too_long };
 
 // Runs the launch's samples as far as the budget reaches; the first is always run, within all of it.
 Attempt<Sampling> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                         VirtualMemory& memory, const ResolvedLaunch& launch, bool columns, Counts& counts) {
-  const std::vector<Sample> samples = choose_samples(launch.grid, columns);
+                         VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+                         bool columns, Counts& counts) {
+  const std::vector<Sample> samples = rescaled(choose_samples(launch.grid, columns), launch.grid, full, columns);
   std::vector<Counts> ran;
   std::uint64_t spent = 0;
   for (const Sample& one : samples) {
@@ -104,7 +117,7 @@ Attempt<Sampling> sample(const VirtualContext& context, const CompiledKernel& ke
                      std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
   counts[Counter::blocks] = {0, 0, 0, CountHow::exact};
   counts[Counter::blocks].value = counts[Counter::blocks].low = counts[Counter::blocks].high =
-      static_cast<double>(block_count(launch));
+      static_cast<double>(full[0] * full[1] * full[2]);
   if (whole) {
     for (Count& count : counts.all) count.how = CountHow::exact;
   }
@@ -198,15 +211,49 @@ double rounds_ahead(const ptx::Module& module, const ptx::Function& entry) {
   return ahead;
 }
 
+Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload, std::int64_t step) {
+  const auto bytes = [&](const Workload& at) -> std::int64_t {
+    const Attempt<Resolution> resolution = plan_at(at);
+    if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) return -1;
+    std::int64_t sum = 0;
+    for (const ResolvedBuffer& buffer : std::get<ResolvedPlan>(*resolution).buffers) sum += 2 * buffer.bytes;
+    for (const Tensor& tensor : task.tensors) {
+      const Result<TensorShape> shape = shape_of(task, tensor, at);
+      if (shape) sum += shape->span * size_of(tensor.type) * (tensor.role == Role::in ? 1 : 2);
+    }
+    return sum;
+  };
+  Workload smaller = workload;
+  while (bytes(smaller) > counting_bytes) {
+    std::string longest;
+    for (const Axis& axis : task.axes) {
+      if (axis.kind != AxisKind::free || smaller.sizes.count(axis.name) == 0) continue;
+      if (longest.empty() || smaller.sizes.at(axis.name) > smaller.sizes.at(longest)) longest = axis.name;
+    }
+    if (longest.empty() || smaller.sizes.at(longest) < 4 * step) break;
+    Workload next = smaller;
+    const std::int64_t extent = smaller.sizes.at(longest);
+    next.sizes[longest] = extent / step / 2 * step + extent % step;
+    if (bytes(next) < 0) break;
+    smaller = next;
+  }
+  return smaller;
+}
+
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
-                                                const CompiledKernel& kernel, KernelPrograms& programs, const ResolvedPlan& plan,
-                                                const Workload& workload, const Content& content) {
+                                                const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
+                                                const ResolvedPlan& plan, const Workload& workload, const Content& content) {
+  const Workload smaller = counting_workload(task.task, plan_at, workload, residue_step(kernel.source.constants));
+  const Attempt<Resolution> resolution = plan_at(smaller);
+  const ResolvedPlan* small = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
+  if (small == nullptr || small->launches.size() != plan.launches.size()) small = &plan;
+  const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
   std::vector<bool> counted;
-  Result<VirtualMemory> memory = VirtualMemory::make(task.task, task.id, workload, content, plan, context.inputs);
+  Result<VirtualMemory> memory = VirtualMemory::make(task.task, task.id, at, content, *small, context.inputs);
   const bool fits = static_cast<bool>(memory);
   if (fits) {
-    for (const ResolvedLaunch& launch : plan.launches) {
+    for (const ResolvedLaunch& launch : small->launches) {
       if (launch.when != When::setup) continue;
       Attempt<ptx::Report> report =
           run_launch(context, kernel, programs, *memory, launch, {{}, 8 * counting_budget, 0, false, false});
@@ -216,7 +263,8 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled.error();
   }
   bool missing = false;
-  for (const ResolvedLaunch& launch : plan.launches) {
+  for (std::size_t l = 0; l < plan.launches.size(); ++l) {
+    const ResolvedLaunch& launch = plan.launches[l];
     if (launch.when != When::run) continue;
     inputs.push_back(geometry(kernel, programs, launch));
     counted.push_back(false);
@@ -226,7 +274,8 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     const Dependence seen = dependence_of(programs.module(), *entry);
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
     if (fits && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
-      Attempt<Sampling> sampled = sample(context, kernel, programs, *memory, launch, columns, inputs.back().counts);
+      Attempt<Sampling> sampled =
+          sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns, inputs.back().counts);
       if (sampled.is_error()) return sampled.error();
       if (sampled.is_rejected()) return sampled.rejected();
       counted.back() = *sampled == Sampling::done;
@@ -234,7 +283,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     missing = missing || !counted.back();
   }
   if (missing) {
-    Attempt<std::vector<Counts>> fitted = extrapolate(context, task, kernel, programs, plan, workload, content);
+    Attempt<std::vector<Counts>> fitted = extrapolate(context, task, kernel, programs, plan_at, plan, workload, content);
     if (fitted.is_error()) return fitted.error();
     if (fitted.is_rejected()) return fitted.rejected();
     for (std::size_t i = 0; i < inputs.size(); ++i) {

@@ -9,6 +9,7 @@
 #include <cupilot/result.hpp>
 #include <cupilot/verdict.hpp>
 
+#include "backend/virtual_extrapolate.hpp"
 #include "backend/virtual_run.hpp"
 
 namespace cupilot {
@@ -16,7 +17,7 @@ namespace cupilot {
 // Warp instructions that counting one kernel may take, about; what does not fit is counted at smaller sizes.
 inline constexpr std::uint64_t counting_budget = 6'000'000;
 
-// The run launches of `plan` (of `kernel` at `workload`) as the time model takes them, in order; zeroed buffers count as
+// The run launches of `plan` (plan_at(workload), of `kernel`) as the time model takes them, in order; zeroed buffers count as
 // launches that store them. How a launch's counts were had:
 //   exact         every block ran
 //   sampled       blocks of each place in the grid (interior, last in x, y, z) or spread over a grid of one dimension; only
@@ -26,8 +27,15 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 //                 fitted in products of the axes' extents and blocks; one run is held out and its residual is the interval
 // Rejected when a sampled block faults.
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
-                                                const CompiledKernel& kernel, KernelPrograms& programs, const ResolvedPlan& plan,
-                                                const Workload& workload, const Content& content);
+                                                const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
+                                                const ResolvedPlan& plan, const Workload& workload, const Content& content);
+
+// Host bytes that counting may fill, about.
+inline constexpr std::int64_t counting_bytes = 96ll << 20;
+
+// `workload`, its longest free axes halved (residues modulo `step` kept) until the plan's tensors and buffers take at most
+// counting_bytes: a block's work does not depend on how many there are. Never fewer than two steps a side.
+Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload, std::int64_t step);
 
 // Whether blocks of the entry could see one another's work: a returning atomic on global memory, a flag read with acquire,
 // volatile or relaxed order. `waits`: some may wait for others, so that not even a column can be run alone.

@@ -15,8 +15,9 @@ namespace {
 
 // Whole runs at one workload: counts of each run launch.
 Attempt<std::vector<Counts>> count_whole(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                         KernelPrograms& programs, const Workload& workload, const Content& content) {
-  Attempt<Resolution> resolution = resolve(kernel.source, task.task, workload, context.device, &kernel);
+                                         KernelPrograms& programs, const PlanAt& plan_at, const Workload& workload,
+                                         const Content& content) {
+  Attempt<Resolution> resolution = plan_at(workload);
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) return resolution.rejected();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
@@ -154,17 +155,17 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 }
 
 Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                         KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload,
-                                         const Content& content) {
+                                         KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+                                         const Workload& workload, const Content& content) {
   const std::vector<AxisPair> axes = affordable_axes(task.task, workload, residue_step(kernel.source.constants));
   Runs runs;
   for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
-    auto counted = count_whole(context, task, kernel, programs, {corner(workload, axes, i), 1}, content);
+    auto counted = count_whole(context, task, kernel, programs, plan_at, {corner(workload, axes, i), 1}, content);
     if (!counted) return counted;
     runs.corners.push_back(std::move(*counted));
   }
   runs.held_sizes = beyond(workload, axes);
-  auto held = count_whole(context, task, kernel, programs, {runs.held_sizes, 1}, content);
+  auto held = count_whole(context, task, kernel, programs, plan_at, {runs.held_sizes, 1}, content);
   if (!held) return held;
   runs.held = std::move(*held);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@
 #include "backend/virtual_run.hpp"
 
 namespace cupilot {
+
+// The launch plan of a kernel at any workload.
+using PlanAt = std::function<Attempt<Resolution>(const Workload&)>;
 
 // Two extents of one axis, both with the full extent's residue modulo the strategy's numbers.
 struct AxisPair {
@@ -33,7 +37,7 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 // shrunk box. One more run, past the box, is held out; its relative residual, or that of the number of blocks, is the
 // interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
 Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                         KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload,
-                                         const Content& content);
+                                         KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+                                         const Workload& workload, const Content& content);
 
 }  // namespace cupilot

@@ -83,14 +83,15 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task, cons
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
   if (programs.is_rejected()) return programs.rejected();
   if (programs.is_error()) return programs.error();
-  Attempt<Resolution> resolution = resolve(kernel.source, task.task, workload, context_.device, &kernel);
+  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task.task, at, context_.device, &kernel); };
+  Attempt<Resolution> resolution = plan_at(workload);
   if (resolution.is_rejected()) return resolution.rejected();
   if (resolution.is_error()) return resolution.error();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) {
     return reject("verify.no_shape", "the plan requires " + std::get<NotForThisShape>(*resolution).require);
   }
-  auto inputs = count_launches(context_, task, kernel, *programs, *plan, workload, content);
+  auto inputs = count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (inputs.is_rejected()) return inputs.rejected();
   if (inputs.is_error()) return inputs.error();
   return modelled(context_, *inputs);
@@ -128,10 +129,15 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
     if (!kernel) return kernel.error();
     Result<ResolvedPlan> plan = plain_plan(task.task, workload, kernel->entries);
     if (!plan) return plan.error();
+    const PlanAt plan_at = [&](const Workload& at) -> Attempt<Resolution> {
+      Result<ResolvedPlan> made = plain_plan(task.task, at, kernel->entries);
+      if (!made) return made.error();
+      return Resolution{std::move(*made)};
+    };
     Attempt<KernelPrograms> programs = KernelPrograms::parse(*kernel);
     if (programs.is_rejected()) return Attempt<Measurement>(programs.rejected());
     if (programs.is_error()) return programs.error();
-    auto inputs = count_launches(context_, task, *kernel, *programs, *plan, workload, content);
+    auto inputs = count_launches(context_, task, *kernel, *programs, plan_at, *plan, workload, content);
     if (inputs.is_rejected()) return Attempt<Measurement>(inputs.rejected());
     if (inputs.is_error()) return inputs.error();
     return Attempt<Measurement>(modelled(context_, *inputs));
@@ -142,8 +148,7 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
 }
 
 Result<std::vector<ContestantReport>> VirtualMeasurer::measure(const IdentifiedTask& task, const Workload& workload,
-                                                               std::span<const Contestant> contestants,
-                                                               const MeasureOptions&) {
+                                                               std::span<const Contestant> contestants, const MeasureOptions&) {
   // Counts of kernels are compared on one content: another would only make them differ by chance.
   const Content content{1, ContentKind::ordinary};
   std::vector<ContestantReport> reports;

@@ -89,6 +89,26 @@ TEST_CASE("The fit is exact for products of axes and blind to nothing it was giv
   CHECK(multilinear({}, {42}, full) == 42);
 }
 
+TEST_CASE("Counting shrinks the longest free axes until tensors fit, and keeps residues") {
+  Task task = three_axes();
+  task.tensors = {{"a", Role::in, DType::f32, {"m", "k"}, {}, {}, {}}, {"d", Role::out, DType::f32, {"m", "n"}, {}, {}, {}}};
+  const PlanAt always = [](const Workload&) -> Attempt<Resolution> { return Resolution{ResolvedPlan{}}; };
+  const Workload full{{{"m", 8195}, {"n", 8193}, {"k", 4096}, {"f", 3}}, 1};
+  const Workload smaller = counting_workload(task, always, full, 128);
+  const std::int64_t m = smaller.sizes.at("m"), n = smaller.sizes.at("n");
+  CHECK(m % 128 == 3);
+  CHECK(n % 128 == 1);
+  CHECK(smaller.sizes.at("k") == 4096);
+  CHECK(4 * m * 4096 + 8 * m * n <= counting_bytes);
+  CHECK(m >= 256);
+  CHECK(counting_workload(task, always, smaller, 128) == smaller);
+  const PlanAt never = [](const Workload& at) -> Attempt<Resolution> {
+    if (at.sizes.at("m") < 8195 || at.sizes.at("n") < 8193) return Resolution{NotForThisShape{"m"}};
+    return Resolution{ResolvedPlan{}};
+  };
+  CHECK(counting_workload(task, never, full, 128) == full);
+}
+
 ptx::Module module_of(const std::string& body) {
   auto module = ptx::parse(
       ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<4>; "
