@@ -100,13 +100,18 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
   };
   const auto block_counter = static_cast<std::size_t>(Counter::blocks);
   read(block_counter);
-  const double block_misfit = relative(multilinear(axes, values, full), blocks);
+  // Where tiles do not grow evenly the number of blocks tells by how much, and it is known at both places.
+  const auto correction = [&](const Sizes& sizes, double actual) {
+    const double fitted = multilinear(axes, values, sizes);
+    return fitted > 0 ? actual / fitted : 1.0;
+  };
+  const double at_full = correction(full, blocks);
+  const double at_held = correction(runs.held_sizes, runs.held[launch].all[block_counter].value);
   for (std::size_t c = 0; c < counter_count; ++c) {
     read(c);
-    const double held = runs.held[launch].all[c].value;
-    const double residual = std::max(relative(multilinear(axes, values, runs.held_sizes), held), block_misfit);
-    const double value = c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full));
-    const double slack = c == block_counter ? 0 : std::min(residual, 1.0);
+    const double residual = relative(multilinear(axes, values, runs.held_sizes) * at_held, runs.held[launch].all[c].value);
+    const double value = c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full) * at_full);
+    const double slack = c == block_counter ? 0 : std::min(1.0, std::max(residual, std::abs(1 - at_full)));
     counts.all[c] = {value, value * (1 - slack), value * (1 + slack), axes.empty() ? CountHow::exact : CountHow::extrapolated};
   }
   return counts;

@@ -34,8 +34,8 @@ std::int64_t residue_step(const Constants& constants);
 double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values, const Sizes& sizes);
 
 // Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact runs at the corners of the
-// shrunk box. One more run, past the box, is held out; its relative residual, or that of the number of blocks, is the
-// interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
+// shrunk box and scaled by the known number of blocks. One more run, past the box, is held out; its relative residual, at
+// least that scaling, is the interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
 Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
                                          KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
                                          const Workload& workload, const Content& content);
