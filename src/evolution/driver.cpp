@@ -53,7 +53,8 @@ Result<void> Driver::measure_baselines() {
   if (!floor) return floor.error();
   baselines_.floor_us = *floor;
   baselines_.notices = circle_.backend->notices();
-  const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr}, {Contestant::Kind::library, "library", nullptr}};
+  const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
+                                    {Contestant::Kind::library, "cublaslt", nullptr}};
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
   rules.seed = options_.search.seed;
