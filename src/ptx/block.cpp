@@ -11,6 +11,8 @@ namespace {
 
 // A warp gives way after so many instructions, so that one that waits for another by spinning lets it run.
 constexpr std::uint64_t turn = 20000;
+// What starting a warp is charged for in instructions.
+constexpr std::int64_t start_cost = 8;
 
 std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -146,7 +148,7 @@ void end_warp(Warp& warp) {
 std::uint64_t run_warp(Warp& warp, const std::uint64_t fuel) {
   std::uint64_t left = fuel;
   warp.stop = false;
-  while (left != 0) {
+  for (;;) {
     if (warp.pc == warp.reconverge) {
       if (!next_entry(warp)) {
         end_warp(warp);
@@ -154,6 +156,7 @@ std::uint64_t run_warp(Warp& warp, const std::uint64_t fuel) {
       }
       continue;
     }
+    if (left == 0) break;
     const std::uint32_t pc = warp.pc++;
     const Step& step = warp.steps[pc];
     const std::uint32_t mask = warp.active & (warp.predicate(step.guard) ^ step.guard_invert);
@@ -251,6 +254,8 @@ void start_block(Block& block, Worker& worker, std::uint64_t index) {
     }
   }
   for (std::uint32_t i = 0; i < launch.warps; ++i) start_warp(block.warps[i], block, i);
+  // Starting costs host time too: a huge grid of empty blocks must come to its end.
+  launch.budget.fetch_sub(start_cost * launch.warps, std::memory_order_relaxed);
 }
 
 void run_block(Block& block, std::uint64_t fuel) {
@@ -262,13 +267,15 @@ void run_block(Block& block, std::uint64_t fuel) {
       Warp& warp = block.warps[index];
       if (warp.state != WarpState::ready) continue;
       ran = true;
-      const std::uint64_t took = run_warp(warp, turn);
-      used += took;
-      block.worker->instructions += took;
-      const std::uint64_t before = launch.budget.fetch_sub(took, std::memory_order_relaxed);
-      if (!block.faulted && before <= took + turn) {
+      const std::int64_t left = launch.budget.load(std::memory_order_relaxed);
+      if (left <= 0) {
         out_of_budget(block);
         launch.halt = true;
+      } else {
+        const std::uint64_t took = run_warp(warp, std::min<std::uint64_t>(turn, static_cast<std::uint64_t>(left)));
+        used += took;
+        block.worker->instructions += took;
+        launch.budget.fetch_sub(static_cast<std::int64_t>(took), std::memory_order_relaxed);
       }
       if (block.faulted || launch.halt.load(std::memory_order_relaxed)) {
         block.finished = true;

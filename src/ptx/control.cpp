@@ -347,8 +347,12 @@ void run_branch(Lanes& l, const Step& s) {
   split(w, s, targets, 2, w.code->reconverge[s.instruction]);
 }
 
-// Never executed: lanes that reach the end are taken up by the loop.
-void run_leave(Lanes&, const Step&) {}
+// Lanes that reach the end are taken up by the loop before this runs, since every path there meets its post-dominator.
+void run_leave(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  --w.pc;
+  fault(w, s, first_lane(w.active), "run.unsupported", "the control flow cannot be followed");
+}
 
 void settle_barrier(Block& block, std::uint32_t id) {
   Barrier& barrier = block.barriers[id];

@@ -216,7 +216,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   context.threads = launch.block.x * launch.block.y * launch.block.z;
   context.warps = (context.threads + 31) / 32;
   context.shared_bytes = program.dynamic_shared_at - shared_base + launch.dynamic_shared;
-  context.budget = options.instruction_budget;
+  context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
   BlockQueue queue(launch, options);
   for (std::uint64_t block : options.blocks) {
     if (block >= queue.total())

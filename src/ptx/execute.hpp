@@ -48,7 +48,7 @@ struct ParameterLayout {
 ParameterLayout parameter_layout(const Function& entry);
 
 struct ExecuteOptions {
-  std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch; past it: run.hang
+  std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
   std::uint64_t seed = 0;                            // order of warps in a block; 0: ascending
   bool check_races = true;                           // shared memory
   bool check_initialised = true;                     // shared, local and read-write global memory

@@ -151,7 +151,7 @@ struct LaunchContext {
   const Launch* launch = nullptr;
   const ExecuteOptions* options = nullptr;
   std::uint32_t threads = 0, warps = 0, shared_bytes = 0;
-  std::atomic<std::uint64_t> budget{0};  // left
+  std::atomic<std::int64_t> budget{0};  // warp instructions left; below zero when several threads end it at once
   std::atomic<bool> halt{false};
   std::mutex lock;  // faults and dependence
   std::atomic_flag atomics = ATOMIC_FLAG_INIT;

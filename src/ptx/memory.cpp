@@ -140,7 +140,9 @@ bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
     }
     const std::size_t index = static_cast<std::size_t>(lane) * warp.local_stride + at;
     std::uint8_t* written = warp.local_written.data() + index;
-    if (intent != Intent::store && check && std::memchr(written, 0, bytes) != nullptr) {
+    // Copying a struct reads its padding, so one written byte excuses the rest; arguments are laid out by the compiler.
+    const bool arguments = (step.flags & flag_frame) != 0;
+    if (intent != Intent::store && check && !arguments && std::memchr(written, 1, bytes) == nullptr) {
       fault(warp, step, lane, "run.uninitialised",
             fmt::format("reads local memory at offset {} that the thread never wrote", at));
       return false;

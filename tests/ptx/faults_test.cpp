@@ -145,3 +145,22 @@ TEST_CASE("checks can be switched off", "[faults]") {
   d.options.check_initialised = false;
   CHECK(faults_of(d.run(module_of_cuda(broken), "uninitialised_shared", {1}, {128}, 0, P{ia}, P{io}, 128)) == "");
 }
+
+TEST_CASE("a huge grid of empty blocks comes to its end", "[faults]") {
+  Device d;
+  d.options.instruction_budget = 100000;
+  const auto module = module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { }\n");
+  const auto report = d.run(module, "k", {0x7fffffff, 65535, 65535}, {1024}, 0);
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults[0].code == "run.hang");
+}
+
+TEST_CASE("a budget is spent to the last instruction", "[faults]") {
+  const auto module =
+      module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { .reg .b32 r; mov.b32 r, 1; mov.b32 r, 2; ret; }\n");
+  for (const auto& [budget, faults] : {std::pair{10u, 1u}, {11u, 0u}, {12u, 0u}}) {
+    Device d;
+    d.options.instruction_budget = budget;
+    CHECK(d.run(module, "k", {1}, {32}, 0).faults.size() == faults);
+  }
+}
