@@ -58,12 +58,12 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int thread
 }  // namespace
 
 int evolve_command(const EvolveFlags& flags) {
-  const bool fake = flags.common.device.rfind("fake:", 0) == 0;
-  Result<Task> task = fake && flags.task.empty() ? Result<Task>(Task{}) : task_from_words(flags.task);
+  // A landscape spans its own space: the task says nothing.
+  const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
+  Result<Task> task = landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task);
   if (!task) return fail(task.error());
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads);
   if (!backend) return fail(backend.error());
-  if (fake) task->name = "landscape";
 
   Screen screen(flags.common.json, (*backend)->provenance());
   EvolveOptions options;
@@ -77,6 +77,7 @@ int evolve_command(const EvolveFlags& flags) {
   options.tunables = flags.tunables;
   options.random_search = flags.random;
   options.task_words = flags.task;
+  options.device_name = flags.common.device;
   options.observer = &screen;
   options.cancel = &watch_signals();
   if (!flags.common.json)
@@ -93,7 +94,7 @@ int resume_command(const RunFlags& flags) {
 
   Screen screen(flags.common.json, (*backend)->provenance());
   EvolveOptions options;
-  options.search.max_evaluations = flags.evaluations;
+  options.raise_evaluations = flags.evaluations;
   options.search.parallel = flags.threads > 0 ? flags.threads : (*backend)->parallel_compiles();
   options.max_seconds = flags.seconds;
   options.observer = &screen;
