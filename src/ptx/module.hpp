@@ -66,17 +66,22 @@ struct Operand {
 };
 
 // Predefined read-only registers; the 3-vectors take three rows each (x, y, z).
-#define CUPILOT_PTX_SPECIALS(X)                                                                                                 \
-  X(tid_x)                                                                                                                      \
-  X(tid_y)                                                                                                                      \
-  X(tid_z)                                                                                                                      \
-  X(ntid_x)                                                                                                                     \
-  X(ntid_y) X(ntid_z) X(ctaid_x) X(ctaid_y) X(ctaid_z) X(nctaid_x) X(nctaid_y) X(nctaid_z) X(clusterid_x) X(clusterid_y)        \
-      X(clusterid_z) X(nclusterid_x) X(nclusterid_y) X(nclusterid_z) X(cluster_ctaid_x) X(cluster_ctaid_y) X(cluster_ctaid_z)   \
-          X(cluster_nctaid_x) X(cluster_nctaid_y) X(cluster_nctaid_z) X(cluster_ctarank) X(cluster_nctarank)                    \
-              X(is_explicit_cluster) X(laneid) X(warpid) X(nwarpid) X(smid) X(nsmid) X(gridid) X(lanemask_eq) X(lanemask_le)    \
-                  X(lanemask_lt) X(lanemask_ge) X(lanemask_gt) X(clock) X(clock_hi) X(clock64) X(globaltimer) X(globaltimer_lo) \
-                      X(globaltimer_hi) X(total_smem_size) X(aggr_smem_size) X(dynamic_smem_size) X(current_graph_exec) X(other)
+// clang-format off
+#define CUPILOT_PTX_SPECIALS(X) \
+  X(tid_x) X(tid_y) X(tid_z) \
+  X(ntid_x) X(ntid_y) X(ntid_z) \
+  X(ctaid_x) X(ctaid_y) X(ctaid_z) \
+  X(nctaid_x) X(nctaid_y) X(nctaid_z) \
+  X(clusterid_x) X(clusterid_y) X(clusterid_z) \
+  X(nclusterid_x) X(nclusterid_y) X(nclusterid_z) \
+  X(cluster_ctaid_x) X(cluster_ctaid_y) X(cluster_ctaid_z) \
+  X(cluster_nctaid_x) X(cluster_nctaid_y) X(cluster_nctaid_z) \
+  X(cluster_ctarank) X(cluster_nctarank) X(is_explicit_cluster) \
+  X(laneid) X(warpid) X(nwarpid) X(smid) X(nsmid) X(gridid) \
+  X(lanemask_eq) X(lanemask_le) X(lanemask_lt) X(lanemask_ge) X(lanemask_gt) \
+  X(clock) X(clock_hi) X(clock64) X(globaltimer) X(globaltimer_lo) X(globaltimer_hi) \
+  X(total_smem_size) X(aggr_smem_size) X(dynamic_smem_size) X(current_graph_exec) X(other)
+// clang-format on
 enum class Special : std::uint8_t {
 #define X(name) name,
   CUPILOT_PTX_SPECIALS(X)
