@@ -7,6 +7,10 @@ target_link_libraries(cupilot_options INTERFACE Threads::Threads fmt::fmt)
 if(CUPILOT_SANITIZE)
   target_compile_options(cupilot_options INTERFACE -fsanitize=${CUPILOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(cupilot_options INTERFACE -fsanitize=${CUPILOT_SANITIZE})
+  if(CUPILOT_SANITIZE MATCHES undefined)
+    # AddressSanitizer sees what these see; together they double the compile time.
+    target_compile_options(cupilot_options INTERFACE -fno-sanitize=vptr,null,object-size)
+  endif()
 endif()
 
 function(cupilot_module name)

@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
   if (!report) return fail(report.error());
   const auto& best = *report->best;
   const auto& accepted = std::get<cupilot::Accepted>(best.candidate.outcome);
-  std::printf("%s\n%.2f us %s, worst error %.3f of its bound\n", describe(best.candidate.strategy).c_str(), accepted.measurement.time_us,
-              name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio);
+  std::printf("%s\n%.2f us %s, worst error %.3f of its bound\n", describe(best.candidate.strategy).c_str(),
+              accepted.measurement.time_us, name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio);
   return 0;
 }

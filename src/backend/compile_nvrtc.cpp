@@ -11,11 +11,12 @@
 namespace cupilot {
 namespace {
 
-#define CUPILOT_NVRTC_CALLS(X)                                                                                             \
-  X(nvrtcVersion)                                                                                                          \
-  X(nvrtcCreateProgram)                                                                                                    \
-  X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcAddNameExpression) X(nvrtcGetLoweredName) X(nvrtcGetProgramLogSize) \
-      X(nvrtcGetProgramLog) X(nvrtcGetPTXSize) X(nvrtcGetPTX) X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetErrorString)
+// clang-format off
+#define CUPILOT_NVRTC_CALLS(X) \
+  X(nvrtcVersion) X(nvrtcCreateProgram) X(nvrtcDestroyProgram) X(nvrtcCompileProgram) X(nvrtcAddNameExpression) \
+  X(nvrtcGetLoweredName) X(nvrtcGetProgramLogSize) X(nvrtcGetProgramLog) X(nvrtcGetPTXSize) X(nvrtcGetPTX) \
+  X(nvrtcGetCUBINSize) X(nvrtcGetCUBIN) X(nvrtcGetErrorString)
+// clang-format on
 
 struct Calls {
 #define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;

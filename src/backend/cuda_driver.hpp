@@ -8,20 +8,19 @@
 namespace cupilot {
 
 // One level of macro expansion gives each name the version suffix of the header's ABI.
-#define CUPILOT_DRIVER_CALLS(X)                                                                                               \
-  X(cuInit)                                                                                                                   \
-  X(cuDriverGetVersion)                                                                                                       \
-  X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) X(cuDeviceGetAttribute) X(cuDeviceTotalMem)        \
-      X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) X(cuGetErrorName) X(cuGetErrorString)                \
-          X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) X(cuFuncSetAttribute) X(cuFuncGetAttribute)          \
-              X(cuLaunchKernelEx) X(cuStreamCreate) X(cuStreamSynchronize) X(cuEventCreate) X(cuEventRecord)                  \
-                  X(cuEventSynchronize) X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) X(cuMemcpyDtoH) X(cuMemcpyHtoD)      \
-                      X(cuMemsetD8Async) X(cuMemGetInfo) X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate)  \
-                          X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuMemAddressReserve) X(cuMemAddressFree) \
-                              X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess)                      \
-                                  X(cuMemGetAllocationGranularity) X(cuMemExportToShareableHandle)                            \
-                                      X(cuMemImportFromShareableHandle) X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle)            \
-                                          X(cuIpcCloseMemHandle)
+// clang-format off
+#define CUPILOT_DRIVER_CALLS(X) \
+  X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
+  X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) \
+  X(cuGetErrorName) X(cuGetErrorString) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) \
+  X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuLaunchKernelEx) X(cuStreamCreate) X(cuStreamSynchronize) \
+  X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) \
+  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemsetD8Async) X(cuMemGetInfo) X(cuStreamBeginCapture) X(cuStreamEndCapture) \
+  X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuMemAddressReserve) \
+  X(cuMemAddressFree) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
+  X(cuMemGetAllocationGranularity) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) \
+  X(cuIpcGetMemHandle) X(cuIpcOpenMemHandle) X(cuIpcCloseMemHandle)
+// clang-format on
 // What older drivers lack.
 #define CUPILOT_DRIVER_OPTIONAL_CALLS(X) X(cuFuncGetParamInfo) X(cuTensorMapEncodeTiled)
 

@@ -106,7 +106,8 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   Attempt<CompileOutput> compiled = pool_.compile(request);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
-    return Error{ErrorCode::failure, fmt::format("plain baseline of task {}: {}", task.task.name, compiled.rejected().message),
+    return Error{ErrorCode::usage,
+                 fmt::format("reference of task {}, as plain baseline: {}", task.task.name, compiled.rejected().message),
                  "correct the reference text"};
   }
   CompiledKernel kernel;

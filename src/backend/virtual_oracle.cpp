@@ -16,8 +16,8 @@
 namespace cupilot {
 namespace {
 
-Error failure(const Task& task, const std::string& what) {
-  return {ErrorCode::failure, fmt::format("reference of task {}: {}", task.name, what), "correct the reference text"};
+Error reference_error(const Task& task, const std::string& what) {
+  return {ErrorCode::usage, fmt::format("reference of task {}: {}", task.name, what), "correct the reference text"};
 }
 
 // Parameters of the tracked entry; every one takes 8 bytes.
@@ -68,9 +68,9 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
     request.ptx_only = true;
     Attempt<CompileOutput> compiled = pool_.compile(request);
     if (compiled.is_error()) return compiled.error();
-    if (compiled.is_rejected()) return failure(task, compiled.rejected().message + " " + compiled.rejected().where);
+    if (compiled.is_rejected()) return reference_error(task, compiled.rejected().message + " " + compiled.rejected().where);
     Attempt<ptx::Module> module = ptx::parse(compiled->ptx);
-    if (!module) return failure(task, module.is_rejected() ? module.rejected().message : module.error().message);
+    if (!module) return reference_error(task, module.is_rejected() ? module.rejected().message : module.error().message);
     return ReferenceModule{std::move(*program), std::make_shared<const ptx::Module>(std::move(*module)),
                            std::move(compiled->ptx)};
   };
@@ -97,9 +97,9 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
   const auto& entries = (*reference)->program.entries;
   const auto entry =
       std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tensor == task.tensors[tensor].name; });
-  if (entry == entries.end()) return failure(task, "no entry for " + task.tensors[tensor].name);
+  if (entry == entries.end()) return reference_error(task, "no entry for " + task.tensors[tensor].name);
   auto program = ptx::make_program((*reference)->module, entry->entry);
-  if (!program) return failure(task, program.is_rejected() ? program.rejected().message : program.error().message);
+  if (!program) return reference_error(task, program.is_rejected() ? program.rejected().message : program.error().message);
 
   ptx::DeviceMemory memory(virtual_memory_cap);
   Words parameters;
@@ -140,8 +140,8 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
     launch.parameters = parameters.bytes;
     auto report = ptx::execute(**program, memory, launch, trusted_options());
     if (report.is_error()) return report.error();
-    if (report.is_rejected()) return failure(task, report.rejected().message);
-    if (!report->faults.empty()) return failure(task, report->faults[0].message + " at " + report->faults[0].where);
+    if (report.is_rejected()) return reference_error(task, report.rejected().message);
+    if (!report->faults.empty()) return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
     const auto append = [&](std::vector<double>& to, std::size_t from) {
       const std::size_t at = to.size();
       to.resize(at + static_cast<std::size_t>(count));

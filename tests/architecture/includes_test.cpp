@@ -37,10 +37,28 @@ struct Include {
   std::string target;
 };
 
+// The text with raw strings emptied, line by line in place: they hold generated programs, not this one.
+std::string without_raw_strings(std::string text) {
+  for (std::size_t at = 0; (at = text.find("R\"", at)) != std::string::npos;) {
+    const std::size_t open = text.find('(', at);
+    if (open == std::string::npos) break;
+    const std::string closing = ")" + text.substr(at + 2, open - at - 2) + "\"";
+    const std::size_t close = text.find(closing, open);
+    if (close == std::string::npos) break;
+    std::replace_if(
+        text.begin() + static_cast<std::ptrdiff_t>(open), text.begin() + static_cast<std::ptrdiff_t>(close),
+        [](char c) { return c != '\n'; }, ' ');
+    at = close;
+  }
+  return text;
+}
+
 std::vector<Include> includes_of(const fs::path& file) {
   static const std::regex pattern(R"re(^\s*#\s*include\s*[<"]([^>"]+)[>"])re");
   std::vector<Include> found;
-  std::ifstream stream(file);
+  std::ostringstream whole;
+  whole << std::ifstream(file).rdbuf();
+  std::istringstream stream(without_raw_strings(whole.str()));
   std::string text;
   for (int line = 1; std::getline(stream, text); ++line) {
     std::smatch match;

@@ -74,12 +74,11 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"evolve gemm dtype=fp7", "fp7"},
       {"evolve gemm layout=xy", "layout"},
       {"evolve gemm kk=4", "kk"},
-      {"evolve gemm dtype=bf16 precision=fp32-strict", "precision"},
+      {"evolve gemm dtype=bf16 precision=int9", "precision"},
       {"evolve gemm act=swish9", "act"},
       {"evolve missing.json", "missing.json"},
       {"evolve gemm --evaluations 0", "evaluations"},
       {"evolve gemm --evaluations many", "evaluations"},
-      {"evolve gemm --device virtual:nosuchchip", "nosuchchip"},
       {"evolve gemm --device toaster", "toaster"},
       {"evolve gemm --device fake:missing.json", "missing.json"},
       {"verify missing.cu", "missing.cu"},
@@ -99,9 +98,12 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
 
 TEST_CASE("a device that is not there is exit 3", "[cli]") {
   const Scratch scratch;
-  const Ran ran = run("evolve gemm --device cuda:63", scratch);
-  INFO(ran.err);
-  CHECK(ran.exit == 3);
+  for (const char* device : {"cuda:63", "virtual:nosuchchip"}) {
+    const Ran ran = run(std::string("evolve gemm --device ") + device, scratch);
+    INFO(device << "\n" << ran.err);
+    CHECK(ran.exit == 3);
+    CHECK_FALSE(ran.err.empty());
+  }
 }
 
 TEST_CASE("task files: truncated, wrong and naming a reference that is not there", "[cli]") {

@@ -43,8 +43,8 @@ class Nvrtc {
 
  private:
   Nvrtc() {
-    for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
-                             "/usr/local/cuda/lib64/libnvrtc.so.12"}) {
+    for (const char* name :
+         {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.12"}) {
       if ((handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL)) != nullptr) break;
     }
     if (handle_ == nullptr) throw std::runtime_error("no NVRTC (libnvrtc.so.13 or .12): these tests need the CUDA toolkit");
