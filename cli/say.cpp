@@ -87,9 +87,9 @@ void print_report(const EvolveReport& report, const Task& task) {
   if (accepted == nullptr) return;
   const Measurement& measured = accepted->measurement;
   std::vector<std::vector<std::string>> rows = {{"kernel", "time", "how", "champion is"}};
-  rows.push_back(
-      {fmt::format("best (#{})", best.id), time_text(measured.time_us), std::string(name_of(measured.provenance)),
-       fmt::format("{:.0f}% of the floor {}", 100 * accepted->verdict.floor_share, time_text(accepted->verdict.floor_us))});
+  rows.push_back({fmt::format("best (#{})", best.id), time_text(measured.time_us), std::string(name_of(measured.provenance)),
+                  fmt::format("at {:.0f}% of the roofline ({})", 100 * accepted->verdict.floor_share,
+                              time_text(accepted->verdict.floor_us))});
   const auto& baselines = report.best->baselines.empty() ? report.baselines : report.best->baselines;
   for (const Baseline& baseline : baselines) rows.push_back(baseline_row(baseline, measured.time_us));
   say(table(rows));
@@ -99,7 +99,6 @@ void print_report(const EvolveReport& report, const Task& task) {
   say("strategy: " + describe(best.strategy));
   for (const std::string& sentence : accepted->verdict.digest) say("  " + sentence);
   if (!report.run_dir.empty()) say("kernel: " + report.run_dir + "/best/");
-  for (const std::string& notice : report.notices) say("note: " + notice);
 }
 
 }  // namespace cupilot::cli

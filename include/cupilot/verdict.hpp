@@ -61,6 +61,8 @@ struct ModelInput {
   double rounds_ahead = -1;
   // Independent global loads a thread keeps in flight; 0: unknown, taken as 8.
   double loads_in_flight = 0;
+  // Global load requests that the last block of a group makes after all others arrived (a split sum's last arriver).
+  double last_block_requests = 0;
 };
 struct ModelledTime {
   double us = 0, low_us = 0, high_us = 0;

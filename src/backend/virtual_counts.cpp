@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <optional>
 
 #include <cupilot/rejection.hpp>
 
@@ -86,42 +87,95 @@ std::vector<Sample> rescaled(std::vector<Sample> samples, const std::array<std::
   return samples;
 }
 
-enum class Sampling { done, too_long };
+// What a sampled launch was seen to do.
+struct Sampled {
+  bool too_long = false;
+  Counts counts;
+  double last_block_requests = 0;  // global load requests of a column's last block beyond those of its others
+};
 
-// Runs the launch's samples as far as the budget reaches; the first is always run, within all of it.
-Attempt<Sampling> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                         VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
-                         bool columns, Counts& counts) {
-  const std::vector<Sample> samples = rescaled(choose_samples(launch.grid, columns), launch.grid, full, columns);
-  std::vector<Counts> ran;
-  std::uint64_t spent = 0;
-  for (const Sample& one : samples) {
-    if (!ran.empty() && spent + spent / ran.size() > counting_budget) break;
+// One launch, some blocks of it at a time.
+class BlockRunner {
+ public:
+  BlockRunner(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs, VirtualMemory& memory,
+              const ResolvedLaunch& launch)
+      : context_(context), kernel_(kernel), programs_(programs), memory_(memory), launch_(launch) {}
+
+  // nullopt: past the budget.
+  Attempt<std::optional<Counts>> run(std::vector<std::uint64_t> blocks) {
     LaunchRun how;
-    how.blocks = one.blocks;
+    how.blocks = std::move(blocks);
     how.budget = 2 * counting_budget;
     how.checks = false;
     how.count = true;
-    Attempt<ptx::Report> report = run_launch(context, kernel, programs, memory, launch, how);
+    Attempt<ptx::Report> report = run_launch(context_, kernel_, programs_, memory_, launch_, how);
     if (report.is_error()) return report.error();
     if (report.is_rejected()) return report.rejected();
     if (!report->faults.empty()) {
-      if (report->faults[0].code == "run.hang") return Sampling::too_long;
+      if (report->faults[0].code == "run.hang") return std::optional<Counts>();
       return ptx::rejection_of(*report);
     }
-    spent += report->warp_instructions;
-    ran.push_back(of_blocks_run(*report, block_count(launch)));
+    spent_ += report->warp_instructions;
+    return std::optional<Counts>(of_blocks_run(*report, block_count(launch_)));
   }
-  counts = weighted(ran, samples);
+  std::uint64_t spent() const { return spent_; }
+
+ private:
+  const VirtualContext& context_;
+  const CompiledKernel& kernel_;
+  KernelPrograms& programs_;
+  VirtualMemory& memory_;
+  const ResolvedLaunch& launch_;
+  std::uint64_t spent_ = 0;
+};
+
+// A column runs in order, its last block apart: that one finds all others arrived and does what is left to the last.
+Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::uint64_t> blocks, double& last_requests) {
+  const std::uint64_t last = blocks.back();
+  const double others = static_cast<double>(blocks.size() - 1);
+  blocks.pop_back();
+  Attempt<std::optional<Counts>> first = runner.run(std::move(blocks));
+  if (!first || !*first) return first;
+  Attempt<std::optional<Counts>> end = runner.run({last});
+  if (!end || !*end) return end;
+  const auto requests = [](const Counts& counts) { return counts[Counter::global_load_requests].value; };
+  last_requests = std::max(last_requests, requests(**end) - requests(**first) / others);
+  Counts both = **first;
+  add_counts(both, **end);
+  return std::optional<Counts>(std::move(both));
+}
+
+// Runs the launch's samples as far as the budget reaches; the first is always run, within all of it.
+Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                        VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+                        bool columns) {
+  const std::vector<Sample> samples = rescaled(choose_samples(launch.grid, columns), launch.grid, full, columns);
+  BlockRunner runner(context, kernel, programs, memory, launch);
+  Sampled seen;
+  std::vector<Counts> ran;
+  for (const Sample& one : samples) {
+    if (!ran.empty() && runner.spent() + runner.spent() / ran.size() > counting_budget) break;
+    const bool column = columns && one.blocks.size() > 1;
+    Attempt<std::optional<Counts>> counts =
+        column ? run_column(runner, one.blocks, seen.last_block_requests) : runner.run(one.blocks);
+    if (counts.is_error()) return counts.error();
+    if (counts.is_rejected()) return counts.rejected();
+    if (!*counts) {
+      seen.too_long = true;
+      return seen;
+    }
+    ran.push_back(std::move(**counts));
+  }
+  seen.counts = weighted(ran, samples);
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
-  counts[Counter::blocks] = {0, 0, 0, CountHow::exact};
-  counts[Counter::blocks].value = counts[Counter::blocks].low = counts[Counter::blocks].high =
-      static_cast<double>(full[0] * full[1] * full[2]);
+  Count& blocks = seen.counts[Counter::blocks];
+  blocks.value = blocks.low = blocks.high = static_cast<double>(full[0] * full[1] * full[2]);
+  blocks.how = CountHow::exact;
   if (whole) {
-    for (Count& count : counts.all) count.how = CountHow::exact;
+    for (Count& count : seen.counts.all) count.how = CountHow::exact;
   }
-  return Sampling::done;
+  return seen;
 }
 
 ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch) {
@@ -274,11 +328,14 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     const Dependence seen = dependence_of(programs.module(), *entry);
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
     if (fits && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
-      Attempt<Sampling> sampled =
-          sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns, inputs.back().counts);
+      Attempt<Sampled> sampled = sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns);
       if (sampled.is_error()) return sampled.error();
       if (sampled.is_rejected()) return sampled.rejected();
-      counted.back() = *sampled == Sampling::done;
+      counted.back() = !sampled->too_long;
+      if (counted.back()) {
+        inputs.back().counts = std::move(sampled->counts);
+        inputs.back().last_block_requests = sampled->last_block_requests;
+      }
     }
     missing = missing || !counted.back();
   }

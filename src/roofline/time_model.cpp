@@ -19,8 +19,11 @@ constexpr double dram_latency_s = 600e-9;
 constexpr double fill_latencies = 1.5;         // memory latencies a block pays before its first and after its last round
 constexpr double dram_share_unknown = 0.2;     // of what L2 delivers, where DRAM bytes are not counted
 constexpr double warp_slack = 0.4;             // issue slots lost by a scheduler with one warp to choose from
+constexpr double arrival_latencies = 4;        // store, fence, ticket, fence, one after the other
 constexpr double later_launch = 0.4;           // cost of a further launch of a plan, in launches
 constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
+constexpr double last_loads_in_flight = 16;    // of a block that sums parts others left: straight rows of loads
+constexpr double sm_bytes_a_cycle = 64;        // from L2 into one SM
 
 double joined(std::initializer_list<double> parts, double power) {
   const double largest = std::max(parts);
@@ -115,6 +118,15 @@ struct Launch {
     return full * group + last;
   }
 
+  // Cycles of what is left to one block after its group has arrived. Nothing hides it: the others are gone.
+  double last_block() const {
+    if (input.last_block_requests <= 0) return 0;
+    const double latency = l2_latency_s * clock(device);
+    const double waits_for = input.last_block_requests / warps / last_loads_in_flight * latency;
+    const double moves = input.last_block_requests * 128 / sm_bytes_a_cycle;
+    return joined({waits_for, moves}, 3) + arrival_latencies * latency;
+  }
+
   // The same, were the work spread evenly over all SMs and groups.
   double even() const {
     const double mine = blocks / device.sms;
@@ -146,12 +158,13 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   const double dram = dram_bytes / device.dram_sustained * 1e6;
   add(Term::l2, l2);
   add(Term::dram, dram);
+  const double last = launch.last_block() * us;
   const double busiest = launch.busiest() * us;
   const double even = std::min(busiest, launch.even() * us);
   const double busy = launch.work() * launch.blocks / sms * us;
   add(Term::tail, busiest - even);
-  add(Term::latency, std::max(0.0, even - busy));
-  return joined({busiest, l2, dram}, memory_overlap);
+  add(Term::latency, std::max(0.0, even - busy) + last);
+  return joined({busiest, l2, dram}, memory_overlap) + last;
 }
 
 double total_us(const DeviceSpec& device, const std::vector<ModelInput>& launches, Bound bound, Terms& terms) {
