@@ -46,7 +46,8 @@ Strategy cross(const Space& space, const Strategy& a, const Strategy& b, Rng rng
     if (find_use(first, use.technique) == nullptr && rng.chance(inherited)) wish.uses.push_back(use);
   }
   Result<Completion> done = space.complete(wish);
-  return done ? std::move(done->strategy) : first;
+  if (!done) return first;
+  return std::move(done->strategy);
 }
 
 }  // namespace cupilot

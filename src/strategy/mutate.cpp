@@ -82,7 +82,8 @@ Strategy mutate(const Space& space, const Strategy& parent, int steps, const Tec
     if (done && distance(space, done->strategy, parent) > 0) return std::move(done->strategy);
   }
   Result<Completion> same = space.complete(parent);
-  return same ? std::move(same->strategy) : parent;
+  if (!same) return parent;
+  return std::move(same->strategy);
 }
 
 }  // namespace cupilot

@@ -51,7 +51,7 @@ class Evaluator {
   }
 
   ExprValue lazy(const ExprNode& node) const {
-    const ExprValue first = value(node.child[0]);
+    ExprValue first = value(node.child[0]);
     const auto* decided = std::get_if<std::int64_t>(&first);
     if (decided == nullptr) return first;
     if (node.op == ExprOp::choose) return value(*decided != 0 ? node.child[1] : node.child[2]);

@@ -126,7 +126,8 @@ class Checker {
         fail(fmt::format("{}: {}={} is below 1", list, axis.name, size->second), "sizes are whole numbers from 1");
     }
     for (const auto& [word, size] : shape.sizes) {
-      const bool known = std::any_of(task_.axes.begin(), task_.axes.end(), [&](const Axis& axis) { return axis.name == word; });
+      const bool known =
+          std::any_of(task_.axes.begin(), task_.axes.end(), [&word = word](const Axis& axis) { return axis.name == word; });
       if (!known) fail(fmt::format("{}: '{}' is no axis", list, word), "name axes of the task");
     }
     if (!(shape.weight > 0) || !std::isfinite(shape.weight))
