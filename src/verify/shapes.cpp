@@ -41,11 +41,24 @@ struct Row {
 
 }  // namespace
 
+namespace {
+
+bool spans_an_output(const Task& task, const std::string& axis) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+    return tensor.role == Role::out && std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis)) != tensor.shape.end();
+  });
+}
+
+}  // namespace
+
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload) {
   double cost = 1;
   for (const Axis& axis : task.axes) {
     const auto size = workload.sizes.find(axis.name);
-    if (size != workload.sizes.end()) cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
+    if (size == workload.sizes.end()) continue;
+    cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
+    // The reference sums a row anew for every element of it.
+    if (axis.kind == AxisKind::reduced && spans_an_output(task, axis.name)) cost *= static_cast<double>(size->second);
   }
   return cost;
 }

@@ -14,7 +14,8 @@ namespace cupilot {
 std::optional<Workload> fitting(const Task& task, const KernelSource& source, const DeviceSpec& device, const PlanSteps& steps,
                                 const Workload& wanted);
 
-// Elements of the iteration space, every axis rounded up to its step: what running the shape costs.
+// Elements of the iteration space, every axis rounded up to its step, or what the reference walks where that is more: what
+// running and judging the shape costs.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
 
 // Shapes in the order of their worth: whole tiles, tile - 1, tile, tile + 1 in pairs, ends of the reduced axis before,

@@ -137,6 +137,32 @@ TEST_CASE("a reference that does not compile is the user's error and shows the c
   CHECK(ran.err.find("reference") != std::string::npos);
 }
 
+TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli]") {
+  const Scratch scratch;
+  fs::copy(softmax, scratch.path / "softmax", fs::copy_options::recursive);
+  std::string task = slurp(scratch.path / "softmax" / "task.json");
+  const std::string sizes = "\"rows\": 512, \"cols\": 1024";
+  REQUIRE(task.find(sizes) != std::string::npos);
+  scratch.file("softmax/task.json", task.replace(task.find(sizes), sizes.size(), "\"rows\": 16, \"cols\": 96"));
+  const std::string device = " --device virtual:h200";
+  const Ran ran = run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r" + device, scratch);
+  INFO(ran.err << ran.out);
+  REQUIRE(ran.exit == 0);
+  CHECK(ran.out.find(" us  modelled") != std::string::npos);
+  CHECK(ran.out.find(" us  measured") == std::string::npos);
+
+  // The champion stands alone and is refused when a block does nothing.
+  std::string wrong = slurp(scratch.path / "r" / "best" / "kernel.cu");
+  const std::size_t brace = wrong.rfind("__global__");
+  REQUIRE(brace != std::string::npos);
+  wrong.insert(wrong.find('{', brace) + 1, "\n  if (blockIdx.x == 0) return;\n");
+  scratch.file("wrong.cu", wrong);
+  const Ran refused = run("verify wrong.cu --task softmax/task.json" + device, scratch);
+  INFO(refused.out << refused.err);
+  CHECK(refused.exit == 8);
+  CHECK(refused.out.find("verify.never_written") != std::string::npos);
+}
+
 TEST_CASE("a task with neither tunable nor model is exit 2 and says so", "[cli]") {
   const Scratch scratch;
   const Ran ran = run("evolve '" + softmax + "/task.json' --device virtual:h200", scratch);
