@@ -134,3 +134,22 @@ TEST_CASE("intervals of counts become an interval of time", "[roofline]") {
   CHECK(exact.low_us == exact.high_us);
   CHECK(exact.us == exact.low_us);
 }
+
+TEST_CASE("what is left to the last block adds to the time, and more of it adds more", "[roofline]") {
+  const auto h200 = cupilot::chip("h200");
+  REQUIRE(h200);
+  cupilot::ModelInput input;
+  input.blocks = 512;
+  input.threads_per_block = 128;
+  const double without = cupilot::model_time(*h200, {input}).us;
+  double before = without;
+  for (const double requests : {64.0, 1024.0, 4096.0}) {
+    input.last_block_requests = requests;
+    const double with = cupilot::model_time(*h200, {input}).us;
+    INFO(requests);
+    CHECK(with > before);
+    before = with;
+  }
+  // 1024 rows of loads a warp at L2 latency are microseconds, not noise.
+  CHECK(before > without + 5);
+}
