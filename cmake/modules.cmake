@@ -26,9 +26,18 @@ function(cupilot_module name)
   endforeach()
 endfunction()
 
+# cupilot_reaches(TEST): its expect_code() counts for the test that every rejection code is reached (tests/reached).
+set(CUPILOT_REACHED ${PROJECT_BINARY_DIR}/reached.txt)
+function(cupilot_reaches name)
+  set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED reached
+    ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name}")
+  set_property(GLOBAL APPEND PROPERTY CUPILOT_REACHED_TESTS ${name})
+endfunction()
+
 # cupilot_test(MODULE sources...): one test program a folder, named test_MODULE.
 function(cupilot_test name)
   add_executable(test_${name} ${ARGN})
   target_link_libraries(test_${name} PRIVATE cupilot_test_main ${CUPILOT_TEST_LINK_${name}})
   add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  cupilot_reaches(${name})
 endfunction()
