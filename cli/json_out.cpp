@@ -29,9 +29,15 @@ Json roofline(const Verdict& verdict) {
 }
 
 Json measurement(const Measurement& m) {
-  return {{"time_us", m.time_us},     {"provenance", name_of(m.provenance)},
-          {"spread_us", m.spread_us}, {"samples_us", m.samples_us},
-          {"cache", m.cache},         {"interval_us", {m.interval_low_us, m.interval_high_us}}};
+  Json json{{"time_us", m.time_us},     {"provenance", name_of(m.provenance)},
+            {"spread_us", m.spread_us}, {"samples_us", m.samples_us},
+            {"cache", m.cache},         {"interval_us", {m.interval_low_us, m.interval_high_us}}};
+  if (m.provenance != Provenance::measured) return json;
+  json["host_us"] = m.host_us;
+  json["resolution_us"] = m.resolution_us;
+  json["too_short"] = m.too_short;
+  json["conditions"] = m.conditions;
+  return json;
 }
 
 Json verification(const Verification& v) {

@@ -67,10 +67,12 @@ class Backend {
 };
 
 struct BackendOptions {
-  std::string worker_path{};    // the cupilot-worker program; empty: beside the running program, then the installed one
-  int compile_jobs = 0;         // 0: one a core
-  double compile_seconds = 30;  // deadline of one compile
-  double trial_seconds = 20;    // deadline of one request to a device process
+  std::string worker_path{};       // the cupilot-worker program; empty: beside the running program, then the installed one
+  int compile_jobs = 0;            // 0: one a core
+  double compile_seconds = 30;     // deadline of one compile
+  double trial_seconds = 20;       // deadline of one request to a device process
+  bool allow_mps = false;          // run untrusted kernels beside other clients of an MPS server, whom a fault would end too
+  bool refuse_host_reach = false;  // give up where device code may read its process's host memory
 };
 
 // "auto", "cuda:0", "virtual:h200", "recorded:DIR", "fake:FILE". Error codes no_device, toolchain, usage.

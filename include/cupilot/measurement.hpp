@@ -23,6 +23,12 @@ struct Measurement {
   double interval_low_us = 0, interval_high_us = 0;  // modelled: from the counts' intervals; measured: 95 % of the median
   std::string binding{};                             // modelled: the term that binds ("dram", "fp32 pipe", "latency" …)
   Counts counts{};
+  // Measured only. host_us: one launch by the controller's own clock, back to back and warm; 0: not taken.
+  // resolution_us: what an empty launch reads between the same events; too_short: the time is not told from that, so never
+  // ranked. conditions: clocks, throttling and strangers on the card while it was timed, one sentence each.
+  double host_us = 0, resolution_us = 0;
+  bool too_short = false;
+  std::vector<std::string> conditions{};
 };
 
 }  // namespace cupilot

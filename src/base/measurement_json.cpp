@@ -53,14 +53,20 @@ Json put(const Counts& counts) {
 }
 
 Json put(const Measurement& m) {
-  return {{"provenance", name_of(m.provenance)},
-          {"time_us", finite(m.time_us)},
-          {"spread_us", finite(m.spread_us)},
-          {"samples_us", finite_all(m.samples_us)},
-          {"cache", m.cache},
-          {"interval_us", {finite(m.interval_low_us), finite(m.interval_high_us)}},
-          {"binding", m.binding},
-          {"counts", put(m.counts)}};
+  Json json{{"provenance", name_of(m.provenance)},
+            {"time_us", finite(m.time_us)},
+            {"spread_us", finite(m.spread_us)},
+            {"samples_us", finite_all(m.samples_us)},
+            {"cache", m.cache},
+            {"interval_us", {finite(m.interval_low_us), finite(m.interval_high_us)}},
+            {"binding", m.binding},
+            {"counts", put(m.counts)}};
+  if (m.provenance != Provenance::measured) return json;
+  json["host_us"] = finite(m.host_us);
+  json["resolution_us"] = finite(m.resolution_us);
+  json["too_short"] = m.too_short;
+  json["conditions"] = m.conditions;
+  return json;
 }
 
 Measurement measurement_of(const Json& json) {
@@ -74,6 +80,10 @@ Measurement measurement_of(const Json& json) {
   m.interval_high_us = json.at("interval_us").at(1).get<double>();
   m.binding = json.at("binding").get<std::string>();
   m.counts = counts_of(json.at("counts"));
+  m.host_us = json.value("host_us", 0.0);
+  m.resolution_us = json.value("resolution_us", 0.0);
+  m.too_short = json.value("too_short", false);
+  m.conditions = json.value("conditions", std::vector<std::string>());
   return m;
 }
 
