@@ -16,10 +16,20 @@
 
 namespace cupilot {
 
+// What made an accepted kernel, what held it while it ran, and what the gate remarked.
+struct Conditions {
+  std::string compiler{}, options{}, arch{};  // "nvrtc 13.0", as given, "sm_90a"
+  std::vector<std::string> flags{};           // PtxFacts::flags
+  std::string compiled_under{};               // CompiledKernel::confinement
+  std::string ran_under{};                    // TrialReport::confinement
+  std::string screened_on{};                  // the virtual device that proved it before the real one ran it; "": none did
+};
+
 struct Accepted {
   Measurement measurement{};
   Verification verification{};
   Verdict verdict{};
+  Conditions conditions{};
 };
 
 // A worker or host fell silent: nobody's fault, may be asked again.

@@ -43,6 +43,8 @@ struct EvolveOptions {
   std::vector<std::string> tunables{};  // paths of the user's own templates, beside the built-in ones
   bool random_search = false;           // proposals by random_strategist
   std::int64_t raise_evaluations = 0;   // resume: the new limit in all; 0: as recorded
+  bool screening = true;                // a real device's candidates are proved on a virtual device of its chip first
+  Backend* screen = nullptr;            // that virtual device; null: opened by the chip's name
   SearchObserver* observer = nullptr;
   std::atomic<bool>* cancel = nullptr;    // set by the host: checkpoint and stop
   std::vector<std::string> task_words{};  // how the task was named, for standalone files
@@ -58,12 +60,15 @@ struct Baseline {
   double time_us = 0;
   Provenance provenance = Provenance::modelled;
   std::vector<double> ratio{};  // baseline time / champion time, a round; empty when not interleaved with it
+  double drift = 0;             // its time beside the champion / before the search, less 1; 0: timed once
 };
 
 struct Best {
   Candidate candidate{};
   std::vector<Baseline> baselines{};
   double ratio_low = 0, ratio_high = 0;  // 95 % of the champion's ratio to the strongest baseline
+  // How much faster than the strongest baseline, 0.08: 8 %; 0 unless that is above twice its noise (standard error).
+  double gain = 0, gain_noise = 0;
 };
 
 struct EvolveReport {
@@ -85,13 +90,18 @@ Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOpti
 // observer, cancel, host, search.parallel, max_seconds (a new budget; 0: as recorded) and raise_evaluations.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options);
 
-// The straight pipe for one candidate. `full` asks for the proof level of a finalist.
+// The straight pipe for one candidate.
 struct Pipe {
   const Task* task = nullptr;
   Backend* backend = nullptr;
   KernelWriter* writer = nullptr;
   std::uint64_t seed = 1;
+  // A virtual device of the backend's chip, on which a candidate is proved at small shapes before the backend runs it: every
+  // access checked, no device time spent. What it cannot run is said in Verification::unproved. Null: none.
+  Backend* screen = nullptr;
 };
+// The screen that fits a backend: null for one that measures nothing, or whose chip no virtual device models.
+Result<std::unique_ptr<Backend>> open_screen(const Backend& backend, const BackendOptions& options = {});
 // Error only when the machine failed.
 Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLevel level);
 // From a source instead of a strategy (verify, bench, a stranger's kernel).

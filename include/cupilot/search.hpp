@@ -88,6 +88,8 @@ class Search {
   double known_best_us(std::int64_t slot) const;
   // The slot that first had this kernel hash among slots <= slot - lookahead; -1: none.
   std::int64_t known_owner(const std::string& kernel_hash, std::int64_t slot) const;
+  // Whether a slot <= slot - lookahead had this kernel hash and a time below the floor: it is quarantined.
+  bool known_banned(const std::string& kernel_hash, std::int64_t slot) const;
   std::int64_t evaluations() const;
   std::int64_t proposed() const;
   int generation() const;

@@ -12,6 +12,7 @@ namespace {
 constexpr std::int64_t surrogate_points = 320;
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
+constexpr const char* below_the_floor = "floor.impossible";
 
 SearchOptions sane(SearchOptions o) {
   o.population = std::max(1, o.population);
@@ -79,6 +80,7 @@ void Search::State::absorb_next() {
   if (slot.score.evaluated) ++absorbed_evaluated;
   bool duplicate = false;
   if (!slot.score.kernel_hash.empty()) duplicate = !owners.emplace(slot.score.kernel_hash, number).second;
+  if (slot.score.rejection == below_the_floor) banned.emplace(slot.score.kernel_hash, number);
   if (!slot.score.accepted || slot.score.time_us <= 0) {
     surrogate.settle(number, std::nullopt);
     return;
@@ -283,7 +285,10 @@ void Search::extend(std::int64_t max_evaluations, int max_generations) {
 std::vector<Individual> Search::fastest(int count) const {
   const State& s = *state_;
   std::vector<Individual> all;
-  std::set<std::string> hashes;
+  std::set<std::string> hashes;  // met or quarantined
+  for (const SearchSlot& slot : s.slots) {
+    if (slot.score.rejection == below_the_floor) hashes.insert(slot.score.kernel_hash);
+  }
   for (const SearchSlot& slot : s.slots) {
     if (slot.status != SearchSlot::Status::told) continue;
     const bool fresh = slot.score.kernel_hash.empty() || hashes.insert(slot.score.kernel_hash).second;
@@ -323,6 +328,11 @@ std::int64_t Search::known_owner(const std::string& kernel_hash, std::int64_t sl
   const auto found = state_->owners.find(kernel_hash);
   if (found == state_->owners.end() || found->second > slot - state_->options.lookahead) return -1;
   return found->second;
+}
+
+bool Search::known_banned(const std::string& kernel_hash, std::int64_t slot) const {
+  const auto found = state_->banned.find(kernel_hash);
+  return found != state_->banned.end() && found->second <= slot - state_->options.lookahead;
 }
 
 std::int64_t Search::evaluations() const { return state_->evaluated; }

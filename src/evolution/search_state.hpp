@@ -44,6 +44,7 @@ struct Search::State {
   int surrogate_generation = -1;                               // it was fitted for; another one's is fitted anew
   double best_us = 0;                                          // among the absorbed
   std::unordered_map<std::string, std::int64_t> owners;        // kernel hash -> first slot
+  std::unordered_map<std::string, std::int64_t> banned;        // kernel hash -> first slot below the floor
   std::unordered_map<std::string, std::int64_t> slot_of;       // strategy id -> slot
   std::vector<std::pair<double, std::int64_t>> best_so_far;    // each improvement: (us, slot), absorbed
   std::map<std::string, std::vector<Strategy>> neighbourhood;  // of recent champions, by strategy id
