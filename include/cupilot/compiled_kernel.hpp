@@ -43,6 +43,9 @@ struct CompiledKernel {
   std::vector<EntryFacts> entries{};
   PtxFacts facts{};
   double compile_seconds = 0;
+  // What held the compiler while it read the source, and what this machine lacked: "landlock 4, seccomp, rlimits". Empty: the
+  // source was PTX, or the kernel comes from a record.
+  std::string confinement{};
 };
 
 const EntryFacts* find_entry(const CompiledKernel& kernel, const std::string& source_name);

@@ -47,6 +47,9 @@ struct SandboxState {
   std::string compiler_path;  // or why it was not found
 };
 
+// "landlock 4, seccomp, rlimits"; what is lacking is said: "NO landlock, seccomp, rlimits".
+std::string describe(const SandboxState& state);
+
 class CompilePool {
  public:
   // Error{toolchain} when NVRTC cannot be opened, Error{failure} when the worker program is missing.

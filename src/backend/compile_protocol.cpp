@@ -1,8 +1,15 @@
 #include "backend/compile_protocol.hpp"
 
+#include <fmt/format.h>
+
 #include "backend/frame_body.hpp"
 
 namespace cupilot {
+
+std::string describe(const SandboxState& state) {
+  return fmt::format("{}, {}, {}", state.landlock > 0 ? fmt::format("landlock {}", state.landlock) : "NO landlock",
+                     state.seccomp ? "seccomp" : "NO seccomp", state.limits ? "rlimits" : "NO rlimits");
+}
 
 std::string pack(const SandboxState& state) {
   BodyWriter out;

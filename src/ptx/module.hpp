@@ -109,7 +109,7 @@ struct Variable {
   std::string name;
   Space space = Space::generic;
   Type type = Type::none;   // of one element
-  std::uint64_t bytes = 0;  // in all; 0 for `.extern .shared x[]`
+  std::uint64_t bytes = 0;  // in all, 2^62 when it is more; 0 for `.extern .shared x[]`
   std::uint32_t align = 0;  // as written, else the element's size
   bool is_extern = false;
   bool is_array = false;
@@ -166,6 +166,7 @@ struct Module {
   std::vector<Variable> variables;  // module scope, and .shared / .global / .const variables declared in bodies
   std::vector<Function> functions;  // entries and device functions; a declaration and its definition are one
   std::vector<SourceFile> files;
+  std::vector<Directive> directives;  // pragmas and aliases of module scope
 
   const Function* entry(std::string_view name) const;  // nullptr: no such kernel
   const Form& form(const Instruction& i) const { return forms[i.form]; }

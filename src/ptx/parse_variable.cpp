@@ -7,7 +7,7 @@
 namespace cupilot::ptx {
 namespace {
 
-constexpr std::uint64_t max_variable_bytes = 1ull << 32;
+constexpr std::uint64_t most_bytes = 1ull << 62;
 
 class Initialiser {
  public:
@@ -88,10 +88,7 @@ class Initialiser {
   Variable& variable_;
 };
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b, std::uint32_t line) {
-  if (b != 0 && a > max_variable_bytes / b) throw SyntaxError{line, "a variable is larger than 4 GiB"};
-  return a * b;
-}
+std::uint64_t times(std::uint64_t a, std::uint64_t b) { return b != 0 && a > most_bytes / b ? most_bytes : a * b; }
 
 // Reads ".align 4", ".ptr .global", a type and vector width, in any order; words may be glued (".v4.f32").
 void attributes(Lexer& lexer, Variable& variable, std::uint32_t& vector, bool parameter) {
@@ -152,7 +149,7 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
   attributes(lexer, variable, vector, parameter);
   if (variable.type == Type::none) throw SyntaxError{variable.line, "a variable without a type"};
   variable.name = std::string(lexer.expect_word("a variable name"));
-  const std::uint64_t element = times(bytes_of(variable.type), vector, variable.line);
+  const std::uint64_t element = times(bytes_of(variable.type), vector);
   variable.bytes = element;
   bool open_ended = false;
   while (lexer.accept("[")) {
@@ -161,7 +158,7 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
       open_ended = true;
       continue;
     }
-    variable.bytes = times(variable.bytes, lexer.expect_integer("an array size"), variable.line);
+    variable.bytes = times(variable.bytes, lexer.expect_integer("an array size"));
     lexer.expect("]");
   }
   if (variable.align == 0) variable.align = static_cast<std::uint32_t>(element);

@@ -95,8 +95,11 @@ void ModuleParser::header(std::string_view word) {
     lexer_.expect_word("a section name");
     lexer_.skip_block();
   } else if (word == ".pragma" || word == ".alias") {
+    Directive directive{std::string(word.substr(1)), {}, std::string(lexer_.peek().text)};
     while (!lexer_.peek().is(";") && lexer_.peek().kind != TokenKind::end) lexer_.take();
     lexer_.expect(";");
+    if (module.directives.size() >= 4096) throw SyntaxError{line, "too many directives"};
+    module.directives.push_back(std::move(directive));
   } else {
     throw SyntaxError{line, "unknown directive " + std::string(word.substr(0, 60))};
   }
