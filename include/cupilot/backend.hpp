@@ -1,6 +1,7 @@
 // The seam to a device: compile, prove, time. Thread-safe as said at each function; blocking.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -41,6 +42,12 @@ struct ContestantReport {
   std::vector<CaseReport> proofs{};
 };
 
+// Values of one output of a task's reference in double, element by element, with their condition sums.
+struct ReferenceValues {
+  std::string tensor{};
+  std::vector<double> values{}, sums{};
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -55,6 +62,10 @@ class Backend {
   virtual Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
                                                         std::span<const Contestant> contestants,
                                                         const MeasureOptions& options) = 0;
+  // Any thread. The task's reference over given inputs: `tensors` holds the whole storage of each tensor of the task in order,
+  // empty for pure outputs. Evaluated on the host; meant for small workloads.
+  virtual Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
+                                                         std::span<const std::vector<std::byte>> tensors);
   // Throws away every process and cache, so that what follows is had anew. Used before confirmation.
   virtual Result<void> renew() { return {}; }
   // How many compiles and how many trials are worth having in flight.

@@ -51,8 +51,10 @@ struct Tensor {
   DType type = DType::f32;
   std::vector<Expr> shape{};    // outermost first
   std::vector<Expr> strides{};  // elements; empty: dense row-major
-  Fill fill{};                  // in, in_out, constant
-  Check check{};                // out, in_out
+  // Bytes; kernels may assume that the base address is a multiple of it. A power of two, at least the element's size.
+  std::int64_t alignment = 256;
+  Fill fill{};    // in, in_out, constant
+  Check check{};  // out, in_out
 };
 
 struct Scalar {
@@ -101,6 +103,7 @@ struct Task {
   std::vector<Operation> operations{};
   Constants constants{};
   Precision precision = Precision::fp32_strict;  // the contract's class
+  bool deterministic = false;                    // equal runs must give equal bits
   std::vector<Workload> time_shapes{};           // what is optimized
   std::vector<Workload> check_shapes{};          // extra shapes every candidate is proved on
   Work work{};

@@ -24,9 +24,13 @@ struct Verification {
   double worst_ratio = 0;     // error / bound over all outputs
   std::int64_t compared = 0;  // elements
   Precision proved = Precision::fp32_strict;
-  bool full_size = false;     // a time shape ran in full
-  int processes = 1;          // independent processes that agreed
-  std::string battery = "1";  // version of the battery
+  bool full_size = false;                // a time shape ran in full
+  int processes = 1;                     // independent processes that agreed
+  std::string battery = "2";             // version of the battery
+  int repeats = 0;                       // launches whose bits were compared with another's on the same inputs
+  bool deterministic = false;            // all of them were equal; says nothing while repeats is 0
+  std::vector<std::string> proved_by{};  // what was shown, a sentence each
+  std::vector<std::string> unproved{};   // what was not, a sentence each with the reason
 };
 
 // The cases of a level. `constants` are the strategy's numbers: shapes reach tile - 1, tile, tile + 1, K tails, splits.

@@ -63,6 +63,18 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   return Judged{ok, error, bound, ok || ratio > 1.0 ? ratio : double_of(0x7FF0000000000000ull)};
 }
 
+// Whether the reference is one unrounded term: nothing was added to it and the output's type holds it. Arithmetic of the strict
+// class leaves exactly its bits; what a lower class loses shows.
+CUPILOT_HD bool is_one_term(const BoundParams& p, double want, double sum) {
+  return p.check == check_within && sum == magnitude(want) && magnitude(want) >= 0x1p-100 && is_finite(want) &&
+         decode(encode(want, p.type), p.type) == want;
+}
+// Relative error of such an element, infinite where it is not finite.
+CUPILOT_HD double one_term_error(const BoundParams& p, unsigned long long got_bits, double want) {
+  const double error = magnitude(decode(got_bits, p.type) - want) / magnitude(want);
+  return is_finite(error) ? error : double_of(0x7FF0000000000000ull);
+}
+
 }  // namespace cupilot
 
 #endif

@@ -29,7 +29,13 @@ enum ContentCode : int {
   content_zeros,
   content_huge_element,
   content_alternating,
-  content_special
+  content_special,
+  content_constant_rows,
+  content_range_rows,
+  content_sparse,
+  content_hard_line,
+  content_mixed,
+  content_denormals
 };
 
 constexpr int max_rank = 8;
@@ -41,13 +47,16 @@ struct FillParams {
   double offset, scale;  // normal: mean, sigma / deviation of the raw sum; uniform: low, high - low
   long long below;       // integers, labels: values in [0, below)
   int rank;
-  int alternates;                                  // content alternating: this tensor takes part
+  int leads;                                       // the first floating input: some contents change only this one
   long long extents[max_rank], strides[max_rank];  // strides in elements of storage
   long long elements, span;
   // The dimension summed over (the innermost where none is), in dense numbering: a line is the elements along it.
   long long line, line_stride;
   long long spot;      // content huge_element: the element
-  double huge, swing;  // content huge_element: its value; alternating: the magnitude
+  double huge, swing;  // content huge_element: its value; alternating, range_rows: the magnitude
+  // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent 0: none).
+  double factor;
+  long long swap_stride, swap_extent;  // dense numbering
 };
 
 // Where linear (dense) element `index` lies in storage, in elements.
@@ -130,30 +139,46 @@ CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
   }
 }
 
+// Where an element stands on its line, and the line's first element.
+struct OnLine {
+  long long at;
+  unsigned long long line;
+};
+CUPILOT_HD OnLine on_line(const FillParams& p, long long index) {
+  const long long at = index / p.line_stride % p.line;
+  return OnLine{at, static_cast<unsigned long long>(index - at * p.line_stride)};
+}
+
+// Four elements of a line keep their value.
+CUPILOT_HD bool among_four(const FillParams& p, const OnLine& on, unsigned long long draw) {
+  for (unsigned long long j = 0; j < 4; ++j) {
+    if (static_cast<unsigned long long>(on.at) == mix64(draw + j) % static_cast<unsigned long long>(p.line)) return true;
+  }
+  return false;
+}
+
 // probe: a quarter of the lines hold a single 1, a quarter four full-significand values: there a sum has few terms, and lost
 // operand bits stand out of the bound. The rest stays ordinary.
 CUPILOT_HD double probe_float(const FillParams& p, long long index, double ordinary) {
-  const long long at = index / p.line_stride % p.line;
-  const unsigned long long line = static_cast<unsigned long long>(index - at * p.line_stride);
-  const unsigned long long draw = hash_of(p.key, line, 3);
+  const OnLine on = on_line(p, index);
+  const unsigned long long draw = hash_of(p.key, on.line, 3);
   const unsigned long long length = static_cast<unsigned long long>(p.line);
-  const unsigned long long place = static_cast<unsigned long long>(at);
-  if ((draw & 3u) == 0) return place == (draw >> 8) % length ? 1.0 : 0.0;
+  if ((draw & 3u) == 0) return static_cast<unsigned long long>(on.at) == (draw >> 8) % length ? 1.0 : 0.0;
   if ((draw & 3u) != 1) return ordinary;
-  for (unsigned long long j = 0; j < 4; ++j) {
-    if (place == mix64(draw + j) % length) return ordinary;
-  }
-  return 0.0;
+  return among_four(p, on, draw) ? ordinary : 0.0;
+}
+
+// A denormal of the storage type; of fp32 where the type has more range.
+CUPILOT_HD double denormal_of(int type) {
+  return type == storage_f16 ? 0x1.8p-18 : type == storage_e4m3 ? 0x1.8p-8 : type == storage_e5m2 ? 0x1.0p-16 : 0x1.8p-130;
 }
 
 // special: an eighth of the lines hold one infinity, NaN, negative zero or denormal.
 CUPILOT_HD double special_float(const FillParams& p, long long index, double ordinary) {
-  const long long at = index / p.line_stride % p.line;
-  const unsigned long long line = static_cast<unsigned long long>(index - at * p.line_stride);
-  const unsigned long long draw = hash_of(p.key, line, 4);
-  if ((draw & 7u) != 0 || static_cast<unsigned long long>(at) != (draw >> 16) % static_cast<unsigned long long>(p.line)) {
-    return ordinary;
-  }
+  const OnLine on = on_line(p, index);
+  const unsigned long long draw = hash_of(p.key, on.line, 4);
+  const unsigned long long place = (draw >> 16) % static_cast<unsigned long long>(p.line);
+  if ((draw & 7u) != 0 || static_cast<unsigned long long>(on.at) != place) return ordinary;
   const double infinity = double_of(0x7FF0000000000000ull);
   switch ((draw >> 3) % 5u) {
     case 0:
@@ -165,12 +190,84 @@ CUPILOT_HD double special_float(const FillParams& p, long long index, double ord
     case 3:
       return -0.0;
     default:
-      // A denormal of the storage type; of fp32 where the type has more range.
-      return p.type == storage_f16    ? 0x1.8p-18
-             : p.type == storage_e4m3 ? 0x1.8p-8
-             : p.type == storage_e5m2 ? 0x1.0p-16
-                                      : 0x1.8p-130;
+      return denormal_of(p.type);
   }
+}
+
+// A recipe that says "not negative" keeps its word in contents that leave its range.
+CUPILOT_HD double in_domain(const FillParams& p, double value) {
+  return p.kind == fill_uniform && p.offset >= 0.0 ? magnitude(value) : value;
+}
+
+// Neighbours along a line cancel.
+CUPILOT_HD double alternating_float(const FillParams& p, long long index) {
+  const OnLine on = on_line(p, index);
+  const unsigned long long pair = static_cast<unsigned long long>(index - (on.at & 1) * p.line_stride);
+  const double size = mul_rn(add_rn(1.0, unit_of(hash_of(p.key, pair, 5))), p.swing);
+  return (on.at & 1) != 0 ? -size : size;
+}
+
+// range_rows: exponentials overflow, squares lose what a shift by the mean would have kept.
+CUPILOT_HD double range_float(const FillParams& p, long long index, double ordinary) {
+  const double near = p.swing < 80.0 ? p.swing : 80.0;
+  switch (hash_of(p.key, on_line(p, index).line, 7) % 6u) {
+    case 0:
+      return in_domain(p, add_rn(near, ordinary));
+    case 1:
+      return in_domain(p, add_rn(-near, ordinary));
+    case 2:
+      return in_domain(p, add_rn(p.swing, ordinary));
+    case 3:
+      return in_domain(p, add_rn(-p.swing, ordinary));
+    case 4:
+      return in_domain(p, add_rn(mul_rn(100.0, p.swing), ordinary));
+    default:
+      return ordinary;
+  }
+}
+
+// sparse: one element of each 16 x 16 block of the last two dimensions.
+CUPILOT_HD double sparse_float(const FillParams& p, long long index, double ordinary) {
+  const Place place = place_of(p, index);
+  const long long columns = p.rank >= 1 ? p.extents[p.rank - 1] : 1;
+  const long long rows = p.rank >= 2 ? p.extents[p.rank - 2] : 1;
+  const long long row = place.row % 16, column = place.column % 16;
+  const long long height = rows - (place.row - row) < 16 ? rows - (place.row - row) : 16;
+  const long long width = columns - (place.column - column) < 16 ? columns - (place.column - column) : 16;
+  const unsigned long long first = static_cast<unsigned long long>(index - row * columns - column);
+  const unsigned long long chosen = hash_of(p.key, first, 8) % static_cast<unsigned long long>(height * width);
+  return chosen == static_cast<unsigned long long>(row * width + column) ? ordinary : 0.0;
+}
+
+// hard_line: what a sample of the content would call easy, exact in every type, but for one line.
+CUPILOT_HD double hard_float(const FillParams& p, long long index, double ordinary) {
+  const OnLine on = on_line(p, index);
+  if (p.leads != 0 && on.line == on_line(p, p.spot).line) return among_four(p, on, p.key) ? ordinary : 0.0;
+  return in_domain(p, (hash_of(p.key, static_cast<unsigned long long>(index), 1) >> 63) != 0 ? -1.0 : 1.0);
+}
+
+// mixed: outermost slices differ in scale and kind, so that one says nothing of the next.
+CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordinary) {
+  const unsigned long long slice = static_cast<unsigned long long>(index / (p.elements / p.extents[0]));
+  switch ((hash_of(p.key, 0, 9) + slice) % 5u) {
+    case 0:
+      return mul_rn(ordinary, 16.0);
+    case 1:
+      return probe_float(p, index, ordinary);
+    case 2:
+      return mul_rn(ordinary, 0x1p-10);
+    case 3:
+      return p.leads != 0 ? in_domain(p, alternating_float(p, index)) : ordinary;
+    default:
+      return ordinary;
+  }
+}
+
+CUPILOT_HD double denormal_float(const FillParams& p, long long index, double ordinary) {
+  const OnLine on = on_line(p, index);
+  const unsigned long long draw = hash_of(p.key, on.line, 10);
+  if (among_four(p, on, draw)) return denormal_of(p.type);
+  return (draw & 1u) != 0 ? ordinary : 0.0;
 }
 
 CUPILOT_HD double float_content(const FillParams& p, long long index, double ordinary) {
@@ -181,23 +278,38 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
       return 0.0;
     case content_huge_element:
       return index == p.spot ? p.huge : ordinary;
-    case content_alternating: {
-      if (p.alternates == 0) return ordinary;
-      const long long at = index / p.line_stride % p.line;
-      // Neighbours along a line cancel.
-      const unsigned long long pair = static_cast<unsigned long long>(index - (at & 1) * p.line_stride);
-      const double size = mul_rn(add_rn(1.0, unit_of(hash_of(p.key, pair, 5))), p.swing);
-      return (at & 1) != 0 ? -size : size;
-    }
+    case content_alternating:
+      return p.leads != 0 ? alternating_float(p, index) : ordinary;
     case content_special:
       return special_float(p, index, ordinary);
+    case content_constant_rows:
+      return ordinary_float(p, static_cast<long long>(on_line(p, index).line));
+    case content_range_rows:
+      return p.leads != 0 ? range_float(p, index, ordinary) : ordinary;
+    case content_sparse:
+      return p.leads != 0 ? sparse_float(p, index, ordinary) : ordinary;
+    case content_hard_line:
+      return hard_float(p, index, ordinary);
+    case content_mixed:
+      return mixed_float(p, index, ordinary);
+    case content_denormals:
+      return denormal_float(p, index, ordinary);
     default:
       return ordinary;
   }
 }
 
+// The element whose content stands at `index` when lines are exchanged.
+CUPILOT_HD long long swapped_index(const FillParams& p, long long index) {
+  if (p.swap_extent == 0) return index;
+  const long long at = index / p.swap_stride % p.swap_extent;
+  const long long other = at ^ 8;
+  return other < p.swap_extent ? index + (other - at) * p.swap_stride : index;
+}
+
 // Storage bits of element `index` (dense numbering).
 CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
+  index = swapped_index(p, index);
   long long source = index;
   if (p.structure != structure_dense) {
     const Place place = place_of(p, index);
@@ -206,7 +318,9 @@ CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
     if (p.structure == structure_diagonal && place.column != place.row) return encode(0.0, p.type);
     if (p.structure == structure_symmetric && place.column < place.row) source = place.mirrored;
   }
-  if (is_float_type(p.type)) return encode(float_content(p, source, ordinary_float(p, source)), p.type);
+  if (is_float_type(p.type)) {
+    return encode(mul_rn(p.factor, float_content(p, source, ordinary_float(p, source))), p.type);
+  }
   if (p.kind == fill_integers || p.kind == fill_labels) {
     return hash_of(p.key, static_cast<unsigned long long>(source), 1) % static_cast<unsigned long long>(p.below);
   }

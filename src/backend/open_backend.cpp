@@ -24,6 +24,10 @@ class Substitute : public Backend {
                                                 std::span<const Contestant> contestants, const MeasureOptions& options) override {
     return inner_->measure(task, workload, contestants, options);
   }
+  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
+                                                 std::span<const std::vector<std::byte>> tensors) override {
+    return inner_->reference(task, workload, tensors);
+  }
   Result<void> renew() override { return inner_->renew(); }
   int parallel_compiles() const override { return inner_->parallel_compiles(); }
   int parallel_trials() const override { return inner_->parallel_trials(); }
@@ -49,6 +53,10 @@ Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
 }
 
 }  // namespace
+
+Result<std::vector<ReferenceValues>> Backend::reference(const Task&, const Workload&, std::span<const std::vector<std::byte>>) {
+  return Error{ErrorCode::usage, identity() + " evaluates no references", "use cuda:N or virtual:CHIP"};
+}
 
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name, const BackendOptions& options) {
   if (name == "auto") return open_best(options);

@@ -6,7 +6,6 @@ namespace cupilot::parts {
 namespace {
 
 constexpr std::array<const char*, 3> level_names = {"candidate", "elite", "finalist"};
-constexpr std::array<const char*, 6> content_names = {"ordinary", "probe", "zeros", "huge_element", "alternating", "special"};
 constexpr int resources = 10, zones = 3, provenances = 3, precisions = 9;
 
 template <std::size_t N>
@@ -15,6 +14,13 @@ int index_of(const std::array<const char*, N>& names, const std::string& name) {
     if (name == names[i]) return static_cast<int>(i);
   }
   throw Json::other_error::create(501, "unknown word " + name, nullptr);
+}
+
+ContentKind content_kind_of(const std::string& name) {
+  for (int kind = 0; kind <= static_cast<int>(ContentKind::denormals); ++kind) {
+    if (name == name_of(static_cast<ContentKind>(kind))) return static_cast<ContentKind>(kind);
+  }
+  throw Json::other_error::create(501, "unknown content " + name, nullptr);
 }
 
 Json put_case(const CaseReport& report) {
@@ -27,7 +33,7 @@ Json put_case(const CaseReport& report) {
                        {"worst_ratio", finite(output.worst_ratio)}});
   }
   return {{"sizes", report.what.workload.sizes},
-          {"content", content_names[static_cast<std::size_t>(report.what.content.kind)]},
+          {"content", name_of(report.what.content.kind)},
           {"seed", report.what.content.seed},
           {"not_for_this_shape", report.not_for_this_shape},
           {"outputs", std::move(outputs)}};
@@ -36,7 +42,7 @@ Json put_case(const CaseReport& report) {
 CaseReport case_of(const Json& json) {
   CaseReport report;
   report.what.workload.sizes = json.at("sizes").get<Sizes>();
-  report.what.content.kind = static_cast<ContentKind>(index_of(content_names, json.at("content").get<std::string>()));
+  report.what.content.kind = content_kind_of(json.at("content").get<std::string>());
   report.what.content.seed = json.at("seed").get<std::uint64_t>();
   report.not_for_this_shape = json.at("not_for_this_shape").get<bool>();
   for (const Json& entry : json.at("outputs")) {

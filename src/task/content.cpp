@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cupilot/rng.hpp>
 
@@ -18,7 +19,8 @@ static_assert(static_cast<int>(DType::f64) == storage_f64 && static_cast<int>(DT
 static_assert(static_cast<int>(FillKind::normal) == fill_normal && static_cast<int>(FillKind::signs) == fill_signs &&
               static_cast<int>(FillKind::ones) == fill_ones);
 static_assert(static_cast<int>(Structure::diagonal) == structure_diagonal);
-static_assert(static_cast<int>(ContentKind::probe) == content_probe && static_cast<int>(ContentKind::special) == content_special);
+static_assert(static_cast<int>(ContentKind::probe) == content_probe &&
+              static_cast<int>(ContentKind::denormals) == content_denormals);
 static_assert(static_cast<int>(CheckKind::custom) == check_custom);
 
 // Deviation of normal_raw: 2^50 * sqrt(4 / 12).
@@ -41,17 +43,17 @@ Extremes extremes_of(DType type) {
   }
 }
 
-bool is_reduced(const Task& task, const Expr& extent) {
+bool names_axis(const Expr& extent, const std::string& axis) {
   const auto parsed = parse_expr(extent.text);
   const auto* tree = std::get_if<ExprTree>(&parsed);
   if (tree == nullptr) return false;
-  for (const Axis& axis : task.axes) {
-    if (axis.kind != AxisKind::reduced) continue;
-    for (const ExprNode& node : tree->nodes) {
-      if (node.op == ExprOp::name && node.name == axis.name) return true;
-    }
-  }
-  return false;
+  return std::any_of(tree->nodes.begin(), tree->nodes.end(),
+                     [&](const ExprNode& node) { return node.op == ExprOp::name && node.name == axis; });
+}
+
+bool is_reduced(const Task& task, const Expr& extent) {
+  return std::any_of(task.axes.begin(), task.axes.end(),
+                     [&](const Axis& axis) { return axis.kind == AxisKind::reduced && names_axis(extent, axis.name); });
 }
 
 // The innermost dimension that a reduced axis spans, else the innermost.
@@ -137,9 +139,22 @@ double underflow_of(DType type) {
   }
 }
 
+constexpr std::array<std::string_view, 12> kind_names = {"ordinary",    "probe",     "zeros",         "huge_element",
+                                                         "alternating", "special",   "constant_rows", "range_rows",
+                                                         "sparse",      "hard_line", "mixed",         "denormals"};
+constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled", "swapped"};
+static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::denormals) + 1);
+static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
+
 }  // namespace
 
-Result<FillParams> fill_params(const Task& task, std::size_t index, const Workload& workload, const Content& content) {
+std::string_view name_of(ContentKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+std::string_view name_of(Variation variation) { return variation_names[static_cast<std::size_t>(variation)]; }
+
+Result<FillParams> fill_params(const Task& task, std::size_t asked, const Workload& workload, const Content& content) {
+  const auto source = source_of(task, asked, workload, content);
+  if (!source) return source.error();
+  const std::size_t index = *source;
   const Tensor& tensor = task.tensors.at(index);
   const auto shape = shape_of(task, tensor, workload);
   if (!shape) return shape.error();
@@ -171,11 +186,18 @@ Result<FillParams> fill_params(const Task& task, std::size_t index, const Worklo
     p.line = shape->extents[dimension];
     for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d) p.line_stride *= shape->extents[d];
   }
-  p.alternates = is_first_float_input(task, index) ? 1 : 0;
+  p.leads = is_first_float_input(task, index) ? 1 : 0;
   const Extremes extremes = extremes_of(tensor.type);
   p.huge = extremes.huge;
   p.swing = extremes.swing;
   p.spot = p.elements > 0 ? static_cast<long long>(hash_of(p.key, 0, 6) % static_cast<unsigned long long>(p.elements)) : 0;
+  p.swap_stride = 1;
+  p.factor = content.variation == Variation::scaled && p.leads != 0 ? scaled_by : 1.0;
+  if (content.variation == Variation::swapped) {
+    const std::size_t dimension = swapped_dimension(task, tensor);
+    if (dimension < shape->extents.size()) p.swap_extent = shape->extents[dimension];
+    for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d) p.swap_stride *= shape->extents[d];
+  }
   return p;
 }
 
@@ -198,6 +220,49 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
   p.relative = tensor.check.relative;
   p.absolute = tensor.check.absolute;
   return p;
+}
+
+Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content) {
+  const Tensor& asked = task.tensors.at(tensor);
+  if (content.variation != Variation::overlap || asked.role != Role::in || !is_float_type(static_cast<int>(asked.type))) {
+    return tensor;
+  }
+  const auto shape = shape_of(task, asked, workload);
+  if (!shape) return shape.error();
+  for (std::size_t i = 0; i < tensor; ++i) {
+    const Tensor& other = task.tensors[i];
+    if (other.role != Role::in || other.type != asked.type || other.fill.structure != asked.fill.structure) continue;
+    const auto numbers = shape_of(task, other, workload);
+    if (!numbers) return numbers.error();
+    if (numbers->extents == shape->extents && numbers->strides == shape->strides) return i;
+  }
+  return tensor;
+}
+
+std::size_t swapped_dimension(const Task& task, const Tensor& tensor) {
+  const Axis* axis = swapped_axis(task);
+  if (axis == nullptr) return tensor.shape.size();
+  const auto found = std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis->name));
+  return static_cast<std::size_t>(found - tensor.shape.begin());
+}
+
+const Axis* swapped_axis(const Task& task) {
+  // The axis must be a whole dimension wherever it stands, and no structure may tie it to another.
+  const auto fits = [&](const Axis& axis, const Tensor& tensor) {
+    const auto named = std::count_if(tensor.shape.begin(), tensor.shape.end(),
+                                     [&](const Expr& extent) { return names_axis(extent, axis.name); });
+    const auto whole = std::count(tensor.shape.begin(), tensor.shape.end(), Expr(axis.name));
+    return named == whole && named <= (tensor.fill.structure == Structure::dense ? 1 : 0);
+  };
+  const auto found = std::find_if(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
+    return axis.kind == AxisKind::free &&
+           std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) { return fits(axis, tensor); });
+  });
+  return found == task.axes.end() ? nullptr : &*found;
+}
+
+std::int64_t base_offset(const Tensor& tensor, const Case& what) {
+  return what.least_aligned && tensor.alignment < default_alignment ? tensor.alignment : 0;
 }
 
 void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin, std::int64_t count) {

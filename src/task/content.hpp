@@ -20,6 +20,21 @@ namespace cupilot {
 // The recipe of one tensor (index into task.tensors) as numbers. Error: the shape has no value at this workload.
 Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
 
+// The tensor (index) whose recipe and buffer stand for `tensor`: itself, or under Variation::overlap the first floating input of
+// the same type and layout.
+Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+
+// Variation::scaled: the factor of the first floating input.
+inline constexpr double scaled_by = -2.0;
+// Variation::swapped: the axis whose lines are exchanged, null where none can be; its dimension in a tensor, the rank when
+// absent.
+const Axis* swapped_axis(const Task& task);
+std::size_t swapped_dimension(const Task& task, const Tensor& tensor);
+
+// Bytes that a tensor's base address lies past a multiple of default_alignment in this case.
+inline constexpr std::int64_t default_alignment = 256;
+std::int64_t base_offset(const Tensor& tensor, const Case& what);
+
 // The check of one output (out or in_out) as numbers.
 Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload);
 

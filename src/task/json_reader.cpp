@@ -66,6 +66,14 @@ double JsonObject::number(const char* key, double otherwise) {
   return otherwise;
 }
 
+bool JsonObject::truth(const char* key, bool otherwise) {
+  const Json* value = find(key);
+  if (value == nullptr) return otherwise;
+  if (value->is_boolean()) return value->get<bool>();
+  faults_.fail(where(key), fmt::format("{} is neither true nor false", quoted(*value)), "write true or false");
+  return otherwise;
+}
+
 std::int64_t JsonObject::integer(const char* key, bool needed, std::int64_t otherwise) {
   const Json* value = find(key, needed);
   if (value == nullptr) return otherwise;

@@ -40,6 +40,7 @@ class JsonObject {
   const Json* find(const char* key, bool needed = false);
   std::string text(const char* key, bool needed, std::string otherwise = {});
   double number(const char* key, double otherwise);
+  bool truth(const char* key, bool otherwise);
   std::int64_t integer(const char* key, bool needed, std::int64_t otherwise = 0);
   Expr expr(const char* key, bool needed, Expr otherwise = 0);
   std::vector<Expr> exprs(const char* key, bool needed);

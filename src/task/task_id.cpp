@@ -56,6 +56,8 @@ void add_tensor(Canonical& out, const Tensor& tensor) {
   out.named(tensor.role) << name_of(tensor.type);
   out.named(tensor.fill.kind) << tensor.fill.low << tensor.fill.high << tensor.fill.below.text;
   out.named(tensor.fill.structure);
+  // What most tasks leave alone is named only where it differs: ids of old tasks stand.
+  if (tensor.alignment != Tensor().alignment) out << "alignment" << tensor.alignment;
   out.named(tensor.check.kind) << tensor.check.length.text << tensor.check.of << tensor.check.relative << tensor.check.absolute;
 }
 
@@ -64,6 +66,7 @@ void add_tensor(Canonical& out, const Tensor& tensor) {
 std::string task_id(const Task& task) {
   Canonical out;
   out << "cupilot task 1" << task.name << task.family << name_of(task.precision);
+  if (task.deterministic) out << "deterministic";
   out << static_cast<std::int64_t>(task.axes.size());
   for (const Axis& axis : task.axes) (out << axis.name).named(axis.kind);
   out << static_cast<std::int64_t>(task.tensors.size());

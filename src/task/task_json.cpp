@@ -69,6 +69,7 @@ Tensor tensor_from(JsonFaults& faults, const Json& json, const std::string& wher
   tensor.type = dtype_of(object, "type", DType::f32);
   tensor.shape = object.exprs("shape", true);
   tensor.strides = object.exprs("strides", false);
+  tensor.alignment = object.integer("alignment", false, tensor.alignment);
   if (const Json* fill = object.find("fill")) tensor.fill = fill_from(faults, *fill, object.where("fill"));
   if (const Json* check = object.find("check")) tensor.check = check_from(faults, *check, object.where("check"));
   object.done();
@@ -150,6 +151,7 @@ Task task_from(JsonObject& object, std::string& reference) {
   task.operations = list_of(object, "operations", false, operation_from);
   if (const Json* constants = object.find("constants")) task.constants = integers_from(object.faults(), *constants, "constants");
   task.precision = precision_of(object);
+  task.deterministic = object.truth("deterministic", task.deterministic);
   task.time_shapes = list_of(object, "time_shapes", true, workload_from);
   task.check_shapes = list_of(object, "check_shapes", false, workload_from);
   if (const Json* work = object.find("work", true)) task.work = work_from(object.faults(), *work, "work");
@@ -210,6 +212,7 @@ Json tensor_json(const Tensor& tensor) {
   Json out = {{"name", tensor.name}, {"role", roles[static_cast<std::size_t>(tensor.role)]}, {"type", name_of(tensor.type)}};
   out["shape"] = exprs_json(tensor.shape);
   if (!tensor.strides.empty()) out["strides"] = exprs_json(tensor.strides);
+  if (tensor.alignment != Tensor().alignment) out["alignment"] = tensor.alignment;
   if (tensor.role != Role::out) {
     out["fill"] = {{"kind", fill_kinds[static_cast<std::size_t>(tensor.fill.kind)]},
                    {"low", tensor.fill.low},
@@ -249,6 +252,7 @@ Json task_json(const Task& task) {
   }
   out["constants"] = task.constants;
   out["precision"] = name_of(task.precision);
+  if (task.deterministic) out["deterministic"] = true;
   out["time_shapes"] = workloads_json(task.time_shapes);
   out["check_shapes"] = workloads_json(task.check_shapes);
   out["work"] = {{"flops", expr_json(task.work.flops)}, {"matmul_like", task.work.matmul_like}};

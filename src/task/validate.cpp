@@ -88,6 +88,10 @@ class Checker {
     if (!tensor.strides.empty() && tensor.strides.size() != rank) {
       bad(fmt::format("{} strides for {} dimensions", tensor.strides.size(), rank), "give one stride a dimension, or none");
     }
+    const std::int64_t alignment = tensor.alignment;
+    if (alignment < size_of(tensor.type) || alignment > 256 || (alignment & (alignment - 1)) != 0) {
+      bad(fmt::format("alignment is {}", alignment), "give a power of two from the element's size to 256 bytes");
+    }
     if (tensor.fill.structure != Structure::dense && rank < 2) bad("structure needs two dimensions", "use structure dense");
     if (!std::isfinite(tensor.fill.low) || !std::isfinite(tensor.fill.high)) bad("fill is not finite", "give finite ends");
     if (tensor.fill.kind == FillKind::uniform && tensor.fill.low > tensor.fill.high)

@@ -10,15 +10,12 @@
 namespace cupilot {
 namespace {
 
-std::string_view name_of(ContentKind kind) {
-  static constexpr std::string_view names[] = {"ordinary", "probe", "zeros", "huge-element", "alternating", "special"};
-  return names[static_cast<int>(kind)];
-}
-
 std::string described(const Case& run) {
   std::string out;
   for (const auto& [axis, size] : run.workload.sizes) out += fmt::format("{}{}={}", out.empty() ? "" : " ", axis, size);
-  return fmt::format("{}, {} content, seed {}", out, name_of(run.content.kind), run.content.seed);
+  const Content& content = run.content;
+  const std::string varied = content.variation == Variation::none ? "" : fmt::format(" ({})", name_of(content.variation));
+  return fmt::format("{}, {} content{}, seed {}", out, name_of(content.kind), varied, content.seed);
 }
 
 bool is_known(const std::string& code) {
