@@ -1,0 +1,10 @@
+// cupilot: {"task": ["tests/hostile/tasks/sum.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "sum_rows", "grid": ["cdiv(rows, 64)"], "block": [64], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}]}]}}
+// One thread a row, from the last column to the first.
+extern "C" __global__ void sum_rows(const float* x, float* y, int rows, int cols) {
+  const int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= rows) return;
+  float sum = 0.0f;
+  for (int c = cols - 1; c >= 0; --c) sum += x[(long long)row * cols + c];
+  y[row] = sum;
+}
