@@ -51,10 +51,10 @@ struct Tensor {
   DType type = DType::f32;
   std::vector<Expr> shape{};    // outermost first
   std::vector<Expr> strides{};  // elements; empty: dense row-major
+  Fill fill{};                  // in, in_out, constant
+  Check check{};                // out, in_out
   // Bytes; kernels may assume that the base address is a multiple of it. A power of two, at least the element's size.
   std::int64_t alignment = 256;
-  Fill fill{};    // in, in_out, constant
-  Check check{};  // out, in_out
 };
 
 struct Scalar {
