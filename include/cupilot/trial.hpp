@@ -105,6 +105,7 @@ struct CaseReport {
 
 struct TrialReport {
   std::vector<CaseReport> cases{};  // in order; ends early after a fault that ended the process
+  std::string confinement{};        // what held the processes that ran the kernel, or why nothing had to
 };
 
 }  // namespace cupilot

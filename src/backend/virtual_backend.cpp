@@ -31,6 +31,7 @@ class VirtualBackend final : public Backend {
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
     TrialReport report;
+    report.confinement = "interpreted: the kernel never runs on a device";
     Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
     if (programs.is_error()) return programs.error();
     const IdentifiedTask identified{task, task_id(task)};
