@@ -1,6 +1,8 @@
 // What can be read off a module without running it.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include <cupilot/compiled_kernel.hpp>
@@ -20,8 +22,9 @@ Precision precision_ceiling(const Module& module);
 // SHA-256 over structure alone: entries in order, registers and variables renumbered by first use.
 std::string normalized_hash(const Module& module);
 
-// Indices of .global module variables that some code may write: whose address reaches a store, an atomic, a reduction, a
-// copy's destination, another variable, or a call. Sound: what it leaves out is never written.
-std::vector<std::uint32_t> written_variables(const Module& module);
+// A .global or .const variable of the module that some code may write, nullopt when there is none: one whose address reaches a
+// store, an atomic, a copy's destination, a call, a branch, a guard, or data of any kind. Sound: what addresses are laundered
+// through (tables, predicates, registers returned) counts. A table that is only read through its address is none.
+std::optional<std::uint32_t> written_variable(const Module& module);
 
 }  // namespace cupilot::ptx

@@ -84,14 +84,25 @@ Refusal check_parameters(const Function& function, const ExpectedEntry& entry) {
   return std::nullopt;
 }
 
-Refusal check_pragmas(const Function& function) {
-  static constexpr std::array<std::string_view, 4> known = {"nounroll", "used_bytes_mask", "enable_smem_spilling", "frequency"};
-  for (const Directive& directive : function.directives) {
-    if (directive.name != "pragma") continue;
-    const bool ok = std::any_of(known.begin(), known.end(), [&](std::string_view head) {
-      return std::string_view(directive.text).substr(0, head.size()) == head;
-    });
-    if (!ok) return reject("gate.forbidden", fmt::format("unknown pragma \"{}\"", directive.text), at_line(function.line));
+bool starts_with_any(std::string_view text, std::span<const std::string_view> heads) {
+  return std::any_of(heads.begin(), heads.end(), [&](std::string_view head) { return text.substr(0, head.size()) == head; });
+}
+
+// Directives of functions and of module scope: what is not known may change what the checks below take for granted.
+Refusal check_directives_known(std::span<const Directive> directives, const std::string& where) {
+  static constexpr std::array<std::string_view, 4> pragmas = {"nounroll", "used_bytes_mask", "enable_smem_spilling", "frequency"};
+  static constexpr std::array<std::string_view, 11> known = {
+      "maxntid",           "reqntid",        "minnctapersm", "maxnctapersm",        "maxnreg", "noreturn", "explicitcluster",
+      "reqnctapercluster", "maxclusterrank", "abi_preserve", "abi_preserve_control"};
+  for (const Directive& directive : directives) {
+    if (directive.name == "pragma") {
+      if (!starts_with_any(directive.text, pragmas)) {
+        return reject("gate.forbidden", fmt::format("unknown pragma \"{}\"", directive.text), where);
+      }
+    } else if (std::find(known.begin(), known.end(), directive.name) == known.end()) {
+      return reject("gate.forbidden", fmt::format("the directive .{} is not one a launch plan can answer for", directive.name),
+                    where);
+    }
   }
   return std::nullopt;
 }
@@ -120,8 +131,10 @@ Refusal check_sizes(const Module& module, const GateCaps& caps) {
     if (variable.space == Space::constant || !variable.initial.empty()) table = add_capped(table, variable.bytes);
   }
   for (const Function& function : module.functions) {
-    for (const Variable& variable : function.variables) {
-      if (variable.space == Space::local) local = add_capped(local, variable.bytes);
+    const std::size_t own = function.result_count + function.parameter_count;
+    for (std::size_t i = 0; i < function.variables.size(); ++i) {
+      const bool call_space = function.variables[i].space == Space::param && (i >= own || !function.is_entry);
+      if (call_space || function.variables[i].space == Space::local) local = add_capped(local, function.variables[i].bytes);
     }
   }
   struct Row {
@@ -140,62 +153,16 @@ Refusal check_sizes(const Module& module, const GateCaps& caps) {
   return std::nullopt;
 }
 
-// Why an instruction is never allowed; "" when it may stand.
-std::string_view forbidden(const Form& form) {
-  switch (form.opcode) {
-    case Opcode::unknown:
-      return "an instruction of no known kind";
-    case Opcode::op_trap:
-    case Opcode::op_brkpt:
-    case Opcode::op_pmevent:
-      return "stops or signals the device";
-    case Opcode::op_tex:
-    case Opcode::op_tld4:
-    case Opcode::op_txq:
-    case Opcode::op_istypep:
-    case Opcode::op_suld:
-    case Opcode::op_sust:
-    case Opcode::op_sured:
-    case Opcode::op_suq:
-      return "textures and surfaces are not bound by launch plans";
-    case Opcode::op_multimem:
-    case Opcode::op_fabric:
-      return "reaches other devices";
-    case Opcode::op_atom:
-    case Opcode::op_red:
-      return form.has("sys") ? "a system-wide atomic reaches beyond the device" : "";
-    default:
-      return "";
-  }
-}
-
-Refusal check_instructions(const Module& module) {
-  for (const Function& function : module.functions) {
-    for (const Instruction& instruction : function.instructions) {
-      const Form& form = module.form(instruction);
-      if (const std::string_view why = forbidden(form); !why.empty()) {
-        return reject("gate.forbidden", fmt::format("{}: {}", form.text, why), at_line(instruction.line));
-      }
-      if (form.opcode != Opcode::op_call) continue;
-      const auto first = function.operands.begin() + instruction.first_operand;
-      const bool direct = std::any_of(first, first + instruction.operand_count,
-                                      [](const Operand& operand) { return operand.kind == OperandKind::function; });
-      const bool table = std::any_of(first, first + instruction.operand_count,
-                                     [](const Operand& operand) { return operand.kind == OperandKind::table; });
-      if (!direct || table) return reject("gate.forbidden", "an indirect call", at_line(instruction.line));
-    }
-  }
-  return std::nullopt;
-}
-
 Refusal check_state(const Module& module) {
-  const std::vector<std::uint32_t> written = written_variables(module);
-  if (written.empty()) return std::nullopt;
-  const Variable& variable = module.variables[written.front()];
-  return reject("gate.state",
-                fmt::format("code may write the module variable {}, which would survive the launch; use a buffer of the plan",
-                            variable.name),
-                at_line(variable.line));
+  const auto written = written_variable(module);
+  if (!written) return std::nullopt;
+  const Variable& variable = module.variables[*written];
+  return reject(
+      "gate.state",
+      fmt::format("code may write the module variable {} (or uses its address as data), which would survive the launch; "
+                  "use a buffer of the plan",
+                  variable.name),
+      at_line(variable.line));
 }
 
 std::int64_t product(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
@@ -260,8 +227,9 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
     if (Refusal refusal = check_parameters(function, entry)) return refusal;
     if (Refusal refusal = check_directives(function, entry.block, entry.cluster)) return refusal;
   }
+  if (Refusal refusal = check_directives_known(module.directives, "")) return refusal;
   for (const Function& function : module.functions) {
-    if (Refusal refusal = check_pragmas(function)) return refusal;
+    if (Refusal refusal = check_directives_known(function.directives, at_line(function.line))) return refusal;
   }
   if (Refusal refusal = check_sizes(module, caps)) return refusal;
   if (Refusal refusal = check_instructions(module)) return refusal;

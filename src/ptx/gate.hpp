@@ -32,7 +32,7 @@ struct ExpectedEntry {
 
 struct GateCaps {
   std::uint64_t shared_bytes = 232448;    // static, an entry
-  std::uint64_t local_bytes = 64u << 10;  // a thread
+  std::uint64_t local_bytes = 64u << 10;  // a thread: local variables and the parameters of calls
   std::uint64_t table_bytes = 64u << 10;  // initialised data in all: kernels are not to carry answers
   std::uint64_t global_bytes = 1u << 20;  // module variables in all
 };
@@ -43,6 +43,9 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
 // The launch directives of an entry against a launch of `block` threads in clusters of `cluster` blocks; zeros are skipped.
 std::optional<Rejected> check_directives(const Function& entry, const std::array<std::int64_t, 3>& block,
                                          const std::array<std::int64_t, 3>& cluster);
+
+// A part of gate(): gate.forbidden for an instruction that may not stand, or for an operand that leads where no plan leads.
+std::optional<Rejected> check_instructions(const Module& module);
 
 // Static shared memory that a function names itself, in bytes.
 std::uint64_t static_shared_bytes(const Module& module, const Function& function);

@@ -7,6 +7,7 @@ namespace cupilot::ptx {
 namespace {
 
 constexpr std::size_t max_table = 65536;
+constexpr std::size_t max_scopes = 65536;
 constexpr std::size_t max_operands = 32;
 
 std::optional<Space> variable_space(std::string_view word) {
@@ -22,6 +23,7 @@ std::optional<Space> variable_space(std::string_view word) {
 
 void BodyParser::open_scope() {
   if (open_.size() >= scope_.limits.depth) fail(lexer_.line(), "scopes nest deeper than the limit");
+  if (scopes_.size() >= max_scopes) fail(lexer_.line(), "more scopes than the limit");
   scopes_.push_back({{}, {}, open_.empty() ? 0 : open_.back()});
   open_.push_back(scopes_.size() - 1);
 }

@@ -176,9 +176,10 @@ Operand BodyParser::address() {
 Operand BodyParser::unary_or_name(bool label_allowed) {
   const std::uint32_t line = lexer_.line();
   if (lexer_.accept("!")) {
+    if (lexer_.peek().is("!")) fail(line, "'!' stands twice");
     Operand out = unary_or_name(false);
     if (out.kind != OperandKind::reg) fail(line, "'!' must stand before a predicate");
-    out.negated = !out.negated;
+    out.negated = true;
     return out;
   }
   bool negative = false, inverted = false;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 
+#include <fstream>
+
 #include "catch.hpp"
+#include "ptx/flags.hpp"
 #include "ptx/parser.hpp"
 
 namespace cupilot::ptx {
@@ -50,9 +53,54 @@ TEST_CASE("The precision ceiling follows the weakest arithmetic") {
        Precision::fp32_emulated},
       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp16},
       {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp8},
+      {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2};", Precision::fp16},
+      {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r7,%r8,%r9,%r10}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8,%r9,%r10};",
+       Precision::fp32_emulated},
+      {"dp4a.s32.s32 %r1, %r2, %r3, %r1;", Precision::fp32_emulated},
+      {"cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%rd1], [%r1], 16;", Precision::fp16},
+      {"red.global.add.noftz.bf16x2 [%rd1], %r1;", Precision::bf16},
+      // Rounded on the way through a narrow type: straight, as bits, and by way of shared memory.
+      {"cvt.rn.f16.f32 %h1, %f1;\ncvt.f32.f16 %f2, %h1;\nmul.f32 %f2, %f2, %f2;", Precision::fp32_emulated},
+      {"cvt.f32.f16 %f2, %h1;\nmul.f32 %f2, %f2, %f2;\ncvt.rn.f16.f32 %h1, %f1;", Precision::fp32_emulated},
+      {"cvt.rn.bf16.f32 %h1, %f1;\nmov.b32 %r1, {%h2, %h1};\nmov.b32 %f2, %r1;\nadd.f32 %f3, %f2, %f2;",
+       Precision::fp32_emulated},
+      {"cvt.rn.bf16x2.f32 %r1, %f1, %f2;\nand.b32 %r2, %r1, -65536;\nmov.b32 %f2, %r2;\nfma.rn.f32 %f3, %f2, %f2, %f3;",
+       Precision::fp32_emulated},
+      {"cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;\ncvt.rn.f16x2.e4m3x2 %r1, %h1;\nmov.b32 {%h2, %h3}, %r1;\ncvt.f32.f16 %f3, "
+       "%h2;",
+       Precision::fp32_emulated},
+      {"cvt.rn.f16.f32 %h1, %f1;\nst.shared.b16 [%r1], %h1;\nld.shared.b16 %h2, [%r1];\ncvt.f32.f16 %f2, %h2;",
+       Precision::fp32_emulated},
+      // Narrow inputs and narrow outputs are storage.
+      {"ld.global.b16 %h1, [%rd1];\ncvt.f32.f16 %f2, %h1;\nmul.f32 %f2, %f2, %f2;", Precision::fp32_strict},
+      {"mul.f32 %f2, %f2, %f2;\ncvt.rn.f16.f32 %h1, %f2;\nst.global.b16 [%rd1], %h1;", Precision::fp32_strict},
   }));
   INFO(row.body);
   CHECK(name_of(facts(with_body(row.body)).ceiling) == name_of(row.ceiling));
+}
+
+TEST_CASE("What a function that a kernel calls does counts as well") {
+  const std::string scope =
+      ".func f()\n{\n.reg .b32 %q<4>; .reg .b64 %t<2>;\nadd.f16x2 %q1, %q2, %q3;\nnanosleep.u32 1;\nret;\n}\n";
+  const PtxFacts f = facts(with_body("call f, ();", scope));
+  CHECK(f.ceiling == Precision::fp16);
+  CHECK(f.opcodes.at("add.f16x2") == 1);
+  CHECK(f.flags == std::vector<std::string>{"nanosleep"});
+}
+
+TEST_CASE("docs/formats/ptx-gate.md lists every flag with its verdict") {
+  std::ifstream file(std::string(CUPILOT_SOURCE_DIR) + "/docs/formats/ptx-gate.md");
+  REQUIRE(file);
+  std::vector<std::string> rows;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("| `", 0) == 0) rows.push_back(line);
+  }
+  REQUIRE(rows.size() == flag_rules().size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const FlagRule& rule = flag_rules()[i];
+    CHECK(rows[i] == "| `" + std::string(rule.flag) + "` | " + (rule.refused ? "refused" : "recorded") + " | " +
+                         std::string(rule.why) + " |");
+  }
 }
 
 TEST_CASE("Opcodes are counted by full form") {

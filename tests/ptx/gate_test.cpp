@@ -69,7 +69,56 @@ TEST_CASE("Hostile PTX is refused with its code") {
        "ld.global.u64 %rd3, [p];\n\tst.global.f32 [%rd3], %f1;", "gate.state"},
       {"bulk copy into a variable", ".global .align 16 .b8 cache[1024];\n", "",
        "cp.async.bulk.global.shared::cta.bulk_group [cache], [%r1], 16;", "gate.state"},
+      {"constant memory by a generic address", ".const .align 4 .b8 c[16];\n", "",
+       "mov.u64 %rd3, c;\n\tcvta.const.u64 %rd4, %rd3;\n\tst.f32 [%rd4], %f1;", "gate.state"},
+      {"an address held by constant memory", ".global .align 4 .b8 cache[8];\n.const .align 8 .u64 p[1] = {cache};\n", "",
+       "ld.const.u64 %rd3, [p];\n\tst.global.f32 [%rd3], %f1;", "gate.state"},
+      {"asynchronous store", ".global .align 8 .b8 cache[8];\n", "",
+       "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b32 [cache], %r1, [%r2];", "gate.state"},
+      {"bulk reduction", ".global .align 16 .b8 cache[1024];\n", "",
+       "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [cache], [%r1], 16;", "gate.state"},
+      {"compare and swap", ".global .align 4 .u32 lock;\n", "", "atom.global.cas.b32 %r1, [lock], 0, 1;", "gate.state"},
+      {"declared in the body", "", "", ".global .align 4 .u32 calls;\n\tst.global.u32 [calls], %r1;", "gate.state"},
+      {"returned in a register", ".global .align 4 .b8 cache[8];\n.func (.reg .b64 q) f()\n{\n\tmov.u64 q, cache;\n\tret;\n}\n",
+       "", "call (%rd3), f, ();\n\tst.global.f32 [%rd3], %f1;", "gate.state"},
+      {"passed to a function", ".global .align 4 .b8 cache[8];\n.func f(.param .b64 q)\n{\n\tret;\n}\n", "",
+       "mov.u64 %rd3, cache;\n\t{\n\t.param .b64 p;\n\tst.param.b64 [p], %rd3;\n\tcall f, (p);\n\t}", "gate.state"},
+      {"laundered by guards", ".global .align 4 .b8 cache[8];\n", "",
+       "mov.u64 %rd3, cache;\n\tand.b64 %rd4, %rd3, 1;\n\tsetp.ne.u64 %p1, %rd4, 0;\n\tmov.u64 %rd5, 0;\n\t@%p1 or.b64 %rd5, "
+       "%rd5, 1;\n\tst.global.f32 [%rd5], %f1;",
+       "gate.state"},
+      {"laundered by branches", ".global .align 4 .b8 cache[8];\n", "",
+       "mov.u64 %rd3, cache;\n\tsetp.gt.u64 %p1, %rd3, 4096;\n\t@%p1 bra L;\n\tmov.u64 %rd5, 1;\n\tL:", "gate.state"},
+      {"laundered by a table in shared memory", ".global .align 4 .b8 cache[8];\n.shared .align 4 .b8 s[1024];\n", "",
+       "mov.u64 %rd3, cache;\n\tcvt.u32.u64 %r2, %rd3;\n\tand.b32 %r3, %r2, 255;\n\tmov.u32 %r4, s;\n\tadd.u32 %r5, %r4, "
+       "%r3;\n\tld.shared.u8 %r6, [%r5];\n\tst.global.u32 [%rd2], %r6;",
+       "gate.state"},
+      {"laundered by a table of its own", ".global .align 1 .b8 t[256] = {0, 1, 2};\n", "",
+       "mov.u64 %rd3, t;\n\tand.b64 %rd4, %rd3, 255;\n\tadd.u64 %rd5, %rd3, %rd4;\n\tld.global.u8 %r6, [%rd5];\n\t"
+       "st.global.u32 [%rd2], %r6;",
+       "gate.state"},
+      {"laundered by a carry", ".global .align 4 .b8 cache[8];\n", "",
+       "mov.u64 %rd3, cache;\n\tcvt.u32.u64 %r2, %rd3;\n\tadd.cc.u32 %r3, %r2, -1;\n\taddc.u32 %r4, 0, 0;\n\tst.global.u32 "
+       "[%rd2], %r4;",
+       "gate.state"},
+      {"stored under a guard", ".global .align 4 .b8 cache[8];\n.shared .align 4 .b32 s;\n", "",
+       "mov.u64 %rd3, cache;\n\tsetp.gt.u64 %p1, %rd3, 4096;\n\t@%p1 st.shared.u32 [s], 1;", "gate.state"},
+      {"address given away", ".global .align 4 .b8 cache[8];\n", "", "mov.u64 %rd3, cache;\n\tst.global.u64 [%rd2], %rd3;",
+       "gate.state"},
       {"trap", "", "", "trap;", "gate.forbidden"},
+      {"a timer", "", "", "mov.u64 %rd3, %clock64;", "gate.forbidden"},
+      {"a timer in a vector", "", "", "mov.b64 %rd3, {%clock, %clock_hi};", "gate.forbidden"},
+      {"the global timer", "", "", "mov.u64 %rd3, %globaltimer;", "gate.forbidden"},
+      {"the launch counter", "", "", "mov.u32 %r1, %gridid;", "gate.forbidden"},
+      {"a performance counter", "", "", "mov.u32 %r1, %pm0;", "gate.forbidden"},
+      {"a register the driver sets", "", "", "mov.u32 %r1, %envreg3;", "gate.forbidden"},
+      {"discard", "", "", "discard.global.L2 [%rd2], 128;", "gate.forbidden"},
+      {"a texture", "", "", "txq.width.b32 %r1, [%rd2];", "gate.forbidden"},
+      {"an absolute address", "", "", "st.global.f32 [4096], %f1;", "gate.forbidden"},
+      {"pragma of the module", ".pragma \"frobnicate\";\n", "", "", "gate.forbidden"},
+      {"alias", ".alias f, g;\n", "", "", "gate.forbidden"},
+      {"clusters counted as blocks", "", ".blocksareclusters", "", "gate.forbidden"},
+      {"parameters of a call over the cap", "", "", ".param .align 4 .b8 d[1073741824];", "gate.size"},
       {"breakpoint", "", "", "brkpt;", "gate.forbidden"},
       {"system atomic", "", "", "atom.global.sys.add.u32 %r1, [%rd2], 1;", "gate.forbidden"},
       {"system reduction", "", "", "red.relaxed.sys.global.add.u32 [%rd2], 1;", "gate.forbidden"},
@@ -88,9 +137,9 @@ TEST_CASE("Hostile PTX is refused with its code") {
 }
 
 TEST_CASE("A static array of any size is a matter of size, not of syntax") {
-  for (const char* scope : {".shared .align 4 .b8 s[1099511627776];\n", ".global .align 4 .b8 g[1099511627776];\n",
-                            ".global .align 8 .b64 g[18446744073709551615];\n",
-                            ".global .align 8 .b64 g[4294967296][4294967296][4294967296];\n"}) {
+  for (const char* scope :
+       {".shared .align 4 .b8 s[1099511627776];\n", ".global .align 4 .b8 g[1099511627776];\n",
+        ".global .align 8 .b64 g[18446744073709551615];\n", ".global .align 8 .b64 g[4294967296][4294967296][4294967296];\n"}) {
     testing::expect_code(code_of(module_text(scope, "", "")), "gate.size");
   }
 }
@@ -109,6 +158,15 @@ TEST_CASE("Honest PTX passes") {
       {"launch bounds", "", ".maxntid 256, 1, 1\n.minnctapersm 2", "", ""},
       {"an inner function", ".func helper()\n{\n\tret;\n}\n", "", "call.uni helper, ();", ""},
       {"device atomic", "", "", "atom.global.gpu.add.u32 %r1, [%rd2], 1;", ""},
+      {"an element chosen by a predicate of data", ".global .align 4 .b8 t[16] = {1};\n.global .align 4 .b8 u[16] = {2};\n", "",
+       "setp.gt.f32 %p1, %f1, 0f00000000;\n\tmov.u64 %rd3, t;\n\tmov.u64 %rd4, u;\n\tselp.b64 %rd5, %rd3, %rd4, %p1;\n\t"
+       "ld.global.f32 %f2, [%rd5];\n\tst.global.f32 [%rd2], %f2;",
+       ""},
+      {"an element by multiply-add", ".const .align 4 .b8 t[64];\n", "",
+       "mov.u64 %rd3, t;\n\tmad.wide.u32 %rd4, %r1, 4, %rd3;\n\tld.const.f32 %f2, [%rd4];\n\tst.global.f32 [%rd2], %f2;", ""},
+      {"cache policies", "", "", "createpolicy.fractional.L2::evict_last.b64 %rd3;", ""},
+      {"a multiprocessor's number", "", "", "mov.u32 %r1, %smid;", ""},
+      {"back-off", "", "", "nanosleep.u32 20;", ""},
       {"no unrolling", "", "", ".pragma \"nounroll\";", ""},
   }));
   INFO(c.name);
