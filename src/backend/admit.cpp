@@ -11,6 +11,7 @@
 
 #include "backend/admit_log.hpp"
 #include "backend/admit_source.hpp"
+#include "backend/compile_headers.hpp"
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_scope.hpp"
 #include "ptx/facts.hpp"
@@ -146,7 +147,7 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     kernel.ptx = source.text;
     kernel.compiler = "none";
   } else {
-    if (auto refused = check_source(source.text)) return std::move(*refused);
+    if (auto refused = check_source(source.text, allowed_includes())) return std::move(*refused);
     CompileRequest request;
     request.text = source.text;
     request.arch = arch;
@@ -170,6 +171,11 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
   if (module.is_rejected()) return module.rejected();
   if (module.is_error()) return module.error();
   if (auto refused = admit(kernel, *module, *names, lowered)) return std::move(*refused);
+  if (source.language == Language::cuda) {
+    for (const std::string& name : includes_of(source.text, allowed_includes())) {
+      kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
+    }
+  }
   return kernel;
 }
 

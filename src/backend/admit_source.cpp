@@ -105,6 +105,8 @@ class Scanner {
     return std::nullopt;
   }
 
+  const std::vector<std::string>& included() const { return included_; }
+
  private:
   // `//` and `/* */`; a comment leaves the start of a line a start.
   bool skip_comment() {
@@ -211,6 +213,7 @@ class Scanner {
       if (in_.peek() == close) in_.take();
     }
     if (name == "include" && close != '\0' && std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
+      if (std::find(included_.begin(), included_.end(), what) == included_.end()) included_.push_back(what);
       return std::nullopt;
     }
     if (what.size() > 80) what = what.substr(0, 80) + "…";
@@ -234,6 +237,7 @@ class Scanner {
   std::span<const std::string> allowed_;
   const SourceCaps& caps_;
   int depth_ = 0;
+  std::vector<std::string> included_;
 };
 
 }  // namespace
@@ -252,6 +256,13 @@ std::optional<Rejected> check_source(std::string_view text, std::span<const std:
     begin = end + 1;
   }
   return Scanner(text, allowed, caps).scan();
+}
+
+std::vector<std::string> includes_of(std::string_view text, std::span<const std::string> allowed) {
+  const SourceCaps caps;
+  Scanner scanner(text, allowed, caps);
+  scanner.scan();
+  return scanner.included();
 }
 
 }  // namespace cupilot

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <cupilot/result.hpp>
 
@@ -23,5 +24,8 @@ struct SourceCaps {
 // `__has_include` or `__has_embed`, which tell what files exist. `allowed` holds names as written between <> or "".
 std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed = {},
                                      const SourceCaps& caps = {});
+
+// Names in the `#include`s of a text that check_source() passed, in order, each once.
+std::vector<std::string> includes_of(std::string_view text, std::span<const std::string> allowed);
 
 }  // namespace cupilot

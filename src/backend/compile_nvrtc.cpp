@@ -1,11 +1,13 @@
 #include "backend/compile_nvrtc.hpp"
 
 #include <chrono>
+#include <filesystem>
 
 #include <dlfcn.h>
 #include <fmt/core.h>
 #include <nvrtc.h>
 
+#include "backend/compile_headers.hpp"
 #include "backend/worker_library.hpp"
 
 namespace cupilot {
@@ -45,6 +47,31 @@ Container fetch(nvrtcProgram program, Size size_call, Content content_call) {
   return content;
 }
 
+std::vector<std::string> header_folders(const std::string& library) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  const fs::path beside = fs::weakly_canonical(library, ignored).parent_path().parent_path();
+  for (const fs::path& place :
+       {beside / "include", beside.parent_path().parent_path() / "include", fs::path(CUPILOT_CUDA_ROOT "/include")}) {
+    if (!fs::exists(place / "cuda_fp16.h", ignored)) continue;
+    std::vector<std::string> folders{place.string()};
+    // Since version 13 the C++ library of the toolkit stands in a folder of its own.
+    if (fs::exists(place / "cccl" / "cuda", ignored)) folders.push_back((place / "cccl").string());
+    return folders;
+  }
+  return {};
+}
+
+nvrtcResult create(nvrtcProgram& program, const std::string& text) {
+  std::vector<const char*> names, texts;
+  for (const StandardHeader& header : standard_headers()) {
+    names.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  return calls.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", static_cast<int>(names.size()), texts.data(),
+                                  names.data());
+}
+
 void drop_terminator(std::string& text) {
   while (!text.empty() && text.back() == '\0') text.pop_back();
 }
@@ -63,6 +90,7 @@ Nvrtc::Nvrtc() {
     return;
   }
   path_ = library.path;
+  include_folders_ = header_folders(path_);
   calls.nvrtcVersion(&version_major_, &version_minor_);
 }
 
@@ -73,11 +101,14 @@ NvrtcRun Nvrtc::compile(const CompileRequest& request, const std::vector<std::st
   NvrtcRun run;
   run.output.compiler = compiler();
   nvrtcProgram program = nullptr;
-  nvrtcResult code = calls.nvrtcCreateProgram(&program, request.text.c_str(), "kernel.cu", 0, nullptr, nullptr);
+  nvrtcResult code = create(program, request.text);
   for (const std::string& name : request.name_expressions) {
     if (code == NVRTC_SUCCESS) code = calls.nvrtcAddNameExpression(program, name.c_str());
   }
   std::vector<const char*> given;
+  std::vector<std::string> paths;
+  for (const std::string& folder : include_folders_) paths.push_back("--include-path=" + folder);
+  for (const std::string& path : paths) given.push_back(path.c_str());
   for (const std::string& option : options) {
     const bool old = version_major_ < 12 || (version_major_ == 12 && version_minor_ < 9);
     if (!(old && option == "--no-cache")) given.push_back(option.c_str());

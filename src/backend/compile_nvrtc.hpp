@@ -24,11 +24,14 @@ class Nvrtc {
   bool found() const { return version_major_ > 0; }
   const std::string& path() const { return path_; }
   std::string compiler() const;  // "nvrtc 13.0"
-  // Options that need a newer NVRTC than this one are left out.
+  // Folders of the toolkit's device headers: beside the library, else where this was built. Empty: none has cuda_fp16.h.
+  const std::vector<std::string>& include_folders() const { return include_folders_; }
+  // Options that need a newer NVRTC than this one are left out; the standard headers and the include folders are added.
   NvrtcRun compile(const CompileRequest& request, const std::vector<std::string>& options) const;
 
  private:
   std::string path_;
+  std::vector<std::string> include_folders_;
   int version_major_ = 0, version_minor_ = 0;
 };
 

@@ -34,9 +34,10 @@ constexpr double write_seconds = 20;
 std::vector<std::string> readable_places(const Nvrtc& nvrtc) {
   std::vector<std::string> places = toolkit_library_folders();
   places.push_back(std::filesystem::path(nvrtc.path()).parent_path().string());
-  for (const char* place : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache", CUPILOT_CUDA_ROOT "/include"}) {
+  for (const char* place : {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/etc/ld.so.cache"}) {
     places.emplace_back(place);
   }
+  places.insert(places.end(), nvrtc.include_folders().begin(), nvrtc.include_folders().end());
   return places;
 }
 

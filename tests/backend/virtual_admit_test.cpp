@@ -132,6 +132,27 @@ TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
   }
 }
 
+TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
+  const char* text =
+      "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <cuda_fp8.h>\n#include <mma.h>\n#include <cuda_runtime.h>\n"
+      "#include \"cuda_pipeline.h\"\n#include <cooperative_groups.h>\n#include <cooperative_groups/reduce.h>\n#include "
+      "<cuda/barrier>\n"
+      "#include <cstdint>\n#include <stdint.h>\n#include <cfloat>\n#include <climits>\n#include <cmath>\n" K
+      "{ auto block = cooperative_groups::this_thread_block(); block.sync(); uint64_t i = threadIdx.x;"
+      " y[i] = fmaxf(-FLT_MAX, x[i]) + __half2float(__float2half(0.0f)) + (n == INT_MAX); }";
+  const auto kernel = compile_and_admit(pool(), source_of(text), "sm_90a", true);
+  if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
+  REQUIRE(kernel);
+  CHECK(std::count(kernel->facts.flags.begin(), kernel->facts.flags.end(), "#include <cuda_pipeline.h>") == 1);
+  CHECK(kernel->confinement == describe(pool().sandbox()));
+  for (const char* other :
+       {"#include <curand_kernel.h>\n", "#include <cub/cub.cuh>\n", "#include <cooperative_groups/../mma.h>\n",
+        "#include <./mma.h>\n", "#include <crt/mma.h>\n", "#include <mma.h \n"}) {
+    INFO(other);
+    testing::expect_code(code_of(source_of(std::string(other) + K "{ y[0] = x[0]; }")), "gate.include");
+  }
+}
+
 TEST_CASE("Renaming leaves the normalised hash alone", "[slow]") {
   const auto a = compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] + n; }"), "sm_90a", true);
   const auto b = compile_and_admit(pool(), source_of(K "{ /* c */ unsigned int\n lane = threadIdx.x; y[lane] = x[lane] + n; }"),
