@@ -49,6 +49,28 @@ Result<std::vector<Tunable>> tunables_of(const EvolveOptions& options) {
   return all;
 }
 
+// Candidates of a device that measures are screened unless the caller or the chip says no.
+Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
+  if (circle.backend->provenance() != Provenance::measured) return {};
+  if (!options.screening) {
+    circle.unscreened = "candidates were not screened on a virtual device, as was asked";
+    return {};
+  }
+  circle.screen = options.screen;
+  if (circle.screen != nullptr) return {};
+  BackendOptions few;
+  few.compile_jobs = 2;  // it compiles references only
+  auto opened = open_screen(*circle.backend, few);
+  if (!opened) return std::move(opened.error()).while_doing("opening the virtual device that screens");
+  circle.own_screen = std::move(*opened);
+  circle.screen = circle.own_screen.get();
+  if (circle.screen == nullptr) {
+    circle.unscreened = "no virtual device models " + circle.backend->device().name +
+                        ": races, bounds and uninitialised reads are not checked in each access";
+  }
+  return {};
+}
+
 }  // namespace
 
 Task landscape_task() {
@@ -93,43 +115,8 @@ Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptio
   circle.space = std::move(*space);
   circle.writer = template_writer(std::move(*tunables));
   circle.zone = zone_of(task, task.time_shapes.front(), backend.device());
+  if (auto added = add_screen(circle, options); !added) return added.error();
   return circle;
-}
-
-Result<std::vector<ContestantReport>> measure_all(const Task& task, Backend& backend, std::span<const Contestant> contestants,
-                                                  const MeasureOptions& options) {
-  std::vector<ContestantReport> total;
-  double weights = 0;
-  for (const Workload& workload : task.time_shapes) {
-    auto reports = backend.measure(task, workload, contestants, options);
-    if (!reports) return reports.error();
-    if (reports->size() != contestants.size()) {
-      return Error{ErrorCode::failure,
-                   "the backend answered for " + std::to_string(reports->size()) + " of " + std::to_string(contestants.size()) +
-                       " contestants",
-                   "this is a fault of the backend"};
-    }
-    weights += workload.weight;
-    for (std::size_t i = 0; i < reports->size(); ++i) {
-      ContestantReport& report = (*reports)[i];
-      if (total.size() <= i) {
-        total.push_back(std::move(report));
-        if (total[i].measurement) total[i].measurement->time_us *= workload.weight;
-        continue;
-      }
-      for (CaseReport& proof : report.proofs) total[i].proofs.push_back(std::move(proof));
-      if (!total[i].measurement) continue;
-      if (!report.measurement) {
-        total[i].measurement = std::move(report.measurement);
-        continue;
-      }
-      total[i].measurement->time_us += workload.weight * report.measurement->time_us;
-    }
-  }
-  for (ContestantReport& report : total) {
-    if (report.measurement) report.measurement->time_us /= weights;
-  }
-  return total;
 }
 
 }  // namespace cupilot

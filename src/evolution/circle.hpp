@@ -17,14 +17,12 @@ struct Circle {
   std::unique_ptr<KernelWriter> writer;
   std::unique_ptr<Strategist> strategist;
   Zone zone = Zone::memory;
+  Backend* screen = nullptr;            // Pipe::screen
+  std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
+  std::string unscreened;               // why there is none, in a sentence; "" where nothing needs one
 };
 
 // Error{usage} when nothing can write the task, or the task is not valid.
 Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options);
-
-// Contestants timed on every time shape; times are means weighted by the shapes' weights. Reports are in the order of the
-// contestants; a contestant without a time on one shape has none.
-Result<std::vector<ContestantReport>> measure_all(const Task& task, Backend& backend, std::span<const Contestant> contestants,
-                                                  const MeasureOptions& options);
 
 }  // namespace cupilot

@@ -8,23 +8,13 @@
 #include <cupilot/version.hpp>
 
 #include "evolution/run_files.hpp"
+#include "evolution/timing.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
 constexpr int baseline_rounds = 7;
-
-Result<double> floor_of(const Task& task, const DeviceSpec& device) {
-  double sum = 0, weights = 0;
-  for (const Workload& workload : task.time_shapes) {
-    auto us = floor_us(task, workload, device, task.precision);
-    if (!us) return us.error();
-    sum += workload.weight * *us;
-    weights += workload.weight;
-  }
-  return sum / weights;
-}
 
 }  // namespace
 
@@ -39,7 +29,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
-      pipe_{&task_, circle_.backend, circle_.writer.get(), options.search.seed},
+      pipe_{&task_, circle_.backend, circle_.writer.get(), options.search.seed, circle_.screen},
       started_(host_.monotonic_seconds()) {}
 
 Result<void> Driver::commit() {
@@ -49,10 +39,11 @@ Result<void> Driver::commit() {
 
 Result<void> Driver::measure_baselines() {
   const double began = host_.monotonic_seconds();
-  auto floor = floor_of(task_, circle_.backend->device());
+  auto floor = mean_floor(task_, circle_.backend->device(), task_.precision);
   if (!floor) return floor.error();
   baselines_.floor_us = *floor;
   baselines_.notices = circle_.backend->notices();
+  if (!circle_.unscreened.empty()) baselines_.notices.push_back(circle_.unscreened);
   const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
                                     {Contestant::Kind::library, "cublaslt", nullptr}};
   MeasureOptions rules;
@@ -60,7 +51,8 @@ Result<void> Driver::measure_baselines() {
   rules.seed = options_.search.seed;
   auto reports = measure_all(task_, *circle_.backend, contestants, rules);
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
-  for (ContestantReport& report : *reports) {
+  for (Timed& timed : *reports) {
+    ContestantReport& report = timed.report;
     if (report.measurement.is_error()) return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
     if (report.measurement.is_rejected()) {
       if (report.name == "plain") {
@@ -93,6 +85,7 @@ Result<void> Driver::begin() {
     header.provenance = circle_.backend->provenance();
     header.device = circle_.backend->device();
     header.techniques = circle_.backend->techniques();
+    if (circle_.screen != nullptr) header.screen = circle_.screen->identity();
     header.started = host_.utc_now();
     journal_->add(RecordType::header, to_json(header));
     // The header is safe before anything is spent, so that a full or read-only disk is told at once.
@@ -158,6 +151,9 @@ void Driver::dispatch(const Proposal& proposal) {
     const double began = host_.monotonic_seconds();
     rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
       const std::lock_guard lock(owners_mutex_);
+      if (search_->known_banned(kernel.facts.normalized_hash, slot)) {
+        return reject("floor.banned", "a kernel with the same PTX had a time below the floor");
+      }
       const std::int64_t owner = search_->known_owner(kernel.facts.normalized_hash, slot);
       if (owner < 0) return std::nullopt;
       return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
@@ -287,9 +283,7 @@ Result<void> Driver::run_search() {
     const double reserve = std::min(0.3 * options_.max_seconds, 3 + 2 * baselines_seconds_);
     deadline_ = started_ + options_.max_seconds - reserve;
   }
-  if (options_.observer != nullptr) {
-    for (const std::string& notice : baselines_.notices) options_.observer->on_notice(notice);
-  }
+  for (const std::string& notice : baselines_.notices) tell(notice);
   return search();
 }
 

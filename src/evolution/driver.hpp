@@ -44,6 +44,9 @@ class Driver {
   void report_generations(bool closed);
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   Error explain(Error error) const;
+  void tell(const std::string& notice) const {
+    if (options_.observer != nullptr) options_.observer->on_notice(notice);
+  }
   Result<void> commit();
 
   // finish.cpp
@@ -55,6 +58,13 @@ class Driver {
   std::vector<Finalist> finalists() const;
   Result<void> time_again(std::vector<Finalist>& finalists);
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
+  struct Confirmed {
+    Best best;
+    CompiledKernel kernel;
+    std::int64_t slot = 0;
+  };
+  Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all, std::int64_t& failed);
+  static Error nothing_valid(const EvolveReport& report);
   Result<EvolveReport> conclude_run();
   EvolveReport report_so_far() const;
 

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +6,8 @@
 
 #include "evolution/circle.hpp"
 #include "evolution/pipe.hpp"
+#include "evolution/screen.hpp"
+#include "evolution/timing.hpp"
 
 namespace cupilot {
 namespace {
@@ -14,14 +15,26 @@ namespace {
 // A stage's answer: nothing when the candidate goes on.
 using Refusal = Result<std::optional<Rejected>>;
 
-Result<Attempt<Verification>> prove(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed) {
+// On the screen, then on the device.
+Refusal prove(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed, Accepted& accepted) {
+  auto screened = screen(pipe, kernel, level, seed);
+  if (!screened) return screened.error();
+  if (screened->refused) return std::move(screened->refused);
   const bool real = pipe.backend->provenance() == Provenance::measured;
   const std::vector<Case> cases = battery(*pipe.task, kernel.source, pipe.backend->device(), level, seed, real);
   auto report = pipe.backend->run(*pipe.task, kernel, cases);
   if (!report) return report.error();
   auto concluded = conclude(*pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
-  return concluded;
+  if (concluded.is_rejected()) return std::optional(concluded.rejected());
+  accepted.verification = std::move(*concluded);
+  if (!screened->proved.empty()) {
+    accepted.verification.proved_by.push_back(screened->proved);
+    accepted.conditions.screened_on = pipe.screen->identity();
+  }
+  if (!screened->unproved.empty()) accepted.verification.unproved.push_back(screened->unproved);
+  accepted.conditions.ran_under = report->confinement;
+  return std::optional<Rejected>();
 }
 
 std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) {
@@ -41,61 +54,37 @@ std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) 
   return std::nullopt;
 }
 
-// Below the floor of the weakest class the contract allows, no correct kernel exists.
-Result<std::optional<Rejected>> below_floor(const Pipe& pipe, const Accepted& accepted) {
-  double floor = 0, weights = 0;
-  for (const Workload& workload : pipe.task->time_shapes) {
-    auto us = floor_us(*pipe.task, workload, pipe.backend->device(), accepted.verification.proved);
-    if (!us) return us.error();
-    floor += workload.weight * *us;
-    weights += workload.weight;
-  }
-  floor /= weights;
-  if (accepted.measurement.time_us >= floor) return std::optional<Rejected>();
-  return std::optional<Rejected>(
-      reject("floor.impossible", fmt::format("{:.4g} us {} lies below the floor of {:.4g} us", accepted.measurement.time_us,
-                                             name_of(accepted.measurement.provenance), floor)));
-}
-
-// Runs, proves, times and judges what was compiled.
-Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
-  auto proved = prove(pipe, passed.kernel, rules.level, rules.proof_seed);
-  if (!proved) return proved.error();
-  if (proved->is_rejected()) return std::optional(proved->rejected());
-  accepted.verification = std::move(**proved);
-
+// Times and judges what was proved.
+Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
   std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "candidate", &passed.kernel}};
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
-  auto reports = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
-  if (!reports) return reports.error();
-  ContestantReport& own = reports->front();
-  if (own.measurement.is_error()) return own.measurement.error();
-  if (own.measurement.is_rejected()) return std::optional(own.measurement.rejected());
-  if (auto wrong = wrong_when_timed(own.proofs)) return wrong;
-  accepted.measurement = std::move(*own.measurement);
-  if (!(accepted.measurement.time_us > 0) || !std::isfinite(accepted.measurement.time_us)) {
-    return std::optional(reject("measure.failed", "the time is not a positive number"));
-  }
-  passed.samples_us = accepted.measurement.samples_us;
-  passed.others.assign(std::make_move_iterator(reports->begin() + 1), std::make_move_iterator(reports->end()));
-
-  auto impossible = below_floor(pipe, accepted);
+  auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
+  if (!timed) return timed.error();
+  Attempt<Measurement>& own = timed->front().report.measurement;
+  if (own.is_error()) return own.error();
+  if (own.is_rejected()) return std::optional(own.rejected());
+  if (auto wrong = wrong_when_timed(timed->front().report.proofs)) return wrong;
+  auto impossible = below_floor(*pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
   if (!impossible || *impossible) return impossible;
+  accepted.measurement = std::move(*own);
+  for (std::size_t i = 1; i < timed->size(); ++i) passed.others.push_back(std::move((*timed)[i].report));
   auto verdict = judge(*pipe.task, pipe.task->time_shapes.front(), pipe.backend->device(), accepted.measurement);
   if (!verdict) return verdict.error();
   accepted.verdict = std::move(*verdict);
   return std::optional<Rejected>();
 }
 
-Refusal prove_as_elite(const Pipe& pipe, const PipeRules& rules, const Passed& passed, Accepted& accepted) {
-  const bool due =
+// Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is believed.
+Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
+  const CompiledKernel& kernel = passed.kernel;
+  accepted.conditions = {kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
+  auto refused = prove(pipe, kernel, rules.level, rules.proof_seed, accepted);
+  if (!refused || *refused) return refused;
+  refused = time_it(pipe, rules, passed, accepted);
+  if (!refused || *refused) return refused;
+  const bool elite =
       rules.level == ProofLevel::candidate && rules.elite_below_us > 0 && accepted.measurement.time_us < rules.elite_below_us;
-  if (!due) return std::optional<Rejected>();
-  auto proved = prove(pipe, passed.kernel, ProofLevel::elite, rules.proof_seed);
-  if (!proved) return proved.error();
-  if (proved->is_rejected()) return std::optional(proved->rejected());
-  accepted.verification = std::move(**proved);
-  return std::optional<Rejected>();
+  return elite ? prove(pipe, kernel, ProofLevel::elite, rules.proof_seed, accepted) : refused;
 }
 
 }  // namespace
@@ -123,7 +112,6 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const P
   }
   Accepted accepted;
   auto refused = try_out(pipe, rules, passed, accepted);
-  if (refused && !*refused) refused = prove_as_elite(pipe, rules, passed, accepted);
   if (!refused) return refused.error();
   if (*refused) {
     candidate.outcome = std::move(**refused);

@@ -33,8 +33,9 @@ EvolveReport report_of(const RunState& state, const std::string& run_dir) {
   }
   for (const FinalRecord& record : state.finals) {
     if (std::holds_alternative<Accepted>(record.candidate.outcome)) {
-      report.best = Best{record.candidate, record.baselines, record.ratio_low, record.ratio_high};
+      report.best = best_of(record);
       if (auto source = kept_source(run_dir, record.candidate.kernel_id)) report.best->candidate.source = std::move(*source);
+      for (std::string& alarm : drift_alarms(*report.best)) report.notices.push_back(std::move(alarm));
     } else {
       ++report.rejected["confirm.failed"];
     }
@@ -125,6 +126,7 @@ Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const 
   all.run_dir = run_dir;
   all.tunables = state->header.tunables;
   all.random_search = state->header.random_search;
+  all.screening = !state->header.screen.empty();
   all.task_words = state->header.task_words;
   all.device_name = state->header.device_name;
   if (all.max_seconds <= 0) all.max_seconds = state->header.max_seconds;
@@ -193,15 +195,14 @@ Result<RunCandidate> read_candidate(const std::string& run_dir, const std::strin
   if (!state) return state.error();
   const EvolveReport report = report_of(*state, run_dir);
   RunCandidate found;
-  std::vector<Baseline> baselines = report.baselines;
+  Best shown{{}, report.baselines};
   bool known = false;
   if (which == "best") {
     if (!report.best) {
       return Error{ErrorCode::no_candidate, run_dir + " has no confirmed best kernel",
                    "continue it with `cupilot resume " + run_dir + "`"};
     }
-    found.candidate = report.best->candidate;
-    baselines = report.best->baselines;
+    shown = *report.best;
     known = true;
   }
   for (const SearchEvent& event : state->events) {
@@ -211,15 +212,16 @@ Result<RunCandidate> read_candidate(const std::string& run_dir, const std::strin
     const bool by_prefix =
         which.size() >= 4 && (candidate.kernel_id.rfind(which, 0) == 0 || candidate.strategy_id.rfind(which, 0) == 0);
     if (which != std::to_string(candidate.id) && !by_prefix) continue;
-    found.candidate = candidate;
+    shown.candidate = candidate;
     known = true;
   }
   if (!known) {
     return Error{ErrorCode::usage, run_dir + " has no candidate " + which,
                  "give best, a candidate's number, or four digits of its kernel's id"};
   }
-  if (auto source = kept_source(run_dir, found.candidate.kernel_id)) found.candidate.source = std::move(*source);
-  found.evidence_json = evidence_json(found.candidate, baselines);
+  if (auto source = kept_source(run_dir, shown.candidate.kernel_id)) shown.candidate.source = std::move(*source);
+  found.evidence_json = evidence_json(shown, state->task, state->header.identity);
+  found.candidate = std::move(shown.candidate);
   found.lineage = lineage_of(*state, found.candidate);
   return found;
 }

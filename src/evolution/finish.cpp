@@ -9,11 +9,18 @@
 
 #include "evolution/driver.hpp"
 #include "evolution/run_files.hpp"
+#include "evolution/timing.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
+
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
 
 // 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the binomial).
 std::pair<double, double> median_interval(std::vector<double> values) {
@@ -24,8 +31,28 @@ std::pair<double, double> median_interval(std::vector<double> values) {
   return {values[low], values[values.size() - 1 - low]};
 }
 
-Baseline baseline_from(const ContestantReport& report) {
-  return {report.name, report.measurement->time_us, report.measurement->provenance, report.ratio};
+// `before`: what the baselines took before the search.
+Baseline baseline_from(const ContestantReport& report, const std::vector<Baseline>& before) {
+  Baseline now{report.name, report.measurement->time_us, report.measurement->provenance, report.ratio};
+  for (const Baseline& earlier : before) {
+    if (earlier.name == now.name && earlier.time_us > 0) now.drift = now.time_us / earlier.time_us - 1;
+  }
+  return now;
+}
+
+// The champion against the strongest of the baselines beside it. A gain is claimed above twice its noise only: the standard
+// error of the median ratio, from the ratios' median absolute deviation.
+void compare(FinalRecord& record) {
+  const auto strongest = std::min_element(record.baselines.begin(), record.baselines.end(),
+                                          [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
+  if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
+  std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
+  const double middle = median(strongest->ratio);
+  std::vector<double> deviations;
+  for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
+  constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
+  record.gain_noise = mean_to_median * mad_to_sigma * median(deviations) / std::sqrt(static_cast<double>(deviations.size()));
+  if (middle - 1 > 2 * record.gain_noise) record.gain = middle - 1;
 }
 
 }  // namespace
@@ -62,7 +89,7 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   auto reports = measure_all(task_, *circle_.backend, contestants, rules);
   if (!reports) return reports.error();
   for (std::size_t i = 0; i < count; ++i) {
-    const ContestantReport& report = (*reports)[i];
+    const ContestantReport& report = (*reports)[i].report;
     if (report.measurement) all[i].time_us = report.measurement->time_us;
     if (!report.measurement) all[i].time_us = HUGE_VAL;
   }
@@ -94,14 +121,10 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
     return record;
   }
   if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) accepted->verification.processes = 2;
-  const Baseline* strongest = nullptr;
   for (const ContestantReport& report : passed->others) {
-    if (report.measurement) record.baselines.push_back(baseline_from(report));
+    if (report.measurement) record.baselines.push_back(baseline_from(report, baselines_.baselines));
   }
-  for (const Baseline& baseline : record.baselines) {
-    if (strongest == nullptr || baseline.time_us < strongest->time_us) strongest = &baseline;
-  }
-  if (strongest != nullptr) std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
+  compare(record);
   return record;
 }
 
@@ -120,38 +143,54 @@ EvolveReport Driver::report_so_far() const {
   return report;
 }
 
-Result<EvolveReport> Driver::conclude_run() {
-  std::vector<Finalist> all = finalists();
-  if (auto timed = time_again(all); !timed) return timed.error();
-  std::optional<Best> best;
+// The fastest that fresh processes confirm.
+Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<Finalist>& all, std::int64_t& failed) {
   CompiledKernel kernel;
-  std::int64_t best_slot = -1, failed = 0;
   for (const Finalist& finalist : all) {
     auto record = confirm(finalist, kernel);
     if (!record) return record.error();
     if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
     if (auto done = commit(); !done) return done.error();
-    if (std::holds_alternative<Rejected>(record->candidate.outcome)) {
-      ++failed;
-      if (options_.observer != nullptr) {
-        options_.observer->on_notice("slot " + std::to_string(finalist.slot) +
-                                     " was not confirmed: " + std::get<Rejected>(record->candidate.outcome).message);
-      }
-      continue;
-    }
-    best = Best{std::move(record->candidate), std::move(record->baselines), record->ratio_low, record->ratio_high};
-    best_slot = finalist.slot;
-    break;
+    const auto* rejected = std::get_if<Rejected>(&record->candidate.outcome);
+    if (rejected == nullptr) return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot});
+    ++failed;
+    tell("slot " + std::to_string(finalist.slot) + " was not confirmed: " + rejected->message);
   }
-  if (best && !options_.run_dir.empty()) {
-    const bool launcher = circle_.backend->techniques().empty();
-    auto written =
-        write_best(host_, options_.run_dir, task_, circle_.backend->device(), *best, kernel, options_.task_words, launcher);
-    if (!written) return written.error();
-  }
+  return std::optional<Confirmed>();
+}
+
+Error Driver::nothing_valid(const EvolveReport& report) {
+  const bool limited =
+      report.stopped == "evaluations spent" || report.stopped == "time spent" || report.stopped == "generations spent";
+  std::string codes;
+  for (const auto& [code, count] : report.rejected) codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
+  return {limited ? ErrorCode::budget : ErrorCode::no_candidate,
+          fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes),
+          limited ? "give more evaluations or seconds" : "look at the rejections with `cupilot report`"};
+}
+
+Result<EvolveReport> Driver::conclude_run() {
+  std::vector<Finalist> all = finalists();
+  if (auto timed = time_again(all); !timed) return timed.error();
+  std::int64_t failed = 0;
+  auto confirmed = confirm_one(all, failed);
+  if (!confirmed) return confirmed.error();
   EvolveReport report = report_so_far();
-  report.best = std::move(best);
   if (failed > 0) report.rejected["confirm.failed"] += failed;
+  std::int64_t best_slot = -1;
+  if (*confirmed) {
+    Confirmed& best = **confirmed;
+    best_slot = best.slot;
+    for (std::string& alarm : drift_alarms(best.best)) {
+      tell(alarm);
+      report.notices.push_back(std::move(alarm));
+    }
+    if (!options_.run_dir.empty()) {
+      auto written = write_best(host_, options_.run_dir, task_, *circle_.backend, best.best, best.kernel, options_.task_words);
+      if (!written) return written.error();
+    }
+    report.best = std::move(best.best);
+  }
   if (journal_) {
     journal_->add(RecordType::end,
                   to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed, report.wall_seconds}));
@@ -161,13 +200,7 @@ Result<EvolveReport> Driver::conclude_run() {
     if (auto page = write_report(options_.run_dir); !page) return page.error();
   }
   if (report.best) return report;
-  const bool limited =
-      report.stopped == "evaluations spent" || report.stopped == "time spent" || report.stopped == "generations spent";
-  std::string codes;
-  for (const auto& [code, count] : report.rejected) codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
-  return Error{limited ? ErrorCode::budget : ErrorCode::no_candidate,
-               fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes),
-               limited ? "give more evaluations or seconds" : "look at the rejections with `cupilot report`"};
+  return nothing_valid(report);
 }
 
 }  // namespace cupilot

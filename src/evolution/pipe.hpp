@@ -25,7 +25,6 @@ struct Passed {
   std::string kernel_hash;
   CompiledKernel kernel;
   std::vector<ContestantReport> others;  // in the order of PipeRules::others
-  std::vector<double> samples_us;        // of the candidate, one a round
 };
 
 // Error only when the machine failed.

@@ -129,6 +129,29 @@ Strategy strategy_of(const Json& json) {
   return std::move(*strategy);
 }
 
+Json put(const Conditions& c) {
+  return {{"compiler", c.compiler},
+          {"options", c.options},
+          {"arch", c.arch},
+          {"flags", c.flags},
+          {"ran_under", c.ran_under},
+          {"compiled_under", c.compiled_under},
+          {"screened_on", c.screened_on}};
+}
+
+// Journals of earlier versions hold none.
+Conditions conditions_of(const Json& json) {
+  Conditions c;
+  c.compiler = json.value("compiler", "");
+  c.options = json.value("options", "");
+  c.arch = json.value("arch", "");
+  c.flags = json.value("flags", std::vector<std::string>());
+  c.compiled_under = json.value("compiled_under", "");
+  c.ran_under = json.value("ran_under", "");
+  c.screened_on = json.value("screened_on", "");
+  return c;
+}
+
 Json put(const Candidate& c) {
   Json json = {{"id", c.id},
                {"strategy", put(c.strategy)},
@@ -141,7 +164,8 @@ Json put(const Candidate& c) {
     json["outcome"] = {{"kind", "accepted"},
                        {"measurement", put(accepted->measurement)},
                        {"verification", put(accepted->verification)},
-                       {"verdict", put(accepted->verdict)}};
+                       {"verdict", put(accepted->verdict)},
+                       {"conditions", put(accepted->conditions)}};
   } else if (const auto* rejected = std::get_if<Rejected>(&c.outcome)) {
     json["outcome"] = {{"kind", "rejected"}, {"rejected", put(*rejected)}};
   } else {
@@ -164,7 +188,7 @@ Candidate candidate_of(const Json& json) {
   const std::string kind = outcome.at("kind").get<std::string>();
   if (kind == "accepted") {
     c.outcome = Accepted{measurement_of(outcome.at("measurement")), verification_of(outcome.at("verification")),
-                         verdict_of(outcome.at("verdict"))};
+                         verdict_of(outcome.at("verdict")), conditions_of(outcome.value("conditions", Json::object()))};
   } else if (kind == "rejected") {
     c.outcome = rejected_of(outcome.at("rejected"));
   } else {
@@ -174,14 +198,17 @@ Candidate candidate_of(const Json& json) {
 }
 
 Json put(const Baseline& b) {
-  return {
-      {"name", b.name}, {"time_us", finite(b.time_us)}, {"provenance", name_of(b.provenance)}, {"ratio", finite_all(b.ratio)}};
+  return {{"name", b.name},
+          {"time_us", finite(b.time_us)},
+          {"provenance", name_of(b.provenance)},
+          {"ratio", finite_all(b.ratio)},
+          {"drift", finite(b.drift)}};
 }
 
 Baseline baseline_of(const Json& json) {
   return {json.at("name").get<std::string>(), json.at("time_us").get<double>(),
-          enum_of<Provenance>(json.at("provenance").get<std::string>(), provenances),
-          json.at("ratio").get<std::vector<double>>()};
+          enum_of<Provenance>(json.at("provenance").get<std::string>(), provenances), json.at("ratio").get<std::vector<double>>(),
+          json.value("drift", 0.0)};
 }
 
 // `parallel` is left out: it may differ between a run and its continuation and changes nothing.

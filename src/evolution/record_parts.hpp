@@ -10,11 +10,13 @@ Json put(const Verification& verification);
 Json put(const Verdict& verdict);
 Json put(const Strategy& strategy);
 Json put(const Candidate& candidate);
+Json put(const Conditions& conditions);
 Json put(const Baseline& baseline);
 Json put(const SearchOptions& options);
 
 Verification verification_of(const Json& json);
 Verdict verdict_of(const Json& json);
+Conditions conditions_of(const Json& json);
 Strategy strategy_of(const Json& json);
 Candidate candidate_of(const Json& json);
 Baseline baseline_of(const Json& json);

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include <cupilot/version.hpp>
+
 #include "evolution/record_parts.hpp"
 
 namespace cupilot {
@@ -70,6 +72,7 @@ std::string to_json(const HeaderRecord& r) {
                     {"provenance", name_of(r.provenance)},
                     {"device", parts::put(r.device)},
                     {"techniques", put_techniques(r.techniques)},
+                    {"screen", r.screen},
                     {"clock", {{"started", r.started}}}});
 }
 
@@ -94,6 +97,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
     r.device = parts::device_of(json.at("device"));
+    r.screen = json.value("screen", "");
     r.started = json.at("clock").at("started").get<std::string>();
     return r;
   });
@@ -172,14 +176,21 @@ std::string to_json(const FinalRecord& r) {
                     {"slot", r.slot},
                     {"candidate", parts::put(r.candidate)},
                     {"baselines", put_all(r.baselines)},
-                    {"ratio", {parts::finite(r.ratio_low), parts::finite(r.ratio_high)}}});
+                    {"ratio", {parts::finite(r.ratio_low), parts::finite(r.ratio_high)}},
+                    {"gain", {parts::finite(r.gain), parts::finite(r.gain_noise)}}});
 }
 
 Result<FinalRecord> final_from(std::string_view text) {
   return reading<FinalRecord>("final", text, [](const Json& json) -> Result<FinalRecord> {
-    return FinalRecord{json.at("stage").get<std::string>(),       json.at("slot").get<std::int64_t>(),
-                       parts::candidate_of(json.at("candidate")), baselines_in(json.at("baselines")),
-                       json.at("ratio").at(0).get<double>(),      json.at("ratio").at(1).get<double>()};
+    const Json gain = json.value("gain", Json::array({0.0, 0.0}));
+    return FinalRecord{json.at("stage").get<std::string>(),
+                       json.at("slot").get<std::int64_t>(),
+                       parts::candidate_of(json.at("candidate")),
+                       baselines_in(json.at("baselines")),
+                       json.at("ratio").at(0).get<double>(),
+                       json.at("ratio").at(1).get<double>(),
+                       gain.at(0).get<double>(),
+                       gain.at(1).get<double>()};
   });
 }
 
@@ -209,9 +220,14 @@ std::string comparable_record(std::uint32_t type, std::string_view text) {
   return key + canonical(json);
 }
 
-std::string evidence_json(const Candidate& candidate, const std::vector<Baseline>& baselines) {
-  Json json = parts::put(candidate);
-  json["baselines"] = put_all(baselines);
+std::string evidence_json(const Best& best, const Task& task, const std::string& device) {
+  Json json = parts::put(best.candidate);
+  json["program"] = std::string("cupilot ") + version;
+  json["device"] = device;
+  json["task"] = {{"name", task.name}, {"id", task_id(task)}};
+  json["baselines"] = put_all(best.baselines);
+  json["ratio"] = {parts::finite(best.ratio_low), parts::finite(best.ratio_high)};
+  json["gain"] = {{"over_strongest_baseline", parts::finite(best.gain)}, {"noise", parts::finite(best.gain_noise)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -40,6 +40,7 @@ struct HeaderRecord {
   Provenance provenance = Provenance::modelled;
   DeviceSpec device;
   std::vector<Technique> techniques;  // Backend::techniques(): of a device that spans its own space
+  std::string screen;                 // identity of the virtual device that proves candidates first; "": none
   std::string started;                // UTC
 };
 
@@ -72,6 +73,7 @@ struct FinalRecord {
   Candidate candidate;
   std::vector<Baseline> baselines;  // interleaved with it
   double ratio_low = 0, ratio_high = 0;
+  double gain = 0, gain_noise = 0;  // Best's
 };
 
 struct EndRecord {
@@ -101,7 +103,8 @@ Result<EndRecord> end_from(std::string_view json);
 // The sort key of a record and its payload without what depends on the clock: what "equal journals" compares.
 std::string comparable_record(std::uint32_t type, std::string_view json);
 
-// Evidence of a candidate for a person: strategy, outcome, measurement, verification, verdict; indented.
-std::string evidence_json(const Candidate& candidate, const std::vector<Baseline>& baselines);
+// Evidence of a candidate for a person: who made it, what was proved and by what, its times and what they were compared
+// with; indented.
+std::string evidence_json(const Best& best, const Task& task, const std::string& device);
 
 }  // namespace cupilot

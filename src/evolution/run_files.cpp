@@ -28,8 +28,8 @@ Result<KernelSource> kept_source(const std::string& run_dir, const std::string& 
   return std::move(kept->source);
 }
 
-Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const DeviceSpec& device, const Best& best,
-                        const CompiledKernel& kernel, const std::vector<std::string>& task_words, bool launcher) {
+Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
+                        const CompiledKernel& kernel, const std::vector<std::string>& task_words) {
   const std::string folder = run_dir + "/best/";
   if (auto made = host.make_directories(folder); !made) return made;
   struct File {
@@ -38,9 +38,10 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
   std::vector<File> files = {{"kernel.cu", standalone_text(best.candidate.source, task_words)},
                              {"launch.json", launch_plan_to_json(best.candidate.source.plan) + "\n"},
                              {"strategy.json", strategy_to_json(best.candidate.strategy) + "\n"},
-                             {"evidence.json", evidence_json(best.candidate, best.baselines)}};
-  if (launcher) {
-    auto text = launcher_text(task, device, kernel);
+                             {"evidence.json", evidence_json(best, task, backend.identity())}};
+  // A device that spans its own space runs no kernel that could be launched.
+  if (backend.techniques().empty()) {
+    auto text = launcher_text(task, backend.device(), kernel);
     if (!text) return text.error();
     files.push_back({"main.cpp", std::move(*text)});
     files.push_back({"Makefile", launcher_makefile()});

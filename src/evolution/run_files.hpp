@@ -15,8 +15,8 @@ Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate
 Result<KernelSource> kept_source(const std::string& run_dir, const std::string& kernel_id);
 
 // best/: kernel.cu, launch.json, strategy.json, evidence.json and, for a kernel of a CUDA device, a launcher.
-Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const DeviceSpec& device, const Best& best,
-                        const CompiledKernel& kernel, const std::vector<std::string>& task_words, bool launcher);
+Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
+                        const CompiledKernel& kernel, const std::vector<std::string>& task_words);
 
 // main.cpp of the launcher: driver API and NVRTC, no library of ours. Nullopt reason when the plan cannot be resolved.
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, const CompiledKernel& kernel);

@@ -1,6 +1,9 @@
 #include "evolution/run_state.hpp"
 
 #include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
 
 namespace cupilot {
 namespace {
@@ -67,6 +70,23 @@ Score score_of(const ResultRecord& record) {
     score.rejection = rejected->code;
   }
   return score;
+}
+
+Best best_of(const FinalRecord& record) {
+  return {record.candidate, record.baselines, record.ratio_low, record.ratio_high, record.gain, record.gain_noise};
+}
+
+std::vector<std::string> drift_alarms(const Best& best) {
+  constexpr double tolerated = 0.02;
+  std::vector<std::string> alarms;
+  for (const Baseline& baseline : best.baselines) {
+    if (std::abs(baseline.drift) <= tolerated) continue;
+    alarms.push_back(
+        fmt::format("baseline {} drifted by {:+.1f} % between the start of the search and the confirmation: the device "
+                    "was not in one state all along; times within the search may be off by as much",
+                    baseline.name, 100 * baseline.drift));
+  }
+  return alarms;
 }
 
 void Ledger::propose(const Proposal& proposal) {

@@ -27,6 +27,9 @@ struct RunState {
 Result<RunState> fold(const ReadRecords& read);
 
 Score score_of(const ResultRecord& record);
+Best best_of(const FinalRecord& record);
+// A sentence for each baseline whose time beside the champion is not its time before the search.
+std::vector<std::string> drift_alarms(const Best& best);
 
 // What is told of a search, generation by generation and in all; results may come in any order.
 class Ledger {

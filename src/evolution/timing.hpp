@@ -1,0 +1,28 @@
+// Contestants timed on every time shape of a task, and what keeps a number from being believed.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <cupilot/backend.hpp>
+#include <cupilot/verdict.hpp>
+
+namespace cupilot {
+
+struct Timed {
+  ContestantReport report;       // of all time shapes: times are means weighted by the shapes' weights
+  std::vector<double> shape_us;  // of each time shape, in the task's order; empty when there is no time
+};
+
+// In the order of the contestants. A time that is no number, or that is longer than the timing itself took, is measure.failed.
+Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend, std::span<const Contestant> contestants,
+                                       const MeasureOptions& options);
+
+// floor.impossible when a shape's time lies below the floor of the weakest class the contract allows, less the margin that
+// clocks above their nominal rate may take.
+Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device, Precision proved, const Timed& timed);
+
+// Mean of the floors of all time shapes, microseconds.
+Result<double> mean_floor(const Task& task, const DeviceSpec& device, Precision precision);
+
+}  // namespace cupilot
