@@ -44,6 +44,11 @@ K local_past(const float* a, float* o, int n) { float v[8]; int t = threadIdx.x;
 K recursion_bottomless(const float* a, float* o, int n);
 __device__ __noinline__ float deep(float x, int n) { return n == -1 ? x : deep(x + 1, n + 1) * 2; }
 K recursion_bottomless(const float* a, float* o, int n) { o[threadIdx.x] = deep(a[0], n); }
+K volatile_tree(const float* a, float* o, int n) {
+  __shared__ float s[64]; int t = threadIdx.x; if (t < 64) s[t] = a[t];
+  __syncthreads();
+  if (t < 32) { volatile float* w = s; for (int h = 32; h > 0; h /= 2) w[t] += w[t + h]; }
+  __syncthreads(); o[t] = s[0]; }
 )";
 
 struct Seeded {
@@ -54,6 +59,7 @@ struct Seeded {
 const Seeded seeded[] = {
     {"missing_barrier", "run.race", "without a barrier"},
     {"missing_second_barrier", "run.race", "without a barrier"},
+    {"volatile_tree", "run.race", "without a barrier"},
     {"missing_syncwarp", "run.race", "without a barrier"},
     {"off_by_one", "run.out_of_bounds", "0 bytes past the end of o (512 bytes)"},
     {"read_past", "run.out_of_bounds", "0 bytes past the end of a (512 bytes)"},
