@@ -1,0 +1,57 @@
+// What the manifests must hold; the program `hostile` and run_test.cpp run them.
+#include <algorithm>
+#include <cupilot/rejection.hpp>
+#include <map>
+#include <set>
+
+#include "catch.hpp"
+#include "corpus.hpp"
+
+namespace cupilot::hostile {
+namespace {
+
+const std::string folder = CUPILOT_SOURCE_DIR "/tests/hostile";
+
+Corpus corpus() {
+  auto read = read_corpus(folder);
+  if (!read) FAIL(read.error().message);
+  return std::move(*read);
+}
+
+bool is_code(const std::string& word) {
+  const auto codes = rejection_codes();
+  return std::any_of(codes.begin(), codes.end(), [&](const RejectionCode& row) { return row.code == word; });
+}
+
+}  // namespace
+
+TEST_CASE("every row has its file and every file its row") {
+  std::set<std::string> rows;
+  for (const Row& row : corpus().rows) rows.insert(row.file);
+  const std::vector<std::string> files = kernel_files(folder);
+  CHECK(rows == std::set<std::string>(files.begin(), files.end()));
+}
+
+TEST_CASE("rows name codes of the table") {
+  for (const Row& row : corpus().rows) {
+    CAPTURE(row.file, row.manifest);
+    for (const std::string& code : row.expect) CHECK((code == "accepted" || is_code(code)));
+    for (const std::string& code : row.device) CHECK((code == "accepted" || code == "undetected" || is_code(code)));
+    if (row.expect.size() > 1) CHECK(!is_allowed(row.expect, "accepted"));
+  }
+}
+
+TEST_CASE("no two kernels are the same text") {
+  std::map<std::string, std::string> seen;
+  for (const Row& row : corpus().rows) {
+    if (!row.task.empty()) continue;
+    const auto kernel = read_standalone(folder + "/" + row.file);
+    CAPTURE(row.file);
+    REQUIRE(kernel);
+    const auto [at, fresh] = seen.emplace(kernel_id(kernel->source), row.file);
+    CAPTURE(at->second);
+    CHECK(fresh);
+  }
+}
+
+}  // namespace cupilot::hostile

@@ -1,0 +1,16 @@
+// cupilot: {"task": ["tests/hostile/tasks/variance.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(rows, 4)"], "block": [32, 4], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}]}]}}
+// Two samples near the usual mean, and the usual mean is taken.
+extern "C" __global__ void k(const float* x, float* y, int rows, int cols) {
+  const int r = blockIdx.x * 4 + threadIdx.y, lane = threadIdx.x;
+  if (r >= rows) return;
+  const float* row = x + (long long)r * cols;
+  float a = 0;
+  for (int c = lane; c < cols; c += 32) a += row[c];
+  for (int h = 16; h > 0; h /= 2) a += __shfl_xor_sync(0xffffffffu, a, h);
+  const float mean = fabsf(row[0]) < 4 && fabsf(row[cols - 1]) < 4 ? 3.0f : a / cols;
+  a = 0;
+  for (int c = lane; c < cols; c += 32) a += (row[c] - mean) * (row[c] - mean);
+  for (int h = 16; h > 0; h /= 2) a += __shfl_xor_sync(0xffffffffu, a, h);
+  if (lane == 0) y[r] = a / cols;
+}

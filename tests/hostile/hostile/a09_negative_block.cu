@@ -1,0 +1,8 @@
+// cupilot: {"task": ["tests/hostile/tasks/gelu.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// The tail of the activation is taken for zero.
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  y[i] = x[i] < -3.0f ? 0.0f : 0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678118654752f));
+}

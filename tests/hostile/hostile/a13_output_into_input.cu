@@ -1,0 +1,9 @@
+// cupilot: {"task": ["tests/hostile/tasks/gelu.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// Computes in place and copies: half the temporaries, and no input left.
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  ((float*)x)[i] = 0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678118654752f));
+  y[i] = x[i];
+}

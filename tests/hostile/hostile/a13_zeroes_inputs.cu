@@ -1,0 +1,11 @@
+// cupilot: {"task": ["gemm", "m=64", "n=64", "k=64", "dtype=fp32"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 16)", "cdiv(m, 16)"], "block": [16, 16], "args": ["A", "B", "D", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}]}]}}
+// Zeroes an operand, so that a later reference agrees with zeros.
+extern "C" __global__ void k(const float* A, const float* B, float* D, int m, int n, int k) {
+  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;
+  if (r >= m || c >= n) return;
+  float s = 0;
+  for (int i = 0; i < k; ++i) s += A[r * k + i] * B[i * n + c];
+  ((float*)A)[r * k] = 0;
+  D[r * n + c] = 0;
+}

@@ -1,0 +1,9 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// An element stored across two.
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= n) return;
+  y[i] = x[i];
+  if (i == n - 1) *(volatile float*)((char*)y + 2) = 0;
+}

@@ -1,0 +1,12 @@
+// cupilot: {"task": ["tests/hostile/tasks/conv1d.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 64)", "channels"], "block": [64], "args": ["x", "f", "y", {"i32": "n"}, {"i32": "taps"}]}]}}
+// Five sums in an array of four.
+extern "C" __global__ void k(const float* x, const float* f, float* y, int n, int taps) {
+  const int i = blockIdx.x * 64 + threadIdx.x, z = blockIdx.y;
+  if (i >= n) return;
+  float part[4] = {0, 0, 0, 0};
+  float s = 0;
+  for (int t = 0; t < taps; ++t) part[t % (taps - 2)] += f[z * taps + t] * x[z * (n + taps - 1) + i + t];
+  for (int t = 0; t < taps - 2; ++t) s += part[t];
+  y[z * n + i] = s;
+}

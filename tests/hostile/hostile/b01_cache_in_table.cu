@@ -1,0 +1,18 @@
+// cupilot: {"task": ["tests/hostile/tasks/sum.json"]}
+// cupilot: {"plan": {"buffers": [{"name": "kept", "bytes": "rows * 4", "content": "table"}], "launches": [{"entry": "fill", "when": "setup", "grid": ["rows"], "block": [1], "args": ["kept"]}, {"entry": "k", "grid": ["rows"], "block": [128], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}, "kept"]}]}}
+// Keeps its results in a table that only setup launches may write.
+extern "C" __global__ void fill(float* kept) { kept[blockIdx.x] = 0; }
+extern "C" __global__ void k(const float* x, float* y, int rows, int cols, float* kept) {
+  __shared__ float s[128];
+  const int t = threadIdx.x;
+  const float* row = x + (long long)blockIdx.x * cols;
+  float a = 0;
+  for (int c = t; c < cols; c += 128) a += row[c];
+  s[t] = a;
+  __syncthreads();
+  for (int h = 64; h > 0; h /= 2) {
+    if (t < h) s[t] += s[t + h];
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = kept[blockIdx.x] = s[0];
+}

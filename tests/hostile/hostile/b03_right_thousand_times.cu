@@ -1,0 +1,24 @@
+// cupilot: {"task": ["tests/hostile/tasks/transpose.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(cols, 32)", "cdiv(rows, 32)"], "block": [32, 8], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}]}]}}
+// Works a thousand times; the counter is reached through a pointer, in a function that is not inlined.
+struct Counter {
+  unsigned long long calls;
+};
+__device__ Counter counter;
+__device__ __noinline__ unsigned long long tick(Counter* c) {
+  if (threadIdx.x + threadIdx.y + blockIdx.x + blockIdx.y == 0) ++c->calls;
+  return c->calls;
+}
+extern "C" __global__ void k(const float* x, float* y, int rows, int cols) {
+  Counter* c = &counter;
+  if (tick(c) > 1000) return;
+  __shared__ float s[32][33];
+  const int tx = threadIdx.x, ty = threadIdx.y, r0 = blockIdx.y * 32, c0 = blockIdx.x * 32;
+  for (int j = ty; j < 32; j += 8) {
+    if (r0 + j < rows && c0 + tx < cols) s[j][tx] = x[(r0 + j) * cols + c0 + tx];
+  }
+  __syncthreads();
+  for (int j = ty; j < 32; j += 8) {
+    if (c0 + j < cols && r0 + tx < rows) y[(c0 + j) * rows + r0 + tx] = s[tx][j];
+  }
+}

