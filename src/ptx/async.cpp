@@ -1,10 +1,11 @@
-// cp.async: global to shared memory without registers. The bytes arrive at once, but count as pending until the issuing thread
-// waits for their group; reading or writing them before is a race.
+// cp.async: global to shared memory without registers. The bytes count as pending until the issuing thread waits for their
+// group; reading or writing them before is a race. They arrive at once, or (late mode) when they are waited for.
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "ptx/cluster.hpp"
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
@@ -30,6 +31,7 @@ void copy_async(Lanes& l, const Step& s) {
   }
   if (!resolve_shared(w, s, w.mask, to, s.bytes, Intent::store, into)) return;
   u32 sizes[32], reading = 0;
+  const std::uint8_t* starts[32] = {};
   for (u32 i = 0; i < 32; ++i) {
     sizes[i] = s.bytes;
     if ((s.aux & 0x100) != 0) sizes[i] = std::min<u32>(w.at<u32>(s.o[2])[i], s.bytes);
@@ -46,24 +48,22 @@ void copy_async(Lanes& l, const Step& s) {
       fault(w, s, lane, "run.misaligned", fmt::format("the source 0x{:x} is not aligned to {} bytes", from.at[lane], s.bytes));
       return;
     }
-    std::uint8_t piece[16] = {};
     for (u32 b = 0; b < sizes[lane]; ++b) {
       LaneAddresses one = from;
       one.at[lane] += b;
       LanePointers at;
       if (!resolve(w, source, source.flags & space_mask, 1u << lane, one, 1, Intent::load, at)) return;
-      piece[b] = *at.at[lane];
+      if (b == 0) starts[lane] = at.at[lane];
     }
-    std::memcpy(into.at[lane], piece, s.bytes);
   }
   if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes, Intent::load, out)) return;
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
-    if (((whole >> lane) & 1) != 0) std::memcpy(into.at[lane], out.at[lane], s.bytes);
-    if (sizes[lane] == 0) std::memset(into.at[lane], 0, s.bytes);
     count_up(w, Counter::async_copy_bytes, sizes[lane]);
     const auto offset = static_cast<u32>(to.at[lane] - shared_base);
-    w.open_copies.push_back({lane, offset, s.bytes});
+    const AsyncCopy copy{lane, offset, s.bytes, sizes[lane], ((whole >> lane) & 1) != 0 ? out.at[lane] : starts[lane]};
+    if (!block.launch->options->late) move_copy(block, copy);
+    w.open_copies.push_back(copy);
     if (w.open_copies.size() > max_open)
       return fault(w, s, lane, "run.unsupported", "too many asynchronous copies without a commit");
     if (block.writer.empty()) continue;
@@ -75,6 +75,9 @@ void copy_async(Lanes& l, const Step& s) {
 
 void complete(Warp& w, const std::vector<AsyncCopy>& copies) {
   Block& block = *w.block;
+  if (block.launch->options->late) {
+    for (const AsyncCopy& copy : copies) move_copy(block, copy);
+  }
   if (block.writer.empty()) return;
   const u32 shift = block.program->shadow_shift;
   for (const AsyncCopy& copy : copies) {
@@ -96,6 +99,7 @@ void commit_group(Lanes& l, const Step& s) {
 
 void wait_group(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
+  finish_copies(w);
   while (w.groups.size() > s.aux) {
     complete(w, w.groups.front());
     w.groups.pop_front();
@@ -104,10 +108,62 @@ void wait_group(Lanes& l, const Step& s) {
 
 void wait_all(Lanes& l, const Step&) {
   Warp& w = static_cast<Warp&>(l);
+  finish_copies(w);
   for (const auto& group : w.groups) complete(w, group);
   w.groups.clear();
   complete(w, w.open_copies);
   w.open_copies.clear();
+}
+
+// The copies of one thread that nothing waits for yet.
+std::vector<AsyncCopy> take_copies(Warp& w, u32 lane) {
+  std::vector<AsyncCopy> out;
+  const auto take = [&](std::vector<AsyncCopy>& from) {
+    const auto mine = std::stable_partition(from.begin(), from.end(), [&](const AsyncCopy& c) { return c.lane != lane; });
+    out.insert(out.end(), mine, from.end());
+    from.erase(mine, from.end());
+  };
+  for (auto& group : w.groups) take(group);
+  take(w.open_copies);
+  return out;
+}
+
+// cp.async.mbarrier.arrive: an arrival once the thread's copies are done. list: place; aux 1: counted among those expected.
+void arrive_after(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  Cluster& cluster = *w.block->cluster;
+  LaneAddresses a;
+  place_addresses(w, s.list, a);
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = first_lane(rest);
+    SharedPlace at;
+    if (!shared_place(w, s, lane, a.at[lane], place_space(s.list), 8, 8, false, at)) return;
+    Mbarrier* b = mbarrier_at(w, s, lane, at);
+    if (b == nullptr) return;
+    if (s.aux == 0) ++b->pending;
+    if (b->pending == 0)
+      return fault(w, s, lane, "run.divergence", "arrives at " + describe(cluster, *b) + ": more than it expects");
+    Transfer t;
+    t.way = Way::arrive;
+    t.warp = &w;
+    t.lane = lane;
+    t.copies = take_copies(w, lane);
+    const u32 mark =
+        add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = (w.block->rank << 10) | (w.index * 32 + lane)});
+    t.to.push_back({w.block, 0, b, mark});
+    start_transfer(cluster, std::move(t));
+  }
+}
+
+bool decode_arrive_after(Decoder& d, Step& step) {
+  d.want_operands(1, 1);
+  d.program.async = true;
+  std::vector<u32> list;
+  add_place(d, list, d.operand(0), d.memory_space());
+  step.list = d.list(std::move(list));
+  step.aux = d.form().has("noinc") ? 1 : 0;
+  step.run = arrive_after;
+  return true;
 }
 
 bool decode_copy(Decoder& d, Step& step) {
@@ -146,9 +202,8 @@ bool decode_copy(Decoder& d, Step& step) {
 bool decode_async(Decoder& d, Step& step) {
   const Form& form = d.form();
   if (form.opcode != Opcode::op_cp || form.modifiers.empty() || form.modifiers[0] != "async") return false;
-  for (const char* later : {"bulk", "mbarrier", "reduce"}) {
-    if (form.has(later)) return false;
-  }
+  if (form.has("bulk")) return false;
+  if (form.has("mbarrier")) return form.has("arrive") && decode_arrive_after(d, step);
   if (form.has("commit_group")) {
     step.run = commit_group;
     return true;

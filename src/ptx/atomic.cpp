@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/atomic.hpp"
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
@@ -14,8 +15,6 @@ namespace {
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
-
-enum class AtomicOp : std::uint8_t { add, min, max, inc, dec, and_, or_, xor_, exch, cas };
 
 template <class T>
 T integer_op(AtomicOp op, T old, T b, T c) {
@@ -83,7 +82,9 @@ u16 half_op(AtomicOp op, u16 old, u16 b, bool bf16) {
   return op == AtomicOp::min ? (y < x ? b : old) : (y > x ? b : old);
 }
 
-u64 apply(AtomicOp op, Type type, u64 old, u64 b, u64 c) {
+}  // namespace
+
+u64 apply_atomic(AtomicOp op, Type type, u64 old, u64 b, u64 c) {
   switch (type) {
     case Type::f32: {
       float x = std::bit_cast<float>(static_cast<u32>(old)), y = std::bit_cast<float>(static_cast<u32>(b));
@@ -121,28 +122,13 @@ u64 apply(AtomicOp op, Type type, u64 old, u64 b, u64 c) {
   }
 }
 
+namespace {
+
 u64 lane_bits(const Warp& w, u32 slot, u32 bytes, u32 lane) {
   u64 v = 0;
   std::memcpy(&v, w.regs + slot + lane * bytes, bytes);
   return v;
 }
-
-class Spin {
- public:
-  Spin(std::atomic_flag& flag, bool wanted) : flag_(flag), held_(wanted) {
-    while (held_ && flag_.test_and_set(std::memory_order_acquire)) {
-    }
-  }
-  ~Spin() {
-    if (held_) flag_.clear(std::memory_order_release);
-  }
-  Spin(const Spin&) = delete;
-  Spin& operator=(const Spin&) = delete;
-
- private:
-  std::atomic_flag& flag_;
-  bool held_;
-};
 
 // o[0] result (aux bit 8: none), o[1] address; list: count results, count b, count c.
 void atomic(Lanes& l, const Step& s) {
@@ -164,7 +150,7 @@ void atomic(Lanes& l, const Step& s) {
       std::memcpy(&old, p.at[lane] + j * s.bytes, s.bytes);
       const u64 b = lane_bits(w, s.list[s.count + j], s.width, lane);
       const u64 c = op == AtomicOp::cas ? lane_bits(w, s.list[2 * s.count + j], s.width, lane) : 0;
-      const u64 fresh = apply(op, type, old, b, c);
+      const u64 fresh = apply_atomic(op, type, old, b, c);
       std::memcpy(p.at[lane] + j * s.bytes, &fresh, s.bytes);
       if (returns && s.list[j] != no_slot) std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
     }
@@ -179,7 +165,9 @@ constexpr OpRow op_rows[] = {{"add", AtomicOp::add},   {"min", AtomicOp::min},  
                              {"dec", AtomicOp::dec},   {"and", AtomicOp::and_}, {"or", AtomicOp::or_},  {"xor", AtomicOp::xor_},
                              {"exch", AtomicOp::exch}, {"cas", AtomicOp::cas}};
 
-bool allowed(AtomicOp op, Type type) {
+}  // namespace
+
+bool atomic_allowed(AtomicOp op, Type type) {
   switch (type) {
     case Type::f32:
     case Type::f64:
@@ -205,8 +193,6 @@ bool allowed(AtomicOp op, Type type) {
   }
 }
 
-}  // namespace
-
 bool decode_atomic(Decoder& d, Step& step) {
   const Form& form = d.form();
   const bool returns = form.opcode == Opcode::op_atom;
@@ -218,7 +204,7 @@ bool decode_atomic(Decoder& d, Step& step) {
   }
   if (found == nullptr || form.types.empty()) return false;
   const Type type = form.types.back();
-  if (!allowed(found->op, type)) return false;
+  if (!atomic_allowed(found->op, type)) return false;
   const bool cas = found->op == AtomicOp::cas;
   const bool policy = form.has("L2::cache_hint");
   const std::size_t wanted = (returns ? 3u : 2u) + (cas ? 1u : 0u) + (policy ? 1u : 0u);

@@ -4,20 +4,53 @@
 #include <cstring>
 #include <numeric>
 
-#include <fmt/format.h>
-
 namespace cupilot::ptx {
-namespace {
-
-// A warp gives way after so many instructions, so that one that waits for another by spinning lets it run.
-constexpr std::uint64_t turn = 20000;
-// What starting a warp is charged for in instructions.
-constexpr std::int64_t start_cost = 8;
 
 std::uint64_t mixed(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
   return x ^ (x >> 31);
+}
+
+namespace {
+
+// What starting a warp is charged for in instructions.
+constexpr std::int64_t start_cost = 8;
+
+std::uint64_t cluster_value(const Block& block, Special special) {
+  const Dim3 &grid = block.launch->launch->grid, &size = block.launch->cluster, &at = block.cluster->position;
+  switch (special) {
+    case Special::clusterid_x:
+      return at.x;
+    case Special::clusterid_y:
+      return at.y;
+    case Special::clusterid_z:
+      return at.z;
+    case Special::nclusterid_x:
+      return grid.x / size.x;
+    case Special::nclusterid_y:
+      return grid.y / size.y;
+    case Special::nclusterid_z:
+      return grid.z / size.z;
+    case Special::cluster_ctaid_x:
+      return block.rank % size.x;
+    case Special::cluster_ctaid_y:
+      return block.rank / size.x % size.y;
+    case Special::cluster_ctaid_z:
+      return block.rank / (size.x * size.y);
+    case Special::cluster_nctaid_x:
+      return size.x;
+    case Special::cluster_nctaid_y:
+      return size.y;
+    case Special::cluster_nctaid_z:
+      return size.z;
+    case Special::cluster_ctarank:
+      return block.rank;
+    case Special::cluster_nctarank:
+      return size.x * size.y * size.z;
+    default:
+      return 0;
+  }
 }
 
 std::uint64_t special_value(const Block& block, const Warp& warp, Special special, std::uint32_t lane) {
@@ -37,28 +70,17 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::ntid_z:
       return launch.block.z;
     case Special::ctaid_x:
-    case Special::clusterid_x:
       return block.position.x;
     case Special::ctaid_y:
-    case Special::clusterid_y:
       return block.position.y;
     case Special::ctaid_z:
-    case Special::clusterid_z:
       return block.position.z;
     case Special::nctaid_x:
-    case Special::nclusterid_x:
       return launch.grid.x;
     case Special::nctaid_y:
-    case Special::nclusterid_y:
       return launch.grid.y;
     case Special::nctaid_z:
-    case Special::nclusterid_z:
       return launch.grid.z;
-    case Special::cluster_nctaid_x:
-    case Special::cluster_nctaid_y:
-    case Special::cluster_nctaid_z:
-    case Special::cluster_nctarank:
-      return 1;
     case Special::laneid:
       return lane;
     case Special::warpid:
@@ -86,7 +108,7 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::dynamic_smem_size:
       return launch.dynamic_shared;
     default:
-      return 0;
+      return cluster_value(block, special);
   }
 }
 
@@ -106,6 +128,17 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.groups.clear();
   warp.barrier_reduce = 0;
   warp.frames_bytes = 0;
+  warp.streams.clear();
+  warp.polled = 0;
+  warp.timed_out = false;
+  warp.cluster_owed = warp.cluster_phase = 0;
+  warp.far_mark = warp.far_clock = 0;
+  warp.registers = block.launch->launch->registers;
+  warp.beyond = {};
+  if (block.beyond) {
+    warp.beyond.far.assign(32 * block.cluster->blocks.size(), 1);
+    warp.beyond.proxied = warp.beyond.far;
+  }
   enter_frame(warp, program.entry_code, 0);
   const Code& code = *warp.code;
   warp.frames[0].stack_base = 0;
@@ -142,9 +175,12 @@ void end_warp(Warp& warp) {
   warp.live = 0;
   ++block.done_warps;
   for (std::uint32_t id = 0; id < block.barriers.size(); ++id) settle_barrier(block, id);
+  if (block.done_warps == block.warps.size()) end_block(block);
+  if (block.beyond) settle_cluster_barrier(*block.cluster);
 }
 
-// Returns the instructions used.
+}  // namespace
+
 std::uint64_t run_warp(Warp& warp, const std::uint64_t fuel) {
   std::uint64_t left = fuel;
   warp.stop = false;
@@ -174,30 +210,6 @@ std::uint64_t run_warp(Warp& warp, const std::uint64_t fuel) {
   return fuel - left;
 }
 
-void stuck(Block& block) {
-  for (Warp& warp : block.warps) {
-    if (warp.state != WarpState::waiting) continue;
-    const Barrier& barrier = block.barriers[warp.barrier];
-    const std::uint32_t wanted = barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
-    const Step& step = warp.steps[warp.pc - 1];
-    fault(warp, step, warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0, "run.divergence",
-          fmt::format("barrier {} waits for {} threads but only {} ever come", warp.barrier, wanted, barrier.arrived));
-    return;
-  }
-}
-
-void out_of_budget(Block& block) {
-  for (Warp& warp : block.warps) {
-    if (warp.state == WarpState::done) continue;
-    const std::uint32_t pc = std::min<std::uint32_t>(warp.pc, static_cast<std::uint32_t>(warp.code->steps.size() - 2));
-    fault(warp, warp.steps[pc], warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0, "run.hang",
-          fmt::format("the launch passed its budget of {} warp instructions", block.launch->options->instruction_budget));
-    return;
-  }
-}
-
-}  // namespace
-
 void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   const Code& code = warp.block->program->codes[code_index];
   if (warp.frames.size() <= depth) warp.frames.resize(depth + 1);
@@ -223,15 +235,21 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   warp.counts = warp.block->worker->counts.data() + code.first_count;
 }
 
-void start_block(Block& block, Worker& worker, std::uint64_t index) {
-  LaunchContext& launch = *worker.launch;
-  const Dim3& grid = launch.launch->grid;
-  block.worker = &worker;
+void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
+  LaunchContext& launch = *cluster.launch;
+  const Dim3 &grid = launch.launch->grid, &size = launch.cluster, &at = cluster.position;
+  block.cluster = &cluster;
+  block.rank = rank;
+  block.beyond = launch.program->async || cluster.blocks.size() > 1;
+  block.worker = cluster.worker;
   block.launch = &launch;
   block.program = launch.program;
-  block.index = index;
-  block.position = {static_cast<std::uint32_t>(index % grid.x), static_cast<std::uint32_t>(index / grid.x % grid.y),
-                    static_cast<std::uint32_t>(index / (std::uint64_t{grid.x} * grid.y))};
+  block.position = {at.x * size.x + rank % size.x, at.y * size.y + rank / size.x % size.y,
+                    at.z * size.z + rank / (size.x * size.y)};
+  block.index = block.position.x + std::uint64_t{grid.x} * (block.position.y + std::uint64_t{grid.y} * block.position.z);
+  block.mbarrier_at.clear();
+  block.far_users.clear();
+  block.registers_free = 0;
   block.thread_count = launch.threads;
   block.exited_threads = block.done_warps = 0;
   block.faulted = block.finished = false;
@@ -244,52 +262,9 @@ void start_block(Block& block, Worker& worker, std::uint64_t index) {
   }
   block.barriers.fill(Barrier{});
   block.warps.resize(launch.warps);
-  block.order.resize(launch.warps);
-  std::iota(block.order.begin(), block.order.end(), 0u);
-  if (launch.options->seed != 0) {
-    std::uint64_t state = mixed(launch.options->seed ^ mixed(index + 1));
-    for (std::size_t i = block.order.size(); i > 1; --i) {
-      state = mixed(state + 0x9e3779b97f4a7c15ull);
-      std::swap(block.order[i - 1], block.order[state % i]);
-    }
-  }
   for (std::uint32_t i = 0; i < launch.warps; ++i) start_warp(block.warps[i], block, i);
   // Starting costs host time too: a huge grid of empty blocks must come to its end.
   launch.budget.fetch_sub(start_cost * launch.warps, std::memory_order_relaxed);
-}
-
-void run_block(Block& block, std::uint64_t fuel) {
-  LaunchContext& launch = *block.launch;
-  std::uint64_t used = 0;
-  while (!block.finished && used < fuel) {
-    bool ran = false;
-    for (const std::uint32_t index : block.order) {
-      Warp& warp = block.warps[index];
-      if (warp.state != WarpState::ready) continue;
-      ran = true;
-      const std::int64_t left = launch.budget.load(std::memory_order_relaxed);
-      if (left <= 0) {
-        out_of_budget(block);
-        launch.halt = true;
-      } else {
-        const std::uint64_t took = run_warp(warp, std::min<std::uint64_t>(turn, static_cast<std::uint64_t>(left)));
-        used += took;
-        block.worker->instructions += took;
-        launch.budget.fetch_sub(static_cast<std::int64_t>(took), std::memory_order_relaxed);
-      }
-      if (block.faulted || launch.halt.load(std::memory_order_relaxed)) {
-        block.finished = true;
-        return;
-      }
-    }
-    if (block.done_warps == block.warps.size()) {
-      settle_suspect(block);
-      block.finished = true;
-    } else if (!ran) {
-      stuck(block);
-      block.finished = true;
-    }
-  }
 }
 
 }  // namespace cupilot::ptx

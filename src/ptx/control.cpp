@@ -184,7 +184,7 @@ void barrier_failed(Warp& w, const Step& s, const std::string& why) {
 
 void release(Block& block, Barrier& barrier) {
   for (Warp* waiting : barrier.waiting) {
-    for (u32 i = 0; i < 32; ++i) waiting->known[i] = std::max(waiting->known[i], barrier.known[i]);
+    acquire_from(*waiting, barrier.released);
     waiting->state = WarpState::ready;
     if (waiting->barrier_reduce == 0) continue;
     const u32 yes = barrier.true_count, all = barrier.seen;
@@ -235,7 +235,7 @@ void run_barrier(Lanes& l, const Step& s) {
   count_up(w, Counter::barriers, 1);
   barrier.arrived += given ? 32 : static_cast<u32>(__builtin_popcount(w.live));
   warp_ordered(w);
-  for (u32 i = 0; i < 32; ++i) barrier.known[i] = std::max(barrier.known[i], w.known[i]);
+  release_to(w, barrier.released);
   w.barrier_reduce = static_cast<std::uint8_t>((s.aux >> 2) & 3);
   w.barrier = id;
   if (w.barrier_reduce != 0) {

@@ -182,6 +182,7 @@ void Decoder::address(Step& step, const Operand& o, MemorySpace space, int slot)
   if (o.kind != OperandKind::address) refuse("an operand should be an address in brackets");
   step.offset = o.offset;
   step.flags = static_cast<std::uint8_t>((step.flags & ~space_mask) | space);
+  if (space == space_generic || (space == space_shared && form().has("shared::cluster"))) step.flags |= flag_far;
   switch (o.base) {
     case OperandKind::reg: {
       const std::uint32_t width = register_bytes(o.type);
@@ -266,7 +267,8 @@ Step Decoder::decode_one() {
   }
   if (form().opcode == Opcode::unknown) refuse("the virtual device does not know this instruction");
   const bool known = decode_arithmetic(*this, step) || decode_move(*this, step) || decode_memory(*this, step) ||
-                     decode_atomic(*this, step) || decode_async(*this, step) || decode_collective(*this, step) ||
+                     decode_atomic(*this, step) || decode_async(*this, step) || decode_mbarrier(*this, step) ||
+                     decode_bulk(*this, step) || decode_cluster(*this, step) || decode_collective(*this, step) ||
                      decode_control(*this, step);
   if (!known) refuse("the virtual device does not know this form");
   return step;

@@ -23,6 +23,7 @@ inline constexpr std::uint8_t flag_signed = 8;         // sign-extends into the 
 inline constexpr std::uint8_t flag_strong = 16;        // volatile, relaxed, acquire, release, atomic: does not race with its like
 inline constexpr std::uint8_t flag_frame = 32;         // offset is relative to the frame's local memory
 inline constexpr std::uint8_t flag_narrow = 64;        // the base register has 32 bits
+inline constexpr std::uint8_t flag_far = 128;          // may name the shared memory of other blocks of the cluster
 inline constexpr std::uint32_t no_slot = 0xffffffffu;  // a sink
 
 class Decoder {
@@ -80,6 +81,9 @@ bool decode_move(Decoder& d, Step& step);
 bool decode_memory(Decoder& d, Step& step);
 bool decode_atomic(Decoder& d, Step& step);
 bool decode_async(Decoder& d, Step& step);
+bool decode_mbarrier(Decoder& d, Step& step);
+bool decode_bulk(Decoder& d, Step& step);
+bool decode_cluster(Decoder& d, Step& step);
 bool decode_collective(Decoder& d, Step& step);
 bool decode_control(Decoder& d, Step& step);
 

@@ -8,13 +8,46 @@
 #include <fmt/format.h>
 #include <cupilot/rejection.hpp>
 
-#include "ptx/block.hpp"
-#include "ptx/machine.hpp"
+#include "ptx/cluster.hpp"
 
 namespace cupilot::ptx {
 namespace {
 
 constexpr std::uint64_t max_host_bytes = 6ull << 30;
+
+// As launched, else as the kernel requires it.
+Dim3 cluster_of(const Program& program, const Launch& launch) {
+  const Dim3& asked = launch.cluster;
+  if (asked.x * asked.y * asked.z != 1) return asked;
+  const std::vector<std::uint64_t> required = program.module->functions[program.codes[0].function].directive("reqnctapercluster");
+  Dim3 out;
+  std::uint32_t* sides[] = {&out.x, &out.y, &out.z};
+  for (std::size_t i = 0; i < required.size() && i < 3; ++i)
+    *sides[i] = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(required[i], 1, 1024));
+  return out;
+}
+
+std::optional<Rejected> cluster_fault(const Program& program, const Launch& launch, const ExecuteOptions& options) {
+  const Function& entry = program.module->functions[program.codes[0].function];
+  const auto no = [&](std::string message) { return reject("run.launch", std::move(message), entry.name); };
+  const Dim3 &g = launch.grid, &asked = launch.cluster, c = cluster_of(program, launch);
+  const std::vector<std::uint64_t> required = entry.directive("reqnctapercluster");
+  const std::uint32_t sides[] = {asked.x, asked.y, asked.z};
+  const bool explicit_size = asked.x * asked.y * asked.z > 1;
+  for (std::size_t i = 0; i < required.size() && i < 3; ++i) {
+    if (explicit_size && required[i] != sides[i]) return no("the cluster has not the size that the kernel requires");
+  }
+  const std::uint64_t size = std::uint64_t{c.x} * c.y * c.z;
+  if (size == 0 || size > 16) return no(fmt::format("a cluster of {} x {} x {} blocks passes the limit of 16", c.x, c.y, c.z));
+  if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
+    return no(fmt::format("a grid of {} x {} x {} blocks is no multiple of its clusters of {} x {} x {}", g.x, g.y, g.z, c.x, c.y,
+                          c.z));
+  const std::uint64_t blocks = std::uint64_t{g.x} * g.y * g.z;
+  if (launch.cooperative && blocks > std::max(1u, options.resident))
+    return no(
+        fmt::format("a cooperative grid of {} blocks does not fit the {} that are resident at once", blocks, options.resident));
+  return std::nullopt;
+}
 
 std::optional<Rejected> launch_fault(const Program& program, const Launch& launch, const ExecuteOptions& options) {
   const Function& entry = program.module->functions[program.codes[0].function];
@@ -23,6 +56,7 @@ std::optional<Rejected> launch_fault(const Program& program, const Launch& launc
   if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0) return no("a grid or block of no threads");
   if (g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535)
     return no(fmt::format("a grid of {} x {} x {} blocks passes the limits", g.x, g.y, g.z));
+  if (auto fault = cluster_fault(program, launch, options)) return fault;
   const std::uint64_t threads = std::uint64_t{b.x} * b.y * b.z;
   if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > options.max_threads || threads > 1024) {
     return no(fmt::format("a block of {} x {} x {} threads passes the limit of {}", b.x, b.y, b.z, options.max_threads));
@@ -53,14 +87,23 @@ std::optional<Rejected> launch_fault(const Program& program, const Launch& launc
   return std::nullopt;
 }
 
-// Hands out the blocks to run.
-class BlockQueue {
+// Hands out the clusters to run: single blocks mostly.
+class ClusterQueue {
  public:
-  BlockQueue(const Launch& launch, const ExecuteOptions& options) : list_(options.blocks) {
-    total_ = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
-    count_ = list_.empty() ? total_ : list_.size();
+  ClusterQueue(const Launch& launch, const Dim3& size, const ExecuteOptions& options) {
+    const Dim3& g = launch.grid;
+    total_ = std::uint64_t{g.x} * g.y * g.z;
+    for (const std::uint64_t block : options.blocks) {
+      const std::uint64_t x = block % g.x / size.x, y = block / g.x % g.y / size.y,
+                          z = block / (std::uint64_t{g.x} * g.y) / size.z;
+      list_.push_back(x + g.x / size.x * (y + g.y / size.y * z));
+    }
+    std::sort(list_.begin(), list_.end());
+    list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
+    count_ = list_.empty() ? total_ / (std::uint64_t{size.x} * size.y * size.z) : list_.size();
   }
-  std::uint64_t total() const { return total_; }
+  std::uint64_t blocks() const { return total_; }
+  std::uint64_t clusters() const { return count_; }
   std::optional<std::uint64_t> take() {
     const std::uint64_t i = next_.fetch_add(1);
     if (i >= count_) return std::nullopt;
@@ -68,15 +111,15 @@ class BlockQueue {
   }
 
  private:
-  const std::vector<std::uint64_t>& list_;
+  std::vector<std::uint64_t> list_;
   std::uint64_t total_ = 0, count_ = 0;
   std::atomic<std::uint64_t> next_{0};
 };
 
-// Runs blocks until none is left, `resident` at a time in turn.
-void work(Worker& worker, BlockQueue& queue, std::uint32_t resident) {
+// Runs clusters until none is left, `resident` at a time in turn.
+void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident) {
   LaunchContext& launch = *worker.launch;
-  std::vector<std::unique_ptr<Block>> alive, spare;
+  std::vector<std::unique_ptr<Cluster>> alive, spare;
   bool more = true;
   while (!launch.halt) {
     while (more && alive.size() < resident) {
@@ -85,15 +128,15 @@ void work(Worker& worker, BlockQueue& queue, std::uint32_t resident) {
         more = false;
         break;
       }
-      if (spare.empty()) spare.push_back(std::make_unique<Block>());
-      start_block(*spare.back(), worker, *index);
+      if (spare.empty()) spare.push_back(std::make_unique<Cluster>());
+      start_cluster(*spare.back(), worker, *index);
+      worker.blocks += spare.back()->blocks.size();
       alive.push_back(std::move(spare.back()));
       spare.pop_back();
-      ++worker.blocks;
     }
     if (alive.empty()) return;
     for (std::size_t i = 0; i < alive.size();) {
-      run_block(*alive[i], resident == 1 ? ~0ull : 200000);
+      run_cluster(*alive[i], resident == 1 ? ~0ull : 200000);
       if (!alive[i]->finished) {
         ++i;
         continue;
@@ -206,6 +249,13 @@ void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, s
   record(warp, *warp.code, step, lane, code, std::move(message));
 }
 
+void fault_here(Warp& warp, const char* code, std::string message) {
+  const auto last = static_cast<std::uint32_t>(warp.code->steps.size() - 2);
+  const std::uint32_t pc = warp.state == WarpState::waiting ? warp.pc - 1 : warp.pc;
+  const std::uint32_t lane = warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0;
+  fault(warp, warp.steps[std::min(pc, last)], lane, code, std::move(message));
+}
+
 Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch, const ExecuteOptions& options) {
   if (auto fault = launch_fault(program, launch, options)) return *fault;
   LaunchContext context;
@@ -217,16 +267,19 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   context.warps = (context.threads + 31) / 32;
   context.shared_bytes = program.dynamic_shared_at - shared_base + launch.dynamic_shared;
   context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
-  BlockQueue queue(launch, options);
+  context.cluster = cluster_of(program, launch);
+  const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   for (std::uint64_t block : options.blocks) {
-    if (block >= queue.total())
-      return Error{ErrorCode::failure, fmt::format("block {} lies outside a grid of {}", block, queue.total()),
+    if (block >= blocks)
+      return Error{ErrorCode::failure, fmt::format("block {} lies outside a grid of {}", block, blocks),
                    "choose blocks of the grid"};
   }
+  ClusterQueue queue(launch, context.cluster, options);
+  const std::uint32_t cluster_size = context.cluster.x * context.cluster.y * context.cluster.z;
   memory.begin_launch();
   reset_variables(program);
   const auto threads =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.threads, 1, std::min<std::uint64_t>(queue.total(), 256)));
+      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.threads, 1, std::min<std::uint64_t>(queue.clusters(), 256)));
   context.parallel = threads > 1;
   std::vector<Worker> workers(threads);
   for (Worker& w : workers) {
@@ -234,7 +287,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
     w.counts.resize(program.step_count);
     w.memos.resize(std::size_t{2} * program.step_count);
   }
-  const std::uint32_t resident = std::max(1u, options.resident / threads);
+  const std::uint32_t resident = std::max(1u, options.resident / (threads * cluster_size));
   std::vector<std::thread> pool;
   for (std::uint32_t i = 1; i < threads; ++i) pool.emplace_back([&, i] { work(workers[i], queue, resident); });
   work(workers[0], queue, resident);
@@ -250,7 +303,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
     report.warp_instructions += w.instructions;
     report.blocks_run += w.blocks;
   }
-  if (options.count) fill_counts(report, program, workers, queue.total());
+  if (options.count) fill_counts(report, program, workers, queue.blocks());
   return report;
 }
 

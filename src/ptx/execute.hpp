@@ -37,7 +37,10 @@ Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::stri
 struct Launch {
   Dim3 grid, block;
   std::uint32_t dynamic_shared = 0;      // bytes
-  std::vector<std::uint8_t> parameters;  // the entry's parameter block; see pack_parameters
+  std::vector<std::uint8_t> parameters;  // the entry's parameter block; a tensor map in it as tensor_map.hpp encodes it
+  Dim3 cluster{};                        // blocks that run together; 1 x 1 x 1: none asked for
+  bool cooperative = false;              // the whole grid must be resident at once
+  std::uint32_t registers = 0;           // a thread has at its start; 0: unknown
 };
 
 // Byte offset of every parameter in the block and its whole size.
@@ -50,6 +53,7 @@ ParameterLayout parameter_layout(const Function& entry);
 struct ExecuteOptions {
   std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
   std::uint64_t seed = 0;                            // order of warps in a block; 0: ascending
+  bool late = false;                                 // asynchronous copies move at the last legal moment, not at the first
   bool check_races = true;                           // shared memory
   bool check_initialised = true;                     // shared, local and read-write global memory
   bool count = true;

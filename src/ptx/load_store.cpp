@@ -190,12 +190,11 @@ bool decode_memory(Decoder& d, Step& step) {
     case Opcode::op_ldu:
       return decode_access(d, step, true);
     case Opcode::op_st:
-      return decode_access(d, step, false);
+      return !d.form().has("async") && decode_access(d, step, false);
     case Opcode::op_prefetch:
     case Opcode::op_prefetchu:
     case Opcode::op_applypriority:
       // Hints: an address outside every buffer is no fault on the device either.
-      if (d.form().has("tensormap")) return false;
       step.run = nothing;
       return true;
     default:

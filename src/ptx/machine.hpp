@@ -20,9 +20,12 @@ inline constexpr std::uint64_t shared_window = 0x00007f0000000000ull;
 inline constexpr std::uint64_t local_window = 0x00007e0000000000ull;
 inline constexpr std::uint64_t param_window = 0x00007d0000000000ull;
 inline constexpr std::uint64_t window_mask = 0xffffffff00000000ull;
+// A shared address that mapa gave names a block of the cluster above this bit, by its rank + 1; one of the block's own has 0.
+inline constexpr std::uint32_t rank_shift = 24;
 
 struct Code;
 struct Block;
+struct Cluster;
 struct Warp;
 struct Worker;
 
@@ -70,6 +73,7 @@ class Program {
   std::uint32_t step_count = 0;
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
+  bool async = false;              // uses mbarriers or the asynchronous proxy
 };
 
 // Gives the module's variables their first values.
@@ -94,11 +98,33 @@ struct Frame {
   std::uint32_t local_at = 0;  // of this frame in a thread's local memory
 };
 
+// cp.async: `size` bytes from `from` and zeros up to `bytes`, to an offset in shared memory.
 struct AsyncCopy {
-  std::uint32_t lane = 0, offset = 0, bytes = 0;
+  std::uint32_t lane = 0, offset = 0, bytes = 0, size = 0;
+  const std::uint8_t* from = nullptr;
 };
 
-enum class WarpState : std::uint8_t { ready, waiting, done };
+// What only kernels with asynchronous copies or clusters need to know of the past; empty vectors know nothing.
+struct Beyond {
+  std::vector<std::uint32_t> far;      // clock of every warp of the cluster (32 a block) up to which its accesses are known
+  std::vector<std::uint32_t> proxied;  // the same, with a proxy fence since
+  std::vector<std::uint32_t> seen;     // phases seen to complete, of every mbarrier and stream of groups (their slots)
+};
+
+// What a releasing side leaves for those who acquire.
+struct Knowledge {
+  std::array<std::uint32_t, 32> known{};
+  Beyond beyond;
+};
+
+// Groups of bulk copies of one thread.
+struct BulkStream {
+  std::uint32_t slot = 0;  // 0: none issued yet
+  std::uint32_t committed = 0;
+};
+
+// polling: a wait on an mbarrier whose phase is not complete.
+enum class WarpState : std::uint8_t { ready, waiting, polling, done };
 
 struct Warp : Lanes {
   Block* block = nullptr;
@@ -124,11 +150,20 @@ struct Warp : Lanes {
   StepCount* counts = nullptr;      // of the code being run
   std::uint32_t local_top = 0;      // bytes of a thread's local memory in use
   std::uint32_t frames_bytes = 0;   // of all frames in use
+  Beyond beyond;
+  std::vector<BulkStream> streams;            // of lanes; empty: no bulk copies yet
+  std::uint64_t polled = 0;                   // the wait that failed last: slot and phase; 0: none
+  std::uint32_t poll_at = 0;                  // index of its mbarrier in the cluster
+  bool timed_out = false;                     // the next failing wait says so instead of sleeping
+  std::uint32_t cluster_owed = 0;             // lanes that arrived at the cluster's barrier and have not waited
+  std::uint32_t cluster_phase = 0;            // of their arrival
+  std::uint32_t far_mark = 0, far_clock = 0;  // the mark of its last access to another block, and its clock
+  std::uint32_t registers = 0;                // a thread, as setmaxnreg left them; 0: unknown
 };
 
 struct Barrier {
   std::uint32_t expected = 0, arrived = 0;
-  std::array<std::uint32_t, 32> known{};  // what the arrived know
+  Knowledge released;  // what the arrived know
   std::vector<Warp*> waiting;
   const Step* step = nullptr;              // the first to arrive
   std::uint32_t true_count = 0, seen = 0;  // barrier.red: threads with a true predicate, of those seen
@@ -151,6 +186,7 @@ struct LaunchContext {
   const Launch* launch = nullptr;
   const ExecuteOptions* options = nullptr;
   std::uint32_t threads = 0, warps = 0, shared_bytes = 0;
+  Dim3 cluster{};                       // blocks
   std::atomic<std::int64_t> budget{0};  // warp instructions left; below zero when several threads end it at once
   std::atomic<bool> halt{false};
   std::mutex lock;  // faults and dependence
@@ -184,13 +220,17 @@ struct Block {
   Worker* worker = nullptr;
   LaunchContext* launch = nullptr;
   Program* program = nullptr;
+  Cluster* cluster = nullptr;
+  std::uint32_t rank = 0;  // in the cluster
+  bool beyond = false;     // warps keep Beyond
   std::uint64_t index = 0;
   Dim3 position;
   std::vector<Warp> warps;
   std::uint32_t thread_count = 0;
-  std::vector<std::uint8_t> shared;   // from shared_base on; 16 spare bytes
-  std::vector<std::uint32_t> writer;  // shadow: stamp of the last write
-  std::vector<std::uint32_t> reader;  // stamp of the last read
+  std::vector<std::uint8_t> shared;        // from shared_base on; 16 spare bytes
+  std::vector<std::uint32_t> writer;       // shadow: stamp of the last write
+  std::vector<std::uint32_t> reader;       // stamp of the last read
+  std::vector<std::uint16_t> mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
   std::array<Barrier, 16> barriers;
   std::vector<std::uint32_t> order;
   std::uint32_t exited_threads = 0;
@@ -199,16 +239,24 @@ struct Block {
   bool finished = false;
   Suspect suspect;
   std::uint64_t clock = 0;
+  std::vector<std::uint32_t> far_users;  // clock of the last access by every warp of the cluster from another block
+  std::uint32_t registers_free = 0;      // given back by setmaxnreg, for all threads
 };
 
 // Stamps of shared shadow. writer: bit 31 atomic, bits 10..30 clock, bits 0..9 thread. reader: bits 5..30 clock, bits 0..4 warp.
-inline constexpr std::uint32_t clock_max = 0x1ffff0u;
-inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;  // nobody wrote
-inline constexpr std::uint32_t clock_pending = 0x1ffffeu;      // an asynchronous copy not yet waited for
+// Clocks from mark_base on make bits 0..30 of a writer's stamp a mark of the cluster instead; of a reader's, bit 31 does.
+inline constexpr std::uint32_t clock_max = 0x17fff0u;
+inline constexpr std::uint32_t mark_base = 0x180000u << 10;
+inline constexpr std::uint32_t mark_end = 0x1ffff0u << 10;
+inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;    // nobody wrote
+inline constexpr std::uint32_t clock_pending = 0x1ffffeu;        // an asynchronous copy not yet waited for
+inline constexpr std::uint32_t stamp_barrier = 0x1ffffcu << 10;  // the words of an mbarrier
 inline std::uint32_t stamp_clock(std::uint32_t stamp) { return (stamp >> 10) & 0x1fffffu; }
 
 // Records a fault of `thread` (lane of the warp) at the current step and stops the block.
 void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message);
+// A fault of a launch that cannot go on, at the place where the warp waits.
+void fault_here(Warp& warp, const char* code, std::string message);
 // Reports the suspect as the fault it is once no race explains it.
 void settle_suspect(Block& block);
 // Makes frame `depth` of a warp ready for a code: registers zero, constants and special registers filled.
@@ -218,6 +266,13 @@ void return_from_call(Warp& warp);
 void settle_barrier(Block& block, std::uint32_t id);
 // Checks the member mask in a register of a .sync instruction: exactly the executing lanes, exited ones aside.
 bool check_members(Warp& warp, const Step& step, std::uint32_t mask_slot);
+
+// Hands what the warp knows to a barrier; takes what a barrier was given. order.cpp.
+void release_to(Warp& warp, Knowledge& to);
+void acquire_from(Warp& warp, const Knowledge& from);
+void merge_knowledge(Knowledge& into, const Knowledge& from);
+// fence.proxy.async: writes known so far may be read by the asynchronous proxy.
+void fence_proxy(Warp& warp);
 
 // After an instruction that orders the lanes of a warp.
 inline void warp_ordered(Warp& warp) {

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint32_t written_bits = 0xf0000000u;
 constexpr std::uint32_t owner_bits = 0x0fffffffu;
+constexpr std::uint8_t local_poison = 0xf5;
 
 void depends(Warp& warp, const Step& step, const char* why) {
   LaunchContext& launch = *warp.block->launch;
@@ -124,7 +125,6 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
 
 bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
                    Intent intent, LanePointers& out) {
-  const bool check = warp.block->launch->options->check_initialised;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const std::uint64_t at = addresses.at[lane];
@@ -140,12 +140,11 @@ bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
     }
     const std::size_t index = static_cast<std::size_t>(lane) * warp.local_stride + at;
     std::uint8_t* written = warp.local_written.data() + index;
-    // Copying a struct reads its padding, so one written byte excuses the rest; arguments are laid out by the compiler.
-    const bool arguments = (step.flags & flag_frame) != 0;
-    if (intent != Intent::store && check && !arguments && std::memchr(written, 1, bytes) == nullptr) {
-      fault(warp, step, lane, "run.uninitialised",
-            fmt::format("reads local memory at offset {} that the thread never wrote", at));
-      return false;
+    // Compilers load more than they use (a struct's padding, an array speculatively): what was never written holds poison.
+    if (intent != Intent::store && std::memchr(written, 0, bytes) != nullptr) {
+      for (std::uint32_t b = 0; b < bytes; ++b) {
+        if (written[b] == 0) warp.local[index + b] = local_poison;
+      }
     }
     if (intent != Intent::load) std::memset(written, 1, bytes);
     out.at[lane] = warp.local.data() + index;
@@ -205,6 +204,48 @@ void note_returning_atomic(Warp& warp, const Step& step, const LaneAddresses& ad
   const bool global =
       space == space_global || (space == space_generic && (addresses.at[first_lane(warp.mask)] & window_mask) != shared_window);
   if (global) depends(warp, step, "an atomic's result is used");
+}
+
+void add_place(Decoder& d, std::vector<std::uint32_t>& list, const Operand& operand, MemorySpace space) {
+  Step step;
+  d.address(step, operand, space, 0);
+  const auto offset = static_cast<std::uint64_t>(step.offset);
+  list.insert(list.end(), {step.o[0], step.flags, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)});
+}
+
+void place_addresses(const Warp& warp, const std::uint32_t* place, LaneAddresses& out) {
+  Step step;
+  step.flags = static_cast<std::uint8_t>(place[1]);
+  step.offset = static_cast<std::int64_t>(place[2] | (std::uint64_t{place[3]} << 32));
+  lane_addresses(warp, step, place[0], out);
+}
+
+// Bytes at the ends of a span share their state word with others.
+std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint64_t bytes,
+                          Intent intent) {
+  LaunchContext& launch = *warp.block->launch;
+  Buffer* buffer = locate(launch, address, bytes);
+  if (buffer == nullptr) {
+    explain_bounds(warp, step, lane, address, static_cast<std::uint32_t>(bytes), intent);
+    return nullptr;
+  }
+  const std::uint64_t offset = address - buffer->address;
+  if (buffer->access == Access::read_only && intent != Intent::load) {
+    fault(warp, step, lane, "run.input_write",
+          fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
+    return nullptr;
+  }
+  if (buffer->access == Access::read_write) {
+    for (std::uint64_t at = offset; at < offset + bytes;) {
+      const std::uint64_t left = offset + bytes - at;
+      const std::uint32_t piece = at % 4 == 0 && left >= 4   ? static_cast<std::uint32_t>(left & ~std::uint64_t{3})
+                                  : at % 2 == 0 && left >= 2 ? 2u
+                                                             : 1u;
+      if (!global_state(warp, step, lane, *buffer, at, piece, intent)) return nullptr;
+      at += piece;
+    }
+  }
+  return buffer->data.get() + offset;
 }
 
 void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, LaneAddresses& out) {

@@ -98,6 +98,10 @@ void is_space(Lanes& l, const Step& s) {
 
 void nothing(Lanes&, const Step&) {}
 
+void proxy_fence(Lanes& l, const Step&) {
+  if (l.mask != 0) fence_proxy(static_cast<Warp&>(l));
+}
+
 bool decode_mov(Decoder& d, Step& step) {
   const Form& form = d.form();
   d.want_operands(2, 2);
@@ -223,11 +227,12 @@ bool decode_move(Decoder& d, Step& step) {
       step.width = 8;
       step.run = convert_address;
       return true;
-    case Opcode::op_membar:
     case Opcode::op_fence:
+      step.run = form.has("proxy") && form.has("async") && !form.has("global") ? proxy_fence : nothing;
+      return true;
+    case Opcode::op_membar:
     case Opcode::op_nanosleep:
     case Opcode::op_griddepcontrol:
-    case Opcode::op_setmaxnreg:
     case Opcode::op_pmevent:
       step.run = nothing;
       return true;

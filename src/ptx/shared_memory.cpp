@@ -7,10 +7,9 @@
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
-namespace {
 
-std::string place(const Warp& warp, std::uint32_t offset) {
-  const Program& program = *warp.block->program;
+std::string place_name(const Block& block, std::uint32_t offset) {
+  const Program& program = *block.program;
   const std::uint64_t address = shared_base + offset;
   const Variable* best = nullptr;
   std::uint64_t best_at = 0;
@@ -25,6 +24,16 @@ std::string place(const Warp& warp, std::uint32_t offset) {
   if (best == nullptr) return fmt::format("shared offset {}", offset);
   return fmt::format("{}+{} (shared offset {})", best->name, address - best_at, offset);
 }
+
+void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset) {
+  Suspect& suspect = warp.block->suspect;
+  if (suspect.warp == nullptr)
+    suspect = {&warp, &step, warp.code, lane, "reads shared memory that nobody wrote: " + place_name(target, offset)};
+}
+
+namespace {
+
+std::string place(const Warp& warp, std::uint32_t offset) { return place_name(*warp.block, offset); }
 
 std::string thread_name(const Warp& warp, std::uint32_t thread) {
   const Dim3& b = warp.block->launch->launch->block;
@@ -45,7 +54,7 @@ bool ordered_read(const Warp& warp, std::uint32_t stamp) {
 // count on each other, a volatile access may not.
 bool excused(const Warp& warp, const Step& step, std::uint32_t stamp, bool strong) {
   if (!strong || (stamp & 0x80000000u) == 0) return false;
-  return ((stamp >> 5) & 31) != warp.index || (step.flags & flag_strong) == 0;
+  return is_mark(stamp) || ((stamp >> 5) & 31) != warp.index || (step.flags & flag_strong) == 0;
 }
 
 bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t stamp, bool strong) {
@@ -53,12 +62,16 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
   const std::uint32_t writer = stamp & 1023, me = warp.index * 32 + lane;
   if (stamp == stamp_never) {
     if (!options.check_initialised) return true;
-    Suspect& suspect = warp.block->suspect;
-    if (suspect.warp == nullptr)
-      suspect = {&warp, &step, warp.code, lane, "reads shared memory that nobody wrote: " + place(warp, offset)};
+    suspect_read(warp, step, lane, *warp.block, offset);
     return true;
   }
   if (!options.check_races) return true;
+  if (is_mark(stamp) || stamp == stamp_barrier) {
+    if (write_ordered(warp, *warp.block, stamp) || (strong && (stamp & 0x80000000u) != 0)) return true;
+    fault(warp, step, lane, "run.race",
+          fmt::format("reads {} while {}", place(warp, offset), writer_name(warp, *warp.block, stamp)));
+    return false;
+  }
   if (stamp_clock(stamp) == clock_pending) {
     fault(warp, step, lane, "run.race",
           fmt::format("reads {} while the asynchronous copy issued by {} has not been waited for", place(warp, offset),
@@ -108,13 +121,24 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
   const std::uint32_t cells = bytes >> shift, first = offset >> shift;
   for (std::uint32_t c = first; c < first + cells; ++c) {
     const std::uint32_t s = block.writer[c], r = block.reader[c];
-    const bool after_write = ordered(warp, s) || s == stamp_never || (stamp_clock(s) != clock_pending && (s & 1023) == me) ||
-                             excused(warp, step, s, strong);
+    const bool after_write = ordered(warp, s) || s == stamp_never || (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
+                             excused(warp, step, s, strong) || (is_mark(s) && write_ordered(warp, block, s));
+    if (!after_write && (is_mark(s) || s == stamp_barrier)) {
+      fault(warp, step, lane, "run.race",
+            fmt::format("writes {} while {}", place(warp, c << shift), writer_name(warp, block, s)));
+      return false;
+    }
     if (!after_write) {
       const char* what = stamp_clock(s) == clock_pending ? "an asynchronous copy not waited for, issued by " : "";
       fault(warp, step, lane, "run.race",
             fmt::format("writes {} that {}{} wrote without a barrier between", place(warp, c << shift), what,
                         thread_name(warp, s & 1023)));
+      return false;
+    }
+    if ((r >> 31) != 0) {
+      if (read_ordered(warp, block, r)) continue;
+      fault(warp, step, lane, "run.race",
+            fmt::format("writes {} that {} may still read", place(warp, c << shift), reader_name(warp, block, r)));
       return false;
     }
     if (!ordered_read(warp, r)) {
@@ -152,6 +176,12 @@ bool in_range_all(Warp& warp, const Step& step, std::uint32_t mask, const LaneAd
     if (!in_range(warp, step, lane, addresses.at[lane], bytes)) return false;
   }
   return true;
+}
+
+bool names_ranks(std::uint32_t mask, const LaneAddresses& addresses) {
+  std::uint64_t all = 0;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) all |= addresses.at[first_lane(rest)];
+  return (all >> rank_shift) != 0;
 }
 
 bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, const PatternMemo& memo, const LaneAddresses& addresses,
@@ -199,6 +229,8 @@ bool write_checks(Warp& warp, const Step& step, std::uint32_t mask, const Patter
 
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
                     Intent intent, LanePointers& out) {
+  if ((step.flags & flag_far) != 0 && warp.block->beyond && names_ranks(mask, addresses))
+    return resolve_far(warp, step, mask, addresses, bytes, intent, out);
   if (!in_range_all(warp, step, mask, addresses, bytes)) return false;
   Block& block = *warp.block;
   const PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, true);

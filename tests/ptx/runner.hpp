@@ -12,6 +12,7 @@
 
 #include "ptx/execute.hpp"
 #include "ptx/parser.hpp"
+#include "ptx/tensor_map.hpp"
 #include "support/nvrtc.hpp"
 
 namespace support {
@@ -50,7 +51,7 @@ class Device {
     return out;
   }
 
-  // Arguments: a Pointer for a buffer, else the value itself.
+  // Arguments: a Pointer for a buffer, a TensorMap for a map, else the value itself.
   struct Pointer {
     std::size_t index;
   };
@@ -61,6 +62,9 @@ class Device {
     if (program.is_rejected()) throw std::runtime_error(program.rejected().message + " at " + program.rejected().where);
     if (program.is_error()) throw std::runtime_error(program.error().message);
     ptx::Launch launch{.grid = grid, .block = block, .dynamic_shared = shared, .parameters = {}};
+    launch.cluster = cluster;
+    launch.cooperative = cooperative;
+    launch.registers = registers;
     const ptx::ParameterLayout layout = ptx::parameter_layout(*module->entry(entry));
     launch.parameters.resize(layout.bytes);
     std::size_t i = 0;
@@ -73,11 +77,17 @@ class Device {
 
   ptx::DeviceMemory memory;
   ptx::ExecuteOptions options;
+  ptx::Dim3 cluster{};
+  bool cooperative = false;
+  std::uint32_t registers = 0;
 
  private:
   template <class T>
   void put(ptx::Launch& launch, const ptx::ParameterLayout& layout, std::size_t i, const T& value) const {
-    if constexpr (std::is_same_v<T, Pointer>) {
+    if constexpr (std::is_same_v<T, ptx::TensorMap>) {
+      const auto bytes = ptx::encode(value);
+      std::memcpy(launch.parameters.data() + layout.offsets.at(i), bytes.data(), bytes.size());
+    } else if constexpr (std::is_same_v<T, Pointer>) {
       const std::uint64_t address = memory.address(value.index);
       std::memcpy(launch.parameters.data() + layout.offsets.at(i), &address, 8);
     } else {
