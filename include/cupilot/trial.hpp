@@ -36,7 +36,7 @@ std::string_view name_of(ContentKind kind);  // "huge_element"
 
 // What is done to the inputs a kind gives.
 // overlap: floating inputs of equal type and layout are one buffer, with the content of the first of them.
-// scaled: the first floating input times -2. swapped: lines i and i + 8 of every 16 along the first free axis exchanged, in
+// scaled: the first floating input times 2. swapped: lines i and i + 8 of every 16 along the first free axis exchanged, in
 // every tensor that has the axis. Both are relations: outputs must follow the plain run's (CaseReport::related).
 enum class Variation { none, overlap, scaled, swapped };
 std::string_view name_of(Variation variation);

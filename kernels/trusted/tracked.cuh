@@ -10,18 +10,40 @@
 
 #include "storage.cuh"
 
+// How much of a product of two errors counts: 1 where a class grants large ones, 2^-13 where roundoff alone makes them.
+#if !defined(CUPILOT_SECOND_ORDER)
+#define CUPILOT_SECOND_ORDER 1.0
+#endif
+
+// An element of a tensor: nothing was lost yet, so its sum need not be carried.
+struct tracked_term {
+  double value;
+  CUPILOT_HD tracked_term(double x) : value(x) {}
+};
+
 struct tracked {
   double value, sum;
 
   CUPILOT_HD tracked() : value(0.0), sum(0.0) {}
   CUPILOT_HD tracked(double x) : value(x), sum(fabs(x)) {}
+  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(fabs(x.value)) {}
   CUPILOT_HD tracked(double x, double s) : value(x), sum(s) {}
 };
 
-CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, a.sum + b.sum); }
-CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, a.sum + b.sum); }
+// Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one term, unrounded.
+CUPILOT_HD double trace_of(double x) { return 0x1p-30 * x; }
+CUPILOT_HD double both(double a, double b) { return a + b + trace_of(fmin(a, b)); }
+
+CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum)); }
+CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum)); }
 CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum); }
-CUPILOT_HD tracked operator*(tracked a, tracked b) { return tracked(a.value * b.value, a.sum * b.sum); }
+CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) { return tracked(a.value * b.value); }
+// |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once.
+CUPILOT_HD tracked operator*(tracked a, tracked b) {
+  const double value = a.value * b.value;
+  const double more_a = a.sum - fabs(a.value), more_b = b.sum - fabs(b.value);
+  return tracked(value, fabs(value) + (fabs(a.value) * more_b + more_a * fabs(b.value) + CUPILOT_SECOND_ORDER * more_a * more_b));
+}
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
   const double inverse = 1.0 / fabs(b.value);
@@ -40,7 +62,8 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 CUPILOT_HD tracked through(double value, double derivative, double sum) {
-  return tracked(value, fabs(value) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum));
+  const double own = fabs(value);
+  return tracked(value, own + trace_of(own) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum));
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }

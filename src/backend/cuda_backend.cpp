@@ -11,6 +11,7 @@
 #include "backend/compile_pool.hpp"
 #include "backend/cuda_spec.hpp"
 #include "backend/cuda_trials.hpp"
+#include "backend/virtual_oracle.hpp"
 
 namespace cupilot {
 namespace {
@@ -24,7 +25,9 @@ class CudaBackend : public Backend {
         spec_(std::move(spec)),
         notices_(std::move(notices)),
         programs_(*pool_, spec_.arch),
-        trials_(*device_, programs_, spec_, trial_seconds) {}
+        trials_(*device_, programs_, spec_, trial_seconds),
+        inputs_(0),
+        oracle_(*pool_, spec_.arch, inputs_, 0) {}
 
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return Provenance::measured; }
@@ -61,6 +64,11 @@ class CudaBackend : public Backend {
     return reports;
   }
 
+  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
+                                                 std::span<const std::vector<std::byte>> tensors) override {
+    return oracle_.over(task, task_id(task), workload, tensors);
+  }
+
   Result<void> renew() override {
     const std::lock_guard lock(mutex_);
     return device_->renew();
@@ -82,6 +90,9 @@ class CudaBackend : public Backend {
   std::vector<std::string> notices_;
   CudaPrograms programs_;
   CudaTrials trials_;
+  // References over given inputs are evaluated on the host.
+  VirtualInputs inputs_;
+  VirtualOracle oracle_;
 };
 
 std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState& sandbox) {

@@ -1,6 +1,7 @@
 // Outputs of the virtual device against the oracle.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "backend/virtual_run.hpp"
 #include "base/hash.hpp"
@@ -53,22 +54,58 @@ class Elements {
   bool dense_ = true, all_written_ = false;
 };
 
-double value_of(std::uint64_t bits, DType type) { return decode(bits, static_cast<int>(type)); }
+// index_of: the tensor whose extreme is looked for.
+struct Extreme {
+  const std::uint8_t* memory = nullptr;  // null: another check
+  FillParams layout{};
+
+  // What stands at `place` of the line that output element `index` was made of; NaN outside.
+  double at(std::int64_t index, double place) const {
+    if (!(place >= 0.0 && place < static_cast<double>(layout.line))) return std::nan("");
+    const long long stride = layout.line_stride;
+    const long long dense = (index / stride * layout.line + static_cast<long long>(place)) * stride + index % stride;
+    return load_real(memory, storage_offset(layout, dense), layout.type);
+  }
+};
+
+Result<Extreme> extreme_of(const Task& task, const Tensor& output, const Workload& workload, VirtualMemory& memory) {
+  Extreme extreme;
+  if (output.check.kind != CheckKind::index_of) return extreme;
+  for (std::size_t t = 0; t < task.tensors.size(); ++t) {
+    if (task.tensors[t].name != output.check.of || memory.tensor(t) == no_buffer) continue;
+    Result<FillParams> layout = fill_params(task, t, workload, {});
+    if (!layout) return layout.error();
+    extreme = {memory.device().data(memory.tensor(t)).data(), *layout};
+  }
+  return extreme;
+}
+
+Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want, double sum,
+                 std::int64_t index) {
+  if (extreme.memory == nullptr) return judge_element(bound, bits, want, sum);
+  const double found = extreme.at(index, decode(bits, bound.type)), best = extreme.at(index, want);
+  if (is_nan(found) && !is_nan(best)) return judged_equal(false, std::numeric_limits<double>::infinity());
+  return judge_element(bound, bits_of(found), best, sum);
+}
 
 // One element of the oracle against what the kernel left.
-void compare_element(const BoundParams& bound, DType type, std::uint64_t bits, double want, double sum, std::int64_t index,
-                     OutputReport& report) {
-  // An index is compared as a number: whether another index attains the extreme too is the host's to ask.
-  BoundParams rule = bound;
-  if (rule.check == check_index_of) rule.check = check_bitwise;
-  const Judged judged = judge_element(rule, bits, want, sum);
+void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want, double sum,
+                     std::int64_t index, OutputReport& report) {
+  const Judged judged = judge_one(bound, extreme, bits, want, sum, index);
   ++report.compared;
   if (!judged.ok) ++report.failed;
+  if (is_one_term(bound, want, sum)) {
+    ++report.one_term;
+    if (bits != encode(want, bound.type)) {
+      ++report.one_term_inexact;
+      report.one_term_error = std::max(report.one_term_error, one_term_error(bound, bits, want));
+    }
+  }
   const double ratio = judged.ok ? judged.ratio : std::max(judged.ratio, std::nextafter(1.0, 2.0));
   if (report.worst_index >= 0 && !(ratio > report.worst_ratio)) return;
   report.worst_ratio = ratio;
   report.worst_index = index;
-  report.got = value_of(bits, type);
+  report.got = decode(bits, bound.type);
   report.want = want;
   report.bound = judged.bound;
 }
@@ -82,6 +119,8 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
   if (!shape) return shape.error();
   Result<BoundParams> bound = bound_params(task, tensor, workload);
   if (!bound) return bound.error();
+  Result<Extreme> extreme = extreme_of(task, what, workload, memory);
+  if (!extreme) return extreme.error();
   OutputReport report;
   report.tensor = what.name;
   report.elements = shape->elements;
@@ -96,7 +135,7 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
     const std::int64_t end = std::min(begin + OracleValues::block_elements, shape->elements);
     for (std::int64_t i = begin; i < end; ++i, ++at) {
       if (report.never_written > 0 && !elements.written(i)) continue;
-      compare_element(*bound, what.type, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
+      compare_element(*bound, *extreme, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
     }
   }
   return report;

@@ -304,7 +304,8 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
   std::vector<bool> counted;
-  Result<VirtualMemory> memory = VirtualMemory::make(task.task, task.id, at, content, *small, context.inputs);
+  Result<VirtualMemory> memory =
+      VirtualMemory::make(task.task, task.id, {.workload = at, .content = content}, *small, context.inputs);
   const bool fits = static_cast<bool>(memory);
   if (fits) {
     for (const ResolvedLaunch& launch : small->launches) {
@@ -314,7 +315,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       if (report.is_error()) return report.error();
       if (report.is_rejected()) return report.rejected();
     }
-    if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled.error();
+    if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled) return filled.error();
   }
   bool missing = false;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {

@@ -22,12 +22,13 @@ Attempt<std::vector<Counts>> count_whole(const VirtualContext& context, const Id
   if (resolution.is_rejected()) return resolution.rejected();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) return reject("measure.failed", "the plan does not fit the smaller shapes that counts are taken at");
-  Result<VirtualMemory> memory = VirtualMemory::make(task.task, task.id, workload, content, *plan, context.inputs);
+  Result<VirtualMemory> memory =
+      VirtualMemory::make(task.task, task.id, {.workload = workload, .content = content}, *plan, context.inputs);
   if (!memory) return memory.error();
   std::vector<Counts> all;
   for (const When when : {When::setup, When::run}) {
     if (when == When::run) {
-      if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled.error();
+      if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled) return filled.error();
     }
     for (const ResolvedLaunch& launch : plan->launches) {
       if (launch.when != when) continue;

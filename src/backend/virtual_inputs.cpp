@@ -7,7 +7,8 @@
 namespace cupilot {
 
 std::string case_key(const std::string& task, const Workload& workload, const Content& content) {
-  std::string key = fmt::format("{}:{}:{}", task, content.seed, static_cast<int>(content.kind));
+  std::string key =
+      fmt::format("{}:{}:{}:{}", task, content.seed, static_cast<int>(content.kind), static_cast<int>(content.variation));
   for (const auto& [axis, extent] : workload.sizes) key += fmt::format(":{}={}", axis, extent);
   return key;
 }

@@ -7,13 +7,19 @@
 
 #include <cupilot/rejection.hpp>
 
+#include "task/content.hpp"
+
 namespace cupilot {
 namespace {
 
-Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& name, std::int64_t bytes, ptx::Access access) {
+Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& name, std::int64_t bytes, ptx::Access access,
+                               std::int64_t past) {
   if (bytes == 0) return no_buffer;
-  return memory.add(name, static_cast<std::uint64_t>(bytes), access);
+  return memory.add(name, static_cast<std::uint64_t>(bytes), access, static_cast<std::uint64_t>(past));
 }
+
+// Every byte the same: as fp64, fp32, bf16, fp16 or fp8 a quiet NaN, or a large finite number.
+std::uint8_t byte_of(Poison poison) { return poison == Poison::quiet_nan ? 0xff : 0xf5; }
 
 void copy(std::span<const std::byte> from, std::span<std::uint8_t> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), std::min(from.size(), to.size()));
@@ -21,37 +27,46 @@ void copy(std::span<const std::byte> from, std::span<std::uint8_t> to) {
 
 }  // namespace
 
-Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const Task& task, std::size_t tensor, const Workload& workload,
-                                const std::string& id, const Content& content, VirtualInputs& inputs) {
-  auto bytes = inputs.get(task, id, tensor, workload, content);
-  if (!bytes) return bytes.error();
-  Result<std::size_t> index =
-      add_buffer(memory, task.tensors[tensor].name, static_cast<std::int64_t>((*bytes)->size()), ptx::Access::read_only);
+Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name, std::span<const std::byte> bytes) {
+  Result<std::size_t> index = add_buffer(memory, name, static_cast<std::int64_t>(bytes.size()), ptx::Access::read_only, 0);
   if (!index) return index.error();
   if (*index == no_buffer) return std::uint64_t{0};
-  copy(**bytes, memory.data(*index));
+  copy(bytes, memory.data(*index));
   return memory.address(*index);
 }
 
-Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& id, const Workload& workload,
-                                          const Content& content, const ResolvedPlan& plan, VirtualInputs& inputs) {
-  VirtualMemory made(task, id, workload, content, plan);
-  for (const Tensor& tensor : task.tensors) {
-    Result<TensorShape> shape = shape_of(task, tensor, workload);
-    if (!shape) return shape.error();
-    const bool written = tensor.role == Role::out || tensor.role == Role::in_out;
-    Result<std::size_t> index = add_buffer(made.memory_, tensor.name, shape->span * size_of(tensor.type),
-                                           written ? ptx::Access::read_write : ptx::Access::read_only);
-    if (!index) return index.error();
-    made.tensors_.push_back(*index);
-    if (*index != no_buffer) made.memory_.set_access(*index, ptx::Access::read_only);
-    if (tensor.role == Role::constant) {
-      Result<void> filled = made.copy_content(made.tensors_.size() - 1, inputs);
-      if (!filled) return filled.error();
-    }
+Result<void> VirtualMemory::add_tensor(std::size_t tensor) {
+  const Tensor& what = task_->tensors[tensor];
+  const auto source = source_of(*task_, tensor, what_.workload, what_.content);
+  if (!source) return source.error();
+  if (*source != tensor) {
+    tensors_.push_back(tensors_[*source]);
+    return {};
+  }
+  const Result<TensorShape> shape = shape_of(*task_, what, what_.workload);
+  if (!shape) return shape.error();
+  const bool written = what.role == Role::out || what.role == Role::in_out;
+  // The memory keeps account of whole words.
+  const std::int64_t offset = base_offset(what, what_);
+  const std::int64_t past = offset == 0 ? 0 : std::max<std::int64_t>(offset, 4);
+  Result<std::size_t> index = add_buffer(memory_, what.name, shape->span * size_of(what.type),
+                                         written ? ptx::Access::read_write : ptx::Access::read_only, past);
+  if (!index) return index.error();
+  tensors_.push_back(*index);
+  if (*index != no_buffer) memory_.set_access(*index, ptx::Access::read_only);
+  return {};
+}
+
+Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& id, const Case& what, const ResolvedPlan& plan,
+                                          VirtualInputs& inputs) {
+  VirtualMemory made(task, id, what, plan);
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (Result<void> added = made.add_tensor(i); !added) return added.error();
+    if (task.tensors[i].role != Role::constant) continue;
+    if (Result<void> filled = made.copy_content(i, inputs); !filled) return filled.error();
   }
   for (const ResolvedBuffer& buffer : plan.buffers) {
-    Result<std::size_t> index = add_buffer(made.memory_, buffer.name, buffer.bytes, ptx::Access::read_write);
+    Result<std::size_t> index = add_buffer(made.memory_, buffer.name, buffer.bytes, ptx::Access::read_write, 0);
     if (!index) return index.error();
     made.buffers_.push_back(*index);
     if (*index != no_buffer) made.memory_.mark_unwritten(*index);
@@ -61,20 +76,20 @@ Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& i
 
 Result<void> VirtualMemory::copy_content(std::size_t tensor, VirtualInputs& inputs) {
   if (tensors_[tensor] == no_buffer) return {};
-  auto bytes = inputs.get(*task_, id_, tensor, workload_, content_);
+  auto bytes = inputs.get(*task_, id_, tensor, what_.workload, what_.content);
   if (!bytes) return bytes.error();
   copy(**bytes, memory_.data(tensors_[tensor]));
   return {};
 }
 
-Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs) {
+Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs, Poison poison) {
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Role role = task_->tensors[i].role;
     if (tensors_[i] == no_buffer || role == Role::constant) continue;
     const bool written = role == Role::out || role == Role::in_out;
     memory_.set_access(tensors_[i], written ? ptx::Access::read_write : ptx::Access::read_only);
     if (role == Role::out) {
-      memory_.mark_unwritten(tensors_[i]);
+      memory_.mark_unwritten(tensors_[i], byte_of(poison));
       continue;
     }
     if (Result<void> copied = copy_content(i, inputs); !copied) return copied;
@@ -84,7 +99,7 @@ Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs) {
     if (buffers_[i] == no_buffer) continue;
     const BufferContent content = plan_->buffers[i].content;
     if (content == BufferContent::table) memory_.set_access(buffers_[i], ptx::Access::read_only);
-    if (content == BufferContent::scratch) memory_.mark_unwritten(buffers_[i]);
+    if (content == BufferContent::scratch) memory_.mark_unwritten(buffers_[i], byte_of(poison));
     if (content == BufferContent::zeroed || content == BufferContent::restored) {
       const auto data = memory_.data(buffers_[i]);
       std::fill(data.begin(), data.end(), std::uint8_t{0});

@@ -21,19 +21,18 @@ inline constexpr std::uint64_t virtual_memory_cap = 6ull << 30;
 
 inline constexpr std::size_t no_buffer = static_cast<std::size_t>(-1);
 
-// Adds tensor `tensor` with its content as a read-only buffer; its address. An empty tensor has address 0.
-Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const Task& task, std::size_t tensor, const Workload& workload,
-                                const std::string& id, const Content& content, VirtualInputs& inputs);
+// Adds `bytes` as a read-only buffer; its address, 0 when empty.
+Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name, std::span<const std::byte> bytes);
 
 // The memory of one case. Setup launches come first, while tensors hold poison; then fill_tensors(), then run launches.
 class VirtualMemory {
  public:
   // All buffers exist; constants are filled, everything else holds poison and no tensor may be written yet.
-  static Result<VirtualMemory> make(const Task& task, const std::string& id, const Workload& workload, const Content& content,
-                                    const ResolvedPlan& plan, VirtualInputs& inputs);
+  static Result<VirtualMemory> make(const Task& task, const std::string& id, const Case& what, const ResolvedPlan& plan,
+                                    VirtualInputs& inputs);
 
   // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and restored buffers zero.
-  Result<void> fill_tensors(VirtualInputs& inputs);
+  Result<void> fill_tensors(VirtualInputs& inputs, Poison poison);
 
   // The launch's parameter block, laid out as the entry declares it.
   Result<std::vector<std::uint8_t>> parameters(const ResolvedLaunch& launch, const ptx::Function& entry) const;
@@ -46,15 +45,15 @@ class VirtualMemory {
   std::size_t tensor(std::size_t index) const { return tensors_[index]; }
 
  private:
-  VirtualMemory(const Task& task, std::string id, const Workload& workload, const Content& content, const ResolvedPlan& plan)
-      : task_(&task), id_(std::move(id)), workload_(workload), content_(content), plan_(&plan), memory_(virtual_memory_cap) {}
+  VirtualMemory(const Task& task, std::string id, const Case& what, const ResolvedPlan& plan)
+      : task_(&task), id_(std::move(id)), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
+  Result<void> add_tensor(std::size_t tensor);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
   std::uint64_t address(std::size_t index) const { return index == no_buffer ? 0 : memory_.address(index); }
 
   const Task* task_;
   std::string id_;
-  Workload workload_;
-  Content content_;
+  Case what_;
   const ResolvedPlan* plan_;
   ptx::DeviceMemory memory_;
   std::vector<std::size_t> tensors_, buffers_;

@@ -84,13 +84,39 @@ Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const Task& ta
   if (!shape) return shape.error();
   std::vector<std::int64_t> blocks = draw_blocks(shape->elements, draw, content.seed);
   const std::string key = fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(id, workload, content));
-  return values_.get(
-      key, [&] { return evaluate(task, id, tensor, workload, content, std::move(blocks), shape->elements); },
-      [](const OracleValues& values) { return static_cast<std::int64_t>(values.values.size() * 16); });
+  const auto make = [&]() -> Result<OracleValues> {
+    std::vector<std::shared_ptr<const TensorBytes>> held;
+    Inputs inputs(task.tensors.size());
+    for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+      if (task.tensors[i].role == Role::out) continue;
+      auto bytes = inputs_.get(task, id, i, workload, content);
+      if (!bytes) return bytes.error();
+      held.push_back(*bytes);
+      inputs[i] = *held.back();
+    }
+    return evaluate(task, id, tensor, workload, inputs, std::move(blocks), shape->elements);
+  };
+  return values_.get(key, make, [](const OracleValues& values) { return static_cast<std::int64_t>(values.values.size() * 16); });
+}
+
+Result<std::vector<ReferenceValues>> VirtualOracle::over(const Task& task, const std::string& id, const Workload& workload,
+                                                         std::span<const std::vector<std::byte>> tensors) {
+  const Inputs inputs(tensors.begin(), tensors.end());
+  std::vector<ReferenceValues> out;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    const Tensor& tensor = task.tensors[i];
+    if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
+    Result<TensorShape> shape = shape_of(task, tensor, workload);
+    if (!shape) return shape.error();
+    auto values = evaluate(task, id, i, workload, inputs, draw_blocks(shape->elements, 0, 1), shape->elements);
+    if (!values) return values.error();
+    out.push_back({tensor.name, std::move(values->values), std::move(values->sums)});
+  }
+  return out;
 }
 
 Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string& id, std::size_t tensor,
-                                             const Workload& workload, const Content& content, std::vector<std::int64_t> blocks,
+                                             const Workload& workload, const Inputs& inputs, std::vector<std::int64_t> blocks,
                                              std::int64_t elements) {
   auto reference = this->reference(task, id, ReferenceBuild::tracked);
   if (!reference) return reference.error();
@@ -105,7 +131,7 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
   Words parameters;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (task.tensors[i].role == Role::out) continue;
-    Result<std::uint64_t> address = add_input(memory, task, i, workload, id, content, inputs_);
+    Result<std::uint64_t> address = add_input(memory, task.tensors[i].name, inputs[i]);
     if (!address) return address.error();
     parameters.add(*address);
   }

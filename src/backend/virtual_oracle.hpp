@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include <cupilot/backend.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/trial.hpp>
@@ -44,11 +46,17 @@ class VirtualOracle {
   Result<std::shared_ptr<const OracleValues>> values(const Task& task, const std::string& id, std::size_t tensor,
                                                      const Workload& workload, const Content& content, std::int64_t draw);
 
+  // All elements of every output over given inputs, in the order of the task's tensors. Any thread; nothing is kept.
+  Result<std::vector<ReferenceValues>> over(const Task& task, const std::string& id, const Workload& workload,
+                                            std::span<const std::vector<std::byte>> tensors);
+
   void clear();
 
  private:
+  // What the reference reads, one entry a tensor, empty for pure outputs.
+  using Inputs = std::vector<std::span<const std::byte>>;
   Result<OracleValues> evaluate(const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
-                                const Content& content, std::vector<std::int64_t> blocks, std::int64_t elements);
+                                const Inputs& inputs, std::vector<std::int64_t> blocks, std::int64_t elements);
   CompilePool& pool_;
   std::string arch_;
   VirtualInputs& inputs_;

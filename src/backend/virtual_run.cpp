@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 
 #include <cupilot/rejection.hpp>
+#include <cupilot/rng.hpp>
 
 #include "backend/admit.hpp"
+#include "backend/virtual_relate.hpp"
 #include "ptx/parser.hpp"
 
 namespace cupilot {
@@ -16,26 +19,6 @@ namespace {
 Fault fault_of(const Rejected& rejected) { return {rejected.code, rejected.message, rejected.where}; }
 
 std::uint32_t side(std::int64_t value) { return static_cast<std::uint32_t>(value); }
-
-// Runs the launches of one kind in order; stops at the first faulty one. false: stopped.
-Result<bool> run_launches(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                          VirtualMemory& memory, const ResolvedPlan& plan, When when, const LaunchRun& how, CaseReport& report) {
-  for (const ResolvedLaunch& launch : plan.launches) {
-    if (launch.when != when) continue;
-    Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, how);
-    if (ran.is_error()) return ran.error();
-    if (ran.is_rejected()) {
-      report.faults.push_back(fault_of(ran.rejected()));
-      return false;
-    }
-    for (const ptx::Fault& fault : ran->faults) {
-      report.faults.push_back({fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
-    }
-    if (how.count && when == When::run) add_counts(report.counts, ran->counts);
-    if (!report.faults.empty()) return false;
-  }
-  return true;
-}
 
 bool is_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
 
@@ -59,24 +42,62 @@ Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask&
 
 Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
                       KernelPrograms& programs, const ResolvedPlan& plan, const Case& what, CaseReport& report) {
-  auto memory = VirtualMemory::make(task.task, task.id, what.workload, what.content, plan, context.inputs);
+  PlanRun run{context, task, kernel, programs, plan};
+  auto memory = VirtualMemory::make(task.task, task.id, what, plan, context.inputs);
   if (!memory) return memory.error();
-  LaunchRun how;
-  how.budget = instruction_budget(task.task, what.workload);
-  how.seed = what.content.seed;
-  how.count = what.count;
-  Result<bool> set_up = run_launches(context, kernel, programs, *memory, plan, When::setup, how, report);
-  if (!set_up) return set_up.error();
-  if (!*set_up) return {};
-  if (Result<void> filled = memory->fill_tensors(context.inputs); !filled) return filled;
-  Result<bool> ran = run_launches(context, kernel, programs, *memory, plan, When::run, how, report);
+  Result<bool> ran = run.set_up(*memory, what, report);
+  if (ran && *ran) ran = run.once(*memory, what, 0, report);
   if (!ran) return ran.error();
   if (!*ran) return {};
-  report.faults = memory->changed_state();
-  return report_outputs(context, task, what, *memory, report);
+  if (Result<void> told = report_outputs(context, task, what, *memory, report); !told) return told;
+  if (what.repeats > 0) {
+    if (Result<void> repeated = repeat(run, *memory, what, report); !repeated) return repeated;
+  }
+  return is_relation(what.content.variation) && report.faults.empty() ? relate(run, *memory, what, report) : Result<void>();
 }
 
 }  // namespace
+
+Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun& how, CaseReport& report) const {
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (launch.when != when) continue;
+    Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, how);
+    if (ran.is_error()) return ran.error();
+    if (ran.is_rejected()) {
+      report.faults.push_back(fault_of(ran.rejected()));
+      return false;
+    }
+    for (const ptx::Fault& fault : ran->faults) {
+      report.faults.push_back({fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+    }
+    if (how.count && when == When::run) add_counts(report.counts, ran->counts);
+    if (!report.faults.empty()) return false;
+  }
+  return true;
+}
+
+Result<bool> PlanRun::set_up(VirtualMemory& memory, const Case& what, CaseReport& report) const {
+  LaunchRun how;
+  how.budget = instruction_budget(task.task, what.workload);
+  how.seed = what.content.seed;
+  return launches(memory, When::setup, how, report);
+}
+
+Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat, CaseReport& report) const {
+  const bool other = repeat % 2 == 1;
+  const Poison poison = other == (what.poison == Poison::large) ? Poison::quiet_nan : Poison::large;
+  if (Result<void> filled = memory.fill_tensors(context.inputs, poison); !filled) return filled.error();
+  LaunchRun how;
+  how.budget = instruction_budget(task.task, what.workload);
+  how.count = what.count && repeat == 0;
+  how.seed = repeat == 0 ? what.content.seed : Rng::of(what.content.seed, "repeat", static_cast<std::uint64_t>(repeat)).next();
+  how.shuffled = repeat > 0;
+  Result<bool> ran = launches(memory, When::run, how, report);
+  if (!ran || !*ran) return ran;
+  const std::vector<Fault> changed = memory.changed_state();
+  report.faults.insert(report.faults.end(), changed.begin(), changed.end());
+  return true;
+}
 
 Attempt<KernelPrograms> KernelPrograms::parse(const CompiledKernel& kernel) {
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
@@ -112,6 +133,25 @@ std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
   return static_cast<std::uint64_t>(std::min(work, 1e12));
 }
 
+namespace {
+
+// Blocks in another order. One leaves its turn by no more than what is resident together, so that a block may still wait for one
+// that a chip would have started before it.
+std::vector<std::uint64_t> shuffled_blocks(const ResolvedLaunch& launch, std::uint64_t resident, std::uint64_t seed) {
+  const auto total = static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+  std::vector<std::uint64_t> order(total);
+  std::iota(order.begin(), order.end(), 0);
+  Rng rng = Rng::of(seed, "block order");
+  for (std::uint64_t first = 0; first < total; first += resident) {
+    for (std::uint64_t i = std::min(total, first + resident); i > first + 1; --i) {
+      std::swap(order[i - 1], order[first + static_cast<std::uint64_t>(rng.below(static_cast<std::int64_t>(i - first)))]);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                                 VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how) {
   const EntryFacts* facts = find_entry(kernel, launch.entry);
@@ -140,6 +180,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.max_shared = side(device.shared_per_block);
   options.max_threads = side(device.threads_per_block);
   options.sm_count = side(device.sms);
+  if (how.shuffled && how.blocks.empty()) options.blocks = shuffled_blocks(launch, options.resident, how.seed);
   return ptx::execute(**program, memory.device(), order, options);
 }
 

@@ -66,8 +66,25 @@ struct LaunchRun {
   std::uint64_t budget = 1ull << 31;
   std::uint64_t seed = 0;
   bool checks = true, count = false;
+  bool shuffled = false;  // blocks in another order, drawn from the seed
 };
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                                 VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how);
+
+// A kernel and its resolved plan, run on the memory of one case.
+struct PlanRun {
+  const VirtualContext& context;
+  const IdentifiedTask& task;
+  const CompiledKernel& kernel;
+  KernelPrograms& programs;
+  const ResolvedPlan& plan;
+
+  // Both false: a fault stands in the report. `repeat` 0 is the case as it says, others have their own order and poison.
+  Result<bool> set_up(VirtualMemory& memory, const Case& what, CaseReport& report) const;
+  Result<bool> once(VirtualMemory& memory, const Case& what, int repeat, CaseReport& report) const;
+
+ private:
+  Result<bool> launches(VirtualMemory& memory, When when, const LaunchRun& how, CaseReport& report) const;
+};
 
 }  // namespace cupilot

@@ -16,14 +16,15 @@ std::uint64_t words_of(const Buffer& buffer) { return (buffer.bytes + 3) / 4; }
 
 }  // namespace
 
-Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access) {
+Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past) {
   const std::uint64_t cost = access == Access::read_write ? 2 * bytes : bytes;
   if (bytes > limit_ || used_ + cost > limit_) {
     return Error{ErrorCode::failure,
                  fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes", name, bytes, limit_),
                  "use smaller shapes"};
   }
-  Buffer buffer{.name = std::move(name), .address = next_ + gap, .bytes = bytes, .access = access, .data = {}, .state = {}};
+  Buffer buffer{
+      .name = std::move(name), .address = next_ + gap + past, .bytes = bytes, .access = access, .data = {}, .state = {}};
   const std::uint64_t rounded = (bytes + 31) / 16 * 16;
   buffer.data.reset(new (std::nothrow) std::uint8_t[rounded]());
   if (access == Access::read_write) buffer.state.reset(new (std::nothrow) std::uint32_t[words_of(buffer) + 1]());

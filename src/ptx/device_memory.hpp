@@ -34,9 +34,10 @@ class DeviceMemory {
   explicit DeviceMemory(std::uint64_t limit = 4ull << 30, std::uint64_t first_address = 0x0a00'0000'0000ull)
       : limit_(limit), next_(first_address) {}
 
-  // A new buffer, its address aligned to 512, 1 MiB or more of unmapped space on both sides. A read_only buffer counts as
-  // initialised; a read_write one as never written until `mark_written` or a kernel's store. Returns its index.
-  Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access);
+  // A new buffer, its address `past` bytes (a multiple of 4) beyond a multiple of 512, 1 MiB or more of unmapped space on both
+  // sides. A read_only buffer counts as initialised; a read_write one as never written until `mark_written` or a kernel's store.
+  // Returns its index.
+  Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past = 0);
 
   std::size_t size() const { return buffers_.size(); }
   const Buffer& operator[](std::size_t index) const { return buffers_[index]; }

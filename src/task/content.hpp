@@ -25,7 +25,7 @@ Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workl
 Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
 
 // Variation::scaled: the factor of the first floating input.
-inline constexpr double scaled_by = -2.0;
+inline constexpr double scaled_by = 2.0;
 // Variation::swapped: the axis whose lines are exchanged, null where none can be; its dimension in a tensor, the rank when
 // absent.
 const Axis* swapped_axis(const Task& task);

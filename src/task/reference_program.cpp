@@ -22,6 +22,12 @@ const char* real_of(const Task& task, ReferenceBuild build) {
   return task.precision == Precision::fp64 || task.precision == Precision::integer ? "double" : "float";
 }
 
+// (8 sqrt(L) u)^2 S_a S_b stays below 2^-13 of the bound's own unit up to L = 2^28 for errors of the size honest sums have.
+const char* second_order(Precision precision) {
+  const bool strict = precision == Precision::fp32_strict || precision == Precision::fp64 || precision == Precision::integer;
+  return strict ? "0x1p-13" : "1.0";
+}
+
 // The functions of the expression language; static members, so that shapes and strides stand in C++ as they are.
 constexpr const char* expr_functions = R"(
   __device__ static long long min(long long a, long long b) { return a < b ? a : b; }
@@ -51,7 +57,8 @@ std::string offset_text(const Tensor& tensor) {
   return sum;
 }
 
-std::string tensor_members(const Tensor& tensor) {
+std::string tensor_members(const Tensor& tensor, ReferenceBuild build) {
+  const char* element = build == ReferenceBuild::tracked ? "tracked_term" : "real";
   const std::string& name = tensor.name;
   const auto type = static_cast<int>(tensor.type);
   std::string out = fmt::format("  // {}: {}\n", name, name_of(tensor.type));
@@ -61,9 +68,9 @@ std::string tensor_members(const Tensor& tensor) {
   out += fmt::format("  const void* cupilot_{};\n", name);
   if (is_float_type(type)) {
     return out + fmt::format(
-                     "  __device__ real {0}(long long index) const {{\n"
-                     "    return real(cupilot::load_real(cupilot_{0}, cupilot_offset_{0}(index), {1}));\n  }}\n",
-                     name, type);
+                     "  __device__ {2} {0}(long long index) const {{\n"
+                     "    return {2}(cupilot::load_real(cupilot_{0}, cupilot_offset_{0}(index), {1}));\n  }}\n",
+                     name, type, element);
   }
   return out + fmt::format(
                    "  __device__ long long {0}(long long index) const {{\n"
@@ -71,11 +78,11 @@ std::string tensor_members(const Tensor& tensor) {
                    name, type);
 }
 
-std::string inputs_struct(const Task& task) {
+std::string inputs_struct(const Task& task, ReferenceBuild build) {
   std::string out = "struct Inputs {\n";
   for (const Axis& axis : task.axes) out += fmt::format("  long long {};\n", axis.name);
   for (const Scalar& scalar : task.scalars) out += fmt::format("  real {};\n", scalar.name);
-  for (const Tensor& tensor : task.tensors) out += tensor_members(tensor);
+  for (const Tensor& tensor : task.tensors) out += tensor_members(tensor, build);
   return out + expr_functions + "};\n\n";
 }
 
@@ -120,13 +127,14 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   const char* const name = build_names[static_cast<std::size_t>(build)];
   ReferenceProgram program;
   program.text = fmt::format("// Reference of task '{}', {} build.\n", task.name, name);
+  program.text += fmt::format("#define CUPILOT_SECOND_ORDER {}\n", second_order(task.precision));
   for (const char* file : {"trusted/storage.cuh", "trusted/tracked.cuh"}) {
     program.text += without_includes(find_embedded(trusted_files(), file));
   }
   program.text += fmt::format("\nusing real = {};\n", real_of(task, build));
   for (const auto& [constant, value] : task.constants)
     program.text += fmt::format("constexpr long long {} = {};\n", constant, value);
-  program.text += inputs_struct(task);
+  program.text += inputs_struct(task, build);
   program.text += fmt::format("#line 1 \"{}\"\n", task.reference.file.empty() ? "reference.cu" : task.reference.file);
   program.text += task.reference.text + "\n#line 1 \"entries\"\n";
   for (const Tensor& tensor : task.tensors) {

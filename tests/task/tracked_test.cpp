@@ -66,6 +66,19 @@ TEST_CASE("square root at zero keeps a finite sum") {
   CHECK(sqrt_(tracked(0.0)).sum == 0.0);
 }
 
+TEST_CASE("one unrounded term is told from a sum") {
+  const tracked x(3.0), zero(0.0);
+  const auto is_one_term = [](tracked t) { return t.sum == std::abs(t.value); };
+  CHECK(is_one_term(zero + tracked_term(3.0) * tracked_term(-1.0) + zero));
+  CHECK(is_one_term(x * tracked(2.0)));
+  CHECK(is_one_term(max_(x, zero) - zero));
+  CHECK_FALSE(is_one_term(x + tracked(1.0)));
+  CHECK_FALSE(is_one_term((x + tracked(1e-6)) * tracked(2.0)));
+  CHECK_FALSE(is_one_term(x / tracked(2.0)));
+  CHECK_FALSE(is_one_term(tanh_(tracked(40.0))));
+  CHECK_FALSE(is_one_term(sqrt_(tracked(4.0))));
+}
+
 TEST_CASE("comparisons look at values") {
   CHECK(tracked(1.0, 9.0) < tracked(2.0, 3.0));
   CHECK(tracked(1.0, 9.0) == tracked(1.0, 1.0));
