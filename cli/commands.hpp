@@ -24,6 +24,7 @@ struct EvolveFlags {
   std::string run_dir;                // empty: runs/<time>-<task>
   std::vector<std::string> tunables;  // the user's own templates
   bool random = false;
+  bool screen = true;  // on a virtual device before a real one
 };
 
 struct RunFlags {
@@ -43,6 +44,7 @@ struct KernelFlags {
   std::vector<std::string> against;  // bench: "cublaslt", "plain"
   int rounds = 15;
   std::uint64_t seed = 1;
+  bool screen = true;  // verify: on a virtual device before a real one
 };
 
 struct RecordFlags {

@@ -76,6 +76,7 @@ int evolve_command(const EvolveFlags& flags) {
   options.run_dir = flags.run_dir.empty() ? default_run_dir(*task) : flags.run_dir;
   options.tunables = flags.tunables;
   options.random_search = flags.random;
+  options.screening = flags.screen;
   options.task_words = flags.task;
   options.device_name = flags.common.device;
   options.observer = &screen;

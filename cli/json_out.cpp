@@ -2,7 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cupilot/rejection.hpp>
 #include <cupilot/technique.hpp>
+
+#include "verify_screen.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -41,10 +44,39 @@ Json measurement(const Measurement& m) {
 }
 
 Json verification(const Verification& v) {
-  return {{"proved", name_of(v.proved)}, {"worst_error_over_bound", v.worst_ratio},
-          {"compared", v.compared},      {"cases", v.cases.size()},
-          {"full_size", v.full_size},    {"processes", v.processes},
+  Json runs = Json::array();
+  for (const CaseReport& done : v.cases) {
+    Json outputs = Json::object();
+    for (const OutputReport& output : done.outputs) {
+      outputs[output.tensor] = {
+          {"elements", output.elements}, {"compared", output.compared}, {"worst_error_over_bound", output.worst_ratio}};
+    }
+    runs.push_back({{"shape", done.what.workload.sizes},
+                    {"content", name_of(done.what.content.kind)},
+                    {"variation", name_of(done.what.content.variation)},
+                    {"seed", done.what.content.seed},
+                    {"repeats", done.repeats_done},
+                    {"not_for_this_shape", done.not_for_this_shape},
+                    {"outputs", outputs}});
+  }
+  return {{"proved", name_of(v.proved)},
+          {"worst_error_over_bound", v.worst_ratio},
+          {"compared", v.compared},
+          {"cases", v.cases.size()},
+          {"runs", runs},
+          {"full_size", v.full_size},
+          {"processes", v.processes},
+          {"repeats", v.repeats},
+          {"deterministic", v.deterministic},
+          {"proved_by", v.proved_by},
+          {"unproved", v.unproved},
           {"battery", v.battery}};
+}
+
+Json conditions(const Conditions& c) {
+  return {{"compiler", c.compiler},      {"options", c.options},     {"arch", c.arch},
+          {"gate_flags", c.flags},       {"ran_under", c.ran_under}, {"compiled_under", c.compiled_under},
+          {"screened_on", c.screened_on}};
 }
 
 Json candidate(const Candidate& c) {
@@ -58,9 +90,14 @@ Json candidate(const Candidate& c) {
     json["precision"] = name_of(accepted->verification.proved);
     json["verification"] = verification(accepted->verification);
     json["roofline"] = roofline(accepted->verdict);
+    json["conditions"] = conditions(accepted->conditions);
   } else if (const auto* rejected = std::get_if<Rejected>(&c.outcome)) {
     json["outcome"] = "rejected";
-    json["rejected"] = {{"code", rejected->code}, {"message", rejected->message}, {"where", rejected->where}};
+    json["rejected"] = {{"stage", name_of(rejected->stage)},
+                        {"code", rejected->code},
+                        {"message", rejected->message},
+                        {"where", rejected->where},
+                        {"next", next_step(*rejected)}};
   } else {
     json["outcome"] = "lost";
     json["reason"] = std::get<Lost>(c.outcome).reason;
@@ -94,6 +131,8 @@ std::string report_json(const EvolveReport& report, const Task& task) {
     json["best"] = candidate(report.best->candidate);
     json["best"]["path"] = report.run_dir.empty() ? "" : report.run_dir + "/best";
     json["best"]["ratio_interval"] = {report.best->ratio_low, report.best->ratio_high};
+    json["best"]["gain"] = report.best->gain;
+    json["best"]["gain_noise"] = report.best->gain_noise;
   }
   return dump(json);
 }

@@ -1,5 +1,7 @@
 #include "kernel_files.hpp"
 
+#include <algorithm>
+
 #include <cupilot/host.hpp>
 
 #include "words.hpp"
@@ -9,7 +11,11 @@ namespace cupilot::cli {
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags) {
   Result<StandaloneKernel> read = read_standalone(path);
   if (!read) return std::move(read.error());
-  OwnKernel kernel{path, std::move(read->source), std::nullopt};
+  OwnKernel kernel{path, std::move(read->source)};
+  if (const Result<std::string> whole = real_host().read_file(path)) {
+    kernel.header_lines = static_cast<int>(std::count(whole->begin(), whole->end(), '\n') -
+                                           std::count(kernel.source.text.begin(), kernel.source.text.end(), '\n'));
+  }
   if (!flags.launch.empty()) {
     const Result<std::string> text = real_host().read_file(flags.launch);
     if (!text) return Error{ErrorCode::usage, text.error().message, text.error().hint};

@@ -16,7 +16,8 @@ namespace cupilot::cli {
 struct OwnKernel {
   std::string path;
   KernelSource source;
-  std::optional<Task> task;  // nullopt: none stated
+  std::optional<Task> task{};  // nullopt: none stated
+  int header_lines = 0;        // `// cupilot:` lines of the file, which the kernel's text lacks
 };
 
 // Flags win over the file's header comment.

@@ -47,6 +47,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
+  verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
   verb->callback([&verbs] { verbs.chosen = [&verbs] { return evolve_command(verbs.evolve); }; });
 }
 
@@ -78,6 +79,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   verify->add_option("--task", verbs.verify.task, "gemm key=value …, or a task file");
   verify->add_option("--launch", verbs.verify.launch, "launch plan (JSON) where the file carries none");
   verify->add_option("--seed", verbs.verify.seed, "seed of the contents");
+  verify->add_flag("!--no-screen", verbs.verify.screen, "do not interpret it on a virtual device before a real one");
   add_common(*verify, verbs.verify.common, true);
   verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
 

@@ -28,6 +28,12 @@ std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) 
           best_us > 0 ? fmt::format("{:.2f}x{}", ratio, paired ? "" : " (not interleaved)") : ""};
 }
 
+std::string gain_text(const Best& best) {
+  const double noise = 100 * best.gain_noise;
+  if (best.gain > 0) return fmt::format("gain over the strongest baseline: {:.1f} %, noise {:.1f} %", 100 * best.gain, noise);
+  return fmt::format("no gain over the strongest baseline: the difference is not above twice its noise of {:.1f} %", noise);
+}
+
 }  // namespace
 
 int fail(const Error& error) {
@@ -96,6 +102,7 @@ void print_report(const EvolveReport& report, const Task& task) {
   say(fmt::format("class {}, {} L2, spread {}, worst error {:.3g} of its bound over {} elements, {} process(es)",
                   name_of(accepted->verification.proved), measured.cache, time_text(measured.spread_us),
                   accepted->verification.worst_ratio, accepted->verification.compared, accepted->verification.processes));
+  if (report.best->gain_noise > 0) say(gain_text(*report.best));
   say("strategy: " + describe(best.strategy));
   for (const std::string& sentence : accepted->verdict.digest) say("  " + sentence);
   if (!report.run_dir.empty()) say("kernel: " + report.run_dir + "/best/");

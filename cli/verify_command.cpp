@@ -1,29 +1,29 @@
 #include <fmt/format.h>
 
 #include <cupilot/evolve.hpp>
-#include <cupilot/rejection.hpp>
 
 #include "commands.hpp"
 #include "json_out.hpp"
 #include "kernel_files.hpp"
 #include "say.hpp"
+#include "verify_screen.hpp"
 
 namespace cupilot::cli {
 namespace {
 
-constexpr int refused_exit = static_cast<int>(ErrorCode::refused);
-
-int refused(const Rejected& rejected, bool json) {
+int refused(const OwnKernel& kernel, const Rejected& rejected, Backend& backend, bool json) {
   if (json) {
     Candidate candidate;
     candidate.outcome = rejected;
     say(candidate_json(candidate));
-    return refused_exit;
+  } else {
+    // Its text, for the line of the place: what was refused when running has compiled before.
+    const Attempt<CompiledKernel> again = rejected.stage == Stage::run ? backend.compile(kernel.source) : Rejected{};
+    std::string screen = refused_screen(kernel, rejected, backend.identity(), again ? again->ptx : "");
+    screen.pop_back();
+    say(screen);
   }
-  say(fmt::format("REFUSED at {}: {}", name_of(rejected.stage), rejected.code));
-  say("  " + rejected.message);
-  if (!rejected.where.empty()) say("  at " + rejected.where);
-  return refused_exit;
+  return static_cast<int>(ErrorCode::refused);
 }
 
 // What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, where its plan needs no tensor,
@@ -31,7 +31,7 @@ int refused(const Rejected& rejected, bool json) {
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile(kernel.source);
   if (compiled.is_error()) return fail(compiled.error());
-  if (compiled.is_rejected()) return refused(compiled.rejected(), json);
+  if (compiled.is_rejected()) return refused(kernel, compiled.rejected(), backend, json);
   bool ran = false;
   if (!kernel.source.plan.launches.empty()) {
     const Task nothing;
@@ -39,10 +39,9 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
     const Result<TrialReport> report = backend.run(nothing, *compiled, {&one, 1});
     if (!report) return fail(report.error());
     for (const CaseReport& result : report->cases) {
-      if (!result.faults.empty()) {
-        const Fault& fault = result.faults.front();
-        return refused({Stage::run, fault.code, fault.message, fault.where}, json);
-      }
+      if (result.faults.empty()) continue;
+      const Fault& fault = result.faults.front();
+      return refused(kernel, {Stage::run, fault.code, fault.message, fault.where}, backend, json);
     }
     ran = true;
   }
@@ -56,20 +55,6 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   return 0;
 }
 
-void print_accepted(const Candidate& candidate, const Accepted& accepted, const std::string& device) {
-  const Verification& v = accepted.verification;
-  say(fmt::format("PROVED on {}: {} cases, {} elements compared, worst error {:.3g} of its bound, class {}", device,
-                  v.cases.size(), v.compared, v.worst_ratio, name_of(v.proved)));
-  say(fmt::format("  full size: {}", v.full_size ? "run and compared" : "not run; proved at small shapes that reach every path"));
-  const Measurement& m = accepted.measurement;
-  say(fmt::format("  time {} {} ({} L2, spread {}), floor {}: {:.0f}% of the roofline", time_text(m.time_us),
-                  name_of(m.provenance), m.cache, time_text(m.spread_us), time_text(accepted.verdict.floor_us),
-                  100 * accepted.verdict.floor_share));
-  for (const std::string& sentence : accepted.verdict.digest) say("  " + sentence);
-  say("  kernel " + candidate.kernel_id);
-  say("  not proved: absence of races between blocks, behaviour at shapes the plan's `require` excludes");
-}
-
 }  // namespace
 
 int verify_command(const KernelFlags& flags) {
@@ -78,17 +63,23 @@ int verify_command(const KernelFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
   if (!backend) return fail(backend.error());
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
+  Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend) : std::unique_ptr<Backend>();
+  if (!screen) return fail(screen.error());
 
-  const Pipe pipe{&*kernel->task, backend->get(), nullptr, flags.seed};
+  const Pipe pipe{&*kernel->task, backend->get(), nullptr, flags.seed, screen->get()};
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);
   if (!candidate) return fail(candidate.error());
-  if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) return refused(*rejected, flags.common.json);
+  if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
+    return refused(*kernel, *rejected, **backend, flags.common.json);
+  }
   const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
   if (accepted == nullptr) return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"});
   if (flags.common.json) {
     say(candidate_json(*candidate));
   } else {
-    print_accepted(*candidate, *accepted, (*backend)->identity());
+    std::string text = proved_screen(*kernel, *candidate, *accepted, (*backend)->identity());
+    text.pop_back();
+    say(text);
   }
   return 0;
 }

@@ -2,11 +2,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include "catch.hpp"
 
@@ -161,6 +163,77 @@ TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli
   INFO(refused.out << refused.err);
   CHECK(refused.exit == 8);
   CHECK(refused.out.find("verify.never_written") != std::string::npos);
+}
+
+// The labels of a screen in order, and its lines at most 24 of at most 100 columns.
+std::vector<std::string> labels_of(const std::string& screen) {
+  std::vector<std::string> labels;
+  std::istringstream lines(screen);
+  int count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    CHECK(line.size() <= 100);
+    const std::string label =
+        count == 0 ? line.substr(0, line.find(' ')) : line.substr(0, std::min<std::size_t>(line.size(), 13));
+    const std::size_t begin = label.find_first_not_of(' ');
+    if (begin != std::string::npos) labels.push_back(label.substr(begin, label.find_last_not_of(' ') + 1 - begin));
+  }
+  CHECK(count <= 24);
+  return labels;
+}
+
+TEST_CASE("verify says on one screen what was proved, what was not, and how fast it is", "[cli]") {
+  const Scratch scratch;
+  const std::string root = CUPILOT_SOURCE_DIR;
+  const std::string kernel = slurp(root + "/tests/hostile/honest/argmax_shared.cu");
+  REQUIRE_FALSE(kernel.empty());
+  fs::create_directories(scratch.path / "tests/hostile");
+  fs::copy(root + "/tests/hostile/tasks", scratch.path / "tests/hostile/tasks", fs::copy_options::recursive);
+  scratch.file("right.cu", kernel);
+  const Ran proved = run("verify right.cu --device virtual:h200", scratch);
+  INFO(proved.out << proved.err);
+  REQUIRE(proved.exit == 0);
+  std::vector<std::string> labels = labels_of(proved.out);
+  labels.erase(std::remove(labels.begin(), labels.end(), "shown"), labels.end());  // where there is more to say
+  CHECK(labels == std::vector<std::string>{"PROVED", "cases", "elements", "bits", "gate", "NOT PROVED", "time", "bound by",
+                                           "held by", "kernel"});
+  for (const char* part :
+       {"PROVED on virtual:h200: right.cu is right for task argmax", "of its bound; class ", " us modelled, cold L2", "; floor ",
+        " % of the roofline", "the gate had nothing to remark", "interpreted"}) {
+    INFO(part);
+    CHECK(proved.out.find(part) != std::string::npos);
+  }
+  const Ran whole = run("verify right.cu --device virtual:h200 --json", scratch);
+  CHECK(whole.exit == 0);
+  for (const char* key : {"\"runs\"", "\"seed\"", "\"proved_by\"", "\"unproved\"", "\"conditions\"", "\"ran_under\"",
+                          "\"compiled_under\"", "\"floor_us\"", "\"battery\"", "\"deterministic\""}) {
+    INFO(key);
+    CHECK(whole.out.find(key) != std::string::npos);
+  }
+}
+
+TEST_CASE("verify names code, reason, place and next step of a refusal", "[cli]") {
+  const Scratch scratch;
+  const std::string root = CUPILOT_SOURCE_DIR;
+  fs::create_directories(scratch.path / "tests/hostile");
+  fs::copy(root + "/tests/hostile/tasks", scratch.path / "tests/hostile/tasks", fs::copy_options::recursive);
+  std::string racy = slurp(root + "/tests/hostile/honest/argmax_shared.cu");
+  const std::string barrier = "    __syncthreads();\n  }";
+  REQUIRE(racy.rfind(barrier) != std::string::npos);
+  racy.replace(racy.rfind(barrier), barrier.size(), "  }");
+  scratch.file("racy.cu", racy);
+  const Ran race = run("verify racy.cu --device virtual:h200", scratch);
+  INFO(race.out << race.err);
+  CHECK(race.exit == 8);
+  CHECK(labels_of(race.out) == std::vector<std::string>{"REFUSED", "meaning", "reason", "place", "ptx", "source", "next"});
+  for (const char* part : {"REFUSED on virtual:h200 at run: run.race", "block (", "thread (", "ptx line ", "racy.cu:21",
+                           "ld.shared", "const int at = place[t + half];", "put a barrier"}) {
+    INFO(part);
+    CHECK(race.out.find(part) != std::string::npos);
+  }
+  const Ran json = run("verify racy.cu --device virtual:h200 --json", scratch);
+  CHECK(json.exit == 8);
+  for (const char* part : {"\"code\": \"run.race\"", "\"next\": ", "\"where\": "})
+    CHECK(json.out.find(part) != std::string::npos);
 }
 
 TEST_CASE("a task with neither tunable nor model is exit 2 and says so", "[cli]") {

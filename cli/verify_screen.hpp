@@ -1,0 +1,23 @@
+// What `verify` says on one screen: at most 24 lines of at most 100 columns.
+#pragma once
+
+#include <string>
+
+#include <cupilot/candidate.hpp>
+#include <cupilot/task.hpp>
+
+#include "kernel_files.hpp"
+
+namespace cupilot::cli {
+
+// What was proved, what was not, how fast against the floor, under which protections.
+std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate, const Accepted& accepted,
+                          const std::string& device);
+
+// Code, reason, place with its lines of PTX and source, next step. `ptx` may be empty.
+std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected, const std::string& device, const std::string& ptx);
+
+// What to do about a rejection.
+std::string next_step(const Rejected& rejected);
+
+}  // namespace cupilot::cli
