@@ -220,7 +220,7 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   const auto address = reinterpret_cast<std::uintptr_t>(frame.storage.data());
   frame.regs = reinterpret_cast<std::uint8_t*>((address + 63) / 64 * 64);
   std::memcpy(frame.regs, code.image.data(), code.image.size());
-  std::memset(frame.regs + code.image.size(), 0, code.frame_bytes - code.image.size());
+  std::memset(frame.regs + code.image.size(), unwritten_byte, code.frame_bytes - code.image.size());
   for (const SpecialSlot& slot : code.specials) {
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const std::uint64_t v = special_value(*warp.block, warp, slot.special, lane);

@@ -77,7 +77,8 @@ std::uint32_t Decoder::constant(std::uint64_t bits, std::uint32_t bytes) {
   const auto [place, fresh] = constants_.try_emplace({bits, bytes}, 0);
   if (!fresh) return place->second;
   place->second = take(bytes);
-  code.image.resize(code.frame_bytes);
+  code.image.resize(code.frame_bytes, unwritten_byte);
+  std::memset(code.image.data() + place->second, 0, std::size_t{bytes} * 32);
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     std::memcpy(code.image.data() + place->second + lane * bytes, &bits, std::min(bytes, 8u));
   }
@@ -247,7 +248,7 @@ void Decoder::lay_out_variables() {
 
 void Decoder::lay_out_registers() {
   code.frame_bytes = 64;
-  code.image.assign(64, 0xff);
+  code.image.assign(64, 0xff);  // the predicate that is always true
   register_slot_.resize(function.registers.size());
   for (std::size_t i = 0; i < function.registers.size(); ++i) {
     if (function.registers[i].type == Type::pred) register_slot_[i] = take(0);

@@ -265,7 +265,9 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   context.options = &options;
   context.threads = launch.block.x * launch.block.y * launch.block.z;
   context.warps = (context.threads + 31) / 32;
-  context.shared_bytes = program.dynamic_shared_at - shared_base + launch.dynamic_shared;
+  // Dynamic memory starts on 16 bytes; a block without any ends where its variables end.
+  context.shared_bytes =
+      launch.dynamic_shared == 0 ? program.static_shared : program.dynamic_shared_at - shared_base + launch.dynamic_shared;
   context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
   context.cluster = cluster_of(program, launch);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;

@@ -43,6 +43,9 @@ struct SpecialSlot {
   std::uint32_t bytes = 4;
 };
 
+// What registers hold before they are written: not a number, in every float type.
+inline constexpr std::uint8_t unwritten_byte = 0xff;
+
 struct Code {
   std::uint32_t function = 0;                    // Module::functions
   std::vector<Step> steps;                       // one an instruction, and one last that leaves the function

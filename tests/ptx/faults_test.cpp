@@ -49,6 +49,7 @@ K volatile_tree(const float* a, float* o, int n) {
   __syncthreads();
   if (t < 32) { volatile float* w = s; for (int h = 32; h > 0; h /= 2) w[t] += w[t + h]; }
   __syncthreads(); o[t] = s[0]; }
+K shared_variable_past(const float* a, float* o, int n) { __shared__ float s[129]; int t = threadIdx.x; s[t + 2] = a[t]; __syncthreads(); o[t] = s[t + 2]; }
 )";
 
 struct Seeded {
@@ -79,6 +80,7 @@ const Seeded seeded[] = {
     {"write_clash", "run.race", "one address at once"},
     {"copy_unwaited", "run.race", "asynchronous copy"},
     {"atomic_mix", "run.race", "without a barrier"},
+    {"shared_variable_past", "run.out_of_bounds", "516 bytes of shared memory"},
     {"local_past", "run.out_of_bounds", "local offset"},
     {"recursion_bottomless", "run.", ""},
 };
@@ -108,6 +110,19 @@ TEST_CASE("every seeded fault is found", "[faults]") {
     CHECK(r.stage == cupilot::Stage::run);
     cupilot::testing::expect_code(r, f.code);
   }
+}
+
+TEST_CASE("a register that nobody wrote holds no number", "[faults]") {
+  const auto module = module_of_cuda(R"(
+extern "C" __global__ void unwritten(unsigned* o) {
+  unsigned value;
+  asm volatile("{ .reg .b32 never; mov.b32 %0, never; }" : "=r"(value));
+  o[threadIdx.x] = value;
+})");
+  Device d;
+  const auto io = d.output("o", 128);
+  CHECK(d.run(module, "unwritten", {1}, {32}, 0, P{io}).faults.empty());
+  CHECK(d.values<std::uint32_t>(io) == std::vector<std::uint32_t>(32, 0xffffffffu));
 }
 
 TEST_CASE("the thread and lines of a fault are those of the text", "[faults]") {
