@@ -7,6 +7,7 @@
 
 #include <cupilot/rejection.hpp>
 
+#include "ptx/tensor_map.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -20,6 +21,27 @@ Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& nam
 
 // Every byte the same: as fp64, fp32, bf16, fp16 or fp8 a quiet NaN, or a large finite number.
 std::uint8_t byte_of(Poison poison) { return poison == Poison::quiet_nan ? 0xff : 0xf5; }
+// As cuTensorMapEncodeTiled is told on a device.
+ptx::Type element_type(DType type) {
+  switch (type) {
+    case DType::f64:
+      return ptx::Type::f64;
+    case DType::f32:
+      return ptx::Type::f32;
+    case DType::bf16:
+      return ptx::Type::bf16;
+    case DType::f16:
+      return ptx::Type::f16;
+    case DType::i64:
+      return ptx::Type::s64;
+    case DType::i32:
+      return ptx::Type::s32;
+    case DType::i16:
+      return ptx::Type::u16;
+    default:
+      return ptx::Type::u8;
+  }
+}
 
 void copy(std::span<const std::byte> from, std::span<std::uint8_t> to) {
   if (!from.empty()) std::memcpy(to.data(), from.data(), std::min(from.size(), to.size()));
@@ -128,11 +150,27 @@ Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch
     if (argument.kind == ResolvedArgument::Kind::tensor) pointer(tensors_);
     if (argument.kind == ResolvedArgument::Kind::buffer) pointer(buffers_);
     if (argument.kind == ResolvedArgument::Kind::null_pointer) value.assign(8, 0);
-    if (argument.kind == ResolvedArgument::Kind::map) value.assign(128, 0);
+    if (argument.kind == ResolvedArgument::Kind::map) value = encoded_map(static_cast<std::size_t>(argument.index));
     const std::size_t at = layout.offsets[i];
     std::copy_n(value.begin(), std::min(value.size(), block.size() - at), block.begin() + static_cast<std::ptrdiff_t>(at));
   }
   return block;
+}
+
+std::vector<std::uint8_t> VirtualMemory::encoded_map(std::size_t index) const {
+  const ResolvedMap& from = plan_->maps[index];
+  ptx::TensorMap map;
+  map.address = address((from.of_buffer ? buffers_ : tensors_)[static_cast<std::size_t>(from.index)]);
+  map.type = element_type(from.type);
+  map.rank = static_cast<std::uint32_t>(std::min<std::size_t>(from.dims.size(), 5));
+  for (std::size_t i = 0; i < map.rank; ++i) {
+    map.dims[i] = static_cast<std::uint64_t>(from.dims[i]);
+    map.box[i] = static_cast<std::uint32_t>(from.box[i]);
+    if (i > 0) map.pitch[i - 1] = static_cast<std::uint64_t>(from.pitch[i - 1]);
+  }
+  map.swizzle = static_cast<std::uint32_t>(from.swizzle);
+  const auto bytes = ptx::encode(map);
+  return {bytes.begin(), bytes.end()};
 }
 
 std::vector<Fault> VirtualMemory::changed_state() const {

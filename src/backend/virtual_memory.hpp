@@ -49,6 +49,7 @@ class VirtualMemory {
       : task_(&task), id_(std::move(id)), what_(what), plan_(&plan), memory_(virtual_memory_cap) {}
   Result<void> add_tensor(std::size_t tensor);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
+  std::vector<std::uint8_t> encoded_map(std::size_t index) const;
   std::uint64_t address(std::size_t index) const { return index == no_buffer ? 0 : memory_.address(index); }
 
   const Task* task_;

@@ -92,6 +92,8 @@ Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat, 
   how.count = what.count && repeat == 0;
   how.seed = repeat == 0 ? what.content.seed : Rng::of(what.content.seed, "repeat", static_cast<std::uint64_t>(repeat)).next();
   how.shuffled = repeat > 0;
+  // Some runs of a proof see asynchronous copies arrive at once, some as late as they may.
+  how.late = (what.content.seed + static_cast<std::uint64_t>(what.content.kind) + static_cast<std::uint64_t>(repeat)) % 2 == 0;
   Result<bool> ran = launches(memory, When::run, how, report);
   if (!ran || !*ran) return ran;
   const std::vector<Fault> changed = memory.changed_state();
@@ -167,9 +169,13 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   order.block = {side(launch.block[0]), side(launch.block[1]), side(launch.block[2])};
   order.dynamic_shared = side(launch.shared);
   order.parameters = std::move(*parameters);
+  order.cluster = {side(launch.cluster[0]), side(launch.cluster[1]), side(launch.cluster[2])};
+  order.cooperative = launch.cooperative;
+  order.registers = side(facts->registers);
   ptx::ExecuteOptions options;
   options.instruction_budget = how.budget;
   options.seed = how.seed;
+  options.late = how.late;
   options.check_races = options.check_initialised = how.checks;
   options.count = how.count;
   options.blocks = how.blocks;

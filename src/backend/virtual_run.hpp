@@ -67,6 +67,7 @@ struct LaunchRun {
   std::uint64_t seed = 0;
   bool checks = true, count = false;
   bool shuffled = false;  // blocks in another order, drawn from the seed
+  bool late = false;      // asynchronous copies move at the last legal moment
 };
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                                 VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how);

@@ -66,6 +66,8 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   }
   const std::optional<TensorMap> map = decode_map(bytes);
   if (!map) return no(w, s, lane, "run.out_of_bounds", fmt::format("no tensor map lies at 0x{:x}", a.at[lane]));
+  if (map->address % 16 != 0)
+    return no(w, s, lane, "run.misaligned", fmt::format("the tensor map starts at 0x{:x}, no multiple of 16", map->address));
   if (map->rank != f.rank)
     return no(w, s, lane, "run.out_of_bounds",
               fmt::format("a {}-dimensional copy with a map of {} dimensions", f.rank, map->rank));

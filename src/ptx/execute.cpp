@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -93,13 +94,13 @@ class ClusterQueue {
   ClusterQueue(const Launch& launch, const Dim3& size, const ExecuteOptions& options) {
     const Dim3& g = launch.grid;
     total_ = std::uint64_t{g.x} * g.y * g.z;
+    std::unordered_set<std::uint64_t> known;
     for (const std::uint64_t block : options.blocks) {
       const std::uint64_t x = block % g.x / size.x, y = block / g.x % g.y / size.y,
                           z = block / (std::uint64_t{g.x} * g.y) / size.z;
-      list_.push_back(x + g.x / size.x * (y + g.y / size.y * z));
+      const std::uint64_t cluster = x + g.x / size.x * (y + g.y / size.y * z);
+      if (known.insert(cluster).second) list_.push_back(cluster);
     }
-    std::sort(list_.begin(), list_.end());
-    list_.erase(std::unique(list_.begin(), list_.end()), list_.end());
     count_ = list_.empty() ? total_ / (std::uint64_t{size.x} * size.y * size.z) : list_.size();
   }
   std::uint64_t blocks() const { return total_; }
