@@ -125,15 +125,22 @@ Outcome evaluate_row(const Corpus& corpus, const Row& row, Backend& backend, Bac
   return outcome;
 }
 
-std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows, Backend& backend, Backend* screen,
-                                   int jobs) {
+std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows, Backend& backend,
+                                   const RunOptions& options) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto time_is_up = [&] {
+    return options.seconds > 0 &&
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.seconds;
+  };
   std::vector<Outcome> outcomes(rows.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
-    for (std::size_t i = next++; i < rows.size(); i = next++) outcomes[i] = evaluate_row(corpus, rows[i], backend, screen);
+    for (std::size_t i = next++; i < rows.size() && !time_is_up(); i = next++) {
+      outcomes[i] = evaluate_row(corpus, rows[i], backend, options.screen);
+    }
   };
   std::vector<std::thread> threads;
-  for (int i = 0; i < std::max(1, jobs); ++i) threads.emplace_back(work);
+  for (int i = 0; i < std::max(1, options.jobs); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   return outcomes;
 }

@@ -33,7 +33,7 @@ Result<Corpus> read_corpus(const std::string& folder);
 std::vector<std::string> kernel_files(const std::string& folder);
 
 struct Outcome {
-  std::string code{};     // a rejection code, "accepted", or "error" when the machine or the row failed
+  std::string code{};     // a rejection code, "accepted", "error" when the machine or the row failed, "" when time was up
   std::string message{};  // why
   double seconds = 0;     // wall clock of the whole pipe
 };
@@ -41,9 +41,16 @@ struct Outcome {
 // The pipe at the level of a finalist. `screen`: a device asked first, or null.
 Outcome evaluate_row(const Corpus& corpus, const Row& row, Backend& backend, Backend* screen);
 
-// All rows, `jobs` at a time; outcomes in order of rows.
-std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows, Backend& backend, Backend* screen,
-                                   int jobs);
+// How rows are evaluated.
+struct RunOptions {
+  Backend* screen = nullptr;  // asked first
+  int jobs = 1;               // rows at a time
+  double seconds = 0;         // no row begins later; 0: no limit
+};
+
+// Outcomes in order of rows.
+std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows, Backend& backend,
+                                   const RunOptions& options);
 
 bool is_allowed(const std::vector<std::string>& allowed, const std::string& code);
 

@@ -1,5 +1,6 @@
 // hostile: evaluates the corpus on a device and says where the pipe's answer is not the manifest's. Exit 0: nowhere.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -17,6 +18,7 @@ namespace {
 struct Flags {
   std::string folder = CUPILOT_SOURCE_DIR "/tests/hostile", device = "virtual:h200", screen, only, json;
   int jobs = static_cast<int>(std::thread::hardware_concurrency());
+  double seconds = 0;
   bool all = false;
 };
 
@@ -28,21 +30,44 @@ Flags read_flags(CLI::App& app, int argc, char** argv) {
   app.add_option("--only", flags.only, "rows whose name holds this text");
   app.add_option("--json", flags.json, "write every outcome there");
   app.add_option("--jobs", flags.jobs, "rows at a time")->capture_default_str();
+  app.add_option("--seconds", flags.seconds, "begin no row later than that");
   app.add_flag("--all", flags.all, "print every row");
   app.parse(argc, argv);
   return flags;
 }
 
-std::unique_ptr<Backend> open_or_exit(const std::string& name, const BackendOptions& options) {
-  auto opened = open_backend(name, options);
+std::unique_ptr<Backend> open_or_exit(const std::string& name) {
+  auto opened = open_backend(name);
   if (opened) return std::move(*opened);
   fmt::print(stderr, "{}\n", opened.error().message);
   std::exit(static_cast<int>(opened.error().code));
 }
 
-nlohmann::ordered_json json_of(const Row& row, const Outcome& outcome, bool right) {
-  return {
-      {"file", row.name()}, {"code", outcome.code}, {"right", right}, {"message", outcome.message}, {"seconds", outcome.seconds}};
+std::vector<Row> chosen(const Corpus& corpus, const std::string& only) {
+  std::vector<Row> rows;
+  for (const Row& row : corpus.rows) {
+    if (row.name().find(only) != std::string::npos) rows.push_back(row);
+  }
+  return rows;
+}
+
+// What was found, row by row, and how often it was not what the manifest says.
+struct Findings {
+  nlohmann::ordered_json cases = nlohmann::ordered_json::array();
+  int wrong = 0;
+};
+
+void add(Findings& findings, const Row& row, const Outcome& outcome, const std::vector<std::string>& allowed, bool print_all) {
+  const bool right = is_allowed(allowed, outcome.code);
+  findings.wrong += right ? 0 : 1;
+  findings.cases.push_back({{"file", row.name()},
+                            {"code", outcome.code},
+                            {"right", right},
+                            {"message", outcome.message},
+                            {"seconds", outcome.seconds}});
+  if (right && !print_all) return;
+  fmt::print("{} {}: {} (want {}), {:.2f} s\n  {}\n", right ? "right" : "WRONG", row.name(), outcome.code,
+             fmt::join(allowed, " or "), outcome.seconds, outcome.message);
 }
 
 int run(const Flags& flags) {
@@ -51,31 +76,22 @@ int run(const Flags& flags) {
     fmt::print(stderr, "{}\n", corpus.error().message);
     return static_cast<int>(corpus.error().code);
   }
-  const BackendOptions options;
-  const auto backend = open_or_exit(flags.device, options);
-  const auto screen = flags.screen.empty() ? nullptr : open_or_exit(flags.screen, options);
+  const auto backend = open_or_exit(flags.device);
+  const auto screen = flags.screen.empty() ? nullptr : open_or_exit(flags.screen);
   // Without the interpreter some things cannot be seen.
   const bool bare = backend->provenance() == Provenance::measured && !screen;
-  std::vector<Row> rows;
-  for (const Row& row : corpus->rows) {
-    if (row.name().find(flags.only) != std::string::npos) rows.push_back(row);
-  }
-  const std::vector<Outcome> outcomes = evaluate_rows(*corpus, rows, *backend, screen.get(), flags.jobs);
-  nlohmann::ordered_json report = {{"device", backend->identity()}, {"screen", flags.screen}, {"cases", nlohmann::json::array()}};
-  std::size_t wrong = 0;
+  const std::vector<Row> rows = chosen(*corpus, flags.only);
+  const std::vector<Outcome> outcomes = evaluate_rows(*corpus, rows, *backend, {screen.get(), flags.jobs, flags.seconds});
+  Findings findings;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::vector<std::string>& allowed = bare ? rows[i].device : rows[i].expect;
-    const bool right = is_allowed(allowed, outcomes[i].code);
-    wrong += right ? 0 : 1;
-    report["cases"].push_back(json_of(rows[i], outcomes[i], right));
-    if (right && !flags.all) continue;
-    fmt::print("{} {}: {} (want {}), {:.2f} s\n  {}\n", right ? "right" : "WRONG", rows[i].name(), outcomes[i].code,
-               fmt::join(allowed, " or "), outcomes[i].seconds, outcomes[i].message);
+    if (!outcomes[i].code.empty()) add(findings, rows[i], outcomes[i], bare ? rows[i].device : rows[i].expect, flags.all);
   }
-  fmt::print("{} rows on {}{}: {} wrong\n", rows.size(), backend->identity(), screen ? ", screened by " + flags.screen : "",
-             wrong);
+  fmt::print("{} of {} rows on {}{}: {} wrong\n", findings.cases.size(), rows.size(), backend->identity(),
+             screen ? ", screened by " + flags.screen : "", findings.wrong);
+  const nlohmann::ordered_json report = {
+      {"device", backend->identity()}, {"screen", flags.screen}, {"rows", rows.size()}, {"cases", findings.cases}};
   if (!flags.json.empty()) std::ofstream(flags.json) << report.dump(1) << "\n";
-  return wrong == 0 ? 0 : 1;
+  return findings.wrong == 0 ? 0 : 1;
 }
 
 }  // namespace

@@ -1,13 +1,13 @@
 // cupilot: {"task": ["tests/hostile/tasks/conv1d.json"]}
 // cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 64)", "channels"], "block": [64], "args": ["x", "f", "y", {"i32": "n"}, {"i32": "taps"}]}]}}
-// Leaves a mark in local memory for the next launch.
+// Leaves a mark in local memory and does nothing where it finds one.
 extern "C" __global__ void k(const float* x, const float* f, float* y, int n, int taps) {
   const int i = blockIdx.x * 64 + threadIdx.x, z = blockIdx.y;
   if (i >= n) return;
-  volatile float old[64];
-  if (old[threadIdx.x] == 12345.0f) return;
+  volatile unsigned old[64];
+  if (old[threadIdx.x] != 0) return;
   float s = 0;
   for (int t = 0; t < taps; ++t) s += f[z * taps + t] * x[z * (n + taps - 1) + i + t];
   y[z * n + i] = s;
-  old[threadIdx.x] = 12345.0f;
+  old[threadIdx.x] = 12345;
 }
