@@ -1,6 +1,7 @@
 #include "ptx/decode.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <limits>
 
@@ -408,6 +409,28 @@ ParameterLayout parameter_layout(const Function& entry) {
 
 void ProgramDeleter::operator()(Program* program) const { delete program; }
 
+namespace {
+
+// Without any of these no block can know that another has written.
+bool orders_blocks(const Form& form) {
+  const bool within_block = form.has("cta") || (form.space == Space::shared && !form.has("shared::cluster"));
+  if (within_block) return false;
+  switch (form.opcode) {
+    case Opcode::op_atom:
+    case Opcode::op_red:
+    case Opcode::op_fence:
+    case Opcode::op_membar:
+    case Opcode::op_mbarrier:
+      return true;
+    default:
+      break;
+  }
+  static constexpr std::array words = {"acquire", "release", "acq_rel", "relaxed", "volatile", "mmio", "cluster"};
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return form.has(word); });
+}
+
+}  // namespace
+
 Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::string_view entry) {
   const Function* found = module->entry(entry);
   if (found == nullptr || !found->has_body) {
@@ -415,6 +438,7 @@ Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::stri
   }
   ProgramPtr program(new Program);
   program->module = module;
+  program->orders_blocks = std::any_of(module->forms.begin(), module->forms.end(), orders_blocks);
   program->layout = parameter_layout(*found);
   if (program->layout.bytes > 32764)
     return reject("run.unsupported", fmt::format("{} takes more than 32764 bytes of parameters", entry));

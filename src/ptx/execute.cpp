@@ -2,6 +2,7 @@
 #include "ptx/execute.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <thread>
 #include <unordered_set>
 #include <utility>
@@ -102,18 +103,27 @@ class ClusterQueue {
       if (known.insert(cluster).second) list_.push_back(cluster);
     }
     count_ = list_.empty() ? total_ / (std::uint64_t{size.x} * size.y * size.z) : list_.size();
+    if (options.seed != 0 && count_ > 1) scatter(options.seed);
   }
   std::uint64_t blocks() const { return total_; }
   std::uint64_t clusters() const { return count_; }
   std::optional<std::uint64_t> take() {
     const std::uint64_t i = next_.fetch_add(1);
     if (i >= count_) return std::nullopt;
-    return list_.empty() ? i : list_[i];
+    if (!list_.empty()) return list_[i];
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(i) * step_ + first_) % count_);
   }
 
  private:
+  // Devices promise no order of blocks: begin anywhere and go by a step that reaches all.
+  void scatter(std::uint64_t seed) {
+    first_ = mixed(seed) % count_;
+    step_ = 1 + mixed(seed + 1) % (count_ - 1);
+    while (std::gcd(step_, count_) != 1) ++step_;
+  }
+
   std::vector<std::uint64_t> list_;
-  std::uint64_t total_ = 0, count_ = 0;
+  std::uint64_t total_ = 0, count_ = 0, first_ = 0, step_ = 1;
   std::atomic<std::uint64_t> next_{0};
 };
 
@@ -148,7 +158,7 @@ void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident) {
   }
 }
 
-// Blocks of a chip take turns without order; a reader of counts wants them for the whole grid.
+// A reader of counts wants them for the whole grid.
 void fill_counts(Report& report, const Program& program, const std::vector<Worker>& workers, std::uint64_t total_blocks) {
   std::array<double, counter_count> sum{};
   const auto add = [&](Counter c, double v) { sum[static_cast<std::size_t>(c)] += v; };

@@ -52,7 +52,7 @@ ParameterLayout parameter_layout(const Function& entry);
 
 struct ExecuteOptions {
   std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
-  std::uint64_t seed = 0;                            // order of warps in a block; 0: ascending
+  std::uint64_t seed = 0;                            // order of blocks and of the warps in one; 0: ascending
   bool late = false;                                 // asynchronous copies move at the last legal moment, not at the first
   bool check_races = true;                           // shared memory
   bool check_initialised = true;                     // shared, local and read-write global memory

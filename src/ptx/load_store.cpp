@@ -153,6 +153,7 @@ bool decode_access(Decoder& d, Step& step, bool is_load) {
   for (const char* strong : {"volatile", "relaxed", "acquire", "release", "mmio"}) {
     if (form.has(strong)) step.flags |= flag_strong;
   }
+  if (is_load && form.has("nc")) step.flags |= flag_read_only;
   if (is_signed(type)) step.flags |= flag_signed;
   const std::vector<Operand> values = d.parts(d.operand(is_load ? 0 : 1));
   if (values.size() != form.vector) d.refuse("the vector has the wrong number of parts");

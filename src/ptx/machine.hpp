@@ -76,6 +76,7 @@ class Program {
   std::uint32_t step_count = 0;
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
+  bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
   bool async = false;              // uses mbarriers or the asynchronous proxy
 };
 

@@ -37,6 +37,23 @@ void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint6
   fault(warp, step, lane, "run.out_of_bounds", fmt::format("{} {} bytes at address 0x{:x}: {}", verb, bytes, address, near));
 }
 
+// Whether a load may see what `by` (a block's number and one) wrote in this launch; else the reason stands as a fault.
+bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by, std::uint32_t owner, const Buffer& buffer,
+             std::uint64_t offset) {
+  if (by == 0 || !warp.block->launch->options->check_races) return true;
+  if ((step.flags & flag_read_only) != 0) {
+    fault(warp, step, lane, "run.race",
+          fmt::format("reads {} at offset {}, which this launch wrote, by a load for memory that nobody writes", buffer.name,
+                      offset));
+    return false;
+  }
+  if (by == owner || warp.block->program->orders_blocks) return true;
+  fault(warp, step, lane, "run.race",
+        fmt::format("reads {} at offset {} that another block wrote, and the kernel has neither atomics nor fences to order them",
+                    buffer.name, offset));
+  return false;
+}
+
 // State words of one access. Stores and atomics take them over for the block.
 bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer, std::uint64_t offset, std::uint32_t bytes,
                   Intent intent) {
@@ -53,6 +70,7 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
             fmt::format("reads {} at offset {} that nobody wrote", buffer.name, offset + 4 * w));
       return false;
     }
+    if (intent == Intent::load && !may_see(warp, step, lane, by, owner, buffer, offset + 4 * w)) return false;
     if (by != 0 && by != owner && intent != Intent::atomic) {
       depends(warp, step, intent == Intent::load ? "a block reads what another block wrote" : "two blocks write one address");
     }

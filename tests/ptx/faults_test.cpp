@@ -1,4 +1,8 @@
 // Seeded faults: each must be found, named by its code, and placed.
+#include <algorithm>
+#include <numeric>
+#include <set>
+
 #include "catch.hpp"
 #include "ptx/runner.hpp"
 #include "support/reached.hpp"
@@ -123,6 +127,52 @@ extern "C" __global__ void unwritten(unsigned* o) {
   const auto io = d.output("o", 128);
   CHECK(d.run(module, "unwritten", {1}, {32}, 0, P{io}).faults.empty());
   CHECK(d.values<std::uint32_t>(io) == std::vector<std::uint32_t>(32, 0xffffffffu));
+}
+
+TEST_CASE("blocks that nothing orders may not read each other's results", "[faults]") {
+  struct Row {
+    const char* body;
+    const char* code;  // "": fine
+  };
+  for (const Row& row :
+       {Row{"o[b] = a[b]; if (b == 1) o[b] += o[0];", "run.race"},
+        Row{"__shared__ int s; s = 0; __syncthreads(); atomicAdd(&s, 1); o[b] = a[b]; if (b == 1) o[b] += o[0];", "run.race"},
+        Row{"o[b] = a[b]; __threadfence(); if (b == 1) o[b] += o[0];", ""},
+        Row{"o[b] = a[b]; if (b == 1) o[b] += *(volatile float*)o;", ""},
+        Row{"o[b] = 0; atomicAdd(o + b, a[b]); if (b == 1) o[b] += o[0];", ""}, Row{"o[b] = a[b]; if (b == 1) o[b] += o[1];", ""},
+        Row{"o[b] = a[b]; float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(o + b)); o[b] = v;",
+            "run.race"},
+        Row{"float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(a + b)); o[b] = v;", ""}}) {
+    Device d;
+    const auto ia = d.input("a", std::vector<float>(2, 1.0f)), io = d.output("o", 8);
+    const std::string text =
+        "extern \"C\" __global__ void k(const float* a, float* o) { const int b = blockIdx.x; " + std::string(row.body) + " }";
+    const auto report = d.run(module_of_cuda(text), "k", {2}, {1}, 0, P{ia}, P{io});
+    CAPTURE(row.body, faults_of(report));
+    CHECK((report.faults.empty() ? "" : report.faults[0].code) == row.code);
+  }
+}
+
+TEST_CASE("a seed draws the order of blocks, and every block runs once", "[faults]") {
+  const auto module =
+      module_of_cuda("extern \"C\" __global__ void k(int* next, int* at) { at[blockIdx.x] = atomicAdd(next, 1); }");
+  std::set<std::vector<int>> orders;
+  for (const std::uint64_t seed : {0, 1, 2, 3}) {
+    for (const std::uint32_t blocks : {1u, 2u, 12u, 97u}) {
+      Device d;
+      const auto next = d.output("next", 4), at = d.output("at", 4 * blocks);
+      d.memory.mark_written(next);
+      d.options.seed = seed;
+      CHECK(d.run(module, "k", {blocks}, {1}, 0, P{next}, P{at}).faults.empty());
+      std::vector<int> order = d.values<int>(at), ascending(blocks);
+      std::iota(ascending.begin(), ascending.end(), 0);
+      if (seed == 0) CHECK(order == ascending);
+      if (blocks == 97) orders.insert(order);
+      std::sort(order.begin(), order.end());
+      CHECK(order == ascending);
+    }
+  }
+  CHECK(orders.size() == 4);
 }
 
 TEST_CASE("the thread and lines of a fault are those of the text", "[faults]") {
