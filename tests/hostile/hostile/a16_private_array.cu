@@ -8,5 +8,5 @@ extern "C" __global__ void k(const float* x, const float* f, float* y, int n, in
   float s = 0;
   for (int t = 0; t < taps; ++t) s += f[z * taps + t] * x[z * (n + taps - 1) + i + t];
   kept[taps & 7] = s;
-  y[z * n + i] = s + 0.0f * kept[(taps + i) & 7];
+  y[z * n + i] = s + kept[(taps + i) & 7];
 }
