@@ -13,7 +13,7 @@ struct Screened {
   std::string proved, unproved;  // a sentence each; "" when there is nothing to say
 };
 
-// Level `candidate` takes the few smallest of its cases, higher levels take all of theirs.
+// Level `candidate` takes the few of its cases that tell most for their cost, higher levels take all of theirs.
 Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed);
 
 }  // namespace cupilot
