@@ -164,7 +164,7 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     kernel.cubin = std::move(compiled->cubin);
     kernel.log = std::move(compiled->log);
     kernel.compile_seconds = compiled->seconds;
-    kernel.confinement = describe(pool.sandbox());
+    kernel.confinement = std::move(compiled->confinement);
     lowered = std::move(compiled->lowered_names);
   }
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);

@@ -53,8 +53,11 @@ std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log) {
   AssembledEntry* entry = nullptr;
   bool of_entry = false;  // the frame line belongs to the entry, not to a function it calls
   each_line(log, [&](std::string_view line) {
-    if (line.find("Compiling entry function") != std::string_view::npos) {
+    // What the source says of itself comes earlier and within other lines: the assembler has the last word.
+    const bool told = line.substr(0, 10) == "ptxas info";
+    if (told && line.find("Compiling entry function") != std::string_view::npos) {
       entry = &entries[quoted(line)];
+      *entry = {};
     } else if (const std::size_t at = line.find("Function properties for "); at != std::string_view::npos && entry != nullptr) {
       const std::string_view name = line.substr(at + 24);
       of_entry = entries.find(std::string(name)) != entries.end() && &entries[std::string(name)] == entry;
@@ -62,7 +65,7 @@ std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log) {
       if (of_entry) set(entry->stack_bytes, number_before(line, "bytes stack frame"));
       entry->spill_store_bytes += number_before(line, "bytes spill stores").value_or(0);
       entry->spill_load_bytes += number_before(line, "bytes spill loads").value_or(0);
-    } else if (entry != nullptr && line.find("Used ") != std::string_view::npos) {
+    } else if (told && entry != nullptr && line.find("Used ") != std::string_view::npos) {
       set(entry->registers, number_before(line, "registers"));
       set(entry->shared_bytes, number_before(line, "bytes smem"));
       entry = nullptr;

@@ -56,24 +56,37 @@ bool has_include(std::string_view text) {
   return spliced.find("include") != std::string::npos || spliced.find("embed") != std::string::npos;
 }
 
-// The first lines of a log that say "error", and the place of the first one as "kernel.cu:LINE".
-Rejected compile_error(const CompileAnswer& answer) {
-  std::string message, where;
-  int lines = 0;
-  const std::string& log = answer.output.log;
-  for (std::size_t begin = 0; begin < log.size() && lines < 8;) {
+constexpr std::size_t first_errors = 7, last_errors = 2, error_bytes = 600;
+
+std::vector<std::string> error_lines(const std::string& log) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < log.size();) {
     const std::size_t end = std::min(log.find('\n', begin), log.size());
-    const std::string line = log.substr(begin, end - begin);
+    if (log.substr(begin, end - begin).find("error") != std::string::npos) lines.push_back(log.substr(begin, end - begin));
     begin = end + 1;
-    if (line.find("error") == std::string::npos) continue;
-    if (where.empty()) {
-      const std::size_t open = line.find('('), close = line.find(')', open == std::string::npos ? 0 : open);
-      if (line.rfind("kernel.cu(", 0) == 0 && close != std::string::npos)
-        where = "kernel.cu:" + line.substr(open + 1, close - open - 1);
-    }
-    message += (lines++ == 0 ? "" : "\n") + line;
   }
-  if (message.empty()) message = answer.message + (log.empty() ? "" : "\n" + log.substr(0, 2000));
+  return lines;
+}
+
+// A line that starts like a diagnostic: "kernel.cu(12): …" -> "kernel.cu:12".
+std::string place_of(const std::string& line) {
+  const std::size_t close = line.find(')');
+  return line.rfind("kernel.cu(", 0) == 0 && close != std::string::npos ? "kernel.cu:" + line.substr(10, close - 10) : "";
+}
+
+// The first and the last lines of a log that say "error", and the place of the first one.
+Rejected compile_error(const CompileAnswer& answer) {
+  const std::string& log = answer.output.log;
+  const std::vector<std::string> lines = error_lines(log);
+  std::string message, where;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (where.empty()) where = place_of(lines[i]);
+    const bool hidden = i >= first_errors && i + last_errors < lines.size();
+    if (hidden && i == first_errors) message += fmt::format("\n[{} more]", lines.size() - first_errors - last_errors);
+    if (hidden) continue;
+    message += (message.empty() ? "" : "\n") + clean_log(lines[i].substr(0, error_bytes));
+  }
+  if (message.empty()) message = answer.message + (log.empty() ? "" : "\n" + clean_log(log.substr(0, 2000)));
   return reject("compile.error", std::move(message), std::move(where));
 }
 
@@ -81,6 +94,7 @@ Attempt<CompileOutput> conclude(CompileAnswer answer) {
   using Kind = CompileAnswer::Kind;
   switch (answer.kind) {
     case Kind::done:
+      answer.output.confinement = describe(answer.sandbox);
       return std::move(answer.output);
     case Kind::refused:
       return compile_error(answer);

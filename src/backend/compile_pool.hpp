@@ -24,21 +24,6 @@ struct CompileRequest {
   bool ptx_only = false;                      // no assembling: arch becomes its compute_ form
 };
 
-struct CompileOutput {
-  std::string ptx;
-  std::vector<std::uint8_t> cubin;
-  std::string log;  // ptxas's resource lines included; control characters stripped, at most 64 KiB
-  std::map<std::string, std::string> lowered_names;
-  double seconds = 0;
-  std::string compiler;  // "nvrtc 13.0"
-};
-
-// Caps on what goes in and comes out.
-inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20, log_cap = 64u << 10;
-
-// What every compile is given, besides request.options.
-std::vector<std::string> standard_compile_options(const CompileRequest& request);
-
 // What the machine's sandbox is made of, as a compile server found it.
 struct SandboxState {
   int landlock = 0;  // ABI version, 0: not there
@@ -49,6 +34,22 @@ struct SandboxState {
 
 // "landlock 4, seccomp, rlimits"; what is lacking is said: "NO landlock, seccomp, rlimits".
 std::string describe(const SandboxState& state);
+
+struct CompileOutput {
+  std::string ptx;
+  std::vector<std::uint8_t> cubin;
+  std::string log;  // ptxas's resource lines included; control characters stripped, at most 64 KiB
+  std::map<std::string, std::string> lowered_names;
+  double seconds = 0;
+  std::string compiler;     // "nvrtc 13.0"
+  std::string confinement;  // what held this very compile: "landlock 4, seccomp, rlimits"
+};
+
+// Caps on what goes in and comes out.
+inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20, log_cap = 64u << 10;
+
+// What every compile is given, besides request.options.
+std::vector<std::string> standard_compile_options(const CompileRequest& request);
 
 class CompilePool {
  public:

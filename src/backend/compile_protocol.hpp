@@ -18,6 +18,7 @@ struct CompileAnswer {
   Kind kind = Kind::done;
   std::string message;   // error name, signal, or which cap
   CompileOutput output;  // refused: the log alone
+  SandboxState sandbox;  // what held this compile; its compiler fields are empty
 };
 
 struct CompileOrder {
@@ -33,7 +34,8 @@ std::optional<SandboxState> unpack_hello(std::string_view body);
 std::optional<CompileOrder> unpack_order(std::string_view body);
 std::optional<CompileAnswer> unpack_answer(std::string_view body);
 
-// Control characters other than newline and tab removed, cut at the cap.
+// Well-formed UTF-8 of at most the cap: control characters other than newline and tab, and letters that turn the reading
+// direction, removed; of a longer text the middle is left out.
 std::string clean_log(std::string_view log);
 
 }  // namespace cupilot

@@ -29,6 +29,7 @@ std::uint64_t handled_access(int version) {
                       LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
   if (version >= 2) all |= 1ull << 13;  // LANDLOCK_ACCESS_FS_REFER
   if (version >= 3) all |= 1ull << 14;  // LANDLOCK_ACCESS_FS_TRUNCATE
+  if (version >= 5) all |= 1ull << 15;  // LANDLOCK_ACCESS_FS_IOCTL_DEV
   return all;
 }
 
@@ -83,14 +84,76 @@ constexpr int denied_calls[] = {
     SCMP_SYS(kcmp),
     SCMP_SYS(kill),
     SCMP_SYS(tkill),
+    SCMP_SYS(rt_sigqueueinfo),
+    SCMP_SYS(rt_tgsigqueueinfo),
+    SCMP_SYS(pidfd_open),
     SCMP_SYS(pidfd_send_signal),
+    SCMP_SYS(process_madvise),
     SCMP_SYS(setsid),
+    SCMP_SYS(setpgid),
+    SCMP_SYS(setrlimit),
+    SCMP_SYS(setpriority),
+    SCMP_SYS(personality),
+    SCMP_SYS(chmod),
+    SCMP_SYS(fchmod),
+    SCMP_SYS(fchmodat),
+    SCMP_SYS(chown),
+    SCMP_SYS(fchown),
+    SCMP_SYS(lchown),
+    SCMP_SYS(fchownat),
+    SCMP_SYS(setxattr),
+    SCMP_SYS(lsetxattr),
+    SCMP_SYS(fsetxattr),
+    SCMP_SYS(removexattr),
+    SCMP_SYS(lremovexattr),
+    SCMP_SYS(fremovexattr),
+    SCMP_SYS(utime),
+    SCMP_SYS(utimes),
+    SCMP_SYS(utimensat),
+    SCMP_SYS(truncate),
+    SCMP_SYS(setuid),
+    SCMP_SYS(setgid),
+    SCMP_SYS(setreuid),
+    SCMP_SYS(setregid),
+    SCMP_SYS(setresuid),
+    SCMP_SYS(setresgid),
+    SCMP_SYS(setgroups),
+    SCMP_SYS(capset),
+    SCMP_SYS(delete_module),
+    SCMP_SYS(kexec_file_load),
+    SCMP_SYS(reboot),
+    SCMP_SYS(swapon),
+    SCMP_SYS(swapoff),
+    SCMP_SYS(sethostname),
+    SCMP_SYS(setdomainname),
+    SCMP_SYS(settimeofday),
+    SCMP_SYS(clock_settime),
+    SCMP_SYS(clock_adjtime),
+    SCMP_SYS(adjtimex),
+    SCMP_SYS(ioperm),
+    SCMP_SYS(iopl),
+    SCMP_SYS(acct),
+    SCMP_SYS(quotactl),
+    SCMP_SYS(syslog),
+    SCMP_SYS(fanotify_init),
+    SCMP_SYS(move_mount),
+    SCMP_SYS(open_tree),
+    SCMP_SYS(fsopen),
+    SCMP_SYS(fsmount),
+    SCMP_SYS(memfd_create),
+    SCMP_SYS(mknod),
+    SCMP_SYS(mknodat),
 };
 
 bool add_rules(scmp_filter_ctx filter) {
   for (const int call : denied_calls) {
     if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), call, 0) != 0) return false;
   }
+  // abort() signals its own process; no other may be signalled.
+  const auto self = static_cast<scmp_datum_t>(getpid());
+  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self)) != 0) return false;
+  // Limits may be read, not set.
+  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0)) != 0) return false;
   // clone3 hides its flags in memory: ENOSYS makes the C library fall back to clone, where they can be read.
   if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) != 0) return false;
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
@@ -105,6 +168,7 @@ bool limit_process(const Limits& limits) {
   if (limits.cpu_seconds > 0) good = set_limit(RLIMIT_CPU, limits.cpu_seconds) && good;
   if (limits.file_bytes > 0) good = set_limit(RLIMIT_FSIZE, limits.file_bytes) && good;
   if (limits.files > 0) good = set_limit(RLIMIT_NOFILE, limits.files) && good;
+  if (limits.alone) good = set_limit(RLIMIT_NPROC, 0) && good;
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   return good;
 }

@@ -12,6 +12,7 @@ struct Limits {
   std::uint64_t cpu_seconds = 0;
   std::uint64_t file_bytes = 0;
   std::uint64_t files = 0;
+  bool alone = false;  // no further processes or threads of this user may be started (no effect for root)
 };
 
 // Also: no core dumps, no new privileges, no ptrace by others of the same user.
@@ -24,8 +25,9 @@ int landlock_version();
 // Folders that do not exist are skipped.
 bool confine_files(const std::vector<std::string>& readable);
 
-// From here on: no sockets, no new processes or programs (threads stay), no ptrace, keyctl, bpf, io_uring, userfaultfd,
-// mount, module or namespace calls. Refused calls answer EPERM.
+// From here on: no sockets, no new processes or programs (threads stay), no signals to others, no ptrace, keyctl, bpf, io_uring,
+// userfaultfd, no calls that mount, load modules, change owners, modes, attributes, limits, clocks or namespaces. Refused calls
+// answer EPERM.
 bool confine_calls();
 
 }  // namespace cupilot

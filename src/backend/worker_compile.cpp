@@ -65,16 +65,13 @@ CompileAnswer compile_confined(const Nvrtc& nvrtc, const CompileOrder& order) {
   return answer;
 }
 
-struct Confinement {
-  bool landlock = false, seccomp = false, limits = false;
-};
-
-Confinement confine(const Nvrtc& nvrtc, double cpu_seconds) {
-  Confinement state;
+// Confines this process as far as the machine offers it, and says how far that is.
+SandboxState confine(const Nvrtc& nvrtc, double cpu_seconds) {
+  SandboxState state;
   if (chdir("/") != 0) return state;
-  state.landlock = confine_files(readable_places(nvrtc));
+  state.landlock = confine_files(readable_places(nvrtc)) ? landlock_version() : 0;
   const auto seconds = static_cast<std::uint64_t>(std::max(1.0, cpu_seconds));
-  state.limits = limit_process({memory_limit, seconds, 64ull << 20, 64});
+  state.limits = limit_process({memory_limit, seconds, 64ull << 20, 64, true});
   state.seccomp = confine_calls();
   return state;
 }
@@ -82,8 +79,9 @@ Confinement confine(const Nvrtc& nvrtc, double cpu_seconds) {
 // The child of one compile: never returns.
 [[noreturn]] void child(const Nvrtc& nvrtc, const Frame& frame, const CompileOrder& order) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  confine(nvrtc, order.cpu_seconds);
-  const CompileAnswer answer = compile_confined(nvrtc, order);
+  const SandboxState sandbox = confine(nvrtc, order.cpu_seconds);
+  CompileAnswer answer = compile_confined(nvrtc, order);
+  answer.sandbox = sandbox;
   const Frame reply{static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}};
   send_frame(worker_channel, reply, deadline_in(write_seconds));
   _exit(0);
@@ -143,22 +141,28 @@ void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
              deadline_in(write_seconds));
 }
 
+struct Probe {
+  int landlock = 0;
+  bool seccomp = false, limits = false;
+};
+
 // Tries the confinement once in a child, so that the hello tells what children will have.
-Confinement probe_confinement(const Nvrtc& nvrtc) {
+Probe probe_confinement(const Nvrtc& nvrtc) {
   int ends[2];
-  Confinement state;
-  if (pipe(ends) != 0) return state;
+  Probe probe;
+  if (pipe(ends) != 0) return probe;
   const pid_t pid = fork();
   if (pid == 0) {
-    state = confine(nvrtc, 5);
-    const ssize_t written = write(ends[1], &state, sizeof state);
-    _exit(written == sizeof state ? 0 : 1);
+    const SandboxState state = confine(nvrtc, 5);
+    probe = {state.landlock, state.seccomp, state.limits};
+    const ssize_t written = write(ends[1], &probe, sizeof probe);
+    _exit(written == sizeof probe ? 0 : 1);
   }
   close(ends[1]);
-  if (read(ends[0], &state, sizeof state) != sizeof state) state = {};
+  if (read(ends[0], &probe, sizeof probe) != sizeof probe) probe = {};
   close(ends[0]);
   if (pid > 0) waitpid(pid, nullptr, 0);
-  return state;
+  return probe;
 }
 
 SandboxState hello(const Nvrtc& nvrtc) {
@@ -170,10 +174,10 @@ SandboxState hello(const Nvrtc& nvrtc) {
   warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
   warm.arch = "sm_90";
   nvrtc.compile(warm, standard_compile_options(warm));
-  const Confinement confinement = probe_confinement(nvrtc);
-  state.landlock = confinement.landlock ? landlock_version() : 0;
-  state.seccomp = confinement.seccomp;
-  state.limits = confinement.limits;
+  const Probe probe = probe_confinement(nvrtc);
+  state.landlock = probe.landlock;
+  state.seccomp = probe.seccomp;
+  state.limits = probe.limits;
   return state;
 }
 

@@ -84,6 +84,30 @@ Refusal check_parameters(const Function& function, const ExpectedEntry& entry) {
   return std::nullopt;
 }
 
+// Bytes that an instruction moves for each thread.
+std::uint64_t moved_bytes(const Form& form) {
+  return form.types.empty() ? 0 : std::uint64_t{bytes_of(form.types.back())} * form.vector;
+}
+
+// What lies behind the parameters of a kernel belongs to the driver.
+Refusal check_parameter_reads(const Module& module, const Function& function) {
+  for (const Instruction& instruction : function.instructions) {
+    for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
+      const Operand& operand = function.operands[instruction.first_operand + i];
+      if (operand.kind != OperandKind::address || operand.base != OperandKind::formal || !function.is_entry) continue;
+      const Variable& variable = function.variables[operand.index];
+      const std::uint64_t bytes = moved_bytes(module.form(instruction));
+      const auto offset = static_cast<std::uint64_t>(operand.offset);
+      if (variable.space != Space::param || (offset <= variable.bytes && bytes <= variable.bytes - offset)) continue;
+      return reject("gate.parameters",
+                    fmt::format("{} at {}{:+} leaves the parameter, which has {} bytes", module.form(instruction).text,
+                                variable.name, operand.offset, variable.bytes),
+                    at_line(instruction.line));
+    }
+  }
+  return std::nullopt;
+}
+
 bool starts_with_any(std::string_view text, std::span<const std::string_view> heads) {
   return std::any_of(heads.begin(), heads.end(), [&](std::string_view head) { return text.substr(0, head.size()) == head; });
 }
@@ -225,6 +249,7 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
   for (const ExpectedEntry& entry : expected) {
     const Function& function = *module.entry(entry.name);
     if (Refusal refusal = check_parameters(function, entry)) return refusal;
+    if (Refusal refusal = check_parameter_reads(module, function)) return refusal;
     if (Refusal refusal = check_directives(function, entry.block, entry.cluster)) return refusal;
   }
   if (Refusal refusal = check_directives_known(module.directives, "")) return refusal;

@@ -3,9 +3,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <thread>
 
 #include "backend/compile_pool.hpp"
+#include "backend/compile_protocol.hpp"
 #include "catch.hpp"
 #include "support/reached.hpp"
 
@@ -135,6 +138,64 @@ TEST_CASE("caps hold") {
   REQUIRE(output);
   CHECK(output->log.size() <= log_cap);
   CHECK(output->log.find('\x01') == std::string::npos);
+}
+
+TEST_CASE("a log keeps its first and last errors, and is text that may be shown") {
+  std::string many;
+  for (int i = 0; i < 3000; ++i) many += "int a" + std::to_string(i) + " = missing" + std::to_string(i) + ";\n";
+  const auto output = compile(many + saxpy);
+  REQUIRE(output.is_rejected());
+  testing::expect_code(output.rejected(), "compile.error");
+  CHECK(output.rejected().message.find("missing0") != std::string::npos);
+  CHECK(output.rejected().message.size() < 8192);
+  CHECK(output.rejected().message.find("more]") != std::string::npos);
+
+  struct Row {
+    std::string raw, clean;
+  };
+  const std::vector<Row> rows = {
+      {"a\x1b[2Jb\rc\td\n", "a[2Jbc\td\n"},
+      {"\xc2\x9b 2J \xc2\x85", " 2J "},                              // control characters of eight bits
+      {"\xe2\x80\xae DESSAP \xe2\x81\xa6\xef\xbb\xbf", " DESSAP "},  // letters that turn the reading direction
+      {"\xff\xc0\xaf\xed\xa0\x80\xf5\x80\x80\x80 x\xe2\x82", " x"},  // no UTF-8, cut UTF-8
+      {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
+      {std::string("a\0b\x7f", 4), "ab"},
+  };
+  for (const Row& row : rows) CHECK(clean_log(row.raw) == row.clean);
+  const std::string lengthy = "first error\n" + std::string(200 << 10, 'x') + "\nlast error";
+  const std::string cut = clean_log(lengthy);
+  CHECK(cut.size() <= log_cap);
+  CHECK(cut.rfind("first error\n", 0) == 0);
+  CHECK(cut.substr(cut.size() - 10) == "last error");
+  std::string wide = "x";
+  for (int i = 0; i < 60000; ++i) wide += "\xe2\x82\xac";
+  const std::string cut_wide = clean_log(wide);
+  CHECK(clean_log(cut_wide) == cut_wide);
+  CHECK(cut_wide.size() > log_cap - 16);
+}
+
+TEST_CASE("Landlock alone keeps every file of the machine out of the log") {
+  namespace fs = std::filesystem;
+  if (pool().sandbox().landlock == 0) {
+    WARN("no Landlock here: sources that say include are refused before");
+    return;
+  }
+  int sources = 0;
+  for (const auto& entry : fs::directory_iterator(CUPILOT_SOURCE_DIR "/tests/hostile/hostile")) {
+    if (entry.path().filename().string().rfind("e02_", 0) != 0) continue;
+    std::ifstream file(entry.path());
+    const std::string text(std::istreambuf_iterator<char>(file), {});
+    INFO(entry.path());
+    ++sources;
+    CompileRequest request{text, "sm_90a", {}, {}, true};
+    const auto output = pool().compile(request);
+    REQUIRE_FALSE(output.is_error());
+    const std::string seen = output.is_rejected() ? output.rejected().message : output->log + output->ptx;
+    for (const char* secret : {"root:x:", "canary-5f1d", "daemon:", "a password file", "VmPeak", "cupilot-worker"}) {
+      CHECK(seen.find(secret) == std::string::npos);
+    }
+  }
+  CHECK(sources >= 25);
 }
 
 TEST_CASE("two threads compile at once") {

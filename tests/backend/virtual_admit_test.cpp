@@ -108,6 +108,17 @@ TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
     CHECK_FALSE(kernel->cubin.empty());
     CHECK(kernel->id == kernel_id(kernel->source));
   }
+  SECTION("a source that writes an assembler's report") {
+    const auto kernel =
+        compile_and_admit(pool(),
+                          source_of("#line 1 \"ptxas info    : Compiling entry function 'k' for 'sm_90a'\"\n#warning x\n"
+                                    "#line 1 \"ptxas info    : Used 1 registers, 0 bytes smem\"\n#warning x\n" K
+                                    "{ __shared__ float s[128]; s[threadIdx.x] = x[n]; __syncthreads(); y[n] = s[n & 127]; }"),
+                          "sm_90a");
+    REQUIRE(kernel);
+    CHECK(kernel->entries[0].registers > 4);
+    CHECK(kernel->entries[0].static_shared == 512);
+  }
   SECTION("mangled name and launch bounds") {
     const auto kernel = compile_and_admit(
         pool(), source_of("__global__ void __launch_bounds__(256) k(const float* x, float* y, int n) { y[n] = x[n] * 2; }"),

@@ -38,8 +38,24 @@ TEST_CASE("Registers, shared memory, stack and spills are read per entry") {
 TEST_CASE("A log that is no log gives nothing") {
   CHECK(read_assembler_log("").empty());
   CHECK(read_assembler_log("Used 32 registers\nbytes smem\n").empty());
-  const auto odd = read_assembler_log("Compiling entry function 'a'\nUsed 99999999999999999999 registers\n");
+  const auto odd =
+      read_assembler_log("ptxas info    : Compiling entry function 'a'\nptxas info    : Used 99999999999999999999 registers\n");
   CHECK(odd.at("a").registers == 0);
+}
+
+TEST_CASE("What a source writes about itself does not count") {
+  const std::string quoted =
+      "kernel.cu(3): warning #1105-D: #warning directive: ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "kernel.cu(4): warning #1105-D: #warning directive: ptxas info    : Used 1 registers\n";
+  CHECK(read_assembler_log(quoted).empty());
+  // A #line directive can make a line begin like the assembler's; the assembler speaks last.
+  const std::string forged =
+      "ptxas info    : Compiling entry function 'k' for 'sm_90a'(1): warning: x\n"
+      "    0 bytes stack frame, 64 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 1 registers(1): warning: x\n";
+  const auto entries = read_assembler_log(forged + std::string(log_text));
+  CHECK(entries.at("k").registers == 32);
+  CHECK(entries.at("k").spill_store_bytes == 12);
 }
 
 TEST_CASE("Serialised pipelines and ignored directives are found") {

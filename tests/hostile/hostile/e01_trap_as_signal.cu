@@ -1,0 +1,8 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// Ends the context when it dislikes its input, so that the failure is put down to the machine.
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n && x[i] > 1e30f) __trap();
+  if (i < n) y[i] = x[i];
+}

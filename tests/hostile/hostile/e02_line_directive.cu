@@ -1,0 +1,9 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// Asks for the text of a line of another file.
+#line 1 "/etc/passwd"
+#error show me the line
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}

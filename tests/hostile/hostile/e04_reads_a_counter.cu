@@ -1,0 +1,10 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// Reads a performance counter.
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i];
+  unsigned c;
+  asm volatile("mov.u32 %0, %%pm0;" : "=r"(c));
+  if (c == 12345 && i == 0) y[0] = 0;
+}

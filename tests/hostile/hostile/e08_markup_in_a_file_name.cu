@@ -1,0 +1,9 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// Markup as the name of the file an error stands in.
+#line 7 "<svg onload=alert(1)>"
+int a = b;
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i];
+}

@@ -1,0 +1,15 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// Assembly text that macros blow up to eight megabytes.
+#define A "// twenty five letters  \n"
+#define B A A A A A A A A
+#define C B B B B B B B B
+#define D C C C C C C C C
+#define E D D D D D D D D
+#define F E E E E E E E E
+#define G F F F F F F F F
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  asm volatile(G);
+  if (i < n) y[i] = x[i];
+}

@@ -1,0 +1,9 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["cdiv(n, 256)"], "block": [256], "args": ["x", "y", {"i32": "n"}]}]}}
+// A constant that calls itself twice.
+constexpr long long f(int n) { return n < 2 ? n : f(n - 1) + f(n - 2); }
+constexpr long long v = f(60);
+extern "C" __global__ void k(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i < n) y[i] = x[i] + v;
+}
