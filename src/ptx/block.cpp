@@ -127,6 +127,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.open_copies.clear();
   warp.groups.clear();
   warp.barrier_reduce = 0;
+  warp.products.reset();
   warp.frames_bytes = 0;
   warp.streams.clear();
   warp.polled = 0;
@@ -261,6 +262,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
     block.reader.assign(cells, 0);
   }
   block.barriers.fill(Barrier{});
+  block.products_issued.clear();
   block.warps.resize(launch.warps);
   for (std::uint32_t i = 0; i < launch.warps; ++i) start_warp(block.warps[i], block, i);
   // Starting costs host time too: a huge grid of empty blocks must come to its end.

@@ -16,14 +16,6 @@ using u64 = std::uint64_t;
 
 enum ShuffleMode : u32 { shuffle_up, shuffle_down, shuffle_bfly, shuffle_idx };
 
-bool whole_warp(Warp& w, const Step& s) {
-  if (w.mask == w.live && w.live == w.present && w.present == full_mask) return true;
-  const u32 missing = full_mask & ~w.mask;
-  fault(w, s, w.mask != 0 ? first_lane(w.mask) : 0, "run.divergence",
-        fmt::format("a warp-wide instruction is not reached by lanes 0x{:08x}", missing));
-  return false;
-}
-
 // o: value, predicate, source, b, c; list: member mask.
 void shuffle(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
@@ -326,6 +318,14 @@ bool decode_matrix(Decoder& d, Step& step, bool is_load) {
 }
 
 }  // namespace
+
+bool whole_warp(Warp& w, const Step& s) {
+  if (w.mask == w.live && w.live == w.present && w.present == full_mask) return true;
+  const u32 missing = full_mask & ~w.mask;
+  fault(w, s, w.mask != 0 ? first_lane(w.mask) : 0, "run.divergence",
+        fmt::format("a warp-wide instruction is not reached by lanes 0x{:08x}", missing));
+  return false;
+}
 
 void run_mma(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);

@@ -271,7 +271,8 @@ Step Decoder::decode_one() {
   const bool known = decode_arithmetic(*this, step) || decode_move(*this, step) || decode_memory(*this, step) ||
                      decode_atomic(*this, step) || decode_async(*this, step) || decode_mbarrier(*this, step) ||
                      decode_bulk(*this, step) || decode_cluster(*this, step) || decode_collective(*this, step) ||
-                     decode_control(*this, step);
+                     decode_control(*this, step) || decode_wgmma(*this, step) || decode_wmma(*this, step) ||
+                     decode_video(*this, step);
   if (!known) refuse("the virtual device does not know this form");
   return step;
 }
@@ -315,6 +316,7 @@ void Decoder::decode() {
   code.work.push_back({});
   code.image.resize(std::max<std::size_t>(code.image.size(), 64));
   find_reconvergence();
+  watch_registers(*this);
   code.frame_bytes = static_cast<std::uint32_t>(aligned(code.frame_bytes, 64));
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -57,6 +58,7 @@ class Decoder {
   void address(Step& step, const Operand& o, MemorySpace space, int slot);
   const std::uint32_t* list(std::vector<std::uint32_t> values);
   std::uint32_t code_for(std::uint32_t function_index);
+  std::uint32_t slot_of(std::uint32_t register_index) const { return register_slot_[register_index]; }
   std::int64_t variable_address(std::uint32_t variable) const;
   MemorySpace memory_space() const;
   void note_shared_unit(std::uint32_t bytes);
@@ -87,6 +89,17 @@ bool decode_bulk(Decoder& d, Step& step);
 bool decode_cluster(Decoder& d, Step& step);
 bool decode_collective(Decoder& d, Step& step);
 bool decode_control(Decoder& d, Step& step);
+bool decode_wmma(Decoder& d, Step& step);
+bool decode_wgmma(Decoder& d, Step& step);
+bool decode_video(Decoder& d, Step& step);
+
+// Of the lanes' tables: "f32.bf16.bf16.k16"; null when there is none.
+Multiply product_of(std::string_view name);
+// Of a row of the lanes' tables; null when there is none.
+Handler handler_of(std::string_view form);
+
+// After all steps are decoded: instructions that touch a wgmma's registers are made to say so.
+void watch_registers(Decoder& d);
 
 // What a form counts for.
 Work work_of(const Form& form);

@@ -4,6 +4,8 @@
 #include <string>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "ptx/decode.hpp"
 #include "ptx/lane_set.hpp"
 
@@ -22,11 +24,15 @@ RowMap build_rows(RowLists lists) {
 
 std::atomic<int> preferred{-1};
 
-const Row* row_of(std::string_view spelling) {
-  static const RowMap maps[] = {build_rows(base_rows()), build_rows(avx2_rows()), build_rows(avx512_rows())};
+LaneSet chosen_set() {
   static const LaneSet best = lane_sets().back();
   const int chosen = preferred.load();
-  const RowMap& map = maps[chosen < 0 ? static_cast<int>(best) : chosen];
+  return chosen < 0 ? best : static_cast<LaneSet>(chosen);
+}
+
+const Row* row_of(std::string_view spelling) {
+  static const RowMap maps[] = {build_rows(base_rows()), build_rows(avx2_rows()), build_rows(avx512_rows())};
+  const RowMap& map = maps[static_cast<int>(chosen_set())];
   const auto found = map.find(spelling);
   return found == map.end() ? nullptr : found->second;
 }
@@ -189,31 +195,29 @@ bool decode_convert(Decoder& d, Step& step) {
   return true;
 }
 
-// D, A, B, C are vectors of registers.
+// D, A, B, C are vectors of registers, as many as the row says; with an s in front metadata and its selector follow.
 bool decode_mma(Decoder& d, Step& step, const Row& row) {
-  d.want_operands(4, 4);
-  const std::uint32_t bytes = std::string_view(row.operands) == "mma64" ? 8 : 4;
+  const bool sparse = row.operands[0] == 's';
+  const std::uint32_t bytes = row.operands[0] == 'n' ? 8 : 4;
+  d.want_operands(sparse ? 6 : 4, sparse ? 6 : 4);
   std::vector<std::uint32_t> list;
-  std::size_t sizes[4] = {};
   for (std::size_t i = 0; i < 4; ++i) {
     const std::vector<Operand> parts = d.parts(d.operand(i));
-    sizes[i] = parts.size();
+    if (parts.size() != static_cast<std::size_t>(row.operands[i + 1] - '0'))
+      d.refuse("a fragment has the wrong number of registers");
     for (const Operand& p : parts) {
       list.push_back(i == 0 ? d.target(p, bytes) : d.source(p, bytes));
       if (list.back() == no_slot) d.refuse("a result cannot be left out");
     }
   }
-  // Register counts follow from shape and types; the row's code relies on them.
-  const Form& form = d.form();
-  const std::string& shape = form.modifiers[2];
-  const std::size_t k = static_cast<std::size_t>(std::stoul(shape.substr(shape.find('k') + 1)));
-  const std::size_t m = shape.rfind("m8", 0) == 0 ? 8 : 16;
-  const std::size_t bits = 8 * bytes_of(form.types[1]);
-  const std::size_t register_bits = 8 * bytes;
-  const std::size_t a = m * k * std::min<std::size_t>(bits == 32 ? 32 : bits, 64) / (32 * register_bits),
-                    b = 8 * k * bits / (32 * register_bits);
-  const std::size_t c = m * 8 * 8 * bytes_of(form.types[0]) / (32 * register_bits);
-  if (sizes[0] != c || sizes[3] != c || sizes[1] != a || sizes[2] != b) d.refuse("a fragment has the wrong number of registers");
+  if (sparse) {
+    const auto lanes = static_cast<std::uint32_t>(row.operands[5] - '0');
+    list.push_back(d.source(d.operand(4), 4));
+    const Operand& selector = d.operand(5);
+    if (selector.kind != OperandKind::immediate || selector.bits >= 4 / lanes)
+      d.refuse(fmt::format("the selector must be below {}", 4 / lanes));
+    step.aux = static_cast<std::uint32_t>(selector.bits) * lanes;
+  }
   step.list = d.list(std::move(list));
   step.run = run_mma;
   step.inner = row.run;
@@ -221,6 +225,19 @@ bool decode_mma(Decoder& d, Step& step, const Row& row) {
 }
 
 }  // namespace
+
+Multiply product_of(std::string_view name) {
+  const ProductRow* const tables[] = {base_products(), avx2_products(), avx512_products()};
+  for (const ProductRow* row = tables[static_cast<int>(chosen_set())]; row->name != nullptr; ++row) {
+    if (name == row->name) return row->run;
+  }
+  return nullptr;
+}
+
+Handler handler_of(std::string_view form) {
+  const Row* row = row_of(form);
+  return row == nullptr ? nullptr : row->run;
+}
 
 std::vector<LaneSet> lane_sets() {
   std::vector<LaneSet> out{LaneSet::base};
@@ -251,7 +268,7 @@ bool decode_arithmetic(Decoder& d, Step& step) {
   }
   const Row* row = row_of(form.text);
   if (row == nullptr || row->operands[0] == '\0') return false;
-  if (row->operands[0] == 'm') return decode_mma(d, step, *row);
+  if (form.opcode == Opcode::op_mma) return decode_mma(d, step, *row);
   step.run = row->run;
   by_letters(d, step, *row);
   return true;

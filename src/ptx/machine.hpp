@@ -28,6 +28,7 @@ struct Block;
 struct Cluster;
 struct Warp;
 struct Worker;
+struct Products;
 
 // What counts are derived from a step's executions. `flops` and `tensor` are per thread and per warp.
 struct Work {
@@ -46,6 +47,13 @@ struct SpecialSlot {
 // What registers hold before they are written: not a number, in every float type.
 inline constexpr std::uint8_t unwritten_byte = 0xff;
 
+// A step that touches registers of a wgmma: what it does, and the slots of those.
+struct Watched {
+  Handler run = nullptr;
+  std::vector<std::uint32_t> reads, writes;
+  bool copies = false;  // one register to another
+};
+
 struct Code {
   std::uint32_t function = 0;                    // Module::functions
   std::vector<Step> steps;                       // one an instruction, and one last that leaves the function
@@ -58,6 +66,9 @@ struct Code {
   std::uint32_t lane_bytes = 0;                // param-space and local variables of one thread
   std::vector<std::uint32_t> variable_offset;  // of Function::variables in them
   std::uint32_t first_count = 0;               // of this code's steps in a worker's counts
+  std::vector<std::uint32_t> product_slots;    // registers of wgmma, as often as named
+  std::vector<Watched> watched;
+  std::vector<std::uint32_t> watch_of;  // step -> watched, none_index
 };
 
 // Shared, constant and global variables of the module at their addresses.
@@ -74,6 +85,7 @@ class Program {
   DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables
   ParameterLayout layout;
   std::uint32_t step_count = 0;
+  std::vector<Multiply> products;  // of wmma and wgmma steps
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
   bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
@@ -162,6 +174,7 @@ struct Warp : Lanes {
   std::uint32_t cluster_owed = 0;             // lanes that arrived at the cluster's barrier and have not waited
   std::uint32_t cluster_phase = 0;            // of their arrival
   std::uint32_t far_mark = 0, far_clock = 0;  // the mark of its last access to another block, and its clock
+  std::shared_ptr<Products> products;         // of wgmma; null: none yet
   std::uint32_t registers = 0;                // a thread, as setmaxnreg left them; 0: unknown
 };
 
@@ -236,6 +249,7 @@ struct Block {
   std::vector<std::uint32_t> reader;       // stamp of the last read
   std::vector<std::uint16_t> mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
   std::array<Barrier, 16> barriers;
+  std::vector<std::vector<std::uint64_t>> products_issued;  // hashes, of each warpgroup's wgmma in order
   std::vector<std::uint32_t> order;
   std::uint32_t exited_threads = 0;
   std::uint32_t done_warps = 0;
@@ -277,6 +291,8 @@ void acquire_from(Warp& warp, const Knowledge& from);
 void merge_knowledge(Knowledge& into, const Knowledge& from);
 // fence.proxy.async: writes known so far may be read by the asynchronous proxy.
 void fence_proxy(Warp& warp);
+// Whether all 32 lanes execute a warp-wide instruction; else a fault.
+bool whole_warp(Warp& warp, const Step& step);
 
 // After an instruction that orders the lanes of a warp.
 inline void warp_ordered(Warp& warp) {

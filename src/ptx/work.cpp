@@ -6,8 +6,10 @@
 namespace cupilot::ptx {
 namespace {
 
+// wmma on fp16 names only the types of the sums.
 Work tensor_work(const Form& form) {
   if (form.types.size() < 2) return {};
+  const Type factors = form.opcode == Opcode::op_wmma && form.types.size() == 2 ? Type::f16 : form.types[1];
   for (const std::string& m : form.modifiers) {
     const std::size_t n_at = m.find('n'), k_at = m.find('k');
     if (m[0] != 'm' || n_at == std::string::npos || k_at == std::string::npos || k_at < n_at) continue;
@@ -18,7 +20,7 @@ Work tensor_work(const Form& form) {
       return v;
     };
     const std::uint32_t ops = 2 * number(1) * number(n_at + 1) * number(k_at + 1);
-    switch (form.types[1]) {
+    switch (factors) {
       case Type::bf16:
         return {Counter::ops_tensor_bf16, 0, ops};
       case Type::f16:
@@ -60,7 +62,7 @@ Work float_work(Type type, std::uint32_t operations) {
 }  // namespace
 
 Work work_of(const Form& form) {
-  if (form.opcode == Opcode::op_mma) return tensor_work(form);
+  if (form.opcode == Opcode::op_mma || form.opcode == Opcode::op_wmma || form.opcode == Opcode::op_wgmma) return tensor_work(form);
   if (form.types.empty()) return {};
   const Type type = form.types.back();
   switch (form.opcode) {

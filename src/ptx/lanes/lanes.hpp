@@ -59,4 +59,24 @@ RowLists base_rows();
 RowLists avx2_rows();
 RowLists avx512_rows();
 
+// Matrices as raw elements for a product of a tensor core: a is `tiles` x K x 16 rows, b `columns` x K, d (the sum so far, then
+// the result) `tiles` x `columns` x 16. Single bits come in words of 32.
+struct Product {
+  const std::uint32_t* a;
+  const std::uint32_t* b;
+  std::uint32_t* d;
+  int tiles, columns;
+};
+inline constexpr int most_columns = 256;
+using Multiply = void (*)(const Product&);
+
+// One way to multiply: "f32.bf16.bf16.k16" (result, factors, depth). Ends with a row without a name.
+struct ProductRow {
+  const char* name;
+  Multiply run;
+};
+const ProductRow* base_products();
+const ProductRow* avx2_products();
+const ProductRow* avx512_products();
+
 }  // namespace cupilot::ptx
