@@ -53,14 +53,17 @@ Result<std::vector<Contestant>> baselines(const std::vector<std::string>& agains
 
 // Only proven kernels are timed; a refused one stands in the table with its reason.
 struct Entrants {
+  std::vector<std::string> names;
   std::vector<CompiledKernel> kernels;
   std::vector<BenchRow> refused;
 };
 
 Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, std::uint64_t seed) {
+  Result<std::unique_ptr<Backend>> screen = open_screen(backend);
+  if (!screen) return screen.error();
   Entrants entrants;
   for (const OwnKernel& file : files) {
-    const Pipe pipe{&*files.front().task, &backend, nullptr, seed};
+    const Pipe pipe{&*files.front().task, &backend, nullptr, seed, screen->get()};
     const Result<Candidate> candidate = evaluate_source(pipe, file.source, ProofLevel::elite);
     if (!candidate) return candidate.error();
     if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
@@ -69,6 +72,7 @@ Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, st
     }
     Attempt<CompiledKernel> compiled = backend.compile(file.source);
     if (!compiled) return Error{ErrorCode::failure, file.path + ": compiled once, then not again", "run it again"};
+    entrants.names.push_back(file.path);
     entrants.kernels.push_back(std::move(*compiled));
   }
   return entrants;
@@ -88,52 +92,60 @@ void print_rows(const std::vector<BenchRow>& rows, const std::string& device) {
   say("on " + device + ", cold L2, interleaved");
 }
 
-}  // namespace
-
-int bench_command(const KernelFlags& flags) {
-  Result<std::vector<Contestant>> others = baselines(flags.against);
-  if (!others) return fail(others.error());
+Result<std::vector<OwnKernel>> open_all(const KernelFlags& flags) {
   std::vector<OwnKernel> files;
   for (const std::string& path : flags.files) {
     Result<OwnKernel> kernel = open_kernel(path, flags);
-    if (!kernel) return fail(kernel.error());
+    if (!kernel) return kernel.error();
     if (!kernel->task) {
-      return fail({ErrorCode::usage, path + ": no task stated", "say it with --task, or in the file's `// cupilot:` header"});
+      return Error{ErrorCode::usage, path + ": no task stated", "say it with --task, or in the file's `// cupilot:` header"};
     }
     if (!files.empty() && task_id(*files.front().task) != task_id(*kernel->task)) {
-      return fail({ErrorCode::usage, path + ": another task than " + files.front().path, "time kernels of one task at a time"});
+      return Error{ErrorCode::usage, path + ": another task than " + files.front().path, "time kernels of one task at a time"};
     }
     files.push_back(std::move(*kernel));
   }
-  Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
-  if (!backend) return fail(backend.error());
-  Result<Entrants> entrants = prove(files, **backend, flags.seed);
-  if (!entrants) return fail(entrants.error());
+  return files;
+}
 
+Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const Entrants& entrants,
+                                       const std::vector<Contestant>& others, const KernelFlags& flags) {
   std::vector<Contestant> contestants;
-  std::size_t next = 0;
-  for (const OwnKernel& file : files) {
-    const bool refused =
-        std::any_of(entrants->refused.begin(), entrants->refused.end(), [&](const BenchRow& r) { return r.name == file.path; });
-    if (!refused) contestants.push_back({Contestant::Kind::candidate, file.path, &entrants->kernels[next++]});
+  for (std::size_t i = 0; i < entrants.kernels.size(); ++i) {
+    contestants.push_back({Contestant::Kind::candidate, entrants.names[i], &entrants.kernels[i]});
   }
-  contestants.insert(contestants.end(), others->begin(), others->end());
-  MeasureOptions options;
-  options.rounds = flags.rounds;
-  options.max_seconds = 60;
-  options.seed = flags.seed;
+  contestants.insert(contestants.end(), others.begin(), others.end());
   std::vector<BenchRow> rows;
   if (!contestants.empty()) {
-    const Task& task = *files.front().task;
-    const auto reports = (*backend)->measure(task, task.time_shapes.front(), contestants, options);
-    if (!reports) return fail(reports.error());
+    MeasureOptions options;
+    options.rounds = flags.rounds;
+    options.max_seconds = 60;
+    options.seed = flags.seed;
+    const auto reports = backend.measure(task, task.time_shapes.front(), contestants, options);
+    if (!reports) return reports.error();
     for (const ContestantReport& report : *reports) rows.push_back(row_of(report));
   }
-  rows.insert(rows.end(), entrants->refused.begin(), entrants->refused.end());
+  rows.insert(rows.end(), entrants.refused.begin(), entrants.refused.end());
+  return rows;
+}
+
+}  // namespace
+
+int bench_command(const KernelFlags& flags) {
+  const Result<std::vector<Contestant>> others = baselines(flags.against);
+  if (!others) return fail(others.error());
+  const Result<std::vector<OwnKernel>> files = open_all(flags);
+  if (!files) return fail(files.error());
+  const Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
+  if (!backend) return fail(backend.error());
+  const Result<Entrants> entrants = prove(*files, **backend, flags.seed);
+  if (!entrants) return fail(entrants.error());
+  const Result<std::vector<BenchRow>> rows = time_all(*files->front().task, **backend, *entrants, *others, flags);
+  if (!rows) return fail(rows.error());
   if (flags.common.json) {
-    say(bench_json(rows, (*backend)->identity()));
+    say(bench_json(*rows, (*backend)->identity()));
   } else {
-    print_rows(rows, (*backend)->identity());
+    print_rows(*rows, (*backend)->identity());
   }
   return entrants->refused.empty() ? 0 : static_cast<int>(ErrorCode::refused);
 }

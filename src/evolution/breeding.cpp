@@ -110,6 +110,21 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
 }
 
 // A strategist's child for this slot: the one of a brood that the surrogate likes best.
+// Small changes while the surrogate sees a gain: cheap next to an evaluation.
+Strategy Search::State::polished(Strategy pick, double value, double curiosity, const Rng& rng) const {
+  for (int draw = 0; draw < 2 * options.brood; ++draw) {
+    Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
+    if (was_tried(strategy_id(changed))) continue;
+    const Prediction p = surrogate.predict(changed);
+    const double better = p.mean + curiosity * p.deviation;
+    if (better <= value) continue;
+    changed.parents = pick.parents;
+    value = better;
+    pick = std::move(changed);
+  }
+  return pick;
+}
+
 Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
   const bool seeding = generation_of(slot) == 0 || population.members().empty();
@@ -139,18 +154,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     }
   }
   if (!pick || !screened) return pick;
-  // Polished by small changes while the surrogate sees a gain: cheap next to an evaluation.
-  for (int draw = 0; draw < 2 * options.brood; ++draw) {
-    Strategy changed = mutate(space, *pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
-    if (was_tried(strategy_id(changed))) continue;
-    const Prediction p = surrogate.predict(changed);
-    const double value = p.mean + curiosity * p.deviation;
-    if (value <= pick_value) continue;
-    changed.parents = pick->parents;
-    pick_value = value;
-    pick = std::move(changed);
-  }
-  return pick;
+  return std::optional(polished(std::move(*pick), pick_value, curiosity, rng));
 }
 
 // When a strategist has nothing new: draws, then whatever lies beside what was tried.

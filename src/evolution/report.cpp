@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "evolution/journal.hpp"
 #include "evolution/run_state.hpp"
@@ -110,55 +111,78 @@ std::string chart(const std::vector<Point>& points, const std::vector<Baseline>&
   return svg;
 }
 
-// The champion's ancestors, a row a generation, an edge from child to parent.
-std::string lineage(const std::vector<Point>& points, const std::string& champion) {
+// The champion and its ancestors by generation, at most 60 of them.
+std::map<int, std::vector<const Point*>> ancestors(const std::vector<Point>& points, const std::string& champion) {
   std::map<std::string, const Point*> by_id;
   for (const Point& point : points) by_id.emplace(point.id, &point);
   std::vector<std::string> queue = {champion};
   std::map<int, std::vector<const Point*>> rows;
-  std::map<std::string, std::pair<double, double>> place;
-  for (std::size_t i = 0; i < queue.size() && place.size() < 60; ++i) {
+  std::set<std::string> met;
+  for (std::size_t i = 0; i < queue.size() && met.size() < 60; ++i) {
     const auto found = by_id.find(queue[i]);
-    if (found == by_id.end() || !place.emplace(queue[i], std::pair(0.0, 0.0)).second) continue;
+    if (found == by_id.end() || !met.insert(queue[i]).second) continue;
     rows[found->second->generation].push_back(found->second);
     queue.insert(queue.end(), found->second->parents.begin(), found->second->parents.end());
   }
-  if (rows.empty()) return "";
-  double y = 24;
   for (auto& [generation, row] : rows) {
     std::sort(row.begin(), row.end(), [](const Point* a, const Point* b) { return a->slot < b->slot; });
+  }
+  return rows;
+}
+
+// A row a generation, an edge from child to parent.
+std::string lineage(const std::vector<Point>& points, const std::string& champion) {
+  const auto rows = ancestors(points, champion);
+  if (rows.empty()) return "";
+  std::map<std::string, std::pair<double, double>> place;
+  double y = 24;
+  for (const auto& [generation, row] : rows) {
     for (std::size_t i = 0; i < row.size(); ++i)
       place[row[i]->id] = {900.0 * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()), y};
     y += 56;
   }
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 900 {:.0f}\" role=img aria-label=\"lineage of the best kernel\" font-size=11 fill=currentColor "
-      "text-anchor=middle>\n",
-      y);
-  for (const auto& [generation, row] : rows) {
-    for (const Point* point : row) {
-      for (const std::string& parent : point->parents) {
-        const auto to = place.find(parent);
-        if (to == place.end()) continue;
-        svg += fmt::format("<line x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} stroke=#999/>\n", place[point->id].first,
-                           place[point->id].second, to->second.first, to->second.second);
-      }
-    }
-  }
+  std::string edges, dots;
   for (const auto& [generation, row] : rows) {
     for (const Point* point : row) {
       const auto [px, py] = place[point->id];
-      svg += fmt::format(
+      for (const std::string& parent : point->parents) {
+        const auto to = place.find(parent);
+        if (to == place.end()) continue;
+        edges += fmt::format("<line x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} stroke=#999/>\n", px, py, to->second.first,
+                             to->second.second);
+      }
+      dots += fmt::format(
           "<circle cx={0:.1f} cy={1:.1f} r=5 fill={2}><title>{3}</title></circle><text x={0:.1f} y={4:.1f}>{5}: {6:.4g} "
           "us</text>\n",
           px, py, point->id == champion ? "#283" : "#47a", escaped(point->label), py + 18, point->slot, point->us);
     }
   }
-  return svg + "</svg>\n";
+  return fmt::format(
+             "<svg viewBox=\"0 0 900 {:.0f}\" role=img aria-label=\"lineage of the best kernel\" font-size=11 "
+             "fill=currentColor text-anchor=middle>\n",
+             y) +
+         edges + dots + "</svg>\n";
 }
 
 std::string row(const std::string& name, const std::string& value) {
   return "<tr><th>" + escaped(name) + "</th><td>" + escaped(value) + "</td></tr>\n";
+}
+
+// What was shown, what was not, and what held the processes.
+std::string evidence_rows(const Best& best, const Accepted& accepted) {
+  std::string html;
+  for (const std::string& sentence : accepted.verification.proved_by) html += row("shown", sentence);
+  for (const std::string& sentence : accepted.verification.unproved) html += row("not proved", sentence);
+  const Conditions& held = accepted.conditions;
+  html += row("compiled", held.compiler + " for " + held.arch + ", under " + held.compiled_under);
+  html += row("run", held.ran_under + (held.screened_on.empty() ? "" : "; screened on " + held.screened_on));
+  for (const std::string& flag : held.flags) html += row("the gate remarked", flag);
+  if (best.gain_noise > 0) {
+    html += row("gain", best.gain > 0 ? fmt::format("{:.1f} % over the strongest baseline, noise {:.1f} %", 100 * best.gain,
+                                                    100 * best.gain_noise)
+                                      : fmt::format("none above twice its noise of {:.1f} %", 100 * best.gain_noise));
+  }
+  return html;
 }
 
 std::string champion_part(const EvolveReport& report, const std::vector<Point>& points) {
@@ -180,6 +204,7 @@ std::string champion_part(const EvolveReport& report, const std::vector<Point>& 
               fmt::format("{} cases, {} elements, worst error {:.3g} of its bound, class {}, {} processes",
                           accepted.verification.cases.size(), accepted.verification.compared, accepted.verification.worst_ratio,
                           name_of(accepted.verification.proved), accepted.verification.processes));
+  html += evidence_rows(*report.best, accepted);
   html += "</table><h2>Roofline</h2><table>\n";
   const Verdict& v = accepted.verdict;
   html += row("zone", std::string(name_of(v.zone)));

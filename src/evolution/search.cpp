@@ -151,62 +151,51 @@ Search::Search(const SearchOptions& options, const Space& space, Strategist& str
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 
-namespace {
-
-enum class Room { yes, wait, no };
-
-// Whether slot `next` exists is a function of the results of earlier slots alone: fewer than max_evaluations of them were
-// evaluated, none that it may see reached the target.
-Room room_for(const SearchOptions& o, std::int64_t next, std::int64_t evaluated, std::int64_t open) {
-  if (o.max_evaluations <= 0) return Room::yes;
-  if (next >= proposals_per_evaluation * o.max_evaluations) return Room::no;
-  if (evaluated >= o.max_evaluations) return Room::no;
-  return evaluated + open < o.max_evaluations ? Room::yes : Room::wait;
+// Ids of slots that have no result yet.
+std::vector<std::uint64_t> Search::State::open_ids() const {
+  std::vector<std::uint64_t> ids;
+  for (auto i = static_cast<std::size_t>(first_open); i < slots.size(); ++i) {
+    if (slots[i].status == SearchSlot::Status::open) ids.push_back(slots[i].proposal.id);
+  }
+  return ids;
 }
 
-}  // namespace
+// Whether slot `next` exists is a function of the results of earlier slots alone: fewer than max_evaluations of them were
+// evaluated, none that it may see reached the target. Sets `finished` when there is no such slot.
+Search::State::Room Search::State::room_for(std::int64_t next) {
+  if (options.target_us > 0 && best_us > 0 && best_us <= options.target_us) {
+    finished = "target reached";
+  } else if (options.max_generations > 0 && generation_of(next) >= options.max_generations) {
+    finished = "generations spent";
+  } else if (options.max_evaluations > 0) {
+    if (evaluated >= options.max_evaluations) {
+      finished = "evaluations spent";
+    } else if (next >= proposals_per_evaluation * options.max_evaluations) {
+      finished = "too many proposals never reached the compiler";
+    } else if (evaluated + static_cast<std::int64_t>(open_ids().size()) >= options.max_evaluations) {
+      return Room::wait;
+    }
+  }
+  return finished.empty() ? Room::yes : Room::no;
+}
 
 Result<Ask> Search::ask(int count) {
   State& s = *state_;
   std::vector<Proposal> fresh;
   Waiting waiting;
-  const auto open_ids = [&] {
-    std::vector<std::uint64_t> ids;
-    for (std::size_t i = static_cast<std::size_t>(s.first_open); i < s.slots.size(); ++i) {
-      if (s.slots[i].status == SearchSlot::Status::open) ids.push_back(s.slots[i].proposal.id);
-    }
-    return ids;
-  };
   while (s.finished.empty() && static_cast<int>(fresh.size()) < std::max(1, count)) {
     const auto next = static_cast<std::int64_t>(s.slots.size());
     const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
     if (s.first_open < visible) {
-      const auto ids = open_ids();
-      for (const std::uint64_t id : ids) {
+      for (const std::uint64_t id : s.open_ids()) {
         if (static_cast<std::int64_t>(id) <= visible) waiting.ids.push_back(id);
       }
       break;
     }
     s.absorb_below(visible);
-    if (s.options.target_us > 0 && s.best_us > 0 && s.best_us <= s.options.target_us) {
-      s.finished = "target reached";
-      break;
-    }
-    if (s.options.max_generations > 0 && s.generation_of(next) >= s.options.max_generations) {
-      s.finished = "generations spent";
-      break;
-    }
-    const std::int64_t open = static_cast<std::int64_t>(open_ids().size());
-    const Room room = room_for(s.options, next, s.evaluated, open);
-    if (room == Room::wait) {
-      waiting.ids = open_ids();
-      break;
-    }
-    if (room == Room::no) {
-      s.finished =
-          s.evaluated >= s.options.max_evaluations ? "evaluations spent" : "too many proposals never reached the compiler";
-      break;
-    }
+    const State::Room room = s.room_for(next);
+    if (room == State::Room::wait) waiting.ids = s.open_ids();
+    if (room != State::Room::yes) break;
     s.reseed_at(next);
     auto bred = s.breed(next);
     if (!bred) return bred.error();
@@ -220,7 +209,7 @@ Result<Ask> Search::ask(int count) {
   if (!fresh.empty()) return Ask(std::move(fresh));
   if (s.finished.empty()) return Ask(std::move(waiting));
   if (!s.stopped) {
-    waiting.ids = open_ids();
+    waiting.ids = s.open_ids();
     if (!waiting.ids.empty()) return Ask(std::move(waiting));
   }
   s.absorb_below(s.first_open);

@@ -60,6 +60,9 @@ struct Search::State {
   void absorb_below(std::int64_t end);
   void append(Proposal proposal);
   bool tuning(std::int64_t slot) const;
+  enum class Room { yes, wait, no };
+  Room room_for(std::int64_t next);
+  std::vector<std::uint64_t> open_ids() const;
 
   // A new epoch keeps the fastest kernels only.
   void reseed_at(std::int64_t slot);
@@ -69,6 +72,7 @@ struct Search::State {
   // breeding.cpp. nullopt: the space is exhausted.
   Result<std::optional<Proposal>> breed(std::int64_t slot);
   Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
+  Strategy polished(Strategy pick, double value, double curiosity, const Rng& rng) const;
   StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;
   bool was_tried(const std::string& id) const;
