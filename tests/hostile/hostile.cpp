@@ -37,7 +37,9 @@ Flags read_flags(CLI::App& app, int argc, char** argv) {
 }
 
 std::unique_ptr<Backend> open_or_exit(const std::string& name) {
-  auto opened = open_backend(name);
+  BackendOptions limits;
+  limits.compile_seconds = 5;  // bombs end there
+  auto opened = open_backend(name, limits);
   if (opened) return std::move(*opened);
   fmt::print(stderr, "{}\n", opened.error().message);
   std::exit(static_cast<int>(opened.error().code));
