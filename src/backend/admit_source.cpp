@@ -207,12 +207,14 @@ class Scanner {
     std::string what;
     const char open = in_.peek();
     const char close = open == '<' ? '>' : open == '"' ? '"' : '\0';
+    bool closed = false;
     if (close != '\0') {
       in_.take();
       while (!in_.done() && in_.peek() != close && in_.peek() != '\n') what += in_.take();
-      if (in_.peek() == close) in_.take();
+      closed = in_.peek() == close;
+      if (closed) in_.take();
     }
-    if (name == "include" && close != '\0' && std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
+    if (name == "include" && closed && std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
       if (std::find(included_.begin(), included_.end(), what) == included_.end()) included_.push_back(what);
       return std::nullopt;
     }

@@ -35,17 +35,6 @@ std::uint64_t Lexer::expect_integer(std::string_view what) {
   return take().bits;
 }
 
-void Lexer::skip_block() {
-  const std::uint32_t start = line();
-  expect("{");
-  for (std::size_t depth = 1; depth > 0;) {
-    const Token token = take();
-    if (token.kind == TokenKind::end) throw SyntaxError{start, "a block is never closed"};
-    if (token.is("{")) ++depth;
-    if (token.is("}")) --depth;
-  }
-}
-
 void Lexer::skip_space() {
   for (;;) {
     const char c = at(position_);

@@ -45,8 +45,6 @@ class Lexer {
   std::string_view expect_word(std::string_view what);
   std::uint64_t expect_integer(std::string_view what);
   std::uint32_t line() const { return next_.line; }
-  // Skips a balanced {...}; the opening brace is next.
-  void skip_block();
 
  private:
   void advance();

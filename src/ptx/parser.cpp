@@ -27,6 +27,7 @@ class ModuleParser {
  private:
   void item();
   void header(std::string_view word);
+  void section();
   void variable(Space space, const Linkage& linkage);
   void function(bool is_entry, const Linkage& linkage);
   void parameter_list(Function& function);
@@ -93,15 +94,34 @@ void ModuleParser::header(std::string_view word) {
     while (lexer_.accept(",")) lexer_.expect_integer("a number");
   } else if (word == ".section") {
     lexer_.expect_word("a section name");
-    lexer_.skip_block();
+    section();
   } else if (word == ".pragma" || word == ".alias") {
+    const bool pragma = word == ".pragma";
     Directive directive{std::string(word.substr(1)), {}, std::string(lexer_.peek().text)};
-    while (!lexer_.peek().is(";") && lexer_.peek().kind != TokenKind::end) lexer_.take();
+    do {
+      const TokenKind kind = lexer_.take().kind;
+      if (kind != (pragma ? TokenKind::text : TokenKind::word))
+        throw SyntaxError{line, "a pragma needs quoted text, an alias names"};
+    } while (lexer_.accept(","));
     lexer_.expect(";");
     if (module.directives.size() >= 4096) throw SyntaxError{line, "too many directives"};
     module.directives.push_back(std::move(directive));
   } else {
     throw SyntaxError{line, "unknown directive " + std::string(word.substr(0, 60))};
+  }
+}
+
+// .section .debug_info { .b8 1, 2  label: .b32 .debug_abbrev+4 }: data alone, so that nothing else hides there.
+void ModuleParser::section() {
+  lexer_.expect("{");
+  while (!lexer_.accept("}")) {
+    const Token token = lexer_.take();
+    const bool directive = token.kind == TokenKind::word && token.text[0] == '.';
+    const bool data =
+        token.is(".b8") || token.is(".b16") || token.is(".b32") || token.is(".b64") || token.text.rfind(".debug", 0) == 0;
+    if (token.kind == TokenKind::end || token.is("{") || (directive && !data)) {
+      throw SyntaxError{token.line, "a section may hold data alone"};
+    }
   }
 }
 
