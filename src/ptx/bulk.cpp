@@ -75,6 +75,12 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   t.map = *map;
   t.bytes = tile_bytes(t.map);
   for (u32 i = 0; i < f.rank; ++i) t.at[i] = w.at<std::int32_t>(f.coordinates[i])[lane];
+  // On an H200 a tile that starts elsewhere is an illegal instruction.
+  if (row_bytes(t.map) % 16 != 0 || std::int64_t{t.at[0]} * element_bytes(t.map) % 16 != 0) {
+    return no(w, s, lane, "run.misaligned",
+              fmt::format("a tile starts at coordinate {} of dimension 0, {} bytes an element: no multiple of 16 bytes", t.at[0],
+                          element_bytes(t.map)));
+  }
   return true;
 }
 
@@ -101,18 +107,38 @@ bool check_global(Warp& w, const Step& s, u32 lane, const Transfer& t) {
   const u32 wide = t.tensor ? element_bytes(t.map) : 1, rows = t.tensor ? tile_rows(t.map) : 1;
   u64 sectors = 0, bytes = 0;
   for (u32 r = 0; r < rows; ++r) {
-    const TileRow row = t.tensor ? tile_row(t.map, t.at, r) : TileRow{0, 0, t.bytes, t.address};
+    const TileRow row = t.tensor ? tile_row(t.map, t.at, r) : TileRow{0, t.bytes, t.address};
     if (row.count == 0) continue;
-    const u64 length = u64{row.count - 1} * (t.tensor ? t.map.step[0] : 1) * wide + wide;
+    const u64 length = u64{row.count} * wide;
     if (global_span(w, s, lane, row.address, length, intent) == nullptr) return false;
     sectors += (row.address + length - 1) / 32 - row.address / 32 + 1;
-    bytes += u64{row.count} * wide;
+    bytes += length;
   }
   count_up(w, load ? Counter::global_load_requests : t.reduces ? Counter::atomic_requests : Counter::global_store_requests, 1);
   if (load || !t.reduces) count_up(w, load ? Counter::global_load_sectors : Counter::global_store_sectors, sectors);
   if (load) count_up(w, Counter::async_copy_bytes, bytes);
   return true;
 }
+
+// Calls f(offset, bytes) for the shared memory of a tile at `offset`, of rows cut to what lies inside the tensor (`clip`),
+// until it says no.
+template <class F>
+bool each_shared_run(const Transfer& t, u32 offset, bool clip, F f) {
+  if (!t.tensor || (!clip && row_pitch(t.map) == row_bytes(t.map))) return f(offset, t.bytes);
+  const u32 wide = element_bytes(t.map), rows = tile_rows(t.map);
+  for (u32 r = 0; r < rows; ++r) {
+    const TileRow row = clip ? tile_row(t.map, t.at, r) : TileRow{0, t.map.box[0], 0};
+    for (u32 at = row.first * wide, end = at + row.count * wide; at < end;) {
+      const u32 piece = t.map.swizzle == 0 ? end - at : std::min(end - at, 16 - at % 16);
+      if (!f(shared_offset(t.map, offset, r, at), piece)) return false;
+      at += piece;
+    }
+  }
+  return true;
+}
+
+// From its first to past its last byte in shared memory.
+u32 shared_span(const Transfer& t) { return t.tensor ? tile_rows(t.map) * row_pitch(t.map) : t.bytes; }
 
 // One destination: the block's shared memory and the mbarrier at the same place in it.
 bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at, SharedPlace barrier) {
@@ -123,7 +149,9 @@ bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at, 
   if (b == nullptr) return false;
   Cluster& cluster = *w.block->cluster;
   const u32 mark = add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = thread_of(w, lane)});
-  if (!check_async_write(w, s, lane, *at.block, at.offset, t.bytes, mark)) return false;
+  const bool free = each_shared_run(
+      t, at.offset, false, [&](u32 offset, u32 bytes) { return check_async_write(w, s, lane, *at.block, offset, bytes, mark); });
+  if (!free) return false;
   t.to.push_back({at.block, at.offset, b, mark});
   return true;
 }
@@ -131,7 +159,8 @@ bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at, 
 bool add_landings(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) {
   SharedPlace to, barrier;
   const u32 align = f.rank != 0 ? 128 : 16;
-  if (!shared_place(w, s, lane, address_of(w, f.shared, lane), place_space(f.shared), t.bytes, align, true, to)) return false;
+  if (!shared_place(w, s, lane, address_of(w, f.shared, lane), place_space(f.shared), shared_span(t), align, true, to))
+    return false;
   if (!shared_place(w, s, lane, address_of(w, f.barrier, lane), place_space(f.barrier), 8, 8, true, barrier)) return false;
   if (to.block != barrier.block)
     return no(w, s, lane, "run.out_of_bounds",
@@ -150,29 +179,13 @@ bool add_landings(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer&
   return true;
 }
 
-// The shared bytes that a store or a copy between blocks reads. Rows outside the tensor are not looked at.
-bool check_source(Warp& w, const Step& s, u32 lane, const Transfer& t, u32 mark) {
-  if (!t.tensor) return check_async_read(w, s, lane, *t.from, t.from_offset, t.bytes, mark);
-  const u32 wide = element_bytes(t.map), rows = tile_rows(t.map);
-  for (u32 r = 0; r < rows; ++r) {
-    const TileRow row = tile_row(t.map, t.at, r);
-    const u32 begin = row.offset + row.first * wide, end = begin + row.count * wide;
-    for (u32 at = begin; at < end;) {
-      const u32 piece = std::min(end - at, t.map.swizzle == 0 ? end - at : 16 - at % 16);
-      const u64 place = swizzled(u64{shared_base} + t.from_offset + at, t.map.swizzle) - shared_base;
-      if (!check_async_read(w, s, lane, *t.from, static_cast<u32>(place), piece, mark)) return false;
-      at += piece;
-    }
-  }
-  return true;
-}
-
 bool add_source(Warp& w, const Step& s, u32 lane, const u32* place, u32 align, Transfer& t, u32 mark) {
   SharedPlace from;
-  if (!shared_place(w, s, lane, address_of(w, place, lane), place_space(place), t.bytes, align, false, from)) return false;
+  if (!shared_place(w, s, lane, address_of(w, place, lane), place_space(place), shared_span(t), align, false, from)) return false;
   t.from = from.block;
   t.from_offset = from.offset;
-  return check_source(w, s, lane, t, mark);
+  return each_shared_run(t, t.from_offset, true,
+                         [&](u32 offset, u32 bytes) { return check_async_read(w, s, lane, *t.from, offset, bytes, mark); });
 }
 
 bool prepare_store(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) {

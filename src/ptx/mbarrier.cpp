@@ -143,11 +143,13 @@ void arrive(Lanes& l, const Step& s) {
   if (w.mask == 0) return;
   warp_ordered(w);
   const Mbarrier* told = nullptr;
+  u64 token = 0;
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     Mbarrier* b = named(w, s, lane, s.list, a.at[lane], (s.flags & flag_far) != 0);
     if (b == nullptr) return;
-    const u64 token = token_of(*b);
+    // Lanes that arrive together are told the same, as on an H200.
+    if (told != b || token_phase(token) != b->phase) token = token_of(*b);
     const u32 number = (s.aux & (arrive_counts | arrive_bytes)) != 0 ? w.at<u32>(s.o[1])[lane] : 1;
     if ((s.aux & arrive_bytes) != 0) {
       b->transactions += number;

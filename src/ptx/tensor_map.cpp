@@ -1,5 +1,7 @@
 #include "ptx/tensor_map.hpp"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 #include "ptx/module.hpp"
@@ -75,6 +77,7 @@ std::optional<TensorMap> decode_map(std::span<const std::uint8_t> bytes) {
 }
 
 std::uint32_t element_bytes(const TensorMap& map) { return bytes_of(map.type); }
+std::uint32_t row_bytes(const TensorMap& map) { return map.box[0] * bytes_of(map.type); }
 
 std::uint32_t tile_rows(const TensorMap& map) {
   std::uint32_t rows = 1;
@@ -90,9 +93,8 @@ std::uint32_t tile_bytes(const TensorMap& map) {
 }
 
 TileRow tile_row(const TensorMap& map, const std::array<std::int32_t, 5>& at, std::uint32_t row) {
-  const std::uint32_t wide = element_bytes(map), length = side(map, 0);
+  const std::uint32_t wide = element_bytes(map);
   TileRow out;
-  out.offset = row * length * wide;
   std::uint64_t address = map.address;
   bool inside = true;
   for (std::uint32_t i = 1; i < map.rank; ++i) {
@@ -102,13 +104,12 @@ TileRow tile_row(const TensorMap& map, const std::array<std::int32_t, 5>& at, st
     address += static_cast<std::uint64_t>(c) * map.pitch[i - 1];
   }
   if (!inside) return out;
-  const std::int64_t step = map.step[0], start = at[0], end = static_cast<std::int64_t>(map.dims[0]);
-  const std::int64_t first = start >= 0 ? 0 : (-start + step - 1) / step;
-  const std::int64_t past = start >= end ? 0 : std::min<std::int64_t>(length, (end - start + step - 1) / step);
+  const std::int64_t start = at[0], first = std::max<std::int64_t>(0, -start);
+  const std::int64_t past = std::min<std::int64_t>(map.box[0], static_cast<std::int64_t>(map.dims[0]) - start);
   if (past <= first) return out;
   out.first = static_cast<std::uint32_t>(first);
   out.count = static_cast<std::uint32_t>(past - first);
-  out.address = address + static_cast<std::uint64_t>(start + first * step) * wide;
+  out.address = address + static_cast<std::uint64_t>(start + first) * wide;
   return out;
 }
 

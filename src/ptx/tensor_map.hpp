@@ -18,9 +18,9 @@ struct TensorMap {
   std::array<std::uint64_t, 5> dims{1, 1, 1, 1, 1};
   std::array<std::uint64_t, 4> pitch{};
   std::array<std::uint32_t, 5> box{1, 1, 1, 1, 1};   // elements of the tensor that a tile spans
-  std::array<std::uint32_t, 5> step{1, 1, 1, 1, 1};  // of which every so manieth is taken
+  std::array<std::uint32_t, 5> step{1, 1, 1, 1, 1};  // of which every so manieth is taken; dimension 0 takes all
   std::uint32_t swizzle = 0;                         // bytes of the pattern: 0, 32, 64 or 128
-  bool fill_nan = false;                             // elements outside the tensor read as NaN, not zero
+  bool fill_nan = false;                             // what lies outside the tensor reads as NaN, not zero
 };
 
 inline constexpr std::size_t tensor_map_bytes = 128;
@@ -28,13 +28,18 @@ std::array<std::uint8_t, tensor_map_bytes> encode(const TensorMap& map);
 // Nothing when the bytes are no map that encode made.
 std::optional<TensorMap> decode_map(std::span<const std::uint8_t> bytes);
 
-inline std::uint32_t side(const TensorMap& map, std::uint32_t i) { return (map.box[i] + map.step[i] - 1) / map.step[i]; }
+// Elements of a tile along dimension i.
+inline std::uint32_t side(const TensorMap& map, std::uint32_t i) {
+  return i == 0 ? map.box[0] : (map.box[i] + map.step[i] - 1) / map.step[i];
+}
 std::uint32_t element_bytes(const TensorMap& map);
 std::uint32_t tile_bytes(const TensorMap& map);
+std::uint32_t row_bytes(const TensorMap& map);
+// From row to row in shared memory: a swizzled row takes the whole pattern, however short it is (seen on an H200).
+inline std::uint32_t row_pitch(const TensorMap& map) { return map.swizzle != 0 ? map.swizzle : row_bytes(map); }
 
 // A row of a tile along dimension 0.
 struct TileRow {
-  std::uint32_t offset = 0;            // of its first byte in the tile, before swizzling
   std::uint32_t first = 0, count = 0;  // elements inside the tensor
   std::uint64_t address = 0;           // of element `first`
 };

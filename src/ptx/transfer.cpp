@@ -22,16 +22,10 @@ u8* global_bytes(LaunchContext& launch, u64 address, u64 bytes) {
   return found == nullptr ? nullptr : found->data.get() + (address - found->address);
 }
 
-// Nothing outside the tensor: zero, or the NaN of the type.
+// What lies outside the tensor: zero, or a NaN of every floating type (the pattern that an H200 writes).
 void fill(const TensorMap& map, std::vector<u8>& tile) {
   std::fill(tile.begin(), tile.end(), u8{0});
-  if (!map.fill_nan) return;
-  const u64 nan = map.type == Type::f16    ? 0x7fffu
-                  : map.type == Type::bf16 ? 0x7fffu
-                  : map.type == Type::f64  ? 0x7fffffffffffffffull
-                                           : 0x7fffffffu;
-  const u32 wide = element_bytes(map);
-  for (std::size_t i = 0; i + wide <= tile.size(); i += wide) std::memcpy(tile.data() + i, &nan, wide);
+  for (std::size_t i = 0; map.fill_nan && i < tile.size(); ++i) tile[i] = i % 2 == 0 ? 0xf7 : 0x7f;
 }
 
 // Calls f(offset in the tile, global address, bytes) for every run of bytes inside the tensor.
@@ -42,11 +36,7 @@ void for_runs(const Transfer& t, F f) {
   for (u32 r = 0; r < rows; ++r) {
     const TileRow row = tile_row(t.map, t.at, r);
     if (row.count == 0) continue;
-    if (t.map.step[0] == 1) {
-      f(row.offset + row.first * wide, row.address, row.count * wide);
-      continue;
-    }
-    for (u32 i = 0; i < row.count; ++i) f(row.offset + (row.first + i) * wide, row.address + u64{i} * t.map.step[0] * wide, wide);
+    f((r * t.map.box[0] + row.first) * wide, row.address, row.count * wide);
   }
 }
 
@@ -85,27 +75,26 @@ void write_global(LaunchContext& launch, const Transfer& t, const std::vector<u8
   });
 }
 
-// Shared memory holds a tile in 16-byte units that the pattern exchanges; without one it is a plain run.
-void read_shared(const Block& block, u32 offset, u32 swizzle, std::vector<u8>& tile) {
-  if (swizzle == 0) {
-    std::memcpy(tile.data(), block.shared.data() + offset, tile.size());
-    return;
-  }
-  for (u32 i = 0; i < tile.size(); i += 16) {
-    const u64 at = swizzled(u64{shared_base} + offset + i, swizzle) - shared_base;
-    std::memcpy(tile.data() + i, block.shared.data() + at, std::min<std::size_t>(16, tile.size() - i));
-  }
+// Calls f(offset in the tile, offset in shared memory, bytes) for the pieces of a tile that lie together there: 16-byte units
+// where a pattern exchanges them.
+template <class F>
+void for_pieces(const Transfer& t, u32 offset, std::size_t bytes, F f) {
+  if (!t.tensor || t.map.swizzle == 0) return f(std::size_t{0}, offset, bytes);
+  const std::size_t row = row_bytes(t.map);
+  for (std::size_t i = 0; i < bytes; i += 16) f(i, shared_offset(t.map, offset, i / row, i % row), std::size_t{16});
 }
 
-void write_shared(Block& block, u32 offset, u32 swizzle, const Transfer& t, const std::vector<u8>& tile) {
-  if (swizzle == 0) return combine(t, block.shared.data() + offset, tile.data(), static_cast<u32>(tile.size()));
-  for (u32 i = 0; i < tile.size(); i += 16) {
-    const u64 at = swizzled(u64{shared_base} + offset + i, swizzle) - shared_base;
-    std::memcpy(block.shared.data() + at, tile.data() + i, std::min<std::size_t>(16, tile.size() - i));
-  }
+void read_shared(const Transfer& t, std::vector<u8>& tile) {
+  for_pieces(t, t.from_offset, tile.size(), [&](std::size_t at, u32 place, std::size_t bytes) {
+    std::memcpy(tile.data() + at, t.from->shared.data() + place, bytes);
+  });
 }
 
-u32 swizzle_of(const Transfer& t) { return t.tensor ? t.map.swizzle : 0; }
+void write_shared(const Landing& to, const Transfer& t, const std::vector<u8>& tile) {
+  for_pieces(t, to.offset, tile.size(), [&](std::size_t at, u32 place, std::size_t bytes) {
+    combine(t, to.block->shared.data() + place, tile.data() + at, static_cast<u32>(bytes));
+  });
+}
 
 void tell(Cluster& cluster, const Transfer& t, const Landing& to, std::size_t bytes) {
   if (to.barrier == nullptr) return;
@@ -121,7 +110,7 @@ void capture(Transfer& t) {
   if (t.captured) return;
   t.captured = true;
   t.tile.resize(t.bytes);
-  read_shared(*t.from, t.from_offset, swizzle_of(t), t.tile);
+  read_shared(t, t.tile);
 }
 
 void finish_store(Cluster& cluster, Transfer& t) {
@@ -164,9 +153,9 @@ void finish_transfer(Cluster& cluster, Transfer& t) {
   std::vector<u8>& tile = t.way == Way::between && t.from == nullptr ? t.tile : cluster.tile;
   tile.resize(t.bytes);
   if (t.way == Way::load) read_global(*cluster.launch, t, tile);
-  if (t.from != nullptr) read_shared(*t.from, t.from_offset, 0, tile);
+  if (t.from != nullptr) read_shared(t, tile);
   for (const Landing& to : t.to) {
-    if (!to.block->finished) write_shared(*to.block, to.offset, swizzle_of(t), t, tile);
+    if (!to.block->finished) write_shared(to, t, tile);
   }
   for (const Landing& to : t.to) tell(cluster, t, to, tile.size());
 }

@@ -50,6 +50,12 @@ struct Transfer {
   std::vector<AsyncCopy> copies;     // Way::arrive
 };
 
+// Where byte `at` of row `row` of a tile lies in shared memory, whose tile starts at `offset`.
+inline std::uint32_t shared_offset(const TensorMap& map, std::uint32_t offset, std::size_t row, std::size_t at) {
+  const std::uint64_t plain = std::uint64_t{shared_base} + offset + row * row_pitch(map) + at;
+  return static_cast<std::uint32_t>(swizzled(plain, map.swizzle) - shared_base);
+}
+
 // Starts a transfer that has passed its checks: moves it now, or keeps it for later in late mode.
 void start_transfer(Cluster& cluster, Transfer&& transfer);
 // Moves the data, tells the barriers.

@@ -12,6 +12,7 @@
 
 #include "ptx/execute.hpp"
 #include "ptx/parser.hpp"
+#include "ptx/record.hpp"
 #include "ptx/tensor_map.hpp"
 #include "support/nvrtc.hpp"
 
@@ -22,7 +23,9 @@ namespace ptx = cupilot::ptx;
 inline std::shared_ptr<const ptx::Module> module_of(const std::string& text) {
   auto parsed = ptx::parse(text);
   if (parsed.is_rejected()) throw std::runtime_error(parsed.rejected().message + " at " + parsed.rejected().where);
-  return std::make_shared<const ptx::Module>(std::move(*parsed));
+  auto out = std::make_shared<const ptx::Module>(std::move(*parsed));
+  if (Recorder* recorder = Recorder::get()) recorder->name_text(out.get(), text);
+  return out;
 }
 
 // Of CUDA text, compiled once a process.
@@ -68,10 +71,15 @@ class Device {
     const ptx::ParameterLayout layout = ptx::parameter_layout(*module->entry(entry));
     launch.parameters.resize(layout.bytes);
     std::size_t i = 0;
+    patches_.clear();
     (put(launch, layout, i++, arguments), ...);
+    Recorder* recorder = Recorder::get();
+    const auto before = recorder != nullptr ? Recorder::copy(memory) : std::vector<std::vector<std::uint8_t>>();
     auto report = ptx::execute(**program, memory, launch, options);
     if (report.is_rejected()) throw std::runtime_error(report.rejected().message);
     if (report.is_error()) throw std::runtime_error(report.error().message);
+    if (recorder != nullptr && report->faults.empty() && options.blocks.empty())
+      recorder->keep(module.get(), entry, launch, patches_, memory, before);
     return std::move(*report);
   }
 
@@ -82,13 +90,17 @@ class Device {
   std::uint32_t registers = 0;
 
  private:
+  std::vector<Patch> patches_;
+
   template <class T>
-  void put(ptx::Launch& launch, const ptx::ParameterLayout& layout, std::size_t i, const T& value) const {
+  void put(ptx::Launch& launch, const ptx::ParameterLayout& layout, std::size_t i, const T& value) {
     if constexpr (std::is_same_v<T, ptx::TensorMap>) {
       const auto bytes = ptx::encode(value);
+      patches_.push_back({layout.offsets.at(i), true, value.address});
       std::memcpy(launch.parameters.data() + layout.offsets.at(i), bytes.data(), bytes.size());
     } else if constexpr (std::is_same_v<T, Pointer>) {
       const std::uint64_t address = memory.address(value.index);
+      patches_.push_back({layout.offsets.at(i), false, address});
       std::memcpy(launch.parameters.data() + layout.offsets.at(i), &address, 8);
     } else {
       std::memcpy(launch.parameters.data() + layout.offsets.at(i), &value, sizeof(value));
