@@ -101,6 +101,8 @@ struct CaseReport {
   double seconds = 0;    // of the run, whole
   int repeats_done = 0;  // launches whose bits were compared with the first's
   bool related = false;  // relation_differs was filled
+  // Elements of outputs that the controller looked at itself, with reference values of its own computing; 0: it did not.
+  std::int64_t recomputed = 0;
 };
 
 struct TrialReport {

@@ -8,12 +8,24 @@ typedef long long i64;
 #define FIRST (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x)
 #define STEP (static_cast<i64>(gridDim.x) * blockDim.x)
 
-// Seen as fp32, bf16, fp16 or fp64 every element is a quiet NaN or far from any honest result.
+// Seen as fp32, bf16, fp16 or fp64 every element of the first is a quiet NaN or far from any honest result, every element of the
+// second a large finite number.
 __device__ constexpr u64 poison_word = 0xDE5A7F437FC0DE5Aull;
+__device__ constexpr u64 large_word = 0x7149F2CA7149F2CAull;
 __device__ constexpr u64 guard_word = 0x5BADC0DE5BADC0DEull;
 
-__device__ inline unsigned char poison_byte(i64 at) { return static_cast<unsigned char>(poison_word >> (at % 8 * 8)); }
+// What a region is dressed in.
+enum Inside : int { inside_kept, inside_poison, inside_zeros, inside_large };
+
+__device__ inline u64 inside_word(int inside) {
+  return inside == inside_poison ? poison_word : inside == inside_large ? large_word : 0;
+}
 __device__ inline unsigned char guard_byte(i64 at) { return static_cast<unsigned char>(guard_word >> (at % 8 * 8)); }
+// Eight bytes of a repeated word from byte `at` on.
+__device__ inline u64 turned(u64 word, i64 at) {
+  const int bits = static_cast<int>(at % 8) * 8;
+  return bits == 0 ? word : (word >> bits) | (word << (64 - bits));
+}
 
 extern "C" __global__ void fill_tensor(void* memory, FillParams p) {
   for (i64 i = FIRST; i < p.elements; i += STEP) store_bits(memory, storage_offset(p, i), p.type, fill_bits(p, i));
@@ -27,21 +39,21 @@ extern "C" __global__ void count_changed(const void* memory, FillParams p, u64* 
   }
 }
 
-// A slot of `bytes` holding a region [begin, end): guard pattern outside; inside poison (1), zeros (2) or nothing (0).
+// A slot of `bytes` holding a region [begin, end): guard pattern outside, an Inside in it, counted from the region's start.
 extern "C" __global__ void dress_slot(unsigned char* slot, i64 bytes, i64 begin, i64 end, int inside) {
+  const u64 word = inside_word(inside);
   for (i64 w = FIRST; w < bytes / 8; w += STEP) {
     const i64 at = w * 8;
     if (at + 8 <= begin || at >= end) {
       reinterpret_cast<u64*>(slot)[w] = guard_word;
     } else if (at >= begin && at + 8 <= end) {
-      // Poison counts from the region's start, which is 16-byte aligned.
-      if (inside != 0) reinterpret_cast<u64*>(slot)[w] = inside == 1 ? poison_word : 0;
+      if (inside != inside_kept) reinterpret_cast<u64*>(slot)[w] = turned(word, at - begin);
     } else {
       for (i64 b = at; b < at + 8; ++b) {
         if (b < begin || b >= end) {
           slot[b] = guard_byte(b);
-        } else if (inside != 0) {
-          slot[b] = inside == 1 ? poison_byte(b - begin) : 0;
+        } else if (inside != inside_kept) {
+          slot[b] = static_cast<unsigned char>(turned(word, b - begin));
         }
       }
     }
@@ -69,16 +81,15 @@ extern "C" __global__ void count_nonzero(const unsigned char* memory, i64 bytes,
   }
 }
 
-__device__ inline bool is_poison(const void* memory, i64 offset, int type) {
-  const int size = storage_bytes(type);
+// Elements that still hold what the region was dressed in.
+extern "C" __global__ void count_poison(const void* memory, FillParams p, int inside, u64* found) {
+  const int size = storage_bytes(p.type);
   const u64 width = size == 8 ? ~0ull : (1ull << size * 8) - 1;
-  return load_bits(memory, offset, type) == ((poison_word >> (offset * size % 8 * 8)) & width);
-}
-
-// Elements that still hold poison.
-extern "C" __global__ void count_poison(const void* memory, FillParams p, u64* found) {
   u64 mine = 0;
-  for (i64 i = FIRST; i < p.elements; i += STEP) mine += is_poison(memory, storage_offset(p, i), p.type);
+  for (i64 i = FIRST; i < p.elements; i += STEP) {
+    const i64 at = storage_offset(p, i);
+    mine += load_bits(memory, at, p.type) == (turned(inside_word(inside), at * size) & width);
+  }
   if (mine != 0) atomicAdd(found, mine);
 }
 
@@ -122,21 +133,33 @@ __device__ inline Judged judge_one(const void* memory, const FillParams& p, cons
 
 struct Tally {
   u64 failed, worst;  // worst: ratio as fp32 bits above the complement of j
+  u64 one_term, inexact, inexact_error;  // of elements that are one term; the error as fp64 bits
 };
 
 extern "C" __global__ void compare_output(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d, const double* values,
                                           const double* sums, Tally* tally) {
-  u64 failed = 0, worst = 0;
+  Tally mine = {0, 0, 0, 0, 0};
   for (i64 j = FIRST; j < d.count; j += STEP) {
     const Found f = element_of(d, j);
-    const Judged judged = judge_one(memory, p, b, e, f.index, values[f.at], sums[f.at]);
-    failed += !judged.ok;
+    const double want = values[f.at], sum = sums[f.at];
+    const Judged judged = judge_one(memory, p, b, e, f.index, want, sum);
+    mine.failed += !judged.ok;
     const float ratio = static_cast<float>(judged.ratio);
     const u64 rank = (static_cast<u64>(bits_of(ratio)) << 32) | (0xFFFFFFFFull - static_cast<u64>(j & 0xFFFFFFFFll));
-    if (rank > worst) worst = rank;
+    if (rank > mine.worst) mine.worst = rank;
+    if (!is_one_term(b, want, sum)) continue;
+    ++mine.one_term;
+    const u64 bits = load_bits(memory, storage_offset(p, f.index), p.type);
+    if (bits == encode(want, p.type)) continue;
+    ++mine.inexact;
+    const u64 error = bits_of(one_term_error(b, bits, want));
+    if (error > mine.inexact_error) mine.inexact_error = error;
   }
-  if (failed != 0) atomicAdd(&tally->failed, failed);
-  if (worst != 0) atomicMax(&tally->worst, worst);
+  if (mine.failed != 0) atomicAdd(&tally->failed, mine.failed);
+  if (mine.worst != 0) atomicMax(&tally->worst, mine.worst);
+  if (mine.one_term != 0) atomicAdd(&tally->one_term, mine.one_term);
+  if (mine.inexact != 0) atomicAdd(&tally->inexact, mine.inexact);
+  if (mine.inexact_error != 0) atomicMax(&tally->inexact_error, mine.inexact_error);
 }
 
 struct Worst {
@@ -159,17 +182,100 @@ extern "C" __global__ void describe_worst(const void* memory, FillParams p, Boun
   worst->want = values[f.at];
 }
 
-// Leaves L2 full of clean lines of this buffer: the first half is written, the second read.
+// Single elements as stored, with the oracle's values at `places`: three words each.
+extern "C" __global__ void gather_elements(const void* memory, FillParams p, const double* values, const double* sums,
+                                           const i64* indices, const i64* places, i64 count, u64* out) {
+  for (i64 i = FIRST; i < count; i += STEP) {
+    out[3 * i] = load_bits(memory, storage_offset(p, indices[i]), p.type);
+    out[3 * i + 1] = bits_of(values[places[i]]);
+    out[3 * i + 2] = bits_of(sums[places[i]]);
+  }
+}
+
+// Elements whose bits are not those of the first run; `marks` remembers them, so that each counts once.
+extern "C" __global__ void compare_bits(const void* now, const void* first, FillParams p, unsigned char* marks, u64* count) {
+  for (i64 i = FIRST; i < p.elements; i += STEP) {
+    const i64 at = storage_offset(p, i);
+    if (marks[i] != 0 || load_bits(now, at, p.type) == load_bits(first, at, p.type)) continue;
+    marks[i] = 1;
+    atomicAdd(count, 1ull);
+  }
+}
+
+// Loads and stores whose lines L2 gives up last.
+__device__ inline u64 keep_policy() {
+  u64 policy = 0;
+#if __CUDA_ARCH__ >= 800
+  asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+__device__ inline void store_kept(uint4* at, uint4 v, u64 policy) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w),
+               "l"(policy)
+               : "memory");
+#else
+  *at = v;
+#endif
+}
+__device__ inline uint4 load_kept(const uint4* at, u64 policy) {
+#if __CUDA_ARCH__ >= 800
+  uint4 v;
+  asm volatile("ld.global.L2::cache_hint.v4.u32 {%0, %1, %2, %3}, [%4], %5;"
+               : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+               : "l"(at), "l"(policy)
+               : "memory");
+  return v;
+#else
+  return *at;
+#endif
+}
+
+// Fills L2 with lines of this buffer: the first half is written, the second read. Lines that a kernel asked to keep have to
+// go, since these ask it too; release_l2 then makes them ordinary again.
 extern "C" __global__ void flush_l2(uint4* buffer, i64 count, unsigned int* sink) {
   const i64 half = count / 2;
-  for (i64 i = FIRST; i < half; i += STEP) buffer[i] = make_uint4(1u, 2u, 3u, 4u);
+  const u64 policy = keep_policy();
+  for (i64 i = FIRST; i < half; i += STEP) store_kept(buffer + i, make_uint4(1u, 2u, 3u, 4u), policy);
   unsigned int sum = 0;
   for (i64 i = half + FIRST; i < count; i += STEP) {
-    const uint4 v = buffer[i];
+    const uint4 v = load_kept(buffer + i, policy);
     sum += v.x ^ v.y ^ v.z ^ v.w;
   }
   if (sum == 0x12345678u) *sink = sum;
 }
+
+extern "C" __global__ void release_l2(const unsigned char* buffer, i64 bytes) {
+#if __CUDA_ARCH__ >= 800
+  for (i64 i = FIRST; i < bytes / 128; i += STEP)
+    asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(buffer + i * 128) : "memory");
+#endif
+}
+
+// One block an SM, each with all the shared memory that a block may have; a block waits until every other has started, so
+// that no SM is left out. `arrived` starts at a multiple of the number of blocks.
+extern "C" __global__ void scrub_shared(int words, unsigned int* arrived) {
+  extern __shared__ unsigned int everything[];
+  for (int w = static_cast<int>(threadIdx.x); w < words; w += static_cast<int>(blockDim.x)) {
+    everything[w] = static_cast<unsigned int>(poison_word >> 32);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const unsigned int ticket = atomicAdd(arrived, 1u);
+  const unsigned int all = (ticket / gridDim.x + 1) * gridDim.x;
+  while (static_cast<int>(*static_cast<volatile unsigned int*>(arrived) - all) < 0) {
+  }
+}
+
+// The known kernel of the health probe.
+extern "C" __global__ void probe_known(int rounds, u64* value) {
+  u64 x = static_cast<u64>(FIRST);
+  for (int i = 0; i < rounds; ++i) x = mix64(x);
+  atomicXor(value, x);
+}
+
+extern "C" __global__ void nothing(int) {}
 
 // Keeps the device busy while the host enqueues what is to be timed.
 extern "C" __global__ void hold_back(unsigned int nanoseconds) {

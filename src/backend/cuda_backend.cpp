@@ -25,7 +25,8 @@ class CudaBackend : public Backend {
         spec_(std::move(spec)),
         notices_(std::move(notices)),
         programs_(*pool_, spec_.arch),
-        trials_(*device_, programs_, spec_, trial_seconds),
+        spot_(*pool_, spec_.arch),
+        trials_(*device_, programs_, spot_, spec_, trial_seconds),
         inputs_(0),
         oracle_(*pool_, spec_.arch, inputs_, 0) {}
 
@@ -45,9 +46,12 @@ class CudaBackend : public Backend {
       return Error{ErrorCode::failure, "the kernel has PTX only; a device runs assembled kernels",
                    "compile it with this backend"};
     const std::string key = task_id(task);
-    for (const Case& what : cases) {
-      auto proved = trials_.prove(task, key, kernel, what);
-      if (!proved) proved = trials_.prove(task, key, kernel, what);  // the judge was replaced: once more
+    report.confinement = device_->hello().confinement;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      // Every second case lies at the other end of its memory.
+      const Fence fence = i % 2 == 0 ? Fence::end : Fence::start;
+      auto proved = trials_.prove(task, key, kernel, cases[i], fence);
+      if (!proved) proved = trials_.prove(task, key, kernel, cases[i], fence);  // the judge was replaced: once more
       if (!proved) return proved.error();
       report.cases.push_back(std::move(*proved));
       if (ends_the_trial(report.cases.back())) break;
@@ -89,6 +93,7 @@ class CudaBackend : public Backend {
   DeviceSpec spec_;
   std::vector<std::string> notices_;
   CudaPrograms programs_;
+  SpotCheck spot_;
   CudaTrials trials_;
   // References over given inputs are evaluated on the host.
   VirtualInputs inputs_;
@@ -105,6 +110,7 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
   if (hello.pageable_access != 0)
     notices.emplace_back("this device may read its process's host memory: kernels are less confined");
   if (hello.run_time_limit != 0) notices.emplace_back("the driver ends kernels after a few seconds on this device");
+  notices.push_back("judge and runner are confined by: " + hello.confinement);
   if (sandbox.landlock == 0) notices.emplace_back("no Landlock: sources that say include are refused");
   if (!sandbox.seccomp) notices.emplace_back("no seccomp: the compiler may make any system call");
   notices.emplace_back("no hardware counters are gathered: rooflines use counts of the virtual device or analytic work");
@@ -122,7 +128,7 @@ Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& opti
   DeviceSpec spec = spec_of((*device)->hello());
   auto trusted = compile_trusted(**pool, spec.arch);
   if (!trusted) return std::move(trusted.error()).while_doing("opening cuda:" + std::to_string(index));
-  (*device)->set_trusted(std::move(*trusted));
+  if (auto healthy = (*device)->trust(std::move(*trusted)); !healthy) return healthy.error();
   auto notices = notices_of((*device)->hello(), (*pool)->sandbox());
   return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(*pool), std::move(*device), std::move(spec),
                                                                 std::move(notices), options.trial_seconds));

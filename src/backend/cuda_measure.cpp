@@ -1,4 +1,5 @@
-// Interleaved timing: in each round every contestant is visited once, the starting one rotating; content changes by round.
+// Interleaved rounds: every contestant is visited once a round, the starting one rotating. Each timed launch finds content that
+// the launch before it did not, at the same addresses, and its outputs are compared.
 #include <algorithm>
 #include <cmath>
 
@@ -8,6 +9,7 @@
 #include <cupilot/resolved_plan.hpp>
 #include <cupilot/rng.hpp>
 
+#include "backend/cuda_clock.hpp"
 #include "backend/cuda_library.hpp"
 #include "backend/cuda_trials.hpp"
 
@@ -16,50 +18,12 @@ namespace {
 
 constexpr int contents_in_rotation = 3;
 constexpr int fewest_rounds = 3;
-constexpr std::int64_t elements_compared = 1 << 22;
-constexpr double visit_us = 6'000;  // of timed launches a visit, where one takes less
-constexpr int most_replays = 10;
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
-// The 95 % interval of the median by the sign test: order statistics, the whole range when there are few.
-std::pair<double, double> interval(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto count = static_cast<double>(values.size());
-  const auto cut = static_cast<std::size_t>(std::max(0.0, std::floor((count - 1.96 * std::sqrt(count)) / 2)));
-  return {values[cut], values[values.size() - 1 - cut]};
-}
-
-Measurement measurement_of(const std::vector<double>& samples, bool cold) {
-  Measurement result;
-  result.provenance = Provenance::measured;
-  result.samples_us = samples;
-  result.time_us = median(samples);
-  std::vector<double> deviations;
-  for (const double sample : samples) deviations.push_back(std::abs(sample - result.time_us));
-  result.spread_us = median(deviations);
-  result.cache = cold ? "cold" : "warm";
-  std::tie(result.interval_low_us, result.interval_high_us) = interval(samples);
-  return result;
-}
-
-// Why times of a visit cannot be believed, or "".
-std::string implausible(const RunAnswer& answer) {
-  double sum = 0;
-  for (const double time : answer.event_us) {
-    if (!std::isfinite(time) || time <= 0) return fmt::format("an event time of {} us", time);
-    sum += time;
-  }
-  if (sum > answer.wall_us * 1.01 + 10)
-    return fmt::format("events say {:.1f} us, the host clock {:.1f} us for all of it", sum, answer.wall_us);
-  return "";
-}
+constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launch
+constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
+constexpr double visit_us = 6'000;                   // of timed launches a visit, where one takes less
+constexpr int most_launches = 4;
+constexpr double burst_us = 3'000;  // of launches back to back, for the controller's clock
+constexpr int most_burst = 400, burst_attempts = 3;
 
 // A contestant as it goes through the rounds.
 struct Entrant {
@@ -67,7 +31,8 @@ struct Entrant {
   std::optional<PlacedKernel> kernel;
   std::optional<LibraryOrder> library;
   std::optional<Rejected> out;  // why it takes no further part
-  int replays = 1;
+  int launches = 1;             // a visit
+  double host_us = 0;
   std::vector<double> samples;
   std::vector<int> rounds;  // of each sample
   std::vector<CaseReport> proofs;
@@ -84,7 +49,8 @@ class MeasuredRounds {
       : trials_(trials), task_(task), task_key_(task_key), workload_(workload), options_(options) {}
 
   Result<std::vector<ContestantReport>> go(std::span<const Contestant> contestants) {
-    auto placement = trials_.place(task_, workload_);
+    const CardConditions before = card();
+    auto placement = trials_.place(task_, case_of(0, 0), Fence::end);
     if (!placement) return placement.error();
     placement_ = std::move(*placement);
     for (const Contestant& contestant : contestants) {
@@ -93,16 +59,17 @@ class MeasuredRounds {
     for (Entrant& entrant : entrants_) {
       if (auto warmed = warm_up(entrant); !warmed) return warmed.error();
     }
+    trials_.device_.settle();
     const auto begin = Clock::now();
     for (int round = 0; round < std::max(options_.rounds, fewest_rounds); ++round) {
       for (std::size_t i = 0; i < entrants_.size(); ++i) {
         Entrant& entrant = entrants_[(i + static_cast<std::size_t>(round)) % entrants_.size()];
-        if (auto visited = visit(entrant, round, true); !visited) return visited.error();
+        if (auto visited = visit(entrant, round); !visited) return visited.error();
       }
       const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
       if (round + 1 >= fewest_rounds && spent > options_.max_seconds) break;
     }
-    return reports();
+    return reports(sentences_of(before, card(), trials_.device_.processes()));
   }
 
  private:
@@ -139,113 +106,181 @@ class MeasuredRounds {
     return {};
   }
 
-  // Setup launches, one untimed and one timed run: finds faults, fills caches, says how many launches a visit takes.
+  // Setup launches, one untimed and one timed launch, then the controller's clock: finds faults, fills caches, says how many
+  // launches a visit takes.
   Result<void> warm_up(Entrant& entrant) {
     if (entrant.out) return {};
-    if (entrant.kernel && !entrant.kernel->setup.launches.empty()) {
-      auto faulted = trials_.run_setup(task_, placement_, *entrant.kernel);
+    const Case what = case_of(0, 0);
+    if (entrant.kernel) {
+      CudaTrials::Trial trial = trial_of(entrant, what);
+      auto faulted = trials_.run_setup(trial);
       if (!faulted) return faulted.error();
       if (*faulted) {
         entrant.out = rejection_of(**faulted);
         return {};
       }
-    }
-    if (entrant.kernel) {
-      auto keys = trials_.prepare(task_, task_key_, case_of(0), placement_, &*entrant.kernel);
-      if (!keys) return keys.error();
-      auto ran = trials_.device_.run(entrant.kernel->image, entrant.kernel->run, trials_.run_seconds(task_, workload_));
+      const double seconds = trials_.run_seconds(task_, workload_);
+      auto ran = trials_.launch(trial, entrant.kernel->run, seconds);
       if (!ran) return ran.error();
-      if (const auto* fault = std::get_if<RunnerFault>(&*ran)) {
+      if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
+        if (auto told = trials_.tell_input_writes(trial, *fault, seconds); !told) return told;
         entrant.out = rejection_of(*fault);
         return {};
       }
     }
-    if (auto visited = visit(entrant, 0, false); !visited) return visited;
-    if (entrant.samples.empty()) return {};
-    entrant.replays = std::clamp(static_cast<int>(visit_us / std::max(entrant.samples[0], 1.0)), 1, most_replays);
-    // Work that one run adds up or writes in place cannot be repeated on the same operands.
-    for (const Tensor& tensor : task_.tensors) {
-      if (tensor.role == Role::in_out) entrant.replays = 1;
-    }
-    entrant.samples.clear();
-    entrant.rounds.clear();
+    auto time = timed_launch(entrant, what, true);
+    if (!time) return time.error();
+    if (!*time) return {};
+    entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most_launches);
     entrant.proofs.clear();
+    return second_clock(entrant, what, **time);
+  }
+
+  // The controller's own clock: a warm launch cannot take much longer by it than a cold one by the runner's events.
+  Result<void> second_clock(Entrant& entrant, const Case& what, double event_us) {
+    const int most = std::clamp(static_cast<int>(burst_us / std::max(event_us, 1.0)), 1, most_burst);
+    // Work that one run adds up or writes in place cannot be repeated on the same operands.
+    const bool adds_up =
+        std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& t) { return t.role == Role::in_out; });
+    const int replays = adds_up ? 1 : most;
+    std::string doubt;
+    for (int attempt = 0; attempt < burst_attempts; ++attempt) {
+      double spent[2] = {0, 0};  // without launches, with them
+      for (int with = 0; with < 2; ++with) {
+        CudaTrials::Trial trial = trial_of(entrant, what);
+        auto answer = order(entrant, trial, {VisitTiming::Mode::burst, with * replays, options_.cold});
+        if (!answer) return answer.error();
+        if (!*answer) return {};
+        spent[with] = (*answer)->controller_us;
+        // What was not done took no time: the last launch's outputs are compared too.
+        if (with == 0) continue;
+        CaseReport proof;
+        if (auto checked = trials_.check(trial, proof); !checked) return checked;
+        judge_launch(entrant, proof);
+        if (entrant.out) return {};
+      }
+      const double one = std::max(spent[1] - spent[0], 0.0) / replays;
+      if (attempt == 0 || one < entrant.host_us) entrant.host_us = one;
+      doubt = undercut(event_us, entrant.host_us);
+      if (doubt.empty()) return {};
+    }
+    entrant.out = reject("measure.failed", doubt);
     return {};
   }
 
-  Case case_of(int round) const {
-    const std::uint64_t seed =
-        Rng::of(options_.seed, "timed content", static_cast<std::uint64_t>(round % contents_in_rotation)).next();
-    Case what{workload_, {seed, ContentKind::ordinary}, elements_compared, false};
+  // The content of a launch: the first of a visit rotates among a few whose reference is kept in full, the others are new.
+  Case case_of(int round, int launch) const {
+    const auto number = static_cast<std::uint64_t>(round);
+    const Rng rotating = Rng::of(options_.seed, "timed content", number % contents_in_rotation);
+    const Rng once = Rng::of(options_.seed, "content used once", number * most_launches + static_cast<std::uint64_t>(launch));
+    Rng rng = launch == 0 ? rotating : once;
+    Case what;
+    what.workload = workload_;
+    what.content.seed = rng.next();
+    what.compare = launch == 0 ? elements_compared : elements_sampled;
     return what;
   }
 
-  Result<void> visit(Entrant& entrant, int round, bool recorded) {
+  Result<void> visit(Entrant& entrant, int round) {
+    std::vector<double> times;
+    for (int launch = 0; launch < entrant.launches && !entrant.out; ++launch) {
+      auto time = timed_launch(entrant, case_of(round, launch), launch == 0);
+      if (!time) return time.error();
+      if (*time) times.push_back(**time);
+    }
     if (entrant.out) return {};
-    const Case what = case_of(round);
-    auto keys = trials_.prepare(task_, task_key_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr);
-    if (!keys) return keys.error();
-    auto answer = entrant.library ? visit_library(entrant) : visit_kernel(entrant);
-    if (!answer) return answer.error();
-    if (!*answer) return {};
-    if (const std::string why = implausible(**answer); !why.empty()) {
-      entrant.out = reject("measure.failed", why);
-      return {};
-    }
-    CaseReport proof;
-    proof.what = what;
-    proof.seconds = (*answer)->wall_us * 1e-6;
-    if (auto checked = trials_.check(task_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr, *keys, proof);
-        !checked)
-      return checked;
-    for (const OutputReport& output : proof.outputs) {
-      if (output.failed > 0 || output.never_written > 0) {
-        entrant.out = reject(
-            "measure.timed_launch",
-            fmt::format("{} of {} compared elements of {} were wrong, {} never written; worst at {}: got {}, want {} within {}",
-                        output.failed, output.compared, output.tensor, output.never_written, output.worst_index, output.got,
-                        output.want, output.bound));
-      }
-    }
-    if (!proof.faults.empty()) entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
-    entrant.samples.push_back(median((*answer)->event_us));
-    entrant.rounds.push_back(recorded ? round : -1);
-    entrant.proofs.push_back(std::move(proof));
+    entrant.samples.push_back(median(times));
+    entrant.rounds.push_back(round);
     return {};
   }
 
-  // Times, or nothing when the entrant left.
-  Result<std::optional<RunAnswer>> visit_kernel(Entrant& entrant) {
-    RunOrder order = entrant.kernel->run;
-    order.timing = {entrant.replays, options_.cold};
-    const double seconds = std::min(trials_.run_seconds(task_, workload_) * entrant.replays, trials_.trial_seconds_);
-    auto ran = trials_.device_.run(entrant.kernel->image, order, seconds);
+  // One launch between events, checked; nothing when the entrant left.
+  Result<std::optional<double>> timed_launch(Entrant& entrant, const Case& what, bool looked_at) {
+    if (entrant.out) return std::optional<double>();
+    CudaTrials::Trial trial = trial_of(entrant, what);
+    auto ran = order(entrant, trial, {VisitTiming::Mode::timed, 1, options_.cold});
+    if (!ran) return ran.error();
+    if (!*ran) return std::optional<double>();
+    if (const std::string why = implausible((*ran)->answer, 1, (*ran)->controller_us, trials_.device_.empty_launch_us());
+        !why.empty()) {
+      entrant.out = reject("measure.failed", why);
+      return std::optional<double>();
+    }
+    CaseReport proof;
+    proof.what = what;
+    proof.seconds = (*ran)->controller_us * 1e-6;
+    if (auto checked = trials_.check(trial, proof); !checked) return checked.error();
+    if (looked_at) {
+      if (auto looked = trials_.look(trial, proof); !looked) return looked.error();
+    }
+    judge_launch(entrant, proof);
+    entrant.proofs.push_back(std::move(proof));
+    if (entrant.out) return std::optional<double>();
+    return std::optional<double>((*ran)->answer.event_us[0]);
+  }
+
+  void judge_launch(Entrant& entrant, const CaseReport& proof) const {
+    for (const OutputReport& output : proof.outputs) {
+      if (output.failed == 0 && output.never_written == 0) continue;
+      entrant.out = reject(
+          "measure.timed_launch",
+          fmt::format("{} of {} compared elements of {} were wrong, {} never written; worst at {}: got {}, want {} within {}",
+                      output.failed, output.compared, output.tensor, output.never_written, output.worst_index, output.got,
+                      output.want, output.bound));
+    }
+    if (!proof.faults.empty()) entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
+  }
+
+  CudaTrials::Trial trial_of(const Entrant& entrant, const Case& what) const {
+    return {task_, task_key_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr};
+  }
+
+  // Prepares and runs; nothing when the entrant left.
+  Result<std::optional<DeviceRun>> order(Entrant& entrant, CudaTrials::Trial& trial, const VisitTiming& timing) {
+    if (entrant.library) return visit_library(entrant, trial, timing);
+    RunOrder run = entrant.kernel->run;
+    run.timing = timing;
+    const double seconds = std::min(trials_.run_seconds(task_, workload_) * std::max(timing.replays, 1), trials_.trial_seconds_);
+    auto ran = trials_.launch(trial, run, seconds);
     if (!ran) return ran.error();
     if (const auto* fault = std::get_if<RunnerFault>(&*ran)) {
       entrant.out = rejection_of(*fault);
-      return std::optional<RunAnswer>();
+      return std::optional<DeviceRun>();
     }
-    return std::optional<RunAnswer>(std::get<RunAnswer>(std::move(*ran)));
+    return std::optional<DeviceRun>(std::get<DeviceRun>(std::move(*ran)));
   }
 
-  Result<std::optional<RunAnswer>> visit_library(Entrant& entrant) {
+  Result<std::optional<DeviceRun>> visit_library(Entrant& entrant, CudaTrials::Trial& trial, const VisitTiming& timing) {
+    if (auto prepared = trials_.prepare(trial); !prepared) return prepared.error();
     LibraryOrder order = *entrant.library;
-    order.timing = {entrant.replays, options_.cold};
+    order.timing = timing;
     std::vector<Region> poison;
     for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
       if (task_.tensors[i].role == Role::out) poison.push_back(placement_.tensors[i]);
     }
-    auto payload = trials_.device_.judge(DeviceMessage::library, pack(order, poison), 60);
+    const auto begin = Clock::now();
+    auto payload = trials_.device_.judge(DeviceMessage::library, pack(order, poison));
+    const double spent = std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
     if (!payload) {
       entrant.out = reject("measure.failed", payload.error().message);
-      return std::optional<RunAnswer>();
+      return std::optional<DeviceRun>();
     }
     auto answer = unpack_run_answer(*payload);
     if (!answer) return Error{ErrorCode::failure, "the judge gave times that cannot be read", ""};
-    return std::optional<RunAnswer>(std::move(*answer));
+    return std::optional<DeviceRun>(DeviceRun{std::move(*answer), spent});
   }
 
-  std::vector<ContestantReport> reports() {
+  // The card's clocks as the judge sees them; a note instead where it cannot.
+  CardConditions card() {
+    auto payload = trials_.device_.judge(DeviceMessage::conditions, "");
+    auto seen = payload ? unpack_conditions(*payload) : std::nullopt;
+    if (seen) return std::move(*seen);
+    CardConditions unknown;
+    unknown.note = payload ? "the judge's answer cannot be read" : payload.error().message;
+    return unknown;
+  }
+
+  std::vector<ContestantReport> reports(const std::vector<std::string>& conditions) {
     std::vector<ContestantReport> result;
     for (Entrant& entrant : entrants_) {
       ContestantReport report;
@@ -256,17 +291,25 @@ class MeasuredRounds {
       } else if (entrant.samples.empty()) {
         report.measurement = reject("measure.failed", "no round gave a time");
       } else {
-        report.measurement = measurement_of(entrant.samples, options_.cold);
-        const Entrant& first = entrants_.front();
-        for (std::size_t s = 0; s < entrant.samples.size(); ++s) {
-          for (std::size_t f = 0; f < first.samples.size(); ++f) {
-            if (first.rounds[f] == entrant.rounds[s]) report.ratio.push_back(entrant.samples[s] / first.samples[f]);
-          }
-        }
+        Measurement measured = measurement_of(entrant.samples, options_.cold, entrant.host_us, trials_.device_.empty_launch_us());
+        measured.conditions.insert(measured.conditions.end(), conditions.begin(), conditions.end());
+        report.measurement = std::move(measured);
+        report.ratio = ratios(entrant);
       }
       result.push_back(std::move(report));
     }
     return result;
+  }
+
+  std::vector<double> ratios(const Entrant& entrant) const {
+    std::vector<double> all;
+    const Entrant& first = entrants_.front();
+    for (std::size_t s = 0; s < entrant.samples.size(); ++s) {
+      for (std::size_t f = 0; f < first.samples.size(); ++f) {
+        if (first.rounds[f] == entrant.rounds[s]) all.push_back(entrant.samples[s] / first.samples[f]);
+      }
+    }
+    return all;
   }
 
   CudaTrials& trials_;

@@ -73,7 +73,7 @@ constexpr auto walk_hello = [](auto& io, auto& h) {
   io.value(h.shared_reserved), io.value(h.registers_per_sm), io.value(h.threads_per_sm), io.value(h.blocks_per_sm);
   io.value(h.threads_per_block), io.value(h.l2_bytes), io.value(h.memory_bytes), io.value(h.memory_free);
   io.value(h.pageable_access), io.value(h.host_page_tables), io.value(h.run_time_limit), io.value(h.sharing);
-  io.value(h.sharing_note);
+  io.value(h.sharing_note), io.value(h.confinement), io.value(h.confinement_to_blame);
 };
 constexpr auto walk_answer = [](auto& io, auto& a) {
   io.value(a.state), io.value(a.code), io.value(a.what), io.value(a.payload);
@@ -111,6 +111,17 @@ constexpr auto walk_run = [](auto& io, auto& o) {
   io.value(o.timing);
 };
 constexpr auto walk_run_answer = [](auto& io, auto& a) { io.plain(a.event_us), io.value(a.wall_us); };
+constexpr auto walk_probe = [](auto& io, auto& a) { io.value(a.value), io.value(a.known_us), io.value(a.empty_us); };
+constexpr auto walk_repeat = [](auto& io, auto& o) { io.value(o.first), io.plain(o.outputs), io.plain(o.items); };
+constexpr auto walk_repeat_answer = [](auto& io, auto& a) { io.plain(a.differing); };
+constexpr auto walk_read = [](auto& io, auto& o) {
+  io.value(o.region), io.value(o.layout), io.value(o.oracle_key), io.plain(o.indices), io.plain(o.places);
+};
+constexpr auto walk_read_answer = [](auto& io, auto& a) { io.plain(a.bits), io.plain(a.values), io.plain(a.sums); };
+constexpr auto walk_conditions = [](auto& io, auto& c) {
+  io.value(c.note), io.value(c.sm_mhz), io.value(c.memory_mhz), io.value(c.celsius), io.value(c.milliwatts);
+  io.value(c.throttle), io.plain(c.processes);
+};
 constexpr auto walk_library = [](auto& io, auto& v) { io.value(v.order), io.plain(v.poison); };
 
 }  // namespace
@@ -137,5 +148,32 @@ std::string pack(const LibraryOrder& order, const std::vector<Region>& poison) {
   return packed(LibraryVisit{order, poison}, walk_library);
 }
 std::optional<LibraryVisit> unpack_library(std::string_view body) { return unpacked<LibraryVisit>(body, walk_library); }
+std::string pack(const ProbeAnswer& answer) { return packed(answer, walk_probe); }
+std::optional<ProbeAnswer> unpack_probe_answer(std::string_view body) { return unpacked<ProbeAnswer>(body, walk_probe); }
+std::string pack(const RepeatOrder& order) { return packed(order, walk_repeat); }
+std::optional<RepeatOrder> unpack_repeat(std::string_view body) { return unpacked<RepeatOrder>(body, walk_repeat); }
+std::string pack(const RepeatAnswer& answer) { return packed(answer, walk_repeat_answer); }
+std::optional<RepeatAnswer> unpack_repeat_answer(std::string_view body) {
+  return unpacked<RepeatAnswer>(body, walk_repeat_answer);
+}
+std::string pack(const ReadOrder& order) { return packed(order, walk_read); }
+std::optional<ReadOrder> unpack_read(std::string_view body) { return unpacked<ReadOrder>(body, walk_read); }
+std::string pack(const ReadAnswer& answer) { return packed(answer, walk_read_answer); }
+std::optional<ReadAnswer> unpack_read_answer(std::string_view body) { return unpacked<ReadAnswer>(body, walk_read_answer); }
+std::string pack(const CardConditions& conditions) { return packed(conditions, walk_conditions); }
+std::optional<CardConditions> unpack_conditions(std::string_view body) { return unpacked<CardConditions>(body, walk_conditions); }
+
+std::uint64_t probe_value() {
+  static const std::uint64_t value = [] {
+    std::uint64_t all = 0;
+    for (std::int64_t i = 0; i < probe_threads; ++i) {
+      std::uint64_t x = static_cast<std::uint64_t>(i);
+      for (int round = 0; round < probe_rounds; ++round) x = mix64(x);
+      all ^= x;
+    }
+    return all;
+  }();
+  return value;
+}
 
 }  // namespace cupilot

@@ -23,7 +23,11 @@ enum class DeviceMessage : std::uint32_t {
   prepare,
   check,
   run,
-  library
+  library,
+  probe,
+  repeat,
+  read,
+  conditions
 };
 
 // How the judge shares memory with the runner.
@@ -43,6 +47,8 @@ struct DeviceHello {
   int pageable_access = 0, host_page_tables = 0, run_time_limit = 0;
   Sharing sharing = Sharing::vmm;
   std::string sharing_note;
+  std::string confinement;            // what confines this process, in words
+  bool confinement_to_blame = false;  // unusable, and less confinement may help
 };
 std::string pack(const DeviceHello& hello);
 std::optional<DeviceHello> unpack_device_hello(std::string_view body);
@@ -73,6 +79,7 @@ struct LoadOrder {
 std::string pack(const LoadOrder& order);
 std::optional<LoadOrder> unpack_load(std::string_view body);
 
+// To the runner for a slot that it maps already: the slot is mapped anew, as this order says.
 struct SlotOrder {
   int slot = -1;
   std::int64_t bytes = 0;
@@ -82,13 +89,15 @@ struct SlotOrder {
 std::string pack(const SlotOrder& order);
 std::optional<SlotOrder> unpack_slot(std::string_view body);
 
-// What a region holds before a run.
+// What the bytes of a region are before a run. The order of Inside in kernels/trusted/judge.cu.
+enum class Inside : int { kept, poison, zeros, large };
+
 struct PrepareItem {
-  enum class What : std::uint8_t { fill, poison, zero };
-  What what = What::poison;
+  bool fill = false;  // with content, by the recipe below
+  Inside inside = Inside::poison;
   bool sealed = false;  // the runner cannot change it, so content that is already there need not be made again
   Region region;
-  FillParams fill{};
+  FillParams recipe{};
 };
 
 // Reference values of one output, computed once a key and kept while memory allows.
@@ -114,6 +123,7 @@ struct CheckItem {
   FillParams layout{};
   BoundParams bound{};
   bool scan_poison = true;
+  Inside poison = Inside::poison;
   bool hash = false;         // of its elements as stored
   std::int64_t compare = 0;  // elements drawn; 0: all that the oracle holds
   std::uint64_t draw = 0;    // key of the draw
@@ -134,6 +144,8 @@ std::optional<CheckOrder> unpack_check(std::string_view body);
 struct CheckedOutput {
   std::int64_t compared = 0, failed = 0, poisoned = 0, worst_index = -1;
   double worst_ratio = 0, got = 0, want = 0, bound = 0;
+  std::int64_t one_term = 0, one_term_inexact = 0;
+  double one_term_error = 0;
 };
 struct CheckedGuard {
   std::int64_t changed = 0, first = 0;  // first: bytes from the region's start, negative before it
@@ -169,8 +181,12 @@ struct WireLaunch {
   std::vector<WireArgument> args;
 };
 
-// How a visit times: nothing timed when replays is 0 (the launches run once).
+// How a visit runs its launches. once: untimed, waiting after each. timed: `replays` times between events, everything that a
+// launch may leave behind scrubbed before each. burst: `replays` times back to back, for the host's clock; 0 takes as long as
+// the same order without its launches.
 struct VisitTiming {
+  enum class Mode : std::uint8_t { once, timed, burst };
+  Mode mode = Mode::once;
   int replays = 0;
   bool cold = true;
 };
@@ -187,11 +203,68 @@ std::string pack(const RunOrder& order);
 std::optional<RunOrder> unpack_run(std::string_view body);
 
 struct RunAnswer {
-  std::vector<double> event_us;  // per replay
+  std::vector<double> event_us;  // per replay of a timed visit
   double wall_us = 0;            // host clock around all of it
 };
 std::string pack(const RunAnswer& answer);
 std::optional<RunAnswer> unpack_run_answer(std::string_view body);
+
+// What a healthy process says to `probe`: the value of probe_value(), and how long the known kernel and an empty one took.
+struct ProbeAnswer {
+  std::uint64_t value = 0;
+  double known_us = 0, empty_us = 0;  // least of several launches between events
+};
+std::string pack(const ProbeAnswer& answer);
+std::optional<ProbeAnswer> unpack_probe_answer(std::string_view body);
+// The known kernel's answer, computed here.
+std::uint64_t probe_value();
+inline constexpr std::int64_t probe_threads = 1 << 16;
+inline constexpr int probe_rounds = 48;
+
+// Compares outputs with those of the first run by bits, then makes ready for the next.
+struct RepeatOrder {
+  struct Output {
+    Region region;
+    FillParams layout{};
+  };
+  bool first = false;  // these outputs are what later ones are compared with
+  std::vector<Output> outputs;
+  std::vector<PrepareItem> items;  // done afterwards
+};
+std::string pack(const RepeatOrder& order);
+std::optional<RepeatOrder> unpack_repeat(std::string_view body);
+struct RepeatAnswer {
+  std::vector<std::int64_t> differing;  // per output: elements whose bits differed in any repeat so far
+};
+std::string pack(const RepeatAnswer& answer);
+std::optional<RepeatAnswer> unpack_repeat_answer(std::string_view body);
+
+// Single elements of an output as stored, and what the reference values kept under `oracle_key` say at `places`.
+struct ReadOrder {
+  Region region;
+  FillParams layout{};
+  std::string oracle_key;
+  std::vector<std::int64_t> indices;  // of the output
+  std::vector<std::int64_t> places;   // of the oracle's arrays, one an index
+};
+std::string pack(const ReadOrder& order);
+std::optional<ReadOrder> unpack_read(std::string_view body);
+struct ReadAnswer {
+  std::vector<std::uint64_t> bits;
+  std::vector<double> values, sums;
+};
+std::string pack(const ReadAnswer& answer);
+std::optional<ReadAnswer> unpack_read_answer(std::string_view body);
+
+// What the management library says of the card at this moment.
+struct CardConditions {
+  std::string note;  // why nothing is known; "" when it is
+  int sm_mhz = 0, memory_mhz = 0, celsius = 0, milliwatts = 0;
+  std::uint64_t throttle = 0;    // reasons, as NVML numbers them
+  std::vector<int> processes{};  // that compute on the card, as the driver numbers them
+};
+std::string pack(const CardConditions& conditions);
+std::optional<CardConditions> unpack_conditions(std::string_view body);
 
 // A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) + beta C + bias).
 struct LibraryOrder {

@@ -86,6 +86,7 @@ CudaSession::CudaSession(int index) {
     check(calls.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "making a stream");
     describe_device(device_);
     choose_sharing(device_);
+    limit_context();
     hello_.usable = true;
   } catch (const CudaFailure& failure) {
     hello_.reason = fmt::format("{}: {}", failure.what, calls.describe(failure.code));
@@ -146,6 +147,14 @@ void CudaSession::choose_sharing(CUdevice device) {
   if (code == CUDA_SUCCESS) return;
   hello_.sharing = Sharing::ipc;
   hello_.sharing_note = fmt::format("virtual memory handles: {}: {}", step, calls.describe(code));
+}
+
+// No device heap and no printf buffer worth the name; no part of L2 set aside for lines that are asked to stay.
+void CudaSession::limit_context() {
+  if (driver().cuCtxSetLimit == nullptr) return;
+  constexpr std::pair<CUlimit, std::size_t> limits[] = {
+      {CU_LIMIT_MALLOC_HEAP_SIZE, 4096}, {CU_LIMIT_PRINTF_FIFO_SIZE, 4096}, {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
+  for (const auto& [limit, value] : limits) driver().cuCtxSetLimit(limit, value);  // a driver may round or refuse
 }
 
 void CudaSession::load(const std::string& name, std::span<const std::uint8_t> image) {

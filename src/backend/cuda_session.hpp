@@ -57,6 +57,7 @@ class CudaSession {
  private:
   void describe_device(CUdevice device);
   void choose_sharing(CUdevice device);
+  void limit_context();
   MappedSlot map(CUmemGenericAllocationHandle handle, std::int64_t bytes, bool writable);
 
   struct Module {

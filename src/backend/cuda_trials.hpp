@@ -1,4 +1,6 @@
 // Proving and timing on one CUDA device: which bytes lie where, what is asked of judge and runner, what the answers mean.
+//
+// cuda_place.cpp lays out, cuda_trials.cpp proves, cuda_repeat.cpp runs again, cuda_measure.cpp times.
 #pragma once
 
 #include <map>
@@ -11,13 +13,15 @@
 
 #include "backend/cuda_device.hpp"
 #include "backend/cuda_programs.hpp"
+#include "backend/cuda_spot.hpp"
 
 namespace cupilot {
 
-// Where the tensors of a task lie at one workload, and their shapes as numbers.
+// Where the tensors of a task lie in one case, and their shapes as numbers.
 struct TaskPlacement {
   std::vector<Region> tensors;
-  std::vector<FillParams> layouts;  // seed-free: fill_params at the first content
+  std::vector<FillParams> layouts;
+  Fence fence = Fence::end;
 };
 
 // A kernel at one workload, ready to be ordered.
@@ -28,13 +32,17 @@ struct PlacedKernel {
   std::vector<BufferContent> contents;
 };
 
+inline bool is_input(const Tensor& tensor) { return tensor.role != Role::out; }
+inline bool is_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+
 class CudaTrials {
  public:
-  CudaTrials(CudaDevice& device, CudaPrograms& programs, const DeviceSpec& spec, double trial_seconds)
-      : device_(device), programs_(programs), spec_(spec), trial_seconds_(trial_seconds) {}
+  CudaTrials(CudaDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
+      : device_(device), programs_(programs), spot_(spot), spec_(spec), trial_seconds_(trial_seconds) {}
 
   // One case from placement to comparison. Error: the machine failed.
-  Result<CaseReport> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Case& what);
+  Result<CaseReport> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Case& what,
+                           Fence fence);
 
   // Interleaved timing of all contestants.
   Result<std::vector<ContestantReport>> measure(const Task& task, const std::string& task_key, const Workload& workload,
@@ -42,26 +50,51 @@ class CudaTrials {
 
  private:
   friend class MeasuredRounds;
-  Result<TaskPlacement> place(const Task& task, const Workload& workload);
+  // A case under way: what the judge was asked to prepare, kept for the checks that follow.
+  struct Trial {
+    const Task& task;
+    const std::string& task_key;
+    const Case& what;
+    const TaskPlacement& placement;
+    const PlacedKernel* kernel;          // null: the library
+    std::vector<OracleOrder> oracles{};  // one an output
+  };
+  using Ran = std::variant<DeviceRun, RunnerFault>;
+
+  Result<TaskPlacement> place(const Task& task, const Case& what, Fence fence);
   Result<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
                                     const ResolvedPlan& plan);
   Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key, const Workload& workload,
                                    const TaskPlacement& placement);
+  // What inputs, outputs and buffers hold before a launch.
+  Result<std::vector<PrepareItem>> dressing(const Trial& trial, Inside poison) const;
   // Inputs, poison and reference values for one run.
-  Result<std::vector<std::string>> prepare(const Task& task, const std::string& task_key, const Case& what,
-                                           const TaskPlacement& placement, const PlacedKernel* kernel);
-  Result<std::optional<RunnerFault>> run_setup(const Task& task, const TaskPlacement& placement, const PlacedKernel& kernel);
-  Result<void> check(const Task& task, const Case& what, const TaskPlacement& placement, const PlacedKernel* kernel,
-                     const std::vector<std::string>& oracle_keys, CaseReport& report);
+  Result<void> prepare(Trial& trial);
+  Result<std::optional<RunnerFault>> run_setup(const Trial& trial);
+  // Prepares and runs; once more when the runner went away by itself.
+  Result<Ran> launch(Trial& trial, const RunOrder& order, double seconds);
+  // Whether a fault 700 was a write to an input: runs again with inputs that may be written, and looks.
+  Result<void> tell_input_writes(Trial& trial, RunnerFault& fault, double seconds);
+  // The judge's word on outputs, guards and promises.
+  Result<void> check(const Trial& trial, CaseReport& report);
+  void add_outputs(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
+  void add_faults(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
+  // The controller's own look at a few elements: an Error when the judge's word does not stand.
+  Result<void> look(const Trial& trial, CaseReport& report);
+  // Launches again and compares bits (Case::repeats).
+  Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;
 
   CudaDevice& device_;
   CudaPrograms& programs_;
+  SpotCheck& spot_;
   const DeviceSpec& spec_;
   double trial_seconds_;
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.
 Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+
+Fault fault_of(const RunnerFault& fault);
 
 }  // namespace cupilot

@@ -1,5 +1,5 @@
-// One timed visit of a contestant: a captured graph replayed, each replay with poisoned outputs and a scrubbed L2, between
-// two events. The same code times candidates in the runner and library calls in the judge.
+// How launches are run for a time: a captured graph, and before every timed replay poisoned outputs, scrubbed shared memory and
+// a scrubbed L2. The same code times candidates in the runner and library calls in the judge.
 #pragma once
 
 #include <functional>
@@ -16,19 +16,30 @@ class Visitor {
  public:
   explicit Visitor(CudaSession& session) : session_(session) {}
   ~Visitor();
-  // `enqueue` puts the work on the session's stream. Regions in `poison` are poisoned before each replay but the first,
-  // which finds them as the judge left them. Throws CudaFailure.
-  RunAnswer time(const std::function<void()>& enqueue, const std::vector<Region>& poison, const VisitTiming& timing);
+  // `enqueue` puts the work on the session's stream; `timing` is timed or burst. Regions in `poison` are poisoned before each
+  // timed replay but the first, which finds them as the judge left them. Throws CudaFailure.
+  RunAnswer visit(const std::function<void()>& enqueue, const std::vector<Region>& poison, const VisitTiming& timing);
+
+  // What an earlier kernel left in shared memory is gone from every SM.
+  void scrub_shared();
+
+  // The known kernel and an empty one.
+  ProbeAnswer probe();
 
  private:
-  void scrub(bool cold);
+  void ready_memory();
+  void scrub_l2();
+  RunAnswer time(CUgraphExec graph, const std::vector<Region>& poison, const VisitTiming& timing);
+  RunAnswer burst(CUgraphExec graph, int replays);
+  double least_us(const std::function<void()>& enqueue);
+  CUevent event(std::size_t index);
   CudaSession& session_;
-  CUdeviceptr flush_ = 0;
+  CUdeviceptr memory_ = 0;  // words for the trusted kernels, then the flush buffer
   std::int64_t flush_bytes_ = 0;
   std::vector<CUevent> events_;
 };
 
-// Guard pattern around the region and poison (1), zeros (2) or nothing (0) in it.
-void dress(CudaSession& session, const Region& region, int inside);
+// Guard pattern around the region, and what is asked for in it.
+void dress(CudaSession& session, const Region& region, Inside inside);
 
 }  // namespace cupilot

@@ -20,7 +20,7 @@ struct Extreme {
   FillParams layout{};
 };
 struct Tally {
-  unsigned long long failed = 0, worst = 0;
+  unsigned long long failed = 0, worst = 0, one_term = 0, inexact = 0, inexact_error = 0;
 };
 struct Worst {
   unsigned long long failed = 0;
@@ -93,7 +93,7 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
     session_.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme, draw, oracle.values,
                     oracle.sums, cell + offsetof(OutputCell, tally), cell + offsetof(OutputCell, worst));
     if (item.scan_poison) {
-      session_.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout,
+      session_.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout, static_cast<int>(item.poison),
                       cell + offsetof(OutputCell, poisoned));
     }
     compared.push_back(draw.count);
@@ -110,7 +110,7 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
     count += 8;
   }
   for (const PrepareItem& input : order.unchanged) {
-    session_.launch(trusted_image, "count_changed", input.fill.elements, session_.address(input.region), input.fill, count);
+    session_.launch(trusted_image, "count_changed", input.recipe.elements, session_.address(input.region), input.recipe, count);
     count += 8;
   }
   session_.synchronize();
@@ -122,9 +122,19 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
   CheckAnswer answer;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const Worst& worst = outputs[i].worst;
-    answer.outputs.push_back({compared[i], static_cast<std::int64_t>(worst.failed),
-                              static_cast<std::int64_t>(outputs[i].poisoned), worst.index, worst.ratio, worst.got, worst.want,
-                              worst.bound});
+    const Tally& tally = outputs[i].tally;
+    CheckedOutput output{compared[i],
+                         static_cast<std::int64_t>(worst.failed),
+                         static_cast<std::int64_t>(outputs[i].poisoned),
+                         worst.index,
+                         worst.ratio,
+                         worst.got,
+                         worst.want,
+                         worst.bound,
+                         static_cast<std::int64_t>(tally.one_term),
+                         static_cast<std::int64_t>(tally.inexact)};
+    std::memcpy(&output.one_term_error, &tally.inexact_error, sizeof output.one_term_error);
+    answer.outputs.push_back(output);
   }
   for (std::size_t i = 0; i < guards.size(); ++i) {
     const bool intact = guards[i].changed == 0;

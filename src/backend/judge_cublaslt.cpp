@@ -193,7 +193,8 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
       try {
         run(found[i].algo);  // warm
         std::vector<double> times =
-            state.visitor.time([&] { run(found[i].algo); }, visit.poison, {5, order.timing.cold}).event_us;
+            state.visitor.visit([&] { run(found[i].algo); }, visit.poison, {VisitTiming::Mode::timed, 5, order.timing.cold})
+                .event_us;
         std::sort(times.begin(), times.end());
         const double time = times[times.size() / 2];
         if (state.best.count(key) == 0 || time < least) {
@@ -207,7 +208,7 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
     if (state.best.count(key) == 0) throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
   }
   const cublasLtMatmulAlgo_t& algorithm = state.best[key];
-  return state.visitor.time([&] { run(algorithm); }, visit.poison, order.timing);
+  return state.visitor.visit([&] { run(algorithm); }, visit.poison, order.timing);
 }
 
 }  // namespace cupilot

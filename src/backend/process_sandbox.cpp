@@ -33,13 +33,13 @@ std::uint64_t handled_access(int version) {
   return all;
 }
 
-void allow_reading(int ruleset, const std::string& path) {
+void allow(int ruleset, const std::string& path, std::uint64_t access) {
   const int descriptor = open(path.c_str(), O_PATH | O_CLOEXEC);
   if (descriptor < 0) return;
   struct stat info {};
   landlock_path_beneath_attr rule{};
   rule.parent_fd = descriptor;
-  rule.allowed_access = read_access;
+  rule.allowed_access = access;
   if (fstat(descriptor, &info) == 0 && !S_ISDIR(info.st_mode)) rule.allowed_access &= ~std::uint64_t{LANDLOCK_ACCESS_FS_READ_DIR};
   syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   close(descriptor);
@@ -178,23 +178,25 @@ int landlock_version() {
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-bool confine_files(const std::vector<std::string>& readable) {
+bool confine_files(const std::vector<std::string>& readable, const std::vector<std::string>& writable) {
   const int version = landlock_version();
   if (version == 0) return false;
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = handled_access(version);
   const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
   if (ruleset < 0) return false;
-  for (const std::string& path : readable) allow_reading(ruleset, path);
+  for (const std::string& path : readable) allow(ruleset, path, read_access);
+  for (const std::string& path : writable) allow(ruleset, path, read_access | LANDLOCK_ACCESS_FS_WRITE_FILE);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const bool good = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
   close(ruleset);
   return good;
 }
 
-bool confine_calls() {
+bool confine_calls(bool every_thread) {
   const scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
   if (filter == nullptr) return false;
+  if (every_thread) seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
   const bool good = add_rules(filter) && seccomp_load(filter) == 0;
   seccomp_release(filter);
   return good;

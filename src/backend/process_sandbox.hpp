@@ -21,13 +21,13 @@ bool limit_process(const Limits& limits);
 // ABI version of Landlock on this kernel; 0: not there.
 int landlock_version();
 
-// From here on only `readable` folders and files may be read (or mapped executable) and nothing written or created.
-// Folders that do not exist are skipped.
-bool confine_files(const std::vector<std::string>& readable);
+// From here on only `readable` folders and files may be read (or mapped executable), those in `writable` written too, and
+// nothing created. What does not exist is skipped. Holds for the calling thread and those it starts.
+bool confine_files(const std::vector<std::string>& readable, const std::vector<std::string>& writable = {});
 
 // From here on: no sockets, no new processes or programs (threads stay), no signals to others, no ptrace, keyctl, bpf, io_uring,
 // userfaultfd, no calls that mount, load modules, change owners, modes, attributes, limits, clocks or namespaces. Refused calls
-// answer EPERM.
-bool confine_calls();
+// answer EPERM. `every_thread`: also for the threads that run already.
+bool confine_calls(bool every_thread = false);
 
 }  // namespace cupilot

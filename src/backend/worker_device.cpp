@@ -1,5 +1,6 @@
 #include "backend/worker_device.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <thread>
 
@@ -8,7 +9,6 @@
 #include <unistd.h>
 
 #include "backend/process.hpp"
-#include "backend/process_sandbox.hpp"
 #include "backend/worker.hpp"
 
 namespace cupilot {
@@ -53,12 +53,19 @@ bool send(DeviceMessage type, std::uint64_t id, std::string body, std::vector<in
 
 }  // namespace
 
-int serve_device(CudaSession& session, const OrderHandler& handler) {
-  clearenv();
-  limit_process({0, 0, 0, 512});
+ConfinedSession::ConfinedSession(int device, int confinement)
+    : level(static_cast<ConfineLevel>(std::clamp(confinement, 0, confine_levels - 1))),
+      held(confine_before_device(level)),
+      session(device) {}
+
+int serve_device(ConfinedSession& confined, const OrderHandler& handler) {
   die_with_the_controller();
-  if (!send(DeviceMessage::hello, 0, pack(session.hello()), {})) return 1;
-  if (!session.hello().usable) return 3;
+  DeviceHello hello = confined.session.hello();
+  hello.confinement = confined.held + ", " + confine_after_device(confined.level);
+  hello.confinement_to_blame = !hello.usable && !hello.library.empty() && confined.level != ConfineLevel::limits_only;
+  clearenv();
+  if (!send(DeviceMessage::hello, 0, pack(hello), {})) return 1;
+  if (!hello.usable) return 3;
   for (;;) {
     auto received = receive_frame(worker_channel, deadline_in(365.0 * 86400));
     Frame* frame = std::get_if<Frame>(&received);
@@ -72,7 +79,8 @@ int serve_device(CudaSession& session, const OrderHandler& handler) {
   }
 }
 
-std::optional<std::string> serve_common(CudaSession& session, DeviceMessage type, const Frame& frame) {
+std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type, const Frame& frame) {
+  if (type == DeviceMessage::probe) return pack(visitor.probe());
   if (type == DeviceMessage::drop_slots) {
     session.synchronize();
     for (auto& [number, slot] : session.slots) session.release(slot);

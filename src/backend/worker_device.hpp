@@ -5,7 +5,9 @@
 #include <string>
 
 #include "backend/cuda_session.hpp"
+#include "backend/cuda_visit.hpp"
 #include "backend/frame.hpp"
+#include "backend/worker_confine.hpp"
 
 namespace cupilot {
 
@@ -18,11 +20,19 @@ struct OrderRefused {
 // Payload of the answer; descriptors to send along are appended to `descriptors`.
 using OrderHandler = std::function<std::string(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors)>;
 
-// Greets, then answers orders until the controller goes away or the device is lost. A thread kills this process when the
-// controller dies while a kernel runs. Returns the exit status.
-int serve_device(CudaSession& session, const OrderHandler& handler);
+// Confines itself and opens the device.
+struct ConfinedSession {
+  ConfinedSession(int device, int confinement);
+  ConfineLevel level;
+  std::string held;  // what confines it so far, in words
+  CudaSession session;
+};
 
-// Loading images and dropping slots, which both roles do; nullopt for other orders.
-std::optional<std::string> serve_common(CudaSession& session, DeviceMessage type, const Frame& frame);
+// Confines itself further, greets, then answers orders until the controller goes away or the device is lost. A thread kills
+// this process when the controller dies while a kernel runs. Returns the exit status.
+int serve_device(ConfinedSession& confined, const OrderHandler& handler);
+
+// What both roles do, loading images, dropping slots and the health probe; nullopt for other orders.
+std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type, const Frame& frame);
 
 }  // namespace cupilot

@@ -3,8 +3,10 @@
 
 #include "backend/cuda_visit.hpp"
 #include "backend/judge_check.hpp"
+#include "backend/judge_conditions.hpp"
 #include "backend/judge_cublaslt.hpp"
 #include "backend/judge_oracle.hpp"
+#include "backend/judge_repeat.hpp"
 #include "backend/worker.hpp"
 #include "backend/worker_device.hpp"
 
@@ -17,15 +19,15 @@ class Contents {
   explicit Contents(CudaSession& session) : session_(session) {}
 
   void prepare(const PrepareItem& item) {
-    if (item.what != PrepareItem::What::fill) {
+    if (!item.fill) {
       held_.erase(item.region.slot);
-      dress(session_, item.region, item.what == PrepareItem::What::zero ? 2 : 1);
+      dress(session_, item.region, item.inside);
       return;
     }
-    const std::string recipe = BodyWriter().put(item.region.offset).put(item.region.bytes).put_raw(item.fill).take();
+    const std::string recipe = BodyWriter().put(item.region.offset).put(item.region.bytes).put_raw(item.recipe).take();
     if (const auto found = held_.find(item.region.slot); item.sealed && found != held_.end() && found->second == recipe) return;
-    dress(session_, item.region, 2);
-    session_.launch(trusted_image, "fill_tensor", item.fill.elements, session_.address(item.region), item.fill);
+    dress(session_, item.region, Inside::zeros);
+    session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region), item.recipe);
     held_[item.region.slot] = item.sealed ? recipe : std::string();
   }
   void forget() { held_.clear(); }
@@ -46,39 +48,71 @@ std::string make_slot(CudaSession& session, const Frame& frame, std::vector<int>
   return pack(*order);
 }
 
+// Everything the judge keeps between orders.
+struct Judge {
+  CudaSession& session;
+  Visitor visitor{session};
+  OracleStore oracles{session};
+  Checker checker{session, oracles};
+  LibraryGemm library{session, visitor};
+  Contents contents{session};
+  Repeats repeats{session};
+  CardWatch card{session.hello().uuid};
+
+  template <class Order>
+  static const Order& readable(const std::optional<Order>& order) {
+    if (!order) throw OrderRefused{0, "an order that cannot be read"};
+    return *order;
+  }
+
+  std::string prepare(const PrepareOrder& order) {
+    for (const PrepareItem& item : order.items) contents.prepare(item);
+    for (const OracleOrder& oracle : order.oracles) oracles.ensure(oracle);
+    session.synchronize();
+    return "";
+  }
+  std::string check(const CheckOrder& order) {
+    if (order.outputs.size() != order.oracle_keys.size()) throw OrderRefused{0, "a check order that cannot be read"};
+    return pack(checker.check_all(order));
+  }
+  std::string repeat(const RepeatOrder& order) {
+    const RepeatAnswer answer = repeats.take(order);
+    for (const PrepareItem& item : order.items) contents.prepare(item);
+    session.synchronize();
+    return pack(answer);
+  }
+
+  std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors) {
+    if (type == DeviceMessage::drop_slots) contents.forget();
+    if (auto common = serve_common(session, visitor, type, frame)) return *common;
+    switch (type) {
+      case DeviceMessage::make_slot:
+        return make_slot(session, frame, descriptors);
+      case DeviceMessage::prepare:
+        return prepare(readable(unpack_prepare(frame.body)));
+      case DeviceMessage::check:
+        return check(readable(unpack_check(frame.body)));
+      case DeviceMessage::repeat:
+        return repeat(readable(unpack_repeat(frame.body)));
+      case DeviceMessage::read:
+        return pack(read_elements(session, oracles, readable(unpack_read(frame.body))));
+      case DeviceMessage::library:
+        return pack(library.visit(readable(unpack_library(frame.body))));
+      case DeviceMessage::conditions:
+        return pack(card.look());
+      default:
+        throw OrderRefused{0, "an order the judge does not know"};
+    }
+  }
+};
+
 }  // namespace
 
-int serve_judge(int device) {
-  CudaSession session(device);
-  Visitor visitor(session);
-  OracleStore oracles(session);
-  Checker checker(session, oracles);
-  LibraryGemm library(session, visitor);
-  Contents contents(session);
-  return serve_device(session, [&](DeviceMessage type, const Frame& frame, std::vector<int>& descriptors) -> std::string {
-    if (type == DeviceMessage::drop_slots) contents.forget();
-    if (auto common = serve_common(session, type, frame)) return *common;
-    if (type == DeviceMessage::make_slot) return make_slot(session, frame, descriptors);
-    if (type == DeviceMessage::prepare) {
-      const auto order = unpack_prepare(frame.body);
-      if (!order) throw OrderRefused{0, "a prepare order that cannot be read"};
-      for (const PrepareItem& item : order->items) contents.prepare(item);
-      for (const OracleOrder& oracle : order->oracles) oracles.ensure(oracle);
-      session.synchronize();
-      return "";
-    }
-    if (type == DeviceMessage::check) {
-      const auto order = unpack_check(frame.body);
-      if (!order || order->outputs.size() != order->oracle_keys.size())
-        throw OrderRefused{0, "a check order that cannot be read"};
-      return pack(checker.check_all(*order));
-    }
-    if (type == DeviceMessage::library) {
-      const auto order = unpack_library(frame.body);
-      if (!order) throw OrderRefused{0, "a library order that cannot be read"};
-      return pack(library.visit(*order));
-    }
-    throw OrderRefused{0, "an order the judge does not know"};
+int serve_judge(int device, int confinement) {
+  ConfinedSession confined(device, confinement);
+  Judge judge{confined.session};
+  return serve_device(confined, [&](DeviceMessage type, const Frame& frame, std::vector<int>& descriptors) {
+    return judge.serve(type, frame, descriptors);
   });
 }
 

@@ -162,13 +162,14 @@ std::string run(CudaSession& session, Visitor& visitor, const RunOrder& order) {
   for (const WireMap& map : order.maps) maps.push_back(encode(session, map));
   std::vector<std::unique_ptr<Prepared>> launches;
   for (const WireLaunch& launch : order.launches) launches.push_back(prepare(session, order, launch, maps));
-  if (order.timing.replays > 0) {
+  if (order.timing.mode != VisitTiming::Mode::once) {
     const auto enqueue = [&] {
       clear(session, order.zeroed);
       for (const auto& prepared : launches) launch_one(*prepared);
     };
-    return pack(visitor.time(enqueue, order.poison, order.timing));
+    return pack(visitor.visit(enqueue, order.poison, order.timing));
   }
+  visitor.scrub_shared();
   clear(session, order.zeroed);
   for (const auto& prepared : launches) {
     launch_one(*prepared);
@@ -178,18 +179,28 @@ std::string run(CudaSession& session, Visitor& visitor, const RunOrder& order) {
   return pack(RunAnswer{});
 }
 
+// A slot that is mapped already is mapped anew: that is how its access changes.
+void map_slot(CudaSession& session, const Frame& frame) {
+  const auto order = unpack_slot(frame.body);
+  if (!order || (order->ipc.empty() && frame.descriptors.size() != 1)) throw OrderRefused{0, "a slot order that cannot be read"};
+  if (const auto found = session.slots.find(order->slot); found != session.slots.end()) {
+    session.synchronize();
+    session.release(found->second);
+    session.slots.erase(found);
+  }
+  session.slots[order->slot] = session.import(*order, frame.descriptors.empty() ? -1 : frame.descriptors[0]);
+}
+
 }  // namespace
 
-int serve_runner(int device) {
-  CudaSession session(device);
+int serve_runner(int device, int confinement) {
+  ConfinedSession confined(device, confinement);
+  CudaSession& session = confined.session;
   Visitor visitor(session);
-  return serve_device(session, [&](DeviceMessage type, const Frame& frame, std::vector<int>&) -> std::string {
-    if (auto common = serve_common(session, type, frame)) return *common;
+  return serve_device(confined, [&](DeviceMessage type, const Frame& frame, std::vector<int>&) -> std::string {
+    if (auto common = serve_common(session, visitor, type, frame)) return *common;
     if (type == DeviceMessage::map_slot) {
-      const auto order = unpack_slot(frame.body);
-      if (!order || (order->ipc.empty() && frame.descriptors.size() != 1))
-        throw OrderRefused{0, "a slot order that cannot be read"};
-      session.slots[order->slot] = session.import(*order, frame.descriptors.empty() ? -1 : frame.descriptors[0]);
+      map_slot(session, frame);
       return "";
     }
     const auto order = type == DeviceMessage::run ? unpack_run(frame.body) : std::nullopt;

@@ -1,0 +1,206 @@
+#include "backend/cuda_spot.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include <fmt/core.h>
+#include <cupilot/rng.hpp>
+
+#include "backend/cuda_trials.hpp"
+#include "backend/virtual_memory.hpp"
+#include "ptx/execute.hpp"
+#include "task/content.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t runs_kept = 16, run_length = 8, elements_looked_at = 64;
+constexpr std::int64_t most_input_bytes = 512ll << 20;
+constexpr std::uint64_t most_instructions = 4'000'000;  // warp instructions a run
+
+std::uint64_t drawn_secret() {
+  std::random_device device;
+  return (static_cast<std::uint64_t>(device()) << 32) | device();
+}
+
+template <class T>
+void add_word(std::vector<std::uint8_t>& bytes, T value) {
+  static_assert(sizeof(T) == 8);
+  const std::size_t at = bytes.size();
+  bytes.resize(at + 8);
+  std::memcpy(bytes.data() + at, &value, 8);
+}
+
+// The tracked entry's parameters up to its last two; the buffers for values and sums come last.
+struct Bench {
+  ptx::DeviceMemory memory{virtual_memory_cap};
+  std::vector<std::uint8_t> parameters;
+  std::size_t values = 0, sums = 0;
+};
+
+Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what, VirtualInputs& inputs) {
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (!is_input(task.tensors[i])) continue;
+    auto bytes = inputs.get(task, task_key, i, what.workload, what.content);
+    if (!bytes) return bytes.error();
+    auto address = add_input(bench.memory, task.tensors[i].name, **bytes);
+    if (!address) return address.error();
+    add_word(bench.parameters, *address);
+  }
+  for (const Scalar& scalar : task.scalars) add_word(bench.parameters, scalar.value);
+  for (const Axis& axis : task.axes) {
+    const auto size = what.workload.sizes.find(axis.name);
+    add_word(bench.parameters, size == what.workload.sizes.end() ? std::int64_t{1} : size->second);
+  }
+  for (std::size_t* buffer : {&bench.values, &bench.sums}) {
+    auto added = bench.memory.add("reference", run_length * 8, ptx::Access::read_write);
+    if (!added) return added.error();
+    *buffer = *added;
+    add_word(bench.parameters, bench.memory.address(*added));
+  }
+  return {};
+}
+
+std::int64_t input_bytes(const Task& task, const Workload& workload) {
+  std::int64_t bytes = 0;
+  for (const Tensor& tensor : task.tensors) {
+    if (!is_input(tensor)) continue;
+    const auto shape = shape_of(task, tensor, workload);
+    if (shape) bytes += shape->span * size_of(tensor.type);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+bool same_reference(double ours, double theirs, double sum) {
+  if (std::isnan(ours) || std::isnan(theirs)) return std::isnan(ours) == std::isnan(theirs);
+  if (ours == theirs) return true;
+  const double size = std::max({std::abs(ours), std::abs(theirs), std::isfinite(sum) ? std::abs(sum) : 0.0});
+  return std::isfinite(size) && std::abs(ours - theirs) <= 0x1p-36 * size;
+}
+
+SpotCheck::SpotCheck(CompilePool& pool, std::string arch)
+    : inputs_(1ll << 30), oracle_(pool, std::move(arch), inputs_, 1 << 20), kept_(64 << 20), secret_(drawn_secret()) {}
+
+std::vector<std::size_t> SpotCheck::draw(const SpotValues& values) {
+  std::vector<std::size_t> all(values.indices.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  Rng rng = Rng::of(secret_, "look", draws_++);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::swap(all[i], all[i + static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size() - i)))]);
+  }
+  all.resize(std::min<std::size_t>(all.size(), elements_looked_at));
+  return all;
+}
+
+Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task, const std::string& task_key, std::size_t tensor,
+                                                            const Case& what, const std::vector<std::int64_t>& begins,
+                                                            std::int64_t slice) {
+  const auto shape = shape_of(task, task.tensors[tensor], what.workload);
+  if (!shape) return shape.error();
+  const std::string key =
+      fmt::format("{}:{}:{}:{}", tensor, begins.size(), slice, case_key(task_key, what.workload, what.content));
+  const auto make = [&]() -> Result<SpotValues> {
+    if (shape->elements == 0 || begins.empty() || input_bytes(task, what.workload) > most_input_bytes) return SpotValues{};
+    Rng rng = Rng::of(secret_, key);
+    std::vector<std::int64_t> runs;
+    for (std::int64_t i = 0; i < runs_kept; ++i) {
+      const std::int64_t begin = begins[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(begins.size())))];
+      const std::int64_t held = std::min(slice, shape->elements - begin);
+      runs.push_back(begin + rng.below(std::max<std::int64_t>(held - run_length, 0) + 1));
+    }
+    std::sort(runs.begin(), runs.end());
+    runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
+    return evaluate(task, task_key, tensor, what, std::move(runs), shape->elements);
+  };
+  return kept_.get(key, make, [](const SpotValues& made) { return static_cast<std::int64_t>(made.values.size() * 24 + 64); });
+}
+
+Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task_key, std::size_t tensor, const Case& what,
+                                       std::vector<std::int64_t> runs, std::int64_t elements) {
+  auto reference = oracle_.reference(task, task_key, ReferenceBuild::tracked);
+  if (!reference) return reference.error();
+  const auto& entries = (*reference)->program.entries;
+  const auto entry =
+      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tensor == task.tensors[tensor].name; });
+  if (entry == entries.end()) return Error{ErrorCode::usage, "no reference of " + task.tensors[tensor].name, ""};
+  auto program = ptx::make_program((*reference)->module, entry->entry);
+  if (!program) return SpotValues{};  // an instruction that the interpreter lacks
+  Bench bench;
+  if (auto ready = set_up(bench, task, task_key, what, inputs_); !ready) return ready.error();
+  ptx::ExecuteOptions options;
+  options.instruction_budget = most_instructions;
+  options.check_races = options.check_initialised = options.count = false;
+  SpotValues found;
+  for (const std::int64_t begin : runs) {
+    const std::int64_t count = std::min(run_length, elements - begin);
+    ptx::Launch launch;
+    launch.block.x = static_cast<std::uint32_t>(run_length);
+    launch.parameters = bench.parameters;
+    add_word(launch.parameters, begin);
+    add_word(launch.parameters, count);
+    auto report = ptx::execute(**program, bench.memory, launch, options);
+    if (report.is_error()) return report.error();
+    if (report.is_rejected() || !report->faults.empty()) return SpotValues{};  // dearer than it is worth here
+    for (std::int64_t i = 0; i < count; ++i) {
+      found.indices.push_back(begin + i);
+      for (const auto& [buffer, into] : {std::pair(bench.values, &found.values), std::pair(bench.sums, &found.sums)}) {
+        double value = 0;
+        std::memcpy(&value, bench.memory.data(buffer).data() + i * 8, 8);
+        into->push_back(value);
+      }
+    }
+  }
+  return found;
+}
+
+Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {
+  std::size_t o = 0;
+  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
+    if (!is_output(trial.task.tensors[i])) continue;
+    const OracleOrder& oracle = trial.oracles.at(o);
+    const OutputReport& said = report.outputs.at(o++);
+    auto known = spot_.values(trial.task, trial.task_key, i, trial.what, oracle.begins, oracle.slice);
+    if (!known) return known.error();
+    if ((*known)->indices.empty()) continue;
+    ReadOrder order;
+    order.region = trial.placement.tensors[i];
+    order.layout = trial.placement.layouts[i];
+    order.oracle_key = oracle.key;
+    const std::vector<std::size_t> drawn = spot_.draw(**known);
+    for (const std::size_t at : drawn) {
+      const std::int64_t index = (*known)->indices[at];
+      // The first slice that holds it.
+      const auto slice = std::find_if(oracle.begins.begin(), oracle.begins.end(),
+                                      [&](std::int64_t begin) { return index >= begin && index < begin + oracle.slice; });
+      order.indices.push_back(index);
+      order.places.push_back((slice - oracle.begins.begin()) * oracle.slice + index - *slice);
+    }
+    auto payload = device_.judge(DeviceMessage::read, pack(order));
+    if (!payload) return payload.error();
+    const auto answer = unpack_read_answer(*payload);
+    if (!answer || answer->bits.size() != drawn.size() || answer->values.size() != drawn.size() ||
+        answer->sums.size() != drawn.size())
+      return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
+    auto bound = bound_params(trial.task, i, trial.what.workload);
+    if (!bound) return bound.error();
+    for (std::size_t j = 0; j < drawn.size(); ++j) {
+      const double want = (*known)->values[drawn[j]], sum = (*known)->sums[drawn[j]];
+      if (!same_reference(want, answer->values[j], sum))
+        return device_.distrust(fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}",
+                                            said.tensor, order.indices[j], answer->values[j], want));
+      if (said.failed > 0 || said.never_written > 0 || bound->check == check_index_of) continue;
+      const Judged judged = judge_element(*bound, answer->bits[j], want, sum);
+      if (!judged.ok && judged.ratio > 1.001)
+        return device_.distrust(fmt::format("the judge calls {} right, but element {} holds {} where the controller computes {}",
+                                            said.tensor, order.indices[j], decode(answer->bits[j], bound->type), want));
+    }
+    report.recomputed += static_cast<std::int64_t>(drawn.size());
+  }
+  return {};
+}
+
+}  // namespace cupilot
