@@ -1,85 +1,46 @@
 #include "backend/cuda_device.hpp"
 
-#include <unistd.h>
-
-#include <filesystem>
-
-#include "catch.hpp"
+#include "fake_worker.hpp"
 #include "support/reached.hpp"
 
 using namespace cupilot;
 
 namespace {
 
-// The fake worker under the name of a behaviour.
-struct Fake {
-  std::filesystem::path folder;
-  BackendOptions options;
-  explicit Fake(const std::string& behaviour) {
-    folder = std::filesystem::temp_directory_path() / ("cupilot_fake_" + std::to_string(getpid()) + "_" + behaviour);
-    std::filesystem::remove_all(folder);
-    std::filesystem::create_directories(folder);
-    std::filesystem::create_symlink(CUPILOT_FAKE_WORKER, folder / behaviour);
-    options.worker_path = (folder / behaviour).string();
-  }
-  ~Fake() { std::filesystem::remove_all(folder); }
-  std::unique_ptr<CudaDevice> open() const {
-    auto opened = CudaDevice::open(0, options);
-    if (!opened) FAIL(opened.error().message);
-    return std::move(*opened);
-  }
-};
-
 std::string outcome(CudaDevice& device, double seconds = 5) {
   const auto result = device.run({"image", {1, 2, 3}, {"k"}, {}}, RunOrder{}, seconds);
   if (!result) return "error: " + result.error().message;
   if (const auto* fault = std::get_if<RunnerFault>(&*result)) return fault->code;
-  return std::to_string(std::get<RunAnswer>(*result).event_us.size()) + " times";
+  return std::to_string(std::get<DeviceRun>(*result).answer.event_us.size()) + " times";
 }
 
 }  // namespace
 
-TEST_CASE("what a runner does decides the code and the controller goes on") {
-  struct Row {
-    const char* behaviour;
-    const char* code;
-    int restarts;
-  };
-  for (const Row& row : {Row{"good", "1 times", 0}, Row{"dies", "run.crash", 2}, Row{"dies_once", "1 times", 1},
-                         Row{"garbage", "run.crash", 2}, Row{"misnumbers", "run.crash", 2}, Row{"babbles", "run.crash", 1},
-                         Row{"faults", "run.out_of_bounds", 1}, Row{"refuses", "load.resources", 0}}) {
-    const Fake fake(row.behaviour);
-    const auto device = fake.open();
-    CAPTURE(row.behaviour);
-    REQUIRE(device->lease(100, true));
-    testing::expect_code(outcome(*device), row.code);
-    CHECK(device->restarts() == row.restarts);
-    CHECK(device->lease(100, true));
-  }
-}
-
-TEST_CASE("a runner that hangs is killed at its deadline") {
-  const Fake fake("hangs");
+TEST_CASE("a runner that hangs is killed at its deadline and the next is used") {
+  const FakeWorker fake("runner-run-hang-once");
   const auto device = fake.open();
   const auto begin = Clock::now();
   testing::expect_code(outcome(*device, 0.2), "run.hang");
   CHECK(Clock::now() - begin < std::chrono::seconds(5));
   CHECK(device->restarts() == 1);
+  CHECK(outcome(*device) == "0 times");
+  CHECK(device->restarts() == 1);
 }
 
-TEST_CASE("no device and no greeting are errors that say so") {
-  const Fake absent("absent"), mute("mute");
-  const auto none = CudaDevice::open(0, absent.options);
-  REQUIRE(!none);
-  CHECK(none.error().code == ErrorCode::no_device);
-  CHECK(none.error().message.find("no such device") != std::string::npos);
-  const auto silent = CudaDevice::open(0, mute.options);
-  REQUIRE(!silent);
-  CHECK(silent.error().message.find("no greeting") != std::string::npos);
+TEST_CASE("a suspect device says so, and why, each time it is asked") {
+  const FakeWorker fake("runner-run-die-once+runner-probe-wrongvalue-late");
+  const auto device = fake.open();
+  REQUIRE(device->trust({1}));
+  testing::expect_code(outcome(*device), "run.crash");
+  for (int time = 0; time < 2; ++time) {
+    const std::string said = outcome(*device);
+    CHECK(said.find("suspect") != std::string::npos);
+    CHECK(said.find("another answer") != std::string::npos);
+  }
 }
 
 TEST_CASE("slots are shared by size and end within 256 bytes of their region's end") {
-  const Fake fake("good");
+  const FakeWorker fake("none");
   const auto device = fake.open();
   std::vector<Region> first;
   for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4100}, std::int64_t{2} << 20,
@@ -101,8 +62,25 @@ TEST_CASE("slots are shared by size and end within 256 bytes of their region's e
   for (const Region& other : first) CHECK(other.slot != sealed->slot);
 }
 
+TEST_CASE("a region lies at the asked end, and where asked off the usual alignment") {
+  const FakeWorker fake("none");
+  const auto device = fake.open();
+  const std::int64_t granule = 2 << 20;
+  struct Row {
+    Fence fence;
+    std::int64_t odd, offset;
+  };
+  for (const Row& row : {Row{Fence::end, 0, granule - 1024}, Row{Fence::start, 0, 0}, Row{Fence::start, 4, 4},
+                         Row{Fence::end, 4, granule - 1004}, Row{Fence::end, 16, granule - 1008}}) {
+    const auto region = device->lease(1000, true, row.fence, row.odd);
+    REQUIRE(region);
+    CHECK(region->offset == row.offset);
+    if (row.odd > 0) CHECK(region->offset % (2 * row.odd) == row.odd);
+  }
+}
+
 TEST_CASE("renewing replaces both processes and their memory") {
-  const Fake fake("good");
+  const FakeWorker fake("none");
   const auto device = fake.open();
   const auto before = device->lease(8, true);
   const int generation = device->judge_generation();

@@ -39,7 +39,7 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   run.launches.push_back(launch);
   run.zeroed = {{5, 0, 16}};
   run.poison = {{6, 0, 32}, {7, 8, 9}};
-  run.timing = {4, true};
+  run.timing = {VisitTiming::Mode::timed, 4, true};
   only_whole(pack(run), [](std::string_view body) { return unpack_run(body); });
   const auto back = unpack_run(pack(run));
   REQUIRE(back->launches.size() == 1);
@@ -71,6 +71,15 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
              [](std::string_view body) { return unpack_check_answer(body); });
   only_whole(pack(RunAnswer{{1.0, 2.0}, 5.0}), [](std::string_view body) { return unpack_run_answer(body); });
   only_whole(pack(LibraryOrder{}, {{1, 0, 8}}), [](std::string_view body) { return unpack_library(body); });
+  only_whole(pack(ProbeAnswer{7, 1.5, 2.5}), [](std::string_view body) { return unpack_probe_answer(body); });
+  RepeatOrder repeat;
+  repeat.outputs.resize(2);
+  repeat.items.resize(1);
+  only_whole(pack(repeat), [](std::string_view body) { return unpack_repeat(body); });
+  only_whole(pack(RepeatAnswer{{1, 2}}), [](std::string_view body) { return unpack_repeat_answer(body); });
+  only_whole(pack(ReadOrder{{1, 0, 8}, {}, "key", {3}, {4}}), [](std::string_view body) { return unpack_read(body); });
+  only_whole(pack(ReadAnswer{{1}, {2.0}, {3.0}}), [](std::string_view body) { return unpack_read_answer(body); });
+  only_whole(pack(CardConditions{"note", 1, 2, 3, 4, 5, {6}}), [](std::string_view body) { return unpack_conditions(body); });
   only_whole(pack(Probe{{true, "a"}, {false, "b"}}), [](std::string_view body) { return unpack_probe(body); });
 }
 

@@ -1,9 +1,4 @@
-#include <signal.h>
-#include <unistd.h>
-
 #include <chrono>
-#include <filesystem>
-#include <fstream>
 
 #include "catch.hpp"
 #include "gpu.hpp"
@@ -30,21 +25,6 @@ void faults_and_recovers(const char* body, const std::string& code) {
   WARN(report.faults[0].code << ": " << report.faults[0].message << "; next proof after " << seconds << " s");
 }
 
-// Kills this process's workers of a role; how many there were.
-int kill_worker(const std::string& role) {
-  int killed = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-    std::ifstream words(entry.path() / "cmdline"), status(entry.path() / "stat");
-    std::string line, numbers;
-    std::getline(words, line);
-    std::getline(status, numbers);
-    if (line.find("cupilot-worker") == std::string::npos || line.find(role) == std::string::npos) continue;
-    if (numbers.find(" " + std::to_string(getpid()) + " ") == std::string::npos) continue;
-    killed += kill(std::stoi(entry.path().filename()), SIGKILL) == 0;
-  }
-  return killed;
-}
-
 }  // namespace
 
 TEST_CASE("one element past the end faults") { faults_and_recovers("D[(long long)m * n] = s;", "run.out_of_bounds"); }
@@ -53,13 +33,23 @@ TEST_CASE("reading past an input's end faults") {
   faults_and_recovers("D[(long long)r * n + c] = s + A[m * k];", "run.out_of_bounds");
 }
 TEST_CASE("writing an input faults") {
-  faults_and_recovers("D[(long long)r * n + c] = s; ((float*)A)[0] = 0;", "run.out_of_bounds");
+  faults_and_recovers("D[(long long)r * n + c] = s; ((float*)A)[0] = 0;", "run.input_write");
 }
 TEST_CASE("a misaligned access faults") {
   faults_and_recovers("D[(long long)r * n + c] = s; if (r == 0) *(float2*)(D + 1) = make_float2(0, 0);", "run.misaligned");
 }
 TEST_CASE("an endless kernel is killed") {
   faults_and_recovers("D[(long long)r * n + c] = s; volatile float* v = D; while (v[0] == v[0]) { }", "run.hang");
+}
+
+TEST_CASE("every second case lies at the other end: one element before it faults") {
+  const Task task = gpu::gemm({});
+  const CompiledKernel kernel = gpu::simple_sgemm("if (r < m && c < n) D[(long long)r * n + c] = s + A[-1];");
+  const std::vector<Case> both(2, what);
+  const auto report = gpu::backend().run(task, kernel, both);
+  REQUIRE(report);
+  REQUIRE(report->cases.size() == 2);
+  CHECK(gpu::faults(report->cases[1]) == "run.out_of_bounds");
 }
 
 TEST_CASE("a write just before an output is seen by its guard") {
@@ -74,7 +64,7 @@ TEST_CASE("a judge or runner that is killed from outside is replaced") {
   const CompiledKernel honest = gpu::simple_sgemm();
   for (const char* role : {"judge", "runner"}) {
     REQUIRE(gpu::good(gpu::prove(task, honest, what)));
-    REQUIRE(kill_worker(role) == 1);
+    REQUIRE(gpu::kill_worker(role) >= 1);
     auto report = gpu::backend().run(task, honest, {&what, 1});
     REQUIRE(report);
     // A run that was under way on a dying runner is that run's fault; the next one is not.

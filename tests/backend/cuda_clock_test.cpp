@@ -1,0 +1,70 @@
+#include "backend/cuda_clock.hpp"
+
+#include <limits>
+
+#include "backend/cuda_spot.hpp"
+#include "catch.hpp"
+
+using namespace cupilot;
+
+TEST_CASE("only times that both clocks allow are plausible") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  struct Row {
+    std::vector<double> events;
+    double wall, controller, empty;
+    bool good;
+  };
+  for (const Row& row : {Row{{10, 12}, 30, 100, 4, true}, Row{{2.0, 12}, 30, 100, 4, true}, Row{{1.9, 12}, 30, 100, 4, false},
+                         Row{{0, 12}, 30, 100, 0, false}, Row{{-1, 12}, 30, 100, 4, false}, Row{{nan, 12}, 30, 100, 4, false},
+                         Row{{infinite, 12}, 30, 100, 4, false}, Row{{60, 60}, 30, 100, 4, false},
+                         Row{{55, 55}, 90, 100, 4, true}, Row{{10}, 30, 100, 4, false}, Row{{10, 12}, nan, 100, 4, false},
+                         Row{{10, 12}, 0, 100, 4, false}, Row{{10, 12}, 111, 100, 4, false}, Row{{}, 30, 100, 4, false}}) {
+    CAPTURE(row.events, row.wall, row.controller, row.empty);
+    CHECK(implausible({row.events, row.wall}, 2, row.controller, row.empty).empty() == row.good);
+  }
+}
+
+TEST_CASE("an event time far below the controller's clock is not believed") {
+  CHECK(undercut(100, 100).empty());
+  CHECK(undercut(100, 136).empty());
+  CHECK(!undercut(100, 140).empty());
+  CHECK(undercut(4, 16).empty());
+  CHECK(!undercut(0.001, 50).empty());
+}
+
+TEST_CASE("a time that an empty launch would take is too short to rank") {
+  const Measurement near = measurement_of({4.1, 4.2, 4.3}, true, 5, 4);
+  CHECK(near.too_short);
+  REQUIRE(near.conditions.size() == 1);
+  CHECK(near.conditions[0].find("too short to rank") != std::string::npos);
+  const Measurement far = measurement_of({5, 6, 100}, false, 5, 4);
+  CHECK(!far.too_short);
+  CHECK(far.time_us == 6);
+  CHECK(far.spread_us == 1);
+  CHECK(far.host_us == 5);
+  CHECK(far.resolution_us == 4);
+  CHECK(far.cache == "warm");
+}
+
+TEST_CASE("conditions name clocks, throttling and strangers") {
+  CardConditions before{"", 1980, 3201, 40, 150000, 0, {1, 2}}, after{"", 1800, 3201, 60, 690000, 0x4 | 0x40, {1, 2, 3}};
+  const auto said = sentences_of(before, after, 2);
+  REQUIRE(said.size() == 3);
+  CHECK(said[0] == "SM clock 1980 MHz before, 1800 MHz after; memory 3201 MHz; 60 C; 690 W");
+  CHECK(said[1] == "clocks held down by: power cap, hardware thermal");
+  CHECK(said[2] == "the card was shared with 1 other processes");
+  after.note = "no library";
+  CHECK(sentences_of(before, after, 2) == std::vector<std::string>{"clocks and throttling are not known: no library"});
+}
+
+TEST_CASE("two computations of a reference value agree but for rounding") {
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  CHECK(same_reference(1, 1 + 1e-14, 1));
+  CHECK(same_reference(1e-20, 0, 1));  // cancellation: the sum gives the scale
+  CHECK(same_reference(nan, nan, 1));
+  CHECK(same_reference(infinite, infinite, infinite));
+  CHECK(!same_reference(1, 1 + 1e-9, 1));
+  CHECK(!same_reference(1, nan, 1));
+  CHECK(!same_reference(infinite, 1, infinite));
+  CHECK(!same_reference(0, 1e-9, 1));
+}
