@@ -23,7 +23,7 @@ constexpr std::int64_t elements_sampled = 4096;      // of the others, whose con
 constexpr double visit_us = 6'000;                   // of timed launches a visit, where one takes less
 constexpr int most_launches = 4;
 constexpr double burst_us = 3'000;  // of launches back to back, for the controller's clock
-constexpr int most_burst = 400, burst_attempts = 3;
+constexpr int most_burst = 400, burst_attempts = 5;
 
 // A contestant as it goes through the rounds.
 struct Entrant {
@@ -100,8 +100,12 @@ class MeasuredRounds {
       entrant.out = reject("verify.no_shape", "the kernel is not meant for the timed shape: " + not_for->require);
     } else {
       auto placed = trials_.place_kernel(task_, placement_, *contestant.kernel, std::get<ResolvedPlan>(*resolution));
-      if (!placed) return placed.error();
-      entrant.kernel = std::move(*placed);
+      if (placed.is_error()) return placed.error();
+      if (placed.is_rejected()) {
+        entrant.out = placed.rejected();
+      } else {
+        entrant.kernel = std::move(*placed);
+      }
     }
     return {};
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <fmt/core.h>
+#include <cupilot/rejection.hpp>
 #include <cupilot/resolved_plan.hpp>
 
 #include "backend/cuda_trials.hpp"
@@ -89,9 +91,17 @@ Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fenc
   return placement;
 }
 
-Result<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
-                                              const ResolvedPlan& plan) {
+Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
+                                               const ResolvedPlan& plan) {
   PlacedKernel placed;
+  const std::int64_t most = device_.hello().memory_free / 2;  // reference values and tensors want the rest
+  std::int64_t asked = 0;
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    asked = buffer.bytes > most - asked ? most + 1 : asked + buffer.bytes;
+    if (asked > most)
+      return reject("run.launch", fmt::format("buffer {} of {} bytes: all of a kernel may take {} on this card", buffer.name,
+                                              buffer.bytes, most));
+  }
   placed.image.name = sha256_hex(std::string_view(reinterpret_cast<const char*>(kernel.cubin.data()), kernel.cubin.size()));
   placed.image.image = kernel.cubin;
   for (const EntryFacts& entry : kernel.entries) {

@@ -289,7 +289,11 @@ Result<CaseReport> CudaTrials::prove(const Task& task, const std::string& task_k
   auto placement = place(task, what, fence);
   if (!placement) return placement.error();
   auto placed = place_kernel(task, *placement, kernel, std::get<ResolvedPlan>(*resolution));
-  if (!placed) return placed.error();
+  if (placed.is_error()) return placed.error();
+  if (placed.is_rejected()) {
+    report.faults.push_back({placed.rejected().code, placed.rejected().message, placed.rejected().where});
+    return report;
+  }
   Trial trial{task, task_key, what, *placement, &*placed};
   auto faulted = run_setup(trial);
   if (!faulted) return faulted.error();

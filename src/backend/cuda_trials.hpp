@@ -62,8 +62,9 @@ class CudaTrials {
   using Ran = std::variant<DeviceRun, RunnerFault>;
 
   Result<TaskPlacement> place(const Task& task, const Case& what, Fence fence);
-  Result<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
-                                    const ResolvedPlan& plan);
+  // Rejected{run.launch} when its buffers ask for too much of the card's memory.
+  Attempt<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
+                                     const ResolvedPlan& plan);
   Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key, const Workload& workload,
                                    const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.

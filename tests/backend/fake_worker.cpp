@@ -68,12 +68,13 @@ std::string step_of(DeviceMessage type, const std::string& body) {
   }
 }
 
-RunAnswer honest_run(const std::string& body) {
+// `launch_us`: what a launch of a burst really takes.
+RunAnswer honest_run(const std::string& body, int launch_us = 10) {
   const VisitTiming timing = unpack_run(body)->timing;
   if (timing.mode == VisitTiming::Mode::once) return {{}, 0};
   if (timing.mode == VisitTiming::Mode::burst) {
-    std::this_thread::sleep_for(std::chrono::microseconds(60) * timing.replays);
-    return {{}, 60.0 * timing.replays + 1};
+    std::this_thread::sleep_for(std::chrono::microseconds(launch_us) * timing.replays);
+    return {{}, 1.0 * launch_us * timing.replays + 1};
   }
   std::this_thread::sleep_for(std::chrono::microseconds(300));
   return {std::vector<double>(static_cast<std::size_t>(timing.replays), 60.0), 90.0};
@@ -126,6 +127,7 @@ std::optional<std::string> lie(const std::string& what, const std::string& body)
   const auto timed = [&](double event, double wall = 50) { return pack(RunAnswer{{event}, wall}); };
   if (what == "1ns") return timed(0.001);
   if (what == "25us") return timed(25);
+  if (what == "slowly") return pack(honest_run(body, 300));
   if (what == "zero") return timed(0);
   if (what == "negative") return timed(-5);
   if (what == "nan") return timed(nan);
@@ -250,7 +252,7 @@ DeviceHello greeting(const std::string& what) {
   hello.no_device = what == "absent";
   hello.reason = what == "absent" ? "no such device" : "a broken one";
   hello.sharing = what == "ipc" ? Sharing::ipc : Sharing::vmm;
-  hello.memory_free = 1ll << 40;
+  hello.memory_free = 64ll << 30;
   hello.confinement = "a test";
   return hello;
 }
