@@ -1,6 +1,9 @@
 // Launch-plan JSON, both ways (docs/formats/launch-plan.md).
 #include "kernel/plan_json.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include <fmt/core.h>
 
 #include <cupilot/kernel_source.hpp>
@@ -12,113 +15,108 @@ namespace {
 
 constexpr std::size_t list_limit = 64;  // buffers, maps, launches, arguments of one plan
 constexpr std::string_view content_names[] = {"scratch", "zeroed", "restored", "table"};
+constexpr std::string_view when_names[] = {"run", "setup"};
 
-BufferContent content_from(ObjectReader& reader) {
-  const std::string word = reader.text("content", false, "scratch");
-  for (std::size_t i = 0; i < std::size(content_names); ++i) {
-    if (word == content_names[i]) return static_cast<BufferContent>(i);
-  }
-  reader.fail("content", fmt::format("unknown content \"{}\"", word), "one of scratch, zeroed, restored, table");
-  return BufferContent::scratch;
+// A tensor, buffer or map, with a question mark where it may be absent.
+bool is_argument(std::string_view word) {
+  if (word.ends_with('?')) word.remove_suffix(1);
+  return is_identifier(word);
 }
 
-std::string name_from(ObjectReader& reader) {
-  const std::string name = reader.text("name", true);
-  if (!reader.fault() && !is_identifier(name)) {
-    reader.fail("name", fmt::format("\"{}\" is no identifier", name), "letters, digits and '_', at most 64, no digit first");
+std::string name_from(JsonObject& object) {
+  const std::string name = object.text("name", true);
+  if (object.find("name") != nullptr && !is_identifier(name)) {
+    object.fail("name", fmt::format("\"{}\" is no identifier", name), "letters, digits and '_', at most 64, no digit first");
   }
   return name;
 }
 
-PlanBuffer buffer_from(ObjectReader& reader) {
+PlanBuffer buffer_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
   PlanBuffer buffer;
-  buffer.name = name_from(reader);
-  buffer.bytes = reader.expr("bytes", true);
-  buffer.content = content_from(reader);
+  buffer.name = name_from(object);
+  buffer.bytes = object.expr("bytes", true);
+  buffer.content = static_cast<BufferContent>(object.choice("content", content_names, 0));
+  object.done();
   return buffer;
 }
 
-PlanTensorMap map_from(ObjectReader& reader) {
+PlanTensorMap map_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
   PlanTensorMap map;
-  map.name = name_from(reader);
-  map.of = reader.text("of", true);
-  const std::string type = reader.text("type", true);
-  if (const auto known = dtype_from(type)) {
-    map.type = *known;
-  } else {
-    reader.fail("type", fmt::format("unknown type \"{}\"", type), "such as bf16, fp16, fp32, i32, u8");
+  map.name = name_from(object);
+  map.of = object.text("of", true);
+  const std::string type = object.text("type", true);
+  const auto known = dtype_from(type);
+  map.type = known.value_or(map.type);
+  map.dims = object.exprs("dims", true, 1, 5);
+  map.pitch = object.exprs("pitch", false, 0, 4);
+  map.box = object.exprs("box", true, 1, 5);
+  map.swizzle = static_cast<int>(object.integer("swizzle", false, 128));
+  object.done();
+  if (!known) object.fail("type", fmt::format("unknown type \"{}\"", type), "such as bf16, fp16, fp32, i32, u8");
+  if (map.pitch.size() + 1 != map.dims.size()) {
+    object.fail("pitch", fmt::format("{} dims want {} pitches, got {}", map.dims.size(), map.dims.size() - 1, map.pitch.size()));
   }
-  map.dims = reader.exprs("dims", true, 1, 5);
-  map.pitch = reader.exprs("pitch", false, 0, 4);
-  map.box = reader.exprs("box", true, 1, 5);
-  map.swizzle = static_cast<int>(reader.integer("swizzle", false, 128));
-  if (!reader.fault() && map.pitch.size() + 1 != map.dims.size()) {
-    reader.fail("pitch", fmt::format("{} dims want {} pitches, got {}", map.dims.size(), map.dims.size() - 1, map.pitch.size()));
+  if (map.box.size() != map.dims.size()) {
+    object.fail("box", fmt::format("{} dims want a box of as many sides, got {}", map.dims.size(), map.box.size()));
   }
-  if (!reader.fault() && map.box.size() != map.dims.size()) {
-    reader.fail("box", fmt::format("{} dims want a box of as many sides, got {}", map.dims.size(), map.box.size()));
-  }
-  if (!reader.fault() && map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128) {
-    reader.fail("swizzle", fmt::format("{} is no swizzle", map.swizzle), "one of 0, 32, 64, 128");
+  if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128) {
+    object.fail("swizzle", fmt::format("{} is no swizzle", map.swizzle), "one of 0, 32, 64, 128");
   }
   return map;
 }
 
-PlanArgument argument_from(ObjectReader& launch, const Json& json, const std::string& key) {
+PlanArgument argument_from(JsonFaults& faults, const Json& json, const std::string& where) {
   PlanArgument argument;
   if (json.is_string()) {
     argument.name = json.get<std::string>();
-    std::string_view bare = argument.name;
-    if (bare.ends_with('?')) bare.remove_suffix(1);
-    if (!is_identifier(bare))
-      launch.fail(key, fmt::format("\"{}\" is no name of a tensor, scalar, buffer or map", argument.name));
+    if (!is_argument(argument.name)) {
+      faults.fail(where, fmt::format("\"{}\" is no name of a tensor, scalar, buffer or map", argument.name));
+    }
     return argument;
   }
-  ObjectReader reader(json, launch.place(key), {"i32", "i64"});
-  const bool narrow = json.is_object() && json.contains("i32");
-  if (!reader.fault() && json.size() != 1) launch.fail(key, "want exactly one of i32, i64", "{\"i32\": \"m\"}");
+  JsonObject object(faults, json, where);
+  const bool narrow = object.find("i32") != nullptr, wide = object.find("i64") != nullptr;
   argument.kind = narrow ? PlanArgument::Kind::i32 : PlanArgument::Kind::i64;
-  if (!launch.fault()) argument.value = reader.expr(narrow ? "i32" : "i64", true);
-  if (reader.fault() && !launch.fault()) launch.adopt(*reader.fault());
+  argument.value = object.expr(narrow ? "i32" : "i64", false);
+  object.done();
+  if (narrow == wide) faults.fail(where, "want exactly one of i32, i64", "{\"i32\": \"m\"}");
   return argument;
 }
 
-PlanLaunch launch_from(ObjectReader& reader) {
-  PlanLaunch launch;
-  launch.entry = reader.text("entry", true);
-  if (!reader.fault() && (launch.entry.empty() || launch.entry.size() > 256)) reader.fail("entry", "want 1 to 256 bytes");
-  launch.name = reader.text("name", false, launch.entry);
-  const std::string when = reader.text("when", false, "run");
-  if (when != "run" && when != "setup") reader.fail("when", fmt::format("unknown time \"{}\"", when), "run or setup");
-  launch.when = when == "setup" ? When::setup : When::run;
-  launch.grid = reader.exprs("grid", true, 1, 3);
-  launch.block = reader.exprs("block", true, 1, 3);
-  launch.cluster = reader.exprs("cluster", false, 1, 3);
-  launch.shared = reader.expr("shared", false);
-  launch.cooperative = reader.boolean("cooperative", false);
-  const Json* args = reader.find_array("args", true);
-  if (args && args->size() > list_limit) reader.fail("args", fmt::format("more than {}", list_limit));
-  for (std::size_t i = 0; args && !reader.fault() && i < args->size(); ++i) {
-    launch.args.push_back(argument_from(reader, (*args)[i], fmt::format("args[{}]", i)));
-  }
-  return launch;
-}
-
-// Reads an array of objects, each by `one`.
-template <class T, class One>
-std::vector<T> list_from(ObjectReader& plan, const char* key, bool needed, std::initializer_list<const char*> known, One one) {
+// Reads an array of at most list_limit members, each by `one`.
+template <class T>
+std::vector<T> list_from(JsonObject& object, const char* key, bool needed,
+                         T (*one)(JsonFaults&, const Json&, const std::string&)) {
   std::vector<T> all;
-  const Json* list = plan.find_array(key, needed);
-  if (list && list->size() > list_limit) plan.fail(key, fmt::format("more than {}", list_limit));
-  for (std::size_t i = 0; list && !plan.fault() && i < list->size(); ++i) {
-    ObjectReader reader((*list)[i], plan.place(fmt::format("{}[{}]", key, i)), known);
-    if (!reader.fault()) all.push_back(one(reader));
-    if (reader.fault()) plan.adopt(*reader.fault());
+  const std::vector<const Json*> items = object.items(key, needed);
+  if (items.size() > list_limit) {
+    object.fail(key, fmt::format("has {} members", items.size()), fmt::format("at most {}", list_limit));
+    return all;
   }
+  for (const Json* item : items) all.push_back(one(object.faults(), *item, fmt::format("{}[{}]", object.where(key), all.size())));
   return all;
 }
 
-void check_names(ObjectReader& plan, const LaunchPlan& read) {
+PlanLaunch launch_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  PlanLaunch launch;
+  launch.entry = object.text("entry", true);
+  launch.name = object.text("name", false, launch.entry);
+  launch.when = object.choice("when", when_names, 0) == 1 ? When::setup : When::run;
+  launch.grid = object.exprs("grid", true, 1, 3);
+  launch.block = object.exprs("block", true, 1, 3);
+  launch.cluster = object.exprs("cluster", false, 1, 3);
+  launch.shared = object.expr("shared", false);
+  launch.cooperative = object.truth("cooperative", false);
+  launch.args = list_from<PlanArgument>(object, "args", true, argument_from);
+  object.done();
+  if (launch.entry.empty() || launch.entry.size() > 256) object.fail("entry", "want 1 to 256 bytes");
+  return launch;
+}
+
+void check_names(JsonObject& plan, const LaunchPlan& read) {
   std::set<std::string> names;
   const auto add = [&](const std::string& name) {
     if (!names.insert(name).second) plan.fail(name, "two buffers or maps have this name", "rename one");
@@ -130,6 +128,7 @@ void check_names(ObjectReader& plan, const LaunchPlan& read) {
     if (!launches.insert(launch.name).second)
       plan.fail("launches", fmt::format("two are called \"{}\"", launch.name), "give each a name");
   }
+  if (read.launches.empty()) plan.fail("launches", "is empty", "a plan launches at least one kernel");
 }
 
 Json expr_to(const Expr& expr) {
@@ -176,25 +175,28 @@ Json map_to(const PlanTensorMap& map) {
 
 }  // namespace
 
-Result<LaunchPlan> plan_from(const Json& json, const std::string& where) {
-  ObjectReader reader(json, where, {"require", "let", "buffers", "maps", "launches"});
+bool is_identifier(std::string_view word) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  if (word.empty() || word.size() > 64 || !letter(word[0])) return false;
+  return std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+LaunchPlan plan_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
   LaunchPlan plan;
-  plan.require = reader.exprs("require", false, 0, list_limit);
-  if (const Json* let = reader.find_object("let")) {
+  plan.require = object.exprs("require", false, 0, list_limit);
+  if (const Json* let = object.find_object("let")) {
     for (const auto& item : let->items()) {
-      if (!is_identifier(item.key())) reader.fail("let." + item.key(), "is no identifier");
-      plan.let.emplace_back(item.key(), reader.to_expr(item.value(), "let." + item.key()));
+      const std::string place = object.where("let") + "." + item.key();
+      if (!is_identifier(item.key())) faults.fail(place, "is no identifier");
+      plan.let.emplace_back(item.key(), object.to_expr(item.value(), place));
     }
   }
-  plan.buffers = list_from<PlanBuffer>(reader, "buffers", false, {"name", "bytes", "content"}, buffer_from);
-  plan.maps =
-      list_from<PlanTensorMap>(reader, "maps", false, {"name", "of", "type", "dims", "pitch", "box", "swizzle"}, map_from);
-  plan.launches =
-      list_from<PlanLaunch>(reader, "launches", true,
-                            {"name", "entry", "when", "grid", "block", "cluster", "shared", "cooperative", "args"}, launch_from);
-  if (!reader.fault() && plan.launches.empty()) reader.fail("launches", "is empty", "a plan launches at least one kernel");
-  if (!reader.fault()) check_names(reader, plan);
-  if (reader.fault()) return *reader.fault();
+  plan.buffers = list_from<PlanBuffer>(object, "buffers", false, buffer_from);
+  plan.maps = list_from<PlanTensorMap>(object, "maps", false, map_from);
+  plan.launches = list_from<PlanLaunch>(object, "launches", true, launch_from);
+  object.done();
+  check_names(object, plan);
   return plan;
 }
 
@@ -214,9 +216,13 @@ Json plan_to(const LaunchPlan& plan) {
 }
 
 Result<LaunchPlan> launch_plan_from_json(std::string_view json) {
-  auto parsed = parse_object(json, "launch plan");
-  if (!parsed) return std::move(parsed.error());
-  return plan_from(*parsed, "");
+  const std::string origin = "launch plan";
+  const auto parsed = read_json_object(json, origin);
+  if (!parsed) return parsed.error();
+  JsonFaults faults(origin, "docs/formats/launch-plan.md");
+  LaunchPlan plan = plan_from(faults, *parsed, "");
+  if (faults.first()) return *faults.first();
+  return plan;
 }
 
 std::string launch_plan_to_json(const LaunchPlan& plan) {

@@ -1,14 +1,17 @@
 // A launch plan as a JSON value, for the files that hold one inside another object.
 #pragma once
 
-#include "kernel/strict_json.hpp"
-
 #include <cupilot/launch_plan.hpp>
+
+#include "task/json_reader.hpp"
 
 namespace cupilot {
 
-// `where` prefixes messages, such as "plan".
-Result<LaunchPlan> plan_from(const Json& json, const std::string& where);
+// `where`: of the value in its file, such as "plan".
+LaunchPlan plan_from(JsonFaults& faults, const Json& json, const std::string& where);
 Json plan_to(const LaunchPlan& plan);
+
+// An identifier of C: what constants, buffers and launches may be called.
+bool is_identifier(std::string_view word);
 
 }  // namespace cupilot

@@ -22,24 +22,21 @@ std::string_view trimmed(std::string_view line) {
 bool in_header(std::string_view line) { return line.empty() || line.starts_with("//"); }
 
 Result<void> take_line(const Json& json, const std::string& where, StandaloneKernel& kernel) {
-  ObjectReader reader(json, where, {"task", "plan", "constants", "template", "strategy"});
-  if (reader.find("task")) kernel.task_words = reader.texts("task", true);
-  if (reader.find("template")) kernel.source.template_name = reader.text("template", true);
-  if (reader.find("strategy")) kernel.source.strategy_id = reader.text("strategy", true);
-  if (const Json* constants = reader.find_object("constants")) {
+  JsonFaults faults(where, "docs/formats/kernel-file.md");
+  JsonObject object(faults, json, "");
+  if (object.find("task") != nullptr) kernel.task_words = object.texts("task");
+  if (object.find("template") != nullptr) kernel.source.template_name = object.text("template", true);
+  if (object.find("strategy") != nullptr) kernel.source.strategy_id = object.text("strategy", true);
+  if (const Json* constants = object.find_object("constants")) {
+    JsonObject values(faults, *constants, "constants");
     for (const auto& item : constants->items()) {
-      if (!is_identifier(item.key())) reader.fail("constants." + item.key(), "is no identifier");
-      if (!item.value().is_number_integer()) reader.fail("constants." + item.key(), "want an integer");
-      if (reader.fault()) return *reader.fault();
-      kernel.source.constants[item.key()] = item.value().get<std::int64_t>();
+      if (!is_identifier(item.key())) values.fail(item.key(), "is no identifier");
+      kernel.source.constants[item.key()] = values.integer(item.key().c_str(), true);
     }
   }
-  const Json* plan = reader.find_object("plan");
-  if (reader.fault()) return *reader.fault();
-  if (!plan) return {};
-  auto read = plan_from(*plan, where + ".plan");
-  if (!read) return std::move(read.error());
-  kernel.source.plan = std::move(*read);
+  if (const Json* plan = object.find_object("plan")) kernel.source.plan = plan_from(faults, *plan, "plan");
+  object.done();
+  if (faults.first()) return *faults.first();
   return {};
 }
 
@@ -68,8 +65,8 @@ Result<StandaloneKernel> read_standalone(const std::string& path) {
       continue;
     }
     const std::string where = fmt::format("{} line {}", path, number);
-    auto json = parse_object(bare.substr(mark.size()), where);
-    if (!json) return std::move(json.error());
+    const auto json = read_json_object(bare.substr(mark.size()), where);
+    if (!json) return json.error();
     if (auto taken = take_line(*json, where, kernel); !taken) return std::move(taken.error());
   }
   return kernel;

@@ -25,12 +25,18 @@ std::string quoted(const Json& value) {
   return out.size() > 60 ? out.substr(0, 60) + "…" : out;
 }
 
+bool fits_64_bits(const Json& value) {
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX));
+}
+
 }  // namespace
 
 void JsonFaults::fail(const std::string& where, const std::string& reason, const std::string& fix) {
   if (first_) return;
   first_ = Error{ErrorCode::usage,
-                 where.empty() ? fmt::format("{}: {}", origin_, reason) : fmt::format("{}: {}: {}", origin_, where, reason), fix};
+                 where.empty() ? fmt::format("{}: {}", origin_, reason) : fmt::format("{}: {}: {}", origin_, where, reason),
+                 fix.empty() ? "see " + guide_ : fix};
 }
 
 JsonObject::JsonObject(JsonFaults& faults, const Json& value, std::string where) : faults_(faults), where_(std::move(where)) {
@@ -46,7 +52,14 @@ const Json* JsonObject::find(const char* key, bool needed) {
   if (object_ == nullptr) return nullptr;
   const auto found = object_->find(key);
   if (found != object_->end()) return &*found;
-  if (needed) faults_.fail(where(key), "is missing", "see docs/formats/task.md");
+  if (needed) missing_.emplace_back(key);
+  return nullptr;
+}
+
+const Json* JsonObject::find_object(const char* key, bool needed) {
+  const Json* value = find(key, needed);
+  if (value == nullptr || value->is_object()) return value;
+  fail(key, fmt::format("{} is not an object", quoted(*value)), "write { … }");
   return nullptr;
 }
 
@@ -77,18 +90,26 @@ bool JsonObject::truth(const char* key, bool otherwise) {
 std::int64_t JsonObject::integer(const char* key, bool needed, std::int64_t otherwise) {
   const Json* value = find(key, needed);
   if (value == nullptr) return otherwise;
-  const bool fits = value->is_number_integer() &&
-                    (!value->is_number_unsigned() || value->get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX));
-  if (fits) return value->get<std::int64_t>();
-  faults_.fail(where(key), fmt::format("{} is not a whole number of 64 bits", quoted(*value)), "write digits without a point");
+  if (fits_64_bits(*value)) return value->get<std::int64_t>();
+  fail(key, fmt::format("{} is not a whole number of 64 bits", quoted(*value)), "write digits without a point");
   return otherwise;
 }
 
-Expr JsonObject::to_expr(const Json& value, const std::string& place) {
-  if (value.is_number_integer() && !value.is_number_unsigned()) return Expr(value.get<std::int64_t>());
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX)) {
-    return Expr(value.get<std::int64_t>());
+std::vector<std::int64_t> JsonObject::integers(const char* key, bool needed) {
+  std::vector<std::int64_t> out;
+  for (const Json* item : items(key, needed)) {
+    const bool fits = fits_64_bits(*item);
+    if (!fits) {
+      fail(fmt::format("{}[{}]", key, out.size()), fmt::format("{} is not a whole number of 64 bits", quoted(*item)),
+           "write digits without a point");
+    }
+    out.push_back(fits ? item->get<std::int64_t>() : 0);
   }
+  return out;
+}
+
+Expr JsonObject::to_expr(const Json& value, const std::string& place) {
+  if (fits_64_bits(value)) return Expr(value.get<std::int64_t>());
   if (!value.is_string()) {
     faults_.fail(place, fmt::format("{} is neither a whole number nor an expression", quoted(value)), "write \"2*m\" or 4");
     return 0;
@@ -119,15 +140,20 @@ std::vector<const Json*> JsonObject::items(const char* key, bool needed) {
   return out;
 }
 
-std::vector<Expr> JsonObject::exprs(const char* key, bool needed) {
+std::vector<Expr> JsonObject::exprs(const char* key, bool needed, std::size_t least, std::size_t most) {
   std::vector<Expr> out;
-  for (const Json* item : items(key, needed)) out.push_back(to_expr(*item, fmt::format("{}[{}]", where(key), out.size())));
+  const std::vector<const Json*> all = items(key, needed);
+  if (find(key) != nullptr && (all.size() < least || all.size() > most)) {
+    fail(key, fmt::format("has {} members", all.size()), fmt::format("want {} to {}", least, most));
+    return out;
+  }
+  for (const Json* item : all) out.push_back(to_expr(*item, fmt::format("{}[{}]", where(key), out.size())));
   return out;
 }
 
-std::vector<std::string> JsonObject::texts(const char* key) {
+std::vector<std::string> JsonObject::texts(const char* key, bool needed) {
   std::vector<std::string> out;
-  for (const Json* item : items(key, false)) {
+  for (const Json* item : items(key, needed)) {
     if (!item->is_string()) {
       faults_.fail(fmt::format("{}[{}]", where(key), out.size()), fmt::format("{} is not a text", quoted(*item)),
                    "put it in double quotes");
@@ -155,6 +181,7 @@ void JsonObject::done() {
     faults_.fail(where(key.substr(0, 60)), fmt::format("is an unknown field; nearest: {}", nearest(key, known)),
                  fmt::format("fields here: {}", listed(known)));
   }
+  for (const std::string& key : missing_) fail(key, "is missing");
 }
 
 Result<Json> read_json_object(std::string_view text, const std::string& origin) {
@@ -177,9 +204,9 @@ Result<Json> read_json_object(std::string_view text, const std::string& origin) 
   };
   try {
     Json value = Json::parse(text, watch);
-    if (deep) return usage(fmt::format("nested deeper than {}", deepest), "no task needs that");
+    if (deep) return usage(fmt::format("nested deeper than {}", deepest), "no file of ours needs that");
     if (!twice.empty()) return usage(fmt::format("'{}' stands twice in one object", twice.substr(0, 60)), "keep one of them");
-    if (!value.is_object()) return usage("the file does not hold a JSON object", "write { … }");
+    if (!value.is_object()) return usage("not a JSON object", "write { … }");
     return value;
   } catch (const Json::parse_error& error) {
     const std::size_t at = std::min(error.byte > 0 ? error.byte - 1 : 0, text.size());

@@ -1,5 +1,5 @@
-// Strict reading of JSON: every field that exists is asked for by name and type, every other one is an error. The first
-// error stays; after it readers answer defaults.
+// Strict reading of JSON files of any kind: every field that exists is asked for by name and type, every other one is an error.
+// The first error stays; after it readers answer defaults.
 #pragma once
 
 #include <cstdint>
@@ -21,30 +21,35 @@ using Json = nlohmann::ordered_json;
 // Where errors of one file go.
 class JsonFaults {
  public:
-  explicit JsonFaults(std::string origin) : origin_(std::move(origin)) {}
-  // "task.json: tensors[0].type: 'fp7' is no known type", and the fix as hint.
-  void fail(const std::string& where, const std::string& reason, const std::string& fix);
+  // `guide`: the page that describes the file.
+  JsonFaults(std::string origin, std::string guide) : origin_(std::move(origin)), guide_(std::move(guide)) {}
+  // "task.json: tensors[0].type: 'fp7' is no known type", and the fix as hint; without one, the guide.
+  void fail(const std::string& where, const std::string& reason, const std::string& fix = {});
   const std::optional<Error>& first() const { return first_; }
 
  private:
-  std::string origin_;
+  std::string origin_, guide_;
   std::optional<Error> first_;
 };
 
-// One JSON object. `done` complains of fields nobody asked for.
+// One JSON object. `done` complains of fields nobody asked for, then of needed ones that are missing.
 class JsonObject {
  public:
   JsonObject(JsonFaults& faults, const Json& value, std::string where);
 
-  // The field, or null; a missing needed one is an error.
+  // The field, or null.
   const Json* find(const char* key, bool needed = false);
+  // The same, of an object.
+  const Json* find_object(const char* key, bool needed = false);
   std::string text(const char* key, bool needed, std::string otherwise = {});
   double number(const char* key, double otherwise);
   bool truth(const char* key, bool otherwise);
   std::int64_t integer(const char* key, bool needed, std::int64_t otherwise = 0);
   Expr expr(const char* key, bool needed, Expr otherwise = 0);
-  std::vector<Expr> exprs(const char* key, bool needed);
-  std::vector<std::string> texts(const char* key);
+  // Between `least` and `most` of them, where the field stands.
+  std::vector<Expr> exprs(const char* key, bool needed, std::size_t least = 0, std::size_t most = SIZE_MAX);
+  std::vector<std::string> texts(const char* key, bool needed = false);
+  std::vector<std::int64_t> integers(const char* key, bool needed);
   // Position among `words`.
   std::size_t choice(const char* key, std::span<const std::string_view> words, std::size_t otherwise);
   // Elements of an array, empty when absent.
@@ -52,15 +57,19 @@ class JsonObject {
   void done();
 
   std::string where(std::string_view key) const { return where_.empty() ? std::string(key) : where_ + "." + std::string(key); }
+  void fail(std::string_view key, const std::string& reason, const std::string& fix = {}) {
+    faults_.fail(where(key), reason, fix);
+  }
   JsonFaults& faults() { return faults_; }
-
- private:
+  // A whole number, or a text that parses.
   Expr to_expr(const Json& value, const std::string& place);
 
+ private:
   JsonFaults& faults_;
   const Json* object_ = nullptr;
   std::string where_;
   std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> missing_;
 };
 
 // The whole text as one object. Error: not JSON (with line and column), a name twice in one object, nesting beyond 32.

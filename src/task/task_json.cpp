@@ -131,6 +131,7 @@ std::vector<T> list_of(JsonObject& object, const char* key, bool needed,
 
 Precision precision_of(JsonObject& object) {
   const std::string word = object.text("precision", true);
+  if (object.find("precision") == nullptr) return Precision::fp32_strict;
   if (const auto precision = precision_from(word)) return *precision;
   object.faults().fail(object.where("precision"), fmt::format("'{}' is no known class", word.substr(0, 60)),
                        "one of fp64, fp32-strict, fp32-emulated, bf16x3, tf32, fp16, bf16, fp8, integer");
@@ -182,7 +183,7 @@ Result<std::string> read_file(const std::filesystem::path& path, const std::stri
 Result<Task> parse_task(std::string_view text, const std::string& origin, const std::filesystem::path* folder) {
   const auto json = read_json_object(text, origin);
   if (!json) return json.error();
-  JsonFaults faults(origin);
+  JsonFaults faults(origin, "docs/formats/task.md");
   JsonObject object(faults, *json, "");
   std::string reference;
   Task task = task_from(object, reference);

@@ -79,11 +79,11 @@ TEST_CASE("a wrong header line is named by file and line", "[kernel]") {
   };
   const Row row = GENERATE(values<Row>({
       {"// cupilot: {", "line 1: not JSON"},
-      {"\n// cupilot: {\"plans\":{}}", "line 2.plans: unknown key"},
-      {"// cupilot: {\"plan\":{\"launches\":[]}}", "line 1.plan.launches: is empty"},
-      {"// cupilot: {\"constants\":{\"A\":\"1\"}}", "constants.A: want an integer"},
-      {"// cupilot: {\"task\":\"gemm\"}", "task: want an array"},
-      {"// cupilot: []", "want a JSON object"},
+      {"\n// cupilot: {\"plans\":{}}", "line 2: plans: is an unknown field"},
+      {"// cupilot: {\"plan\":{\"launches\":[]}}", "line 1: plan.launches: is empty"},
+      {"// cupilot: {\"constants\":{\"A\":\"1\"}}", "constants.A: \"1\" is not a whole number of 64 bits"},
+      {"// cupilot: {\"task\":\"gemm\"}", "task: \"gemm\" is not an array"},
+      {"// cupilot: []", "not a JSON object"},
   }));
   const Scratch saved(row.text);
   const auto read = read_standalone(saved.path());

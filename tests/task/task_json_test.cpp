@@ -77,7 +77,7 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
   const Case c = GENERATE(from_range(std::vector<Case>{
       {"\"cupilot_task\": 1", "\"cupilot_task\": 2", "cupilot_task: is of another version", "version 1"},
       {"\"cupilot_task\": 1,", "", "cupilot_task: is missing", "task.md"},
-      {"\"precision\"", "\"precison\"", "precision: is missing", "task.md"},
+      {"\"precision\"", "\"precison\"", "precison: is an unknown field; nearest: precision", "fields here"},
       {"\"family\"", "\"familly\"", "familly: is an unknown field; nearest: family", "fields here"},
       {"\"role\": \"out\"", "\"roll\": \"out\"", "tensors[1].roll: is an unknown field; nearest: role", "fields here"},
       {"\"kind\": \"reduced\"", "\"kind\": \"reduce\"", "axes[1].kind: 'reduce' is unknown; nearest: reduced", "free"},
@@ -129,7 +129,7 @@ TEST_CASE("files that are no task") {
   const Folder folder;
   for (const auto& [text, message] : std::vector<std::pair<std::string, const char*>>{
            {"", "empty"},
-           {"[]", "does not hold a JSON object"},
+           {"[]", "not a JSON object"},
            {"{}", "is missing"},
            {"\xFF\xFE", "not JSON"},
            {std::string(100000, '['), ""},
