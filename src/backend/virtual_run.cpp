@@ -40,9 +40,23 @@ Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask&
   return {};
 }
 
+// A plan may ask for more scratch memory than a host lends its interpreter: then nothing is known, and no machine has failed.
+std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
+  double bytes = 0;
+  for (const ResolvedBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
+  constexpr std::uint64_t lent = virtual_memory_cap / 4;
+  if (bytes <= static_cast<double>(lent)) return std::nullopt;
+  return Fault{"run.unsupported",
+               fmt::format("the plan's buffers hold {:.4g} bytes; the virtual device lends a plan {}", bytes, lent), "buffers"};
+}
+
 Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
                       KernelPrograms& programs, const ResolvedPlan& plan, const Case& what, CaseReport& report) {
   PlanRun run{context, task, kernel, programs, plan};
+  if (auto lack = lacks_memory(plan)) {
+    report.faults.push_back(std::move(*lack));
+    return {};
+  }
   auto memory = VirtualMemory::make(task.task, task.id, what, plan, context.inputs);
   if (!memory) return memory.error();
   Result<bool> ran = run.set_up(*memory, what, report);

@@ -127,15 +127,13 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
       return false;
     }
     const std::uint64_t offset = addresses.at[lane] - buffer->address;
-    if (buffer->access == Access::read_only) {
-      if (intent != Intent::load) {
-        fault(warp, step, lane, "run.input_write",
-              fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
-        return false;
-      }
-    } else if (!global_state(warp, step, lane, *buffer, offset, bytes, intent)) {
+    if (buffer->access == Access::read_only && intent != Intent::load) {
+      fault(warp, step, lane, "run.input_write",
+            fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
       return false;
     }
+    // What was writable before, as a table is to setup launches, remembers which of it was written.
+    if (buffer->state && !global_state(warp, step, lane, *buffer, offset, bytes, intent)) return false;
     out.at[lane] = buffer->data.get() + offset;
   }
   return true;
@@ -253,7 +251,7 @@ std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std:
           fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
     return nullptr;
   }
-  if (buffer->access == Access::read_write) {
+  if (buffer->state) {
     for (std::uint64_t at = offset; at < offset + bytes;) {
       const std::uint64_t left = offset + bytes - at;
       const std::uint32_t piece = at % 4 == 0 && left >= 4   ? static_cast<std::uint32_t>(left & ~std::uint64_t{3})

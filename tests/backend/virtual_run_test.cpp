@@ -132,6 +132,30 @@ TEST_CASE("Buffers: restored ones are checked, scratch is poisoned, zeroed is ze
   testing::expect_code(verdict(source("0", BufferContent::scratch), task), "run.uninitialised");
 }
 
+TEST_CASE("A table holds what setup wrote, and a plan's memory has an end") {
+  const Task task = row_sum_task(9, 150);
+  const auto source = [&](const std::string& filled, const Expr& bytes) {
+    KernelSource made =
+        row_sum_source("extern \"C\" __global__ void fill(float* kept, int rows) { if (threadIdx.x < " + filled +
+                       ") kept[threadIdx.x] = 0; }\n" +
+                       "extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols, const float* kept) {\n"
+                       "  float a = kept[blockIdx.x];\n  for (int c = 0; c < cols; ++c) a += x[blockIdx.x * cols + c];\n"
+                       "  if (threadIdx.x == 0) y[blockIdx.x] = a;\n}");
+    PlanLaunch fill = made.plan.launches[0];
+    fill.name = fill.entry = "fill";
+    fill.when = When::setup;
+    fill.grid = {1};
+    fill.args = {{PlanArgument::Kind::name, "kept", 0}, made.plan.launches[0].args[2]};
+    made.plan.buffers = {{"kept", bytes, BufferContent::table}};
+    made.plan.launches[0].args.push_back({PlanArgument::Kind::name, "kept", 0});
+    made.plan.launches.insert(made.plan.launches.begin(), fill);
+    return made;
+  };
+  CHECK(verdict(source("rows", Expr("rows*4")), task).empty());
+  testing::expect_code(verdict(source("rows - 1", Expr("rows*4")), task), "run.uninitialised");
+  testing::expect_code(verdict(source("rows", Expr("rows*4294967296")), task), "run.unsupported");
+}
+
 TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to compare") {
   const Task task = row_sum_task(1000, 64);
   const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
