@@ -18,16 +18,12 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "ptx/runner.hpp"
-#include "ptx/tensor_forms.hpp"
+#include "ptx/tensor_run.hpp"
 
 namespace {
 
 using namespace support;
 using nlohmann::json;
-using Bytes = std::vector<std::uint8_t>;
-
-constexpr std::uint64_t seed = 2024;
 
 [[noreturn]] void fail(const std::string& message) {
   std::cerr << "tensor_rounding: " << message << "\n";
@@ -87,24 +83,12 @@ class Driver {
   void* library_ = nullptr;
 };
 
-int trials_of(const TensorForm& f) {
-  if (f.kind == TensorForm::scalar) return 2048;
-  const bool integers = f.in_a == Element::raw;
-  return (f.threads() == 128 ? 512 : 1024) / (integers ? 4 : 1);
-}
-
 void write_text(const std::string& directory) {
   int i = 0;
   for (const TensorForm& f : tensor_forms())
     std::ofstream(fmt::format("{}/form{}.ptx", directory, i++)) << "// " << f.text << "\n" << ptx_of(f);
   for (int k = 0; k < 4; ++k)
     std::ofstream(fmt::format("{}/descriptor{}.ptx", directory, k)) << descriptor_ptx(k / 2 != 0, k % 2 != 0);
-}
-
-Bytes bytes_of_words(const std::vector<std::uint64_t>& words) {
-  Bytes out(words.size() * 8);
-  std::memcpy(out.data(), words.data(), out.size());
-  return out;
 }
 
 void write_device(const std::string& path) {
@@ -117,7 +101,7 @@ void write_device(const std::string& path) {
   };
   for (const TensorForm& f : tensor_forms()) {
     const int trials = trials_of(f);
-    const TensorOperands in = operands_of(f, trials, seed);
+    const TensorOperands in = operands_of(f, trials, operand_seed);
     try {
       put(driver.run(
           ptx_of(f), static_cast<unsigned>(trials), static_cast<unsigned>(f.threads()),
@@ -152,23 +136,6 @@ Captured read_device(const std::string& path) {
   return out;
 }
 
-Bytes interpret(const std::string& ptx, unsigned blocks, unsigned threads, const std::vector<const Bytes*>& inputs,
-                std::size_t bytes) {
-  Device d;
-  std::vector<std::size_t> at;
-  int n = 0;
-  for (const Bytes* in : inputs) at.push_back(d.input(fmt::format("in{}", n++), *in));
-  const std::size_t out = d.output("d", bytes);
-  d.memory.mark_written(out);
-  using P = Device::Pointer;
-  const auto module = module_of(ptx);
-  const auto report = at.size() == 1
-                          ? d.run(module, "run", {blocks}, {threads}, 0, P{at[0]}, P{out})
-                          : d.run(module, "run", {blocks}, {threads}, 0, P{at[0]}, P{at[1]}, P{at[2]}, P{at[3]}, P{out});
-  if (!report.faults.empty()) throw std::runtime_error(faults_of(report));
-  return d.values<std::uint8_t>(out);
-}
-
 // Equal results of `width` bytes.
 std::pair<std::size_t, std::size_t> count_equal(const Bytes& x, const Bytes& y, std::size_t width) {
   std::size_t equal = 0, all = x.size() / width;
@@ -179,48 +146,44 @@ std::pair<std::size_t, std::size_t> count_equal(const Bytes& x, const Bytes& y, 
 void compare(const std::string& path, const std::string& to) {
   const Captured captured = read_device(path);
   json rows = json::array();
-  std::size_t i = 0;
-  const auto add = [&](const std::string& name, int trials, const auto& run, std::size_t width) {
+  std::size_t i = 0, whole = 0;
+  const auto add = [&](const std::string& name, int trials, const auto& run, std::size_t width, std::size_t hashed) {
     const Bytes& theirs = captured.parts.at(i++);
-    json row = {{"form", name}, {"trials", trials}};
+    json row = {{"form", name}, {"trials", trials}, {"device_hash", hash_of(theirs, hashed)}};
     try {
-      if (theirs.empty()) throw std::runtime_error("the device refused it");
-      const Bytes ours = run();
-      const auto [equal, all] = count_equal(ours, theirs, width);
+      const auto [equal, all] = count_equal(run(), theirs, width);
       row["results"] = all;
       row["equal"] = equal;
+      whole += equal == all ? 1 : 0;
+      if (equal != all) std::cout << name << ": " << equal << " of " << all << "\n";
     } catch (const std::runtime_error& e) {
       row["error"] = e.what();
+      std::cout << name << ": " << e.what() << "\n";
     }
-    std::cout << row.dump() << std::endl;
     rows.push_back(row);
   };
   for (const TensorForm& f : tensor_forms()) {
     const int trials = trials_of(f);
-    const TensorOperands in = operands_of(f, trials, seed);
     const bool halves = f.in_c == Element::f16 && f.d != 8;
-    const char* kind[] = {"", " sparse selector ", " A in registers, ", " A in shared memory, ", " "};
     add(
-        f.text + (f.kind == TensorForm::matrices ? "" : kind[f.kind] + f.tail), trials,
-        [&] {
-          return interpret(ptx_of(f), static_cast<unsigned>(trials), static_cast<unsigned>(f.threads()),
-                           {&in.a, &in.b, &in.c, &in.e}, in.d_bytes);
-        },
-        halves ? 2 : static_cast<std::size_t>(f.width));
+        name_of(f), trials, [&] { return interpret(f, trials); }, halves ? 2 : static_cast<std::size_t>(f.width),
+        hashed_bytes(f));
   }
   for (int k = 0; k < 4; ++k) {
-    const auto list = descriptors(k % 2 != 0);
-    const Bytes in = bytes_of_words(list);
+    const bool a = k / 2 != 0, transposed = k % 2 != 0;
+    const std::size_t count = descriptors(transposed).size();
     add(
-        fmt::format("wgmma descriptor of {}{}", k / 2 != 0 ? "A" : "B", k % 2 != 0 ? " transposed" : ""),
-        static_cast<int>(list.size()),
-        [&] {
-          return interpret(descriptor_ptx(k / 2 != 0, k % 2 != 0), static_cast<unsigned>(list.size()), 128, {&in},
-                           list.size() * descriptor_results * 2);
-        },
-        2);
+        fmt::format("wgmma descriptor of {}{}", a ? "A" : "B", transposed ? ", transposed" : ""), static_cast<int>(count),
+        [&] { return interpret_descriptors(a, transposed); }, 2, count * descriptor_results * 2);
   }
-  std::ofstream(to) << json{{"seed", seed}, {"rows", rows}}.dump(1) << "\n";
+  std::cout << whole << " of " << rows.size() << " forms equal in every bit\n";
+  std::ofstream(to) << json{{"command", "tensor_rounding device OUT; tensor_rounding compare OUT OUT.json"},
+                            {"device", "NVIDIA H200, driver 580.159"},
+                            {"operand_seed", operand_seed},
+                            {"hashed_trials", hashed_trials},
+                            {"rows", rows}}
+                           .dump(1)
+                    << "\n";
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ Work tensor_work(const Form& form) {
         v = v * 10 + static_cast<std::uint32_t>(m[at] - '0');
       return v;
     };
-    const std::uint32_t ops = 2 * number(1) * number(n_at + 1) * number(k_at + 1);
+    // Of a warpgroup's product each warp does a quarter.
+    const std::uint32_t ops = 2 * number(1) * number(n_at + 1) * number(k_at + 1) / (form.opcode == Opcode::op_wgmma ? 4 : 1);
     switch (factors) {
       case Type::bf16:
         return {Counter::ops_tensor_bf16, 0, ops};

@@ -7,6 +7,7 @@
 #include "catch.hpp"
 #include "ptx/lane_set.hpp"
 #include "ptx/runner.hpp"
+#include "ptx/tensor_text.hpp"
 #include "support/reached.hpp"
 
 using namespace support;
@@ -15,58 +16,7 @@ using P = Device::Pointer;
 
 namespace {
 
-const std::string gemm = R"(
-typedef unsigned short u16; typedef unsigned u32;
-constexpr int BM = 64, BN = 64, BK = 32, ST = 3;
-__device__ inline u32 sm(const void* p) { return (u32)__cvta_generic_to_shared(p); }
-#ifndef WAIT
-#define WAIT asm volatile("cp.async.wait_group %0;" ::"n"(ST - 2))
-#endif
-extern "C" __global__ void __launch_bounds__(128) gemm(const u16* __restrict__ A, const u16* __restrict__ B, float* __restrict__ D, int M, int N, int K) {
-  extern __shared__ __align__(128) u16 smem[];
-  u16 *As = smem, *Bs = smem + ST * BM * BK;
-  int t = threadIdx.x, lane = t & 31, w = t >> 5, wm = (w >> 1) * 32, wn = (w & 1) * 32, bm = blockIdx.y * BM, bn = blockIdx.x * BN;
-  float acc[2][4][4] = {};
-  auto load = [&](int st, int k0) {
-    for (int i = 0; i < 2; i++) {
-      int c = t + i * 128, r = c >> 2, q = c & 3, sq = q ^ ((r >> 1) & 3);
-      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(sm(As + st * BM * BK + r * BK + sq * 8)), "l"(A + (size_t)min(bm + r, M - 1) * K + k0 + q * 8), "r"(bm + r < M ? 16 : 0));
-    }
-    for (int i = 0; i < 2; i++) {
-      int c = t + i * 128, r = c >> 3, q = c & 7, sq = q ^ (r & 7);
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(sm(Bs + st * BK * BN + r * BN + sq * 8)), "l"(B + (size_t)(k0 + r) * N + bn + q * 8));
-    }
-    asm volatile("cp.async.commit_group;");
-  };
-  int nk = K / BK;
-  for (int s = 0; s < ST - 1; s++) { if (s < nk) load(s, s * BK); else asm volatile("cp.async.commit_group;"); }
-  for (int kt = 0; kt < nk; kt++) {
-    WAIT; __syncthreads();
-    if (kt + ST - 1 < nk) load((kt + ST - 1) % ST, (kt + ST - 1) * BK); else asm volatile("cp.async.commit_group;");
-    int st = kt % ST;
-    for (int kk = 0; kk < BK; kk += 16) {
-      u32 a[2][4], b[4][2];
-      for (int i = 0; i < 2; i++) {
-        int r = wm + i * 16 + (lane & 15), q = (kk >> 3) + (lane >> 4); u32 ad = sm(As + st * BM * BK + r * BK + (q ^ ((r >> 1) & 3)) * 8);
-        asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(a[i][0]), "=r"(a[i][1]), "=r"(a[i][2]), "=r"(a[i][3]) : "r"(ad));
-      }
-      for (int j = 0; j < 4; j++) {
-        int r = kk + (lane & 15), q = (wn >> 3) + j; u32 ad = sm(Bs + st * BK * BN + r * BN + (q ^ (r & 7)) * 8);
-        asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(b[j][0]), "=r"(b[j][1]) : "r"(ad));
-      }
-      for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 4; j++)
-          asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
-            : "+f"(acc[i][j][0]), "+f"(acc[i][j][1]), "+f"(acc[i][j][2]), "+f"(acc[i][j][3]) : "r"(a[i][0]), "r"(a[i][1]), "r"(a[i][2]), "r"(a[i][3]), "r"(b[j][0]), "r"(b[j][1]));
-    }
-  }
-  for (int i = 0; i < 2; i++)
-    for (int j = 0; j < 4; j++) {
-      int r = bm + wm + i * 16 + (lane >> 2), c = bn + wn + j * 8 + (lane & 3) * 2;
-      if (r < M) *(float2*)(D + (size_t)r * N + c) = make_float2(acc[i][j][0], acc[i][j][1]);
-      if (r + 8 < M) *(float2*)(D + (size_t)(r + 8) * N + c) = make_float2(acc[i][j][2], acc[i][j][3]);
-    }
-})";
+const std::string& gemm = mma_gemm;
 
 std::uint16_t bf16_of(float v) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16); }
 float of_bf16(std::uint16_t v) { return std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16); }
