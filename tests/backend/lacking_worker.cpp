@@ -45,7 +45,8 @@ int misbehave(const std::string& what) {
     if (what == "dies") abort();
     if (what == "hangs") pause();
     CompileAnswer answer;
-    answer.kind = what == "full" ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::done;
+    if (what == "full") answer.kind = CompileAnswer::Kind::out_of_memory;
+    if (what == "verbose") answer.kind = CompileAnswer::Kind::too_large;
     const std::uint64_t id = what == "misnumbers" ? frame->id + 1 : frame->id;
     const std::string body = what == "babbles" ? "no answer" : pack(answer);
     send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::answer), id, body, {}}, deadline_in(5));

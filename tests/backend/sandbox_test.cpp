@@ -80,7 +80,8 @@ TEST_CASE("A compiler that dies, hangs or babbles costs one rejection each") {
                                          {"compiler-hangs", "compile.timeout"},
                                          {"compiler-misnumbers", "compile.crash"},
                                          {"compiler-babbles", "compile.crash"},
-                                         {"compiler-full", "compile.memory"}}));
+                                         {"compiler-full", "compile.memory"},
+                                         {"compiler-verbose", "compile.output_size"}}));
   INFO(row.worker);
   BackendOptions options = options_for(row.worker);
   options.compile_seconds = 0.5;
