@@ -109,7 +109,7 @@ bool check_global(Warp& w, const Step& s, u32 lane, const Transfer& t) {
   for (u32 r = 0; r < rows; ++r) {
     const TileRow row = t.tensor ? tile_row(t.map, t.at, r) : TileRow{0, t.bytes, t.address};
     if (row.count == 0) continue;
-    const u64 length = u64{row.count} * wide;
+    const u64 length = t.tensor && !load ? stored_bytes(t.map, row) : u64{row.count} * wide;
     if (global_span(w, s, lane, row.address, length, intent) == nullptr) return false;
     sectors += (row.address + length - 1) / 32 - row.address / 32 + 1;
     bytes += length;
@@ -128,7 +128,7 @@ bool each_shared_run(const Transfer& t, u32 offset, bool clip, F f) {
   const u32 wide = element_bytes(t.map), rows = tile_rows(t.map);
   for (u32 r = 0; r < rows; ++r) {
     const TileRow row = clip ? tile_row(t.map, t.at, r) : TileRow{0, t.map.box[0], 0};
-    for (u32 at = row.first * wide, end = at + row.count * wide; at < end;) {
+    for (u32 at = row.first * wide, end = at + stored_bytes(t.map, row); at < end;) {
       const u32 piece = t.map.swizzle == 0 ? end - at : std::min(end - at, 16 - at % 16);
       if (!f(shared_offset(t.map, offset, r, at), piece)) return false;
       at += piece;

@@ -43,6 +43,10 @@ struct TileRow {
   std::uint32_t first = 0, count = 0;  // elements inside the tensor
   std::uint64_t address = 0;           // of element `first`
 };
+// Bytes of the row that a store writes: on an H200 whole units of 16, past the last element if need be.
+inline std::uint32_t stored_bytes(const TensorMap& map, const TileRow& row) {
+  return row.count == 0 ? 0 : (row.count * element_bytes(map) + 15) / 16 * 16;
+}
 // The row-th row of the tile whose first element has the coordinates `at`.
 TileRow tile_row(const TensorMap& map, const std::array<std::int32_t, 5>& at, std::uint32_t row);
 std::uint32_t tile_rows(const TensorMap& map);

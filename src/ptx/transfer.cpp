@@ -36,7 +36,7 @@ void for_runs(const Transfer& t, F f) {
   for (u32 r = 0; r < rows; ++r) {
     const TileRow row = tile_row(t.map, t.at, r);
     if (row.count == 0) continue;
-    f((r * t.map.box[0] + row.first) * wide, row.address, row.count * wide);
+    f((r * t.map.box[0] + row.first) * wide, row.address, t.way == Way::store ? stored_bytes(t.map, row) : row.count * wide);
   }
 }
 

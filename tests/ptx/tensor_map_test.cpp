@@ -166,7 +166,7 @@ TEST_CASE("stores through a map clip at its edges and undo the pattern", "[tenso
       const auto o = d.values<std::uint8_t>(io);
       for (std::size_t y = 0; y < 20; ++y) {
         for (std::size_t b = 0; b < 80; ++b) {
-          const bool inside = y >= 15 && b >= 16 && b < 72;
+          const bool inside = y >= 15 && b >= 16;  // 72 bytes a row, in units of 16
           const std::size_t at = y * 80 + b;
           REQUIRE(d.memory.is_written(io, at) == inside);
           if (!inside) continue;
