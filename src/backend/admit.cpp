@@ -9,6 +9,7 @@
 
 #include <cupilot/rejection.hpp>
 
+#include "backend/admit_image.hpp"
 #include "backend/admit_log.hpp"
 #include "backend/admit_source.hpp"
 #include "backend/compile_headers.hpp"
@@ -118,6 +119,11 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
                         known_extents(launch.block, scope), known_extents(launch.cluster, scope)});
   }
   if (auto refused = ptx::gate(module, expected)) return refused;
+  if (!kernel.cubin.empty()) {
+    std::vector<std::string> entries;
+    for (const ptx::ExpectedEntry& entry : expected) entries.push_back(entry.name);
+    if (auto refused = check_image(kernel.cubin, std::move(entries))) return refused;
+  }
   const auto assembled = read_assembler_log(kernel.log);
   for (const ptx::ExpectedEntry& entry : expected) {
     if (find_entry(kernel, entry.source_name) != nullptr) continue;

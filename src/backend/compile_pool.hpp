@@ -34,6 +34,8 @@ struct SandboxState {
 
 // "landlock 4, seccomp, rlimits"; what is lacking is said: "NO landlock, seccomp, rlimits".
 std::string describe(const SandboxState& state);
+// A sentence with its cost for each protection that is lacking.
+std::vector<std::string> lacks_of(const SandboxState& state);
 
 struct CompileOutput {
   std::string ptx;

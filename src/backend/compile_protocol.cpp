@@ -13,6 +13,17 @@ std::string describe(const SandboxState& state) {
                      state.seccomp ? "seccomp" : "NO seccomp", state.limits ? "rlimits" : "NO rlimits");
 }
 
+std::vector<std::string> lacks_of(const SandboxState& state) {
+  std::vector<std::string> lacks;
+  if (state.landlock == 0) {
+    lacks.emplace_back(
+        "no Landlock: sources that say include are refused, and a compromised compiler may read this user's files");
+  }
+  if (!state.seccomp) lacks.emplace_back("no seccomp: a compromised compiler may make any system call");
+  if (!state.limits) lacks.emplace_back("no limits on processes: a hostile source may exhaust this machine");
+  return lacks;
+}
+
 std::string pack(const SandboxState& state) {
   BodyWriter out;
   out.put(state.landlock).put(state.seccomp).put(state.limits).put(state.compiler).put(state.compiler_path);

@@ -111,8 +111,7 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
     notices.emplace_back("this device may read its process's host memory: kernels are less confined");
   if (hello.run_time_limit != 0) notices.emplace_back("the driver ends kernels after a few seconds on this device");
   notices.push_back("judge and runner are confined by: " + hello.confinement);
-  if (sandbox.landlock == 0) notices.emplace_back("no Landlock: sources that say include are refused");
-  if (!sandbox.seccomp) notices.emplace_back("no seccomp: the compiler may make any system call");
+  for (std::string& lack : lacks_of(sandbox)) notices.push_back(std::move(lack));
   notices.emplace_back("no hardware counters are gathered: rooflines use counts of the virtual device or analytic work");
   return notices;
 }

@@ -37,12 +37,17 @@ void compiler_findings(const BackendOptions& options, std::vector<Finding>& foun
   found.push_back(finding("nvrtc", static_cast<bool>(pool),
                           pool ? state.compiler + " at " + state.compiler_path : pool.error().message,
                           "no kernel can be compiled; nothing works but recorded and fake devices"));
-  found.push_back(finding("landlock", state.landlock > 0, fmt::format("ABI {}", state.landlock),
-                          "sources that say include are refused, and the compiler may read this user's files"));
-  found.push_back(
-      finding("seccomp", state.seccomp, "filter loaded in compile processes", "the compiler may make any system call"));
-  found.push_back(finding("rlimits", state.limits, "4 GiB of memory, 20 s of processor time a compile",
-                          "a hostile source may exhaust this machine"));
+  const auto add = [&](const char* name, bool present, std::string detail, const char* lack, const char* cost) {
+    found.push_back(finding(name, present, present ? std::move(detail) : lack, cost));
+  };
+  add("landlock", state.landlock > 0,
+      fmt::format("ABI {}: the compiler reads libraries and the toolkit's headers and writes nothing", state.landlock),
+      "this kernel offers none: it takes Linux 5.13 with landlock among its security modules",
+      "sources that say include are refused, and a compromised compiler may read this user's files");
+  add("seccomp", state.seccomp, "the compiler may not connect, start programs, signal, debug or change limits",
+      "this kernel or container refuses filters", "a compromised compiler may make any system call");
+  add("rlimits", state.limits, "4 GiB of memory, 20 s of processor time and 64 MiB a file for each compile",
+      "limits of a process could not be lowered", "a hostile source may exhaust this machine");
 }
 
 void device_findings(const std::string& worker, std::vector<Finding>& found) {

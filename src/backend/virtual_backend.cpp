@@ -70,10 +70,12 @@ class VirtualBackend final : public Backend {
   int parallel_compiles() const override { return pool_->jobs(); }
   int parallel_trials() const override { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
   std::vector<std::string> notices() const override {
-    return {
-        fmt::format("{} is interpreted: its times are modelled, never measured; tensor-core rounding and approximate "
-                    "functions follow a model of the chip",
-                    identity())};
+    std::vector<std::string> all = lacks_of(pool_->sandbox());
+    all.insert(all.begin(),
+               fmt::format("{} is interpreted: its times are modelled, never measured; tensor-core rounding and approximate "
+                           "functions follow a model of the chip",
+                           identity()));
+    return all;
   }
 
  private:

@@ -35,6 +35,33 @@ std::string forbidden(const Form& form) {
     case Opcode::op_multimem:
     case Opcode::op_fabric:
       return "reaches other devices";
+    case Opcode::op_tensormap:
+      return "tensor maps belong to the plan";
+    case Opcode::op_vadd:
+    case Opcode::op_vadd2:
+    case Opcode::op_vadd4:
+    case Opcode::op_vabsdiff:
+    case Opcode::op_vabsdiff2:
+    case Opcode::op_vabsdiff4:
+    case Opcode::op_vavrg2:
+    case Opcode::op_vavrg4:
+    case Opcode::op_vmad:
+    case Opcode::op_vmax:
+    case Opcode::op_vmax2:
+    case Opcode::op_vmax4:
+    case Opcode::op_vmin:
+    case Opcode::op_vmin2:
+    case Opcode::op_vmin4:
+    case Opcode::op_vset:
+    case Opcode::op_vset2:
+    case Opcode::op_vset4:
+    case Opcode::op_vshl:
+    case Opcode::op_vshr:
+    case Opcode::op_vsub:
+    case Opcode::op_vsub2:
+    case Opcode::op_vsub4:
+      return "video instructions are emulated by these chips and unknown to the virtual device, which then could not screen the "
+             "kernel";
     case Opcode::op_atom:
     case Opcode::op_red:
       if (form.has("sys")) return "a system-wide atomic reaches beyond the device";

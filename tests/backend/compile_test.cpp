@@ -140,6 +140,17 @@ TEST_CASE("caps hold") {
   CHECK(output->log.find('\x01') == std::string::npos);
 }
 
+TEST_CASE("PTX over its cap is refused by size") {
+  std::string text = "#define A \"// a line of thirty-two letters.. \\n\"\n";
+  for (char level = 'B'; level <= 'F'; ++level) {
+    text += std::string("#define ") + level;
+    for (int i = 0; i < 10; ++i) text += std::string(" ") + static_cast<char>(level - 1);
+    text += "\n";
+  }
+  CompileRequest request{text + "extern \"C\" __global__ void k() { asm volatile(F F); }", "sm_90a", {}, {}, true};
+  testing::expect_code(pool().compile(request), "compile.output_size");
+}
+
 TEST_CASE("a log keeps its first and last errors, and is text that may be shown") {
   std::string many;
   for (int i = 0; i < 3000; ++i) many += "int a" + std::to_string(i) + " = missing" + std::to_string(i) + ";\n";

@@ -63,6 +63,10 @@ TEST_CASE("A machine that lacks a protection compiles on and says so everywhere"
   REQUIRE(output);
   CHECK(output->confinement == describe(pool->sandbox()));
   CHECK(has_finding(examine_machine(options), row.finding, false));
+  CHECK(lacks_of(pool->sandbox()).size() == (std::string(row.worker) == "lacking-everything" ? 3 : 1));
+  const auto device = open_backend("virtual:h200", options);
+  REQUIRE(device);
+  CHECK((*device)->notices().size() == 1 + lacks_of(pool->sandbox()).size());
 }
 
 TEST_CASE("Without Landlock a source that says include is not compiled") {

@@ -1,6 +1,7 @@
 #include <cupilot/rejection.hpp>
 
 #include "backend/admit.hpp"
+#include "backend/admit_image.hpp"
 #include "catch.hpp"
 #include "support/reached.hpp"
 
@@ -161,6 +162,25 @@ TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
         "#include <./mma.h>\n", "#include <crt/mma.h>\n", "#include <mma.h \n"}) {
     INFO(other);
     testing::expect_code(code_of(source_of(std::string(other) + K "{ y[0] = x[0]; }")), "gate.include");
+  }
+}
+
+TEST_CASE("The image is asked for its kernels by itself", "[slow]") {
+  const auto kernel = compile_and_admit(pool(), source_of(K "{ y[n] = x[n]; }"), "sm_90a");
+  REQUIRE(kernel);
+  const std::vector<std::uint8_t>& cubin = kernel->cubin;
+  REQUIRE(kernels_in(cubin));
+  CHECK(*kernels_in(cubin) == std::vector<std::string>{"k"});
+  CHECK_FALSE(check_image(cubin, {"k"}));
+  testing::expect_code(*check_image(cubin, {"other"}), "gate.extra_entry");
+  testing::expect_code(*check_image(cubin, {"k", "other"}), "gate.missing_entry");
+  testing::expect_code(*check_image({}, {"k"}), "gate.missing_entry");
+  for (std::size_t length = 0; length < cubin.size(); length += 1 + cubin.size() / 200) kernels_in({cubin.data(), length});
+  std::vector<std::uint8_t> spoilt = cubin;
+  for (std::size_t i = 0; i < 64; ++i) {
+    spoilt[i] ^= 0xff;
+    kernels_in(spoilt);
+    spoilt[i] = cubin[i];
   }
 }
 

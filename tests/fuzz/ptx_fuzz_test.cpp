@@ -109,6 +109,7 @@ TEST_CASE("Pathological texts end") {
       head + std::string(1 << 20, ';'),
       head + times(100000, "/**/"),
       open + "@" + std::string(1 << 20, '!') + "p ret;\n" + close,
+      open + "mov.u32 r, " + std::string(1 << 20, '!') + "p;\n" + close,
       open + "mov.u32 r, " + std::string(1 << 20, '-') + "1;\n" + close,
       open + times(200000, "{") + times(200000, "}") + close,
       open + times(100000, "{}") + close,

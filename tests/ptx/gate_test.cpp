@@ -100,6 +100,10 @@ TEST_CASE("Hostile PTX is refused with its code") {
        "mov.u64 %rd3, t;\n\tand.b64 %rd4, %rd3, 255;\n\tadd.u64 %rd5, %rd3, %rd4;\n\tld.global.u8 %r6, [%rd5];\n\t"
        "st.global.u32 [%rd2], %r6;",
        "gate.state"},
+      {"laundered by adding two addresses", ".global .align 1 .b8 t[256] = {0, 1, 2};\n", "",
+       "mov.u64 %rd3, t;\n\tadd.u64 %rd4, %rd3, %rd3;\n\tsub.u64 %rd5, %rd4, 4096;\n\tld.global.u8 %r6, [%rd5];\n\t"
+       "st.global.u32 [%rd2], %r6;",
+       "gate.state"},
       {"laundered by a carry", ".global .align 4 .b8 cache[8];\n", "",
        "mov.u64 %rd3, cache;\n\tcvt.u32.u64 %r2, %rd3;\n\tadd.cc.u32 %r3, %r2, -1;\n\taddc.u32 %r4, 0, 0;\n\tst.global.u32 "
        "[%rd2], %r4;",
@@ -116,6 +120,8 @@ TEST_CASE("Hostile PTX is refused with its code") {
       {"a performance counter", "", "", "mov.u32 %r1, %pm0;", "gate.forbidden"},
       {"a register the driver sets", "", "", "mov.u32 %r1, %envreg3;", "gate.forbidden"},
       {"discard", "", "", "discard.global.L2 [%rd2], 128;", "gate.forbidden"},
+      {"a tensor map changed", "", "", "tensormap.replace.tile.global_address.global.b1024.b64 [%rd2], %rd3;", "gate.forbidden"},
+      {"a video instruction", "", "", "vset.s32.s32.lt %r1, %r2, %r3;", "gate.forbidden"},
       {"a texture", "", "", "txq.width.b32 %r1, [%rd2];", "gate.forbidden"},
       {"an absolute address", "", "", "st.global.f32 [4096], %f1;", "gate.forbidden"},
       {"pragma of the module", ".pragma \"frobnicate\";\n", "", "", "gate.forbidden"},
