@@ -122,7 +122,9 @@ class CudaDevice {
   bool grown() const;
 
   // cuda_slots.cpp
+  Result<Slot> order_slot(const SlotOrder& order, bool& lost);
   Result<Slot*> make_slot(std::int64_t size, bool writable);
+  Result<void> rehearse_sharing();
   Result<void> map_in_runner(Slot& slot);
   Result<void> ready_runner();
   void trim_slots();

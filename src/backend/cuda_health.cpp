@@ -98,6 +98,8 @@ Result<void> CudaDevice::trust(std::vector<std::uint8_t> image) {
   for (int attempt = 0;; ++attempt) {
     auto ready = trust_process(judge_role);
     if (ready) ready = trust_process(runner_role);
+    // Sharing memory asks the driver for more than kernels do: better refused here than in the middle of a trial.
+    if (ready) ready = rehearse_sharing();
     if (ready) return {};
     // Once more as it was, then under less.
     if (attempt % 2 == 1) ++confinement_;

@@ -23,30 +23,41 @@ std::int64_t slot_size(std::int64_t bytes) {
 
 }  // namespace
 
-Result<CudaDevice::Slot*> CudaDevice::make_slot(std::int64_t size, bool writable) {
-  SlotOrder order;
-  order.slot = next_slot_++;
-  order.bytes = size;
-  order.writable = writable;
-  if (auto ready = ensure(judge_role); !ready) return ready.error();
+// The judge's answer to one order for memory. `lost`: the judge cannot be asked again.
+Result<CudaDevice::Slot> CudaDevice::order_slot(const SlotOrder& order, bool& lost) {
   auto result = exchange(judge_role, DeviceMessage::make_slot, pack(order), {}, deadlines_.slot);
   Exchange* reply = std::get_if<Exchange>(&result);
   const bool done = reply != nullptr && reply->answer.state == DeviceAnswer::State::done;
   const auto made = done ? unpack_slot(reply->answer.payload) : std::nullopt;
   std::vector<int> descriptors = reply != nullptr ? reply->descriptors : std::vector<int>();
   const bool shared = made && (hello_.sharing == Sharing::ipc ? !made->ipc.empty() : descriptors.size() == 1);
-  if (!shared || made->bytes < size) {
-    for (const int descriptor : descriptors) close(descriptor);
-    const std::string why = reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
-    if (reply == nullptr || done || reply->answer.state == DeviceAnswer::State::sticky) {
-      if (auto restarted = restart_judge(); !restarted) return restarted.error();
-    }
-    return Error{ErrorCode::failure, fmt::format("{} bytes of device memory: {}", size, why),
-                 "free device memory, or search a smaller shape"};
+  lost = reply == nullptr || done || reply->answer.state == DeviceAnswer::State::sticky;
+  if (shared && made->bytes >= order.bytes) {
+    return Slot{order.slot, made->bytes, order.writable, false, false, descriptors.empty() ? -1 : descriptors[0], made->ipc};
   }
-  slots_.push_back({order.slot, made->bytes, writable, false, false, descriptors.empty() ? -1 : descriptors[0], made->ipc});
-  slot_bytes_ += made->bytes;
-  return &slots_.back();
+  for (const int descriptor : descriptors) close(descriptor);
+  const std::string why = reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
+  return Error{ErrorCode::failure, fmt::format("{} bytes of device memory: {}", order.bytes, why),
+               "free device memory, or search a smaller shape"};
+}
+
+Result<CudaDevice::Slot*> CudaDevice::make_slot(std::int64_t size, bool writable) {
+  SlotOrder order;
+  order.slot = next_slot_++;
+  order.bytes = size;
+  order.writable = writable;
+  if (auto ready = ensure(judge_role); !ready) return ready.error();
+  bool lost = false;
+  auto slot = order_slot(order, lost);
+  if (slot) {
+    slot_bytes_ += slot->bytes;
+    slots_.push_back(std::move(*slot));
+    return &slots_.back();
+  }
+  if (lost) {
+    if (auto restarted = restart_judge(); !restarted) return restarted.error();
+  }
+  return slot.error();
 }
 
 Result<Region> CudaDevice::lease(std::int64_t bytes, bool writable, Fence fence, std::int64_t odd) {
@@ -88,6 +99,19 @@ Result<void> CudaDevice::map_in_runner(Slot& slot) {
   }
   slot.mapped = true;
   return {};
+}
+
+Result<void> CudaDevice::rehearse_sharing() {
+  SlotOrder order;
+  order.slot = next_slot_++;
+  order.bytes = slot_size(1);
+  bool lost = false;
+  auto slot = order_slot(order, lost);
+  if (!slot) return slot.error();
+  slots_.push_back(std::move(*slot));
+  auto mapped = map_in_runner(slots_.back());
+  trim_slots();
+  return mapped;
 }
 
 void CudaDevice::let_inputs_be_written(bool writable) {

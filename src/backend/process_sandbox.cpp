@@ -22,6 +22,8 @@ bool set_limit(__rlimit_resource resource, std::uint64_t value) {
 
 constexpr std::uint64_t read_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 
+constexpr std::uint64_t device_access = 1ull << 15;  // LANDLOCK_ACCESS_FS_IOCTL_DEV
+
 std::uint64_t handled_access(int version) {
   std::uint64_t all = read_access | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
                       LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
@@ -29,7 +31,7 @@ std::uint64_t handled_access(int version) {
                       LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
   if (version >= 2) all |= 1ull << 13;  // LANDLOCK_ACCESS_FS_REFER
   if (version >= 3) all |= 1ull << 14;  // LANDLOCK_ACCESS_FS_TRUNCATE
-  if (version >= 5) all |= 1ull << 15;  // LANDLOCK_ACCESS_FS_IOCTL_DEV
+  if (version >= 5) all |= device_access;
   return all;
 }
 
@@ -186,7 +188,8 @@ bool confine_files(const std::vector<std::string>& readable, const std::vector<s
   const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
   if (ruleset < 0) return false;
   for (const std::string& path : readable) allow(ruleset, path, read_access);
-  for (const std::string& path : writable) allow(ruleset, path, read_access | LANDLOCK_ACCESS_FS_WRITE_FILE);
+  const std::uint64_t write_access = read_access | LANDLOCK_ACCESS_FS_WRITE_FILE | (version >= 5 ? device_access : 0);
+  for (const std::string& path : writable) allow(ruleset, path, write_access);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const bool good = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;
   close(ruleset);
