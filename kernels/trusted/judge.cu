@@ -93,6 +93,24 @@ extern "C" __global__ void count_poison(const void* memory, FillParams p, int in
   if (mine != 0) atomicAdd(found, mine);
 }
 
+// Storage between the elements of a strided tensor that is no longer what the region was dressed in. `p` has its dimensions by
+// falling stride.
+extern "C" __global__ void count_padding(const void* memory, FillParams p, int inside, u64* found) {
+  const int size = storage_bytes(p.type);
+  const u64 width = size == 8 ? ~0ull : (1ull << size * 8) - 1;
+  for (i64 at = FIRST; at < p.span; at += STEP) {
+    i64 left = at;
+    bool owned = true;
+    for (int d = 0; d < p.rank; ++d) {
+      const i64 index = p.extents[d] > 1 ? left / p.strides[d] : 0;
+      owned = owned && index < p.extents[d];
+      left -= index * p.strides[d];
+    }
+    if (owned && left == 0) continue;
+    if (load_bits(memory, at, p.type) != (turned(inside_word(inside), at * size) & width)) atomicAdd(found, 1ull);
+  }
+}
+
 // What is compared: element j of the draw stands for element `index` of the output and place `at` of the oracle's arrays.
 struct Draw {
   const i64* begins;  // of the oracle's slices
@@ -126,7 +144,9 @@ __device__ inline Judged judge_one(const void* memory, const FillParams& p, cons
                                    double want, double sum) {
   const u64 bits = load_bits(memory, storage_offset(p, index), p.type);
   if (e.memory == nullptr) return judge_element(b, bits, want, sum);
-  const double got_value = value_at(e, index, decode(bits, p.type));
+  const double place = decode(bits, p.type);
+  if (!(place >= 0.0 && place < static_cast<double>(e.layout.line))) return judged_equal(false, double_of(0x7FF0000000000000ull));
+  const double got_value = value_at(e, index, place);
   if (is_nan(got_value) && !is_nan(value_at(e, index, want))) return judged_equal(false, double_of(0x7FF0000000000000ull));
   return judge_element(b, bits_of(got_value), value_at(e, index, want), sum);
 }

@@ -21,42 +21,33 @@ struct tracked_term {
   CUPILOT_HD tracked_term(double x) : value(x) {}
 };
 
-// An infinite operand has no rounding: what becomes finite of it (exp of minus infinity) owes nothing to it.
-CUPILOT_HD double own_sum(double x) { return fabs(x) <= 0x1.fffffffffffffp1023 ? fabs(x) : x != x ? x : 0.0; }
-
 struct tracked {
   double value, sum;
-  bool exact;  // made of elements by sums, products and choices alone
 
-  CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true) {}
-  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(true) {}
-  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(own_sum(x.value)), exact(true) {}
-  CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e) {}
+  CUPILOT_HD tracked() : value(0.0), sum(0.0) {}
+  CUPILOT_HD tracked(double x) : value(x), sum(fabs(x)) {}
+  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(fabs(x.value)) {}
+  CUPILOT_HD tracked(double x, double s) : value(x), sum(s) {}
 };
 
 // Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one term, unrounded.
-CUPILOT_HD double both(double a, double b) { return a + b + 0x1p-30 * fmin(a, b); }
+CUPILOT_HD double trace_of(double x) { return 0x1p-30 * x; }
+CUPILOT_HD double both(double a, double b) { return a + b + trace_of(fmin(a, b)); }
 
-CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact); }
-CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact); }
-CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact); }
-CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
-  const double value = a.value * b.value;
-  return tracked(value, fabs(value));
-}
-// What a sum holds beyond the operand's own rounding; NaN stays.
-CUPILOT_HD double beyond_own(tracked x) { return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value); }
+CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum)); }
+CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum)); }
+CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum); }
+CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) { return tracked(a.value * b.value); }
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   const double value = a.value * b.value;
-  const double more_a = beyond_own(a), more_b = beyond_own(b);
-  const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
-  return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b), a.exact && b.exact);
+  const double more_a = a.sum - fabs(a.value), more_b = b.sum - fabs(b.value);
+  return tracked(value, fabs(value) + (fabs(a.value) * more_b + more_a * fabs(b.value) + CUPILOT_SECOND_ORDER * more_a * more_b));
 }
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
   const double inverse = 1.0 / fabs(b.value);
-  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse), false);
+  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse));
 }
 CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
 CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
@@ -71,8 +62,8 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 CUPILOT_HD tracked through(double value, double derivative, double sum) {
-  const bool flat = sum == 0.0 || (derivative == 0.0 && sum > 0.0);
-  return tracked(value, fabs(value) + (flat ? 0.0 : fabs(derivative) * sum), false);
+  const double own = fabs(value);
+  return tracked(value, own + trace_of(own) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum));
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }
@@ -102,17 +93,16 @@ CUPILOT_HD tracked tanh_(tracked x) {
 CUPILOT_HD tracked erf_(tracked x) { return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x.sum); }
 // At zero the derivative has no bound, but the root of the error has.
 CUPILOT_HD tracked sqrt_(tracked x) {
-  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum), false);
+  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum));
   return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
 }
-CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact); }
-CUPILOT_HD tracked max_(tracked a, tracked b) { return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact); }
-CUPILOT_HD tracked min_(tracked a, tracked b) { return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact); }
+CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum); }
+CUPILOT_HD tracked max_(tracked a, tracked b) { return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum)); }
+CUPILOT_HD tracked min_(tracked a, tracked b) { return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum)); }
 
 CUPILOT_HD double value_of(double x) { return x; }
 CUPILOT_HD double value_of(float x) { return x; }
 CUPILOT_HD double value_of(tracked x) { return x.value; }
-// Negative where the value is exact: one number a value is what the oracle hands on.
-CUPILOT_HD double sum_of(tracked x) { return x.exact ? -x.sum : x.sum; }
+CUPILOT_HD double sum_of(tracked x) { return x.sum; }
 
 #endif

@@ -1,6 +1,7 @@
 // The device cuda:N behind the Backend seam. This process links no CUDA: all of it happens in worker processes.
 #include <future>
 #include <mutex>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include "backend/admit.hpp"
 #include "backend/backends.hpp"
 #include "backend/compile_pool.hpp"
+#include "backend/cuda_mps.hpp"
 #include "backend/cuda_spec.hpp"
 #include "backend/cuda_trials.hpp"
 #include "backend/virtual_oracle.hpp"
@@ -116,6 +118,20 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
   return notices;
 }
 
+// Why untrusted kernels are not run on this device, if so.
+std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& options) {
+  if (const std::string sign = mps_sign(); !sign.empty() && !options.allow_mps) {
+    return Error{ErrorCode::failure,
+                 "an MPS server shares this card (" + sign + "): a fault of one kernel would end its other clients",
+                 "end the server, or set BackendOptions::allow_mps"};
+  }
+  if (hello.pageable_access != 0 && options.refuse_host_reach) {
+    return Error{ErrorCode::failure, "kernels on this device may read their process's host memory",
+                 "load the driver module with its HMM switch off, or leave refuse_host_reach unset"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& options) {
@@ -124,6 +140,7 @@ Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& opti
   auto pool = opening.get();
   if (!device) return device.error();
   if (!pool) return pool.error();
+  if (auto error = unfit((*device)->hello(), options)) return std::move(*error);
   DeviceSpec spec = spec_of((*device)->hello());
   auto trusted = compile_trusted(**pool, spec.arch);
   if (!trusted) return std::move(trusted.error()).while_doing("opening cuda:" + std::to_string(index));

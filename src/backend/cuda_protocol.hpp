@@ -146,6 +146,7 @@ struct CheckedOutput {
   double worst_ratio = 0, got = 0, want = 0, bound = 0;
   std::int64_t one_term = 0, one_term_inexact = 0;
   double one_term_error = 0;
+  std::int64_t padding_changed = 0;  // elements of storage that no element of a strided output owns
 };
 struct CheckedGuard {
   std::int64_t changed = 0, first = 0;  // first: bytes from the region's start, negative before it

@@ -187,7 +187,7 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
     CheckItem item;
     item.region = trial.placement.tensors[i];
     item.layout = layout;
-    auto bound = bound_params(trial.task, i, trial.what.workload, trial.what.content);
+    auto bound = bound_params(trial.task, i, trial.what.workload);
     if (!bound) return bound.error();
     item.bound = *bound;
     item.scan_poison = tensor.role == Role::out && poison_tells(tensor.type);
@@ -254,6 +254,14 @@ void CudaTrials::add_faults(const Trial& trial, const CheckAnswer& answer, CaseR
     report.faults.push_back({"run.guard",
                              fmt::format("{} bytes around {} were changed, the first {} bytes from its start",
                                          answer.guards[g].changed, name, answer.guards[g].first),
+                             name});
+  }
+  for (std::size_t o = 0; o < outputs; ++o) {
+    if (answer.outputs[o].padding_changed == 0) continue;
+    const std::string& name = report.outputs[o].tensor;
+    report.faults.push_back({"run.guard",
+                             fmt::format("{} places between the elements of {}, which has strides, were changed",
+                                         answer.outputs[o].padding_changed, name),
                              name});
   }
   for (const std::int64_t nonzero : answer.nonzero) {

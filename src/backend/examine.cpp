@@ -1,15 +1,16 @@
 // What this machine has and what each lack costs. Libraries are opened in a worker process, never here.
-#include <sys/resource.h>
+#include <algorithm>
 
 #include <fmt/core.h>
 
 #include <cupilot/backend.hpp>
 
 #include "backend/compile_pool.hpp"
+#include "backend/cuda_device.hpp"
+#include "backend/cuda_mps.hpp"
 #include "backend/cuda_protocol.hpp"
 #include "backend/process.hpp"
 #include "backend/worker_probe.hpp"
-#include "ptx/exclusions.hpp"
 
 namespace cupilot {
 namespace {
@@ -51,7 +52,37 @@ void compiler_findings(const BackendOptions& options, std::vector<Finding>& foun
       "limits of a process could not be lowered", "a hostile source may exhaust this machine");
 }
 
-void device_findings(const std::string& worker, std::vector<Finding>& found) {
+void confinement_findings(const DeviceHello& hello, std::vector<Finding>& found) {
+  const bool whole = hello.confinement.find("no Landlock") == std::string::npos &&
+                     hello.confinement.find("no seccomp") == std::string::npos &&
+                     hello.confinement.find("the host's") == std::string::npos;
+  found.push_back(finding("judge and runner", whole, hello.confinement,
+                          hello.confinement + ": a kernel that took over its process could reach more of this machine"));
+  found.push_back(finding("no host reach", hello.pageable_access == 0,
+                          fmt::format("pageable access {}, host page tables {}", hello.pageable_access, hello.host_page_tables),
+                          "a kernel may read its process's host memory, which holds nothing secret"));
+  found.push_back(finding("no kernel limit", hello.run_time_limit == 0,
+                          fmt::format("kernel run-time limit {}", hello.run_time_limit),
+                          "the driver ends long kernels: they count as hangs"));
+}
+
+void card_findings(const BackendOptions& options, std::vector<Finding>& found) {
+  auto device = CudaDevice::open(0, options);
+  const auto payload = device ? (*device)->judge(DeviceMessage::conditions, "") : Result<std::string>(device.error());
+  const auto card = payload ? unpack_conditions(*payload) : std::nullopt;
+  const std::string why = !payload ? payload.error().message : card ? card->note : "an answer that cannot be read";
+  const bool known = card && card->note.empty();
+  found.push_back(finding(
+      "nvml", known, known ? fmt::format("SM {} MHz, {} C, {:.0f} W", card->sm_mhz, card->celsius, card->milliwatts / 1e3) : why,
+      "measured times do not tell clocks, throttling or strangers on the card"));
+  if (!known) return;
+  const int strangers = static_cast<int>(card->processes.size()) - (*device)->processes();
+  found.push_back(finding("card to itself", strangers <= 0,
+                          fmt::format("{} other processes compute there", std::max(strangers, 0)),
+                          "times are taken beside other work, and say so"));
+}
+
+void device_findings(const std::string& worker, const BackendOptions& options, std::vector<Finding>& found) {
   const auto body = greeting(worker, {"judge", "0"});
   const auto hello = body.index() == 0 ? unpack_device_hello(std::get<0>(body)) : std::nullopt;
   const std::string silence = body.index() == 1 ? std::get<1>(body) : "";
@@ -69,10 +100,15 @@ void device_findings(const std::string& worker, std::vector<Finding>& found) {
                           : hello ? hello->reason
                                   : silence,
                           no_gpu));
+  const std::string sign = mps_sign();
+  found.push_back(finding("no mps", sign.empty(), sign.empty() ? "no MPS server" : sign,
+                          "cuda:N is not opened: a kernel's fault would end the server's other clients"));
   if (!usable) return;
   found.push_back(finding("memory handles", hello->sharing == Sharing::vmm,
                           hello->sharing == Sharing::vmm ? "inputs are mapped read-only in the runner" : hello->sharing_note,
                           "inputs are compared after each run instead of being read-only"));
+  confinement_findings(*hello, found);
+  card_findings(options, found);
 }
 
 void library_findings(const std::string& worker, std::vector<Finding>& found) {
@@ -90,13 +126,12 @@ void library_findings(const std::string& worker, std::vector<Finding>& found) {
 
 std::vector<Finding> examine_machine(const BackendOptions& options) {
   std::vector<Finding> found;
-  found.push_back(finding("interpreter", true, "PTX for sm_80 to sm_90a, but for " + ptx::exclusions_text(), ""));
   const auto worker = find_worker(options.worker_path);
   found.push_back(finding("worker", static_cast<bool>(worker), worker ? *worker : worker.error().message,
                           "no kernel can be compiled or run"));
   if (!worker) return found;
   compiler_findings(options, found);
-  device_findings(*worker, found);
+  device_findings(*worker, options, found);
   library_findings(*worker, found);
   return found;
 }

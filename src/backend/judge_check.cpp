@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
+#include <utility>
 
 #include "backend/cuda_visit.hpp"
 #include "base/hash.hpp"
@@ -32,11 +34,19 @@ struct Worst {
 struct OutputCell {
   Tally tally;
   Worst worst;
-  unsigned long long poisoned = 0;
+  unsigned long long poisoned = 0, padding = 0;
 };
 struct GuardCell {
   unsigned long long changed = 0, first = ~0ull;
 };
+
+FillParams by_falling_stride(FillParams layout) {
+  std::vector<std::pair<long long, long long>> dimensions;
+  for (int d = 0; d < layout.rank; ++d) dimensions.emplace_back(layout.strides[d], layout.extents[d]);
+  std::sort(dimensions.rbegin(), dimensions.rend());
+  for (std::size_t d = 0; d < dimensions.size(); ++d) std::tie(layout.strides[d], layout.extents[d]) = dimensions[d];
+  return layout;
+}
 
 // SHA-256 of the elements in linear order, without the gaps that strides leave.
 std::string hash_of_elements(CudaSession& session, const CheckItem& item) {
@@ -96,6 +106,10 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
       session_.launch(trusted_image, "count_poison", item.layout.elements, memory, item.layout, static_cast<int>(item.poison),
                       cell + offsetof(OutputCell, poisoned));
     }
+    if (item.layout.span > item.layout.elements) {
+      session_.launch(trusted_image, "count_padding", item.layout.span, memory, by_falling_stride(item.layout),
+                      static_cast<int>(item.poison), cell + offsetof(OutputCell, padding));
+    }
     compared.push_back(draw.count);
   }
   for (std::size_t i = 0; i < order.guards.size(); ++i) {
@@ -133,6 +147,7 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
                          worst.bound,
                          static_cast<std::int64_t>(tally.one_term),
                          static_cast<std::int64_t>(tally.inexact)};
+    output.padding_changed = static_cast<std::int64_t>(outputs[i].padding);
     std::memcpy(&output.one_term_error, &tally.inexact_error, sizeof output.one_term_error);
     answer.outputs.push_back(output);
   }

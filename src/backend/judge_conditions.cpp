@@ -36,7 +36,9 @@ void find(void* library, Call& call, const char* name) {
 
 void CardWatch::open() {
   opened_ = true;
-  const OpenedLibrary library = open_library({"libnvidia-ml.so.1"});
+  // The one beside the driver's library fits the driver; another may be of another version.
+  const std::string beside = driver_.substr(0, driver_.rfind('/') + 1) + "libnvidia-ml.so.1";
+  const OpenedLibrary library = open_library({beside.c_str(), "libnvidia-ml.so.1"});
   if (library.handle == nullptr) {
     note_ = "no management library: " + library.reason;
     return;
@@ -57,7 +59,7 @@ void CardWatch::open() {
   if (code == 0) code = calls.card_by_uuid(uuid_.c_str(), &card_);
   if (code != 0) {
     card_ = nullptr;
-    note_ = fmt::format("the management library answers {}", code);
+    note_ = fmt::format("the management library {} answers {}", library.path, code);
   }
 }
 

@@ -9,13 +9,13 @@ namespace cupilot {
 
 class CardWatch {
  public:
-  // `uuid` as the hello spells it.
-  explicit CardWatch(std::string uuid) : uuid_(std::move(uuid)) {}
+  // Of the card that `hello` tells of.
+  explicit CardWatch(const DeviceHello& hello) : uuid_(hello.uuid), driver_(hello.library) {}
   CardConditions look();
 
  private:
   void open();
-  std::string uuid_, note_;
+  std::string uuid_, driver_, note_;
   bool opened_ = false;
   void* card_ = nullptr;
 };

@@ -21,8 +21,9 @@ bool limit_process(const Limits& limits);
 // ABI version of Landlock on this kernel; 0: not there.
 int landlock_version();
 
-// From here on only `readable` folders and files may be read (or mapped executable), those in `writable` written too (and
-// spoken to, where they are devices), and nothing created. What does not exist is skipped. Holds for the calling thread and those it starts.
+// From here on only `readable` folders and files may be read (or mapped executable), those in `writable` written too (and spoken
+// to, where they are devices), and nothing created. What does not exist is skipped. Holds for the calling thread and those it
+// starts.
 bool confine_files(const std::vector<std::string>& readable, const std::vector<std::string>& writable = {});
 
 // From here on: no sockets, no new processes or programs (threads stay), no signals to others, no ptrace, keyctl, bpf, io_uring,

@@ -46,7 +46,7 @@ TEST_CASE("a time that an empty launch would take is too short to rank") {
   CHECK(far.cache == "warm");
 }
 
-TEST_CASE("conditions name clocks, throttling and strangers") {
+TEST_CASE("a clock trace that changes while something is timed is said with the time (C9)") {
   CardConditions before{"", 1980, 3201, 40, 150000, 0, {1, 2}}, after{"", 1800, 3201, 60, 690000, 0x4 | 0x40, {1, 2, 3}};
   const auto said = sentences_of(before, after, 2);
   REQUIRE(said.size() == 3);

@@ -1,5 +1,8 @@
 #include "backend/cuda_device.hpp"
 
+#include <fstream>
+
+#include "backend/cuda_mps.hpp"
 #include "fake_worker.hpp"
 #include "support/reached.hpp"
 
@@ -37,6 +40,52 @@ TEST_CASE("a suspect device says so, and why, each time it is asked") {
     CHECK(said.find("suspect") != std::string::npos);
     CHECK(said.find("another answer") != std::string::npos);
   }
+}
+
+TEST_CASE("a runner is replaced after five hundred images, and when its memory grew") {
+  const FakeWorker fake("none");
+  const auto device = fake.open();
+  const auto run = [](CudaDevice& on, int image) {
+    const auto ran = on.run({"image " + std::to_string(image), {1}, {"k"}, {}}, RunOrder{}, 5);
+    REQUIRE(ran);
+    REQUIRE(std::holds_alternative<DeviceRun>(*ran));
+  };
+  for (int image = 0; image < 500; ++image) run(*device, image);
+  CHECK(device->restarts() == 0);
+  run(*device, 500);
+  CHECK(device->restarts() == 1);
+  const FakeWorker growing("runner-run-grow-once");
+  const auto grown = growing.open();
+  REQUIRE(grown->trust({1}));
+  run(*grown, 0);
+  CHECK(grown->restarts() == 0);
+  run(*grown, 0);
+  CHECK(grown->restarts() == 1);
+  run(*grown, 0);
+  CHECK(grown->restarts() == 1);
+}
+
+TEST_CASE("renewing starts new processes, and a lost runner's place is taken by the one in reserve") {
+  const FakeWorker fake("runner-run-die-once");
+  const auto device = fake.open();
+  CHECK(device->processes() == 2);
+  testing::expect_code(outcome(*device), "run.crash");
+  CHECK(outcome(*device) == "0 times");
+  device->settle();
+  CHECK(device->processes() == 3);
+  REQUIRE(device->renew());
+  CHECK(device->processes() == 3);
+}
+
+TEST_CASE("an MPS server is seen by its control pipe") {
+  const auto folder = std::filesystem::temp_directory_path() / ("cupilot_mps_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
+  CHECK(mps_sign().empty());
+  std::ofstream(folder / "control") << "";
+  CHECK(mps_sign().find("control") != std::string::npos);
+  unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("slots are shared by size and end within 256 bytes of their region's end") {

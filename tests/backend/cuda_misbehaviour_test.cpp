@@ -81,7 +81,6 @@ struct Row {
 
 constexpr Row rows[] = {
     {"none", "good", "measured"},
-    {"judge-hello-ipc+runner-hello-ipc", "error", "error"},  // shared by IPC, but no handle comes
     // The runner dies, hangs or breaks the protocol while a kernel runs.
     {"runner-run-hang", "run.hang", "run.hang"},
     {"runner-run-die", "run.crash", "run.crash"},
@@ -126,15 +125,15 @@ constexpr Row rows[] = {
     {"runner-load-r200", "load.failed", "load.failed"},
     {"runner-load-r701", "load.resources", "load.resources"},
     // Memory.
-    {"runner-map-die", "error", "error"},
+    {"runner-map-die-late", "error", "error"},
     {"runner-map-die-once", "good", "measured"},
-    {"runner-map-hang", "error", "error"},
-    {"runner-map-r2", "error", "error"},
-    {"judge-slot-die", "error", "error"},
+    {"runner-map-hang-late", "error", "error"},
+    {"runner-map-r2-late", "error", "error"},
+    {"judge-slot-die-late", "error", "error"},
     {"judge-slot-die-once", "good", "measured"},
-    {"judge-slot-r2", "error", "error"},
-    {"judge-slot-babble", "error", "error"},
-    {"judge-slot-descriptors", "error", "error"},
+    {"judge-slot-r2-late", "error", "error"},
+    {"judge-slot-babble-late", "error", "error"},
+    {"judge-slot-descriptors-late", "error", "error"},
     // The judge.
     {"judge-prepare-die", "error", "error"},
     {"judge-prepare-die-once", "good", "measured"},
@@ -149,6 +148,7 @@ constexpr Row rows[] = {
     {"judge-check-checkwrong", "wrong", "measure.timed_launch"},
     {"judge-check-checkpoison", "never written", "measure.timed_launch"},
     {"judge-check-checkguard", "run.guard", "run.guard"},
+    {"judge-check-checkpadding", "run.guard", "run.guard"},
     {"judge-repeat-differs", "differs", "measured"},
     {"judge-repeat-shortrepeat", "error", "measured"},
     {"judge-repeat-die", "error", "measured"},
@@ -193,13 +193,22 @@ constexpr Row rows[] = {
 
 // What cannot be opened at all.
 constexpr std::pair<const char*, ErrorCode> closed[] = {
-    {"judge-hello-absent", ErrorCode::no_device},    {"judge-hello-broken", ErrorCode::failure},
-    {"runner-hello-absent", ErrorCode::no_device},   {"judge-hello-die", ErrorCode::failure},
-    {"judge-hello-garbage", ErrorCode::failure},     {"judge-hello-crc", ErrorCode::failure},
-    {"judge-hello-version", ErrorCode::failure},     {"judge-hello-type", ErrorCode::failure},
-    {"judge-hello-nobody", ErrorCode::failure},      {"judge-hello-hang", ErrorCode::failure},
-    {"runner-probe-wrongvalue", ErrorCode::failure}, {"judge-probe-nanprobe", ErrorCode::failure},
+    {"judge-hello-absent", ErrorCode::no_device},
+    {"judge-hello-broken", ErrorCode::failure},
+    {"runner-hello-absent", ErrorCode::no_device},
+    {"judge-hello-die", ErrorCode::failure},
+    {"judge-hello-garbage", ErrorCode::failure},
+    {"judge-hello-crc", ErrorCode::failure},
+    {"judge-hello-version", ErrorCode::failure},
+    {"judge-hello-type", ErrorCode::failure},
+    {"judge-hello-nobody", ErrorCode::failure},
+    {"judge-hello-hang", ErrorCode::failure},
+    {"runner-probe-wrongvalue", ErrorCode::failure},
+    {"judge-probe-nanprobe", ErrorCode::failure},
     {"judge-trusted-r200", ErrorCode::failure},
+    {"judge-slot-e304", ErrorCode::failure},
+    {"runner-map-r801", ErrorCode::failure},
+    {"judge-hello-ipc+runner-hello-ipc", ErrorCode::failure},  // shared by IPC, but no handle comes
 };
 
 bool hangs(const std::string& behaviour, const char* step) {

@@ -158,6 +158,7 @@ std::optional<std::string> lie(const std::string& what, const std::string& body)
   if (what.rfind("check", 0) != 0) return std::nullopt;
   CheckAnswer answer = honest_check(body);
   if (what == "checkwrong") answer.outputs[0].failed = 7;
+  if (what == "checkpadding") answer.outputs[0].padding_changed = 2;
   if (what == "checkpoison") answer.outputs[0].poisoned = 7;
   if (what == "checkguard") answer.guards[0] = {4, -8};
   if (what == "checkchanged") std::fill(answer.changed.begin(), answer.changed.end(), 2);
@@ -199,6 +200,7 @@ bool break_protocol(const std::string& what, Frame& reply) {
   if (what == "die") _exit(1);
   if (what == "killed") raise(SIGKILL);
   if (what == "flood") flood();
+  if (what == "grow") std::fill_n(new char[300 << 20], 300 << 20, 'x');  // never given back
   if (what == "misnumber") reply.id += 1;
   if (what == "replay") reply.id -= 1;
   if (what == "type") reply.type = static_cast<std::uint32_t>(DeviceMessage::run);

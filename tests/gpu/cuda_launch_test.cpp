@@ -1,4 +1,6 @@
 // Launch features beyond a plain grid: setup tables, clusters, cooperative launches, tensor maps.
+#include <chrono>
+
 #include "catch.hpp"
 #include "gpu.hpp"
 
@@ -137,4 +139,38 @@ TEST_CASE("equal runs give equal hashes, other content others") {
   CHECK(gpu::prove(task, kernel, hashed).outputs[0].bits_hash == first);
   hashed.content.seed += 1;
   CHECK(gpu::prove(task, kernel, hashed).outputs[0].bits_hash != first);
+}
+
+TEST_CASE("two hundred repeats of an honest kernel agree bit for bit, of a racing one they do not") {
+  const Task task = gpu::gemm({});
+  Case repeated = what;
+  repeated.repeats = 200;
+  const auto begin = std::chrono::steady_clock::now();
+  const CaseReport honest = gpu::prove(task, gpu::simple_sgemm(), repeated);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  gpu::note({{"test", "200 repeats"}, {"seconds", std::to_string(seconds)}});
+  REQUIRE(gpu::good(honest));
+  CHECK(honest.repeats_done == 200);
+  CHECK(honest.outputs[0].repeat_differs == 0);
+  CHECK(honest.recomputed == 64);
+  // One that lets the clock into its result.
+  const CaseReport racing = gpu::prove(
+      task,
+      gpu::ungated(gpu::sgemm_text("if (r < m && c < n) D[(long long)r * n + c] = s * (1.0f + (clock64() & 64) * 1e-9f);"), {}),
+      repeated);
+  CHECK(racing.outputs[0].repeat_differs > 0);
+}
+
+TEST_CASE("padding, alignment, overlap and the other poison") {
+  const Task task = gpu::gemm({});
+  Case varied = what;
+  for (const Variation variation : {Variation::none, Variation::overlap}) {
+    for (const Poison poison : {Poison::quiet_nan, Poison::large}) {
+      varied.content.variation = variation;
+      varied.poison = poison;
+      varied.least_aligned = poison == Poison::large;
+      CHECK(gpu::good(gpu::prove(task, gpu::simple_sgemm(), varied)));
+      CHECK(gpu::prove(task, gpu::simple_sgemm(""), varied).outputs[0].never_written == 64 * 128);
+    }
+  }
 }

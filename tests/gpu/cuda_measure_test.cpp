@@ -33,7 +33,7 @@ TEST_CASE("candidate, plain and library are timed in turn") {
       WARN(size << " " << line(report));
       REQUIRE(report.measurement);
       CHECK(report.measurement->samples_us.size() >= 3);
-      CHECK(report.proofs.size() == report.measurement->samples_us.size());
+      CHECK(report.proofs.size() >= report.measurement->samples_us.size());
     }
     CHECK(*(*reports)[3].measurement->samples_us.begin() < *(*reports)[0].measurement->samples_us.begin());
   }

@@ -32,6 +32,11 @@ CompiledKernel gemv(const std::string& load) {
 }
 
 constexpr const char* plain_load = "b = *p;";
+// The same instructions without the wish to stay.
+constexpr const char* asm_load =
+    "asm volatile(\"ld.global.v4.f32 {%0, %1, %2, %3}, [%4];\" : \"=f\"(b.x), \"=f\"(b.y), \"=f\"(b.z), \"=f\"(b.w) : "
+    "\"l\"(p));";
+constexpr const char* normal_prefetch = "asm volatile(\"prefetch.global.L2::evict_normal [%0];\" :: \"l\"(p)); b = *p;";
 constexpr const char* kept_load =
     "unsigned long long keep; asm volatile(\"createpolicy.fractional.L2::evict_last.b64 %0, 1.0;\" : \"=l\"(keep));\n"
     "asm volatile(\"ld.global.L2::cache_hint.v4.f32 {%0, %1, %2, %3}, [%4], %5;\" : \"=f\"(b.x), \"=f\"(b.y), \"=f\"(b.z), "
@@ -62,11 +67,13 @@ TEST_CASE("shared memory holds nothing of the launch before") {
   const Contestant contestant{Contestant::Kind::candidate, "reader", &kernel};
   const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
-  CHECK(outcome((*reports)[0]) == "measured");
+  // Launches back to back, for the controller's clock, are not scrubbed between: there it reads what it left.
+  CHECK(outcome((*reports)[0]) == "measure.timed_launch");
 }
 
 TEST_CASE("lines asked to stay in L2 are no faster when cold") {
-  const CompiledKernel plain = gemv(plain_load), kept = gemv(kept_load), prefetched = gemv(prefetched_load);
+  const CompiledKernel plain = gemv(asm_load), kept = gemv(kept_load), ahead = gemv(normal_prefetch),
+                       prefetched = gemv(prefetched_load), simple = gemv(plain_load);
   for (const std::int64_t rows : {2048, 4096, 8192}) {
     GemmSpec spec;
     spec.m = 1, spec.n = rows, spec.k = 1024, spec.layout = "nt";
@@ -74,14 +81,18 @@ TEST_CASE("lines asked to stay in L2 are no faster when cold") {
     const std::vector<Contestant> contestants{{Contestant::Kind::candidate, "plain", &plain},
                                               {Contestant::Kind::candidate, "again", &plain},
                                               {Contestant::Kind::candidate, "kept", &kept},
-                                              {Contestant::Kind::candidate, "prefetched", &prefetched}};
+                                              {Contestant::Kind::candidate, "prefetched", &ahead},
+                                              {Contestant::Kind::candidate, "kept prefetched", &prefetched},
+                                              {Contestant::Kind::candidate, "compiled", &simple}};
     for (const bool cold : {true, false}) {
       const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {31, 6, cold, 1});
       if (!reports) FAIL(reports.error().message);
       for (const ContestantReport& report : *reports) {
         CAPTURE(rows, cold, report.name, outcome(report));
         REQUIRE(report.measurement);
-        const double ratio = report.measurement->time_us / (*reports)[0].measurement->time_us;
+        // Against the same instructions without the wish.
+        const std::size_t control = report.name == "kept prefetched" ? 3 : 0;
+        const double ratio = report.measurement->time_us / (*reports)[control].measurement->time_us;
         gpu::note({{"test", "evict_last"},
                    {"bytes", std::to_string(rows * 4096)},
                    {"cold", cold ? "true" : "false"},
@@ -89,7 +100,7 @@ TEST_CASE("lines asked to stay in L2 are no faster when cold") {
                    {"us", std::to_string(report.measurement->time_us)},
                    {"ratio", std::to_string(ratio)},
                    {"host_us", std::to_string(report.measurement->host_us)}});
-        if (cold) CHECK(ratio > 0.97);
+        if (cold && (report.name == "kept" || report.name == "kept prefetched")) CHECK(ratio > 0.97);
       }
     }
   }

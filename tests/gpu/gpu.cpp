@@ -107,9 +107,11 @@ int kill_worker(const std::string& role) {
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     std::ifstream words(entry.path() / "cmdline"), status(entry.path() / "stat");
     std::string line, numbers;
-    std::getline(words, line);
+    std::getline(words, line, '\0');
+    std::string argument;
+    std::getline(words, argument, '\0');
     std::getline(status, numbers);
-    if (line.find("cupilot-worker") == std::string::npos || line.find(role) == std::string::npos) continue;
+    if (line.find("cupilot-worker") == std::string::npos || argument != role) continue;
     if (numbers.find(" " + std::to_string(getpid()) + " ") == std::string::npos) continue;
     killed += kill(std::stoi(entry.path().filename()), SIGKILL) == 0;
   }
