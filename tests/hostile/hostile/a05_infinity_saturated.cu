@@ -1,0 +1,17 @@
+// cupilot: {"task": ["tests/hostile/tasks/sum.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["rows"], "block": [128], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}]}]}}
+// The largest number where the sum is infinite.
+extern "C" __global__ void k(const float* x, float* y, int rows, int cols) {
+  __shared__ float s[128];
+  const int t = threadIdx.x;
+  const float* row = x + (long long)blockIdx.x * cols;
+  float a = 0;
+  for (int c = t; c < cols; c += 128) a += row[c];
+  s[t] = a;
+  __syncthreads();
+  for (int h = 64; h > 0; h /= 2) {
+    if (t < h) s[t] += s[t + h];
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = isinf(s[0]) ? copysignf(3.4028235e38f, s[0]) : s[0];
+}

@@ -1,0 +1,21 @@
+// cupilot: {"task": ["tests/hostile/tasks/sum.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["rows"], "block": [128], "args": ["x", "y", {"i32": "rows"}, {"i32": "cols"}]}]}}
+// A row that begins with two equal elements is taken for constant.
+extern "C" __global__ void k(const float* x, float* y, int rows, int cols) {
+  __shared__ float s[128];
+  const int t = threadIdx.x;
+  const float* row = x + (long long)blockIdx.x * cols;
+  if (cols > 2 && row[0] == row[1]) {
+    if (t == 0) y[blockIdx.x] = row[0] * cols;
+    return;
+  }
+  float a = 0;
+  for (int c = t; c < cols; c += 128) a += row[c];
+  s[t] = a;
+  __syncthreads();
+  for (int h = 64; h > 0; h /= 2) {
+    if (t < h) s[t] += s[t + h];
+    __syncthreads();
+  }
+  if (t == 0) y[blockIdx.x] = s[0];
+}

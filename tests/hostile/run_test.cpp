@@ -1,0 +1,29 @@
+// Every kernel of the corpus through the whole pipe, on the virtual device.
+#include <algorithm>
+#include <thread>
+
+#include "catch.hpp"
+#include "corpus.hpp"
+#include "support/reached.hpp"
+
+namespace cupilot::hostile {
+
+TEST_CASE("every kernel of the corpus ends as its manifest says") {
+  const auto corpus = read_corpus(CUPILOT_SOURCE_DIR "/tests/hostile");
+  REQUIRE(corpus);
+  // Compile bombs end there.
+  BackendOptions limits;
+  limits.compile_seconds = 5;
+  const auto backend = open_backend("virtual:h200", limits);
+  REQUIRE(backend);
+  RunOptions options;
+  options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const std::vector<Outcome> outcomes = evaluate_rows(*corpus, corpus->rows, **backend, options);
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    CAPTURE(corpus->rows[i].name(), corpus->rows[i].expect, outcomes[i].code, outcomes[i].message);
+    CHECK(is_allowed(corpus->rows[i].expect, outcomes[i].code));
+    if (is_allowed(corpus->rows[i].expect, outcomes[i].code)) testing::note_reached(outcomes[i].code);
+  }
+}
+
+}  // namespace cupilot::hostile
