@@ -77,7 +77,11 @@ int verify_command(const KernelFlags& flags) {
   if (flags.common.json) {
     say(candidate_json(*candidate));
   } else {
-    std::string text = proved_screen(*kernel, *candidate, *accepted, (*backend)->identity());
+    std::vector<std::string> lacking;
+    for (const std::string& notice : (*backend)->notices()) {
+      if (notice.starts_with("no ")) lacking.push_back(notice);
+    }
+    std::string text = proved_screen(*kernel, *candidate, *accepted, (*backend)->identity(), lacking);
     text.pop_back();
     say(text);
   }

@@ -81,12 +81,6 @@ std::string cases_text(const Verification& v) {
                      seeds.size(), v.battery);
 }
 
-std::string bits_text(const Verification& v) {
-  if (v.repeats == 0) return "no launch was repeated";
-  return v.deterministic ? fmt::format("deterministic: {} repeated launches gave equal bits", v.repeats)
-                         : fmt::format("not deterministic: among {} repeated launches bits differed", v.repeats);
-}
-
 std::string gate_text(const Conditions& c) {
   const std::set<std::string> flags(c.flags.begin(), c.flags.end());
   return fmt::format("{} by {}; the gate {}", c.arch, c.compiler,
@@ -153,21 +147,21 @@ std::string in_the_file(const OwnKernel& kernel, std::string text) {
 }  // namespace
 
 std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate, const Accepted& accepted,
-                          const std::string& device) {
+                          const std::string& device, const std::vector<std::string>& lacking) {
   const Verification& v = accepted.verification;
-  std::string screen = fmt::format("PROVED on {}: {} is right for task {}\n", device, file_name(kernel.path), kernel.task->name);
+  std::string screen = fmt::format("PROVED on {}: {} is right for task {}, class {}\n", device, file_name(kernel.path),
+                                   kernel.task->name, name_of(v.proved));
   put(screen, "cases", cases_text(v), 2);
-  put(screen, "elements",
-      fmt::format("{} compared; worst error {:.3g} of its bound; class {}", v.compared, v.worst_ratio, name_of(v.proved)));
-  put(screen, "bits", bits_text(v));
   put(screen, "gate", gate_text(accepted.conditions), 2);
   put_all(screen, "shown", v.proved_by, 6);
   std::vector<std::string> unproved = v.unproved;
-  if (unproved.empty()) unproved = {"the absence of races between blocks", "shapes that the plan's `require` leaves out"};
+  if (!kernel.source.plan.require.empty()) unproved.emplace_back("shapes that the plan's `require` leaves out");
+  unproved.emplace_back("races between blocks in full: docs/proofs.md says what is seen of them");
   put_all(screen, "NOT PROVED", unproved, 6);
   put(screen, "time", time_text_of(accepted), 2);
   put(screen, "bound by", binding_text(accepted.verdict));
   put(screen, "held by", held_text(accepted.conditions), 2);
+  put_all(screen, "LACKING", lacking, 3);
   put(screen, "kernel", candidate.kernel_id);
   return screen;
 }

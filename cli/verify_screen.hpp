@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <cupilot/candidate.hpp>
 #include <cupilot/task.hpp>
@@ -10,9 +11,9 @@
 
 namespace cupilot::cli {
 
-// What was proved, what was not, how fast against the floor, under which protections.
+// What was proved, what was not, how fast against the floor, under which protections and without which (`lacking`).
 std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate, const Accepted& accepted,
-                          const std::string& device);
+                          const std::string& device, const std::vector<std::string>& lacking);
 
 // Code, reason, place with its lines of PTX and source, next step. `ptx` may be empty.
 std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected, const std::string& device, const std::string& ptx);

@@ -144,6 +144,19 @@ TEST_CASE("what a device reports of a run is the candidate's rejection", "[pipe]
   }
 }
 
+TEST_CASE("a task that asks for equal bits refuses a kernel that gave others", "[pipe]") {
+  Bench bench;
+  bench.device.on_run = [](const CompiledKernel&, TrialReport& report) {
+    report.cases.front().repeats_done = 3;
+    report.cases.front().outputs.front().repeat_differs = 1;
+  };
+  const Accepted accepted = bench.accepted();
+  CHECK_FALSE(accepted.verification.deterministic);
+  CHECK(accepted.verification.repeats == 3);
+  bench.task.deterministic = true;
+  expect_code(bench.refused(), "verify.nondeterministic");
+}
+
 TEST_CASE("what the screen refuses never reaches the device", "[pipe]") {
   Bench bench, other;
   Hooked& screen = other.device;
