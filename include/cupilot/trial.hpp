@@ -18,6 +18,7 @@ namespace cupilot {
 // constant_rows: one value a line. range_rows: lines near +-80, at +-1e4, around 1e6 with deviation 1.
 // sparse: one non-zero element in each 16 x 16 block. hard_line: all +-1 but for one line of full significands.
 // mixed: every outermost slice of another kind and scale. denormals: a few denormals in each line.
+// integers: signed integers of 12 bits times signs, whose sums are exact in any order.
 enum class ContentKind {
   ordinary,
   probe,
@@ -30,7 +31,8 @@ enum class ContentKind {
   sparse,
   hard_line,
   mixed,
-  denormals
+  denormals,
+  integers
 };
 std::string_view name_of(ContentKind kind);  // "huge_element"
 

@@ -17,6 +17,10 @@ struct BoundParams {
   double per_value;           // within: factor of |reference|, the output's own rounding
   double tiny;                // within: added always, the output type's underflow
   double relative, absolute;  // close
+  // Content of integers: where sums and products of them make less than this, every order of exact additions gives one result.
+  double exact_below;
+  // Operands are rounded or split: an infinite one meets zeros and remainders, so NaN may stand where the reference is infinite.
+  int splits;
 };
 
 struct Judged {
@@ -29,13 +33,22 @@ CUPILOT_HD Judged judged_equal(bool equal, double error) {
 }
 
 // Where the reference is not finite the element must be of the same class (payload and NaN sign ignored).
-CUPILOT_HD Judged judge_class(double got, double want) {
+CUPILOT_HD Judged judge_class(const BoundParams& p, double got, double want) {
+  if (p.splits != 0 && is_nan(got)) return judged_equal(true, 0.0);
   return judged_equal(is_nan(want) ? is_nan(got) : got == want, double_of(0x7FF0000000000000ull));
 }
 
-// `got`: storage bits of the element; `want`, `sum`: value and condition sum of the reference. For index_of `got` and `want`
+// Whether the value is an integer that additions of integers below 2^24 or so make in any order; sums carry a trace above them.
+CUPILOT_HD bool is_exact_integer(const BoundParams& p, double want, double sum, bool exact) {
+  const double trace = sum - static_cast<double>(static_cast<long long>(sum < 0x1p62 ? sum : 0.0));
+  return exact && sum < p.exact_below && trace <= 0x1p-28 * sum && static_cast<double>(static_cast<long long>(want)) == want;
+}
+
+// `got`: storage bits of the element; `want`, `kept`: value and condition sum of the reference, the sum
+// negative where nothing but sums and products made the value (tracked.cuh). For index_of `got` and `want`
 // are the values found at the two indices, as fp64 bits and number.
-CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want, double sum) {
+CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want, double kept) {
+  const double sum = magnitude(kept);
   if (p.check == check_index_of) {
     const double at = double_of(got_bits);
     return judged_equal(at == want || (is_nan(at) && is_nan(want)), magnitude(at - want));
@@ -45,9 +58,10 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
     const bool equal = is_float_type(p.type) ? encode(want, p.type) == got_bits || (is_nan(got) && is_nan(want)) : got == want;
     return judged_equal(equal, magnitude(got - want));
   }
-  if (!is_finite(want)) return judge_class(got, want);
+  if (!is_finite(want)) return judge_class(p, got, want);
   double bound = p.check == check_close ? add_rn(p.absolute, mul_rn(p.relative, magnitude(want)))
                                         : add_rn(add_rn(mul_rn(p.per_sum, sum), mul_rn(p.per_value, magnitude(want))), p.tiny);
+  if (p.check == check_within && is_exact_integer(p, want, sum, kept < 0.0)) bound = mul_rn(p.per_value, magnitude(want));
   // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
   if (is_nan(sum)) {
     if (is_nan(got)) return judged_equal(true, 0.0);
@@ -65,8 +79,8 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
 
 // Whether the reference is one unrounded term: nothing was added to it and the output's type holds it. Arithmetic of the strict
 // class leaves exactly its bits; what a lower class loses shows.
-CUPILOT_HD bool is_one_term(const BoundParams& p, double want, double sum) {
-  return p.check == check_within && sum == magnitude(want) && magnitude(want) >= 0x1p-100 && is_finite(want) &&
+CUPILOT_HD bool is_one_term(const BoundParams& p, double want, double kept) {
+  return p.check == check_within && -kept == magnitude(want) && magnitude(want) >= 0x1p-100 && is_finite(want) &&
          decode(encode(want, p.type), p.type) == want;
 }
 // Relative error of such an element, infinite where it is not finite.

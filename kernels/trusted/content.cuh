@@ -35,7 +35,8 @@ enum ContentCode : int {
   content_sparse,
   content_hard_line,
   content_mixed,
-  content_denormals
+  content_denormals,
+  content_integers
 };
 
 constexpr int max_rank = 8;
@@ -52,8 +53,9 @@ struct FillParams {
   long long elements, span;
   // The dimension summed over (the innermost where none is), in dense numbering: a line is the elements along it.
   long long line, line_stride;
-  long long spot;      // content huge_element: the element
-  double huge, swing;  // content huge_element: its value; alternating, range_rows: the magnitude
+  long long spot;                            // content huge_element: the element
+  double huge, swing;                        // content huge_element: its value; alternating, range_rows: the magnitude
+  long long largest_integer, integer_share;  // content integers: below 65536 of as many, so that long sums stay exact
   // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent 0: none).
   double factor;
   long long swap_stride, swap_extent;  // dense numbering
@@ -143,10 +145,17 @@ CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
 struct OnLine {
   long long at;
   unsigned long long line;
+  long long number;  // of the line
 };
 CUPILOT_HD OnLine on_line(const FillParams& p, long long index) {
   const long long at = index / p.line_stride % p.line;
-  return OnLine{at, static_cast<unsigned long long>(index - at * p.line_stride)};
+  const long long number = index / p.line_stride / p.line * p.line_stride + index % p.line_stride;
+  return OnLine{at, static_cast<unsigned long long>(index - at * p.line_stride), number};
+}
+// The line's place in a repeating pattern that starts anywhere: every class of line occurs where there are `period` lines.
+CUPILOT_HD int turn_of(const FillParams& p, const OnLine& on, unsigned long long stream, int period) {
+  const unsigned long long start = hash_of(p.key, 0, stream) >> 8;
+  return static_cast<int>((start + static_cast<unsigned long long>(on.number)) % static_cast<unsigned long long>(period));
 }
 
 // Four elements of a line keep their value.
@@ -157,15 +166,22 @@ CUPILOT_HD bool among_four(const FillParams& p, const OnLine& on, unsigned long 
   return false;
 }
 
-// probe: a quarter of the lines hold a single 1, a quarter four full-significand values: there a sum has few terms, and lost
-// operand bits stand out of the bound. The rest stays ordinary.
+// probe: of every four lines one holds a single 1 or a single full-significand value, one holds four: there a sum has few terms,
+// and lost operand bits stand out of the bound. The rest stays ordinary; of many lines most do.
 CUPILOT_HD double probe_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
+  const bool many = p.elements / p.line > 256;
+  if (many && turn_of(p, on, 14, 64) >= 4) return ordinary;
   const unsigned long long draw = hash_of(p.key, on.line, 3);
-  const unsigned long long length = static_cast<unsigned long long>(p.line);
-  if ((draw & 3u) == 0) return static_cast<unsigned long long>(on.at) == (draw >> 8) % length ? 1.0 : 0.0;
-  if ((draw & 3u) != 1) return ordinary;
-  return among_four(p, on, draw) ? ordinary : 0.0;
+  switch (turn_of(p, on, 12, 4)) {
+    case 0:
+      if (static_cast<unsigned long long>(on.at) != (draw >> 8) % static_cast<unsigned long long>(p.line)) return 0.0;
+      return (draw & 1u) != 0 ? 1.0 : ordinary;
+    case 1:
+      return among_four(p, on, draw) ? ordinary : 0.0;
+    default:
+      return ordinary;
+  }
 }
 
 // A denormal of the storage type; of fp32 where the type has more range.
@@ -173,25 +189,22 @@ CUPILOT_HD double denormal_of(int type) {
   return type == storage_f16 ? 0x1.8p-18 : type == storage_e4m3 ? 0x1.8p-8 : type == storage_e5m2 ? 0x1.0p-16 : 0x1.8p-130;
 }
 
-// special: an eighth of the lines hold one infinity, NaN, negative zero or denormal.
+// special: an infinity of each sign, a NaN, a negative zero and a denormal, each on one line of every forty, and each at least
+// once where the tensor has room.
 CUPILOT_HD double special_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
-  const unsigned long long draw = hash_of(p.key, on.line, 4);
-  const unsigned long long place = (draw >> 16) % static_cast<unsigned long long>(p.line);
-  if ((draw & 7u) != 0 || static_cast<unsigned long long>(on.at) != place) return ordinary;
+  const long long lines = p.elements / p.line;
+  const int period = lines < 40 ? static_cast<int>(lines) : 40;
+  const int step = period < 5 ? 1 : period / 5;
+  const int turn = turn_of(p, on, 4, period);
+  const unsigned long long draw = hash_of(p.key, on.line, 4) >> 16;
   const double infinity = double_of(0x7FF0000000000000ull);
-  switch ((draw >> 3) % 5u) {
-    case 0:
-      return infinity;
-    case 1:
-      return -infinity;
-    case 2:
-      return double_of(0x7FF8000000000000ull);
-    case 3:
-      return -0.0;
-    default:
-      return denormal_of(p.type);
+  const double values[5] = {infinity, -infinity, double_of(0x7FF8000000000000ull), -0.0, denormal_of(p.type)};
+  for (int j = 0; j < 5; ++j) {
+    const unsigned long long place = (draw + static_cast<unsigned long long>(j)) % static_cast<unsigned long long>(p.line);
+    if (turn == j * step % period && static_cast<unsigned long long>(on.at) == place) return values[j];
   }
+  return ordinary;
 }
 
 // A recipe that says "not negative" keeps its word in contents that leave its range.
@@ -213,23 +226,14 @@ CUPILOT_HD double constant_float(const FillParams& p, long long index) {
   return in_domain(p, 0.25 * static_cast<double>(quarters));
 }
 
-// range_rows: exponentials overflow, squares lose what a shift by the mean would have kept.
+// range_rows: exponentials overflow, squares lose what a shift by the mean would have kept, one peak decides a line.
 CUPILOT_HD double range_float(const FillParams& p, long long index, double ordinary) {
+  const OnLine on = on_line(p, index);
   const double near = p.swing < 80.0 ? p.swing : 80.0;
-  switch (hash_of(p.key, on_line(p, index).line, 7) % 6u) {
-    case 0:
-      return in_domain(p, add_rn(near, ordinary));
-    case 1:
-      return in_domain(p, add_rn(-near, ordinary));
-    case 2:
-      return in_domain(p, add_rn(p.swing, ordinary));
-    case 3:
-      return in_domain(p, add_rn(-p.swing, ordinary));
-    case 4:
-      return in_domain(p, add_rn(mul_rn(100.0, p.swing), ordinary));
-    default:
-      return ordinary;
-  }
+  const bool peak =
+      static_cast<unsigned long long>(on.at) == (hash_of(p.key, on.line, 7) >> 8) % static_cast<unsigned long long>(p.line);
+  const double shifts[7] = {near, -near, p.swing, -p.swing, mul_rn(100.0, p.swing), peak ? mul_rn(2.0, near) : 0.0, 0.0};
+  return in_domain(p, add_rn(shifts[turn_of(p, on, 7, 7)], ordinary));
 }
 
 // sparse: one element of each 16 x 16 block of the last two dimensions.
@@ -269,6 +273,14 @@ CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordin
   }
 }
 
+// integers: full significands whose products with a sign are exact, so that no bound has to allow for a long sum.
+CUPILOT_HD double integer_float(const FillParams& p, long long index) {
+  const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 13);
+  const double sign = in_domain(p, (draw >> 63) != 0 ? -1.0 : 1.0);
+  if (p.leads == 0 || ((draw >> 40) & 0xFFFFu) >= static_cast<unsigned long long>(p.integer_share)) return sign;
+  return mul_rn(sign, static_cast<double>(1 + draw % static_cast<unsigned long long>(p.largest_integer)));
+}
+
 CUPILOT_HD double denormal_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const unsigned long long draw = hash_of(p.key, on.line, 10);
@@ -300,6 +312,8 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
       return mixed_float(p, index, ordinary);
     case content_denormals:
       return denormal_float(p, index, ordinary);
+    case content_integers:
+      return integer_float(p, index);
     default:
       return ordinary;
   }

@@ -23,31 +23,32 @@ struct tracked_term {
 
 struct tracked {
   double value, sum;
+  bool exact;  // made of elements by sums, products and choices alone
 
-  CUPILOT_HD tracked() : value(0.0), sum(0.0) {}
-  CUPILOT_HD tracked(double x) : value(x), sum(fabs(x)) {}
-  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(fabs(x.value)) {}
-  CUPILOT_HD tracked(double x, double s) : value(x), sum(s) {}
+  CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true) {}
+  CUPILOT_HD tracked(double x) : value(x), sum(fabs(x)), exact(true) {}
+  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(fabs(x.value)), exact(true) {}
+  CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e) {}
 };
 
 // Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one term, unrounded.
-CUPILOT_HD double trace_of(double x) { return 0x1p-30 * x; }
-CUPILOT_HD double both(double a, double b) { return a + b + trace_of(fmin(a, b)); }
+CUPILOT_HD double both(double a, double b) { return a + b + 0x1p-30 * fmin(a, b); }
 
-CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum)); }
-CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum)); }
-CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum); }
+CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact); }
+CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact); }
+CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact); }
 CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) { return tracked(a.value * b.value); }
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   const double value = a.value * b.value;
   const double more_a = a.sum - fabs(a.value), more_b = b.sum - fabs(b.value);
-  return tracked(value, fabs(value) + (fabs(a.value) * more_b + more_a * fabs(b.value) + CUPILOT_SECOND_ORDER * more_a * more_b));
+  const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
+  return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b), a.exact && b.exact);
 }
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
   const double inverse = 1.0 / fabs(b.value);
-  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse));
+  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse), false);
 }
 CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
 CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
@@ -62,8 +63,7 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 CUPILOT_HD tracked through(double value, double derivative, double sum) {
-  const double own = fabs(value);
-  return tracked(value, own + trace_of(own) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum));
+  return tracked(value, fabs(value) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum), false);
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }
@@ -93,16 +93,17 @@ CUPILOT_HD tracked tanh_(tracked x) {
 CUPILOT_HD tracked erf_(tracked x) { return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x.sum); }
 // At zero the derivative has no bound, but the root of the error has.
 CUPILOT_HD tracked sqrt_(tracked x) {
-  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum));
+  if (x.value == 0.0) return tracked(0.0, sqrt(x.sum), false);
   return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
 }
-CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum); }
-CUPILOT_HD tracked max_(tracked a, tracked b) { return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum)); }
-CUPILOT_HD tracked min_(tracked a, tracked b) { return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum)); }
+CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact); }
+CUPILOT_HD tracked max_(tracked a, tracked b) { return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact); }
+CUPILOT_HD tracked min_(tracked a, tracked b) { return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact); }
 
 CUPILOT_HD double value_of(double x) { return x; }
 CUPILOT_HD double value_of(float x) { return x; }
 CUPILOT_HD double value_of(tracked x) { return x.value; }
-CUPILOT_HD double sum_of(tracked x) { return x.sum; }
+// Negative where the value is exact: one number a value is what the oracle hands on.
+CUPILOT_HD double sum_of(tracked x) { return x.exact ? -x.sum : x.sum; }
 
 #endif

@@ -185,7 +185,7 @@ Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {
     if (!answer || answer->bits.size() != drawn.size() || answer->values.size() != drawn.size() ||
         answer->sums.size() != drawn.size())
       return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
-    auto bound = bound_params(trial.task, i, trial.what.workload);
+    auto bound = bound_params(trial.task, i, trial.what.workload, trial.what.content);
     if (!bound) return bound.error();
     for (std::size_t j = 0; j < drawn.size(); ++j) {
       const double want = (*known)->values[drawn[j]], sum = (*known)->sums[drawn[j]];

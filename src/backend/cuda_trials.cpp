@@ -187,7 +187,7 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
     CheckItem item;
     item.region = trial.placement.tensors[i];
     item.layout = layout;
-    auto bound = bound_params(trial.task, i, trial.what.workload);
+    auto bound = bound_params(trial.task, i, trial.what.workload, trial.what.content);
     if (!bound) return bound.error();
     item.bound = *bound;
     item.scan_poison = tensor.role == Role::out && poison_tells(tensor.type);

@@ -112,12 +112,12 @@ void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint
 
 }  // namespace
 
-Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory,
-                                    const OracleValues& oracle) {
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                    VirtualMemory& memory, const OracleValues& oracle) {
   const Tensor& what = task.tensors[tensor];
   Result<TensorShape> shape = shape_of(task, what, workload);
   if (!shape) return shape.error();
-  Result<BoundParams> bound = bound_params(task, tensor, workload);
+  Result<BoundParams> bound = bound_params(task, tensor, workload, content);
   if (!bound) return bound.error();
   Result<Extreme> extreme = extreme_of(task, what, workload, memory);
   if (!extreme) return extreme.error();

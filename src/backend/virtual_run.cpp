@@ -28,7 +28,7 @@ Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask&
     if (!is_output(task.task.tensors[i])) continue;
     auto oracle = context.oracle.values(task.task, task.id, i, what.workload, what.content, what.compare);
     if (!oracle) return oracle.error();
-    Result<OutputReport> output = compare_output(task.task, i, what.workload, memory, **oracle);
+    Result<OutputReport> output = compare_output(task.task, i, what.workload, what.content, memory, **oracle);
     if (!output) return output.error();
     if (what.hash) {
       Result<std::string> hash = hash_output(task.task, i, what.workload, memory);

@@ -48,8 +48,8 @@ Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask&
                             KernelPrograms& programs, const Case& what);
 
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
-Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory,
-                                    const OracleValues& oracle);
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                    VirtualMemory& memory, const OracleValues& oracle);
 
 // SHA-256 of the elements of an output in linear order; "" above bits_hash_cap.
 Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory);

@@ -57,6 +57,7 @@ constexpr RejectionCode table[] = {
     {"measure.failed", Stage::measure, "no valid time could be had"},
     {"measure.timed_launch", Stage::measure, "a timed launch gave wrong output"},
     {"confirm.failed", Stage::confirm, "the finalist failed in a fresh process with new seeds"},
+    {"verify.relation", Stage::verify, "an output did not follow a change of the inputs whose effect is exact"},
 };
 
 }  // namespace

@@ -20,7 +20,7 @@ static_assert(static_cast<int>(FillKind::normal) == fill_normal && static_cast<i
               static_cast<int>(FillKind::ones) == fill_ones);
 static_assert(static_cast<int>(Structure::diagonal) == structure_diagonal);
 static_assert(static_cast<int>(ContentKind::probe) == content_probe &&
-              static_cast<int>(ContentKind::denormals) == content_denormals);
+              static_cast<int>(ContentKind::integers) == content_integers);
 static_assert(static_cast<int>(CheckKind::custom) == check_custom);
 
 // Deviation of normal_raw: 2^50 * sqrt(4 / 12).
@@ -30,7 +30,10 @@ constexpr double normal_deviation = 650038614296163.5;
 struct Extremes {
   double huge, swing;
 };
-Extremes extremes_of(DType type) {
+Extremes extremes_of(Precision precision, DType type) {
+  // Wider data that enters products as fp16 has its range.
+  if (precision == Precision::fp16 && size_of(type) > 2) type = DType::f16;
+  if (precision == Precision::fp8 && size_of(type) > 1) type = DType::e4m3;
   switch (type) {
     case DType::f16:
       return {1000.0, 64.0};
@@ -139,11 +142,11 @@ double underflow_of(DType type) {
   }
 }
 
-constexpr std::array<std::string_view, 12> kind_names = {"ordinary",    "probe",     "zeros",         "huge_element",
+constexpr std::array<std::string_view, 13> kind_names = {"ordinary",    "probe",     "zeros",         "huge_element",
                                                          "alternating", "special",   "constant_rows", "range_rows",
                                                          "sparse",      "hard_line", "mixed",         "denormals"};
 constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled", "swapped"};
-static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::denormals) + 1);
+static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::integers) + 1);
 static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
 
 }  // namespace
@@ -187,11 +190,15 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
     for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d) p.line_stride *= shape->extents[d];
   }
   p.leads = is_first_float_input(task, index) ? 1 : 0;
-  const Extremes extremes = extremes_of(tensor.type);
+  const Extremes extremes = extremes_of(task.precision, tensor.type);
   p.huge = extremes.huge;
   p.swing = extremes.swing;
   p.spot = p.elements > 0 ? static_cast<long long>(hash_of(p.key, 0, 6) % static_cast<unsigned long long>(p.elements)) : 0;
   p.swap_stride = 1;
+  // All significand bits of narrow types; of wider ones 12, which tf32 cuts while sums stay exact.
+  const double significand = 1.0 / unit_roundoff(tensor.type);
+  p.largest_integer = is_float_type(p.type) ? static_cast<long long>(std::min(4096.0, significand)) - 1 : 1;
+  p.integer_share = std::min<std::int64_t>(65536, 65536 * 4096 / std::max<std::int64_t>(p.line, 1));
   p.factor = content.variation == Variation::scaled && p.leads != 0 ? scaled_by : 1.0;
   if (content.variation == Variation::swapped) {
     const std::size_t dimension = swapped_dimension(task, tensor);
@@ -201,7 +208,7 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   return p;
 }
 
-Result<BoundParams> bound_params(const Task& task, std::size_t index, const Workload& workload) {
+Result<BoundParams> bound_params(const Task& task, std::size_t index, const Workload& workload, const Content& content) {
   const Tensor& tensor = task.tensors.at(index);
   const auto length = evaluate_or_error(tensor.check.length, task_scope(task, workload));
   if (!length) {
@@ -217,6 +224,10 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
   p.per_sum = (8.0 * std::sqrt(terms) + truncation_slope(task.precision) * terms) * accumulate + granted;
   p.per_value = unit_roundoff(tensor.type);
   p.tiny = unit_roundoff(tensor.type) == 0.0 ? 0.0 : underflow_of(tensor.type);
+  const bool narrowed = rounds_inputs(task);
+  const bool keeps_integers = !narrowed || task.precision == Precision::fp32_emulated || task.precision == Precision::bf16x3;
+  p.exact_below = content.kind == ContentKind::integers && keeps_integers ? 0x1p24 : 0.0;
+  p.splits = narrowed ? 1 : 0;
   p.relative = tensor.check.relative;
   p.absolute = tensor.check.absolute;
   return p;

@@ -36,7 +36,7 @@ inline constexpr std::int64_t default_alignment = 256;
 std::int64_t base_offset(const Tensor& tensor, const Case& what);
 
 // The check of one output (out or in_out) as numbers.
-Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload);
+Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
 
 // Writes elements [begin, begin + count) of the tensor into `memory`, which holds the tensor's whole span; elements between
 // strides stay untouched. memory.size() >= span * size_of(type).

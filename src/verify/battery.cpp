@@ -3,6 +3,7 @@
 #include <cupilot/rng.hpp>
 #include <cupilot/verification.hpp>
 
+#include "task/content.hpp"
 #include "verify/shapes.hpp"
 
 namespace cupilot {
@@ -26,6 +27,34 @@ constexpr std::size_t least_cases = 3;
 constexpr std::int64_t compared_in_full = 1ll << 26;
 constexpr std::int64_t drawn = 1ll << 22;
 
+using Kind = ContentKind;
+
+// What every candidate meets: dense content three times, probes twice, and one hard content for each cheap shape.
+struct Row {
+  Boundary shape;
+  Kind kind;
+  std::uint64_t seed = 0;  // added to the battery's
+  int repeats = 0;
+};
+constexpr Row candidate_rows[] = {
+    {Boundary::whole_tiles, Kind::ordinary},
+    {Boundary::over_and_short, Kind::probe},
+    {Boundary::short_and_over, Kind::ordinary, 1},
+    {Boundary::several_tiles, Kind::ordinary, 2},
+    {Boundary::every_split, Kind::probe, 0, 2},
+    {Boundary::one_row, Kind::special},
+    {Boundary::one_column, Kind::hard_line},
+    {Boundary::one, Kind::ordinary},
+    {Boundary::two, Kind::range_rows},
+    {Boundary::primes, Kind::sparse},
+};
+// What an elite meets beside, on a ragged shape; in the order of what they found, for budgets that do not reach to the end.
+constexpr Kind special_kinds[] = {Kind::special,       Kind::range_rows,   Kind::integers, Kind::hard_line,
+                                  Kind::constant_rows, Kind::huge_element, Kind::sparse,   Kind::mixed,
+                                  Kind::alternating,   Kind::denormals,    Kind::zeros};
+// What a finalist meets at a time shape in full, where that fits.
+constexpr Kind full_kinds[] = {Kind::ordinary, Kind::probe, Kind::integers, Kind::special, Kind::range_rows};
+
 class Battery {
  public:
   Battery(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level, std::uint64_t seed, bool real)
@@ -37,60 +66,76 @@ class Battery {
         seed_(level == ProofLevel::finalist ? Rng::of(seed, "finalist").next() : seed),
         real_(real),
         steps_(plan_steps(task, source, device)),
+        boundary_(boundary_shapes(task, steps_)),
         budget_(real ? real_budget : interpreted_budget(level)) {}
 
   std::vector<Case> run() {
-    const std::vector<Workload> boundary = boundary_shapes(task_, steps_);
-    // Whole tiles first: most wrong kernels fail there. Then what reaches most paths for its cost.
-    for (std::size_t i = 0; i < boundary.size(); ++i) {
-      add(boundary[i], i == probed ? ContentKind::probe : ContentKind::ordinary);
-      if (i != 3 && i + 1 != boundary.size()) continue;
-      for (const Workload& shape : task_.check_shapes) add(shape, ContentKind::ordinary);
+    for (const Row& row : candidate_rows) {
+      add(wish(row.shape, row.kind, row.seed, row.repeats));
+      if (row.shape == Boundary::several_tiles) check_shapes(Kind::ordinary);
     }
-    if (level_ != ProofLevel::candidate) special_contents(boundary);
-    if (level_ == ProofLevel::finalist) repeats(boundary);
-    if (real_) full_size();
+    if (level_ == ProofLevel::finalist && !real_) in_full();
+    if (level_ != ProofLevel::candidate) special_contents();
+    if (level_ != ProofLevel::candidate) variations();
+    if (level_ == ProofLevel::finalist) new_seeds();
     // Nothing fits: one shape says so.
-    if (cases_.empty() && !boundary.empty()) cases_.push_back({.workload = boundary.front(), .content = {.seed = seed_}});
+    if (cases_.empty()) cases_.push_back(wish(Boundary::whole_tiles, Kind::ordinary));
+    // Cheap ones first: most wrong kernels need no more.
+    std::stable_sort(cases_.begin(), cases_.end(), [&](const Case& a, const Case& b) { return cost(a) < cost(b); });
+    if (real_) full_size();
     return std::move(cases_);
   }
 
  private:
-  static constexpr std::size_t probed = 1;
+  Case wish(Boundary shape, Kind kind, std::uint64_t seed = 0, int repeats = 0) const {
+    return {.workload = boundary_[static_cast<std::size_t>(shape)],
+            .content = {.seed = seed_ + seed, .kind = kind},
+            .repeats = repeats};
+  }
+
+  double cost(const Case& run) const {
+    const int runs = 1 + run.repeats + (run.content.variation > Variation::overlap ? 1 : 0);
+    return padded_cost(task_, steps_, run.workload) * runs;
+  }
 
   // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a tail, or not at all.
-  void add(const Workload& wanted, ContentKind kind, std::uint64_t seed_offset = 0) {
+  bool add(Case run) {
+    const Workload wanted = run.workload;
     auto shape = fitting(task_, source_, device_, steps_, wanted);
-    if (shape && padded_cost(task_, steps_, *shape) > budget_) {
+    const auto dear = [&] {
+      run.workload = *shape;
+      return cost(run) > budget_;
+    };
+    if (shape && dear()) {
       Workload flat = wanted;
       for (const Axis& axis : task_.axes) {
         std::int64_t& size = flat.sizes[axis.name];
-        if (axis.kind == AxisKind::reduced) size = std::min(size, steps_.step(axis.name) + 1);
+        if (axis.kind == AxisKind::reduced) size = std::min(size, steps_.shaping_step(axis.name) + 1);
       }
       shape = fitting(task_, source_, device_, steps_, flat);
     }
-    if (!shape) return;
-    const double cost = padded_cost(task_, steps_, *shape);
-    if (cost > budget_ && cases_.size() >= least_cases) return;
-    const Case run{.workload = *shape, .content = {.seed = seed_ + seed_offset, .kind = kind}};
+    if (!shape || (dear() && cases_.size() >= least_cases)) return false;
     const bool known = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) {
       return other.workload.sizes == run.workload.sizes && other.content == run.content;
     });
-    if (known) return;
-    budget_ -= cost;
+    if (known) return true;
+    budget_ -= cost(run);
     cases_.push_back(run);
+    return true;
   }
 
-  void special_contents(const std::vector<Workload>& boundary) {
-    const Workload& ragged = boundary[std::min<std::size_t>(1, boundary.size() - 1)];
-    for (const ContentKind kind : {ContentKind::probe, ContentKind::special}) add(boundary.front(), kind);
-    for (const ContentKind kind :
-         {ContentKind::zeros, ContentKind::huge_element, ContentKind::alternating, ContentKind::special}) {
-      add(ragged, kind);
-    }
+  void check_shapes(Kind kind) {
+    for (const Workload& shape : task_.check_shapes) add({.workload = shape, .content = {.seed = seed_, .kind = kind}});
+  }
+
+  void special_contents() {
+    for (const Kind kind : special_kinds) add(wish(Boundary::over_and_short, kind));
+    for (const Kind kind : {Kind::probe, Kind::special}) add(wish(Boundary::whole_tiles, kind));
+    add(wish(Boundary::many_tiles, Kind::ordinary));
+    check_shapes(Kind::special);
     // A raster group and its ragged end.
     if (steps_.group <= 1) return;
-    Workload wide = boundary.front();
+    Workload wide = boundary_.front();
     for (const Axis& axis : task_.axes) {
       const std::int64_t step = steps_.step(axis.name);
       if (step > 1 && axis.kind == AxisKind::free) wide.sizes[axis.name] = step + 1;
@@ -101,16 +146,66 @@ class Battery {
       if (step <= 1 || axis.kind != AxisKind::free) continue;
       Workload grouped = wide;
       grouped.sizes[axis.name] = step * steps_.group + 1;
-      add(grouped, ContentKind::ordinary);
+      add({.workload = grouped, .content = {.seed = seed_}});
     }
   }
 
-  void repeats(const std::vector<Workload>& boundary) {
-    for (std::uint64_t round = 1; round <= 2; ++round) {
-      for (const Workload& shape : boundary) add(shape, ContentKind::ordinary, round);
+  // Another poison, other addresses, and outputs that must follow a change of the inputs.
+  void variations() {
+    Case other = wish(Boundary::short_and_over, Kind::ordinary, 1);
+    other.poison = Poison::large;
+    other.content.seed += 2;
+    add(other);
+    const bool packed = std::any_of(task_.tensors.begin(), task_.tensors.end(),
+                                    [](const Tensor& tensor) { return tensor.alignment < Tensor().alignment; });
+    if (packed) {
+      other = wish(Boundary::over_and_short, Kind::ordinary, 3);
+      other.least_aligned = true;
+      add(other);
+    }
+    for (const Variation variation : {Variation::scaled, Variation::swapped}) {
+      other = wish(Boundary::over_and_short, Kind::ordinary);
+      other.content.variation = variation;
+      add(other);
+    }
+    overlap();
+  }
+
+  // Inputs of one layout only where the sizes make them so: all axes alike.
+  void overlap() {
+    Case run = wish(Boundary::whole_tiles, Kind::ordinary);
+    run.content.variation = Variation::overlap;
+    for (const Axis& axis : task_.axes) {
+      std::int64_t& size = run.workload.sizes[axis.name];
+      if (axis.kind != AxisKind::fixed && size > 1) size = alike;
+    }
+    const auto shared = [&](std::size_t tensor) {
+      const auto source = source_of(task_, tensor, run.workload, run.content);
+      return source && *source != tensor;
+    };
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) {
+      if (shared(i)) return void(add(run));
+    }
+  }
+
+  void new_seeds() {
+    for (std::uint64_t round = 3; round <= 4; ++round) {
+      for (const Workload& shape : boundary_) add({.workload = shape, .content = {.seed = seed_ + round}});
     }
     for (const Workload& shape : task_.time_shapes) {
-      if (!real_) add(shrink(task_, source_, shape, device_, 2, static_cast<int>(steps_.stages) + 2), ContentKind::ordinary, 3);
+      if (real_) continue;
+      add({.workload = shrink(task_, source_, shape, device_, 2, static_cast<int>(steps_.stages) + 2),
+           .content = {.seed = seed_ + 5}});
+    }
+  }
+
+  // Interpreted: a time shape as it is, where the budget allows.
+  void in_full() {
+    for (const Workload& shape : task_.time_shapes) {
+      for (const Kind kind : full_kinds) {
+        const Case run{.workload = shape, .content = {.seed = seed_, .kind = kind}};
+        if (cost(run) <= budget_ * full_share) add(run);
+      }
     }
   }
 
@@ -122,12 +217,22 @@ class Battery {
         const auto numbers = shape_of(task_, tensor, shape);
         if (tensor.role == Role::out && numbers && numbers->elements > compared_in_full) run.compare = drawn;
       }
+      run.repeats = level_ == ProofLevel::finalist ? finalist_repeats : candidate_repeats;
       cases_.push_back(run);
+      run.repeats = 0;
       if (level_ == ProofLevel::candidate) continue;
-      run.content.kind = ContentKind::probe;
-      cases_.push_back(run);
+      for (const Kind kind : {Kind::probe, Kind::integers}) {
+        run.content.kind = kind;
+        cases_.push_back(run);
+      }
     }
   }
+
+  static constexpr std::int64_t alike = 37;
+  // Of what is left of the budget, a single case at full size may take this much.
+  static constexpr double full_share = 0.5;
+  // On a real device, where a launch costs microseconds.
+  static constexpr int candidate_repeats = 2, finalist_repeats = 200;
 
   const Task& task_;
   const KernelSource& source_;
@@ -136,6 +241,7 @@ class Battery {
   std::uint64_t seed_;
   bool real_;
   PlanSteps steps_;
+  std::vector<Workload> boundary_;
   double budget_;
   std::vector<Case> cases_;
 };

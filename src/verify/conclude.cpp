@@ -7,6 +7,7 @@
 #include <cupilot/verification.hpp>
 #include <optional>
 
+#include "verify/shown.hpp"
 namespace cupilot {
 namespace {
 
@@ -113,6 +114,45 @@ std::optional<Rejected> lower_class(const Task& task, const CompiledKernel& kern
                                               name_of(task.precision)));
 }
 
+// Repeats with other bits where the task forbids them, and outputs that did not follow a change of the inputs.
+std::optional<Rejected> wrong_again(const Task& task, const CaseReport& report) {
+  for (const OutputReport& output : report.outputs) {
+    if (task.deterministic && output.repeat_differs > 0) {
+      return reject("verify.nondeterministic",
+                    fmt::format("{} of {} elements of {} had other bits in {} equal runs; shape {}", output.repeat_differs,
+                                output.elements, output.tensor, report.repeats_done, described(report.what)),
+                    output.tensor);
+    }
+    // Arithmetic on fp32 and wider knows no scale; narrower types round at the ends of their range.
+    const bool wide = task.precision == Precision::fp32_strict || task.precision == Precision::fp64;
+    const bool scaled = report.related && report.what.content.variation == Variation::scaled;
+    if (wide && scaled && output.relation_differs > 0) {
+      return reject(
+          "verify.relation",
+          fmt::format("{} of {} elements of {} did not follow an input doubled, as the reference does bit by bit; shape {}",
+                      output.relation_differs, output.elements, output.tensor, described(report.what)),
+          output.tensor);
+    }
+  }
+  return std::nullopt;
+}
+
+// The contract's class against what the values of one term kept.
+std::optional<Rejected> lower_than_shown(const Task& task, const TrialReport& report) {
+  for (const CaseReport& done : report.cases) {
+    for (const OutputReport& output : done.outputs) {
+      if (output.one_term_inexact == 0 || output.one_term_error <= one_term_error_of(task)) continue;
+      return reject(
+          "verify.precision",
+          fmt::format("{} of {} values of {} that are one term lost bits, up to {:.3g} relative; {} allows {:.3g}; shape {}",
+                      output.one_term_inexact, output.one_term, output.tensor, output.one_term_error, name_of(task.precision),
+                      one_term_error_of(task), described(done.what)),
+          output.tensor);
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, ProofLevel level, const TrialReport& report) {
@@ -120,12 +160,12 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
   if (report.cases.empty()) return reject("run.crash", "the device reported no case");
   Verification out;
   out.level = level;
-  out.proved = task.precision;
   bool any = false;
   for (const CaseReport& done : report.cases) {
     if (done.not_for_this_shape) continue;
     any = true;
     if (auto wrong = wrong_case(task, done)) return *wrong;
+    if (auto strayed = wrong_again(task, done)) return *strayed;
     for (const OutputReport& output : done.outputs) {
       out.worst_ratio = std::max(out.worst_ratio, output.worst_ratio);
       out.compared += output.compared;
@@ -133,7 +173,9 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
     out.full_size |= in_full(task, done);
   }
   if (!any) return reject("verify.no_shape", "the kernel's `require` holds for none of the shapes that were tried");
+  if (auto lower = lower_than_shown(task, report)) return *lower;
   out.cases = report.cases;
+  say_what_was_shown(task, kernel, out);
   return out;
 }
 

@@ -34,6 +34,7 @@ class Reader {
   }
 
   std::map<std::string, std::set<std::int64_t>> steps;
+  std::set<std::string> partners;  // axes that stand before another in a divided product
 
  private:
   // What a subtree stands on, through the plan's definitions.
@@ -71,7 +72,14 @@ class Reader {
     const ExprValue value = scope_.value(text_of(tree, node.child[1]));
     const auto* step = std::get_if<std::int64_t>(&value);
     if (step == nullptr || *step < 2 || *step > largest_step) return;
-    for (const std::string& axis : left.axes) steps[axis].insert(*step);
+    // Of a product of axes the last runs fastest: its ends are the ends of a step.
+    const Axis* last = nullptr;
+    for (const Axis& axis : task_.axes) {
+      if (left.axes.count(axis.name) == 0) continue;
+      if (last != nullptr) partners.insert(last->name);
+      last = &axis;
+    }
+    steps[last->name].insert(*step);
   }
 
   // A subtree as text again, every operator in parentheses.
@@ -128,7 +136,47 @@ std::set<std::int64_t> loose_steps(const Constants& constants) {
   return all;
 }
 
+constexpr std::int64_t assumed_reduced = 128, assumed_inner = 32, assumed_outer = 8;
+
+// No assumed step is larger than what the task ever asks of the axis.
+std::int64_t largest_size(const Task& task, const std::string& axis) {
+  std::int64_t most = 1;
+  for (const auto* shapes : {&task.time_shapes, &task.check_shapes}) {
+    for (const Workload& shape : *shapes) {
+      const auto size = shape.sizes.find(axis);
+      if (size != shape.sizes.end()) most = std::max(most, size->second);
+    }
+  }
+  return most;
+}
+
+// Beside tiled axes a free one is a batch; where none is tiled the last one takes the place of a tile's side.
+std::map<std::string, std::int64_t> assumed_steps(const Task& task, const PlanSteps& steps,
+                                                  const std::set<std::string>& partners) {
+  std::map<std::string, std::int64_t> out;
+  const auto is_free = [&](const Axis& axis) { return axis.kind == AxisKind::free && largest_size(task, axis.name) > 1; };
+  const bool tiled = std::any_of(task.axes.begin(), task.axes.end(),
+                                 [&](const Axis& axis) { return is_free(axis) && steps.step(axis.name) > 1; });
+  bool inner = true;
+  for (auto axis = task.axes.rbegin(); axis != task.axes.rend(); ++axis) {
+    if (steps.step(axis->name) > 1 || axis->kind == AxisKind::fixed) continue;
+    std::int64_t wanted = 1;
+    if (axis->kind == AxisKind::reduced) wanted = assumed_reduced;
+    if (is_free(*axis) && (!tiled || partners.count(axis->name) > 0)) {
+      wanted = inner && !tiled ? assumed_inner : assumed_outer;
+      inner = false;
+    }
+    out[axis->name] = std::min(wanted, largest_size(task, axis->name));
+  }
+  return out;
+}
+
 }  // namespace
+
+std::int64_t PlanSteps::shaping_step(const std::string& axis) const {
+  const auto found = assumed.find(axis);
+  return found == assumed.end() ? step(axis) : found->second;
+}
 
 std::int64_t PlanSteps::step(const std::string& axis) const {
   const auto found = by_axis.find(axis);
@@ -151,6 +199,7 @@ PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceS
     if (contains(name, "split")) out.split = std::max(out.split, value);
     if (contains(name, "group")) out.group = std::max(out.group, value);
   }
+  out.assumed = assumed_steps(task, out, reader.partners);
   return out;
 }
 

@@ -14,15 +14,20 @@ namespace cupilot {
 
 struct PlanSteps {
   std::map<std::string, std::vector<std::int64_t>> by_axis;  // ascending, each >= 2
-  std::int64_t stages = 1;                                   // pipeline depth: constants named …stage…
-  std::int64_t split = 1;                                    // parts of the reduced axis: constants named …split…
-  std::int64_t group = 1;                                    // tiles a raster group: constants named …group…
+  // A step to shape by where the plan tells none; axes without one (batches) are taken by ones.
+  std::map<std::string, std::int64_t> assumed;
+  std::int64_t stages = 1;  // pipeline depth: constants named …stage…
+  std::int64_t split = 1;   // parts of the reduced axis: constants named …split…
+  std::int64_t group = 1;   // tiles a raster group: constants named …group…
 
   // The largest step of an axis, 1 where none is known.
   std::int64_t step(const std::string& axis) const;
+  // step, or what is assumed in its place.
+  std::int64_t shaping_step(const std::string& axis) const;
 };
 
-// Read off every cdiv, up, / and % of an axis by a number in the plan. An axis with none gets the plan's other constants.
+// Read off every cdiv, up, / and % of an axis by a number in the plan; of a product of axes, the last is stepped. An axis with
+// none gets the plan's other constants.
 PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device);
 
 }  // namespace cupilot

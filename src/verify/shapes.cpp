@@ -24,12 +24,24 @@ bool is_absent(const Task& task, const std::string& axis) {
          std::all_of(task.check_shapes.begin(), task.check_shapes.end(), one);
 }
 
-// How far a size stands from whole steps: `tiles` steps and `extra` elements.
+// How far a size stands from whole steps: `tiles` steps and `extra` elements; `prime`: the next prime from there.
 struct Mark {
   std::int64_t tiles = 1, extra = 0;
+  bool prime = false;
 };
 
-std::int64_t size_of(const Mark& mark, std::int64_t step) { return std::max<std::int64_t>(1, mark.tiles * step + mark.extra); }
+bool is_prime(std::int64_t n) {
+  for (std::int64_t d = 2; d * d <= n; ++d) {
+    if (n % d == 0) return false;
+  }
+  return n > 1;
+}
+
+std::int64_t size_of(const Mark& mark, std::int64_t step) {
+  std::int64_t size = std::max<std::int64_t>(1, mark.tiles * step + mark.extra);
+  while (mark.prime && !is_prime(size)) ++size;
+  return size;
+}
 
 // One row of the table below: marks of the free axes, which alternate between two, and of the reduced ones; the size of an
 // axis that is not tiled (a batch).
@@ -92,13 +104,17 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
       {{1, 0}, {1, 8}, {2 * parts, parts > 1 ? 1 : 3}, 1},  // every part of a split has work, the last a tail
       {{0, 1}, {1, 1}, {2, 8}, 3},                          // one row
       {{1, 8}, {0, 1}, {depth, 0}, 1},                      // one column, exactly a full pipeline
+      {{0, 1}, {0, 1}, {0, 1}, 1},                          // one element
+      {{0, 2}, {0, 2}, {0, 2}, 2},
+      {{1, 3, true}, {0, 7, true}, {1, 5, true}, 1},  // primes
+      {{3, 5}, {2, 3}, {1, 3}, 1},                    // many tiles
   };
   std::vector<Workload> shapes;
   for (const Row& row : rows) {
     Workload shape;
     int turn = 0;
     for (const Axis& axis : task.axes) {
-      const std::int64_t step = steps.step(axis.name);
+      const std::int64_t step = steps.shaping_step(axis.name);
       std::int64_t& size = shape.sizes[axis.name];
       if (axis.kind == AxisKind::fixed || task.time_shapes.empty()) {
         size = task.time_shapes.empty() ? 1 : task.time_shapes.front().sizes.at(axis.name);
@@ -112,7 +128,7 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
         size = size_of(turn++ % 2 == 0 ? row.first : row.second, step);
       }
     }
-    if (std::find(shapes.begin(), shapes.end(), shape) == shapes.end()) shapes.push_back(shape);
+    shapes.push_back(shape);
   }
   return shapes;
 }

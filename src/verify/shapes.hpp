@@ -18,8 +18,22 @@ std::optional<Workload> fitting(const Task& task, const KernelSource& source, co
 // running and judging the shape costs.
 double padded_cost(const Task& task, const PlanSteps& steps, const Workload& workload);
 
-// Shapes in the order of their worth: whole tiles, tile - 1, tile, tile + 1 in pairs, ends of the reduced axis before,
-// at and after a slab and a full pipeline, several tiles, splits, single rows and columns.
+// What a shape is for, in the order of their worth; docs/formats/numerics.md has the sizes.
+enum class Boundary {
+  whole_tiles,
+  over_and_short,
+  short_and_over,
+  several_tiles,
+  every_split,
+  one_row,
+  one_column,
+  one,
+  two,
+  primes,
+  many_tiles
+};
+
+// One shape a Boundary, in order; where an axis is fixed or absent some are equal.
 std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps);
 
 }  // namespace cupilot

@@ -16,7 +16,9 @@ BoundParams within(int type, double per_sum = 0x1p-20) {
           .per_value = 0x1p-24,
           .tiny = 0x1p-126,
           .relative = 0,
-          .absolute = 0};
+          .absolute = 0,
+          .exact_below = 0,
+          .splits = 0};
 }
 
 TEST_CASE("one element is judged") {
@@ -97,7 +99,7 @@ TEST_CASE("numbers of a gemm's bound") {
   }));
   INFO(c.what);
   const Task task = *gemm_task(c.spec);
-  const auto bound = bound_params(task, task.tensors.size() - 1, task.time_shapes[0]);
+  const auto bound = bound_params(task, task.tensors.size() - 1, task.time_shapes[0], {});
   REQUIRE(bound);
   CHECK(bound->per_sum == Approx(c.per_sum).epsilon(1e-12));
   CHECK(bound->per_value == c.per_value);

@@ -112,7 +112,7 @@ struct Tally {
 template <class Value, class Tracked>
 Tally tally(const Problem& p, Value value, Tracked reference) {
   const std::size_t out = p.task.tensors.size() - 1;
-  const BoundParams bound = *bound_params(p.task, out, p.shape);
+  const BoundParams bound = *bound_params(p.task, out, p.shape, {});
   Tally t;
   for (long long index = 0; index < p.outputs(); ++index) {
     const tracked want = reference(index);

@@ -1,0 +1,142 @@
+#include "verify/shown.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <optional>
+
+namespace cupilot {
+namespace {
+
+// What a value that is one term may lose in each class: bitwise when strict; tf32x3 and bf16x6 keep 21 bits, two bf16 planes 16,
+// single products what one operand's rounding (or truncation) leaves.
+struct Kept {
+  Precision precision;
+  double error;
+};
+constexpr std::array<Kept, 3> kept = {
+    {{Precision::fp32_strict, 0.0}, {Precision::fp32_emulated, 0x1p-21}, {Precision::bf16x3, 0x1p-15}}};
+
+// Whether all floating inputs hold more than a class below strict keeps. Narrower ones enter products exactly, and what came of
+// them says nothing of the class.
+bool inputs_are_wide(const Task& task) {
+  return std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
+    return tensor.role == Role::out || unit_roundoff(tensor.type) <= unit_roundoff(DType::f32);
+  });
+}
+
+struct OneTerm {
+  std::int64_t seen = 0, inexact = 0;
+  double error = 0;
+};
+
+OneTerm one_terms(const Verification& out) {
+  OneTerm all;
+  for (const CaseReport& done : out.cases) {
+    for (const OutputReport& output : done.outputs) {
+      all.seen += output.one_term;
+      all.inexact += output.one_term_inexact;
+      all.error = std::max(all.error, output.one_term_error);
+    }
+  }
+  return all;
+}
+
+// The strictest class that instructions allow and values of one term show, never below the contract.
+Precision class_shown(const Task& task, const CompiledKernel& kernel, const OneTerm& terms) {
+  if (terms.seen == 0 || !inputs_are_wide(task)) return task.precision;
+  for (const Kept& row : kept) {
+    const bool better = satisfies(row.precision, task.precision) && satisfies(kernel.facts.ceiling, row.precision);
+    if (better && terms.error <= row.error) return row.precision;
+  }
+  return task.precision;
+}
+
+void say_class(const Task& task, const CompiledKernel& kernel, Verification& out) {
+  const OneTerm terms = one_terms(out);
+  out.proved = class_shown(task, kernel, terms);
+  if (terms.seen == 0) {
+    out.unproved.push_back(
+        fmt::format("class by values: no output is a single unrounded term, so {} rests on the bound and on the instructions",
+                    name_of(out.proved)));
+    return;
+  }
+  const std::string lost =
+      terms.inexact == 0 ? "none lost a bit" : fmt::format("{} lost bits, at most {:.2g} relative", terms.inexact, terms.error);
+  out.proved_by.push_back(fmt::format("{}: of {} outputs that are one unrounded term {}", name_of(out.proved), terms.seen, lost));
+}
+
+void say_determinism(Verification& out) {
+  std::int64_t differ = 0;
+  for (const CaseReport& done : out.cases) {
+    out.repeats += done.repeats_done;
+    for (const OutputReport& output : done.outputs) differ += output.repeat_differs;
+  }
+  out.deterministic = out.repeats > 0 && differ == 0;
+  if (out.repeats == 0) {
+    out.unproved.emplace_back("determinism: no run was repeated");
+  } else if (out.deterministic) {
+    out.proved_by.push_back(fmt::format(
+        "{} repeated runs, with other poison and another order of blocks where the device allows, gave equal bits", out.repeats));
+  } else {
+    out.proved_by.push_back(fmt::format("not deterministic: {} elements changed bits in {} repeated runs, all within the bound",
+                                        differ, out.repeats));
+  }
+}
+
+void say_relations(Verification& out) {
+  for (const CaseReport& done : out.cases) {
+    const Variation variation = done.what.content.variation;
+    if (!done.related || variation == Variation::none) continue;
+    std::int64_t strays = 0;
+    for (const OutputReport& output : done.outputs) strays += output.relation_differs;
+    const char* what =
+        variation == Variation::scaled ? "an input doubled scaled the outputs" : "exchanged lines exchanged the outputs";
+    if (strays == 0) {
+      out.proved_by.push_back(fmt::format("{} bit by bit", what));
+    } else {
+      out.unproved.push_back(fmt::format("{} within the bound only: {} elements have other bits", what, strays));
+    }
+  }
+}
+
+// Kinds of content that the level asks for and the budget or the plan left out.
+void say_contents(const Task& task, Verification& out) {
+  std::array<bool, static_cast<std::size_t>(ContentKind::integers) + 1> met{};
+  for (const CaseReport& done : out.cases) {
+    if (!done.not_for_this_shape) met[static_cast<std::size_t>(done.what.content.kind)] = true;
+  }
+  std::string missing;
+  for (std::size_t kind = 0; kind < met.size() && out.level != ProofLevel::candidate; ++kind) {
+    if (!met[kind]) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name_of(static_cast<ContentKind>(kind)));
+  }
+  if (!missing.empty()) out.unproved.push_back(fmt::format("content left out by the budget: {}", missing));
+  if (!out.full_size) {
+    out.unproved.push_back(task.time_shapes.size() > 1
+                               ? "the time shapes in full: proved at smaller shapes that reach every path"
+                               : "the time shape in full: proved at smaller shapes that reach every path");
+  }
+}
+
+}  // namespace
+
+double one_term_error_of(const Task& task) {
+  if (task.precision == Precision::fp64 || task.precision == Precision::fp32_strict) return 0;
+  for (const Kept& row : kept) {
+    if (row.precision == task.precision && inputs_are_wide(task)) return row.error;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+void say_what_was_shown(const Task& task, const CompiledKernel& kernel, Verification& out) {
+  out.proved_by.push_back(fmt::format("{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
+                                      out.compared, out.cases.size(), out.worst_ratio));
+  say_class(task, kernel, out);
+  say_determinism(out);
+  say_relations(out);
+  say_contents(task, out);
+}
+
+}  // namespace cupilot

@@ -1,0 +1,14 @@
+// What the reports of a battery show beside being right: class, determinism, relations, and what they leave open.
+#pragma once
+
+#include <cupilot/verification.hpp>
+
+namespace cupilot {
+
+// The largest relative error that the task's contract allows a value of one term; infinite where it says nothing.
+double one_term_error_of(const Task& task);
+
+// Fills proved, repeats, deterministic, proved_by and unproved from out.cases.
+void say_what_was_shown(const Task& task, const CompiledKernel& kernel, Verification& out);
+
+}  // namespace cupilot
