@@ -21,13 +21,16 @@ struct tracked_term {
   CUPILOT_HD tracked_term(double x) : value(x) {}
 };
 
+// An infinite operand has no rounding: what becomes finite of it (exp of minus infinity) owes nothing to it.
+CUPILOT_HD double own_sum(double x) { return fabs(x) <= 0x1.fffffffffffffp1023 ? fabs(x) : x != x ? x : 0.0; }
+
 struct tracked {
   double value, sum;
   bool exact;  // made of elements by sums, products and choices alone
 
   CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true) {}
-  CUPILOT_HD tracked(double x) : value(x), sum(fabs(x)), exact(true) {}
-  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(fabs(x.value)), exact(true) {}
+  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(true) {}
+  CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(own_sum(x.value)), exact(true) {}
   CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e) {}
 };
 
@@ -37,11 +40,16 @@ CUPILOT_HD double both(double a, double b) { return a + b + 0x1p-30 * fmin(a, b)
 CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact); }
 CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact); }
 CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact); }
-CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) { return tracked(a.value * b.value); }
+CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
+  const double value = a.value * b.value;
+  return tracked(value, fabs(value));
+}
+// What a sum holds beyond the operand's own rounding; NaN stays.
+CUPILOT_HD double beyond_own(tracked x) { return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value); }
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   const double value = a.value * b.value;
-  const double more_a = a.sum - fabs(a.value), more_b = b.sum - fabs(b.value);
+  const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
   return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b), a.exact && b.exact);
 }
@@ -63,7 +71,8 @@ CUPILOT_HD bool operator!=(tracked a, tracked b) { return a.value != b.value; }
 
 // f(x) with derivative: the argument's sum is carried by |f'|, the function adds its own rounding.
 CUPILOT_HD tracked through(double value, double derivative, double sum) {
-  return tracked(value, fabs(value) + (sum == 0.0 ? 0.0 : fabs(derivative) * sum), false);
+  const bool flat = sum == 0.0 || (derivative == 0.0 && sum > 0.0);
+  return tracked(value, fabs(value) + (flat ? 0.0 : fabs(derivative) * sum), false);
 }
 
 CUPILOT_HD double exp_(double x) { return exp(x); }

@@ -266,7 +266,11 @@ const Axis* swapped_axis(const Task& task) {
     return named == whole && named <= (tensor.fill.structure == Structure::dense ? 1 : 0);
   };
   const auto found = std::find_if(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
-    return axis.kind == AxisKind::free &&
+    const bool long_enough = std::any_of(task.time_shapes.begin(), task.time_shapes.end(), [&](const Workload& shape) {
+      const auto size = shape.sizes.find(axis.name);
+      return size != shape.sizes.end() && size->second > 8;
+    });
+    return axis.kind == AxisKind::free && long_enough &&
            std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) { return fits(axis, tensor); });
   });
   return found == task.axes.end() ? nullptr : &*found;
