@@ -11,6 +11,7 @@
 #include "backend/cuda_protocol.hpp"
 #include "backend/process.hpp"
 #include "backend/worker_probe.hpp"
+#include "ptx/exclusions.hpp"
 
 namespace cupilot {
 namespace {
@@ -126,6 +127,7 @@ void library_findings(const std::string& worker, std::vector<Finding>& found) {
 
 std::vector<Finding> examine_machine(const BackendOptions& options) {
   std::vector<Finding> found;
+  found.push_back(finding("interpreter", true, "PTX for sm_80 to sm_90a, but for " + ptx::exclusions_text(), ""));
   const auto worker = find_worker(options.worker_path);
   found.push_back(finding("worker", static_cast<bool>(worker), worker ? *worker : worker.error().message,
                           "no kernel can be compiled or run"));

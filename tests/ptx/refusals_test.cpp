@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "catch.hpp"
+#include "ptx/exclusions.hpp"
 #include "ptx/runner.hpp"
 
 using namespace support;
@@ -55,7 +56,8 @@ const char* const forms[] = {
 
 std::string module_with(const std::string& instruction) {
   return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n.reg .pred %p<4>;\n.reg .b16 %rs<4>;\n"
-         ".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.shared .align 128 .b8 s[256];\nmov.u32 %r1, s;\nmov.u32 %r2, 16;\n"
+         ".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<4>;\n.shared .align 128 .b8 s[256];\nmov.u32 %r1, s;\nmov.u32 %r2, "
+         "16;\n"
          "mov.u32 %r3, s;\nmov.u32 %r4, s;\nmbarrier.init.shared.b64 [%r4+128], 1;\n" +
          instruction + "\nret;\n}\n";
 }
@@ -116,6 +118,14 @@ TEST_CASE("every asynchronous form decodes", "[refusals]") {
     INFO(form);
     CHECK(outcome(form) != Outcome::refused);
   }
+}
+
+TEST_CASE("what the interpreter says that it lacks, it refuses", "[refusals]") {
+  for (const ptx::Exclusion& row : ptx::exclusions()) {
+    INFO(row.what << ": " << row.example);
+    CHECK(outcome(row.example) == Outcome::refused);
+  }
+  CHECK(ptx::exclusions_text().find("multimem; ") != std::string::npos);
 }
 
 TEST_CASE("asynchronous forms with other operands are refused or fault", "[refusals]") {
