@@ -272,7 +272,7 @@ Step Decoder::decode_one() {
                      decode_atomic(*this, step) || decode_async(*this, step) || decode_mbarrier(*this, step) ||
                      decode_bulk(*this, step) || decode_cluster(*this, step) || decode_collective(*this, step) ||
                      decode_control(*this, step) || decode_wgmma(*this, step) || decode_wmma(*this, step) ||
-                     decode_video(*this, step);
+                     decode_video(*this, step) || decode_lop3(*this, step);
   if (!known) refuse("the virtual device does not know this form");
   return step;
 }

@@ -92,6 +92,7 @@ bool decode_control(Decoder& d, Step& step);
 bool decode_wmma(Decoder& d, Step& step);
 bool decode_wgmma(Decoder& d, Step& step);
 bool decode_video(Decoder& d, Step& step);
+bool decode_lop3(Decoder& d, Step& step);
 
 // Of the lanes' tables: "f32.bf16.bf16.k16"; null when there is none.
 Multiply product_of(std::string_view name);

@@ -10,6 +10,10 @@ constexpr Exclusion table[] = {
     {"im2col, gather and scatter tensor copies",
      "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r1, %r1, %r1}], [%r1], "
      "{%rs1};"},
+    {"sparse wgmma",
+     "wgmma.mma_async.sp.sync.aligned.m64n8k32.f32.f16.f16 {%f1, %f1, %f1, %f1}, %rd1, %rd1, %r1, 0, 1, 1, 1, 0, 0;"},
+    {"scalar video instructions", "vset.s32.s32.lt %r1, %r1, %r1;"},
+    {"discard", "discard.global.L2 [%rd1], 128;"},
     {"calls through pointers", "call (%r1), %rd1, ();"},
     {"stack allocation", "alloca.u64 %rd1, %rd1;"},
     {"cluster launch control",

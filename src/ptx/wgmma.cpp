@@ -21,7 +21,6 @@ using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 k_bytes = 32;  // of one row, in every type
 constexpr std::size_t most_groups = 4096;
 
 // What a form says, as words of Step::list; the registers of D and A follow.
@@ -45,70 +44,6 @@ GroupForm form_of(const Step& s) {
 const u32* sum_slots(const Step& s) { return s.list + form_words; }
 
 u32 elements_in_k(const GroupForm& f) { return 8 * k_bytes / f.element_bits; }
-
-// Calls visit(row, k byte, address) of every 16-byte unit of `rows` rows from `first` on; transposed: (8 rows, k, address).
-template <class Visit>
-bool each_unit(const GroupMatrix& m, u32 first, u32 rows, Visit visit) {
-  if (m.transposed) {
-    for (u32 row = first; row < first + rows; row += 8) {
-      for (u32 k = 0; k < k_bytes / 2; ++k) {
-        if (!visit(row, k, m.address(row, k))) return false;
-      }
-    }
-    return true;
-  }
-  for (u32 row = first; row < first + rows; ++row) {
-    for (u32 byte = 0; byte < k_bytes; byte += 16) {
-      if (!visit(row, byte, m.address(row, byte))) return false;
-    }
-  }
-  return true;
-}
-
-// Every unit lies in the block's shared memory, was written before and may be read by the asynchronous proxy.
-bool check_matrix(Warp& w, const Step& s, const char* name, const GroupMatrix& m, u32 first, u32 rows, u32 mark) {
-  constexpr u64 zero_bits = 0x3ff1c000c000c000ull;
-  if ((m.descriptor & zero_bits) != 0) {
-    fault(w, s, 0, "run.misaligned",
-          fmt::format(
-              "0x{:016x} is no descriptor of {}: bits 14-15, 30-31, 46-48 and 52-61 must be zero (addresses and offsets are in "
-              "units of 16 bytes)",
-              m.descriptor, name));
-    return false;
-  }
-  return each_unit(m, first, rows, [&](u32 row, u32, u32 address) {
-    if (address < shared_base || address - shared_base + 16 > w.block->launch->shared_bytes) {
-      fault(w, s, 0, "run.out_of_bounds",
-            fmt::format(
-                "row {} of {} lies at shared address {} (descriptor 0x{:016x}), but the block has {} bytes of shared memory", row,
-                name, address, m.descriptor, w.block->launch->shared_bytes));
-      return false;
-    }
-    return check_async_read(w, s, 0, *w.block, address - shared_base, 16, mark);
-  });
-}
-
-u32 element_at(const u8* p, u32 bits, u32 i) {
-  if (bits == 8) return p[i];
-  u32 v = 0;
-  std::memcpy(&v, p + i * bits / 8, bits / 8);
-  return v;
-}
-
-// Elements of `rows` rows to out[row * row_step + k * k_step].
-void gather_matrix(const Warp& w, const GroupForm& f, const GroupMatrix& m, u32 first, u32 rows, u32 negate, u32 row_step,
-                   u32 k_step, u32* out) {
-  const u32 bits = f.element_bits, in_unit = 128 / bits;
-  const u8* const shared = w.block->shared.data() - shared_base;
-  each_unit(m, first, rows, [&](u32 row, u32 k, u32 address) {
-    const u8* const p = shared + address;
-    for (u32 i = 0; i < in_unit; ++i) {
-      const u32 r = row - first + (m.transposed ? i : 0), at = m.transposed ? k : k * 8 / bits + i;
-      out[r * row_step + at * k_step] = element_at(p, bits, i) ^ negate;
-    }
-    return true;
-  });
-}
 
 // A from registers: K x 16, as fragments of mma.sync hold it.
 void gather_registers(const Warp& w, const GroupForm& f, const u32* slots, u32* out) {
@@ -159,9 +94,9 @@ void compute(Warp& w, const GroupItem& item) {
   if (f.a_registers != 0) {
     gather_registers(w, f, sums + f.sums, a.data());
   } else {
-    gather_matrix(w, f, {item.a, f.transpose_a != 0}, 16 * (w.index % 4), 16, f.negate_a, 1, 16, a.data());
+    gather_matrix(w, {item.a, f.transpose_a != 0}, {f.element_bits, f.negate_a, 16 * (w.index % 4), 16, 1, 16}, a.data());
   }
-  gather_matrix(w, f, {item.b, f.transpose_b != 0}, 0, f.n, f.negate_b, k, 1, b.data());
+  gather_matrix(w, {item.b, f.transpose_b != 0}, {f.element_bits, f.negate_b, 0, f.n, k, 1}, b.data());
   if (item.adds) {
     move_sums<true>(w, f, sums, d.data());
   } else {
@@ -287,11 +222,6 @@ void wait(Lanes& l, const Step& s) {
   if (p.slot != 0) observe(w, p.slot, p.completed);
 }
 
-struct Named {
-  const char* name;
-  u32 value;
-};
-
 u32 number_operand(Decoder& d, std::size_t i) {
   if (d.operand(i).kind != OperandKind::immediate) d.refuse("a scale or transposition must be a number");
   return static_cast<u32>(d.operand(i).bits);
@@ -374,24 +304,6 @@ Products& products_of(Warp& w) {
     p.use.assign(w.code->frame_bytes / 64 + 1, {});
   }
   return p;
-}
-
-std::uint32_t GroupMatrix::address(u32 row, u32 k) const {
-  const u32 start = static_cast<u32>(descriptor & 0x3fff) << 4, leading = static_cast<u32>((descriptor >> 16) & 0x3fff) << 4,
-            stride = static_cast<u32>((descriptor >> 32) & 0x3fff) << 4, base = static_cast<u32>((descriptor >> 49) & 7);
-  constexpr u32 pitches[] = {16, 128, 64, 32}, swizzles[] = {0, 7, 3, 1};
-  const auto layout = static_cast<u32>(descriptor >> 62);
-  const u32 pitch = pitches[layout];
-  u32 at = start;
-  if (!transposed) {
-    at += row / 8 * stride + row % 8 * pitch + (layout == 0 ? k / 16 * leading + k % 16 : k);
-  } else if (layout == 0) {
-    at += row / 8 * stride + k / 8 * leading + k % 8 * 16 + row % 8 * 2;
-  } else {
-    at += row / (pitch / 2) * leading + k / 8 * stride + k % 8 * pitch + row % (pitch / 2) * 2;
-  }
-  at &= 0x3ffff;
-  return at ^ ((((at >> 7) - base) & swizzles[layout]) << 4);
 }
 
 bool decode_wgmma(Decoder& d, Step& step) {

@@ -40,11 +40,26 @@ struct Products {
 Products& products_of(Warp& warp);
 inline bool pending(const Products& p, std::uint32_t slot) { return p.use[slot / 64].group > p.completed; }
 
-// Bytes of one row, and where the 16-byte unit that holds (row, byte of k) lies; transposed: (unit of 8 rows, k).
+inline constexpr std::uint32_t k_bytes = 32;  // of one row of A or B in one product, in every type
+
 struct GroupMatrix {
   std::uint64_t descriptor = 0;
   bool transposed = false;
+  // Of the 16-byte unit that holds (row, byte of k); transposed: (8 rows, k).
   std::uint32_t address(std::uint32_t row, std::uint32_t k) const;
 };
+
+// Every unit of the rows lies in the block's shared memory, was written before and may be read by the asynchronous proxy; they
+// carry the mark from then on. False after a fault.
+bool check_matrix(Warp& warp, const Step& step, const char* name, const GroupMatrix& matrix, std::uint32_t first,
+                  std::uint32_t rows, std::uint32_t mark);
+
+// Which rows to read, what to flip in every element, and how far apart rows and k lie in the result.
+struct Gathering {
+  std::uint32_t element_bits = 0, negate = 0;
+  std::uint32_t first = 0, rows = 0;
+  std::uint32_t row_step = 0, k_step = 0;
+};
+void gather_matrix(const Warp& warp, const GroupMatrix& matrix, const Gathering& gathering, std::uint32_t* out);
 
 }  // namespace cupilot::ptx

@@ -99,7 +99,7 @@ double truncation_slope(Precision precision) {
     case Precision::bf16:
       return 0.25;
     case Precision::fp8:
-      return 128.0;
+      return 600.0;
     default:
       return 0.0;
   }

@@ -548,3 +548,29 @@ TEST_CASE("an instruction or operand that cannot run is refused by name and line
   CHECK(refusal("shfl.sync.idx.b32 _, %r1, 0, 31, -1;") != "runs");
   CHECK(refusal("add.s32 %r1, %r2, %r3;") == "runs");
 }
+
+TEST_CASE("lop3 joins its result's truth with another predicate", "[conformance]") {
+  const std::string head =
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 o) {\n.reg .b32 %r<4>; .reg .b64 %rd<2>; .reg .pred "
+      "%p<3>;\n"
+      "ld.param.u64 %rd1, [o];\nmov.u32 %r1, %tid.x;\nmad.wide.u32 %rd1, %r1, 4, %rd1;\nsetp.gt.u32 %p1, %r1, 3;\n";
+  for (const bool both : {false, true}) {
+    for (const bool negated : {false, true}) {
+      Device d;
+      const auto out = d.output("o", 32);
+      const std::string form = both ? "lop3.and.b32" : "lop3.or.b32";
+      // a & b & !c
+      const auto report =
+          d.run(module_of(head + form + " %r2|%p2, %r1, 6, 2, 0x40, " + (negated ? "!" : "") +
+                          "%p1;\nselp.u32 %r3, 100, 0, %p2;\nadd.u32 %r3, %r3, %r2;\nst.global.u32 [%rd1], %r3;\nret;\n}\n"),
+                "k", {1}, {8}, 0, Device::Pointer{out});
+      REQUIRE(faults_of(report) == "");
+      const auto got = d.values<u32>(out);
+      for (u32 i = 0; i < 8; ++i) {
+        const u32 r = i & 6 & ~2u;
+        const bool p = (i > 3) != negated;
+        CHECK(got[i] == r + ((both ? r != 0 && p : r != 0 || p) ? 100 : 0));
+      }
+    }
+  }
+}
