@@ -19,8 +19,7 @@ extern "C" __global__ void softmax(const float* x, float* y, int rows, int cols)
     const float value = x[base + c];
     const float largest = fmaxf(own.largest, value);
     const float scale = own.largest == largest ? 1.0f : expf(own.largest - largest);
-    // Before the first finite value there is nothing to weigh.
-    const float weight = largest == __int_as_float(0xff800000) ? 0.0f : expf(value - largest);
+    const float weight = value == __int_as_float(0xff800000) ? 0.0f : expf(value - largest);
     own = {largest, own.sum * scale + weight};
   }
   for (int distance = 16; distance > 0; distance /= 2) {
