@@ -161,6 +161,8 @@ void finish_transfer(Cluster& cluster, Transfer& t) {
 }
 
 void start_transfer(Cluster& cluster, Transfer&& t) {
+  // One instruction may move much: it is charged for what a warp's own loads would take.
+  cluster.launch->budget.fetch_sub(static_cast<std::int64_t>(t.bytes / 512), std::memory_order_relaxed);
   if (!cluster.launch->options->late) return finish_transfer(cluster, t);
   if (cluster.pending.empty()) cluster.pending_since = cluster.used;
   cluster.pending.push_back(std::move(t));

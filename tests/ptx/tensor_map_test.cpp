@@ -217,6 +217,10 @@ TEST_CASE("bad tensor-map copies are faults", "[tensormap]") {
   CHECK(code(good, 1024, 1, 512) == "run.out_of_bounds");  // dimensions
   CHECK(code(good, 1024, 2, 500) == "run.hang");
   CHECK(code(good, 1024, 2, 512, 8) == "run.misaligned");  // an illegal instruction on an H200
+  auto vast = good;
+  vast.rank = 5;
+  vast.box = {256, 256, 256, 256, 256};
+  CHECK(code(vast, 1024, 5, 512) == "run.out_of_bounds");  // at once, not after every row
   auto far = good;
   far.dims[1] = 65;
   far.box[1] = 65;
