@@ -99,7 +99,7 @@ bool decode_copy(Decoder& d, Step& step, bool reduces) {
   } else if (form.has("mbarrier::complete_tx::bytes") && to != "global" &&
              (from == "global" || (from == "shared::cta" && f.rank == 0))) {
     f.way = static_cast<u32>(from == "global" ? Way::load : Way::between);
-    if (reduces != (reduces && from == "shared::cta")) return false;
+    if (reduces && from != "shared::cta") return false;
     keep_place(d, f.shared, d.operand(next++), space_shared);
     if (f.rank != 0) keep_map(d, f, d.operand(next++));
     if (f.rank == 0) keep_place(d, f.other, d.operand(next++), from == "global" ? space_global : space_shared);
