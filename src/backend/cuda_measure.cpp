@@ -53,6 +53,13 @@ class MeasuredRounds {
     auto placement = trials_.place(task_, case_of(0, 0), Fence::end);
     if (!placement) return placement.error();
     placement_ = std::move(*placement);
+    std::vector<std::future<void>> ahead;
+    for (int content = 0; content < contents_in_rotation; ++content) {
+      const Case what = case_of(content, 0);
+      auto begun = trials_.look_ahead({task_, task_key_, what, placement_, nullptr});
+      if (!begun) return begun.error();
+      ahead.push_back(std::move(*begun));
+    }
     for (const Contestant& contestant : contestants) {
       if (auto entered = enter(contestant); !entered) return entered.error();
     }
@@ -60,6 +67,7 @@ class MeasuredRounds {
       if (auto warmed = warm_up(entrant); !warmed) return warmed.error();
     }
     trials_.device_.settle();
+    ahead.clear();  // waits
     const auto begin = Clock::now();
     for (int round = 0; round < std::max(options_.rounds, fewest_rounds); ++round) {
       for (std::size_t i = 0; i < entrants_.size(); ++i) {

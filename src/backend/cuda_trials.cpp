@@ -99,21 +99,29 @@ Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside
   return items;
 }
 
+Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
+  auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
+  if (!program) return program.error();
+  std::vector<OracleOrder> orders;
+  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
+    if (is_output(trial.task.tensors[i]))
+      orders.push_back(oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program));
+  }
+  return orders;
+}
+
 Result<void> CudaTrials::prepare(Trial& trial) {
   auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
   if (!program) return program.error();
   if (auto loaded = device_.load_in_judge((*program)->image); !loaded) return loaded.error();
   auto items = dressing(trial, inside_of(trial.what.poison));
   if (!items) return items.error();
-  PrepareOrder order;
-  order.items = std::move(*items);
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (!is_output(trial.task.tensors[i])) continue;
-    order.oracles.push_back(oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program));
-  }
+  auto oracles = oracles_of(trial);
+  if (!oracles) return oracles.error();
+  const PrepareOrder order{std::move(*items), *oracles};
   auto prepared = device_.judge(DeviceMessage::prepare, pack(order));
   if (!prepared) return prepared.error();
-  trial.oracles = std::move(order.oracles);
+  trial.oracles = std::move(*oracles);
   return {};
 }
 

@@ -3,6 +3,7 @@
 // cuda_place.cpp lays out, cuda_trials.cpp proves, cuda_repeat.cpp runs again, cuda_measure.cpp times.
 #pragma once
 
+#include <future>
 #include <map>
 #include <optional>
 #include <span>
@@ -69,6 +70,8 @@ class CudaTrials {
                                    const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.
   Result<std::vector<PrepareItem>> dressing(const Trial& trial, Inside poison) const;
+  // Which reference values each output of a case is compared with.
+  Result<std::vector<OracleOrder>> oracles_of(const Trial& trial);
   // Inputs, poison and reference values for one run.
   Result<void> prepare(Trial& trial);
   Result<std::optional<RunnerFault>> run_setup(const Trial& trial);
@@ -82,6 +85,8 @@ class CudaTrials {
   void add_faults(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
   // The controller's own look at a few elements: an Error when the judge's word does not stand.
   Result<void> look(const Trial& trial, CaseReport& report);
+  // Begins to compute what look() will want of a case, in another thread; wait for it before anything is timed.
+  Result<std::future<void>> look_ahead(const Trial& trial);
   // Launches again and compares bits (Case::repeats).
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;

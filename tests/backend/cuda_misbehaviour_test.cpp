@@ -288,7 +288,8 @@ TEST_CASE("a device that cannot be relied on from the start is not opened") {
     const FakeWorker fake(behaviour);
     auto opened = CudaDevice::open(0, fake.options, deadlines_for(behaviour));
     const Result<void> trusted = opened ? (*opened)->trust({1}) : Result<void>(opened.error());
-    REQUIRE(!trusted);
+    CHECK(!trusted);
+    if (trusted) continue;
     CHECK(trusted.error().code == code);
     CHECK(!trusted.error().message.empty());
   }
