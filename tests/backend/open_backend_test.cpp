@@ -48,6 +48,9 @@ TEST_CASE("every lack has a cost and everything present a detail") {
   BackendOptions nowhere;
   nowhere.worker_path = "/nowhere/cupilot-worker";
   const std::vector<Finding> without = examine_machine(nowhere);
-  REQUIRE(without.size() == 1);
-  CHECK(!without[0].present);
+  REQUIRE(without.size() == 2);
+  CHECK(without[0].name == "interpreter");
+  CHECK(without[0].present);
+  CHECK(without[1].name == "worker");
+  CHECK(!without[1].present);
 }
