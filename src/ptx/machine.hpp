@@ -51,7 +51,8 @@ inline constexpr std::uint8_t unwritten_byte = 0xff;
 struct Watched {
   Handler run = nullptr;
   std::vector<std::uint32_t> reads, writes;
-  bool copies = false;  // one register to another
+  bool moves = false;   // a plain mov
+  bool copies = false;  // of one such register to another
 };
 
 struct Code {

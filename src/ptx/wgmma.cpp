@@ -234,11 +234,13 @@ u32 negation(Decoder& d, std::size_t i, u32 sign_bit) {
   return v < 0 ? sign_bit : 0;
 }
 
-u32 columns_of(Decoder& d, const std::string& shape, u32 k) {
+// Integers have fewer widths.
+u32 columns_of(Decoder& d, const std::string& shape, u32 k, bool integers) {
   const std::string tail = fmt::format("k{}", k);
   const std::size_t at = shape.find('k');
   const u32 n = shape.rfind("m64n", 0) == 0 ? static_cast<u32>(std::strtoul(shape.c_str() + 4, nullptr, 10)) : 0;
-  if (n == 0 || n % 8 != 0 || n > 256 || at == std::string::npos || shape.substr(at) != tail)
+  const u32 step = integers && n > 32 ? 16 : 8;
+  if (n == 0 || n % step != 0 || n > 256 || at == std::string::npos || shape.substr(at) != tail)
     d.refuse("has a shape that does not exist");
   return n;
 }
@@ -261,7 +263,7 @@ bool decode_product(Decoder& d, Step& step) {
   GroupForm f{};
   f.element_bits = bits ? 32 : 8 * bytes_of(ta);
   const u32 k = bits ? 256 : 8 * k_bytes / f.element_bits;
-  f.n = columns_of(d, form.modifiers[3], k);
+  f.n = columns_of(d, form.modifiers[3], k, integers);
   const Multiply run = product_of(fmt::format("{}{}.{}.{}{}.k{}", form.has("satfinite") ? "satfinite." : "", name_of(td),
                                               name_of(ta), name_of(tb), bits ? ".and" : "", k));
   if (run == nullptr) return false;

@@ -47,7 +47,9 @@ void run_watched(Lanes& l, const Step& s) {
     if (!w.block->launch->options->late) watched.run(l, s);
     return;
   }
-  for (const u32 slot : watched.writes) p.use[slot / 64].dirty = true;
+  // Compilers put plain moves wherever they like, and ptxas orders them; only what they copy counts.
+  const bool dirty = !watched.moves || (watched.copies && p.use[watched.reads[0] / 64].dirty);
+  for (const u32 slot : watched.writes) p.use[slot / 64].dirty = dirty;
   watched.run(l, s);
 }
 
@@ -89,8 +91,8 @@ void watch_registers(Decoder& d) {
     if (watched.reads.empty() && watched.writes.empty()) continue;
     Step& step = code.steps[i];
     const Operand& from = d.function.operands[ins.first_operand + (ins.operand_count > 1 ? 1 : 0)];
-    watched.copies =
-        form.opcode == Opcode::op_mov && watched.reads.size() == 1 && watched.writes.size() == 1 && from.kind == OperandKind::reg;
+    watched.moves = form.opcode == Opcode::op_mov;
+    watched.copies = watched.moves && watched.reads.size() == 1 && watched.writes.size() == 1 && from.kind == OperandKind::reg;
     watched.run = step.run;
     step.run = run_watched;
     code.watch_of[i] = static_cast<u32>(code.watched.size());

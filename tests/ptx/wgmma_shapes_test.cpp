@@ -189,7 +189,8 @@ void check_product(const TypeRow& type, const char* sum, int n, const Layout& la
 
 TEST_CASE("wgmma of every type and of many widths gives the product", "[wgmma]") {
   for (const TypeRow& type : types) {
-    for (const int n : {8, 24, 64, 136, 256}) {
+    for (int n : {8, 24, 64, 136, 256}) {
+      if (type.exponent == 0 && n == 136) n = 144;  // integers go by 16
       const Layout a{n % 64 == 0 ? 32 : 0, false}, b{n % 64 == 0 && n < 256 ? 32 : 0, false};
       check_product(type, type.exponent == 0 ? "s32" : "f32", n, a, b);
       const std::string name = type.name;

@@ -149,3 +149,124 @@ TEST_CASE("tiles of another swizzle than the descriptor's give another product",
   REQUIRE(faults_of(out.report) == "");
   CHECK(!out.right);
 }
+
+namespace {
+
+// One product of 64 x 16 by 16 x 8, all ones, with places for what may go wrong around it.
+std::string one_product(const std::string& hooks) {
+  return hooks + async_text + R"(
+#ifndef BEFORE
+#define BEFORE
+#endif
+#ifndef ISSUED
+#define ISSUED
+#endif
+#ifndef WAITED
+#define WAITED
+#endif
+#ifndef START
+#define START FENCE_PROXY; __syncthreads(); multiply_fence()
+#endif
+#ifndef LEADING
+#define LEADING 8
+#endif
+D void multiply_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+D void multiply(float (&d)[4], u64 a, u64 b, int adds) {
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %6, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, %4, %5, p, 1, 1, 0, 0; }"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "l"(a), "l"(b), "r"(adds)); }
+D void multiply(float (&d)[4], u32 (&a)[4], u64 b, int adds) {
+  asm volatile("{ .reg .pred p; setp.ne.b32 p, %9, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%0, %1, %2, %3}, {%4, %5, %6, %7}, %8, p, 1, 1, 0; }"
+    : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds)); }
+D void finish() { asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+K one(float* o) {
+  __shared__ __align__(1024) u32 sa[512], sb[64]; int t = threadIdx.x; float d[4] = {0, 0, 0, 0}; u32 r[4] = {0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3f803f80};
+  for (int i = t; i < 512; i += blockDim.x) sa[i] = 0x3f803f80;
+  if (t < 64) sb[t] = 0x3f803f80;
+  u64 a = (sm(sa) >> 4) | (64ull << 16) | (8ull << 32), b = (sm(sb) >> 4) | ((u64)(LEADING) << 16) | (8ull << 32);
+  START; BEFORE;
+#ifdef REGISTERS
+  multiply(d, r, b, 0);
+#else
+  multiply(d, a, b, 0);
+#endif
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+  ISSUED;
+  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  WAITED;
+  for (int i = 0; i < 4; ++i) o[t * 4 + i] = d[i] + (float)(r[i] & 1);
+}
+)";
+}
+
+struct Around {
+  const char* hooks;
+  const char* code;     // "": it ends well
+  const char* message;  // a part of it
+};
+const Around arounds[] = {
+    {"", "", ""},
+    {"#define REGISTERS\n", "", ""},
+    {"#define ISSUED if (t < 64) sb[t] = 0\n", "run.race", "may still read"},
+    {"#define ISSUED sa[t] = 0\n", "run.race", "may still read"},
+    {"#define WAITED __syncthreads(); if (t < 64) sb[t] = 0\n", "", ""},
+    {"#define ISSUED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1]))\n", "run.race", "wait_group"},
+    {"#define REGISTERS\n#define ISSUED asm volatile(\"add.u32 %0, %0, %0;\" : \"+r\"(r[1]))\n", "run.race", "wait_group"},
+    {"#define WAITED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1])); multiply(d, a, b, 1); finish()\n", "run.race",
+     "wgmma.fence"},
+    {"#define WAITED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1])); multiply_fence(); multiply(d, a, b, 1); finish()\n",
+     "", ""},
+    {"#define WAITED multiply(d, a, b, 1); finish()\n", "", ""},
+    {"#define BEFORE asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1]))\n", "run.race", "wgmma.fence"},
+    {"#define START FENCE_PROXY; __syncthreads()\n", "run.race", "first wgmma.fence"},
+    {"#define START __syncthreads(); multiply_fence()\n", "run.race", "fence.proxy.async"},
+    {"#define START FENCE_PROXY; multiply_fence()\n", "run.race", ""},
+    {"#define LEADING 0x3000\n", "run.out_of_bounds", "row 0 of B"},
+    {"#define LEADING 0x4000\n", "run.misaligned", "no descriptor of B"},
+    {"#define BEFORE if (t & 1) return\n", "run.divergence", ""},
+    {"#define BEFORE if (t & 1) b += 2\n", "run.divergence", "different descriptors"},
+    {"#define BEFORE if (t & 32) b += 1\n", "run.divergence", "warpgroup"},
+};
+
+}  // namespace
+
+TEST_CASE("what stands around a wgmma decides whether it is right", "[wgmma][faults]") {
+  for (const Around& around : arounds) {
+    for (const bool late : {false, true}) {
+      INFO(around.hooks << (late ? "late" : "eager"));
+      Device d;
+      d.options.late = late;
+      d.options.max_faults = 1;
+      const auto out = d.output("o", 2048);
+      const auto report = d.run(module_of_cuda(one_product(around.hooks)), "one", {1}, {128}, 0, P{out});
+      INFO(faults_of(report));
+      if (around.code[0] == '\0') {
+        CHECK(report.faults.empty());
+        continue;
+      }
+      REQUIRE(!report.faults.empty());
+      CHECK(report.faults[0].code == around.code);
+      CHECK(report.faults[0].message.find(around.message) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("late sums take what shared memory holds when they are waited for", "[wgmma]") {
+  for (const bool late : {false, true}) {
+    Device d;
+    d.options.late = late;
+    d.options.check_races = false;
+    const auto out = d.output("o", 2048);
+    const auto report =
+        d.run(module_of_cuda(one_product("#define ISSUED if (t < 64) sb[t] = 0; __syncthreads()\n")), "one", {1}, {128}, 0, P{out});
+    REQUIRE(faults_of(report) == "");
+    CHECK(d.values<float>(out)[0] == (late ? 0.0f : 16.0f));
+  }
+}
+
+TEST_CASE("wgmma needs four warps", "[wgmma][faults]") {
+  Device d;
+  const auto out = d.output("o", 2048);
+  const auto report = d.run(module_of_cuda(one_product("")), "one", {1}, {96}, 0, P{out});
+  REQUIRE(!report.faults.empty());
+  CHECK(report.faults[0].code == "run.divergence");
+}
