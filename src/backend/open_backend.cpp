@@ -55,7 +55,7 @@ Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
 }  // namespace
 
 Result<std::vector<ReferenceValues>> Backend::reference(const Task&, const Workload&, std::span<const std::vector<std::byte>>) {
-  return Error{ErrorCode::usage, identity() + " evaluates no references", "use cuda:N or virtual:CHIP"};
+  return Error{ErrorCode::no_device, identity() + " evaluates no references", "use cuda:N or virtual:CHIP"};
 }
 
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name, const BackendOptions& options) {

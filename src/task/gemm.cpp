@@ -66,6 +66,9 @@ std::vector<Tensor> tensors_of(const GemmSpec& spec) {
     return tensor;
   };
   std::vector<Tensor> tensors = {operand("A", trans_a, "m", "k"), operand("B", trans_b, "k", "n")};
+  // Sums of deviation 1: where the activation is flat nearly every output would be one of two values.
+  const bool saturates = spec.act == Activation::tanh || spec.act == Activation::sigmoid;
+  if (saturates) tensors[1].fill.high = 1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(spec.k, 1)));
   if (spec.beta != 0.0) tensors.push_back({.name = "C", .role = Role::in, .type = out, .shape = {"batch", "m", "n"}});
   if (spec.bias) tensors.push_back({.name = "bias", .role = Role::in, .type = out, .shape = {"n"}});
   tensors.push_back({.name = "D",

@@ -1,0 +1,251 @@
+// Fake outputs against a task's own check: what the battery's comparison cannot refuse must not be searched.
+#include <cupilot/checker_power.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <mutex>
+
+#include <cupilot/rng.hpp>
+
+#include "task/content.hpp"
+#include "verify/fakes.hpp"
+#include "verify/shown.hpp"
+
+namespace cupilot {
+namespace {
+
+// Multiply-adds that one evaluation of the reference may cost.
+constexpr double affordable = 3e5;
+// What a tenth of an input must move: that share of the outputs it reaches, by that many times the error honest arithmetic has.
+constexpr double moved_share = 0.9, tolerances = 10;
+constexpr std::int64_t few = 100;
+constexpr ContentKind shown_on[] = {ContentKind::ordinary, ContentKind::probe, ContentKind::integers};
+
+Error weak(const Task& task, const Tensor& output, const std::string& reason, const std::string& fix) {
+  return {ErrorCode::usage, fmt::format("task '{}': the check of output {} {}", task.name, output.name, reason), fix};
+}
+
+std::string fix_of(const Tensor& output) {
+  if (output.check.kind == CheckKind::close) return "lower check.absolute and check.relative, or use check within";
+  return "change the fills so that this output varies and depends on its inputs, or give check.length the terms of one sum";
+}
+
+bool spans_an_output(const Task& task, const Axis& axis) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
+    return tensor.role != Role::in && tensor.role != Role::constant &&
+           std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis.name)) != tensor.shape.end();
+  });
+}
+
+// The first time shape with its sums cut to a length where a tenth of one operand stands out, then cut until it is cheap.
+Workload small_workload(const Task& task) {
+  Workload out = task.time_shapes.front();
+  const auto cost = [&] {
+    double product = 1;
+    for (const Axis& axis : task.axes) {
+      const auto size = static_cast<double>(out.sizes.at(axis.name));
+      product *= axis.kind == AxisKind::reduced && spans_an_output(task, axis) ? size * size : size;
+    }
+    return product;
+  };
+  const auto cut = [&](AxisKind kind, std::int64_t most) {
+    for (const Axis& axis : task.axes) {
+      std::int64_t& size = out.sizes.at(axis.name);
+      if (axis.kind == kind) size = std::min(size, most);
+    }
+  };
+  cut(AxisKind::reduced, 128);
+  for (const std::int64_t most : {64, 24, 12, 7, 3}) {
+    if (cost() > affordable) cut(AxisKind::free, most);
+  }
+  for (const std::int64_t most : {64, 16}) {
+    if (cost() > affordable) cut(AxisKind::reduced, most);
+  }
+  return out;
+}
+
+// Inputs of one content and what the reference makes of them.
+struct Shown {
+  Content content;
+  TensorList inputs;
+  std::vector<ReferenceValues> right;
+};
+
+class Power {
+ public:
+  Power(const Task& task, Backend& backend) : task_(task), backend_(backend) {
+    report_.task = task_id(task);
+    report_.workload = small_workload(task);
+  }
+
+  Result<PowerReport> run() {
+    for (const ContentKind kind : shown_on) {
+      Shown shown{.content = {.seed = 11, .kind = kind}, .inputs = {}, .right = {}};
+      auto inputs = contents_of(task_, report_.workload, shown.content);
+      if (!inputs) return inputs.error();
+      shown.inputs = std::move(*inputs);
+      auto right = backend_.reference(task_, report_.workload, shown.inputs);
+      if (!right) return right.error();
+      shown.right = std::move(*right);
+      shown_.push_back(std::move(shown));
+    }
+    std::size_t place = 0;
+    for (std::size_t t = 0; t < task_.tensors.size(); ++t) {
+      const Role role = task_.tensors[t].role;
+      if (role != Role::out && role != Role::in_out) continue;
+      if (Result<void> held = output(t, place++); !held) return held.error();
+    }
+    return std::move(report_);
+  }
+
+ private:
+  Result<void> output(std::size_t tensor, std::size_t place) {
+    const Tensor& what = task_.tensors[tensor];
+    const int before = report_.fakes;
+    for (const Fake& fake : fakes_of(task_, tensor)) {
+      auto rejected = is_rejected(fake, tensor, place);
+      if (!rejected) return rejected.error();
+      if (*rejected) {
+        ++report_.fakes;
+      } else if (const std::string allowed = why_allowed(task_, tensor, report_.workload, fake); !allowed.empty()) {
+        report_.exempt.push_back(fmt::format("{}: {}: {}", what.name, fake.name, allowed));
+      } else {
+        return weak(task_, what, fmt::format("accepts {}", fake.name), fix_of(what));
+      }
+    }
+    std::string moving;
+    for (std::size_t input = 0; input < task_.tensors.size(); ++input) {
+      if (!is_perturbed(task_.tensors[input])) continue;
+      if (Result<void> moved = sensitive(input, tensor, place); !moved) return moved;
+      moving += (moving.empty() ? "" : ", ") + task_.tensors[input].name;
+    }
+    report_.shown.push_back(fmt::format("{}: {} fakes rejected; a tenth of {} moves it", what.name, report_.fakes - before,
+                                        moving.empty() ? "no input" : moving));
+    return {};
+  }
+
+  // By any of the contents, as a battery would.
+  Result<bool> is_rejected(const Fake& fake, std::size_t tensor, std::size_t place) {
+    for (const Shown& shown : shown_) {
+      auto values = fake_values(fake, task_, tensor, report_.workload, shown.inputs, shown.right[place].values, backend_, place);
+      if (!values) return values.error();
+      auto accepted = accepts(task_, tensor, report_.workload, shown.content, shown.right[place], *values);
+      if (!accepted) return accepted.error();
+      if (!*accepted) return true;
+    }
+    return false;
+  }
+
+  // Outputs the change reaches; those that move clearly; those that the check cannot tell from zero before and after, as where
+  // an activation is flat.
+  struct Moved {
+    std::int64_t reached = 0, clear = 0, flat = 0;
+  };
+
+  // Every element of one input up or down by a tenth, as `draw` decides.
+  Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, std::uint64_t draw) {
+    const Shown& base = shown_.front();
+    TensorList moved = base.inputs;
+    auto layout = fill_params(task_, input, report_.workload, base.content);
+    if (!layout) return layout.error();
+    for (std::int64_t i = 0; i < layout->elements; ++i) {
+      const std::int64_t at = storage_offset(*layout, i);
+      const double factor = (hash_of(draw, static_cast<unsigned long long>(i), 1) & 1) != 0 ? 1.1 : 0.9;
+      const double x = load_real(moved[input].data(), at, layout->type);
+      store_bits(moved[input].data(), at, layout->type, encode(factor * x, layout->type));
+    }
+    auto after = backend_.reference(task_, report_.workload, moved);
+    if (!after) return after.error();
+    auto tolerance = honest_bound(task_, tensor, report_.workload);
+    if (!tolerance) return tolerance.error();
+    const ReferenceValues& right = base.right[place];
+    Moved out;
+    for (std::size_t i = 0; i < right.values.size(); ++i) {
+      const double before = right.values[i], now = (*after)[place].values[i];
+      if (before == now || !std::isfinite(before)) continue;
+      const double allowed = allowed_error(*tolerance, before, right.sums[i]);
+      ++out.reached;
+      if (std::abs(now - before) >= tolerances * allowed) {
+        ++out.clear;
+      } else if (std::abs(before) <= allowed && std::abs(now) <= allowed) {
+        ++out.flat;
+      }
+    }
+    return out;
+  }
+
+  static double allowed_error(const BoundParams& p, double value, double sum) {
+    if (p.check == check_within) return p.per_sum * magnitude(sum) + p.tiny;
+    return p.check == check_close ? p.absolute + p.relative * magnitude(value) : 0.0;
+  }
+
+  Result<void> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
+    const Tensor& output = task_.tensors[tensor];
+    const auto all = static_cast<std::int64_t>(shown_.front().right[place].values.size());
+    // Few outputs are asked several times.
+    const auto draws = static_cast<std::uint64_t>(std::clamp<std::int64_t>(few / std::max<std::int64_t>(all, 1), 1, 16));
+    Moved sum;
+    for (std::uint64_t draw = 1; draw <= draws; ++draw) {
+      auto one = move(input, tensor, place, draw);
+      if (!one) return one.error();
+      sum.reached += one->reached;
+      sum.clear += one->clear;
+      sum.flat += one->flat;
+    }
+    const std::string& name = task_.tensors[input].name;
+    if (sum.reached == 0) {
+      return weak(task_, output, fmt::format("cannot see input {}: moving it by a tenth moves none of {} elements", name, all),
+                  "remove the input, or give it a fill that matters (not zeros)");
+    }
+    const bool index = output.check.kind == CheckKind::index_of || output.check.kind == CheckKind::bitwise;
+    const double share = index ? 0.0 : moved_share;
+    const bool mostly_flat = 4 * sum.flat > 3 * sum.reached;
+    const std::int64_t asked = mostly_flat ? sum.reached : sum.reached - sum.flat;
+    if (static_cast<double>(sum.clear) < share * static_cast<double>(asked)) {
+      return weak(task_, output,
+                  fmt::format("hardly sees input {}: moving it by a tenth moves {} of {} elements by {} tolerances", name,
+                              sum.clear, sum.reached, tolerances),
+                  fix_of(output));
+    }
+    return {};
+  }
+
+  const Task& task_;
+  Backend& backend_;
+  PowerReport report_;
+  std::vector<Shown> shown_;
+};
+
+}  // namespace
+
+Result<PowerReport> check_power(const Task& task, Backend& backend) {
+  static std::mutex mutex;
+  static std::map<std::string, PowerReport> known;
+  const std::string key = backend.identity() + " " + task_id(task);
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+  }
+  if (auto valid = validate(task); !valid) return valid.error();
+  const auto begin = std::chrono::steady_clock::now();
+  auto report = Power(task, backend).run();
+  if (!report) {
+    // A landscape or a recording has no reference to test.
+    if (report.error().code == ErrorCode::no_device) {
+      PowerReport none;
+      none.task = task_id(task);
+      none.exempt.push_back(report.error().message);
+      return none;
+    }
+    return std::move(report.error()).while_doing("testing whether the task's check tells right from wrong");
+  }
+  report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const std::lock_guard lock(mutex);
+  return known.emplace(key, *report).first->second;
+}
+
+}  // namespace cupilot

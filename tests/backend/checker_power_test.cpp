@@ -1,0 +1,137 @@
+// Tasks whose check cannot tell right from wrong are refused before anything is searched.
+#include <cupilot/checker_power.hpp>
+#include <cupilot/gemm.hpp>
+
+#include <filesystem>
+#include <functional>
+
+#include "catch.hpp"
+#include "tests/backend/virtual_tasks.hpp"
+
+namespace cupilot {
+namespace {
+
+std::string refusal(const Task& task) {
+  const auto report = check_power(task, virtual_h200());
+  return report ? "" : report.error().message;
+}
+
+TEST_CASE("Built-in tasks have checks with power") {
+  struct Row {
+    GemmSpec spec;
+    int fakes;
+  };
+  const Row row = GENERATE(from_range(std::vector<Row>{
+      {{.m = 512, .n = 512, .k = 512}, 15},
+      {{.precision = Precision::fp32_emulated}, 12},
+      {{.precision = Precision::bf16x3}, 9},
+      {{.precision = Precision::tf32}, 7},
+      {{.precision = Precision::bf16}, 7},
+      {{.dtype = DType::bf16}, 7},
+      {{.dtype = DType::f16}, 7},
+      {{.dtype = DType::bf16, .out = DType::f32}, 7},
+      {{.layout = "tt", .alpha = 0.5, .beta = 2, .bias = true, .act = Activation::gelu}, 15},
+      {{.act = Activation::relu}, 13},
+      {{.act = Activation::silu}, 13},
+      {{.k = 64, .act = Activation::tanh}, 12},
+      {{.k = 64, .act = Activation::sigmoid}, 12},
+      {{.m = 1, .n = 1, .k = 100000}, 5},
+      {{.m = 4096, .n = 4096, .k = 4096, .batch = 4}, 15},
+  }));
+  const auto task = gemm_task(row.spec);
+  REQUIRE(task);
+  const auto report = check_power(*task, virtual_h200());
+  INFO(task_to_json(*task)->substr(0, 300));
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  for (const std::string& line : report->exempt) UNSCOPED_INFO(line);
+  CHECK(report->fakes >= row.fakes);
+}
+
+TEST_CASE("The corpus' tasks have checks with power") {
+  for (const auto& entry : std::filesystem::directory_iterator("tests/hostile/tasks")) {
+    if (entry.path().extension() != ".json") continue;
+    const auto task = load_task(entry.path().string());
+    REQUIRE(task);
+    INFO(entry.path().string());
+    CHECK(refusal(*task) == "");
+  }
+}
+
+Task with_reference(std::int64_t rows, std::int64_t columns, const std::string& result) {
+  Task task = row_sum_task(rows, columns);
+  std::string& text = task.reference.text;
+  text.replace(text.find("return sum;"), 11, result);
+  return task;
+}
+
+TEST_CASE("Degenerate tasks are refused by the fake that passes") {
+  struct Row {
+    const char* what;
+    std::function<Task()> task;
+    const char* reason;
+  };
+  const Row row = GENERATE(from_range(std::vector<Row>{
+      {"tiny outputs under an absolute tolerance",
+       [] {
+         Task task = with_reference(16, 400, "return exp_(in.x(index * in.cols)) / (exp_(sum) + real(1e6));");
+         task.tensors[1].check = {.kind = CheckKind::close, .relative = 1e-2, .absolute = 1e-2};
+         return task;
+       },
+       "hardly sees input x"},
+      {"a maximum minus itself", [] { return with_reference(16, 64, "return sum - sum;"); }, "accepts zeros"},
+      {"an input that never matters",
+       [] {
+         Task task = row_sum_task(16, 64);
+         task.tensors.insert(task.tensors.begin() + 1, {.name = "w", .shape = {"cols"}});
+         return task;
+       },
+       "cannot see input w"},
+      {"weights of zeros",
+       [] {
+         Task task = row_sum_task(16, 64);
+         task.tensors.insert(task.tensors.begin() + 1, {.name = "w", .shape = {"cols"}, .fill = {.kind = FillKind::zeros}});
+         std::string& text = task.reference.text;
+         text.replace(text.find("sum + in.x(index * in.cols + c)"), 31,
+                      "sum + in.x(index * in.cols + c) * (real(1.0) + in.w(c))");
+         return task;
+       },
+       "cannot see input w"},
+      {"the mean of what was made to have none",
+       [] {
+         return with_reference(16, 64,
+                               "real mean = sum / real(64.0); real total = real(0.0);\n"
+                               "  for (long long c = 0; c < in.cols; ++c) total = total + (in.x(index * in.cols + c) - mean);\n"
+                               "  return total / real(64.0);");
+       },
+       "accepts zeros"},
+      {"a tolerance as wide as the values",
+       [] {
+         Task task = row_sum_task(16, 64);
+         task.tensors[1].check = {.kind = CheckKind::close, .relative = 0.5, .absolute = 40};
+         return task;
+       },
+       "hardly sees input x"},
+      {"one value everywhere", [] { return with_reference(16, 64, "return real(3.0);"); }, "accepts its mean everywhere"},
+  }));
+  INFO(row.what);
+  const Task task = row.task();
+  REQUIRE(validate(task));
+  const std::string message = refusal(task);
+  INFO(message);
+  CHECK(message.find(row.reason) != std::string::npos);
+}
+
+TEST_CASE("A task's power is tested once") {
+  const Task task = row_sum_task(20, 77);
+  const auto first = check_power(task, virtual_h200()), again = check_power(task, virtual_h200());
+  REQUIRE(first);
+  REQUIRE(again);
+  CHECK(first->seconds == again->seconds);
+  CHECK(first->task == task_id(task));
+  REQUIRE(first->shown.size() == 1);
+  CHECK(first->shown[0].find("a tenth of x moves it") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace cupilot
