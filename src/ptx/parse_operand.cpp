@@ -206,6 +206,8 @@ Operand BodyParser::operand(bool label_allowed) {
   if (lexer_.peek().is("{")) return braces();
   Operand first = unary_or_name(label_allowed);
   if (!lexer_.accept("|")) return first;
+  // A label's place is filled in later, and only among the operands of the instruction itself.
+  if (first.kind == OperandKind::label) fail(lexer_.line(), "a label stands alone");
   Operand second = unary_or_name(false);
   return vector_of({first, second}, true);
 }

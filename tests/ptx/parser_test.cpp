@@ -142,6 +142,7 @@ TEST_CASE("what is no PTX is refused with its line", "[parser]") {
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; mov.b32 r, 99999999999999999999999; }", "64 bits"},
       {".version 9.0 .target sm_90 .entry k() { .reg .pred p; @p; }", "instruction"},
       {".version 9.0 .target sm_90 .entry k() { @q ret; }", "predicate"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .pred p; bra end|p; end: ret; }", "stands alone"},
       {".version 9.0 .target sm_90 \x01", "byte 0x01"},
       {".version 9.0 .address_size 32", "64-bit"},
   };
