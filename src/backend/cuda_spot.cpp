@@ -169,48 +169,61 @@ Result<std::future<void>> CudaTrials::look_ahead(const Trial& trial) {
   });
 }
 
+namespace {
+
+// Where elements of an output stand in the reference values kept of it: in the first slice that holds them.
+ReadOrder read_order(const Region& region, const FillParams& layout, const OracleOrder& oracle, const SpotValues& known,
+                     const std::vector<std::size_t>& drawn) {
+  ReadOrder order{region, layout, oracle.key, {}, {}};
+  for (const std::size_t at : drawn) {
+    const std::int64_t index = known.indices[at];
+    const auto slice = std::find_if(oracle.begins.begin(), oracle.begins.end(),
+                                    [&](std::int64_t begin) { return index >= begin && index < begin + oracle.slice; });
+    order.indices.push_back(index);
+    order.places.push_back((slice - oracle.begins.begin()) * oracle.slice + index - *slice);
+  }
+  return order;
+}
+
+}  // namespace
+
+Result<std::int64_t> CudaTrials::look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle,
+                                         const OutputReport& said) {
+  auto known = spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
+  if (!known) return known.error();
+  if ((*known)->indices.empty()) return std::int64_t{0};
+  auto bound = bound_params(trial.task, tensor, trial.what.workload, trial.what.content);
+  if (!bound) return bound.error();
+  const std::vector<std::size_t> drawn = spot_.draw(**known);
+  const ReadOrder order = read_order(trial.placement.tensors[tensor], trial.placement.layouts[tensor], oracle, **known, drawn);
+  auto payload = device_.judge(DeviceMessage::read, pack(order));
+  if (!payload) return payload.error();
+  const auto answer = unpack_read_answer(*payload);
+  const std::size_t count = drawn.size();
+  if (!answer || answer->bits.size() != count || answer->values.size() != count || answer->sums.size() != count)
+    return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
+  const bool called_right = said.failed == 0 && said.never_written == 0 && bound->check != check_index_of;
+  for (std::size_t j = 0; j < count; ++j) {
+    const double want = (*known)->values[drawn[j]], sum = (*known)->sums[drawn[j]];
+    if (!same_reference(want, answer->values[j], sum))
+      return device_.distrust(fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}", said.tensor,
+                                          order.indices[j], answer->values[j], want));
+    const Judged judged = judge_element(*bound, answer->bits[j], want, sum);
+    if (called_right && !judged.ok && judged.ratio > 1.001)
+      return device_.distrust(fmt::format("the judge calls {} right, but element {} holds {} where the controller computes {}",
+                                          said.tensor, order.indices[j], decode(answer->bits[j], bound->type), want));
+  }
+  return static_cast<std::int64_t>(count);
+}
+
 Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {
   std::size_t o = 0;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
     if (!is_output(trial.task.tensors[i])) continue;
-    const OracleOrder& oracle = trial.oracles.at(o);
-    const OutputReport& said = report.outputs.at(o++);
-    auto known = spot_.values(trial.task, trial.task_key, i, trial.what, oracle.begins, oracle.slice);
-    if (!known) return known.error();
-    if ((*known)->indices.empty()) continue;
-    ReadOrder order;
-    order.region = trial.placement.tensors[i];
-    order.layout = trial.placement.layouts[i];
-    order.oracle_key = oracle.key;
-    const std::vector<std::size_t> drawn = spot_.draw(**known);
-    for (const std::size_t at : drawn) {
-      const std::int64_t index = (*known)->indices[at];
-      // The first slice that holds it.
-      const auto slice = std::find_if(oracle.begins.begin(), oracle.begins.end(),
-                                      [&](std::int64_t begin) { return index >= begin && index < begin + oracle.slice; });
-      order.indices.push_back(index);
-      order.places.push_back((slice - oracle.begins.begin()) * oracle.slice + index - *slice);
-    }
-    auto payload = device_.judge(DeviceMessage::read, pack(order));
-    if (!payload) return payload.error();
-    const auto answer = unpack_read_answer(*payload);
-    if (!answer || answer->bits.size() != drawn.size() || answer->values.size() != drawn.size() ||
-        answer->sums.size() != drawn.size())
-      return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
-    auto bound = bound_params(trial.task, i, trial.what.workload, trial.what.content);
-    if (!bound) return bound.error();
-    for (std::size_t j = 0; j < drawn.size(); ++j) {
-      const double want = (*known)->values[drawn[j]], sum = (*known)->sums[drawn[j]];
-      if (!same_reference(want, answer->values[j], sum))
-        return device_.distrust(fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}",
-                                            said.tensor, order.indices[j], answer->values[j], want));
-      if (said.failed > 0 || said.never_written > 0 || bound->check == check_index_of) continue;
-      const Judged judged = judge_element(*bound, answer->bits[j], want, sum);
-      if (!judged.ok && judged.ratio > 1.001)
-        return device_.distrust(fmt::format("the judge calls {} right, but element {} holds {} where the controller computes {}",
-                                            said.tensor, order.indices[j], decode(answer->bits[j], bound->type), want));
-    }
-    report.recomputed += static_cast<std::int64_t>(drawn.size());
+    auto looked = look_at(trial, i, trial.oracles.at(o), report.outputs.at(o));
+    if (!looked) return looked.error();
+    report.recomputed += *looked;
+    ++o;
   }
   return {};
 }

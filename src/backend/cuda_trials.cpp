@@ -182,35 +182,41 @@ Result<void> CudaTrials::tell_input_writes(Trial& trial, RunnerFault& fault, dou
   return {};
 }
 
+Result<CheckItem> CudaTrials::check_item(const Trial& trial, std::size_t tensor_index) const {
+  const Task& task = trial.task;
+  const Tensor& tensor = task.tensors[tensor_index];
+  auto bound = bound_params(task, tensor_index, trial.what.workload, trial.what.content);
+  if (!bound) return bound.error();
+  CheckItem item;
+  item.region = trial.placement.tensors[tensor_index];
+  item.layout = trial.placement.layouts[tensor_index];
+  item.bound = *bound;
+  item.scan_poison = tensor.role == Role::out && poison_tells(tensor.type);
+  item.poison = inside_of(trial.what.poison);
+  item.compare = trial.what.compare;
+  item.hash = trial.what.hash && item.layout.elements * size_of(tensor.type) <= bits_hash_cap;
+  item.draw = Rng::of(trial.what.content.seed, "compared elements", tensor_index).next();
+  for (std::size_t other = 0; tensor.check.kind == CheckKind::index_of && other < task.tensors.size(); ++other) {
+    if (task.tensors[other].name != tensor.check.of) continue;
+    item.extreme = trial.placement.tensors[other];
+    item.extreme_layout = trial.placement.layouts[other];
+  }
+  return item;
+}
+
 Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   CheckOrder order;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    const Tensor& tensor = trial.task.tensors[i];
-    const FillParams& layout = trial.placement.layouts[i];
-    if (!is_output(tensor)) {
+    if (!is_output(trial.task.tensors[i])) {
       if (device_.hello().sharing == Sharing::ipc)
-        order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], layout});
+        order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], trial.placement.layouts[i]});
       continue;
     }
-    CheckItem item;
-    item.region = trial.placement.tensors[i];
-    item.layout = layout;
-    auto bound = bound_params(trial.task, i, trial.what.workload, trial.what.content);
-    if (!bound) return bound.error();
-    item.bound = *bound;
-    item.scan_poison = tensor.role == Role::out && poison_tells(tensor.type);
-    item.poison = inside_of(trial.what.poison);
-    item.compare = trial.what.compare;
-    item.hash = trial.what.hash && layout.elements * size_of(tensor.type) <= bits_hash_cap;
-    item.draw = Rng::of(trial.what.content.seed, "compared elements", i).next();
-    for (std::size_t other = 0; tensor.check.kind == CheckKind::index_of && other < trial.task.tensors.size(); ++other) {
-      if (trial.task.tensors[other].name != tensor.check.of) continue;
-      item.extreme = trial.placement.tensors[other];
-      item.extreme_layout = trial.placement.layouts[other];
-    }
+    auto item = check_item(trial, i);
+    if (!item) return item.error();
     order.oracle_keys.push_back(trial.oracles.at(order.outputs.size()).key);
-    order.outputs.push_back(item);
-    order.guards.push_back(item.region);
+    order.guards.push_back(item->region);
+    order.outputs.push_back(*item);
   }
   for (std::size_t b = 0; trial.kernel != nullptr && b < trial.kernel->buffers.size(); ++b) {
     order.guards.push_back(trial.kernel->buffers[b]);
@@ -219,11 +225,10 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   auto payload = device_.judge(DeviceMessage::check, pack(order));
   if (!payload) return payload.error();
   const auto answer = unpack_check_answer(*payload);
-  if (!answer || answer->outputs.size() != order.outputs.size() || answer->guards.size() != order.guards.size() ||
-      answer->hashes.size() != order.outputs.size() || answer->changed.size() != order.unchanged.size() ||
-      answer->nonzero.size() != order.zeros.size()) {
-    return Error{ErrorCode::failure, "the judge gave an answer that fits no check", ""};
-  }
+  const bool fits = answer && answer->outputs.size() == order.outputs.size() && answer->guards.size() == order.guards.size() &&
+                    answer->hashes.size() == order.outputs.size() && answer->changed.size() == order.unchanged.size() &&
+                    answer->nonzero.size() == order.zeros.size();
+  if (!fits) return Error{ErrorCode::failure, "the judge gave an answer that fits no check", ""};
   add_outputs(trial, *answer, report);
   add_faults(trial, *answer, report);
   return {};

@@ -79,12 +79,14 @@ class CudaTrials {
   Result<Ran> launch(Trial& trial, const RunOrder& order, double seconds);
   // Whether a fault 700 was a write to an input: runs again with inputs that may be written, and looks.
   Result<void> tell_input_writes(Trial& trial, RunnerFault& fault, double seconds);
+  Result<CheckItem> check_item(const Trial& trial, std::size_t tensor_index) const;
   // The judge's word on outputs, guards and promises.
   Result<void> check(const Trial& trial, CaseReport& report);
   void add_outputs(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
   void add_faults(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
   // The controller's own look at a few elements: an Error when the judge's word does not stand.
   Result<void> look(const Trial& trial, CaseReport& report);
+  Result<std::int64_t> look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle, const OutputReport& said);
   // Begins to compute what look() will want of a case, in another thread; wait for it before anything is timed.
   Result<std::future<void>> look_ahead(const Trial& trial);
   // Launches again and compares bits (Case::repeats).
