@@ -55,6 +55,11 @@ struct RecordFlags {
   std::uint64_t seed = 1;
 };
 
+struct TaskFlags {
+  CommonFlags common;
+  std::vector<std::string> task;
+};
+
 int evolve_command(const EvolveFlags& flags);
 int resume_command(const RunFlags& flags);
 int report_command(const RunFlags& flags);
@@ -62,6 +67,7 @@ int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);
 int bench_command(const KernelFlags& flags);
 int record_command(const RecordFlags& flags);
+int task_check_command(const TaskFlags& flags);
 int tasks_command(const CommonFlags& flags);
 int techniques_command(const CommonFlags& flags);
 int doctor_command(const CommonFlags& flags);

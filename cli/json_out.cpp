@@ -148,6 +148,15 @@ std::string show_json(const RunCandidate& c) {
   return dump(json);
 }
 
+std::string power_json(const PowerReport& power) {
+  return dump({{"task", power.task},
+               {"workload", power.workload.sizes},
+               {"fakes_refused", power.fakes},
+               {"shown", power.shown},
+               {"exempt", power.exempt},
+               {"seconds", power.seconds}});
+}
+
 std::string error_json(const Error& error) {
   return dump({{"error", {{"code", static_cast<int>(error.code)}, {"message", error.message}, {"next", error.hint}}}});
 }

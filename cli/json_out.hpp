@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/checker_power.hpp>
 #include <cupilot/evolve.hpp>
 
 namespace cupilot::cli {
@@ -12,6 +13,7 @@ namespace cupilot::cli {
 std::string report_json(const EvolveReport& report, const Task& task);
 std::string candidate_json(const Candidate& candidate);
 std::string show_json(const RunCandidate& candidate);
+std::string power_json(const PowerReport& power);
 std::string error_json(const Error& error);
 std::string findings_json(const std::vector<Finding>& findings);
 std::string techniques_json();

@@ -28,6 +28,7 @@ struct Verbs {
   RunFlags resume, report, show;
   KernelFlags verify, bench;
   RecordFlags record;
+  TaskFlags task_check;
   CommonFlags tasks, techniques, doctor;
   std::function<int()> chosen;
 };
@@ -103,6 +104,12 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
 }
 
 void add_lists(CLI::App& app, Verbs& verbs) {
+  CLI::App* task = app.add_subcommand("task", "work on a task of your own");
+  task->require_subcommand(1);
+  CLI::App* check = task->add_subcommand("check", "whether the task's own check tells right from wrong");
+  check->add_option("task", verbs.task_check.task, "gemm key=value …, or a task file")->required();
+  add_common(*check, verbs.task_check.common, true);
+  check->callback([&verbs] { verbs.chosen = [&verbs] { return task_check_command(verbs.task_check); }; });
   CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
   add_common(*tasks, verbs.tasks, false);
   tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });

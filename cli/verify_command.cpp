@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <cupilot/checker_power.hpp>
 #include <cupilot/evolve.hpp>
 
 #include "commands.hpp"
@@ -65,6 +66,9 @@ int verify_command(const KernelFlags& flags) {
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
   Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error());
+
+  const Result<PowerReport> power = check_power(*kernel->task, *screen ? **screen : **backend);
+  if (!power && power.error().code != ErrorCode::no_device) return fail(power.error());
 
   const Pipe pipe{&*kernel->task, backend->get(), nullptr, flags.seed, screen->get()};
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);

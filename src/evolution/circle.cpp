@@ -53,7 +53,7 @@ Result<std::vector<Tunable>> tunables_of(const EvolveOptions& options) {
 Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
   if (circle.backend->provenance() != Provenance::measured) return {};
   if (!options.screening) {
-    circle.unscreened = "candidates were not screened on a virtual device, as was asked";
+    circle.notices.emplace_back("candidates are not screened on a virtual device, as was asked");
     return {};
   }
   circle.screen = options.screen;
@@ -65,8 +65,8 @@ Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
   circle.own_screen = std::move(*opened);
   circle.screen = circle.own_screen.get();
   if (circle.screen == nullptr) {
-    circle.unscreened = "no virtual device models " + circle.backend->device().name +
-                        ": races, bounds and uninitialised reads are not checked in each access";
+    circle.notices.push_back("no virtual device models " + circle.backend->device().name +
+                             ": races, bounds and uninitialised reads are not checked in each access");
   }
   return {};
 }

@@ -19,7 +19,8 @@ struct Circle {
   Zone zone = Zone::memory;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
-  std::string unscreened;               // why there is none, in a sentence; "" where nothing needs one
+  // What the run should say of itself from the start: why nothing screens, what the task's own check was shown to reject.
+  std::vector<std::string> notices;
 };
 
 // Error{usage} when nothing can write the task, or the task is not valid.

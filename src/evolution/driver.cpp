@@ -43,7 +43,7 @@ Result<void> Driver::measure_baselines() {
   if (!floor) return floor.error();
   baselines_.floor_us = *floor;
   baselines_.notices = circle_.backend->notices();
-  if (!circle_.unscreened.empty()) baselines_.notices.push_back(circle_.unscreened);
+  baselines_.notices.insert(baselines_.notices.end(), circle_.notices.begin(), circle_.notices.end());
   const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
                                     {Contestant::Kind::library, "cublaslt", nullptr}};
   MeasureOptions rules;

@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include <cupilot/checker_power.hpp>
+
 #include "evolution/driver.hpp"
 #include "evolution/run_files.hpp"
 
@@ -86,12 +88,23 @@ Result<void> same_device(const RunState& state, const Backend& backend) {
       "open the device " + state.header.device_name};
 }
 
+// A task whose own check cannot tell right from wrong is not searched.
+Result<void> prove_the_check(const Task& task, Circle& circle) {
+  if (!circle.backend->techniques().empty()) return {};
+  auto power = check_power(task, circle.screen != nullptr ? *circle.screen : *circle.backend);
+  if (power) return {};
+  if (power.error().code != ErrorCode::no_device) return power.error();
+  circle.notices.push_back("the task's own check was not put to the test: " + power.error().message);
+  return {};
+}
+
 }  // namespace
 
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
   const Task searched = backend.techniques().empty() ? task : landscape_task();
   auto circle = open_circle(searched, backend, options);
   if (!circle) return circle.error();
+  if (auto able = prove_the_check(searched, *circle); !able) return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
     auto created = Journal::create(host_of(options), options.run_dir);

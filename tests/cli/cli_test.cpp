@@ -233,6 +233,36 @@ TEST_CASE("verify names code, reason, place and next step of a refusal", "[cli]"
     CHECK(json.out.find(part) != std::string::npos);
 }
 
+TEST_CASE("a task whose check cannot tell right from wrong is refused before it is searched", "[cli]") {
+  const Scratch scratch;
+  const std::string device = " --device virtual:h200";
+  const Ran fit = run("task check gemm m=64 n=64 k=64" + device, scratch);
+  INFO(fit.err);
+  CHECK(fit.exit == 0);
+  CHECK(fit.out.find("FIT to be searched: gemm") != std::string::npos);
+  CHECK(fit.out.find("fakes rejected") != std::string::npos);
+  const Ran nothing = run("task check gemm alpha=0" + device, scratch);
+  CHECK(nothing.exit == 2);
+  CHECK(nothing.err.find("output D accepts zeros") != std::string::npos);
+
+  // Within a half of it every probability is nearly right.
+  fs::copy(softmax, scratch.path / "softmax", fs::copy_options::recursive);
+  std::string task = slurp(scratch.path / "softmax" / "task.json");
+  const std::string strict = "\"check\": {";
+  REQUIRE(task.find(strict) != std::string::npos);
+  const std::size_t begin = task.find(strict), end = task.find('}', begin) + 1;
+  scratch.file("softmax/task.json", task.replace(begin, end - begin, "\"check\": {\"kind\": \"close\", \"absolute\": 0.999}"));
+  for (const char* verb : {"task check softmax/task.json",
+                           "evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r"}) {
+    const Ran weak = run(verb + device, scratch);
+    INFO(weak.err);
+    CHECK(weak.exit == 2);
+    CHECK(weak.err.find("output y accepts its mean") != std::string::npos);
+    CHECK(weak.err.find("next: lower check.absolute") != std::string::npos);
+  }
+  CHECK_FALSE(fs::exists(scratch.path / "r"));
+}
+
 TEST_CASE("a task with neither tunable nor model is exit 2 and says so", "[cli]") {
   const Scratch scratch;
   const Ran ran = run("evolve '" + softmax + "/task.json' --device virtual:h200", scratch);

@@ -1,0 +1,33 @@
+#include <fmt/format.h>
+
+#include <cupilot/backend.hpp>
+#include <cupilot/checker_power.hpp>
+
+#include "commands.hpp"
+#include "json_out.hpp"
+#include "say.hpp"
+#include "words.hpp"
+
+namespace cupilot::cli {
+
+int task_check_command(const TaskFlags& flags) {
+  const Result<Task> task = task_from_words(flags.task);
+  if (!task) return fail(task.error());
+  const Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
+  if (!backend) return fail(backend.error());
+  const Result<PowerReport> power = check_power(*task, **backend);
+  if (!power) {
+    if (flags.common.json) say(error_json(power.error()));
+    return fail(power.error());
+  }
+  if (flags.common.json) {
+    say(power_json(*power));
+    return 0;
+  }
+  say(fmt::format("FIT to be searched: {} refuses {} wrong outputs ({:.1f} s)", task->name, power->fakes, power->seconds));
+  for (const std::string& sentence : power->shown) say("  " + sentence);
+  for (const std::string& sentence : power->exempt) say("  exempt: " + sentence);
+  return 0;
+}
+
+}  // namespace cupilot::cli
