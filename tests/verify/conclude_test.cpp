@@ -152,5 +152,101 @@ TEST_CASE("arithmetic below the contract is refused whatever the values") {
   if (c.ok) CHECK(verdict->proved == c.asked);
 }
 
+TEST_CASE("repeats, relations and values of one term decide what is said and what is refused") {
+  struct Row {
+    const char* what;
+    std::function<void(Task&, TrialReport&)> change;
+    const char* code;  // "": accepted
+    bool deterministic;
+  };
+  const auto varied = [](TrialReport& report, Variation variation, std::int64_t strays) {
+    report.cases[0].what.content.variation = variation;
+    report.cases[0].related = true;
+    report.cases[0].outputs[0].relation_differs = strays;
+  };
+  const Row row = GENERATE_COPY(from_range(std::vector<Row>{
+      {"nothing repeated", [](Task&, TrialReport&) {}, "", false},
+      {"equal bits", [](Task&, TrialReport& r) { r.cases[0].repeats_done = 2; }, "", true},
+      {"other bits where any order may be",
+       [](Task&, TrialReport& r) { r.cases[0].repeats_done = 2, r.cases[0].outputs[0].repeat_differs = 3; }, "", false},
+      {"other bits where the task forbids them",
+       [](Task& task, TrialReport& r) {
+         task.deterministic = true;
+         r.cases[0].repeats_done = 2, r.cases[0].outputs[0].repeat_differs = 3;
+       },
+       "verify.nondeterministic", false},
+      {"scaled as it should", [=](Task&, TrialReport& r) { varied(r, Variation::scaled, 0); }, "", false},
+      {"not scaled", [=](Task&, TrialReport& r) { varied(r, Variation::scaled, 1); }, "verify.relation", false},
+      {"not scaled, in a narrow class",
+       [=](Task& task, TrialReport& r) {
+         task.precision = Precision::tf32;
+         varied(r, Variation::scaled, 1);
+       },
+       "", false},
+      {"order by place", [=](Task&, TrialReport& r) { varied(r, Variation::swapped, 5); }, "", false},
+      {"a lost bit of one term",
+       [](Task&, TrialReport& r) {
+         r.cases[1].outputs[0].one_term = 9, r.cases[1].outputs[0].one_term_inexact = 1;
+         r.cases[1].outputs[0].one_term_error = 0x1p-23;
+       },
+       "verify.precision", false},
+      {"as much as emulation may lose",
+       [](Task& task, TrialReport& r) {
+         task.precision = Precision::fp32_emulated;
+         r.cases[1].outputs[0].one_term = 9, r.cases[1].outputs[0].one_term_inexact = 1;
+         r.cases[1].outputs[0].one_term_error = 0x1p-21;
+       },
+       "", false},
+      {"more than emulation may lose",
+       [](Task& task, TrialReport& r) {
+         task.precision = Precision::fp32_emulated;
+         r.cases[1].outputs[0].one_term = 9, r.cases[1].outputs[0].one_term_inexact = 1;
+         r.cases[1].outputs[0].one_term_error = 0x1.8p-21;
+       },
+       "verify.precision", false},
+  }));
+  INFO(row.what);
+  Task task = gemm_of(5, 7, 11);
+  TrialReport report = good(task);
+  row.change(task, report);
+  const auto proof = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::elite, report);
+  if (*row.code != 0) {
+    REQUIRE(proof.is_rejected());
+    testing::expect_code(proof.rejected(), row.code);
+    return;
+  }
+  REQUIRE(proof);
+  CHECK(proof->deterministic == row.deterministic);
+  CHECK(proof->battery == "2");
+  CHECK_FALSE(proof->proved_by.empty());
+  CHECK_FALSE(proof->unproved.empty());
+}
+
+TEST_CASE("the class shown is the best that instructions and values of one term allow") {
+  struct Row {
+    Precision asked, ceiling;
+    std::int64_t seen;
+    double error;
+    Precision proved;
+  };
+  const Row row = GENERATE(values<Row>({
+      {Precision::fp32_strict, Precision::fp32_strict, 8, 0, Precision::fp32_strict},
+      {Precision::tf32, Precision::fp32_strict, 8, 0, Precision::fp32_strict},
+      {Precision::tf32, Precision::fp32_emulated, 8, 0, Precision::fp32_emulated},
+      {Precision::tf32, Precision::fp32_emulated, 8, 0x1p-22, Precision::fp32_emulated},
+      {Precision::tf32, Precision::fp32_emulated, 8, 0x1p-12, Precision::tf32},
+      {Precision::tf32, Precision::fp32_emulated, 0, 0, Precision::tf32},
+      {Precision::fp32_emulated, Precision::fp32_emulated, 8, 0x1p-23, Precision::fp32_emulated},
+  }));
+  Task task = gemm_of(5, 7, 11);
+  task.precision = row.asked;
+  TrialReport report = good(task);
+  OutputReport& output = report.cases[1].outputs[0];
+  output.one_term = row.seen, output.one_term_inexact = row.error > 0 ? 1 : 0, output.one_term_error = row.error;
+  const auto proof = conclude(task, kernel_of(row.ceiling), ProofLevel::candidate, report);
+  REQUIRE(proof);
+  CHECK(proof->proved == row.proved);
+}
+
 }  // namespace
 }  // namespace cupilot
