@@ -20,7 +20,6 @@ enum ShuffleMode : u32 { shuffle_up, shuffle_down, shuffle_bfly, shuffle_idx };
 void shuffle(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!check_members(w, s, s.list[0])) return;
-  warp_ordered(w);
   u32* d = w.at<u32>(s.o[0]);
   const u32 *a = w.at<u32>(s.o[2]), *b = w.at<u32>(s.o[3]), *c = w.at<u32>(s.o[4]);
   u32 from[32], valid = 0;
@@ -69,7 +68,6 @@ enum VoteMode : u32 { vote_all, vote_any, vote_uni, vote_ballot };
 void vote(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!check_members(w, s, s.o[2])) return;
-  warp_ordered(w);
   const u32 p = (w.predicate(s.o[1]) ^ ((s.flags & 1) != 0 ? full_mask : 0)) & w.mask;
   if (s.aux == vote_ballot) {
     u32* d = w.at<u32>(s.o[0]);
@@ -90,7 +88,6 @@ void active_mask(Lanes& l, const Step& s) {
 void match(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!check_members(w, s, s.o[3])) return;
-  warp_ordered(w);
   u32* d = w.at<u32>(s.o[0]);
   u64 value[32];
   for (u32 i = 0; i < 32; ++i) value[i] = s.width == 8 ? w.at<u64>(s.o[2])[i] : w.at<u32>(s.o[2])[i];
@@ -115,7 +112,6 @@ enum ReduceMode : u32 { reduce_add, reduce_min_u, reduce_max_u, reduce_min_s, re
 void reduce(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.mask == 0 || !check_members(w, s, s.o[2])) return;
-  warp_ordered(w);
   u32* d = w.at<u32>(s.o[0]);
   const u32* a = w.at<u32>(s.o[1]);
   u32 r = a[first_lane(w.mask)];

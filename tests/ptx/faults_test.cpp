@@ -53,6 +53,9 @@ K volatile_tree(const float* a, float* o, int n) {
   __syncthreads();
   if (t < 32) { volatile float* w = s; for (int h = 32; h > 0; h /= 2) w[t] += w[t + h]; }
   __syncthreads(); o[t] = s[0]; }
+K shuffle_for_barrier(const float* a, float* o, int n) {
+  __shared__ float s[128]; int t = threadIdx.x;
+  s[t] = a[t]; float v = __shfl_xor_sync(0xffffffffu, a[t], 1); o[t] = s[t ^ 1] - v; }
 K shared_variable_past(const float* a, float* o, int n) { __shared__ float s[129]; int t = threadIdx.x; s[t + 2] = a[t]; __syncthreads(); o[t] = s[t + 2]; }
 )";
 
@@ -84,6 +87,7 @@ const Seeded seeded[] = {
     {"write_clash", "run.race", "one address at once"},
     {"copy_unwaited", "run.race", "asynchronous copy"},
     {"atomic_mix", "run.race", "without a barrier"},
+    {"shuffle_for_barrier", "run.race", "without a barrier"},
     {"shared_variable_past", "run.out_of_bounds", "516 bytes of shared memory"},
     {"local_past", "run.out_of_bounds", "local offset"},
     {"recursion_bottomless", "run.", ""},
