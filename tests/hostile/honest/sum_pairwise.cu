@@ -4,7 +4,7 @@
 extern "C" __global__ void sum_rows(const float* x, float* y, int rows, int cols) {
   const int row = blockIdx.x * blockDim.x + threadIdx.x;
   if (row >= rows) return;
-  float level[24] = {};
+  float level[24];
   for (int c = 0; c < cols; ++c) {
     float sum = x[(long long)row * cols + c];
     int at = 0;
