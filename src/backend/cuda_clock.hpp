@@ -17,8 +17,9 @@ double median(std::vector<double> values);
 // `empty_us` what an empty launch reads.
 std::string implausible(const RunAnswer& answer, int replays, double controller_us, double empty_us);
 
-// Why a cold event time cannot be believed beside what the controller's clock says of one warm launch, or "".
-std::string undercut(double event_us, double host_us);
+// Why a cold event time cannot be believed beside what the controller's clock says of one warm launch, the mean of `launches`
+// back to back, or "".
+std::string undercut(double event_us, double host_us, int launches);
 
 // Median, deviation and interval of one sample a round. `empty_us`: what an empty launch reads.
 Measurement measurement_of(const std::vector<double>& samples, bool cold, double host_us, double empty_us);

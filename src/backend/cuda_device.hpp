@@ -62,6 +62,8 @@ class CudaDevice {
   // runner. The region's start is a multiple of 256 bytes; with `odd` above 0, of `odd` and of no larger power of two.
   Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0);
   void release_all();
+  // From the next run on until release_all() the runner may not write this region's slot.
+  void seal(const Region& region);
   // From the next run on the runner may write inputs too, or no more.
   void let_inputs_be_written(bool writable);
   bool inputs_writable() const { return inputs_writable_; }
@@ -90,7 +92,7 @@ class CudaDevice {
   struct Slot {
     int number = -1;
     std::int64_t bytes = 0;
-    bool writable = false, leased = false, mapped = false;
+    bool writable = false, leased = false, mapped = false, sealed = false;
     int descriptor = -1;
     std::vector<std::uint8_t> ipc;
   };

@@ -173,7 +173,7 @@ class MeasuredRounds {
       }
       const double one = std::max(spent[1] - spent[0], 0.0) / replays;
       if (attempt == 0 || one < entrant.host_us) entrant.host_us = one;
-      doubt = undercut(event_us, entrant.host_us);
+      doubt = undercut(event_us, entrant.host_us, replays);
       if (doubt.empty()) return {};
     }
     entrant.out = reject("measure.failed", doubt);

@@ -33,7 +33,8 @@ Result<CudaDevice::Slot> CudaDevice::order_slot(const SlotOrder& order, bool& lo
   const bool shared = made && (hello_.sharing == Sharing::ipc ? !made->ipc.empty() : descriptors.size() == 1);
   lost = reply == nullptr || done || reply->answer.state == DeviceAnswer::State::sticky;
   if (shared && made->bytes >= order.bytes) {
-    return Slot{order.slot, made->bytes, order.writable, false, false, descriptors.empty() ? -1 : descriptors[0], made->ipc};
+    return Slot{order.slot, made->bytes, order.writable, false, false, false, descriptors.empty() ? -1 : descriptors[0],
+                made->ipc};
   }
   for (const int descriptor : descriptors) close(descriptor);
   const std::string why = reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
@@ -88,7 +89,7 @@ Result<Region> CudaDevice::lease(std::int64_t bytes, bool writable, Fence fence,
 }
 
 Result<void> CudaDevice::map_in_runner(Slot& slot) {
-  const SlotOrder order{slot.number, slot.bytes, slot.writable || inputs_writable_, slot.ipc};
+  const SlotOrder order{slot.number, slot.bytes, (slot.writable && !slot.sealed) || inputs_writable_, slot.ipc};
   std::vector<int> descriptors;
   if (slot.descriptor >= 0) descriptors.push_back(slot.descriptor);
   const auto result = exchange(runner_role, DeviceMessage::map_slot, pack(order), descriptors, deadlines_.slot);
@@ -114,13 +115,26 @@ Result<void> CudaDevice::rehearse_sharing() {
   return mapped;
 }
 
+void CudaDevice::seal(const Region& region) {
+  if (hello_.sharing == Sharing::ipc) return;  // cannot be mapped read-only
+  for (Slot& slot : slots_) {
+    if (slot.number != region.slot) continue;
+    slot.sealed = true;
+    slot.mapped = false;
+  }
+}
+
 void CudaDevice::let_inputs_be_written(bool writable) {
   inputs_writable_ = writable;
-  for (Slot& slot : slots_) slot.mapped = slot.mapped && slot.writable;
+  for (Slot& slot : slots_) slot.mapped = slot.mapped && slot.writable && !slot.sealed;
 }
 
 void CudaDevice::release_all() {
-  for (Slot& slot : slots_) slot.leased = false;
+  for (Slot& slot : slots_) {
+    slot.leased = false;
+    slot.mapped = slot.mapped && !slot.sealed;
+    slot.sealed = false;
+  }
   if (slot_bytes_ > hello_.memory_free / 2) trim_slots();
 }
 

@@ -138,6 +138,10 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
     fault->where = "setup launch";
     return std::optional<RunnerFault>(std::move(*fault));
   }
+  // What setup wrote stands: later launches may only read it.
+  for (std::size_t b = 0; b < trial.kernel->buffers.size(); ++b) {
+    if (trial.kernel->contents[b] == BufferContent::table) device_.seal(trial.kernel->buffers[b]);
+  }
   return std::optional<RunnerFault>();
 }
 

@@ -25,11 +25,14 @@ TEST_CASE("only times that both clocks allow are plausible") {
 }
 
 TEST_CASE("an event time far below the controller's clock is not believed") {
-  CHECK(undercut(100, 100).empty());
-  CHECK(undercut(100, 136).empty());
-  CHECK(!undercut(100, 140).empty());
-  CHECK(undercut(4, 16).empty());
-  CHECK(!undercut(0.001, 50).empty());
+  CHECK(undercut(100, 100, 30).empty());
+  CHECK(undercut(100, 146, 30).empty());
+  CHECK(!undercut(100, 148, 30).empty());
+  CHECK(undercut(4, 16, 400).empty());
+  CHECK(!undercut(0.001, 50, 400).empty());
+  // One launch alone cannot be told from what asking for it takes.
+  CHECK(undercut(4.7, 92.5, 1).empty());
+  CHECK(!undercut(4.7, 400, 1).empty());
 }
 
 TEST_CASE("a time that an empty launch would take is too short to rank") {
