@@ -256,8 +256,8 @@ TEST_CASE("late sums take what shared memory holds when they are waited for", "[
     d.options.late = late;
     d.options.check_races = false;
     const auto out = d.output("o", 2048);
-    const auto report =
-        d.run(module_of_cuda(one_product("#define ISSUED if (t < 64) sb[t] = 0; __syncthreads()\n")), "one", {1}, {128}, 0, P{out});
+    const auto report = d.run(module_of_cuda(one_product("#define ISSUED if (t < 64) sb[t] = 0; __syncthreads()\n")), "one", {1},
+                              {128}, 0, P{out});
     REQUIRE(faults_of(report) == "");
     CHECK(d.values<float>(out)[0] == (late ? 0.0f : 16.0f));
   }
