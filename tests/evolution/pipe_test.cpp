@@ -157,6 +157,18 @@ TEST_CASE("a task that asks for equal bits refuses a kernel that gave others", "
   expect_code(bench.refused(), "verify.nondeterministic");
 }
 
+TEST_CASE("a kernel that does not follow an input doubled is refused", "[pipe]") {
+  Bench bench;
+  bench.task.precision = Precision::fp32_strict;
+  bench.device.on_run = [](const CompiledKernel&, TrialReport& report) {
+    CaseReport& scaled = report.cases.front();
+    scaled.what.content.variation = Variation::scaled;
+    scaled.related = true;
+    scaled.outputs.front().relation_differs = 2;
+  };
+  expect_code(bench.refused(), "verify.relation");
+}
+
 TEST_CASE("what the screen refuses never reaches the device", "[pipe]") {
   Bench bench, other;
   Hooked& screen = other.device;
