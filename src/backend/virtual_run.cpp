@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <numeric>
 
 #include <cupilot/rejection.hpp>
 #include <cupilot/rng.hpp>
@@ -105,7 +104,6 @@ Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat, 
   how.budget = instruction_budget(task.task, what.workload);
   how.count = what.count && repeat == 0;
   how.seed = repeat == 0 ? what.content.seed : Rng::of(what.content.seed, "repeat", static_cast<std::uint64_t>(repeat)).next();
-  how.shuffled = repeat > 0;
   // Some runs of a proof see asynchronous copies arrive at once, some as late as they may.
   how.late = (what.content.seed + static_cast<std::uint64_t>(what.content.kind) + static_cast<std::uint64_t>(repeat)) % 2 == 0;
   Result<bool> ran = launches(memory, When::run, how, report);
@@ -149,25 +147,6 @@ std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
   return static_cast<std::uint64_t>(std::min(work, 1e12));
 }
 
-namespace {
-
-// Blocks in another order. One leaves its turn by no more than what is resident together, so that a block may still wait for one
-// that a chip would have started before it.
-std::vector<std::uint64_t> shuffled_blocks(const ResolvedLaunch& launch, std::uint64_t resident, std::uint64_t seed) {
-  const auto total = static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
-  std::vector<std::uint64_t> order(total);
-  std::iota(order.begin(), order.end(), 0);
-  Rng rng = Rng::of(seed, "block order");
-  for (std::uint64_t first = 0; first < total; first += resident) {
-    for (std::uint64_t i = std::min(total, first + resident); i > first + 1; --i) {
-      std::swap(order[i - 1], order[first + static_cast<std::uint64_t>(rng.below(static_cast<std::int64_t>(i - first)))]);
-    }
-  }
-  return order;
-}
-
-}  // namespace
-
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                                 VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how) {
   const EntryFacts* facts = find_entry(kernel, launch.entry);
@@ -200,7 +179,6 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.max_shared = side(device.shared_per_block);
   options.max_threads = side(device.threads_per_block);
   options.sm_count = side(device.sms);
-  if (how.shuffled && how.blocks.empty()) options.blocks = shuffled_blocks(launch, options.resident, how.seed);
   return ptx::execute(**program, memory.device(), order, options);
 }
 

@@ -66,7 +66,6 @@ struct LaunchRun {
   std::uint64_t budget = 1ull << 31;
   std::uint64_t seed = 0;
   bool checks = true, count = false;
-  bool shuffled = false;  // blocks in another order, drawn from the seed
   bool late = false;      // asynchronous copies move at the last legal moment
 };
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
