@@ -173,6 +173,38 @@ std::vector<std::uint8_t> VirtualMemory::encoded_map(std::size_t index) const {
   return {bytes.begin(), bytes.end()};
 }
 
+Result<std::vector<Fault>> VirtualMemory::written_gaps(VirtualInputs& inputs) const {
+  std::vector<Fault> faults;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) {
+    const Tensor& tensor = task_->tensors[i];
+    if (tensors_[i] == no_buffer || (tensor.role != Role::out && tensor.role != Role::in_out)) continue;
+    Result<FillParams> layout = fill_params(*task_, i, what_.workload, what_.content);
+    if (!layout) return layout.error();
+    if (layout->span == layout->elements) continue;
+    std::vector<bool> owned(static_cast<std::size_t>(layout->span));
+    for (std::int64_t e = 0; e < layout->elements; ++e) owned[static_cast<std::size_t>(storage_offset(*layout, e))] = true;
+    std::shared_ptr<const TensorBytes> before;
+    if (tensor.role == Role::in_out) {
+      auto bytes = inputs.get(*task_, id_, i, what_.workload, what_.content);
+      if (!bytes) return bytes.error();
+      before = *bytes;
+    }
+    const auto data = memory_.data(tensors_[i]);
+    const auto size = static_cast<std::size_t>(size_of(tensor.type));
+    for (std::size_t byte = 0; byte < data.size(); ++byte) {
+      if (owned[byte / size]) continue;
+      const bool changed =
+          before ? data[byte] != std::to_integer<std::uint8_t>((*before)[byte]) : memory_.is_written(tensors_[i], byte);
+      if (!changed) continue;
+      faults.push_back({"run.guard",
+                        fmt::format("byte {} of output {} was written, which no element of its strides owns", byte, tensor.name),
+                        tensor.name});
+      break;
+    }
+  }
+  return faults;
+}
+
 std::vector<Fault> VirtualMemory::changed_state() const {
   std::vector<Fault> faults;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {

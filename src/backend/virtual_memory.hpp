@@ -37,6 +37,9 @@ class VirtualMemory {
   // The launch's parameter block, laid out as the entry declares it.
   Result<std::vector<std::uint8_t>> parameters(const ResolvedLaunch& launch, const ptx::Function& entry) const;
 
+  // A fault run.guard for each output with a changed byte that no element owns: the gaps of padded strides.
+  Result<std::vector<Fault>> written_gaps(VirtualInputs& inputs) const;
+
   // A fault run.state for each buffer promised restored that is not zero again.
   std::vector<Fault> changed_state() const;
 

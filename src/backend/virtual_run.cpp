@@ -110,6 +110,9 @@ Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat, 
   if (!ran || !*ran) return ran;
   const std::vector<Fault> changed = memory.changed_state();
   report.faults.insert(report.faults.end(), changed.begin(), changed.end());
+  const Result<std::vector<Fault>> gaps = memory.written_gaps(context.inputs);
+  if (!gaps) return gaps.error();
+  report.faults.insert(report.faults.end(), gaps->begin(), gaps->end());
   return true;
 }
 

@@ -142,9 +142,9 @@ double underflow_of(DType type) {
   }
 }
 
-constexpr std::array<std::string_view, 13> kind_names = {"ordinary",    "probe",     "zeros",         "huge_element",
-                                                         "alternating", "special",   "constant_rows", "range_rows",
-                                                         "sparse",      "hard_line", "mixed",         "denormals"};
+constexpr std::array<std::string_view, 13> kind_names = {"ordinary", "probe",         "zeros",      "huge_element", "alternating",
+                                                         "special",  "constant_rows", "range_rows", "sparse",       "hard_line",
+                                                         "mixed",    "denormals",     "integers"};
 constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled", "swapped"};
 static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::integers) + 1);
 static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
@@ -197,8 +197,8 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.swap_stride = 1;
   // All significand bits of narrow types; of wider ones 12, which tf32 cuts while sums stay exact.
   const double significand = 1.0 / unit_roundoff(tensor.type);
-  p.largest_integer = is_float_type(p.type) ? static_cast<long long>(std::min(4096.0, significand)) - 1 : 1;
-  p.integer_share = std::min<std::int64_t>(65536, 65536 * 4096 / std::max<std::int64_t>(p.line, 1));
+  p.largest_integer = is_float_type(p.type) ? static_cast<long long>(std::min(4096.0, significand)) - 1 : 2;
+  p.integer_share = std::min<std::int64_t>(65536, 65536 * 2048 / std::max<std::int64_t>(p.line, 1));
   p.factor = content.variation == Variation::scaled && p.leads != 0 ? scaled_by : 1.0;
   if (content.variation == Variation::swapped) {
     const std::size_t dimension = swapped_dimension(task, tensor);

@@ -74,7 +74,7 @@ class Battery {
       add(wish(row.shape, row.kind, row.seed, row.repeats));
       if (row.shape == Boundary::several_tiles) check_shapes(Kind::ordinary);
     }
-    if (level_ == ProofLevel::finalist && !real_) in_full();
+    if (level_ != ProofLevel::candidate && !real_) in_full();
     if (level_ != ProofLevel::candidate) special_contents();
     if (level_ != ProofLevel::candidate) variations();
     if (level_ == ProofLevel::finalist) new_seeds();
@@ -203,6 +203,7 @@ class Battery {
   void in_full() {
     for (const Workload& shape : task_.time_shapes) {
       for (const Kind kind : full_kinds) {
+        if (level_ == ProofLevel::elite && kind != Kind::integers) continue;
         const Case run{.workload = shape, .content = {.seed = seed_, .kind = kind}};
         if (cost(run) <= budget_ * full_share) add(run);
       }

@@ -310,6 +310,15 @@ TEST_CASE("contents stay in the domain that a recipe names") {
   }
 }
 
+TEST_CASE("every content has its own name") {
+  std::set<std::string> names;
+  for (int kind = 0; kind <= static_cast<int>(ContentKind::integers); ++kind) {
+    names.insert(std::string(name_of(static_cast<ContentKind>(kind))));
+  }
+  CHECK(names.size() == static_cast<std::size_t>(ContentKind::integers) + 1);
+  CHECK(names.count("") == 0);
+}
+
 TEST_CASE("variations change what they say and nothing else") {
   const Task task = *gemm_task({.m = 24, .n = 24, .k = 24});
   const Workload& shape = task.time_shapes[0];
