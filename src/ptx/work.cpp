@@ -63,7 +63,8 @@ Work float_work(Type type, std::uint32_t operations) {
 }  // namespace
 
 Work work_of(const Form& form) {
-  if (form.opcode == Opcode::op_mma || form.opcode == Opcode::op_wmma || form.opcode == Opcode::op_wgmma) return tensor_work(form);
+  if (form.opcode == Opcode::op_mma || form.opcode == Opcode::op_wmma || form.opcode == Opcode::op_wgmma)
+    return tensor_work(form);
   if (form.types.empty()) return {};
   const Type type = form.types.back();
   switch (form.opcode) {

@@ -21,8 +21,7 @@ std::map<std::string, Known> known_results() {
   std::ifstream file(std::string(CUPILOT_SOURCE_DIR) + "/docs/results/tensor-rounding-h200.json");
   std::map<std::string, Known> out;
   const nlohmann::json all = nlohmann::json::parse(file);
-  for (const auto& row : all.at("rows"))
-    out[row.at("form")] = {row.at("device_hash"), row.at("equal") == row.at("results")};
+  for (const auto& row : all.at("rows")) out[row.at("form")] = {row.at("device_hash"), row.at("equal") == row.at("results")};
   return out;
 }
 
