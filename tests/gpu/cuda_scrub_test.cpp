@@ -71,7 +71,8 @@ TEST_CASE("shared memory holds nothing of the launch before") {
   CHECK(outcome((*reports)[0]) == "measure.timed_launch");
 }
 
-TEST_CASE("lines asked to stay in L2 are no faster when cold") {
+// Notes what docs/results keeps; a time is no verdict.
+TEST_CASE("lines asked to stay in L2 are timed beside the same loads without the wish") {
   const CompiledKernel plain = gemv(asm_load), kept = gemv(kept_load), ahead = gemv(normal_prefetch),
                        prefetched = gemv(prefetched_load), simple = gemv(plain_load);
   for (const std::int64_t rows : {2048, 4096, 8192}) {
@@ -100,7 +101,6 @@ TEST_CASE("lines asked to stay in L2 are no faster when cold") {
                    {"us", std::to_string(report.measurement->time_us)},
                    {"ratio", std::to_string(ratio)},
                    {"host_us", std::to_string(report.measurement->host_us)}});
-        if (cold && (report.name == "kept" || report.name == "kept prefetched")) CHECK(ratio > 0.97);
       }
     }
   }
