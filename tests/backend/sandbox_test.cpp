@@ -47,14 +47,23 @@ bool has_finding(const std::vector<Finding>& findings, const std::string& name, 
 
 }  // namespace
 
+// AddressSanitizer's own start needs the limits that a worker without them is denied.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool can_lack_limits = false;
+#else
+constexpr bool can_lack_limits = true;
+#endif
+
 TEST_CASE("A machine that lacks a protection compiles on and says so everywhere") {
   struct Row {
     const char *worker, *finding, *words;
+    bool limits = true;
   };
   const auto row = GENERATE(values<Row>({{"lacking-landlock", "landlock", "NO landlock, seccomp, rlimits"},
                                          {"lacking-seccomp", "seccomp", "NO seccomp, rlimits"},
-                                         {"lacking-rlimits", "rlimits", "seccomp, NO rlimits"},
-                                         {"lacking-everything", "landlock", "NO landlock, NO seccomp, NO rlimits"}}));
+                                         {"lacking-rlimits", "rlimits", "seccomp, NO rlimits", false},
+                                         {"lacking-everything", "landlock", "NO landlock, NO seccomp, NO rlimits", false}}));
+  if (!row.limits && !can_lack_limits) return;
   INFO(row.worker);
   const BackendOptions options = options_for(row.worker);
   const auto pool = open_pool(options);

@@ -42,7 +42,7 @@ class Device {
   template <class T>
   std::size_t input(const std::string& name, const std::vector<T>& values) {
     const std::size_t index = *memory.add(name, values.size() * sizeof(T), ptx::Access::read_only);
-    std::memcpy(memory.data(index).data(), values.data(), values.size() * sizeof(T));
+    if (!values.empty()) std::memcpy(memory.data(index).data(), values.data(), values.size() * sizeof(T));
     return index;
   }
   std::size_t output(const std::string& name, std::size_t bytes) { return *memory.add(name, bytes, ptx::Access::read_write); }
@@ -50,7 +50,7 @@ class Device {
   std::vector<T> values(std::size_t index) const {
     const auto bytes = memory.data(index);
     std::vector<T> out(bytes.size() / sizeof(T));
-    std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
+    if (!out.empty()) std::memcpy(out.data(), bytes.data(), out.size() * sizeof(T));
     return out;
   }
 
