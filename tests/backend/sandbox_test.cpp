@@ -47,8 +47,8 @@ bool has_finding(const std::vector<Finding>& findings, const std::string& name, 
 
 }  // namespace
 
-// AddressSanitizer's own start needs the limits that a worker without them is denied.
-#ifdef __SANITIZE_ADDRESS__
+// A sanitizer's own start needs the limits that a worker without them is denied.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool can_lack_limits = false;
 #else
 constexpr bool can_lack_limits = true;
