@@ -158,18 +158,28 @@ void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident) {
   }
 }
 
+void add_traffic(LineTraffic& sum, const LineTraffic& more) {
+  sum.requests += more.requests;
+  sum.sectors += more.sectors;
+  sum.wavefronts += more.wavefronts;
+  sum.conflicts += more.conflicts;
+  sum.divergences += more.divergences;
+}
+
 // A reader of counts wants them for the whole grid.
 void fill_counts(Report& report, const Program& program, const std::vector<Worker>& workers, std::uint64_t total_blocks) {
   std::array<double, counter_count> sum{};
   const auto add = [&](Counter c, double v) { sum[static_cast<std::size_t>(c)] += v; };
   std::uint64_t run = 0;
   std::vector<StepCount> steps(program.step_count);
+  std::vector<LineTraffic> traffic(program.step_count);
   for (const Worker& w : workers) {
     for (std::size_t c = 0; c < counter_count; ++c) sum[c] += static_cast<double>(w.totals[c]);
     for (std::size_t i = 0; i < steps.size(); ++i) {
       steps[i].warps += w.counts[i].warps;
       steps[i].missing += w.counts[i].missing;
     }
+    for (std::size_t i = 0; i < w.traffic.size(); ++i) add_traffic(traffic[i], w.traffic[i]);
     run += w.blocks;
   }
   for (const Code& code : program.codes) {
@@ -183,7 +193,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
         const double live_warps = w.per_warp == 0 ? 0 : static_cast<double>(threads) / 32;
         add(w.counter, static_cast<double>(threads) * w.per_thread + live_warps * w.per_warp);
       }
-      report.lines.push_back({code.function, static_cast<std::uint32_t>(i), n.warps, threads});
+      report.lines.push_back({code.function, static_cast<std::uint32_t>(i), n.warps, threads, traffic[code.first_count + i]});
     }
   }
   add(Counter::issue_slots,
@@ -299,6 +309,7 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
     w.launch = &context;
     w.counts.resize(program.step_count);
     w.memos.resize(std::size_t{2} * program.step_count);
+    if (options.by_instruction) w.traffic.resize(program.step_count);
   }
   const std::uint32_t resident = std::max(1u, options.resident / (threads * cluster_size));
   std::vector<std::thread> pool;

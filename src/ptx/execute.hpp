@@ -57,6 +57,7 @@ struct ExecuteOptions {
   bool check_races = true;                           // shared memory
   bool check_initialised = true;                     // shared, local and read-write global memory
   bool count = true;
+  bool by_instruction = false;        // and count memory and divergence instruction by instruction (LineCount)
   std::vector<std::uint64_t> blocks;  // run only these (linear index, x fastest); empty: all
   std::uint32_t threads = 1;          // host threads that blocks are spread over
   std::uint32_t resident = 1;         // blocks taken in turn when one does not end by itself; grid barriers need the whole grid
@@ -76,10 +77,18 @@ struct Fault {
   std::uint32_t thread = 0;  // linear in the block
 };
 
+// What the executions of one instruction of the text added to the counters.
+struct LineTraffic {
+  std::uint64_t requests = 0, sectors = 0;      // of global memory; atomics have no sectors
+  std::uint64_t wavefronts = 0, conflicts = 0;  // of shared memory; conflicts: wavefronts beyond the least
+  std::uint64_t divergences = 0;                // branches whose lanes parted
+};
+
 // How often one instruction of the text was issued, and by how many threads.
 struct LineCount {
   std::uint32_t function = 0, instruction = 0;  // Module::functions, Function::instructions
   std::uint64_t warps = 0, threads = 0;
+  LineTraffic traffic{};  // zeros without ExecuteOptions::by_instruction
 };
 
 struct Report {

@@ -221,6 +221,7 @@ struct Worker {
   std::vector<StepCount> counts;
   std::vector<PatternMemo> memos;  // two a step: global, shared
   std::array<std::uint64_t, counter_count> totals{};
+  std::vector<LineTraffic> traffic;  // a step; empty: not asked for
   std::uint64_t blocks = 0;
   std::uint64_t instructions = 0;
 };

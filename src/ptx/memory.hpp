@@ -70,8 +70,13 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const 
 // An atomic on global memory whose result is used makes blocks depend on each other.
 void note_returning_atomic(Warp& warp, const Step& step, const LaneAddresses& addresses);
 
+// Adds to the traffic of the step that the warp executes: its pc stands behind it.
+void count_at_step(Warp& warp, Counter counter, std::uint64_t by);
+
 inline void count_up(Warp& warp, Counter counter, std::uint64_t by) {
-  warp.block->worker->totals[static_cast<std::size_t>(counter)] += by;
+  Worker& worker = *warp.block->worker;
+  worker.totals[static_cast<std::size_t>(counter)] += by;
+  if (!worker.traffic.empty()) count_at_step(warp, counter, by);
 }
 // An address among an instruction's operands, kept as four words of its list: base, flags, offset.
 inline constexpr std::size_t place_words = 4;

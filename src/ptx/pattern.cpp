@@ -49,6 +49,33 @@ void wavefronts(PatternMemo& memo, std::uint32_t mask) {
 
 }  // namespace
 
+void count_at_step(Warp& warp, Counter counter, std::uint64_t by) {
+  LineTraffic& traffic = warp.block->worker->traffic[warp.code->first_count + warp.pc - 1];
+  switch (counter) {
+    case Counter::global_load_requests:
+    case Counter::global_store_requests:
+    case Counter::atomic_requests:
+      traffic.requests += by;
+      break;
+    case Counter::global_load_sectors:
+    case Counter::global_store_sectors:
+      traffic.sectors += by;
+      break;
+    case Counter::shared_load_wavefronts:
+    case Counter::shared_store_wavefronts:
+      traffic.wavefronts += by;
+      break;
+    case Counter::shared_conflicts:
+      traffic.conflicts += by;
+      break;
+    case Counter::divergent_branches:
+      traffic.divergences += by;
+      break;
+    default:
+      break;
+  }
+}
+
 PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
                         bool shared) {
   PatternMemo& memo = warp.block->worker->memos[2 * (warp.code->first_count + step.instruction) + (shared ? 1 : 0)];
