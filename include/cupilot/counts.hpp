@@ -24,7 +24,8 @@ enum class Counter {
   global_store_requests,  // warp instructions
   global_load_sectors,
   global_store_sectors,  // 32 bytes each
-  atomic_requests,
+  atomic_requests,       // on global memory, reductions among them
+  atomic_sectors,
   shared_load_wavefronts,
   shared_store_wavefronts,  // 128-byte passes, conflicts included
   shared_conflicts,         // passes beyond the least possible

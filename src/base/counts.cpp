@@ -21,6 +21,7 @@ std::string_view name_of(Counter counter) {
                                                "global_load_sectors",
                                                "global_store_sectors",
                                                "atomic_requests",
+                                               "atomic_sectors",
                                                "shared_load_wavefronts",
                                                "shared_store_wavefronts",
                                                "shared_conflicts",

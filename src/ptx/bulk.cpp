@@ -104,7 +104,7 @@ bool check_global(Warp& w, const Step& s, u32 lane, const Transfer& t) {
     bytes += length;
   }
   count_up(w, load ? Counter::global_load_requests : t.reduces ? Counter::atomic_requests : Counter::global_store_requests, 1);
-  if (load || !t.reduces) count_up(w, load ? Counter::global_load_sectors : Counter::global_store_sectors, sectors);
+  count_up(w, load ? Counter::global_load_sectors : t.reduces ? Counter::atomic_sectors : Counter::global_store_sectors, sectors);
   if (load) count_up(w, Counter::async_copy_bytes, bytes);
   return true;
 }

@@ -108,6 +108,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, false);
   if (intent == Intent::atomic) {
     count_up(warp, Counter::atomic_requests, 1);
+    count_up(warp, Counter::atomic_sectors, memo.passes);
   } else {
     const bool load = intent == Intent::load;
     count_up(warp, load ? Counter::global_load_requests : Counter::global_store_requests, 1);
