@@ -42,6 +42,8 @@ struct ContestantReport {
   std::vector<CaseReport> proofs{};
 };
 
+struct Profile;  // profile.hpp
+
 // Values of one output of a task's reference in double, element by element, with their condition sums.
 struct ReferenceValues {
   std::string tensor{};
@@ -62,6 +64,9 @@ class Backend {
   virtual Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
                                                         std::span<const Contestant> contestants,
                                                         const MeasureOptions& options) = 0;
+  // Any thread. Where the kernel's work and modelled time go at one workload, instruction by instruction. Error usage where the
+  // device cannot tell; Rejected when the kernel faults at a smaller shape, every access checked, or at the workload itself.
+  virtual Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload);
   // Any thread. The task's reference over given inputs: `tensors` holds the whole storage of each tensor of the task in order,
   // empty for pure outputs. Evaluated on the host; meant for small workloads.
   virtual Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,

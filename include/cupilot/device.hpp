@@ -43,7 +43,17 @@ struct DeviceSpec {
 std::vector<std::string> known_chips();
 Result<DeviceSpec> chip(std::string_view name);
 
-// Resident blocks an SM for a kernel's use of threads, registers and shared memory (CUDA occupancy rules of sm_80+).
+// Blocks that each resource of an SM lets reside, and what all of them let. A block that breaks a limit of its own (too many
+// threads, too much shared memory) has 0 there.
+struct Residency {
+  int threads = 0, registers = 0, shared = 0, slots = 0;  // slots: blocks_per_sm
+  int blocks = 0;                                         // the least of them
+  std::string_view limit = "";                            // "threads", "registers", "shared" or "slots": the first that is least
+};
+
+// For a kernel's threads a block, registers a thread (0: unknown, no limit) and shared bytes a block (CUDA occupancy rules of
+// sm_80 and later).
+Residency residency(const DeviceSpec& device, int threads, int registers, std::int64_t shared_bytes);
 int resident_blocks(const DeviceSpec& device, int threads, int registers, std::int64_t shared_bytes);
 
 }  // namespace cupilot

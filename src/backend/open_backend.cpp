@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <cupilot/profile.hpp>
+
 #include "backend/backends.hpp"
 
 namespace cupilot {
@@ -27,6 +29,9 @@ class Substitute : public Backend {
   Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
                                                  std::span<const std::vector<std::byte>> tensors) override {
     return inner_->reference(task, workload, tensors);
+  }
+  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+    return inner_->profile(task, kernel, workload);
   }
   Result<void> renew() override { return inner_->renew(); }
   int parallel_compiles() const override { return inner_->parallel_compiles(); }
@@ -56,6 +61,11 @@ Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
 
 Result<std::vector<ReferenceValues>> Backend::reference(const Task&, const Workload&, std::span<const std::vector<std::byte>>) {
   return Error{ErrorCode::no_device, identity() + " evaluates no references", "use cuda:N or virtual:CHIP"};
+}
+
+Attempt<Profile> Backend::profile(const Task&, const CompiledKernel&, const Workload&) {
+  return Error{ErrorCode::usage, identity() + " cannot profile: no hardware counters are read there yet",
+               "profile on a virtual device: --device virtual:CHIP"};
 }
 
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name, const BackendOptions& options) {

@@ -7,6 +7,7 @@
 #include "backend/admit.hpp"
 #include "backend/backends.hpp"
 #include "backend/virtual_measure.hpp"
+#include "backend/virtual_profile.hpp"
 #include "backend/virtual_run.hpp"
 
 namespace cupilot {
@@ -54,6 +55,10 @@ class VirtualBackend final : public Backend {
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
                                                 std::span<const Contestant> contestants, const MeasureOptions& options) override {
     return measurer_.measure({task, task_id(task)}, workload, contestants, options);
+  }
+
+  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+    return profile_kernel(context(), {task, task_id(task)}, kernel, workload);
   }
 
   Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,

@@ -174,6 +174,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.late = how.late;
   options.check_races = options.check_initialised = how.checks;
   options.count = how.count;
+  options.by_instruction = how.by_instruction;
   options.blocks = how.blocks;
   const DeviceSpec& device = context.device;
   const int threads = launch.block[0] * launch.block[1] * launch.block[2];

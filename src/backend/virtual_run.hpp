@@ -66,7 +66,8 @@ struct LaunchRun {
   std::uint64_t budget = 1ull << 31;
   std::uint64_t seed = 0;
   bool checks = true, count = false;
-  bool late = false;  // asynchronous copies move at the last legal moment
+  bool late = false;            // asynchronous copies move at the last legal moment
+  bool by_instruction = false;  // with count: traffic and divergence of every instruction
 };
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                                 VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how);
