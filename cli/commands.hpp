@@ -45,6 +45,8 @@ struct KernelFlags {
   int rounds = 15;
   std::uint64_t seed = 1;
   bool screen = true;  // verify: on a virtual device before a real one
+  std::string only;    // profile: the launch to show; empty: the one that takes longest
+  int line_count = 8;  // profile: source lines to show
 };
 
 struct RecordFlags {
@@ -65,6 +67,7 @@ int resume_command(const RunFlags& flags);
 int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);
+int profile_command(const KernelFlags& flags);
 int bench_command(const KernelFlags& flags);
 int record_command(const RecordFlags& flags);
 int task_check_command(const TaskFlags& flags);

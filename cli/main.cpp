@@ -26,7 +26,7 @@ void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
 struct Verbs {
   EvolveFlags evolve;
   RunFlags resume, report, show;
-  KernelFlags verify, bench;
+  KernelFlags verify, profile, bench;
   RecordFlags record;
   TaskFlags task_check;
   CommonFlags tasks, techniques, doctor;
@@ -83,6 +83,17 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   verify->add_flag("!--no-screen", verbs.verify.screen, "do not interpret it on a virtual device before a real one");
   add_common(*verify, verbs.verify.common, true);
   verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
+
+  CLI::App* profile =
+      app.add_subcommand("profile", "where a kernel's work and its modelled time go, by instruction and source line");
+  profile->add_option("file", verbs.profile.files, "a .cu file")->required()->expected(1);
+  profile->add_option("--task", verbs.profile.task, "gemm key=value …, or a task file");
+  profile->add_option("--launch", verbs.profile.launch, "launch plan (JSON) where the file carries none");
+  profile->add_option("--only", verbs.profile.only, "of a plan's launches, the one to show");
+  profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")->check(CLI::PositiveNumber);
+  verbs.profile.common.device = "virtual:h200";
+  add_common(*profile, verbs.profile.common, true);
+  profile->callback([&verbs] { verbs.chosen = [&verbs] { return profile_command(verbs.profile); }; });
 
   CLI::App* bench = app.add_subcommand("bench", "time proven kernels against each other and the baselines, interleaved");
   bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();

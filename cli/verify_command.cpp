@@ -12,27 +12,12 @@
 namespace cupilot::cli {
 namespace {
 
-int refused(const OwnKernel& kernel, const Rejected& rejected, Backend& backend, bool json) {
-  if (json) {
-    Candidate candidate;
-    candidate.outcome = rejected;
-    say(candidate_json(candidate));
-  } else {
-    // Its text, for the line of the place: what was refused when running has compiled before.
-    const Attempt<CompiledKernel> again = rejected.stage == Stage::run ? backend.compile(kernel.source) : Rejected{};
-    std::string screen = refused_screen(kernel, rejected, backend.identity(), again ? again->ptx : "");
-    screen.pop_back();
-    say(screen);
-  }
-  return static_cast<int>(ErrorCode::refused);
-}
-
 // What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, where its plan needs no tensor,
 // runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile(kernel.source);
   if (compiled.is_error()) return fail(compiled.error());
-  if (compiled.is_rejected()) return refused(kernel, compiled.rejected(), backend, json);
+  if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
   bool ran = false;
   if (!kernel.source.plan.launches.empty()) {
     const Task nothing;
@@ -42,7 +27,7 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
     for (const CaseReport& result : report->cases) {
       if (result.faults.empty()) continue;
       const Fault& fault = result.faults.front();
-      return refused(kernel, {Stage::run, fault.code, fault.message, fault.where}, backend, json);
+      return say_refused(kernel, {Stage::run, fault.code, fault.message, fault.where}, backend, json);
     }
     ran = true;
   }
@@ -74,7 +59,7 @@ int verify_command(const KernelFlags& flags) {
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);
   if (!candidate) return fail(candidate.error());
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
-    return refused(*kernel, *rejected, **backend, flags.common.json);
+    return say_refused(*kernel, *rejected, **backend, flags.common.json);
   }
   const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
   if (accepted == nullptr) return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"});

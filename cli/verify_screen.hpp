@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/backend.hpp>
 #include <cupilot/candidate.hpp>
 #include <cupilot/task.hpp>
 
@@ -17,6 +18,9 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate, c
 
 // Code, reason, place with its lines of PTX and source, next step. `ptx` may be empty.
 std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected, const std::string& device, const std::string& ptx);
+
+// Says it, or as JSON what `verify --json` says of a rejected candidate. Returns the exit code.
+int say_refused(const OwnKernel& kernel, const Rejected& rejected, Backend& backend, bool json);
 
 // What to do about a rejection.
 std::string next_step(const Rejected& rejected);

@@ -31,9 +31,8 @@ struct InstructionKind {
 };
 
 struct ProfiledLine {
-  std::string file{};    // as the compiler was told: "kernel.cu" is KernelSource::text; "" where there is no line information
+  std::string file{};    // its name: "kernel.cu" is KernelSource::text; "" where there is no line information
   int line = 0;          // from 1; 0: unknown
-  std::string text{};    // the line itself, without its indent; "" of another file than the source
   int instructions = 0;  // of PTX, executed, that come from it
   InstructionWork work{};
 };

@@ -217,7 +217,7 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedT
     profile.launches.push_back(shape_of_launch(subject, launch, (*inputs)[at++]));
     LaunchProfile& made = profile.launches.back();
     made.lines_from = (*lines)[seen].from;
-    summarize(made, programs->module(), (*lines)[seen++].work, kernel.source.text);
+    summarize(made, programs->module(), (*lines)[seen++].work);
   }
   return profile;
 }

@@ -13,9 +13,8 @@ using WorkByPlace = std::map<std::pair<std::uint32_t, std::uint32_t>, Instructio
 // Adds a report's lines, `weight` times.
 void add_lines(WorkByPlace& sum, const ptx::Report& report, double weight);
 
-// Fills total, kinds and lines from work by place, scaled so that the warp instructions are those of profile.counts. `text` is
-// what the module's "kernel.cu" was compiled from.
-void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPlace& work, std::string_view text);
+// Fills total, kinds and lines from work by place, scaled so that the warp instructions are those of profile.counts.
+void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPlace& work);
 
 // The counts are count_launches(); lines come from the whole launches where those are cheap at `workload`, else from sampled
 // blocks, and for launches whose blocks see one another from whole runs at a smaller workload. At the smaller of these

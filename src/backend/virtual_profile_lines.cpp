@@ -24,14 +24,6 @@ InstructionWork work_of(const ptx::LineCount& line) {
           number(t.wavefronts), number(t.conflicts),  number(t.divergences)};
 }
 
-// Line `number` of a text, without its indent; control characters become blanks.
-std::string text_of(std::string_view text, int number) {
-  for (int line = 1; line < number && !text.empty(); ++line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  std::string found(text.substr(0, text.find('\n')));
-  for (char& c : found) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  return found.substr(std::min(found.find_first_not_of(' '), found.size()));
-}
-
 template <class T>
 void sort_by_slots(std::vector<T>& rows) {
   std::stable_sort(rows.begin(), rows.end(), [](const T& a, const T& b) { return a.work.issue_slots() > b.work.issue_slots(); });
@@ -43,7 +35,7 @@ void add_lines(WorkByPlace& sum, const ptx::Report& report, double weight) {
   for (const ptx::LineCount& line : report.lines) add(sum[{line.function, line.instruction}], work_of(line), weight);
 }
 
-void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPlace& work, std::string_view text) {
+void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPlace& work) {
   double seen = 0;
   for (const auto& [place, one] : work) seen += one.warps;
   const double counted = profile.counts[Counter::warp_instructions].value;
@@ -60,9 +52,9 @@ void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPl
   }
   for (const auto& [name, sum] : kinds) profile.kinds.push_back({std::string(name), sum});
   for (auto& [place, line] : lines) {
-    line.file = module.file(place.first);
+    const std::string_view path = module.file(place.first);
+    line.file = path.substr(path.rfind('/') + 1);
     line.line = static_cast<int>(place.second);
-    if (line.file == "kernel.cu" && line.line > 0) line.text = text_of(text, line.line);
     profile.lines.push_back(std::move(line));
   }
   sort_by_slots(profile.kinds);

@@ -79,7 +79,7 @@ struct Fault {
 
 // What the executions of one instruction of the text added to the counters.
 struct LineTraffic {
-  std::uint64_t requests = 0, sectors = 0;      // of global memory; atomics have no sectors
+  std::uint64_t requests = 0, sectors = 0;      // of global memory
   std::uint64_t wavefronts = 0, conflicts = 0;  // of shared memory; conflicts: wavefronts beyond the least
   std::uint64_t divergences = 0;                // branches whose lanes parted
 };

@@ -59,6 +59,7 @@ void count_at_step(Warp& warp, Counter counter, std::uint64_t by) {
       break;
     case Counter::global_load_sectors:
     case Counter::global_store_sectors:
+    case Counter::atomic_sectors:
       traffic.sectors += by;
       break;
     case Counter::shared_load_wavefronts:
