@@ -49,12 +49,33 @@ constexpr const char* float_text = R"(#pragma once
 #define DBL_EPSILON 2.2204460492503131e-16
 )";
 
+// The functions are built into NVRTC, the constants are not.
+constexpr const char* math_text = R"(#pragma once
+#define INFINITY __int_as_float(0x7f800000)
+#define NAN __int_as_float(0x7fffffff)
+#define HUGE_VAL __longlong_as_double(0x7ff0000000000000)
+#define HUGE_VALF INFINITY
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+)";
+
 // What these declare is built into NVRTC.
 constexpr const char* empty_text = "#pragma once\n";
 
 constexpr StandardHeader standard[] = {
     {"stdint.h", stdint_text}, {"cstdint", stdint_text}, {"limits.h", limits_text}, {"climits", limits_text},
-    {"float.h", float_text},   {"cfloat", float_text},   {"math.h", empty_text},    {"cmath", empty_text},
+    {"float.h", float_text},   {"cfloat", float_text},   {"math.h", math_text},     {"cmath", math_text},
     {"stddef.h", empty_text},  {"cstddef", empty_text},
 };
 

@@ -24,8 +24,8 @@ inline constexpr std::uint8_t flag_signed = 8;         // sign-extends into the 
 inline constexpr std::uint8_t flag_strong = 16;        // volatile, relaxed, acquire, release, atomic: does not race with its like
 inline constexpr std::uint8_t flag_frame = 32;         // offset is relative to the frame's local memory
 inline constexpr std::uint8_t flag_narrow = 64;        // the base register has 32 bits
-inline constexpr std::uint8_t flag_far = 128;          // may name the shared memory of other blocks of the cluster
-inline constexpr std::uint8_t flag_read_only = 128;    // ld.nc: memory that nobody writes while the kernel runs
+inline constexpr std::uint8_t flag_far = 128;          // generic, shared: may name the shared memory of other blocks
+inline constexpr std::uint8_t flag_read_only = 128;    // global: ld.nc, memory that nobody writes while the kernel runs
 inline constexpr std::uint32_t no_slot = 0xffffffffu;  // a sink
 
 class Decoder {

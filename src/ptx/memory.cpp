@@ -41,7 +41,7 @@ void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint6
 bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by, std::uint32_t owner, const Buffer& buffer,
              std::uint64_t offset) {
   if (by == 0 || !warp.block->launch->options->check_races) return true;
-  if ((step.flags & flag_read_only) != 0) {
+  if ((step.flags & flag_read_only) != 0 && (step.flags & space_mask) == space_global) {
     fault(warp, step, lane, "run.race",
           fmt::format("reads {} at offset {}, which this launch wrote, by a load for memory that nobody writes", buffer.name,
                       offset));
