@@ -124,6 +124,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.state = WarpState::ready;
   warp.stack.clear();
   warp.known.fill(1);
+  warp.heard = 0;
   warp.open_copies.clear();
   warp.groups.clear();
   warp.barrier_reduce = 0;
@@ -250,6 +251,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   block.index = block.position.x + std::uint64_t{grid.x} * (block.position.y + std::uint64_t{grid.y} * block.position.z);
   block.mbarrier_at.clear();
   block.far_users.clear();
+  block.readers = {};
   block.registers_free = 0;
   block.thread_count = launch.threads;
   block.exited_threads = block.done_warps = 0;

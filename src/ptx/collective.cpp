@@ -174,13 +174,12 @@ bool matrix_rows(Warp& w, const Step& s, Intent intent, LanePointers& rows) {
     }
   }
   const u32 lanes = s.count == 4 ? full_mask : (1u << (8 * s.count)) - 1;
-  return resolve_shared(w, s, lanes, a, 16, intent, rows);
+  return resolve_shared(w, s, lanes, a, 16, intent, rows, true);
 }
 
 void load_matrix(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!whole_warp(w, s)) return;
-  warp_ordered(w);
   LanePointers rows;
   if (!matrix_rows(w, s, Intent::load, rows)) return;
   for (u32 m = 0; m < s.count; ++m) {
@@ -197,7 +196,6 @@ void load_matrix(Lanes& l, const Step& s) {
 void store_matrix(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!whole_warp(w, s)) return;
-  warp_ordered(w);
   LanePointers rows;
   if (!matrix_rows(w, s, Intent::store, rows)) return;
   for (u32 m = 0; m < s.count; ++m) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ptx/memory.hpp"
+#include "ptx/reader_stamp.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -185,6 +186,7 @@ void barrier_failed(Warp& w, const Step& s, const std::string& why) {
 void release(Block& block, Barrier& barrier) {
   for (Warp* waiting : barrier.waiting) {
     acquire_from(*waiting, barrier.released);
+    waiting->heard = waiting->known[waiting->index];  // nothing was read since the arrival
     waiting->state = WarpState::ready;
     if (waiting->barrier_reduce == 0) continue;
     const u32 yes = barrier.true_count, all = barrier.seen;
@@ -198,6 +200,7 @@ void release(Block& block, Barrier& barrier) {
       p = value ? p | waiting->active : p & ~waiting->active;
     }
   }
+  if (barrier.expected == 0 && block.exited_threads == 0) forget_readers(block);
   barrier = Barrier{};
   settle_suspect(block);
 }
@@ -326,6 +329,7 @@ bool decode_barrier(Decoder& d, Step& step) {
   if (next < counts_end) {
     step.o[1] = d.source(d.operand(next), 4);
     step.aux |= 1;
+    d.program.meets_in_part = true;
   } else if (arrive) {
     d.refuse("needs a thread count");
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "ptx/execute.hpp"
@@ -91,6 +92,7 @@ class Program {
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
   bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
   bool async = false;              // uses mbarriers or the asynchronous proxy
+  bool meets_in_part = false;      // has barriers that not all warps of a block pass
 };
 
 // Gives the module's variables their first values.
@@ -158,6 +160,7 @@ struct Warp : Lanes {
   std::vector<std::uint8_t> local_written;
   std::uint32_t local_stride = 0;
   std::array<std::uint32_t, 32> known{};  // clock of every warp of the block up to which its accesses are ordered before ours
+  std::uint32_t heard = 0;                // its own clock from which on it has learnt nothing of other warps
   std::vector<AsyncCopy> open_copies;     // issued, not committed
   std::deque<std::vector<AsyncCopy>> groups;
   std::uint32_t barrier = 0;         // waiting at
@@ -192,9 +195,12 @@ struct PatternMemo {
   std::array<std::uint32_t, 32> delta{};
   std::uint32_t mask = 0, residue = 0, bytes = 0;
   bool shared = false;
-  std::uint32_t passes = 0, least = 0;
-  std::uint32_t leaders = 0;  // lanes whose address no lower lane has
-  Buffer* buffer = nullptr;   // global: the one met last
+  std::uint32_t passes = 0, ideal = 0;
+  std::uint32_t leaders = 0;         // lanes whose address no lower lane has
+  std::uint32_t doubled = 0;         // leaders whose address a higher lane has
+  std::int32_t least = 0, most = 0;  // bytes from the first lane's address, of addresses below 2^32
+  std::uint32_t odd = 0;             // bits set in the distance of any address from the first
+  Buffer* buffer = nullptr;          // global: the one met last
 };
 
 // What all blocks of a launch share.
@@ -235,6 +241,13 @@ struct Suspect {
   std::string message;
 };
 
+// Warps that read cells since their last write, and the clocks at which they did; reader_stamp.hpp.
+struct ReaderSets {
+  std::uint32_t first = 0;  // number of the first of them
+  std::vector<std::array<std::uint32_t, 32>> clocks;
+  std::unordered_map<std::uint64_t, std::uint32_t> made;  // stamp and reader -> stamp
+};
+
 struct Block {
   Worker* worker = nullptr;
   LaunchContext* launch = nullptr;
@@ -246,9 +259,10 @@ struct Block {
   Dim3 position;
   std::vector<Warp> warps;
   std::uint32_t thread_count = 0;
-  std::vector<std::uint8_t> shared;        // from shared_base on; 16 spare bytes
-  std::vector<std::uint32_t> writer;       // shadow: stamp of the last write
-  std::vector<std::uint32_t> reader;       // stamp of the last read
+  std::vector<std::uint8_t> shared;   // from shared_base on; 16 spare bytes
+  std::vector<std::uint32_t> writer;  // shadow: stamp of the last write
+  std::vector<std::uint32_t> reader;  // stamp of the last read
+  ReaderSets readers;
   std::vector<std::uint16_t> mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
   std::array<Barrier, 16> barriers;
   std::vector<std::vector<std::uint64_t>> products_issued;  // hashes, of each warpgroup's wgmma in order
@@ -263,9 +277,9 @@ struct Block {
   std::uint32_t registers_free = 0;      // given back by setmaxnreg, for all threads
 };
 
-// Stamps of shared shadow. writer: bit 31 atomic, bits 10..30 clock, bits 0..9 thread. reader: bits 5..30 clock, bits 0..4 warp.
-// Clocks from mark_base on make bits 0..30 of a writer's stamp a mark of the cluster instead; of a reader's, bit 31 does.
-inline constexpr std::uint32_t clock_max = 0x17fff0u;
+// Stamps of shared shadow. writer: bit 31 atomic, bits 10..30 clock, bits 0..9 thread. reader: reader_stamp.hpp.
+// Clocks from mark_base on make bits 0..30 of a writer's stamp a mark of the cluster instead.
+inline constexpr std::uint32_t clock_max = 0xffff0u;
 inline constexpr std::uint32_t mark_base = 0x180000u << 10;
 inline constexpr std::uint32_t mark_end = 0x1ffff0u << 10;
 inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;    // nobody wrote

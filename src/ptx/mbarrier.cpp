@@ -360,7 +360,7 @@ bool expire_waits(Cluster& cluster) {
 bool decode_mbarrier(Decoder& d, Step& step) {
   const Form& form = d.form();
   if (form.opcode != Opcode::op_mbarrier || form.modifiers.empty()) return false;
-  d.program.async = true;
+  d.program.async = d.program.meets_in_part = true;
   const std::string& kind = form.modifiers[0];
   if (kind == "arrive" || kind == "arrive_drop") return decode_arrive(d, step);
   if (kind == "test_wait" || kind == "try_wait") return decode_wait(d, step);

@@ -27,9 +27,9 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
 bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
              std::uint32_t bytes, Intent intent, LanePointers& out);
 
-// Shared memory: `offsets` count from shared_base.
+// Shared memory. `rows`: the bytes at an address are shared out among the lanes of the warp (ldmatrix).
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out);
+                    Intent intent, LanePointers& out, bool rows = false);
 
 // resolve_shared when a lane's address names another block of the cluster.
 bool resolve_far(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
@@ -58,7 +58,7 @@ void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block&
 // Stamps that name a mark; what a warp of any block of the cluster knows of a write or read in `target`.
 bool is_mark(std::uint32_t writer_stamp);
 bool write_ordered(const Warp& warp, const Block& target, std::uint32_t stamp);
-bool read_ordered(const Warp& warp, const Block& target, std::uint32_t stamp);
+bool read_ordered(const Warp& warp, std::uint32_t lane, const Block& target, std::uint32_t stamp);
 // Who made an unordered write: "the asynchronous copy issued by thread (0,0,0)", "thread (3,0,0) of block 1 of the cluster"
 std::string writer_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 std::string reader_name(const Warp& warp, const Block& target, std::uint32_t stamp);

@@ -41,6 +41,8 @@ void release_to(Warp& w, Knowledge& to) {
 }
 
 void acquire_from(Warp& w, const Knowledge& from) {
+  // It may have read before it learnt: at its present clock.
+  w.heard = w.known[w.index] + 1;
   // Of barriers in other blocks only the cluster-wide clocks mean anything here.
   if (!w.block->beyond) {
     for (u32 i = 0; i < 32; ++i) w.known[i] = std::max(w.known[i], from.known[i]);

@@ -27,7 +27,7 @@ std::uint32_t sectors(const PatternMemo& memo, std::uint32_t mask) {
 void wavefronts(PatternMemo& memo, std::uint32_t mask) {
   const std::uint32_t words = std::max(memo.bytes / 4, 1u);
   const std::uint32_t group = 32 / std::min(words, 4u);
-  memo.passes = memo.least = 0;
+  memo.passes = memo.ideal = 0;
   for (std::uint32_t start = 0; start < 32; start += group) {
     std::uint32_t list[32][32];
     std::uint32_t depth[32] = {}, deepest = 0, distinct = 0;
@@ -43,7 +43,7 @@ void wavefronts(PatternMemo& memo, std::uint32_t mask) {
       }
     }
     memo.passes += deepest;
-    memo.least += (distinct + 31) / 32;
+    memo.ideal += (distinct + 31) / 32;
   }
 }
 
@@ -96,11 +96,18 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const 
   memo.residue = residue;
   memo.bytes = bytes;
   memo.shared = shared;
-  memo.leaders = 0;
+  memo.leaders = memo.doubled = memo.odd = 0;
+  memo.least = memo.most = 0;
   for (std::uint32_t i = 0; i < 32; ++i) {
     if (((mask >> i) & 1) == 0) continue;
+    memo.odd |= delta[i];
+    memo.least = std::min(memo.least, static_cast<std::int32_t>(delta[i]));
+    memo.most = std::max(memo.most, static_cast<std::int32_t>(delta[i]));
     bool repeated = false;
-    for (std::uint32_t j = 0; j < i && !repeated; ++j) repeated = ((mask >> j) & 1) != 0 && delta[j] == delta[i];
+    for (std::uint32_t j = 0; j < i && !repeated; ++j) {
+      repeated = ((mask >> j) & 1) != 0 && delta[j] == delta[i];
+      if (repeated) memo.doubled |= 1u << j;
+    }
     if (!repeated) memo.leaders |= 1u << i;
   }
   if (shared) {

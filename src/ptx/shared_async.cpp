@@ -6,6 +6,7 @@
 
 #include "ptx/cluster.hpp"
 #include "ptx/memory.hpp"
+#include "ptx/reader_stamp.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -79,10 +80,10 @@ bool far_cell(Warp& w, const Step& s, u32 lane, Block& target, u32 cell, Intent 
                             place_name(target, offset), target.rank, writer_name(w, target, stamp)));
   }
   if (intent == Intent::load) {
-    target.reader[cell] = strong_bit | mark;
+    target.reader[cell] = read_mark | mark;
     return true;
   }
-  if (options.check_races && !alike && !read_ordered(w, target, target.reader[cell])) {
+  if (options.check_races && !alike && !read_ordered(w, lane, target, target.reader[cell])) {
     return race(w, s, lane,
                 fmt::format("writes {} of block {} of the cluster that {} may still read", place_name(target, offset),
                             target.rank, reader_name(w, target, target.reader[cell])));
@@ -107,11 +108,19 @@ bool write_ordered(const Warp& w, const Block& target, u32 stamp) {
   return 32 * target.rank + warp < w.beyond.far.size() && clock < w.beyond.far[32 * target.rank + warp];
 }
 
-bool read_ordered(const Warp& w, const Block& target, u32 stamp) {
-  if ((stamp & strong_bit) != 0) return mark_ordered(w, target.cluster->marks[stamp & ~strong_bit]);
-  const u32 clock = stamp >> 5, warp = stamp & 31;
-  if (target.rank == w.block->rank) return clock < w.known[warp] || warp == w.index;
-  return clock == 0 || (32 * target.rank + warp < w.beyond.far.size() && clock < w.beyond.far[32 * target.rank + warp]);
+bool read_ordered(const Warp& w, u32 lane, const Block& target, u32 stamp) {
+  if ((stamp & read_mark) != 0) return mark_ordered(w, target.cluster->marks[stamp & ~read_mark]);
+  if (target.rank == w.block->rank) return after_reads(w, lane, stamp, false);
+  if (stamp == 0 || w.beyond.far.empty()) return stamp == 0;
+  const u32* known = w.beyond.far.data() + 32 * target.rank;
+  if (read_who(stamp) != read_by_set) return read_clock(stamp) < known[read_warp(stamp)];
+  const ReaderSets& sets = target.readers;
+  if (stamp >> 6 < sets.first) return true;
+  const std::array<u32, 32>& clocks = sets.clocks[(stamp >> 6) - sets.first];
+  for (u32 i = 0; i < 32; ++i) {
+    if (clocks[i] >= known[i]) return false;
+  }
+  return true;
 }
 
 std::string writer_name(const Warp& w, const Block& target, u32 stamp) {
@@ -128,8 +137,9 @@ std::string writer_name(const Warp& w, const Block& target, u32 stamp) {
 }
 
 std::string reader_name(const Warp& w, const Block& target, u32 stamp) {
-  if ((stamp & strong_bit) == 0) return fmt::format("warp {} (no barrier between)", stamp & 31);
-  const Mark& mark = target.cluster->marks[stamp & ~strong_bit];
+  if (read_who(stamp) == read_by_set && (stamp & read_mark) == 0) return "several warps (no barrier between)";
+  if ((stamp & read_mark) == 0) return fmt::format("warp {} (no barrier between)", read_warp(stamp));
+  const Mark& mark = target.cluster->marks[stamp & ~read_mark];
   if (mark.far) return far_name(w, mark.thread) + " (no barrier between)";
   return fmt::format("the asynchronous copy or product issued by {} (it has not been waited for)", far_name(w, mark.thread));
 }
@@ -143,7 +153,7 @@ bool check_async_read(Warp& w, const Step& s, u32 lane, Block& target, u32 offse
     // Neighbours were mostly written together.
     if (stamp != last && !async_reads_cell(w, s, lane, target, c << shift, stamp)) return false;
     last = stamp;
-    target.reader[c] = strong_bit | mark;
+    target.reader[c] = read_mark | mark;
   }
   return true;
 }
@@ -161,7 +171,7 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
                   fmt::format("has an asynchronous copy write {} while {}", place_name(target, c << shift),
                               writer_name(w, target, stamp)));
     }
-    if (check && reader != 0 && !read_ordered(w, target, reader)) {
+    if (check && reader != 0 && !read_ordered(w, lane, target, reader)) {
       return race(w, s, lane,
                   fmt::format("has an asynchronous copy write {} that {} may still read", place_name(target, c << shift),
                               reader_name(w, target, reader)));

@@ -1,10 +1,12 @@
 // Shared memory and its shadow: who wrote and read each cell last, and at which clock. An access is ordered after another
 // when its warp knows (by barriers) a later clock of the other's warp; see Warp::known.
+#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include "ptx/memory.hpp"
+#include "ptx/reader_stamp.hpp"
 
 namespace cupilot::ptx {
 
@@ -46,8 +48,15 @@ std::uint32_t own_stamp(const Warp& warp, std::uint32_t lane, bool strong) {
 
 // True when a write with this stamp is ordered before the warp's next access.
 bool ordered(const Warp& warp, std::uint32_t stamp) { return stamp_clock(stamp) < warp.known[(stamp >> 5) & 31]; }
-bool ordered_read(const Warp& warp, std::uint32_t stamp) {
-  return (stamp >> 5) < warp.known[stamp & 31] || (stamp & 31) == warp.index;
+
+// "warp 3", "thread (5,0,0)", "lanes of its own warp"
+std::string readers(const Warp& warp, std::uint32_t stamp) {
+  const std::uint32_t who = read_who(stamp);
+  std::uint32_t other = 0;
+  if (who == read_by_set && set_open(warp, stamp, &other)) return fmt::format("warp {}", other);
+  if (who < 32) return thread_name(warp, read_warp(stamp) * 32 + who);
+  if (read_warp(stamp) != warp.index) return fmt::format("warp {}", read_warp(stamp));
+  return who == read_by_warps ? "other warps" : "other lanes of its warp";
 }
 
 // Two strong accesses do not race. Lanes of a warp step together here and need not on a device: among them only atomics may
@@ -84,6 +93,16 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
   return false;
 }
 
+bool explain_reads(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong) {
+  const Block& block = *warp.block;
+  const std::uint32_t shift = block.program->shadow_shift;
+  for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
+    const std::uint32_t s = block.writer[c];
+    if (!ordered(warp, s) && !explain_read(warp, step, lane, c << shift, s, strong)) return false;
+  }
+  return true;
+}
+
 bool in_range(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes) {
   const std::uint32_t size = warp.block->launch->shared_bytes;
   if (address % bytes != 0) {
@@ -102,14 +121,10 @@ bool in_range(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t ad
 bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong) {
   Block& block = *warp.block;
   if (block.writer.empty()) return true;
-  const std::uint32_t shift = block.program->shadow_shift;
-  const std::uint32_t stamp = (warp.known[warp.index] << 5) | warp.index;
-  const std::uint32_t cells = bytes >> shift, first = offset >> shift;
-  for (std::uint32_t c = first; c < first + cells; ++c) {
-    const std::uint32_t s = block.writer[c];
-    if (!ordered(warp, s) && !explain_read(warp, step, lane, c << shift, s, strong)) return false;
-    block.reader[c] = stamp;
-  }
+  if (!explain_reads(warp, step, lane, offset, bytes, strong)) return false;
+  const std::uint32_t shift = block.program->shadow_shift, base = read_base(warp), who = strong ? read_strongly : lane;
+  for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c)
+    block.reader[c] = read_stamp(warp, block.reader[c], base, who);
   return true;
 }
 
@@ -136,14 +151,14 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
       return false;
     }
     if ((r >> 31) != 0) {
-      if (read_ordered(warp, block, r)) continue;
+      if (read_ordered(warp, lane, block, r)) continue;
       fault(warp, step, lane, "run.race",
             fmt::format("writes {} that {} may still read", place(warp, c << shift), reader_name(warp, block, r)));
       return false;
     }
-    if (!ordered_read(warp, r)) {
+    if (!after_reads(warp, lane, r, strong)) {
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that warp {} read without a barrier between", place(warp, c << shift), r & 31));
+            fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift), readers(warp, r)));
       return false;
     }
   }
@@ -159,18 +174,20 @@ void stamp_shared_write(Warp& warp, std::uint32_t lane, std::uint32_t offset, st
 
 namespace {
 
-bool in_range_all(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes) {
-  std::uint64_t all = 0, least = ~0ull, most = 0;
-  if (mask == full_mask) {
-    for (std::uint32_t i = 0; i < 32; ++i) {
-      const std::uint64_t a = addresses.at[i];
-      all |= a;
-      least = a < least ? a : least;
-      most = a > most ? a : most;
-    }
-    if ((all & (bytes - 1)) == 0 && least >= shared_base && most - shared_base + bytes <= warp.block->launch->shared_bytes)
-      return true;
+// Whether all addresses of a known pattern are aligned and inside. Of addresses below 2^32 the pattern tells all.
+bool fits(const Step& step, std::uint32_t mask, const PatternMemo& memo, const LaneAddresses& addresses, std::uint32_t bytes,
+          std::uint32_t size) {
+  std::uint64_t all = 0;
+  if ((step.flags & flag_narrow) == 0) {
+    if (mask != full_mask) return false;
+    for (std::uint32_t i = 0; i < 32; ++i) all |= addresses.at[i];
   }
+  const auto first = static_cast<std::int64_t>(addresses.at[first_lane(mask)]);
+  return (all >> 32) == 0 && ((static_cast<std::uint64_t>(first) | memo.odd) & (bytes - 1)) == 0 &&
+         first + memo.least >= shared_base && first + memo.most + bytes <= std::int64_t{shared_base} + size;
+}
+
+bool in_range_all(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes) {
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     if (!in_range(warp, step, lane, addresses.at[lane], bytes)) return false;
@@ -184,43 +201,97 @@ bool names_ranks(std::uint32_t mask, const LaneAddresses& addresses) {
   return (all >> rank_shift) != 0;
 }
 
+// Whether four cells hold the same, but for the bits left out.
+bool alike(const std::uint32_t* cells, std::uint64_t without) {
+  std::uint64_t low = 0, high = 0;
+  std::memcpy(&low, cells, 8);
+  std::memcpy(&high, cells + 2, 8);
+  return (((low ^ high) | (low ^ std::rotl(low, 32))) & ~without) == 0;
+}
+constexpr std::uint64_t lane_bits = 0x8000001f'8000001full;  // of a writer's stamp, and its strength
+
+// Reads of cells by one warp at one moment.
+struct CellReads {
+  Warp& warp;
+  std::uint32_t *writer, *reader;
+  std::uint32_t base;
+  bool fine = true;  // all writes come before
+  // Neighbours were mostly read together before.
+  std::uint32_t seen = read_mark, asked = read_by_warps, next = 0;
+
+  void note(std::uint32_t r, std::uint32_t who) {
+    if (r == seen && who == asked) return;
+    seen = r;
+    asked = who;
+    next = read_stamp(warp, r, base, who);
+  }
+  void check(std::uint32_t s) { fine &= stamp_clock(s) < warp.known[(s >> 5) & 31]; }
+  void four(std::uint32_t c, std::uint32_t who) {
+    if (!alike(writer + c, lane_bits) || !alike(reader + c, 0)) {
+      for (std::uint32_t k = c; k < c + 4; ++k) one(k, who);
+      return;
+    }
+    check(writer[c]);
+    note(reader[c], who);
+    for (std::uint32_t k = c; k < c + 4; ++k) reader[k] = next;
+  }
+  void one(std::uint32_t c, std::uint32_t who) {
+    check(writer[c]);
+    note(reader[c], who);
+    reader[c] = next;
+  }
+};
+
+// `rows`: what an address names is handed out among the lanes. An atomic is known by its write.
 bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, const PatternMemo& memo, const LaneAddresses& addresses,
-                 std::uint32_t bytes, bool strong) {
+                 std::uint32_t bytes, Intent intent, bool rows) {
   Block& block = *warp.block;
-  const std::uint32_t shift = block.program->shadow_shift;
-  const std::uint32_t cells = bytes >> shift;
-  const std::uint32_t stamp = (warp.known[warp.index] << 5) | warp.index;
-  std::uint32_t* const writer = block.writer.data();
-  std::uint32_t* const reader = block.reader.data();
-  bool fine = true;
+  const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift;
+  const std::uint32_t several = rows ? full_mask : memo.doubled;
+  const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
+  CellReads reads{warp, block.writer.data(), block.reader.data(), read_base(warp)};
   for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1) {
-    const auto first = static_cast<std::uint32_t>(addresses.at[first_lane(rest)] - shared_base) >> shift;
-    for (std::uint32_t c = first; c < first + cells; ++c) {
-      const std::uint32_t s = writer[c];
-      fine &= ((s >> 10) & 0x1fffffu) < warp.known[(s >> 5) & 31];
-      reader[c] = stamp;
+    const std::uint32_t lane = first_lane(rest);
+    const std::uint32_t who = strong ? read_strongly : ((several >> lane) & 1) != 0 ? read_by_lanes : lane;
+    const auto first = static_cast<std::uint32_t>(addresses.at[lane] - shared_base) >> shift;
+    if (intent == Intent::atomic) {
+      for (std::uint32_t c = first; c < first + cells; ++c) reads.check(reads.writer[c]);
+    } else if (cells % 4 == 0) {
+      for (std::uint32_t c = first; c < first + cells; c += 4) reads.four(c, who);
+    } else {
+      for (std::uint32_t c = first; c < first + cells; ++c) reads.one(c, who);
     }
   }
-  if (fine) return true;
+  if (reads.fine) return true;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
-    if (!check_shared_read(warp, step, lane, static_cast<std::uint32_t>(addresses.at[lane] - shared_base), bytes, strong))
+    if (!explain_reads(warp, step, lane, static_cast<std::uint32_t>(addresses.at[lane] - shared_base), bytes, strong))
       return false;
   }
   return true;
 }
 
-bool write_checks(Warp& warp, const Step& step, std::uint32_t mask, const PatternMemo& memo, const LaneAddresses& addresses,
-                  std::uint32_t bytes, bool strong, bool distinct_only) {
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-    const std::uint32_t lane = first_lane(rest);
-    const auto offset = static_cast<std::uint32_t>(addresses.at[lane] - shared_base);
-    if (distinct_only && ((memo.leaders >> lane) & 1) == 0) continue;
-    if (!check_shared_write(warp, step, lane, offset, bytes, strong)) return false;
+// Whether the cells' last write and reads come before what the warp does now; no: the slow way tells why, or excuses it.
+bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::uint32_t cells) {
+  bool fine = true;
+  for (std::uint32_t c = first; c < first + cells; ++c) {
+    const std::uint32_t s = block.writer[c], r = block.reader[c];
+    fine &= ordered(warp, s) || s == stamp_never;
+    fine &= (r & read_mark) == 0 && !reads_open(warp, r);
   }
+  return fine;
+}
+
+bool write_checks(Warp& warp, const Step& step, const PatternMemo& memo, const LaneAddresses& addresses, std::uint32_t bytes,
+                  bool strong) {
+  Block& block = *warp.block;
+  const std::uint32_t shift = block.program->shadow_shift;
   for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
-    stamp_shared_write(warp, lane, static_cast<std::uint32_t>(addresses.at[lane] - shared_base), bytes, strong);
+    const auto offset = static_cast<std::uint32_t>(addresses.at[lane] - shared_base);
+    if (!untouched(warp, block, offset >> shift, bytes >> shift) && !check_shared_write(warp, step, lane, offset, bytes, strong))
+      return false;
+    stamp_shared_write(warp, lane, offset, bytes, strong);
   }
   return true;
 }
@@ -228,18 +299,19 @@ bool write_checks(Warp& warp, const Step& step, std::uint32_t mask, const Patter
 }  // namespace
 
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out) {
+                    Intent intent, LanePointers& out, bool rows) {
   if ((step.flags & flag_far) != 0 && warp.block->beyond && names_ranks(mask, addresses))
     return resolve_far(warp, step, mask, addresses, bytes, intent, out);
-  if (!in_range_all(warp, step, mask, addresses, bytes)) return false;
   Block& block = *warp.block;
   const PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, true);
+  if (!fits(step, mask, memo, addresses, bytes, block.launch->shared_bytes) && !in_range_all(warp, step, mask, addresses, bytes))
+    return false;
   count_up(warp, intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, memo.passes);
-  count_up(warp, Counter::shared_conflicts, memo.passes - memo.least);
+  count_up(warp, Counter::shared_conflicts, memo.passes - memo.ideal);
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   if (!block.writer.empty()) {
-    if (intent != Intent::store && !read_checks(warp, step, mask, memo, addresses, bytes, strong)) return false;
-    if (intent != Intent::load && !write_checks(warp, step, mask, memo, addresses, bytes, strong, true)) return false;
+    if (intent != Intent::store && !read_checks(warp, step, mask, memo, addresses, bytes, intent, rows)) return false;
+    if (intent != Intent::load && !write_checks(warp, step, memo, addresses, bytes, strong)) return false;
   }
   std::uint8_t* const base = block.shared.data() - shared_base;
   for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = base + addresses.at[i];

@@ -124,7 +124,6 @@ template <bool Load>
 void transfer(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!whole_warp(w, s)) return;
-  warp_ordered(w);
   const Access a = access_of(s.list);
   const Fragment& f = a.fragment;
   const u32* registers = s.list + access_words;

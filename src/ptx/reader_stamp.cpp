@@ -1,0 +1,55 @@
+// Sets of warps that read a cell, each with its clock. Cells that are read alike share one.
+#include "ptx/reader_stamp.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+constexpr std::size_t most_sets = 1u << 15;
+
+const std::array<std::uint32_t, 32>* clocks_of(const Block& block, std::uint32_t stamp) {
+  const std::uint32_t number = stamp >> 6;
+  return number < block.readers.first ? nullptr : &block.readers.clocks[number - block.readers.first];
+}
+
+}  // namespace
+
+bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which) {
+  const std::array<std::uint32_t, 32>* clocks = clocks_of(*warp.block, stamp);
+  for (std::uint32_t i = 0; clocks != nullptr && i < 32; ++i) {
+    if (i == warp.index || (*clocks)[i] < warp.known[i]) continue;
+    if (which != nullptr) *which = i;
+    return true;
+  }
+  return false;
+}
+
+std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base) {
+  ReaderSets& sets = warp.block->readers;
+  const bool grown = read_who(before) == read_by_set;
+  const std::uint32_t clock = read_clock(base);
+  if (grown && (*clocks_of(*warp.block, before))[warp.index] == clock) return before;
+  // A single stamp of the warp itself would have been no case for a set.
+  const std::uint64_t key = (std::uint64_t{grown ? before : before & ~63u} << 32) | base;
+  const auto found = sets.made.find(key);
+  if (found != sets.made.end()) return found->second;
+  if (sets.clocks.size() >= most_sets || sets.first + sets.clocks.size() >= 1u << 25) return base | read_by_warps;
+  std::array<std::uint32_t, 32> clocks{};
+  if (grown) {
+    clocks = *clocks_of(*warp.block, before);
+  } else {
+    clocks[read_warp(before)] = read_clock(before);
+  }
+  clocks[warp.index] = clock;
+  const auto number = static_cast<std::uint32_t>(sets.first + sets.clocks.size());
+  sets.clocks.push_back(clocks);
+  return sets.made[key] = (number << 6) | read_by_set;
+}
+
+void forget_readers(Block& block) {
+  ReaderSets& sets = block.readers;
+  sets.first += static_cast<std::uint32_t>(sets.clocks.size());
+  sets.clocks.clear();
+  sets.made.clear();
+}
+
+}  // namespace cupilot::ptx

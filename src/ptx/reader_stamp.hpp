@@ -1,0 +1,63 @@
+// The stamp of the reads of a cell of shared memory since it was last written: by one lane, by several lanes of a warp, or by
+// several warps. Internal.
+//
+// Bit 31 set: bits 0..30 are a mark of the cluster. Else bits 11..30 hold a clock, bits 6..10 a warp, bits 0..5 who of it read:
+// a lane, or one of the values below. A set's number takes the place of clock and warp. Where there are no sets, a stamp of
+// several warps names the one that read last: a writer of another warp must know of that one at least, and one of the same warp
+// must have heard of others since. With no barriers but those of whole blocks that misses none.
+#pragma once
+
+#include <cstdint>
+
+#include "ptx/machine.hpp"
+
+namespace cupilot::ptx {
+
+inline constexpr std::uint32_t read_by_lanes = 32;  // several of the warp
+inline constexpr std::uint32_t read_by_warps = 33;  // the warp named, and others that it knew nothing of
+inline constexpr std::uint32_t read_strongly = 34;  // nothing but volatile or relaxed reads
+inline constexpr std::uint32_t read_by_set = 35;    // of warps, in Block::readers
+inline constexpr std::uint32_t read_mark = 1u << 31;
+
+inline std::uint32_t read_clock(std::uint32_t stamp) { return stamp >> 11; }
+inline std::uint32_t read_warp(std::uint32_t stamp) { return (stamp >> 6) & 31; }
+inline std::uint32_t read_who(std::uint32_t stamp) { return stamp & 63; }
+
+// Of a read by this warp now; `who` of it is to be added.
+inline std::uint32_t read_base(const Warp& warp) { return (warp.known[warp.index] << 11) | (warp.index << 6); }
+
+// Of a set's stamp: whether a warp other than this read, and this one knows nothing of it; which one. reader_stamp.cpp.
+bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which = nullptr);
+// The stamp of the set of `before` and the warp's reads now.
+std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base);
+// Forgets all sets once every warp knows of every read.
+void forget_readers(Block& block);
+
+// Whether reads that a stamp (no mark) names may lie beside what the warp does next.
+inline bool reads_open(const Warp& warp, std::uint32_t stamp) {
+  if (read_who(stamp) == read_by_set) return set_open(warp, stamp);
+  const std::uint32_t reader = read_warp(stamp);
+  const bool told = reader == warp.index && read_who(stamp) == read_by_warps;
+  return read_clock(stamp) >= (told ? warp.heard : warp.known[reader]);
+}
+
+// The stamp of a cell that `who` of the warp now reads too.
+inline std::uint32_t read_stamp(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who) {
+  const std::uint32_t earlier = read_who(before);
+  if ((before & read_mark) != 0 || earlier == read_strongly || !reads_open(warp, before)) return base | who;
+  if (who == read_strongly) return before;
+  const bool shared = earlier == read_by_set || earlier == read_by_warps || read_warp(before) != warp.index;
+  if (!shared) return base | (earlier == who ? who : read_by_lanes);
+  return warp.block->program->meets_in_part ? set_with(warp, before, base) : base | read_by_warps;
+}
+
+// Whether a write by a lane comes after all reads of the stamp (no mark).
+inline bool after_reads(const Warp& warp, std::uint32_t lane, std::uint32_t stamp, bool strong) {
+  const std::uint32_t who = read_who(stamp);
+  if (!reads_open(warp, stamp)) return true;
+  if (who == read_by_set) return false;
+  if (who == read_strongly) return strong || read_warp(stamp) == warp.index;
+  return read_warp(stamp) == warp.index && who == lane;
+}
+
+}  // namespace cupilot::ptx
