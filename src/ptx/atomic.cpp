@@ -157,6 +157,31 @@ void atomic(Lanes& l, const Step& s) {
   }
 }
 
+// exch and cas of 16 bytes; operands as above.
+void atomic_wide(Lanes& l, const Step& s) {
+  Warp& w = static_cast<Warp&>(l);
+  const bool cas = static_cast<AtomicOp>(s.aux & 0xff) == AtomicOp::cas, returns = (s.aux & 0x100) != 0;
+  LaneAddresses a;
+  LanePointers p;
+  lane_addresses(w, s, s.o[1], a);
+  LaunchContext& launch = *w.block->launch;
+  const Spin hold(launch.atomics, launch.parallel);
+  if (!resolve(w, s, s.flags & space_mask, w.mask, a, 16, Intent::atomic, p)) return;
+  if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const u32 lane = first_lane(rest);
+    std::uint8_t old[16];
+    std::memcpy(old, p.at[lane], 16);
+    const std::uint8_t* b = w.regs + s.list[1] + lane * 16;
+    if (!cas) {
+      std::memcpy(p.at[lane], b, 16);
+    } else if (std::memcmp(old, b, 16) == 0) {
+      std::memcpy(p.at[lane], w.regs + s.list[2] + lane * 16, 16);
+    }
+    if (returns) std::memcpy(w.regs + s.list[0] + lane * 16, old, 16);
+  }
+}
+
 struct OpRow {
   const char* name;
   AtomicOp op;
@@ -183,6 +208,8 @@ bool atomic_allowed(AtomicOp op, Type type) {
     case Type::b32:
     case Type::b64:
       return op >= AtomicOp::and_;
+    case Type::b128:
+      return op >= AtomicOp::exch;
     case Type::u32:
     case Type::s32:
     case Type::u64:
@@ -233,7 +260,7 @@ bool decode_atomic(Decoder& d, Step& step) {
   step.aux = static_cast<u32>(found->op) | (used ? 0x100u : 0u) | (static_cast<u32>(type) << 16);
   d.note_shared_unit(step.bytes);
   if (step.count * step.bytes > 16) d.refuse("moves more than 16 bytes a thread");
-  step.run = atomic;
+  step.run = type == Type::b128 ? atomic_wide : atomic;
   return true;
 }
 

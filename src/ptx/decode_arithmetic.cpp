@@ -70,6 +70,28 @@ void by_letters(Decoder& d, Step& step, const Row& row) {
   }
 }
 
+// What set writes where the comparison holds: 1.0 of a float, else all ones; of one half when two are compared. 0: no such form.
+std::int64_t yes_of(Type to, bool packed) {
+  switch (to) {
+    case Type::f16:
+    case Type::f16x2:
+      return 0x3c00;
+    case Type::bf16:
+    case Type::bf16x2:
+      return 0x3f80;
+    case Type::u16:
+    case Type::s16:
+      return 0xffff;
+    case Type::f32:
+      return packed ? 0 : 0x3f800000;
+    case Type::u32:
+    case Type::s32:
+      return packed ? 0xffff : 0xffffffff;
+    default:
+      return 0;
+  }
+}
+
 // setp.lt[.and].s32 p|q, a, b[, {!}c] and set.lt[.and].u32.s32 d, a, b[, c]
 bool decode_compare(Decoder& d, Step& step) {
   const Form& form = d.form();
@@ -89,11 +111,13 @@ bool decode_compare(Decoder& d, Step& step) {
   step.run = row->run;
   d.want_operands(step.aux == 0 ? 3 : 4, step.aux == 0 ? 3 : 4);
   if (is_set) {
+    if (form.types.size() != 2) return false;
     const Type to = form.types[0];
-    if (bytes_of(to) != 4 || form.types.size() != 2 || type == Type::f16x2 || type == Type::bf16x2) return false;
-    step.width = 4;
-    step.bytes = to == Type::f32 ? 1 : 4;
-    step.o[0] = d.target(d.operand(0), 4);
+    const bool packed = type == Type::f16x2 || type == Type::bf16x2;
+    step.width = static_cast<std::uint8_t>(bytes_of(to));
+    step.offset = yes_of(to, packed);
+    if (step.offset == 0 || (packed && step.width != 4)) return false;
+    step.o[0] = d.target(d.operand(0), step.width);
     if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
   } else {
     const std::vector<Operand> results = d.parts(d.operand(0));
@@ -139,6 +163,13 @@ constexpr Rounding roundings[] = {{"rn", 0, false}, {"rz", 1, false}, {"rm", 2, 
 
 bool decode_convert(Decoder& d, Step& step) {
   const Form& form = d.form();
+  if (form.has("pack")) {
+    const Row* row = row_of(form.text);
+    if (row == nullptr) return false;
+    step.run = row->run;
+    by_letters(d, step, *row);
+    return true;
+  }
   if (form.types.size() != 2) return false;
   const Type to = form.types[0], from = form.types[1];
   const bool pair = d.operand_count() == 3;

@@ -118,15 +118,16 @@ bool decode_copy(Decoder& d, Step& step, bool reduces) {
 
 bool decode_send(Decoder& d, Step& step, bool reduces) {
   const Form& form = d.form();
-  if (!form.has("mbarrier::complete_tx::bytes") || !form.has("shared::cluster") || form.types.size() != 1) return false;
+  if (!form.has("mbarrier::complete_tx::bytes") || form.types.size() != 1) return false;
+  const MemorySpace space = form.has("shared::cluster") ? space_shared : space_generic;
   d.want_operands(3, 3);
   d.program.async = true;
   BulkForm f{};
   if (reduces) decode_reduction(d, f);
   const u32 bytes = bytes_of(form.types[0]);
   if (bytes != 4 && bytes != 8) d.refuse("sends values of 32 or 64 bits");
-  keep_place(d, f.shared, d.operand(0), space_shared);
-  keep_place(d, f.barrier, d.operand(2), space_shared);
+  keep_place(d, f.shared, d.operand(0), space);
+  keep_place(d, f.barrier, d.operand(2), space);
   const std::vector<Operand> values = d.parts(d.operand(1));
   if (values.size() != form.vector || (reduces && values.size() != 1)) d.refuse("the vector has the wrong number of parts");
   std::vector<u32> list(bulk_form_words);

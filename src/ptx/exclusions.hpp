@@ -1,18 +1,22 @@
-// What the interpreter does not run.
+// What the interpreter does not run, and why.
 #pragma once
 
 #include <span>
 #include <string>
 
+#include "ptx/module.hpp"
+
 namespace cupilot::ptx {
 
-// A family of instructions and one of them, as PTX, over the registers %r1, %rd1, %f1 and %p1.
 struct Exclusion {
-  const char* what;
-  const char* example;
+  const char* what;  // a family of instructions
+  const char* why;
+  bool (*covers)(const Form& form);
 };
 std::span<const Exclusion> exclusions();
-// "textures and surfaces; multimem; …"
+// The row that a form falls under; null: the interpreter runs it, when its operands fit.
+const Exclusion* exclusion_of(const Form& form);
+// "textures and surfaces (no launch plan binds them); multimem (…); …"
 std::string exclusions_text();
 
 }  // namespace cupilot::ptx

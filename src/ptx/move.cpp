@@ -21,11 +21,15 @@ void set_lane(const Lanes& l, u32 slot, u32 bytes, u32 lane, u64 v) {
   std::memcpy(l.regs + slot + lane * bytes, &v, std::min(bytes, 8u));
 }
 
+// No register is narrower.
+u32 register_stride(u32 bytes) { return std::max(bytes, 2u); }
+
 // mov.b64 d, {a, b}: the first part is lowest. Parts are read before anything is written.
 void pack(Lanes& l, const Step& s) {
   std::uint8_t whole[32][16] = {};
+  const u32 stride = register_stride(s.bytes);
   for (u32 j = 0; j < s.count; ++j) {
-    for (u32 i = 0; i < 32; ++i) std::memcpy(whole[i] + j * s.bytes, l.regs + s.list[j] + i * s.bytes, s.bytes);
+    for (u32 i = 0; i < 32; ++i) std::memcpy(whole[i] + j * s.bytes, l.regs + s.list[j] + i * stride, s.bytes);
   }
   for (u32 i = 0; i < 32; ++i) {
     if (((l.mask >> i) & 1) != 0) std::memcpy(l.regs + s.o[0] + i * s.width, whole[i], s.width);
@@ -38,7 +42,12 @@ void unpack(Lanes& l, const Step& s) {
   for (u32 j = 0; j < s.count; ++j) {
     if (s.list[j] == no_slot) continue;
     for (u32 i = 0; i < 32; ++i) {
-      if (((l.mask >> i) & 1) != 0) std::memcpy(l.regs + s.list[j] + i * s.bytes, whole[i] + j * s.bytes, s.bytes);
+      if (((l.mask >> i) & 1) == 0) continue;
+      if (s.bytes == 1) {
+        set_lane(l, s.list[j], 2, i, whole[i][j]);
+      } else {
+        std::memcpy(l.regs + s.list[j] + i * s.bytes, whole[i] + j * s.bytes, s.bytes);
+      }
     }
   }
 }
@@ -71,6 +80,13 @@ void local_address(Lanes& l, const Step& s) {
 void set_predicate(Lanes& l, const Step& s) {
   u32& p = l.predicate(s.o[0]);
   p = s.aux != 0 ? p | l.mask : p & ~l.mask;
+}
+
+// Whether the launch or the kernel asked for clusters; the clusters of one block that every launch has do not count.
+void ask_cluster(Lanes& l, const Step& s) {
+  const Dim3& cluster = static_cast<Warp&>(l).block->launch->cluster;
+  u32& p = l.predicate(s.o[0]);
+  p = cluster.x * cluster.y * cluster.z > 1 ? p | l.mask : p & ~l.mask;
 }
 
 // cvta: adds or removes the window of a space.
@@ -110,11 +126,13 @@ bool decode_mov(Decoder& d, Step& step) {
   const u32 bytes = bytes_of(type);
   const Operand &to = d.operand(0), &from = d.operand(1);
   if (type == Type::pred) {
-    if (from.kind != OperandKind::immediate) return false;
+    const bool explicit_cluster =
+        from.kind == OperandKind::special && static_cast<Special>(from.index) == Special::is_explicit_cluster;
+    if (from.kind != OperandKind::immediate && !explicit_cluster) return false;
     step.o[0] = d.target_predicate(to);
     if (step.o[0] == 0) d.refuse("the result cannot be left out");
     step.aux = from.bits != 0 ? 1 : 0;
-    step.run = set_predicate;
+    step.run = explicit_cluster ? ask_cluster : set_predicate;
     return true;
   }
   if (bytes < 2) return false;
@@ -122,13 +140,13 @@ bool decode_mov(Decoder& d, Step& step) {
     const bool packing = from.kind == OperandKind::vector;
     if (packing && to.kind == OperandKind::vector) return false;
     const std::vector<Operand> parts = d.parts(packing ? from : to);
-    if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0 || bytes / parts.size() < 2)
-      d.refuse("the vector's parts do not fill the register");
+    if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0) d.refuse("the vector's parts do not fill the register");
     step.bytes = static_cast<u8>(bytes / parts.size());
     step.width = static_cast<u8>(bytes);
     step.count = static_cast<u8>(parts.size());
     std::vector<u32> list;
-    for (const Operand& p : parts) list.push_back(packing ? d.source(p, step.bytes) : d.target(p, step.bytes));
+    for (const Operand& p : parts)
+      list.push_back(packing ? d.source(p, register_stride(step.bytes)) : d.target(p, register_stride(step.bytes)));
     step.list = d.list(std::move(list));
     step.o[0] = packing ? d.target(to, bytes) : d.source(from, bytes);
     if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
@@ -164,7 +182,7 @@ bool decode_mov(Decoder& d, Step& step) {
     return true;
   }
   if (from.kind == OperandKind::function) d.refuse("function pointers are not supported");
-  if (bytes != 4 && bytes != 8) return false;
+  if (bytes == 2 && from.kind != OperandKind::special) return false;
   step.o[1] = d.source(from, bytes);
   step.run = convert_address;
   return true;

@@ -253,7 +253,9 @@ bool decode_product(Decoder& d, Step& step) {
     for (std::size_t i = 0; i < 4; ++i) take_registers(d, d.operand(i), f[i], i == 0, list);
     step.list = d.list(std::move(list));
     step.run = run_mma;
-    step.inner = handler_of("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64");
+    std::string rounding;
+    for (const char* mode : {"rz", "rm", "rp"}) rounding += form.has(mode) ? std::string(mode) + "." : "";
+    step.inner = handler_of("mma.sync.aligned.m8n8k4.row.col." + rounding + "f64.f64.f64.f64");
     return true;
   }
   if (td != tc) d.refuse("an accumulator of another type than the result is not supported");

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "catch.hpp"
-#include "ptx/exclusions.hpp"
 #include "ptx/runner.hpp"
 
 using namespace support;
@@ -118,14 +117,6 @@ TEST_CASE("every asynchronous form decodes", "[refusals]") {
     INFO(form);
     CHECK(outcome(form) != Outcome::refused);
   }
-}
-
-TEST_CASE("what the interpreter says that it lacks, it refuses", "[refusals]") {
-  for (const ptx::Exclusion& row : ptx::exclusions()) {
-    INFO(row.what << ": " << row.example);
-    CHECK(outcome(row.example) == Outcome::refused);
-  }
-  CHECK(ptx::exclusions_text().find("multimem; ") != std::string::npos);
 }
 
 TEST_CASE("asynchronous forms with other operands are refused or fault", "[refusals]") {
