@@ -11,7 +11,7 @@
 namespace cupilot::cli {
 namespace {
 
-constexpr std::size_t text_width = 48;
+constexpr std::size_t columns = 110;
 
 std::string amount(double value) {
   constexpr std::pair<double, const char*> scales[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e4, " k"}};
@@ -165,9 +165,10 @@ void put_lines(std::string& screen, const OwnKernel& kernel, const LaunchProfile
     const UserLine mine = user_line(kernel, *line);
     const std::string sectors = w.requests > 0 ? fmt::format("{:.1f}", w.sectors / w.requests) : "-";
     const std::string conflicts = w.wavefronts > 0 ? fmt::format("{:.2f}x", part(w.wavefronts, w.wavefronts - w.conflicts)) : "-";
-    screen += fmt::format("  {:>4.1f} %  {:>5.1f}  {:>11}  {:>9}  {:>3}  {}:{}  {}\n",
-                          100 * part(w.issue_slots(), l.total.issue_slots()), part(w.threads, w.warps), sectors, conflicts,
-                          line->instructions, mine.file, mine.line, mine.text.substr(0, text_width));
+    const std::string row =
+        fmt::format("  {:>4.1f} %  {:>5.1f}  {:>11}  {:>9}  {:>3}  {}:{}  {}", 100 * part(w.issue_slots(), l.total.issue_slots()),
+                    part(w.threads, w.warps), sectors, conflicts, line->instructions, mine.file, mine.line, mine.text);
+    screen += row.substr(0, columns) + "\n";
   }
 }
 
@@ -189,8 +190,9 @@ std::string shape_text(const Workload& workload) {
 }
 
 std::string counts_text(const LaunchProfile& l) {
-  return fmt::format("{} work, {} memory traffic; lines: {}", name_of(l.counts[Counter::warp_instructions].how),
-                     name_of(l.counts[Counter::dram_read_bytes].how), l.lines_from);
+  return fmt::format("nothing was measured: {} work, {} memory traffic; lines from {}",
+                     name_of(l.counts[Counter::warp_instructions].how), name_of(l.counts[Counter::dram_read_bytes].how),
+                     l.lines_from);
 }
 
 }  // namespace
@@ -202,9 +204,8 @@ UserLine user_line(const OwnKernel& kernel, const ProfiledLine& line) {
 
 std::string profile_screen(const OwnKernel& kernel, const Profile& profile, const DeviceSpec& device, std::size_t chosen,
                            int line_count) {
-  std::string screen =
-      fmt::format("PROFILE on {}: {}{}{}; modelled from counts, nothing was measured\n", profile.device, file_name(kernel.path),
-                  kernel.task ? ", task " + kernel.task->name : "", shape_text(profile.workload));
+  std::string screen = fmt::format("PROFILE on {}, modelled: {}{}{}\n", profile.device, file_name(kernel.path),
+                                   kernel.task ? ", task " + kernel.task->name : "", shape_text(profile.workload));
   put(screen, "time", time_text_of(profile.time, profile.floor_us), 2);
   put(screen, "terms", terms_text(profile.time), 2);
   if (profile.launches.size() > 1) put_launches(screen, profile, chosen);

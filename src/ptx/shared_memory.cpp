@@ -1,6 +1,9 @@
 // Shared memory and its shadow: who wrote and read each cell last, and at which clock. An access is ordered after another
 // when its warp knows (by barriers) a later clock of the other's warp; see Warp::known.
+#include <cxxabi.h>
+
 #include <bit>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -9,6 +12,21 @@
 #include "ptx/reader_stamp.hpp"
 
 namespace cupilot::ptx {
+
+namespace {
+
+// "part" for _ZZ4copyE4part: what the source calls it.
+std::string source_name(const std::string& name) {
+  if (name.rfind("_Z", 0) != 0) return name;
+  int status = 0;
+  char* const spelled = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  const std::string whole = status == 0 ? spelled : name;
+  std::free(spelled);
+  const std::size_t scope = whole.rfind("::");
+  return scope == std::string::npos ? whole : whole.substr(scope + 2);
+}
+
+}  // namespace
 
 std::string place_name(const Block& block, std::uint32_t offset) {
   const Program& program = *block.program;
@@ -24,7 +42,7 @@ std::string place_name(const Block& block, std::uint32_t offset) {
     }
   }
   if (best == nullptr) return fmt::format("shared offset {}", offset);
-  return fmt::format("{}+{} (shared offset {})", best->name, address - best_at, offset);
+  return fmt::format("{}+{} (shared offset {})", source_name(best->name), address - best_at, offset);
 }
 
 void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset) {
@@ -103,16 +121,24 @@ bool explain_reads(Warp& warp, const Step& step, std::uint32_t lane, std::uint32
   return true;
 }
 
+// Near the block's memory by variable, else by number.
+std::string address_name(const Block& block, std::uint64_t address) {
+  constexpr std::uint64_t near = 1u << 20;
+  if (address >= shared_base && address < near) return place_name(block, static_cast<std::uint32_t>(address) - shared_base);
+  return fmt::format("shared address {} (offset {})", address, static_cast<std::int64_t>(address) - shared_base);
+}
+
 bool in_range(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes) {
   const std::uint32_t size = warp.block->launch->shared_bytes;
   if (address % bytes != 0) {
-    fault(warp, step, lane, "run.misaligned", fmt::format("shared address {} is not aligned to {} bytes", address, bytes));
+    fault(warp, step, lane, "run.misaligned",
+          fmt::format("{} is not aligned to {} bytes", address_name(*warp.block, address), bytes));
     return false;
   }
   if (address >= shared_base && address - shared_base + bytes <= size) return true;
   fault(warp, step, lane, "run.out_of_bounds",
-        fmt::format("{} bytes at shared address {} (offset {}), but the block has {} bytes of shared memory", bytes, address,
-                    static_cast<std::int64_t>(address) - shared_base, size));
+        fmt::format("{} bytes at {}, but the block has {} bytes of shared memory", bytes, address_name(*warp.block, address),
+                    size));
   return false;
 }
 

@@ -1,55 +1,15 @@
 // The program from outside: every bad input gets a clear message, the documented exit code, and loses nothing.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include "catch.hpp"
+#include "cli/program.hpp"
 
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Ran {
-  int exit = -1;
-  std::string out, err;
-};
-
-std::string slurp(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
-
-// A fresh folder, gone at the end of the test.
-struct Scratch {
-  fs::path path;
-  Scratch() {
-    std::string name = (fs::temp_directory_path() / "cupilot-cli-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  Scratch(const Scratch&) = delete;  // the destructor removes the folder
-  ~Scratch() { fs::remove_all(path); }
-  fs::path file(const std::string& name, const std::string& text) const {
-    std::ofstream(path / name, std::ios::binary) << text;
-    return path / name;
-  }
-};
-
-// `prefix` runs in the same shell first: "ulimit -f 8;".
-Ran run(const std::string& arguments, const Scratch& scratch, const std::string& prefix = "") {
-  const fs::path out = scratch.path / "stdout", err = scratch.path / "stderr";
-  const std::string command = "cd '" + scratch.path.string() + "' && " + prefix + " '" + CUPILOT_PROGRAM + "' " + arguments +
-                              " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
-  const int status = std::system(("bash -c \"" + command + "\"").c_str());
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
-}
+using support::Ran;
+using support::run;
+using support::Scratch;
+using support::slurp;
 
 const std::string fake = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/landscapes/small.json";
 const std::string softmax = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/softmax";

@@ -1,0 +1,54 @@
+// What a newcomer reads when a kernel is broken: tests/data/faults/*.cu against the screens beside them.
+#include <algorithm>
+#include <regex>
+
+#include "catch.hpp"
+#include "cli/program.hpp"
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path folder = fs::path(CUPILOT_SOURCE_DIR) / "tests/data/faults";
+
+std::vector<std::string> names() {
+  std::vector<std::string> all;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".cu") all.push_back(entry.path().stem().string());
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// Without what another release of the compiler may change: the line of the PTX text and its registers.
+std::string settled(const std::string& screen) {
+  const std::string placed = std::regex_replace(screen, std::regex("ptx line [0-9]+"), "ptx line N");
+  return std::regex_replace(placed, std::regex("%([a-z]+)[0-9]+"), "%$1N");
+}
+
+}  // namespace
+
+TEST_CASE("every kind of fault is told with its place, lines and next step", "[cli][faults]") {
+  const support::Scratch scratch;
+  REQUIRE(names().size() == 8);
+  for (const std::string& name : names()) {
+    const auto ran = support::run_at_root("verify tests/data/faults/" + name + ".cu --device virtual:h200", scratch);
+    const std::string want = settled(support::slurp(folder / (name + ".txt")));
+    INFO(name << "\n" << ran.out << ran.err);
+    CHECK(ran.exit == 8);
+    CHECK(settled(ran.out) == want);
+  }
+}
+
+TEST_CASE("profile refuses a kernel that faults, as verify does", "[cli][faults]") {
+  const support::Scratch scratch;
+  for (const std::string& name : names()) {
+    const std::string want = support::slurp(folder / (name + ".txt"));
+    const std::string code = want.substr(want.find("run."), want.find('\n') - want.find("run."));
+    const auto ran = support::run_at_root("profile tests/data/faults/" + name + ".cu", scratch);
+    INFO(name << "\n" << ran.out << ran.err);
+    CHECK(ran.exit == 8);
+    CHECK(ran.out.find(code) != std::string::npos);
+    CHECK(ran.out.find(name + ".cu:") != std::string::npos);
+  }
+}

@@ -1,0 +1,8 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "copy", "grid": ["cdiv(n, 128)"], "block": [128], "args": ["x", "y", {"i32": "n"}]}]}}
+extern "C" __global__ void copy(const float* x, float* y, int n) {
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  if (i >= n) return;
+  y[i] = x[i];
+  if (i == 0) const_cast<float*>(x)[n / 2] = 0.0f;
+}

@@ -1,0 +1,9 @@
+// cupilot: {"task": ["tests/hostile/tasks/copy.json"]}
+// cupilot: {"plan": {"launches": [{"entry": "copy", "grid": ["cdiv(n, 128)"], "block": [128], "args": ["x", "y", {"i32": "n"}]}]}}
+extern "C" __global__ void copy(const float* x, float* y, int n) {
+  __shared__ float part[128];
+  const int i = blockIdx.x * 128 + threadIdx.x;
+  if (i >= n) return;
+  part[threadIdx.x + 1] = x[i];  // thread 127 writes past the end
+  y[i] = part[threadIdx.x + 1];
+}
