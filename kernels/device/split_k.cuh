@@ -3,29 +3,30 @@
 //
 // `parts`: split x COUNT x THREADS floats of this tile, thread-fastest (each thread reads back only its own column).
 // `arrived`: this tile's counter, zero before; the last block leaves it zero again.
-// Returns whether this block holds the full sum in `sum` and must write the tile. Every thread of the block must call it.
-template <int THREADS, int COUNT>
-__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived, int slot, int split) {
-  float* own = parts + static_cast<long long>(slot) * COUNT * THREADS + threadIdx.x;
+// `thread` is the caller's number among THREADS that share the tile, `everyone` their barrier, `last` their word of shared
+// memory. Returns whether they hold the full sum in `sum` and must write the tile. All of them must call it.
+template <int THREADS, int COUNT, class Wait>
+__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived, int slot, int split,
+                                             int thread, bool* last, Wait everyone) {
+  float* own = parts + static_cast<long long>(slot) * COUNT * THREADS + thread;
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) own[i * THREADS] = sum[i];
 
-  __shared__ bool last;
   __threadfence();  // the part is visible before the arrival is
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    last = atomicAdd(arrived, 1u) == static_cast<unsigned>(split - 1);
-    if (last) atomicExch(arrived, 0u);
+  everyone();
+  if (thread == 0) {
+    *last = atomicAdd(arrived, 1u) == static_cast<unsigned>(split - 1);
+    if (*last) atomicExch(arrived, 0u);
   }
-  __syncthreads();
-  if (!last) return false;
+  everyone();
+  if (!*last) return false;
   __threadfence();  // the other parts are read after their arrivals
 
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) sum[i] = 0.0f;
 #pragma unroll 1
   for (int s = 0; s < split; ++s) {
-    const float* part = parts + static_cast<long long>(s) * COUNT * THREADS + threadIdx.x;
+    const float* part = parts + static_cast<long long>(s) * COUNT * THREADS + thread;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
       float value;  // .cg: past L1, which other blocks' stores do not reach
@@ -34,4 +35,11 @@ __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, 
     }
   }
   return true;
+}
+
+// The same where a whole block shares the tile.
+template <int THREADS, int COUNT>
+__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived, int slot, int split) {
+  __shared__ bool last;
+  return reduce_split<THREADS>(sum, parts, arrived, slot, split, static_cast<int>(threadIdx.x), &last, [] { __syncthreads(); });
 }

@@ -10,7 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 C_NAME = {"fp32": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16"}
 BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
-DEVICE = {"dev.shared": 232448, "dev.threads": 1024, "dev.registers": 65536, "dev.sms": 132}
+DEVICE = {"dev.shared": 232448, "dev.threads": 1024, "dev.registers": 65536, "dev.sms": 132, "dev.cc": 90}
 TASK = {"TRANS_A": 0, "TRANS_B": 0, "BATCHED": 0, "HAS_C": 0, "HAS_BIAS": 0, "HAS_ALPHA": 0, "ACT": 0}
 
 
@@ -102,6 +102,15 @@ def legal(head, constants, dtype):
     return all(evaluate(text, names) for text in head["when"] + head["restrict"])
 
 
+def serves(variant, shape):
+    """Whether the plan is meant for this shape (batch, m, n, k)."""
+    head, _ = parse(variant["template"])
+    dtype = variant["dtype"]
+    names = {**constants_of(head, variant["values"], dtype, variant.get("task", {})), **DEVICE, **dict(zip(["batch", "m", "n", "k"], shape)),
+             "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype]}
+    return all(evaluate(text, names) for text in head["plan"].get("require", []))
+
+
 def source_text(body, constants, dtype):
     text = open(f"{ROOT}/kernels/device/types.cuh").read()
     text += "".join(f"constexpr int {name} = {value};\n" for name, value in constants.items())
@@ -189,6 +198,51 @@ def build_library():
         print("no cuBLASLt:", built.stderr[-300:])
 
 
+class LaunchConfig(ctypes.Structure):  # CUlaunchConfig
+    _fields_ = [(name, ctypes.c_uint) for name in ["gx", "gy", "gz", "bx", "by", "bz", "shared"]] + [
+        ("stream", ctypes.c_void_p), ("attributes", ctypes.c_void_p), ("count", ctypes.c_uint)]
+
+
+class LaunchAttribute(ctypes.Structure):  # CUlaunchAttribute
+    _fields_ = [("id", ctypes.c_uint), ("padding", ctypes.c_uint), ("value", ctypes.c_uint * 16)]
+
+
+CLUSTER_DIMENSION = 4  # CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+
+
+class Launcher:
+    """Launches a kernel with its arguments (numpy scalars or map bytes) on the default stream."""
+
+    def __init__(self, function, grid, block, cluster, shared, arguments):
+        side = lambda sides, i: sides[i] if i < len(sides) else 1
+        self.function = ctypes.c_void_p(function)
+        self.values = [a if isinstance(a, ctypes.Array) else (ctypes.c_char * a.nbytes).from_buffer_copy(a.tobytes()) for a in arguments]
+        self.pointers = (ctypes.c_void_p * len(self.values))(*[ctypes.addressof(v) for v in self.values])
+        self.attribute = LaunchAttribute(CLUSTER_DIMENSION, 0, (ctypes.c_uint * 16)(cluster, 1, 1))
+        self.config = LaunchConfig(*[side(grid, i) for i in range(3)], *[side(block, i) for i in range(3)], shared, None,
+                                   ctypes.addressof(self.attribute), 1 if cluster > 1 else 0)
+
+    def __call__(self):
+        status = DRIVER.cuLaunchKernelEx(ctypes.byref(self.config), self.function, self.pointers, None)
+        assert status == 0, f"cuLaunchKernelEx: {status}"
+
+
+def tensor_map(plan_map, address, names):
+    """The 128 bytes of a tiled map of 16-bit words with zero fill, as the plan describes it."""
+    assert plan_map["type"] == "i16"
+    dims, pitch, box = ([evaluate(text, names) for text in plan_map[key]] for key in ["dims", "pitch", "box"])
+    raw = (ctypes.c_char * 256)()
+    at = -ctypes.addressof(raw) % 64
+    encoded = (ctypes.c_char * 128).from_buffer(raw, at)
+    rank = len(dims)
+    uint16, none, swizzle, promotion = 1, 0, {0: 0, 32: 1, 64: 2, 128: 3}[plan_map.get("swizzle", 128)], 2
+    status = DRIVER.cuTensorMapEncodeTiled(encoded, uint16, rank, ctypes.c_void_p(address), (ctypes.c_uint64 * rank)(*dims),
+                                           (ctypes.c_uint64 * (rank - 1))(*pitch), (ctypes.c_uint32 * rank)(*box),
+                                           (ctypes.c_uint32 * rank)(*[1] * rank), none, swizzle, promotion, none)
+    assert status == 0, f"cuTensorMapEncodeTiled: {status} {dims} {pitch} {box}"
+    return encoded
+
+
 MAX_DYNAMIC_SHARED = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 DRIVER = None  # libcuda, opened by the first Runner
 
@@ -243,7 +297,7 @@ class Runner:
         batch, m, n, k = shape
         task = {**TASK, **variant.get("task", {})}
         names = {**constants_of(head, variant["values"], dtype, task), **DEVICE, "m": m, "n": n, "k": k, "batch": batch,
-                 "elem.A": BYTES[dtype], "elem.B": BYTES[dtype]}
+                 "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype]}
         for name, text in head["plan"]["let"].items():
             names[name] = evaluate(text, names)
         sizes = {b["name"]: evaluate(b["bytes"], names) for b in head["plan"]["buffers"]}
@@ -254,6 +308,8 @@ class Runner:
         arrived = torch.zeros(sizes["arrived"] // 4, dtype=torch.int32, device="cuda")
         launch = head["plan"]["launches"][0]
         function = module.get_function(launch["entry"])
+        owners = {"A": a, "B": b, "D": storage[guard:]}
+        maps = {plan_map["name"]: tensor_map(plan_map, owners[plan_map["of"]].data_ptr(), names) for plan_map in head["plan"].get("maps", [])}
         shared = evaluate(launch["shared"], names)
         # Whatever the size: static shared memory may lift a smaller one over the 48 KiB that need no asking.
         status = DRIVER.cuFuncSetAttribute(ctypes.c_void_p(function.ptr), MAX_DYNAMIC_SHARED, shared)
@@ -265,14 +321,18 @@ class Runner:
                 arguments.append(np.int32(evaluate(argument["i32"], names)))
             elif argument == "D":
                 arguments.append(np.uint64(storage.data_ptr() + guard * storage.element_size()))
+            elif argument in maps:
+                arguments.append(maps[argument])
             elif argument in ("alpha", "beta"):
                 arguments.append(np.float32(ALPHA if argument == "alpha" else BETA))
             else:
                 arguments.append(np.uint64(pointers[argument].data_ptr()))
         grid = tuple(evaluate(g, names) for g in launch["grid"])
         block = tuple(evaluate(g, names) for g in launch["block"])
-        keep = (tensors, storage, parts, arrived)
-        run = lambda keep=keep: function(grid, block, arguments, shared_mem=shared)
+        cluster = evaluate((launch.get("cluster") or [1])[0], names)
+        launcher = Launcher(function.ptr, grid, block, cluster, shared, arguments)
+        keep = (tensors, storage, parts, arrived, launcher)
+        run = lambda keep=keep: keep[-1]()
         return run, storage[guard:guard + batch * m * n].view(batch, m, n), storage, arrived, guard
 
     def check(self, variant, shape, module):
@@ -346,6 +406,8 @@ def compete(runner, job, variants, modules):
     for variant, module in zip(variants, modules):
         if module is None:
             continue
+        if not serves(variant, shape):
+            continue
         wrong, worst = runner.check(variant, shape, module)
         rows.append({"variant": variant, "wrong": wrong, "worst": worst})
         if not wrong:
@@ -393,6 +455,8 @@ def prove(runner, job, variants, modules):
             continue
         for shape in job["shapes"]:
             shape = tuple(shape) if variant["task"].get("BATCHED") or shape[0] == 1 else (1, *shape[1:])
+            if not serves(variant, shape):
+                continue
             wrong, ratio = runner.check(variant, shape, module)
             if wrong:
                 failed.append({"variant": variant, "shape": shape, "wrong": wrong})
@@ -423,8 +487,11 @@ def main():
     planned = [(job, variants_of(job)) for job in jobs]
     begin = time.time()
     everything = [variant for _, variants in planned for variant in variants]
+    keys = [json.dumps([variant["template"], variant["dtype"], variant["values"], variant.get("task", {})], sort_keys=True) for variant in everything]
+    distinct = {key: variant for key, variant in zip(keys, everything)}
     with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
-        built = list(pool.map(compile_variant, everything, chunksize=4))
+        by_key = dict(zip(distinct, pool.map(compile_variant, distinct.values(), chunksize=2)))
+    built = [by_key[key] for key in keys]
     seconds = sorted(b["seconds"] for b in built)
     print(f"compiled {len(built)} in {time.time() - begin:.1f} s, median {seconds[len(seconds) // 2]:.2f} s each; "
           f"{sum(b['cubin'] is None for b in built)} failed, {sum(b['spills'] > 0 for b in built)} spill")

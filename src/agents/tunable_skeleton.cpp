@@ -93,7 +93,7 @@ std::vector<std::size_t> parameters_in(const Context& context, const std::set<st
 // A restriction that depends on these parameters alone.
 Restriction restriction_on(const std::shared_ptr<const Context>& context, std::string text,
                            const std::vector<std::size_t>& parameters, std::function<bool(const Assignment&)> holds) {
-  Restriction restriction{std::move(text), {}, {}};
+  Restriction restriction{std::move(text), {}, {}, parameters.empty()};
   for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
   const auto memory = std::make_shared<Remembered>();
   restriction.holds = [context, parameters, memory, holds = std::move(holds)](const Assignment& assignment) {

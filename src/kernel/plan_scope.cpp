@@ -19,6 +19,7 @@ ExprValue device_name(const DeviceSpec& device, std::string_view name) {
       {"dev.registers", device.registers_per_sm},
       {"dev.l2", device.l2_bytes},
       {"dev.blocks", device.blocks_per_sm},
+      {"dev.cc", device.compute_major * 10 + device.compute_minor},
   };
   for (const auto& [known, value] : names) {
     if (known == name) return value;

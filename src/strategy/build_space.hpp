@@ -25,6 +25,7 @@ struct Restriction {
   std::string text;                // for a person: "block_m*block_n/thread_m/thread_n<=1024"
   std::vector<std::string> reads;  // "technique" or "technique.parameter" that decide it; empty: any
   std::function<bool(const Assignment&)> holds;
+  bool fixed = false;  // no choice changes it: it speaks of the device or the task alone
 };
 
 // One way to realise strategies, such as a template.

@@ -261,6 +261,9 @@ Choice scattered(const SkeletonPlan& plan, const ConstraintGraph& graph, Rng rng
 // A legal choice, as close to the fallbacks as one is found.
 bool find_anchor(SkeletonPlan& plan, const ConstraintGraph& graph) {
   Choice bare = bare_choice(plan);
+  for (std::size_t i = 0; i < plan.restrictions.size(); ++i) {
+    if (plan.restrictions[i].restriction.fixed && !holds(plan, i, bare)) return false;
+  }
   std::vector<std::string> dropped;
   settle(plan, graph, bare, dropped);
   for (int attempt = 0; attempt < anchor_attempts; ++attempt) {

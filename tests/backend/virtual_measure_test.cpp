@@ -1,40 +1,10 @@
-#include <cupilot/agents.hpp>
-#include <cupilot/gemm.hpp>
-
 #include <thread>
 
 #include "catch.hpp"
-#include "tests/backend/virtual_tasks.hpp"
+#include "tests/backend/template_kernels.hpp"
 
 namespace cupilot {
 namespace {
-
-Task gemm(const std::vector<std::string>& words) {
-  const auto spec = gemm_spec_from(words);
-  REQUIRE(spec);
-  auto task = gemm_task(*spec);
-  REQUIRE(task);
-  return *task;
-}
-
-// The kernel that a strategy with these values becomes, after the space has completed it.
-CompiledKernel kernel_of(const Task& task, const std::vector<Use>& uses) {
-  auto space = make_space(task, virtual_h200().device(), builtin_tunables());
-  REQUIRE(space);
-  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
-  REQUIRE(completed);
-  const auto writer = template_writer(builtin_tunables());
-  WriterBrief brief;
-  brief.task = &task;
-  brief.strategy = &completed->strategy;
-  brief.device = &virtual_h200().device();
-  const auto source = writer->write(brief);
-  REQUIRE(source);
-  auto kernel = virtual_h200().compile(*source);
-  if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
-  REQUIRE(kernel);
-  return *kernel;
-}
 
 const std::vector<Use> simt = {{"simt_core", {}, "", {}},
                                {"block_tile", {{"block_m", 64}, {"block_n", 64}}, "", {}},

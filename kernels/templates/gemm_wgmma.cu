@@ -1,0 +1,416 @@
+/* cupilot tunable 1
+{
+  "name": "gemm_wgmma",
+  "family": "gemm",
+  "summary": "GEMM for sm_90a: tensor maps feed a ring of stages, warpgroups multiply by wgmma; bf16 and fp16",
+  "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle"],
+  "requires": ["wgmma_core"],
+  "when": ["elem.A == elem.B", "(class.bf16 || class.fp16) && elem.A == 2"],
+  "parameters": {
+    "TILE_M": {"name": "tile_m", "technique": "warpgroup_tile", "domain": [64, 128], "plain": 128},
+    "TILE_N": {"name": "tile_n", "technique": "warpgroup_tile", "domain": [16, 32, 48, 64, 80, 96, 112, 128, 144, 152, 160, 168, 176, 192, 208, 224, 240, 256], "plain": 128},
+    "CONSUMERS": {"name": "consumers", "technique": "warp_specialisation", "domain": [1, 2, 3], "plain": 2},
+    "STAGES": {"name": "stages", "technique": "multistage", "domain": [2, 3, 4, 5, 6, 7, 8, 10], "plain": 4},
+    "PING_PONG": {"name": "ping_pong", "technique": "ping_pong", "domain": [0, 1], "plain": 0},
+    "CLUSTER_M": {"name": "cluster_m", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
+    "CLUSTER_N": {"name": "cluster_n", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
+    "REALLOCATE": {"name": "register_reallocation", "technique": "register_reallocation", "domain": [0, 1], "plain": 0},
+    "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
+    "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16], "plain": 1},
+    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2, 4], "plain": 0},
+    "STREAM_STORE": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+  },
+  "restrict": [
+    "dev.cc == 90",
+    "PING_PONG == 0 || CONSUMERS == 2 && SPLIT == 1",
+    "REALLOCATE == 0 || CONSUMERS > 1",
+    "CONSUMERS < 3 || TILE_N <= 200",
+    "CLUSTER_M * CLUSTER_N <= 2",
+    "TRANS_B == 0 || TILE_N % (8 * CLUSTER_M) == 0",
+    "TILE_M * (PING_PONG ? 1 : CONSUMERS) / CLUSTER_N <= 256",
+    "STRIPS == 0 || elem.D > 1 && TILE_N * elem.D % 128 == 0",
+    "STRIPS == 0 || STREAM_STORE == 0",
+    "TILE_M / 64 * TILE_N / 2 + 36 <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? (REALLOCATE ? 232 : 168) : (REALLOCATE ? 160 : 128))"
+  ],
+  "plan": {
+    "require": ["(TRANS_A ? m : k) * elem.A % 16 == 0", "(TRANS_B ? k : n) * elem.B % 16 == 0", "STRIPS == 0 || n * elem.D % 16 == 0"],
+    "let": {
+      "block_k": "128 / elem.A",
+      "block_m": "TILE_M * (PING_PONG ? 1 : CONSUMERS)",
+      "cluster": "CLUSTER_M * CLUSTER_N",
+      "tiles": "cdiv(m, block_m * CLUSTER_M) * cdiv(n, TILE_N * CLUSTER_N)",
+      "slabs": "cdiv(k, block_k)",
+      "chunk": "cdiv(slabs, min(SPLIT, slabs))",
+      "split": "cdiv(slabs, chunk)",
+      "stage": "(block_m + (TRANS_B ? TILE_N : up(TILE_N, 64))) * 128"
+    },
+    "buffers": [
+      {"name": "parts", "bytes": "split > 1 ? batch * tiles * cluster * split * block_m * TILE_N * 4 : 16"},
+      {"name": "arrived", "bytes": "split > 1 ? batch * tiles * cluster * CONSUMERS * 4 : 16", "content": "restored"}
+    ],
+    "maps": [
+      {"name": "map_a", "of": "A", "type": "i16", "dims": ["(TRANS_A ? m : k) * elem.A / 2", "TRANS_A ? k : m", "batch"],
+       "pitch": ["(TRANS_A ? m : k) * elem.A", "m * k * elem.A"], "box": [64, "(TRANS_A ? 64 : block_m) / CLUSTER_N", 1]},
+      {"name": "map_b", "of": "B", "type": "i16", "dims": ["(TRANS_B ? k : n) * elem.B / 2", "TRANS_B ? n : k", "batch"],
+       "pitch": ["(TRANS_B ? k : n) * elem.B", "n * k * elem.B"], "box": [64, "(TRANS_B ? TILE_N : 64) / CLUSTER_M", 1]},
+      {"name": "map_d", "of": "D", "type": "i16", "dims": ["STRIPS ? n * elem.D / 2 : 8", "STRIPS ? m : 1", "STRIPS ? batch : 1"],
+       "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": [64, 16, 1]}
+    ],
+    "launches": [
+      {"name": "main", "entry": "gemm_wgmma", "grid": ["min(tiles * split * batch, dev.sms / cluster) * cluster"],
+       "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
+       "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192 + 16",
+       "args": ["map_a", "map_b", "map_d", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
+                {"i32": "batch"}, {"i32": "chunk"}]}
+    ]
+  }
+}
+*/
+// Blocks stay on their SM and take one tile of D after another. A producer warp feeds slabs of A and B into a ring of stages
+// in shared memory; consumer warpgroups multiply them on tensor cores and store the tiles.
+//
+// The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells `full` the bytes to expect
+//                       drained   by wgmma, once `full` says that the bytes have landed
+//                       released  by an arrival of each consumer warp at `empty`, once its products were waited for
+//
+// Cooperative consumers share a slab, each with its own rows of one tile. In ping-pong they own a tile each and take turns at
+// the tensor cores: one multiplies while the other stores.
+//
+// Blocks of a cluster lie side by side along M or N and need the same columns of B, or rows of A. Each copies its share of
+// these into the shared memory of all, so a stage is empty only when every block that it is copied into has released it.
+#include "cupilot/vector.cuh"
+#include "cupilot/async_copy.cuh"
+#include "cupilot/barrier.cuh"
+#include "cupilot/tma.cuh"
+#include "cupilot/wgmma.cuh"
+#include "cupilot/raster.cuh"
+#include "cupilot/schedule.cuh"
+#include "cupilot/split_k.cuh"
+
+constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
+#include "cupilot/epilogue.cuh"
+
+constexpr int ELEMENT = static_cast<int>(sizeof(T_A));  // bytes
+constexpr int LINE = 128;                               // bytes of a slab's line: one swizzle span
+constexpr int BLOCK_K = LINE / ELEMENT;
+constexpr int STEPS = LINE / 32;  // products along a slab, 32 bytes of K each
+constexpr int BLOCK_M = TILE_M * (PING_PONG != 0 ? 1 : CONSUMERS);
+constexpr int BLOCK_N = TILE_N;
+constexpr int PARTS_M = TILE_M / 64;  // products side by side in a warpgroup
+constexpr int PART_BYTES = 64 * LINE;
+constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+constexpr int GROUP = 128;  // threads of a warpgroup
+constexpr int THREADS = GROUP * (CONSUMERS + 1);
+constexpr int DRAINERS = PING_PONG != 0 ? 1 : CONSUMERS;  // warpgroups that drain one stage
+// With one block an SM a thread starts with 65536 / THREADS registers; the producer needs few and gives its own away.
+constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32;
+constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
+
+// One operand's slab. Its lines of 128 bytes run along K (A as stored, B transposed), one for each row of A or column of B;
+// or along rows or columns, in blocks of 64, one line for each of K.
+template <int OUTER, bool K_FAST, int SHARERS>
+struct Operand {
+  static constexpr int BLOCKS = (OUTER + 63) / 64;
+  static constexpr int BYTES = K_FAST ? OUTER * LINE : BLOCKS * PART_BYTES;
+  static constexpr int SHARE = (K_FAST ? OUTER : 64) / SHARERS;          // lines this block copies, of each map box
+  static constexpr int STEP_BYTES = K_FAST ? 32 : (32 / ELEMENT) * LINE;  // from one product's K to the next
+  static constexpr int TURNED = K_FAST ? 0 : 1;
+
+  // Copies this block's share of the slab at row or column `outer` and line `slab` of K, to all blocks of `sharers`.
+  static __device__ __forceinline__ void fill(unsigned to, const TensorMap& map, unsigned full, int outer, int slab, int batch,
+                                              int share, unsigned short sharers) {
+    const auto copy = [&](unsigned target, int x, int y) {
+      if constexpr (SHARERS > 1) {
+        load_tile_multicast(target, map, full, x, y, batch, sharers);
+      } else {
+        load_tile(target, map, full, x, y, batch);
+      }
+    };
+    const int first = share * SHARE;
+    if constexpr (K_FAST) {
+      copy(to + first * LINE, slab * (LINE / 2), outer + first);  // maps count words of 2 bytes
+    } else {
+#pragma unroll
+      for (int block = 0; block < BLOCKS; ++block) {
+        copy(to + block * PART_BYTES + first * LINE, (outer + block * 64) * (ELEMENT / 2), slab * BLOCK_K + first);
+      }
+    }
+  }
+  static __device__ __forceinline__ unsigned long long descriptor(unsigned slab) { return tile_descriptor(slab, PART_BYTES); }
+};
+using OperandA = Operand<BLOCK_M, TRANS_A == 0, CLUSTER_N>;
+using OperandB = Operand<BLOCK_N, TRANS_B != 0, CLUSTER_M>;
+constexpr int STAGE_BYTES = OperandA::BYTES + OperandB::BYTES;
+
+// Shared memory: the stages, each a slab of A and one of B; STRIPS a warp in which results become whole rows, one being
+// filled while others are copied out; barriers.
+constexpr int STRIP_BYTES = 16 * LINE;
+constexpr int STRIPS_AT = STAGES * STAGE_BYTES;
+constexpr int BARRIERS_AT = STRIPS_AT + CONSUMERS * 4 * STRIPS * STRIP_BYTES;
+struct Memory {
+  unsigned base;
+  __device__ __forceinline__ unsigned a(int stage) const { return base + stage * STAGE_BYTES; }
+  __device__ __forceinline__ unsigned b(int stage) const { return a(stage) + OperandA::BYTES; }
+  __device__ __forceinline__ unsigned strips(int consumer_warp) const {
+    return base + STRIPS_AT + consumer_warp * STRIPS * STRIP_BYTES;
+  }
+  __device__ __forceinline__ unsigned full(int stage) const { return base + BARRIERS_AT + stage * 16; }
+  __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
+};
+constexpr int LAST_AT = BARRIERS_AT + STAGES * 16;  // a byte a consumer, for split K
+
+// Where this block stands in its cluster. Blocks of one `m` share rows of A, those of one `n` columns of B.
+struct Place {
+  int m = 0, n = 0;
+  __device__ __forceinline__ Place() {
+    if constexpr (CLUSTER > 1) {
+      const int rank = cluster_rank();
+      m = rank % CLUSTER_M;
+      n = rank / CLUSTER_M;
+    }
+  }
+  static __device__ __forceinline__ int rank(int m, int n) { return n * CLUSTER_M + m; }
+  __device__ __forceinline__ unsigned short sharers_of_a() const {
+    return static_cast<unsigned short>((CLUSTER_N == 2 ? 1 | 1 << CLUSTER_M : 1) << m);
+  }
+  __device__ __forceinline__ unsigned short sharers_of_b() const {
+    return static_cast<unsigned short>((CLUSTER_M == 2 ? 3 : 1) << (n * CLUSTER_M));
+  }
+  // Blocks that copy into this one's stages: CLUSTER_M + CLUSTER_N - 1, itself among them.
+  static constexpr int FILLERS = CLUSTER_M + CLUSTER_N - 1;
+  __device__ __forceinline__ int filler(int index) const {
+    return index < CLUSTER_N ? rank(m, index) : rank((m + index - CLUSTER_N + 1) % CLUSTER_M, n);
+  }
+};
+
+// The producer: one thread. Fills stage after stage, for every item of the cluster's work.
+__device__ __forceinline__ void produce(const Memory& memory, const Place& place, const WorkList& list, int first, int clusters,
+                                        const TensorMap& map_a, const TensorMap& map_b) {
+  Ring<STAGES> ring;
+  for (int item = first; item < list.count(); item += clusters) {
+    const Work work = list.at(item, GROUP_M);
+    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M;
+    const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
+#pragma unroll 1
+    for (int slab = work.first_slab; slab < work.first_slab + work.slabs; ++slab) {
+      wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
+      const unsigned full = memory.full(ring.stage);
+      arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
+      OperandA::fill(memory.a(ring.stage), map_a, full, row, slab, work.batch, place.n, place.sharers_of_a());
+      OperandB::fill(memory.b(ring.stage), map_b, full, column, slab, work.batch, place.m, place.sharers_of_b());
+      ring.advance();
+    }
+  }
+}
+
+// A consumer warpgroup.
+struct Consumer {
+  Memory memory;
+  int index;                  // among consumers
+  int warp, lane;             // of the warpgroup, of the warp
+  Ring<STAGES> ring;
+  unsigned release_to;        // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
+  unsigned strip = 0;         // the one to fill next
+  float sum[PARTS_M][BLOCK_N / 2];
+
+  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : memory(shared), index(consumer) {
+    warp = static_cast<int>(threadIdx.x) / 32 % 4;
+    lane = static_cast<int>(threadIdx.x) % 32;
+    release_to = memory.empty(0);
+    if constexpr (CLUSTER > 1) release_to = address_in(release_to, place.filler(lane < Place::FILLERS ? lane : 0));
+  }
+
+  __device__ __forceinline__ void release(int stage) const {
+    if constexpr (CLUSTER > 1) {
+      if (lane < Place::FILLERS) arrive_remote(release_to + stage * 16);
+    } else {
+      if (lane == 0) arrive(release_to + stage * 16);
+    }
+  }
+
+  // Sums the products of `slabs` slabs. One group of products is always under way: a stage is released when the next one's
+  // have been issued and its own are through. `issued` is told when the tensor cores have all there is to do.
+  template <class Issued>
+  __device__ __forceinline__ void multiply(int slabs, Issued issued) {
+    int previous = 0;
+#pragma unroll 1
+    for (int slab = 0; slab < slabs; ++slab) {
+      wait_barrier(memory.full(ring.stage), ring.parity);
+      const int own_rows = PING_PONG != 0 ? 0 : index * PARTS_M * PART_BYTES;
+      const unsigned long long a = OperandA::descriptor(memory.a(ring.stage) + own_rows);
+      const unsigned long long b = OperandB::descriptor(memory.b(ring.stage));
+      multiply_fence();
+#pragma unroll
+      for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+        for (int part = 0; part < PARTS_M; ++part) {
+          Wgmma<BLOCK_N>::template multiply<T_A, OperandA::TURNED, OperandB::TURNED>(
+              sum[part], a + (step * OperandA::STEP_BYTES + part * PART_BYTES) / 16, b + step * OperandB::STEP_BYTES / 16,
+              slab + step);  // the first product of a tile does not look at the sums
+        }
+      }
+      multiply_commit();
+      multiply_wait<1>();
+      if (slab > 0) release(previous);
+      previous = ring.stage;
+      ring.advance();
+    }
+    issued();
+    multiply_wait<0>();
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) settle(sum[part]);
+    release(previous);
+  }
+
+  // Stores the sums as the tensor core left them: two neighbours of a row a thread.
+  __device__ __forceinline__ void store_direct(const Epilogue& epilogue, int row, int column) const {
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) {
+#pragma unroll
+      for (int j = 0; j < BLOCK_N / 8; ++j) {
+        const float* s = sum[part] + 4 * j;
+        const int at = row + part * 64 + warp * 16 + lane / 4;
+        epilogue.store(at, column + j * 8 + lane % 4 * 2, {s[0], s[1]});
+        epilogue.store(at + 8, column + j * 8 + lane % 4 * 2, {s[2], s[3]});
+      }
+    }
+  }
+
+  // Passes 16 rows by 128 bytes at a time through a strip of the warp's own, from which the copy engine takes them.
+  __device__ __forceinline__ void store_tiles(const Epilogue& epilogue, const TensorMap& map, int batch, int row, int column) {
+    constexpr int COLUMNS = LINE / static_cast<int>(sizeof(T_D));  // of a strip
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) {
+#pragma unroll
+      for (int piece = 0; piece < BLOCK_N / COLUMNS; ++piece) {
+        const unsigned to = memory.strips(index * 4 + warp) + strip * STRIP_BYTES;
+        strip = strip + 1 == STRIPS ? 0 : strip + 1;
+        wait_stores_read<STRIPS - 1>();  // the copy that used this strip before has read it
+        __syncwarp();
+        const int top = row + part * 64 + warp * 16;
+        const int left = column + piece * COLUMNS;
+        fill_strip<T_D>(epilogue, to, sum[part] + piece * COLUMNS / 2, top, left);
+        fence_for_copies();
+        __syncwarp();
+        if (lane == 0) {
+          store_tile(map, to, left * static_cast<int>(sizeof(T_D)) / 2, top, batch);
+          commit_stores();
+        }
+      }
+    }
+  }
+  template <class T>
+  __device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned to, const float* s, int top, int left) const {
+    constexpr int EIGHTS = LINE / static_cast<int>(sizeof(T)) / 8;  // groups of 8 columns
+    const auto finished = [&](int j, int r) {
+      return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8, left + j * 8 + lane % 4 * 2 + r % 2);
+    };
+    if constexpr (sizeof(T) == 2) {
+      // Four 8 x 8 matrices at once: rows 0 to 7 and 8 to 15 of two groups. Lane l names row l % 8 of matrix l / 8.
+#pragma unroll
+      for (int j = 0; j < EIGHTS; j += 2) {
+        const unsigned words[4] = {pack_pair<T>(finished(j, 0), finished(j, 1)), pack_pair<T>(finished(j, 2), finished(j, 3)),
+                                   pack_pair<T>(finished(j + 1, 0), finished(j + 1, 1)),
+                                   pack_pair<T>(finished(j + 1, 2), finished(j + 1, 3))};
+        store_matrices(to + swizzled(lane % 16, j + lane / 16), words);
+      }
+    } else {
+#pragma unroll
+      for (int j = 0; j < EIGHTS; ++j) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          const unsigned pair = to + swizzled(lane / 4 + half * 8, j * 2 + lane % 4 / 2) + lane % 2 * 8;
+          store_shared_pair(pair, finished(j, half * 2), finished(j, half * 2 + 1));
+        }
+      }
+    }
+  }
+};
+
+// Turns of two consumers at the tensor cores, by a named barrier each: whoever is through lets the other pass.
+struct Turns {
+  static constexpr int FIRST_NAME = 1;
+  static __device__ __forceinline__ void wait(int consumer) { named_wait(FIRST_NAME + consumer, 2 * GROUP); }
+  static __device__ __forceinline__ void pass_on(int consumer) { named_pass(FIRST_NAME + 1 - consumer, 2 * GROUP); }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    gemm_wgmma(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+               const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived,
+               float alpha, float beta, int m, int n, int k, int batches, int chunk) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Memory memory{shared_address(shared)};
+  const Place place;
+  const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
+  const WorkList list{(m + BLOCK_M * CLUSTER_M - 1) / (BLOCK_M * CLUSTER_M),
+                      (n + BLOCK_N * CLUSTER_N - 1) / (BLOCK_N * CLUSTER_N),
+                      slabs,
+                      SPLIT > 1 ? chunk : slabs,
+                      SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1,
+                      BATCHED != 0 ? batches : 1};
+  const int first = static_cast<int>(blockIdx.x) / CLUSTER;
+  const int clusters = static_cast<int>(gridDim.x) / CLUSTER;
+
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      init_barrier(memory.full(stage), 1);
+      init_barrier(memory.empty(stage), DRAINERS * 4 * Place::FILLERS);
+    }
+    publish_barriers();
+  }
+  if constexpr (CLUSTER > 1) {
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+
+  // The same for all lanes, and known to be: descriptors then live in uniform registers.
+  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
+  if (warpgroup == CONSUMERS) {
+    if constexpr (REALLOCATE != 0) take_registers<PRODUCER_REGISTERS, false>();
+    if (threadIdx.x % GROUP == 0) produce(memory, place, list, first, clusters, map_a, map_b);
+    __syncwarp();
+  } else {
+    if constexpr (REALLOCATE != 0) take_registers<CONSUMER_REGISTERS, true>();
+    Consumer consumer(memory, place, warpgroup);
+    int turn = 0;
+#pragma unroll 1
+    for (int item = first; item < list.count(); item += clusters, ++turn) {
+      const Work work = list.at(item, GROUP_M);
+      if (PING_PONG != 0 && turn % 2 != consumer.index) {
+        consumer.ring.skip(work.slabs);
+        continue;
+      }
+      if (PING_PONG != 0 && turn > 0) Turns::wait(consumer.index);
+      consumer.multiply(work.slabs, [&] {
+        if (PING_PONG != 0 && item + clusters < list.count()) Turns::pass_on(consumer.index);
+      });
+
+      const Tile tile{work.tile.m * CLUSTER_M + place.m, work.tile.n * CLUSTER_N + place.n};
+      if constexpr (SPLIT > 1) {
+        if (list.parts > 1) {
+          const int at = ((item / list.parts) * CLUSTER + static_cast<int>(blockIdx.x) % CLUSTER) * CONSUMERS + consumer.index;
+          float(&flat)[TILE_M * TILE_N / GROUP] = reinterpret_cast<float(&)[TILE_M * TILE_N / GROUP]>(consumer.sum);
+          bool* last = reinterpret_cast<bool*>(shared + LAST_AT + consumer.index);
+          const auto everyone = [&] { named_wait(1 + consumer.index, GROUP); };
+          if (!reduce_split<GROUP>(flat, parts + static_cast<long long>(at) * list.parts * TILE_M * TILE_N, arrived + at, work.part,
+                                   list.parts, static_cast<int>(threadIdx.x) % GROUP, last, everyone)) {
+            continue;
+          }
+        }
+      }
+      const long long output = static_cast<long long>(work.batch) * m * n;
+      const Epilogue epilogue{
+          D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+      const int row = tile.m * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
+      if constexpr (STRIPS != 0) {
+        consumer.store_tiles(epilogue, map_d, work.batch, row, tile.n * BLOCK_N);
+      } else {
+        consumer.store_direct(epilogue, row, tile.n * BLOCK_N);
+      }
+    }
+    if constexpr (STRIPS != 0) wait_stores_read<0>();
+  }
+  // Nobody leaves while a neighbour may still copy into its stages or arrive at its barriers.
+  if constexpr (CLUSTER > 1) cluster_wait();
+}

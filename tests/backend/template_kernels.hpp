@@ -1,0 +1,39 @@
+// Kernels of the built-in templates, compiled for the virtual H200.
+#pragma once
+
+#include <cupilot/agents.hpp>
+#include <cupilot/gemm.hpp>
+
+#include "catch.hpp"
+#include "tests/backend/virtual_tasks.hpp"
+
+namespace cupilot {
+
+inline Task gemm(const std::vector<std::string>& words) {
+  const auto spec = gemm_spec_from(words);
+  REQUIRE(spec);
+  auto task = gemm_task(*spec);
+  REQUIRE(task);
+  return *task;
+}
+
+// The kernel that a strategy with these values becomes, after the space has completed it.
+inline CompiledKernel kernel_of(const Task& task, const std::vector<Use>& uses) {
+  auto space = make_space(task, virtual_h200().device(), builtin_tunables());
+  REQUIRE(space);
+  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
+  REQUIRE(completed);
+  const auto writer = template_writer(builtin_tunables());
+  WriterBrief brief;
+  brief.task = &task;
+  brief.strategy = &completed->strategy;
+  brief.device = &virtual_h200().device();
+  const auto source = writer->write(brief);
+  REQUIRE(source);
+  auto kernel = virtual_h200().compile(*source);
+  if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
+  REQUIRE(kernel);
+  return *kernel;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,65 @@
+#include "tests/backend/template_kernels.hpp"
+
+namespace cupilot {
+namespace {
+
+using Values = std::map<std::string, std::int64_t>;
+
+Use use(const char* technique, Values values = {}) { return {technique, std::move(values), "", {}}; }
+
+// The values come out as they went in, or the row would test another kernel than it says.
+void check_kept(const Task& task, const std::vector<Use>& uses) {
+  const auto space = make_space(task, virtual_h200().device(), builtin_tunables());
+  REQUIRE(space);
+  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
+  REQUIRE(completed);
+  for (const std::string& dropped : completed->dropped) FAIL(dropped);
+}
+
+TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout and epilogue, in early and late mode") {
+  struct Row {
+    std::vector<std::string> words;
+    std::vector<Use> uses;
+  };
+  const auto row = GENERATE(values<Row>({
+      {{"m=136", "n=200", "k=200", "dtype=bf16", "layout=nt"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 128}}),
+        use("warp_specialisation", {{"consumers", 2}}), use("multistage", {{"stages", 3}}),
+        use("tensor_map_store", {{"strips", 2}}), use("register_reallocation")}},
+      {{"m=200", "n=264", "k=136", "dtype=fp16"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 128}, {"tile_n", 96}}),
+        use("warp_specialisation", {{"consumers", 2}}), use("multistage", {{"stages", 2}}), use("ping_pong"),
+        use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}})}},
+      {{"m=72", "n=176", "k=88", "dtype=bf16", "layout=tt", "batch=2", "alpha=2", "beta=0.5", "bias=1", "act=gelu"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}}),
+        use("warp_specialisation", {{"consumers", 1}}), use("multistage", {{"stages", 2}}),
+        use("tensor_map_store", {{"strips", 1}}), use("cluster_multicast", {{"cluster_m", 1}, {"cluster_n", 2}})}},
+      {{"m=64", "n=40", "k=520", "dtype=fp16", "layout=tn", "out=fp32"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 32}}),
+        use("warp_specialisation", {{"consumers", 2}}), use("multistage", {{"stages", 4}}),
+        use("tensor_map_store", {{"strips", 2}}), use("split_k", {{"split", 4}})}},
+      {{"m=201", "n=61", "k=72", "dtype=bf16", "layout=nt"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 48}}),
+        use("warp_specialisation", {{"consumers", 3}}), use("multistage", {{"stages", 2}})}},
+  }));
+  const Task task = gemm(row.words);
+  check_kept(task, row.uses);
+  const CompiledKernel kernel = kernel_of(task, row.uses);
+  CHECK(kernel.source.template_name == "gemm_wgmma");
+  // Seed and content decide whether copies and products come early or late: of these, every other one late.
+  std::vector<Case> cases(4);
+  for (Case& one : cases) one.workload = task.time_shapes[0];
+  cases[0].content = {5, ContentKind::ordinary};
+  cases[1].content = {6, ContentKind::ordinary};
+  cases[2].content = {6, ContentKind::probe};
+  cases[3].content = {7, ContentKind::probe};
+  const auto report = virtual_h200().run(task, kernel, cases);
+  REQUIRE(report);
+  for (const CaseReport& one : report->cases) {
+    for (const Fault& fault : one.faults) UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
+  }
+  CHECK(verdict_of(report).empty());
+}
+
+}  // namespace
+}  // namespace cupilot
