@@ -79,6 +79,20 @@ constexpr StandardHeader standard[] = {
     {"stddef.h", empty_text},  {"cstddef", empty_text},
 };
 
+// cuda::barrier and cuda::pipeline read the clock only to wait longer between polls. Kernels may not read it: here it stands
+// still.
+constexpr const char* clock_text = R"(#pragma once
+_LIBCUDACXX_BEGIN_NAMESPACE_STD
+namespace chrono {
+_LIBCUDACXX_HIDE_FROM_ABI system_clock::time_point system_clock::now() noexcept { return time_point(); }
+}
+_LIBCUDACXX_END_NAMESPACE_STD
+)";
+
+constexpr StandardHeader stand_ins[] = {
+    {"cuda/std/__cuda/chrono.h", clock_text},
+};
+
 constexpr const char* toolkit[] = {
     "cuda_fp16.h",
     "cuda_bf16.h",
@@ -107,6 +121,8 @@ constexpr const char* toolkit[] = {
 }  // namespace
 
 std::span<const StandardHeader> standard_headers() { return standard; }
+
+std::span<const StandardHeader> stand_in_headers() { return stand_ins; }
 
 std::span<const std::string> allowed_includes() {
   static const std::vector<std::string> names = [] {

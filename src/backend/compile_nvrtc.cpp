@@ -64,9 +64,11 @@ std::vector<std::string> header_folders(const std::string& library) {
 
 nvrtcResult create(nvrtcProgram& program, const std::string& text) {
   std::vector<const char*> names, texts;
-  for (const StandardHeader& header : standard_headers()) {
-    names.push_back(header.name);
-    texts.push_back(header.text);
+  for (const auto headers : {standard_headers(), stand_in_headers()}) {
+    for (const StandardHeader& header : headers) {
+      names.push_back(header.name);
+      texts.push_back(header.text);
+    }
   }
   return calls.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", static_cast<int>(names.size()), texts.data(),
                                   names.data());
