@@ -15,6 +15,7 @@
 #include "backend/compile_headers.hpp"
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_scope.hpp"
+#include "ptx/arch.hpp"
 #include "ptx/facts.hpp"
 #include "ptx/gate.hpp"
 #include "ptx/parser.hpp"
@@ -176,6 +177,9 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
   if (module.is_rejected()) return module.rejected();
   if (module.is_error()) return module.error();
+  if (source.language == Language::ptx) {
+    if (auto refused = ptx::check_arch(*module, arch)) return std::move(*refused);
+  }
   if (auto refused = admit(kernel, *module, *names, lowered)) return std::move(*refused);
   if (source.language == Language::cuda) {
     for (const std::string& name : includes_of(source.text, allowed_includes())) {

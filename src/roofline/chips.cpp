@@ -1,4 +1,5 @@
-// Chips as data. A new chip is a row here, or a DeviceSpec that a program fills itself.
+// Chips as data. A new chip is a row here, or a DeviceSpec that a program fills itself. Limits of an SM are those of the CUDA C++
+// Programming Guide's table of compute capabilities (8.0, 8.9, 9.0); clocks are boost clocks; every other number says its source.
 #include <cupilot/device.hpp>
 
 #include <fmt/core.h>
@@ -48,7 +49,9 @@ DeviceSpec h100() {
   spec.dram_sustained = 3.03e12;
   spec.l2_bytes_per_s = 9.2e12;
   spec.memory_bytes = 80ll << 30;
-  spec.source = "NVIDIA H100 SXM datasheet; sustained memory scaled from an H200, other sustained rates those of an H200";
+  spec.source =
+      "peaks: NVIDIA H100 SXM datasheet (3.35 TB/s); sustained: an H200's, memory scaled to its bandwidth; L2 and launch: an "
+      "H200's";
   return spec;
 }
 
@@ -67,9 +70,13 @@ DeviceSpec a100() {
   spec.memory_bytes = 80ll << 30;
   spec.shared_per_block = 166912;
   spec.shared_per_sm = 167936;
-  spec.peak_flops = by_class({19.5, 19.5, 156, 312, 312, 0, 9.75});
-  spec.sustained_flops = by_class({18.5, 18.5, 140, 280, 280, 0, 9.3});
-  spec.source = "NVIDIA A100 datasheet; sustained estimated at 0.87 to 0.95 of peak";
+  // fp64 by its tensor pipe; no fp8. Integer: 64 multiply-adds a clock and SM.
+  spec.peak_flops = by_class({19.5, 19.5, 156, 312, 312, 0, 19.5});
+  spec.sustained_flops = by_class({18.5, 18.5, 140, 280, 280, 0, 18.5});
+  spec.source =
+      "peaks: NVIDIA A100 80GB SXM datasheet (2039 GB/s, 40 MB L2); sustained estimated at 0.87 to 0.95 of peak, L2 rate at 2.2 "
+      "of "
+      "DRAM's; launch: an H200's";
   return spec;
 }
 
@@ -100,7 +107,10 @@ DeviceSpec rtx4090() {
   // Tensor rates with fp32 accumulation: half of those with fp16 accumulation on this chip.
   spec.peak_flops = by_class({1.29, 82.6, 82.6, 165.2, 165.2, 330.3, 41.3});
   spec.sustained_flops = by_class({1.2, 76, 76, 150, 150, 300, 38});
-  spec.source = "NVIDIA Ada GPU architecture whitepaper; sustained estimated at 0.91 to 0.93 of peak";
+  spec.source =
+      "peaks: NVIDIA Ada GPU architecture whitepaper, table of the RTX 4090 (1008 GB/s, 72 MB L2); sustained estimated at 0.91 "
+      "to "
+      "0.93 of peak, L2 rate at 5 of DRAM's; launch: an H200's";
   return spec;
 }
 
@@ -113,9 +123,12 @@ DeviceSpec l4() {
   spec.l2_bytes_per_s = 2.0e12;
   spec.l2_bytes = 48ll << 20;
   spec.memory_bytes = 24ll << 30;
-  spec.peak_flops = by_class({0.49, 30.3, 60.5, 121, 121, 242.5, 15.1});
+  spec.peak_flops = by_class({0.473, 30.3, 60.5, 121, 121, 242.5, 15.1});
   spec.sustained_flops = by_class({0.45, 20, 40, 80, 80, 160, 10});
-  spec.source = "NVIDIA L4 datasheet (halved for dense tensor rates); sustained estimated under its 72 W limit";
+  spec.source =
+      "peaks: NVIDIA L4 datasheet (300 GB/s, 48 MB L2; its sparse tensor rates halved); sustained estimated under its 72 W "
+      "limit, L2 "
+      "rate at 6.7 of DRAM's; launch: an H200's";
   return spec;
 }
 
