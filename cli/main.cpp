@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 
+#include <cupilot/device.hpp>
 #include <cupilot/version.hpp>
 
 #include "commands.hpp"
@@ -19,7 +20,10 @@ constexpr int usage_exit = 2;
 void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   verb.add_flag("--json", flags.json, "print one JSON object on standard output");
   if (with_device) {
-    verb.add_option("--device", flags.device, "auto, cuda:N, virtual:CHIP, recorded:DIR or fake:FILE")->capture_default_str();
+    std::string chips;
+    for (const std::string& chip : cupilot::known_chips()) chips += (chips.empty() ? "" : ", ") + chip;
+    verb.add_option("--device", flags.device, "auto, cuda:N, virtual:CHIP (" + chips + "), recorded:DIR or fake:FILE")
+        ->capture_default_str();
   }
 }
 

@@ -123,11 +123,21 @@ void library_findings(const std::string& worker, std::vector<Finding>& found) {
   add("cupti", probe.cupti, "no hardware counters: rooflines use the virtual device's counts or analytic work");
 }
 
+// "virtual:h200 sm_90a, …"
+std::string chips_text() {
+  std::string text;
+  for (const std::string& name : known_chips()) {
+    text += fmt::format("{}virtual:{} {}", text.empty() ? "" : ", ", name, chip(name)->arch);
+  }
+  return text;
+}
+
 }  // namespace
 
 std::vector<Finding> examine_machine(const BackendOptions& options) {
   std::vector<Finding> found;
   found.push_back(finding("interpreter", true, "PTX for sm_80 to sm_90a, but for " + ptx::exclusions_text(), ""));
+  found.push_back(finding("chips", true, chips_text(), ""));
   const auto worker = find_worker(options.worker_path);
   found.push_back(finding("worker", static_cast<bool>(worker), worker ? *worker : worker.error().message,
                           "no kernel can be compiled or run"));

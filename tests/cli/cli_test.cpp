@@ -67,6 +67,25 @@ TEST_CASE("a device that is not there is exit 3", "[cli]") {
   }
 }
 
+TEST_CASE("chips are listed where a device is asked for, and a search runs on each architecture", "[cli]") {
+  const Scratch scratch;
+  const Ran help = run("verify --help", scratch), doctor = run("doctor", scratch);
+  const fs::path argmax = fs::path(CUPILOT_SOURCE_DIR) / "tests/hostile/honest/argmax_shared.cu";
+  const Ran unknown = support::run_at_root("verify " + argmax.string() + " --device virtual:h201", scratch);
+  for (const char* chip : {"h200", "h100", "a100", "rtx4090", "l4"}) {
+    CAPTURE(chip, help.out, doctor.out, unknown.err);
+    CHECK(help.out.find(chip) != std::string::npos);
+    CHECK(doctor.out.find(std::string("virtual:") + chip) != std::string::npos);
+    CHECK(unknown.err.find(chip) != std::string::npos);
+  }
+  for (const char* chip : {"a100", "l4"}) {
+    const Ran ran = run(std::string("evolve gemm m=32 n=32 k=32 --evaluations 2 --device virtual:") + chip, scratch);
+    INFO(chip << "\n" << ran.out << ran.err);
+    CHECK(ran.exit == 0);
+    CHECK(ran.out.find("best (#") != std::string::npos);
+  }
+}
+
 TEST_CASE("task files: truncated, wrong and naming a reference that is not there", "[cli]") {
   const Scratch scratch;
   const std::string whole = slurp(softmax + "/task.json");

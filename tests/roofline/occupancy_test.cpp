@@ -37,6 +37,8 @@ TEST_CASE("resident blocks agree with the CUDA occupancy calculator", "[roofline
       {"l4", 128, 32, 101376, 1},       //
       {"h100", 128, 32, 57344, 4},      // four times 57 KiB fill an SM
       {"h100", 128, 32, 57345, 3},      // 128 bytes more each
+      {"h200", 128, 32, 45666, 4},      // five would fit, were they not rounded up to 128 bytes
+      {"rtx4090", 128, 32, 33076, 2},   // and three here
       {"a100", 256, 32, 0, 8},          //
       {"a100", 128, 32, 40960, 4},      // 41 KiB each of 164
       {"a100", 128, 32, 166913, 0},     //
@@ -62,6 +64,7 @@ TEST_CASE("what limits residency is named, with what each resource would let", "
   };
   const Row row = GENERATE(values<Row>({
       {"h200", 256, 32, 0, "threads", 8, 8, 228, 32},
+      {"h200", 64, 32, 0, "threads", 32, 32, 228, 32},  // the first of equals
       {"h200", 256, 128, 0, "registers", 8, 2, 228, 32},
       {"h200", 128, 32, 100000, "shared", 16, 16, 2, 32},
       {"h200", 32, 16, 0, "slots", 64, 128, 228, 32},
