@@ -50,11 +50,23 @@ Strategy pattern(const Space& space, const Technique* core, const std::vector<Re
   return whole ? std::move(whole->strategy) : wish;
 }
 
+// How many of the zone's resources a technique relieves.
+std::ptrdiff_t relieved_in(Zone zone, const Technique& technique) {
+  const std::vector<Resource>& resources = resources_of(zone);
+  return std::count_if(resources.begin(), resources.end(), [&](Resource r) {
+    return std::find(technique.relieves.begin(), technique.relieves.end(), r) != technique.relieves.end();
+  });
+}
+
 std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
   std::vector<const Technique*> cores;
   for (const Technique& technique : brief.space->techniques()) {
     if (technique.group == "core") cores.push_back(&technique);
   }
+  // What relieves most of the zone first: a short run may end before the last pattern.
+  std::stable_sort(cores.begin(), cores.end(), [&](const Technique* a, const Technique* b) {
+    return relieved_in(brief.zone, *a) > relieved_in(brief.zone, *b);
+  });
   if (cores.empty()) cores.push_back(nullptr);
   for (const std::vector<Resource>& emphasis : emphases(brief.zone)) {
     for (const Technique* core : cores) {
@@ -69,12 +81,6 @@ double spread(const StrategyBrief& brief, const Strategy& strategy) {
   double nearest_one = INFINITY;
   for (const Strategy& other : brief.population) nearest_one = std::min(nearest_one, distance(*brief.space, strategy, other));
   return nearest_one;
-}
-
-bool matters_in(Zone zone, const Technique& technique) {
-  const std::vector<Resource>& resources = resources_of(zone);
-  return std::any_of(technique.relieves.begin(), technique.relieves.end(),
-                     [&](Resource r) { return std::find(resources.begin(), resources.end(), r) != resources.end(); });
 }
 
 std::int64_t near_start(const Knob& knob, Rng& rng) {
@@ -92,7 +98,7 @@ Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
   Strategy wish = sample(space, rng.fork(1));
   for (const Technique& technique : space.techniques()) {
     if (!technique.group.empty() || find_use(wish, technique.name) != nullptr) continue;
-    if (matters_in(brief.zone, technique) && rng.chance(0.5)) wish.uses.push_back({technique.name, {}, "", {}});
+    if (relieved_in(brief.zone, technique) > 0 && rng.chance(0.5)) wish.uses.push_back({technique.name, {}, "", {}});
   }
   for (Use& use : wish.uses) {
     for (const Knob* knob : knobs_of(space, use.technique)) use.values[knob->parameter] = near_start(*knob, rng);
@@ -106,9 +112,7 @@ double core_share(const StrategyBrief& brief, const Strategy& strategy) {
   double own = 0, most = 0;
   for (const Technique& technique : brief.space->techniques()) {
     if (technique.group != "core") continue;
-    double relieved = 0;
-    for (const Resource r : resources_of(brief.zone))
-      relieved += std::count(technique.relieves.begin(), technique.relieves.end(), r) != 0 ? 1 : 0;
+    const auto relieved = static_cast<double>(relieved_in(brief.zone, technique));
     most = std::max(most, relieved);
     if (find_use(strategy, technique.name) != nullptr) own = relieved;
   }

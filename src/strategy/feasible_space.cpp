@@ -20,6 +20,7 @@ constexpr int anchor_attempts = 64;
 constexpr double largest_size = 1e300;
 // A pinned thing moves only when many others would have to.
 constexpr double pin_price = 16.0;
+constexpr double named_core = 1000.0;  // more than there are techniques
 
 struct WishInSkeleton {
   Choice choice;
@@ -142,7 +143,8 @@ class FeasibleSpace final : public Space {
     return choice;
   }
 
-  // Techniques the skeleton can keep count for it, one of its own alternatives twice, and what it would have to add against it.
+  // A skeleton built on an alternative that the wish names goes before all others, however many techniques those could keep.
+  // Then the techniques it can keep count for it, and what it would have to add against it.
   const SkeletonPlan* best_skeleton(const Strategy& wish) const {
     const SkeletonPlan* best = &plans_.front();
     double most = -INFINITY;
@@ -152,7 +154,7 @@ class FeasibleSpace final : public Space {
         const int t = graph_.index(use.technique);
         if (t < 0 || !plan.available[static_cast<std::size_t>(t)]) continue;
         const bool alternative = plan.required[static_cast<std::size_t>(t)] && !all_[static_cast<std::size_t>(t)].group.empty();
-        score += alternative ? 2.0 : 1.0;
+        score += alternative ? named_core : 1.0;
       }
       if (score > most) {
         most = score;
