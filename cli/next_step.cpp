@@ -26,6 +26,7 @@ constexpr Advice table[] = {
     {"compile.error", "correct the line; only the file itself is compiled, without headers of the host"},
     {"compile.serialised", "wait for wgmma before its registers are read, as the log says"},
     {"compile.", "make the source smaller: unroll less, instantiate fewer templates"},
+    {"load.failed", "give PTX whose .target and instructions this device runs, or CUDA, which is compiled for it"},
     {"load.", "use fewer registers or less shared memory a block"},
     {"run.race", "put a barrier between the two accesses, or give each thread its own address"},
     {"run.out_of_bounds", "guard the access by the tensor's own sizes at this shape"},

@@ -207,7 +207,7 @@ std::string profile_screen(const OwnKernel& kernel, const Profile& profile, cons
   std::string screen = fmt::format("PROFILE on {}, modelled: {}{}{}\n", profile.device, file_name(kernel.path),
                                    kernel.task ? ", task " + kernel.task->name : "", shape_text(profile.workload));
   put(screen, "time", time_text_of(profile.time, profile.floor_us), 2);
-  put(screen, "terms", terms_text(profile.time), 2);
+  put(screen, "terms", terms_text(profile.time), 3);
   if (profile.launches.size() > 1) put_launches(screen, profile, chosen);
   const LaunchProfile& l = profile.launches[chosen];
   put(screen, "launch", launch_text(l), 2);

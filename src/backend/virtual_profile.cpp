@@ -111,20 +111,28 @@ Attempt<std::vector<LaunchLines>> run_whole(const Subject& subject, const Worklo
   return all;
 }
 
-bool blocks_are_independent(const Subject& subject, const ResolvedLaunch& launch) {
+// How blocks of a launch may be run without the others: alone, in columns (see count_launches), or not at all.
+enum class Apart { not_at_all, columns, alone };
+
+Apart apart(const Subject& subject, const ResolvedLaunch& launch) {
   const EntryFacts* facts = find_entry(subject.kernel, launch.entry);
   const ptx::Function* entry = facts == nullptr ? nullptr : subject.programs.module().entry(facts->name);
-  if (entry == nullptr || launch.cooperative) return false;
+  if (entry == nullptr || launch.cooperative) return Apart::not_at_all;
   const Dependence seen = dependence_of(subject.programs.module(), *entry);
-  return !seen.tickets && !seen.waits;
+  if (seen.waits) return Apart::not_at_all;
+  if (!seen.tickets) return Apart::alone;
+  return launch.grid[1] > 1 || launch.grid[2] > 1 ? Apart::columns : Apart::not_at_all;
 }
 
-// Sampled blocks of one launch; what there was stays when a sample takes too long.
-Result<void> sample_lines(const Subject& subject, VirtualMemory& memory, const ResolvedLaunch& launch, LaunchLines& lines) {
+// Sampled blocks of one launch at `at`; what there was stays when a sample takes too long.
+Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMemory& memory, const ResolvedLaunch& launch,
+                          LaunchLines& lines) {
+  const Apart how_apart = apart(subject, launch);
+  if (how_apart == Apart::not_at_all) return {};
   LaunchLines sampled;
-  std::uint64_t spent = 0, ran = 0;
-  for (const Sample& one : choose_samples(launch.grid, false)) {
-    if (ran > 0 && spent + spent / ran > counting_budget) break;
+  std::uint64_t spent = 0, ran = 0, samples = 0;
+  for (const Sample& one : choose_samples(launch.grid, how_apart == Apart::columns)) {
+    if (samples > 0 && spent + spent / samples > counting_budget) break;
     LaunchRun how{.blocks = one.blocks, .budget = 2 * counting_budget};
     how.checks = false;
     how.count = how.by_instruction = true;
@@ -134,8 +142,10 @@ Result<void> sample_lines(const Subject& subject, VirtualMemory& memory, const R
     add_lines(sampled.work, *report, one.weight);
     spent += report->warp_instructions;
     ran += one.blocks.size();
+    ++samples;
   }
   sampled.from = fmt::format("{} of {} blocks", ran, blocks_of(launch));
+  if (at.sizes != subject.workload.sizes) sampled.from += " at " + shape_text(at);
   lines = std::move(sampled);
   return {};
 }
@@ -156,8 +166,7 @@ Result<void> refine(const Subject& subject, std::vector<LaunchLines>& lines) {
   if (!memory) return {};
   if (Result<void> filled = memory->fill_tensors(subject.context.inputs, Poison::quiet_nan); !filled) return filled;
   for (std::size_t i = 0; i < plan->launches.size() && i < lines.size(); ++i) {
-    if (!blocks_are_independent(subject, plan->launches[i])) continue;
-    if (Result<void> done = sample_lines(subject, *memory, plan->launches[i], lines[i]); !done) return done;
+    if (Result<void> done = sample_lines(subject, at, *memory, plan->launches[i], lines[i]); !done) return done;
   }
   return {};
 }

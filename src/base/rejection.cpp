@@ -31,7 +31,7 @@ constexpr RejectionCode table[] = {
     {"compile.memory", Stage::compile, "compiling passed its memory limit"},
     {"compile.output_size", Stage::compile, "PTX, cubin or log passes its cap"},
     {"compile.serialised", Stage::compile, "the assembler reported a pipeline it had to serialise or a directive it ignored"},
-    {"load.failed", Stage::load, "the driver refused the image"},
+    {"load.failed", Stage::load, "the driver refuses the image: PTX for another architecture, say"},
     {"load.resources", Stage::load, "the kernel needs more registers or shared memory than a block may have"},
     {"run.launch", Stage::run, "the launch was refused"},
     {"run.out_of_bounds", Stage::run, "an access outside every buffer"},
