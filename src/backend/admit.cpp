@@ -117,7 +117,7 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const PlanLaunch& launch = plan.launches[i];
     expected.push_back({ptx_name(names[i], module, lowered), names[i], expected_of(plan, launch),
-                        known_extents(launch.block, scope), known_extents(launch.cluster, scope)});
+                        known_extents(launch.block, scope), known_extents(launch.cluster, scope), launch.cooperative});
   }
   if (auto refused = ptx::gate(module, expected)) return refused;
   if (!kernel.cubin.empty()) {

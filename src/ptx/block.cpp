@@ -107,6 +107,10 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
       return block.launch->shared_bytes + shared_base;
     case Special::dynamic_smem_size:
       return launch.dynamic_shared;
+    case Special::envreg1:
+      return launch.cooperative ? block.program->grid_barrier >> 32 : 0;
+    case Special::envreg2:
+      return launch.cooperative ? block.program->grid_barrier & 0xffffffffu : 0;
     default:
       return cluster_value(block, special);
   }

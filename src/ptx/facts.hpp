@@ -25,6 +25,8 @@ std::string normalized_hash(const Module& module);
 // A .global or .const variable of the module that some code may write, nullopt when there is none: one whose address reaches a
 // store, an atomic, a copy's destination, a call, a branch, a guard, or data of any kind. Sound: what addresses are laundered
 // through (tables, predicates, registers returned) counts. A table that is only read through its address is none.
+// The grid's barrier counts too (as grid_barrier) once code does more than add to it and read it.
 std::optional<std::uint32_t> written_variable(const Module& module);
+inline constexpr std::uint32_t grid_barrier = none_index - 1;
 
 }  // namespace cupilot::ptx

@@ -13,6 +13,7 @@ constexpr FlagRule rules[] = {
     {"%gridid", true, "it counts launches, which lets a kernel tell a timed launch from a proved one"},
     {"%special", true, "performance counters and registers that the driver sets are no input of any task"},
     {"discard", true, "it makes memory hold anything at all"},
+    {"%envreg", false, "where a cooperative grid meets; refused when the plan launches no such grid"},
     {"%smid", false, "persistent schedulers use it; results that depend on it differ between launches"},
     {"nanosleep", false, "back-off in spin loops; timed launches are all counted"},
     {"prefetch", false, "moves lines between caches"},
@@ -77,6 +78,9 @@ std::string_view flag_of(Special special) {
     case Special::gridid:
     case Special::current_graph_exec:
       return "%gridid";
+    case Special::envreg1:
+    case Special::envreg2:
+      return "%envreg";
     case Special::other:
       return "%special";
     default:

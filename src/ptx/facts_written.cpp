@@ -1,5 +1,6 @@
 // Whether code may write a module variable: addresses of variables are followed through registers.
 #include "ptx/facts.hpp"
+#include "ptx/flags.hpp"
 #include "ptx/spread.hpp"
 
 namespace cupilot::ptx {
@@ -11,8 +12,15 @@ enum class Hold : std::uint8_t { nothing, pointer, derived };
 
 struct Taint {
   Hold hold = Hold::nothing;
-  std::uint32_t variable = none_index;  // one of those it may be of
+  std::uint32_t variable = none_index;  // one of those it may be of; grid_barrier only when it is of no variable
 };
+
+bool of_barrier(const Taint& taint) { return taint.hold != Hold::nothing && taint.variable == grid_barrier; }
+
+Taint joined(const Taint& a, const Taint& b) {
+  if (a.hold == Hold::nothing || b.hold == Hold::nothing) return a.hold == Hold::nothing ? b : a;
+  return {std::max(a.hold, b.hold), a.variable == grid_barrier ? b.variable : a.variable};
+}
 
 bool reads_memory(const Form& form) {
   switch (form.opcode) {
@@ -103,13 +111,16 @@ class Walk {
   Taint parts_of(std::uint32_t first, std::uint32_t count) {
     Taint all;
     for (std::uint32_t i = 0; i < count; ++i) {
-      if (const Taint part = of(function_->operands[first + i]); part.hold != Hold::nothing) all = {Hold::derived, part.variable};
+      Taint part = of(function_->operands[first + i]);
+      if (part.hold != Hold::nothing && !of_barrier(part)) part.hold = Hold::derived;
+      all = joined(all, part);
     }
     return all;
   }
 
   Taint of(const Operand& operand) {
     if (operand.kind == OperandKind::vector) return parts_of(operand.index, operand.count);
+    if (of_grid_barrier(operand)) return {Hold::pointer, grid_barrier};
     if (operand.kind != OperandKind::address) return of_base(operand.kind, operand.index);
     const Taint coordinates = parts_of(operand.coordinates, operand.count);
     return coordinates.hold != Hold::nothing ? coordinates : of_base(operand.base, operand.index);
@@ -141,6 +152,43 @@ class Walk {
     }
   }
 
+  bool is_number(const Instruction& instruction, std::uint32_t i, std::uint64_t number) const {
+    if (i >= instruction.operand_count) return false;
+    const Operand& operand = function_->operands[instruction.first_operand + i];
+    return operand.kind == OperandKind::immediate && operand.bits == number;
+  }
+
+  // What joins the halves of the barrier's address and steps to its words. Nothing else may see it: bits taken out of it could
+  // be put together again out of sight.
+  bool keeps_barrier(const Instruction& instruction, const Form& form) const {
+    switch (form.opcode) {
+      case Opcode::op_mov:
+      case Opcode::op_cvta:
+      case Opcode::op_add:
+      case Opcode::op_or:
+        return true;
+      case Opcode::op_cvt:
+        return form.types.size() == 2 && bytes_of(form.types[0]) == 8 && bytes_of(form.types[1]) == 4;
+      case Opcode::op_shl:
+        return is_number(instruction, 2, 32);
+      case Opcode::op_bfi:
+        return is_number(instruction, 3, 32) && is_number(instruction, 4, 32);
+      default:
+        return false;
+    }
+  }
+
+  // Arriving adds to a word of the barrier, and code may ask whether there is one and look at it.
+  bool uses_barrier(const Instruction& instruction, const Form& form, std::uint32_t i) const {
+    const Operand& operand = function_->operands[instruction.first_operand + i];
+    if (operand.kind == OperandKind::address) {
+      const bool adds =
+          form.opcode == Opcode::op_atom && form.has("add") && form.types.size() == 1 && bytes_of(form.types[0]) == 4;
+      return adds || form.opcode == Opcode::op_ld;
+    }
+    return form.opcode == Opcode::op_setp && (form.has("ne") || form.has("eq")) && is_number(instruction, 2, 0);
+  }
+
   Taint result_of(const Instruction& instruction, const Form& form) {
     Taint result;
     std::uint32_t tainted = 0;
@@ -148,14 +196,17 @@ class Walk {
       const Operand& operand = function_->operands[instruction.first_operand + i];
       const Taint taint = of(operand);
       if (taint.hold == Hold::nothing) continue;
-      if (reads_memory(form) && is_plain_read(form, operand, taint)) continue;
-      ++tainted;
-      const bool kept = taint.hold == Hold::pointer && operand.kind != OperandKind::vector && keeps_pointer(form, i);
-      result = {kept && result.hold != Hold::derived ? Hold::pointer : Hold::derived, taint.variable};
+      if (reads_memory(form) && !of_barrier(taint) && is_plain_read(form, operand, taint)) continue;
+      if (of_barrier(taint) && taint.hold == Hold::pointer && uses_barrier(instruction, form, i)) continue;
+      const bool barrier = of_barrier(taint);
+      if (!barrier) ++tainted;
+      const bool kept = taint.hold == Hold::pointer && (barrier ? keeps_barrier(instruction, form)
+                                                                : operand.kind != OperandKind::vector && keeps_pointer(form, i));
+      result = joined(result, {kept ? Hold::pointer : Hold::derived, taint.variable});
     }
     if (tainted > 1 && form.opcode != Opcode::op_selp) result.hold = Hold::derived;
     if (instruction.guard != none_index && registers_[instruction.guard].hold != Hold::nothing) {
-      result = {Hold::derived, registers_[instruction.guard].variable};
+      result = joined(result, {Hold::derived, registers_[instruction.guard].variable});
     }
     return result;
   }
@@ -164,8 +215,9 @@ class Walk {
   void raise(const Operand& target, const Taint& taint, bool whole, Changed changed) {
     each_register(*function_, target, [&](std::uint32_t reg) {
       const Hold hold = whole ? taint.hold : Hold::derived;
-      if (registers_[reg].hold >= hold) return;
-      registers_[reg] = {hold, taint.variable};
+      const Taint now = joined(registers_[reg], {hold, taint.variable});
+      if (now.hold == registers_[reg].hold && of_barrier(now) == of_barrier(registers_[reg])) return;
+      registers_[reg] = now;
       changed(reg);
     });
   }
@@ -179,6 +231,7 @@ class Walk {
     for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
       const Operand& operand = function_->operands[instruction.first_operand + i];
       const Taint taint = of(operand);
+      if (of_barrier(taint) && taint.hold == Hold::pointer && uses_barrier(instruction, form, i)) continue;
       if (form.opcode == Opcode::op_cp && (i == 1 || is_prefetch(form)) && is_plain_read(form, operand, taint)) continue;
       escape(taint);
     }

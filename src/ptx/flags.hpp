@@ -23,4 +23,10 @@ const FlagRule& rule_of(std::string_view flag);
 std::vector<std::string> flags_of(const Form& form);
 std::string_view flag_of(Special special);  // "": none
 
+// The halves of the address where the driver keeps the barrier of a cooperative grid: cooperative_groups' grid sync.
+inline bool of_grid_barrier(const Operand& operand) {
+  const auto special = static_cast<Special>(operand.index);
+  return operand.kind == OperandKind::special && (special == Special::envreg1 || special == Special::envreg2);
+}
+
 }  // namespace cupilot::ptx

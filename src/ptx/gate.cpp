@@ -180,6 +180,11 @@ Refusal check_sizes(const Module& module, const GateCaps& caps) {
 Refusal check_state(const Module& module) {
   const auto written = written_variable(module);
   if (!written) return std::nullopt;
+  if (*written == grid_barrier) {
+    return reject("gate.state",
+                  "code does more with the grid's barrier than arrive there and look at it, which would survive the "
+                  "launch; use cooperative_groups::this_grid().sync()");
+  }
   const Variable& variable = module.variables[*written];
   return reject(
       "gate.state",
@@ -244,6 +249,7 @@ std::optional<Rejected> check_directives(const Function& entry, const std::array
 }
 
 std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected, const GateCaps& caps) {
+  const bool cooperative = std::any_of(expected.begin(), expected.end(), [](const ExpectedEntry& e) { return e.cooperative; });
   if (Refusal refusal = check_entries(module, expected)) return refusal;
   if (Refusal refusal = check_externs(module)) return refusal;
   for (const ExpectedEntry& entry : expected) {
@@ -257,7 +263,7 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
     if (Refusal refusal = check_directives_known(function.directives, at_line(function.line))) return refusal;
   }
   if (Refusal refusal = check_sizes(module, caps)) return refusal;
-  if (Refusal refusal = check_instructions(module)) return refusal;
+  if (Refusal refusal = check_instructions(module, cooperative)) return refusal;
   return check_state(module);
 }
 

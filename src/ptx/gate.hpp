@@ -28,6 +28,7 @@ struct ExpectedEntry {
   std::vector<ExpectedParameter> parameters;
   std::array<std::int64_t, 3> block{};
   std::array<std::int64_t, 3> cluster{};
+  bool cooperative = false;
 };
 
 struct GateCaps {
@@ -45,7 +46,8 @@ std::optional<Rejected> check_directives(const Function& entry, const std::array
                                          const std::array<std::int64_t, 3>& cluster);
 
 // A part of gate(): gate.forbidden for an instruction that may not stand, or for an operand that leads where no plan leads.
-std::optional<Rejected> check_instructions(const Module& module);
+// `cooperative`: some launch is, so code may ask for the grid's barrier, and trap where there is none.
+std::optional<Rejected> check_instructions(const Module& module, bool cooperative = false);
 
 // Static shared memory that a function names itself, in bytes.
 std::uint64_t static_shared_bytes(const Module& module, const Function& function);

@@ -1,6 +1,7 @@
 // The gate's look at single instructions.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -99,7 +100,10 @@ bool is_direct(const Function& function, const Instruction& call) {
 
 }  // namespace
 
-Refusal check_instructions(const Module& module) {
+Refusal check_instructions(const Module& module, bool cooperative) {
+  const bool meets = cooperative && std::any_of(module.functions.begin(), module.functions.end(), [](const Function& f) {
+                       return std::any_of(f.operands.begin(), f.operands.end(), of_grid_barrier);
+                     });
   std::vector<std::string> why;
   why.reserve(module.forms.size());
   for (const Form& form : module.forms) why.push_back(forbidden(form));
@@ -110,10 +114,13 @@ Refusal check_instructions(const Module& module) {
                       fmt::format("ptx line {}", instruction.line));
       };
       const Form& form = module.form(instruction);
+      if (form.opcode == Opcode::op_trap && meets) continue;
       if (!why[instruction.form].empty()) return refuse(why[instruction.form]);
       if (form.opcode == Opcode::op_call && !is_direct(function, instruction)) return refuse("an indirect call");
       for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
         const Operand& operand = function.operands[instruction.first_operand + i];
+        if (of_grid_barrier(operand) && !cooperative)
+          return refuse("only a cooperative launch has a barrier of the grid: say cooperative in the plan");
         if (const auto reason = forbidden(function, form, operand); !reason.empty()) return refuse(reason);
       }
     }

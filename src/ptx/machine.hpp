@@ -82,6 +82,7 @@ class Program {
   std::uint32_t entry_code = 0;
   std::vector<std::uint64_t> variable_address;
   std::vector<std::pair<std::size_t, std::size_t>> variable_buffer;  // variable, buffer of `constants`
+  std::uint64_t grid_barrier = 0;                                    // address of a cooperative grid's; 0: nobody asks
   std::uint32_t static_shared = 0;
   std::uint32_t dynamic_shared_at = 0;                      // offset of the extern array
   DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables

@@ -67,7 +67,30 @@ std::string changed(const std::string& line, const std::string& to) {
   return out.replace(at, line.size(), to);
 }
 
+// A block sums the first half of another's row; past the grid's barrier each adds the second half of its own.
+const std::string halves = R"(
+#include <cooperative_groups.h>
+__device__ float sum(const float* x, int from, int to) { float a = 0; for (int c = from; c < to; ++c) a += x[c]; return a; }
+extern "C" __global__ void k(const float* x, float* y, int rows, int cols) {
+  const int b = blockIdx.x, other = rows - 1 - b;
+  if (threadIdx.x == 0) y[other] = sum(x + other * cols, 0, cols / 2);
+  cooperative_groups::this_grid().sync();
+  if (threadIdx.x == 0) y[b] += sum(x + b * cols, cols / 2, cols);
+})";
+
 }  // namespace
+
+TEST_CASE("Blocks of a cooperative grid meet as cooperative_groups lets them") {
+  KernelSource source = row_sum_source(halves);
+  const Attempt<CompiledKernel> apart = virtual_h200().compile(source);
+  REQUIRE(apart.is_rejected());
+  CHECK(apart.rejected().code == "gate.forbidden");
+  source.plan.launches[0].cooperative = true;
+  for (const std::uint64_t seed : {1, 2}) CHECK(verdict(source, seed) == "");
+  const std::string meeting = "cooperative_groups::this_grid().sync();";
+  source.text.erase(source.text.find(meeting), meeting.size());
+  CHECK(verdict(source, 1) == "run.uninitialised");
+}
 
 TEST_CASE("A row sum through a tensor map and a cluster is proved in both modes") {
   for (const std::uint64_t seed : {1, 2}) CHECK(verdict(source_of(shared_row), seed) == "");

@@ -45,6 +45,42 @@ struct Case {
   std::string name, scope, directives, body, code;
 };
 
+TEST_CASE("A cooperative launch may meet at the grid's barrier, and no more") {
+  const std::string address =
+      "mov.u32 %r2, %envreg2;\n\tmov.u32 %r3, %envreg1;\n\tcvt.u64.u32 %rd3, %r2;\n\tcvt.u64.u32 %rd4, %r3;\n\t"
+      "bfi.b64 %rd5, %rd4, %rd3, 32, 32;\n\t";
+  struct Row {
+    const char* body;
+    const char* code;
+  };
+  const Row rows[] = {
+      {"setp.ne.s64 %p1, %rd5, 0;\n\t@%p1 bra there;\n\ttrap;\nthere:\n\tadd.s64 %rd6, %rd5, 4;\n\t"
+       "atom.add.release.gpu.u32 %r4, [%rd6], 1;\n\tld.acquire.gpu.u32 %r5, [%rd6];\n\txor.b32 %r5, %r5, %r4;\n\t"
+       "setp.gt.s32 %p1, %r5, -1;\n\t@%p1 bra there;",
+       ""},
+      {"mov.b64 %rd6, {%r2, %r3};\n\tatom.add.gpu.u32 %r4, [%rd6+4], 1;", ""},
+      {"st.global.u32 [%rd5], 7;", "gate.state"},
+      {"atom.exch.b32 %r4, [%rd5], 7;", "gate.state"},
+      {"red.global.add.u32 [%rd5], 7;", "gate.state"},
+      {"st.global.u64 [%rd2], %rd5;", "gate.state"},
+      {"and.b64 %rd6, %rd5, 64;\n\tsetp.ne.s64 %p1, %rd6, 0;\n\t@%p1 st.global.u32 [%rd2], %r1;", "gate.state"},
+      {"shl.b64 %rd6, %rd5, 63;\n\tsetp.ne.s64 %p1, %rd6, 0;\n\t@%p1 bra there;\nthere:", "gate.state"},
+      {"mul.lo.s64 %rd6, %rd5, 1;\n\tatom.add.gpu.u32 %r4, [%rd6], 1;", "gate.state"},
+  };
+  ExpectedEntry entry = expected_k();
+  entry.cooperative = true;
+  for (const Row& row : rows) {
+    INFO(row.body);
+    CHECK(code_of(module_text("", "", address + row.body), entry) == row.code);
+    CHECK(code_of(module_text("", "", address + row.body)) == "gate.forbidden");
+  }
+  CHECK(code_of(module_text("", "", "trap;"), entry) == "gate.forbidden");
+  // A variable stays one, whatever the register held before.
+  CHECK(code_of(module_text(".global .align 4 .b8 cache[8];\n", "",
+                            address + "mov.u64 %rd6, cache;\n\tadd.u64 %rd5, %rd5, %rd6;\n\tatom.add.gpu.u32 %r4, [%rd5], 1;"),
+                entry) == "gate.state");
+}
+
 TEST_CASE("Hostile PTX is refused with its code") {
   const auto c = GENERATE(values<Case>({
       {"second entry by asm", ".visible .entry evil()\n{\n\tret;\n}\n", "", "", "gate.extra_entry"},

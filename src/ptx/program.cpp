@@ -1,0 +1,177 @@
+// A module made ready to run: variables at their places, the entry and what it may call decoded.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <cupilot/rejection.hpp>
+
+#include "ptx/decode.hpp"
+#include "ptx/flags.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+std::uint64_t aligned(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
+
+// Functions that the entry may call, and the variables that they name: what other kernels declare takes no memory here.
+struct Reach {
+  std::vector<char> function, variable;
+};
+
+Reach reach_of(const Module& module, std::uint32_t entry) {
+  Reach out{std::vector<char>(module.functions.size(), 0), std::vector<char>(module.variables.size(), 0)};
+  std::vector<std::uint32_t> todo{entry};
+  out.function[entry] = 1;
+  while (!todo.empty()) {
+    const Function& f = module.functions[todo.back()];
+    todo.pop_back();
+    for (const Operand& o : f.operands) {
+      const OperandKind kind = o.kind == OperandKind::address ? o.base : o.kind;
+      if (kind == OperandKind::variable) out.variable[o.index] = 1;
+      if (kind == OperandKind::function && !out.function[o.index]) {
+        out.function[o.index] = 1;
+        todo.push_back(o.index);
+      }
+    }
+  }
+  return out;
+}
+
+Result<void> place_variables(Program& program, const Reach& reach) {
+  std::uint64_t shared = shared_base;
+  const Module& module = *program.module;
+  std::uint32_t extern_align = 16;
+  for (std::size_t i = 0; i < module.variables.size(); ++i) {
+    const Variable& v = module.variables[i];
+    if (!reach.variable[i]) {
+      program.variable_address.push_back(0);
+      continue;
+    }
+    if (v.space == Space::shared && v.bytes == 0) extern_align = std::max(extern_align, v.align);
+    if (v.space != Space::shared || v.bytes == 0) {
+      program.variable_address.push_back(0);
+    } else {
+      shared = aligned(shared, std::max(v.align, 1u));
+      program.variable_address.push_back(shared);
+      shared += v.bytes;
+    }
+    if (shared > (1u << 24)) return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
+  }
+  program.static_shared = static_cast<std::uint32_t>(shared - shared_base);
+  program.dynamic_shared_at = static_cast<std::uint32_t>(aligned(shared, extern_align));
+  for (std::size_t i = 0; i < module.variables.size(); ++i) {
+    const Variable& v = module.variables[i];
+    if (!reach.variable[i]) continue;
+    if (v.space == Space::shared) {
+      if (v.bytes == 0) program.variable_address[i] = program.dynamic_shared_at;
+      continue;
+    }
+    auto added = program.constants.add(v.name, v.bytes, v.space == Space::constant ? Access::read_only : Access::read_write);
+    if (!added) return added.error();
+    program.variable_address[i] = program.constants.address(*added);
+    program.variable_buffer.emplace_back(i, *added);
+  }
+  return {};
+}
+
+// Where the driver keeps a grid's barrier: its size, then the word that blocks add to.
+Result<void> place_grid_barrier(Program& program, const Reach& reach) {
+  constexpr std::size_t bytes = 16;
+  for (std::size_t i = 0; i < program.module->functions.size(); ++i) {
+    const std::vector<Operand>& operands = program.module->functions[i].operands;
+    if (!reach.function[i] || std::none_of(operands.begin(), operands.end(), of_grid_barrier)) continue;
+    auto added = program.constants.add("the grid's barrier", bytes, Access::read_write);
+    if (!added) return added.error();
+    program.grid_barrier = program.constants.address(*added);
+    program.variable_buffer.emplace_back(none_index, *added);
+    return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+void reset_variables(Program& program) {
+  for (const auto& [variable, buffer] : program.variable_buffer) {
+    const auto data = program.constants.data(buffer);
+    std::fill(data.begin(), data.end(), std::uint8_t{0});
+    if (variable != none_index) {
+      const std::vector<std::uint8_t>& initial = program.module->variables[variable].initial;
+      std::copy(initial.begin(), initial.end(), data.begin());
+    }
+    program.constants.mark_written(buffer);
+  }
+}
+
+ParameterLayout parameter_layout(const Function& entry) {
+  ParameterLayout out;
+  std::uint64_t at = 0;
+  for (std::uint32_t i = 0; i < entry.parameter_count; ++i) {
+    const Variable& v = entry.parameter(i);
+    at = aligned(at, std::max(v.align, 1u));
+    out.offsets.push_back(static_cast<std::uint32_t>(at));
+    at += v.bytes;
+    if (at > (1u << 20)) at = 1u << 20;
+  }
+  out.bytes = static_cast<std::uint32_t>(at);
+  return out;
+}
+
+void ProgramDeleter::operator()(Program* program) const { delete program; }
+
+namespace {
+
+// Without any of these no block can know that another has written.
+bool orders_blocks(const Form& form) {
+  const bool within_block = form.has("cta") || (form.space == Space::shared && !form.has("shared::cluster"));
+  if (within_block) return false;
+  switch (form.opcode) {
+    case Opcode::op_atom:
+    case Opcode::op_red:
+    case Opcode::op_fence:
+    case Opcode::op_membar:
+    case Opcode::op_mbarrier:
+      return true;
+    default:
+      break;
+  }
+  static constexpr std::array words = {"acquire", "release", "acq_rel", "relaxed", "volatile", "mmio", "cluster"};
+  return std::any_of(words.begin(), words.end(), [&](const char* word) { return form.has(word); });
+}
+
+}  // namespace
+
+Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::string_view entry) {
+  const Function* found = module->entry(entry);
+  if (found == nullptr || !found->has_body) {
+    return Error{ErrorCode::failure, fmt::format("the PTX holds no kernel named {}", entry), "name one of its entries"};
+  }
+  ProgramPtr program(new Program);
+  program->module = module;
+  program->orders_blocks = std::any_of(module->forms.begin(), module->forms.end(), orders_blocks);
+  program->layout = parameter_layout(*found);
+  if (program->layout.bytes > 32764)
+    return reject("run.unsupported", fmt::format("{} takes more than 32764 bytes of parameters", entry));
+  program->code_of.assign(module->functions.size(), none_index);
+  const auto index = static_cast<std::uint32_t>(found - module->functions.data());
+  const Reach reach = reach_of(*module, index);
+  if (auto placed = place_variables(*program, reach); !placed) return placed.error();
+  if (auto placed = place_grid_barrier(*program, reach); !placed) return placed.error();
+  program->codes.emplace_back();
+  program->code_of[index] = 0;
+  program->codes[0].function = index;
+  try {
+    for (std::size_t i = 0; i < program->codes.size(); ++i) {
+      Code& code = program->codes[i];
+      Decoder(*program, code, code.function).decode();
+      code.first_count = program->step_count;
+      program->step_count += static_cast<std::uint32_t>(code.steps.size());
+      program->local_bytes += code.lane_bytes;
+    }
+  } catch (const Unsupported& refused) {
+    return reject("run.unsupported", refused.message, fmt::format("ptx line {}", refused.line));
+  }
+  return program;
+}
+
+}  // namespace cupilot::ptx
