@@ -61,8 +61,8 @@ Result<Task> task_of(const Json& header, const std::string& file) {
 }  // namespace
 
 const Reference* find_reference(std::string_view name) {
-  for (const References* family :
-       {&matmul_references(), &elementwise_references(), &row_references(), &image_references(), &feature_references()}) {
+  for (const References* family : {&matmul_references(), &elementwise_references(), &row_references(), &image_references(),
+                                   &feature_references(), &applied_references()}) {
     if (const auto found = family->find(name); found != family->end()) return &found->second;
   }
   return nullptr;

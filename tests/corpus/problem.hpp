@@ -38,6 +38,7 @@ const References& elementwise_references();
 const References& row_references();
 const References& image_references();
 const References& feature_references();
+const References& applied_references();
 
 // Null when no family has that name.
 const Reference* find_reference(std::string_view name);

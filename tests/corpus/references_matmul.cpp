@@ -43,15 +43,15 @@ Values diagonal(const Problem& p) {
   return d;
 }
 
-// Sparse rows of two of every four: a holds m x k/2 values, e their places as 0..3.
+// Of every four columns of a the kept two stand at places 0 and 2 in even rows, 1 and 3 in odd ones; b is n x k.
 Values two_of_four(const Problem& p) {
   const Index m = p.size("m"), n = p.size("n"), k = p.size("k");
-  Values d(static_cast<std::size_t>(m * n));
+  Values d(static_cast<std::size_t>(m * n), 0);
   for (Index i = 0; i < m; ++i) {
     for (Index h = 0; h < k / 2; ++h) {
       const double a = p.in("a")[static_cast<std::size_t>(i * k / 2 + h)];
-      const auto q = h / 2 * 4 + static_cast<Index>(p.in("e")[static_cast<std::size_t>(i * k / 2 + h)]);
-      for (Index j = 0; j < n; ++j) d[static_cast<std::size_t>(i * n + j)] += a * p.in("b")[static_cast<std::size_t>(q * n + j)];
+      const Index q = h * 2 + i % 2;
+      for (Index j = 0; j < n; ++j) d[static_cast<std::size_t>(i * n + j)] += a * p.in("b")[static_cast<std::size_t>(j * k + q)];
     }
   }
   return d;
