@@ -152,8 +152,14 @@ std::vector<const ProfiledLine*> hottest(const LaunchProfile& l, std::size_t mos
     if (line.work.conflicts > (conflicts == nullptr ? 0 : conflicts->work.conflicts)) conflicts = &line;
   }
   std::vector<const ProfiledLine*> chosen;
+  std::size_t owed = (sectors != nullptr ? 1 : 0) + (conflicts != nullptr && conflicts != sectors ? 1 : 0);
   for (const ProfiledLine& line : l.lines) {
-    if (chosen.size() + 2 < most || &line == sectors || &line == conflicts) chosen.push_back(&line);
+    if (&line == sectors || &line == conflicts) {
+      --owed;
+    } else if (chosen.size() + owed >= most) {
+      continue;
+    }
+    chosen.push_back(&line);
   }
   return chosen;
 }

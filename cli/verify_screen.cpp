@@ -113,7 +113,10 @@ std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected, co
 int say_refused(const OwnKernel& kernel, const Rejected& rejected, Backend& backend, bool json) {
   if (json) {
     Candidate candidate;
-    candidate.outcome = rejected;
+    Rejected told = rejected;
+    told.message = in_the_file(kernel, told.message);
+    told.where = in_the_file(kernel, told.where);
+    candidate.outcome = std::move(told);
     say(candidate_json(candidate));
   } else {
     // Its text, for the line of the place: what was refused when running has compiled before.

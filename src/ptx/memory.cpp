@@ -32,8 +32,11 @@ bool inside(const Buffer& buffer, std::uint64_t least, std::uint64_t most, std::
 
 void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes, Intent intent) {
   const char* verb = intent == Intent::load ? "reads" : intent == Intent::store ? "writes" : "updates";
+  constexpr std::uint64_t null_page = 1u << 16;
   LaunchContext& launch = *warp.block->launch;
-  const std::string near = address == 0 ? "a null pointer" : launch.memory->describe(address);
+  const std::string near = address == 0          ? "a null pointer"
+                           : address < null_page ? fmt::format("a null pointer and {} bytes", address)
+                                                 : launch.memory->describe(address);
   fault(warp, step, lane, "run.out_of_bounds", fmt::format("{} {} bytes at address 0x{:x}: {}", verb, bytes, address, near));
 }
 

@@ -52,3 +52,12 @@ TEST_CASE("profile refuses a kernel that faults, as verify does", "[cli][faults]
     CHECK(ran.out.find(name + ".cu:") != std::string::npos);
   }
 }
+
+TEST_CASE("a refusal as JSON names lines of the user's file too", "[cli][faults]") {
+  const support::Scratch scratch;
+  const auto ran = support::run_at_root("verify tests/data/faults/race.cu --device virtual:h200 --json", scratch);
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit == 8);
+  CHECK(ran.out.find("race.cu:6") != std::string::npos);
+  CHECK(ran.out.find("kernel.cu") == std::string::npos);
+}

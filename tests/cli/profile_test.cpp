@@ -40,6 +40,7 @@ TEST_CASE("a screen of profile says what it rests on, in few lines", "[cli][prof
     CHECK(ran.out.find(word) != std::string::npos);
   }
   CHECK(std::count(ran.out.begin(), ran.out.end(), '\n') <= 36);
+  CHECK(std::count(ran.out.begin() + static_cast<std::ptrdiff_t>(ran.out.find("hottest lines")), ran.out.end(), '\n') == 5);
   std::istringstream lines(ran.out);
   for (std::string line; std::getline(lines, line);) {
     CAPTURE(line);
