@@ -196,7 +196,8 @@ bool decode_convert(Decoder& d, Step& step) {
       mode = r.mode;
       if (r.integral) step.flags |= 8;
     }
-    if (m == "sat" || m == "satfinite") step.flags |= 1;
+    if (m == "sat") step.flags |= 1;
+    if (m == "satfinite") step.flags |= 16;
     if (m == "ftz") step.flags |= 2;
     if (m == "relu") step.flags |= 4;
   }
