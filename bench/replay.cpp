@@ -44,6 +44,7 @@ void check(CUresult code, const char* what) {
 
 struct Reader {
   std::ifstream in;
+  std::vector<Bytes> contents;
   std::uint64_t number() {
     std::uint64_t v = 0;
     in.read(reinterpret_cast<char*>(&v), 8);
@@ -57,6 +58,11 @@ struct Reader {
   std::string text() {
     const Bytes b = bytes();
     return {b.begin(), b.end()};
+  }
+  Bytes content() {
+    const std::uint64_t index = number();
+    if (index == contents.size()) contents.push_back(bytes());
+    return contents.at(index);
   }
 };
 
@@ -98,8 +104,8 @@ Recorded read_launch(Reader& r, std::vector<std::string>& texts) {
   out.buffers.resize(r.number());
   for (Buffer& b : out.buffers) {
     b.address = r.number();
-    b.before = r.bytes();
-    b.after = r.bytes();
+    b.before = r.content();
+    b.after = r.content();
   }
   return out;
 }
@@ -173,35 +179,36 @@ void start(CUfunction function, Recorded& launch) {
   CUDA(cuCtxSynchronize);
 }
 
-std::string hex(const Bytes& bytes) {
-  std::string out;
-  for (const std::uint8_t b : bytes) {
-    out += "0123456789abcdef"[b >> 4];
-    out += "0123456789abcdef"[b & 15];
-  }
-  return out;
+constexpr std::size_t most_words = 12;
+
+std::string hex(std::uint64_t v) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%llx", static_cast<unsigned long long>(v));
+  return text;
 }
 
-// Bytes that differ, and the first of them.
+// Bytes that differ, and the first words of 64 bits among them: buffer, byte, what the GPU has, what the virtual device has.
 nlohmann::json compare(const Recorded& launch) {
   std::size_t differ = 0, total = 0;
-  std::string first, shown;
+  nlohmann::json words = nlohmann::json::array();
   for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
     const Buffer& b = launch.buffers[i];
     const Bytes& want = b.after.empty() ? b.before : b.after;
     Bytes got(want.size());
     if (!got.empty()) CUDA(cuMemcpyDtoH, got.data(), b.device, got.size());
     total += b.after.size();
-    for (std::size_t at = 0; at < got.size(); ++at) {
-      if (got[at] == want[at]) continue;
-      if (differ == 0 && got.size() <= 4096) shown = hex(got);
-      if (differ++ == 0)
-        first = "buffer " + std::to_string(i) + " byte " + std::to_string(at) + ": " + std::to_string(got[at]) + ", not " +
-                std::to_string(want[at]);
+    for (std::size_t at = 0; at < got.size(); at += 8) {
+      const std::size_t size = std::min<std::size_t>(8, got.size() - at);
+      std::uint64_t found = 0, expected = 0;
+      std::memcpy(&found, got.data() + at, size);
+      std::memcpy(&expected, want.data() + at, size);
+      if (found == expected) continue;
+      for (std::size_t k = 0; k < size; ++k) differ += got[at + k] != want[at + k] ? 1 : 0;
+      if (words.size() < most_words) words.push_back({i, at, hex(found), hex(expected)});
     }
   }
-  nlohmann::json out = {{"bytes", total}, {"differ", differ}, {"first", first}};
-  if (!shown.empty()) out["got"] = shown;
+  nlohmann::json out = {{"bytes", total}, {"differ", differ}};
+  if (differ != 0) out["words"] = words;
   return out;
 }
 
@@ -228,7 +235,7 @@ std::size_t run_from(const char* record, const char* lines, std::size_t first) {
   CUDA(cuDeviceGet, &device, 0);
   CUDA(cuDevicePrimaryCtxRetain, &context, device);
   CUDA(cuCtxSetCurrent, context);
-  Reader reader{std::ifstream(record, std::ios::binary)};
+  Reader reader{std::ifstream(record, std::ios::binary), {}};
   std::ofstream out(lines, std::ios::app);
   std::vector<std::string> texts;
   std::map<std::size_t, CUmodule> modules;
@@ -236,16 +243,18 @@ std::size_t run_from(const char* record, const char* lines, std::size_t first) {
     Recorded launch = read_launch(reader, texts);
     if (i < first) continue;
     nlohmann::json result = {{"entry", launch.entry}};
+    bool loaded = false;
     try {
       CUmodule& module = modules[launch.text];
       if (module == nullptr) CUDA(cuModuleLoadDataEx, &module, texts.at(launch.text).c_str(), 0, nullptr, nullptr);
+      loaded = true;
       result = run(launch, module);
     } catch (const std::exception& error) {
       result["error"] = error.what();
     }
     result["launch"] = i;
     out << result.dump() << std::endl;
-    if (result.contains("error")) return i + 1;
+    if (loaded && result.contains("error")) return i + 1;  // the launch may have ended the context
   }
   return 0;
 }

@@ -68,10 +68,10 @@ class Recorder {
     number(before.size());
     for (std::size_t i = 0; i < before.size(); ++i) {
       number(memory.address(i));
-      put(before[i]);
+      put_once(std::string(before[i].begin(), before[i].end()));
       const auto after = memory.data(i);
       const bool changed = !std::equal(after.begin(), after.end(), before[i].begin());
-      put(changed ? std::vector<std::uint8_t>(after.begin(), after.end()) : std::vector<std::uint8_t>());
+      put_once(changed ? std::string(after.begin(), after.end()) : std::string());
     }
     std::fflush(file_);
   }
@@ -93,7 +93,15 @@ class Recorder {
     std::fwrite(bytes.data(), 1, bytes.size(), file_);
   }
 
+  // Contents that many launches share are written the first time only.
+  void put_once(const std::string& bytes) {
+    const auto [found, is_new] = contents_.insert({bytes, contents_.size()});
+    number(found->second);
+    if (is_new) put(bytes);
+  }
+
   std::FILE* file_ = nullptr;
+  std::map<std::string, std::size_t> contents_;
   std::map<const cupilot::ptx::Module*, std::string> texts_;
   std::map<std::string, std::size_t> kept_;
   std::map<std::string, int> seen_;
