@@ -105,7 +105,7 @@ u64 pick(u64 a, u64 b, float (*value)(u64), bool greatest, bool nan, bool xorsig
   } else {
     r = (x < y) != greatest ? a : b;
   }
-  return xorsign ? (r & 0x7fff) | sign : r;
+  return xorsign && r != 0x7fff ? (r & 0x7fff) | sign : r;  // a NaN has no sign
 }
 
 s64 clamp_to(s64 v, s64 low, s64 high) { return std::clamp(v, low, high); }

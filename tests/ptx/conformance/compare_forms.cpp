@@ -1,4 +1,6 @@
 // setp and set: a comparison, joined with another predicate or not.
+#include <iterator>
+
 #include "ptx/conformance/form.hpp"
 
 namespace conformance {
@@ -22,8 +24,7 @@ constexpr int first_unsigned = 6, first_float = 10;
 enum Join { alone, with_and, with_or, with_xor };
 constexpr const char* joins[] = {"", ".and", ".or", ".xor"};
 
-// number: comparison, then the join << 8, then what true is called << 16 (0 a predicate, 1 all ones, 2 1.0f)
-int packed_number(int comparison, int join, int truth) { return comparison | (join << 8) | (truth << 16); }
+// number: comparison, then the join << 8
 
 bool holds(const Form& f, V v) {
   const Comparison& c = comparisons[f.number & 255];
@@ -39,7 +40,7 @@ bool holds(const Form& f, V v) {
 
 u64 joined(const Form& f, V v, bool r) {
   const u64 p = r ? 1 : 0, c = v[2] ^ u64 { f.inverted };
-  switch ((f.number >> 8) & 255) {
+  switch (f.number >> 8) {
     case with_and:
       return p & c;
     case with_or:
@@ -56,10 +57,7 @@ Pair predicate(const Form& f, V v) {
   return {joined(f, v, r), joined(f, v, !r)};
 }
 Pair packed_predicate(const Form& f, V v) { return {joined(f, v, holds(f, v))}; }
-Pair value(const Form& f, V v) {
-  const u64 p = joined(f, v, holds(f, v));
-  return {p == 0 ? 0 : (f.number >> 16) == 1 ? 0xffffffffu : 0x3f800000u};
-}
+Pair value(const Form& f, V v) { return {joined(f, v, holds(f, v)) != 0 ? f.yes : 0}; }
 
 struct Source {
   const char* name;
@@ -83,37 +81,71 @@ bool applies(const Comparison& c, const Source& source) {
   return index < first_unsigned || source.name[0] == 'u';
 }
 
-// `set`: also what the result is called, ".u32" for one.
-Form made(const Source& source, int comparison, int join, bool inverted, bool ftz, const char* result) {
-  const bool is_set = result[0] != '\0';
-  const int truth = !is_set ? 0 : result[1] == 'f' ? 2 : 1;
-  const bool half = (source.format == &fp16 || source.format == &bf16) && !source.packed;
-  const bool ordered_bits = source.name[0] == 'b' && source.format == nullptr && comparison >= 2;
-  return {.text = std::string(is_set ? "set." : "setp.") + comparisons[comparison].name + joins[join] + (ftz ? ".ftz" : "") +
-                  result + "." + source.name,
-          .results = is_set ? "i"
-                     : half ? "p"
-                            : "pp",
-          .arguments = std::string(2, source.kind) + (join != alone ? "p" : ""),
+// What set may write: all ones or one.
+struct Target {
+  const char* name;
+  char kind;
+  u64 yes;
+};
+constexpr Target predicates{"", 'p', 1};
+constexpr Target of_numbers[] = {{".u32", 'i', 0xffffffffu},
+                                 {".s32", 'i', 0xffffffffu},
+                                 {".f32", 'f', 0x3f800000u},
+                                 {".f16", 'e', 0x3c00},
+                                 {".bf16", 'b', 0x3f80}};
+constexpr Target of_halves[] = {
+    {".u16", 's', 0xffff}, {".s16", 's', 0xffff}, {".u32", 'i', 0xffffffffu}, {".s32", 'i', 0xffffffffu}};
+constexpr Target of_pairs[] = {{".u32", 'i', 0xffff}, {".s32", 'i', 0xffff}};  // a half each
+
+std::vector<Target> targets_of(const Source& source, bool ftz) {
+  const bool fp16_source = source.format == &fp16, half = fp16_source || source.format == &bf16;
+  if (!half) return {std::begin(of_numbers), std::end(of_numbers) - (ftz ? 1 : 0)};
+  const u64 one = fp16_source ? 0x3c00 : 0x3f80;
+  std::vector<Target> out;
+  if (source.packed) {
+    out.assign(std::begin(of_pairs), std::end(of_pairs));
+    out.push_back({fp16_source ? ".f16x2" : ".bf16x2", source.kind, one});
+  } else {
+    out.assign(std::begin(of_halves), std::end(of_halves));
+    out.push_back({fp16_source ? ".f16" : ".bf16", source.kind, one});
+  }
+  return out;
+}
+
+struct Way {
+  int comparison = 0, join = alone;
+  bool inverted = false, ftz = false;
+};
+
+Form made(const Source& source, const Way& way, const Target& target) {
+  const bool is_set = target.kind != 'p', ordered_bits = source.name[0] == 'b' && source.format == nullptr && way.comparison >= 2;
+  const bool one_predicate = source.bits == 16 && source.format != nullptr && !source.packed;
+  const std::string predicate_results = one_predicate ? "p" : "pp";
+  return {.text = std::string(is_set ? "set." : "setp.") + comparisons[way.comparison].name + joins[way.join] +
+                  (way.ftz ? ".ftz" : "") + target.name + "." + source.name,
+          .results = is_set ? std::string(1, target.kind) : predicate_results,
+          .arguments = std::string(2, source.kind) + (way.join != alone ? "p" : ""),
           .run = is_set          ? value
                  : source.packed ? packed_predicate
                                  : predicate,
           .bits = source.bits,
           .is_signed = source.is_signed,
           .format = source.format,
-          .ftz = ftz,
+          .ftz = way.ftz,
           .packed = source.packed,
-          .inverted = inverted,
-          .assembles = !ordered_bits && (!ftz || source.format != &bf16),
-          .number = packed_number(comparison, join, truth)};
+          .inverted = way.inverted,
+          .assembles = !ordered_bits && (!way.ftz || source.format != &bf16),
+          .number = way.comparison | (way.join << 8),
+          .yes = target.yes};
 }
 
-void add_joins(std::vector<Form>& out, const Source& source, bool ftz) {
-  const int comparison = source.name[0] == 'b' ? 1 : 2;
+void add_joins(std::vector<Form>& out, const Source& source, int comparison, bool ftz) {
   for (const int join : {with_and, with_or, with_xor}) {
     for (const bool inverted : {false, true}) {
-      out.push_back(made(source, comparison, join, inverted, ftz, ""));
-      if (!source.packed && out.back().assembles) out.push_back(made(source, comparison, join, inverted, ftz, ".u32"));
+      const Way way{comparison, join, inverted, ftz};
+      out.push_back(made(source, way, predicates));
+      if (!out.back().assembles || comparison != 2) continue;
+      for (const Target& target : targets_of(source, ftz)) out.push_back(made(source, way, target));
     }
   }
 }
@@ -124,16 +156,16 @@ void add_compare_forms(std::vector<Form>& out) {
   for (const Source& source : sources) {
     const bool flushes = source.format == &fp32 || source.format == &fp16 || source.format == &bf16;
     for (const bool ftz : {false, true}) {
-      if (ftz && (!flushes || source.packed)) continue;
+      if (ftz && !flushes) continue;
       for (const Comparison& c : comparisons) {
         if (!applies(c, source)) continue;
-        const auto index = static_cast<int>(&c - comparisons);
-        out.push_back(made(source, index, alone, false, ftz, ""));
-        if (source.packed || !out.back().assembles) continue;
-        for (const char* result : {".u32", ".s32"}) out.push_back(made(source, index, alone, false, ftz, result));
-        if (source.format == nullptr || source.bits > 16) out.push_back(made(source, index, alone, false, ftz, ".f32"));
+        const Way way{static_cast<int>(&c - comparisons), alone, false, ftz};
+        out.push_back(made(source, way, predicates));
+        if (out.back().assembles) {
+          for (const Target& target : targets_of(source, ftz)) out.push_back(made(source, way, target));
+        }
+        add_joins(out, source, way.comparison, ftz);
       }
-      add_joins(out, source, ftz);
     }
   }
 }

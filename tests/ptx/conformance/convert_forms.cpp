@@ -49,6 +49,16 @@ u64 finished(const Form& f, u64 r) {
   return r;
 }
 
+// number: bits a result has. Two clamped integers, the first above the second; narrow ones go below what the third has.
+Pair pack(const Form& f, V v) {
+  const int bits = f.number;
+  const auto clamped = [&](u64 x) {
+    const s128 r = std::clamp(extended(x, 32, true), least(bits, f.is_signed), most(bits, f.is_signed));
+    return static_cast<u64>(r) & low_bits(bits);
+  };
+  return {((clamped(v[0]) << bits) | clamped(v[1]) | (v[2] << (2 * bits))) & low_bits(32)};
+}
+
 Pair from_integer(const Form& f, V v) {
   return {finished(f, encode(*f.format, of_integer(extended(v[0], f.from_bits, f.from_signed)), f.round))};
 }
@@ -153,9 +163,11 @@ void add_mixed(std::vector<Form>& out) {
         }
       }
       for (const Rounding& r : wholes) {
-        for (const bool ftz : {false, true}) {
-          if (ftz && type.format != &fp32) continue;
-          out.push_back({.text = std::string("cvt") + r.name + (ftz ? ".ftz." : ".") + side.name + "." + type.name,
+        for (const char* more : {"", ".ftz", ".sat", ".ftz.sat"}) {
+          const std::string modifiers = more;
+          const bool ftz = modifiers.rfind(".ftz", 0) == 0;
+          if ((ftz && type.format != &fp32) || (brain && modifiers != "")) continue;
+          out.push_back({.text = std::string("cvt") + r.name + modifiers + "." + side.name + "." + type.name,
                          .results = std::string(1, side.kind),
                          .arguments = std::string(1, type.kind),
                          .run = to_integer,
@@ -195,12 +207,11 @@ void add_floats(std::vector<Form>& out) {
       const bool has_f32 = to.format == &fp32 || from.format == &fp32, half_of_f32 = to_bits == 16 && from.format == &fp32;
       const bool brain = to.format == &bf16 || from.format == &bf16;
       const auto add = [&](const std::string& modifiers, Round round) {
-        out.push_back(float_form(modifiers, to, from, round));
-        if (!brain && !half_of_f32 && to_bits <= 32 && from_bits >= to_bits)
-          out.push_back(float_form(modifiers + ".sat", to, from, round));
-        if (!has_f32 || half_of_f32) return;
-        out.push_back(float_form(modifiers + ".ftz", to, from, round));
-        if (!brain) out.push_back(float_form(modifiers + ".ftz.sat", to, from, round));
+        for (const char* more : {"", ".ftz", ".sat", ".ftz.sat"}) {
+          const std::string options = more;
+          if ((!has_f32 && options.rfind(".ftz", 0) == 0) || (brain && options.find(".sat") != std::string::npos)) continue;
+          out.push_back(float_form(modifiers + options, to, from, round));
+        }
       };
       if (&to == &from) {
         add("", Round::nearest);
@@ -258,6 +269,19 @@ void add_tf32(std::vector<Form>& out) {
   }
 }
 
+void add_packs(std::vector<Form>& out) {
+  for (const int bits : {16, 8, 4, 2}) {
+    for (const bool is_signed : {false, true})
+      out.push_back({.text = std::string("cvt.pack.sat.") + (is_signed ? "s" : "u") + std::to_string(bits) +
+                             (bits == 16 ? ".s32" : ".s32.b32"),
+                     .results = "i",
+                     .arguments = bits == 16 ? "ii" : "iii",
+                     .run = pack,
+                     .is_signed = is_signed,
+                     .number = bits});
+  }
+}
+
 }  // namespace
 
 void add_convert_forms(std::vector<Form>& out) {
@@ -266,6 +290,7 @@ void add_convert_forms(std::vector<Form>& out) {
   add_floats(out);
   add_packed(out);
   add_tf32(out);
+  add_packs(out);
 }
 
 }  // namespace conformance

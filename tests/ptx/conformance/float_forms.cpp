@@ -38,6 +38,11 @@ Pair mul(const Form& f, V v) { return rounded(f, product(in(f, v[0]), in(f, v[1]
 Pair fma(const Form& f, V v) {
   return rounded(f, sum(product(in(f, v[0]), in(f, v[1])), in(f, v[2]), f.round), {v[2], v[1], v[0]});
 }
+// The NaN that a tensor copy puts outside a tensor makes the result zero.
+Pair fma_in_bounds(const Form& f, V v) {
+  constexpr u64 outside = 0x7ff7;
+  return v[0] == outside || v[1] == outside || v[2] == outside ? Pair{0} : fma(f, v);
+}
 Pair divide(const Form& f, V v) { return rounded(f, quotient(in(f, v[0]), in(f, v[1])), {v[0], v[1]}); }
 Pair reciprocal(const Form& f, V v) { return rounded(f, quotient(of_integer(1), in(f, v[0])), {v[0]}); }
 Pair square_root(const Form& f, V v) { return rounded(f, root(in(f, v[0])), {v[0]}); }
@@ -137,11 +142,14 @@ void add_half(std::vector<Form>& out) {
   for (const FloatType& type : half_types) {
     for (const Row& row : {arithmetic[0], arithmetic[1], arithmetic[2]}) {
       for (const char* round : {"", ".rn"}) {
-        for (const char* more : {"", ".ftz", ".sat"}) out.push_back(made(row, type, std::string(round) + more));
+        for (const char* more : {"", ".ftz", ".sat", ".ftz.sat"}) {
+          if (type.format == &fp16 || std::string(more) != ".ftz.sat") out.push_back(made(row, type, std::string(round) + more));
+        }
       }
     }
     for (const char* more : {"", ".ftz", ".sat", ".relu", ".ftz.relu", ".ftz.sat"})
       out.push_back(made(arithmetic[3], type, std::string(".rn") + more));
+    for (const char* more : {".rn.oob", ".rn.oob.relu"}) out.push_back(made({"fma", 3, fma_in_bounds}, type, more));
     for (const Row& row : {Row{"abs", 1, absolute}, Row{"neg", 1, negative}}) {
       out.push_back(made(row, type, ""));
       if (type.format == &fp16) out.push_back(made(row, type, ".ftz"));
@@ -161,7 +169,10 @@ void add_extremes(std::vector<Form>& out) {
     }
     add(f64, "");
     for (const FloatType& type : half_types) {
-      for (const char* more : {"", ".ftz", ".NaN"}) add(type, more);
+      for (const char* ftz : {"", ".ftz"}) {
+        if (ftz[0] != '\0' && type.format == &bf16) continue;
+        for (const char* more : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"}) add(type, std::string(ftz) + more);
+      }
     }
   }
 }

@@ -30,6 +30,7 @@ struct Form {
   bool inverted = false;  // the last argument is !p
   bool assembles = true;  // false: the interpreter takes it, ptxas for sm_90a does not
   int number = 0;         // a comparison, a table, a mode
+  u64 yes = 0;            // what set writes where its comparison holds
   std::string suffix{};   // operands behind the registers
 };
 

@@ -45,7 +45,10 @@ s128 times24(const Form& f, V v) { return extended(v[0], 24, f.is_signed) * exte
 Pair mul24_lo(const Form& f, V v) { return cut(f, times24(f, v)); }
 Pair mul24_hi(const Form& f, V v) { return cut(f, times24(f, v) >> 16); }
 Pair mad24_lo(const Form& f, V v) { return cut(f, times24(f, v) + v[2]); }
-Pair mad24_hi(const Form& f, V v) { return cut(f, (times24(f, v) >> 16) + v[2]); }
+Pair mad24_hi(const Form& f, V v) {
+  const s128 upper = at(f, static_cast<u64>(times24(f, v) >> 16));
+  return f.sat ? clamped(f, upper + at(f, v[2])) : cut(f, upper + at(f, v[2]));
+}
 
 // number: 0 dp4a, 1 dp2a.lo, 2 dp2a.hi
 Pair dot(const Form& f, V v) {
@@ -69,7 +72,8 @@ constexpr Row signed_types[] = {{"abs", "x", absolute}, {"neg", "x", negative}};
 constexpr Row narrow_types[] = {{"mul.wide", "xx", mul_wide}, {"mad.wide", "xxw", mad_wide}};
 constexpr Row types32[] = {
     {"mul24.lo", "xx", mul24_lo}, {"mul24.hi", "xx", mul24_hi}, {"mad24.lo", "xxx", mad24_lo}, {"mad24.hi", "xxx", mad24_hi}};
-constexpr Row saturating[] = {{"add.sat", "xx", add}, {"sub.sat", "xx", sub}, {"mad.hi.sat", "xxx", mad_hi}};
+constexpr Row saturating[] = {
+    {"add.sat", "xx", add}, {"sub.sat", "xx", sub}, {"mad.hi.sat", "xxx", mad_hi}, {"mad24.hi.sat", "xxx", mad24_hi}};
 constexpr Row relus[] = {{"min.relu", "xx", lesser}, {"max.relu", "xx", greater}};
 constexpr Row pairs[] = {{"add", "xx", add}, {"min", "xx", lesser}, {"max", "xx", greater}};
 
@@ -83,6 +87,16 @@ Form made(const Row& row, const IntegerType& type, bool wide = false) {
           .run = row.run,
           .bits = type.bits,
           .is_signed = type.is_signed};
+}
+
+// Two of 16 bits in a register of 32.
+Form halves(const Row& row, const IntegerType& type) {
+  Form form = made(row, type);
+  form.text += "x2";
+  form.results = "i";
+  form.arguments = "ii";
+  form.packed = true;
+  return form;
 }
 
 }  // namespace
@@ -100,14 +114,7 @@ void add_integer_forms(std::vector<Form>& out) {
       for (const Row& row : signed_types) out.push_back(made(row, type));
     }
     if (type.bits == 16) {
-      for (const Row& row : pairs) {
-        Form form = made(row, type);
-        form.text += "x2";
-        form.results = "i";
-        form.arguments = "ii";
-        form.packed = true;
-        out.push_back(form);
-      }
+      for (const Row& row : pairs) out.push_back(halves(row, type));
     }
   }
   const IntegerType& s32 = integer_types[3];
@@ -117,6 +124,8 @@ void add_integer_forms(std::vector<Form>& out) {
   }
   for (const Row& row : relus) {
     out.push_back(made(row, s32));
+    out.back().relu = true;
+    out.push_back(halves(row, integer_types[1]));
     out.back().relu = true;
   }
   const char* names[] = {"dp4a", "dp2a.lo", "dp2a.hi"};
