@@ -1,5 +1,7 @@
 #include "ptx/kind.hpp"
 
+#include <algorithm>
+
 namespace cupilot::ptx {
 namespace {
 
@@ -20,146 +22,122 @@ std::string_view arithmetic(const Form& form, std::string_view fp32) {
 }
 
 // By state space; the address of a generic access is known only when it runs.
-std::string_view load(Space space) {
-  switch (space) {
-    case Space::global:
-      return "load global";
-    case Space::shared:
-      return "load shared";
-    case Space::local:
-      return "load local";
-    case Space::param:
-    case Space::constant:
-      return "load constant";
-    default:
-      return "load generic";
-  }
+// By state space; the address of a generic access is known only when it runs.
+struct Access {
+  Space space;
+  std::string_view load, store, atomic;
+};
+constexpr Access accesses[] = {{Space::global, "load global", "store global", "atomic global"},
+                               {Space::shared, "load shared", "store shared", "atomic shared"},
+                               {Space::local, "load local", "store local", "other"},
+                               {Space::param, "load constant", "move", "other"},  // an argument of a call is moved
+                               {Space::constant, "load constant", "other", "other"},
+                               {Space::generic, "load generic", "store generic", "atomic global"}};
+
+const Access& access(Space space) {
+  const auto* const found =
+      std::find_if(std::begin(accesses), std::end(accesses), [&](const Access& a) { return a.space == space; });
+  return found == std::end(accesses) ? std::end(accesses)[-1] : *found;
 }
 
-std::string_view store(Space space) {
-  switch (space) {
-    case Space::global:
-      return "store global";
-    case Space::shared:
-      return "store shared";
-    case Space::local:
-      return "store local";
-    case Space::param:
-      return "move";
-    default:
-      return "store generic";
-  }
-}
+struct Row {
+  Opcode opcode;
+  std::string_view kind;
+};
 
-// cp.async and its groups, bulk and tensor copies.
-std::string_view copy(const Form& form) {
-  const bool waits = form.has("commit_group") || form.has("wait_group") || form.has("wait_all");
-  return waits ? "synchronize" : "async copy";
+// Kinds that turn on the type: what the row says for fp32, "fp64" and "half" for those, else "integer".
+constexpr Row typed[] = {{Opcode::op_fma, "fp32 fma"},     {Opcode::op_mad, "fp32 fma"},    {Opcode::op_add, "fp32 add"},
+                         {Opcode::op_sub, "fp32 add"},     {Opcode::op_mul, "fp32 mul"},    {Opcode::op_div, "fp32 other"},
+                         {Opcode::op_min, "fp32 other"},   {Opcode::op_max, "fp32 other"},  {Opcode::op_abs, "fp32 other"},
+                         {Opcode::op_neg, "fp32 other"},   {Opcode::op_set, "fp32 other"},  {Opcode::op_copysign, "fp32 other"},
+                         {Opcode::op_testp, "fp32 other"}, {Opcode::op_setp, "fp32 other"}, {Opcode::op_slct, "fp32 other"}};
+
+// Kinds of their own; opcodes in neither table are "integer".
+constexpr Row plain[] = {{Opcode::op_ex2, "special"},
+                         {Opcode::op_lg2, "special"},
+                         {Opcode::op_rcp, "special"},
+                         {Opcode::op_rsqrt, "special"},
+                         {Opcode::op_sqrt, "special"},
+                         {Opcode::op_sin, "special"},
+                         {Opcode::op_cos, "special"},
+                         {Opcode::op_tanh, "special"},
+                         {Opcode::op_mma, "tensor"},
+                         {Opcode::op_movmatrix, "tensor"},
+                         {Opcode::op_ldmatrix, "load shared"},
+                         {Opcode::op_stmatrix, "store shared"},
+                         {Opcode::op_bar, "synchronize"},
+                         {Opcode::op_barrier, "synchronize"},
+                         {Opcode::op_fence, "synchronize"},
+                         {Opcode::op_griddepcontrol, "synchronize"},
+                         {Opcode::op_mbarrier, "synchronize"},
+                         {Opcode::op_membar, "synchronize"},
+                         {Opcode::op_nanosleep, "synchronize"},
+                         {Opcode::op_setmaxnreg, "synchronize"},
+                         {Opcode::op_activemask, "warp exchange"},
+                         {Opcode::op_elect, "warp exchange"},
+                         {Opcode::op_match, "warp exchange"},
+                         {Opcode::op_redux, "warp exchange"},
+                         {Opcode::op_shfl, "warp exchange"},
+                         {Opcode::op_vote, "warp exchange"},
+                         {Opcode::op_cvt, "convert"},
+                         {Opcode::op_cvta, "move"},
+                         {Opcode::op_mapa, "move"},
+                         {Opcode::op_mov, "move"},
+                         {Opcode::op_selp, "move"},
+                         {Opcode::op_getctarank, "move"},
+                         {Opcode::op_isspacep, "move"},
+                         {Opcode::op_bra, "control"},
+                         {Opcode::op_brx, "control"},
+                         {Opcode::op_call, "control"},
+                         {Opcode::op_exit, "control"},
+                         {Opcode::op_ret, "control"},
+                         {Opcode::op_trap, "control"},
+                         {Opcode::op_brkpt, "control"},
+                         {Opcode::op_prefetch, "other"},
+                         {Opcode::op_prefetchu, "other"},
+                         {Opcode::op_applypriority, "other"},
+                         {Opcode::op_createpolicy, "other"},
+                         {Opcode::op_discard, "other"},
+                         {Opcode::op_pmevent, "other"},
+                         {Opcode::op_alloca, "other"},
+                         {Opcode::op_stacksave, "other"},
+                         {Opcode::op_stackrestore, "other"},
+                         {Opcode::unknown, "other"}};
+
+template <std::size_t N>
+std::string_view row_of(const Row (&rows)[N], Opcode opcode) {
+  for (const Row& row : rows) {
+    if (row.opcode == opcode) return row.kind;
+  }
+  return "";
 }
 
 }  // namespace
 
 std::string_view kind_of(const Form& form) {
   switch (form.opcode) {
-    case Opcode::op_fma:
-      return arithmetic(form, "fp32 fma");
-    case Opcode::op_mad:
-      return arithmetic(form, "fp32 fma");
-    case Opcode::op_add:
-    case Opcode::op_sub:
-      return arithmetic(form, "fp32 add");
-    case Opcode::op_mul:
-      return arithmetic(form, "fp32 mul");
-    case Opcode::op_div:
-    case Opcode::op_min:
-    case Opcode::op_max:
-    case Opcode::op_abs:
-    case Opcode::op_neg:
-    case Opcode::op_copysign:
-    case Opcode::op_testp:
-    case Opcode::op_set:
-    case Opcode::op_setp:
-    case Opcode::op_slct:
-      return arithmetic(form, "fp32 other");
-    case Opcode::op_ex2:
-    case Opcode::op_lg2:
-    case Opcode::op_rcp:
-    case Opcode::op_rsqrt:
-    case Opcode::op_sqrt:
-    case Opcode::op_sin:
-    case Opcode::op_cos:
-    case Opcode::op_tanh:
-      return "special";
-    case Opcode::op_mma:
-    case Opcode::op_movmatrix:
-      return "tensor";
-    case Opcode::op_wgmma:
-      return form.has("mma_async") ? "tensor" : "synchronize";
-    case Opcode::op_wmma:
-      if (form.has("load")) return load(form.space);
-      return form.has("store") ? store(form.space) : "tensor";
     case Opcode::op_ld:
     case Opcode::op_ldu:
-      return load(form.space);
-    case Opcode::op_ldmatrix:
-      return "load shared";
+      return access(form.space).load;
     case Opcode::op_st:
-      return store(form.space);
-    case Opcode::op_stmatrix:
-      return "store shared";
+      return access(form.space).store;
     case Opcode::op_atom:
     case Opcode::op_red:
     case Opcode::op_multimem:
-      return form.space == Space::shared ? "atomic shared" : "atomic global";
-    case Opcode::op_cp:
-      return copy(form);
-    case Opcode::op_bar:
-    case Opcode::op_barrier:
-    case Opcode::op_fence:
-    case Opcode::op_griddepcontrol:
-    case Opcode::op_mbarrier:
-    case Opcode::op_membar:
-    case Opcode::op_nanosleep:
-    case Opcode::op_setmaxnreg:
-      return "synchronize";
-    case Opcode::op_activemask:
-    case Opcode::op_elect:
-    case Opcode::op_match:
-    case Opcode::op_redux:
-    case Opcode::op_shfl:
-    case Opcode::op_vote:
-      return "warp exchange";
-    case Opcode::op_cvt:
-      return "convert";
-    case Opcode::op_cvta:
-    case Opcode::op_mapa:
-    case Opcode::op_mov:
-    case Opcode::op_selp:
-    case Opcode::op_getctarank:
-    case Opcode::op_isspacep:
-      return "move";
-    case Opcode::op_bra:
-    case Opcode::op_brx:
-    case Opcode::op_call:
-    case Opcode::op_exit:
-    case Opcode::op_ret:
-    case Opcode::op_trap:
-    case Opcode::op_brkpt:
-      return "control";
-    case Opcode::op_prefetch:
-    case Opcode::op_prefetchu:
-    case Opcode::op_applypriority:
-    case Opcode::op_createpolicy:
-    case Opcode::op_discard:
-    case Opcode::op_pmevent:
-    case Opcode::op_alloca:
-    case Opcode::op_stacksave:
-    case Opcode::op_stackrestore:
-    case Opcode::unknown:
-      return "other";
+      return access(form.space).atomic;
+    case Opcode::op_cp:  // cp.async and its groups, bulk and tensor copies
+      return form.has("commit_group") || form.has("wait_group") || form.has("wait_all") ? "synchronize" : "async copy";
+    case Opcode::op_wgmma:
+      return form.has("mma_async") ? "tensor" : "synchronize";
+    case Opcode::op_wmma:
+      if (form.has("load")) return access(form.space).load;
+      return form.has("store") ? access(form.space).store : "tensor";
     default:
-      return "integer";
+      break;
   }
+  if (const std::string_view fp32 = row_of(typed, form.opcode); !fp32.empty()) return arithmetic(form, fp32);
+  const std::string_view kind = row_of(plain, form.opcode);
+  return kind.empty() ? "integer" : kind;
 }
 
 }  // namespace cupilot::ptx
