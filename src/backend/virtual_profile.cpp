@@ -85,6 +85,7 @@ Attempt<std::vector<LaunchLines>> run_whole(const Subject& subject, const Worklo
   if (resolution.is_rejected()) return resolution.rejected();
   if (resolution.is_error()) return resolution.error();
   const auto& plan = std::get<ResolvedPlan>(*resolution);
+  if (const auto lack = lacks_memory(plan)) return reject(lack->code, lack->message, lack->where);
   Result<VirtualMemory> memory = VirtualMemory::make(subject.task.task, subject.task.id,
                                                      {.workload = at, .content = subject.content}, plan, subject.context.inputs);
   if (!memory) return memory.error();

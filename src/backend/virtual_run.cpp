@@ -39,16 +39,6 @@ Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask&
   return {};
 }
 
-// A plan may ask for more scratch memory than a host lends its interpreter: then nothing is known, and no machine has failed.
-std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
-  double bytes = 0;
-  for (const ResolvedBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
-  constexpr std::uint64_t lent = virtual_memory_cap / 4;
-  if (bytes <= static_cast<double>(lent)) return std::nullopt;
-  return Fault{"run.unsupported",
-               fmt::format("the plan's buffers hold {:.4g} bytes; the virtual device lends a plan {}", bytes, lent), "buffers"};
-}
-
 Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
                       KernelPrograms& programs, const ResolvedPlan& plan, const Case& what, CaseReport& report) {
   PlanRun run{context, task, kernel, programs, plan};
@@ -70,6 +60,15 @@ Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task,
 }
 
 }  // namespace
+
+std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
+  double bytes = 0;
+  for (const ResolvedBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
+  constexpr std::uint64_t lent = virtual_memory_cap / 4;
+  if (bytes <= static_cast<double>(lent)) return std::nullopt;
+  return Fault{"run.unsupported",
+               fmt::format("the plan's buffers hold {:.4g} bytes; the virtual device lends a plan {}", bytes, lent), "buffers"};
+}
 
 Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun& how, CaseReport& report) const {
   for (const ResolvedLaunch& launch : plan.launches) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,9 @@ void add_counts(Counts& sum, const Counts& more);
 
 // Warp instructions after which a case counts as hanging: some dozens of times what an unoptimized kernel needs.
 std::uint64_t instruction_budget(const Task& task, const Workload& workload);
+
+// A plan may ask for more scratch memory than a host lends its interpreter: then nothing is known, and no machine has failed.
+std::optional<Fault> lacks_memory(const ResolvedPlan& plan);
 
 // One launch of a resolved plan.
 struct LaunchRun {
