@@ -48,9 +48,11 @@ TEST_CASE("every lack has a cost and everything present a detail") {
   BackendOptions nowhere;
   nowhere.worker_path = "/nowhere/cupilot-worker";
   const std::vector<Finding> without = examine_machine(nowhere);
-  REQUIRE(without.size() == 2);
+  REQUIRE(without.size() == 3);
   CHECK(without[0].name == "interpreter");
   CHECK(without[0].present);
-  CHECK(without[1].name == "worker");
-  CHECK(!without[1].present);
+  CHECK(without[1].name == "chips");
+  CHECK(without[1].present);
+  CHECK(without[2].name == "worker");
+  CHECK(!without[2].present);
 }
