@@ -18,7 +18,7 @@ struct GemmSpec {
   std::int64_t m = 1024, n = 1024, k = 1024;
   std::int64_t batch = 1;
   DType dtype = DType::f32;              // of A, B
-  std::optional<DType> out{};            // of C, D; default: dtype
+  std::optional<DType> out{};            // of C, D; default: dtype, bf16 where that has 8 bits
   std::optional<Precision> precision{};  // default: strict class of dtype
   std::string layout = "nn";             // first letter op(A), second op(B): n as stored, t transposed
   double alpha = 1.0, beta = 0.0;

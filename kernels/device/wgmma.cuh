@@ -42,14 +42,14 @@ __device__ __forceinline__ unsigned long long tile_descriptor(unsigned address, 
          static_cast<unsigned long long>(next_lines >> 4) << 32 | swizzle_128;
 }
 
+template <class T, class U>
+constexpr bool same = false;
 template <class T>
-constexpr bool is_bf16 = false;
-template <>
-constexpr bool is_bf16<bf16> = true;
+constexpr bool same<T, T> = true;
 
 // multiply<T, A_TURNED, B_TURNED>(sum, a, b, keep): sum = (keep ? sum : 0) + A B. A tile is turned when its lines run along M
-// or N. The instruction names every register, so each width has a form of its own; the numbers that follow a width are
-// those of the operands behind its N / 2 sums.
+// or N, which only elements of 16 bits may; float means tf32. The instruction names every register, so each width has a form
+// of its own; the numbers that follow a width are those of the operands behind its N / 2 sums.
 template <int N>
 struct Wgmma;
 
@@ -58,15 +58,20 @@ struct Wgmma;
   asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
                CUPILOT_REGISTERS_##N "}, " A ", " B ", keep, 1, 1, " TURN_A ", " TURN_B ";}"                                     \
                : CUPILOT_SUMS_##N : "l"(a), "l"(b), "r"(keep), "n"(A_TURNED), "n"(B_TURNED))
+#define CUPILOT_PRODUCT_ALONG_K(N, TYPES, A, B, KEEP, TURN_A, TURN_B)                                                          \
+  asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
+               CUPILOT_REGISTERS_##N "}, " A ", " B ", keep, 1, 1;}"                                                             \
+               : CUPILOT_SUMS_##N : "l"(a), "l"(b), "r"(keep))
 #define CUPILOT_WGMMA(N, ...)                                                                                                  \
   template <> struct Wgmma<N> {                                                                                                \
     template <class T, int A_TURNED, int B_TURNED>                                                                             \
     static __device__ __forceinline__ void multiply(float (&sum)[N / 2], unsigned long long a, unsigned long long b, int keep) { \
-      if constexpr (is_bf16<T>) {                                                                                              \
-        CUPILOT_PRODUCT(N, "k16.f32.bf16.bf16", __VA_ARGS__);                                                                  \
-      } else {                                                                                                                 \
-        CUPILOT_PRODUCT(N, "k16.f32.f16.f16", __VA_ARGS__);                                                                    \
-      }                                                                                                                        \
+      static_assert(sizeof(T) == 2 || A_TURNED + B_TURNED == 0, "lines of such elements run along K");                          \
+      if constexpr (same<T, bf16>) CUPILOT_PRODUCT(N, "k16.f32.bf16.bf16", __VA_ARGS__);                                        \
+      if constexpr (same<T, fp16>) CUPILOT_PRODUCT(N, "k16.f32.f16.f16", __VA_ARGS__);                                          \
+      if constexpr (same<T, float>) CUPILOT_PRODUCT_ALONG_K(N, "k8.f32.tf32.tf32", __VA_ARGS__);                                \
+      if constexpr (same<T, e4m3>) CUPILOT_PRODUCT_ALONG_K(N, "k32.f32.e4m3.e4m3", __VA_ARGS__);                                \
+      if constexpr (same<T, e5m2>) CUPILOT_PRODUCT_ALONG_K(N, "k32.f32.e5m2.e5m2", __VA_ARGS__);                                \
     }                                                                                                                          \
   };
 #define CUPILOT_REGISTERS_8 "%0, %1, %2, %3"

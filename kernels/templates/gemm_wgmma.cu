@@ -2,10 +2,10 @@
 {
   "name": "gemm_wgmma",
   "family": "gemm",
-  "summary": "GEMM for sm_90a: tensor maps feed a ring of stages, warpgroups multiply by wgmma; bf16 and fp16",
+  "summary": "GEMM for sm_90a: tensor maps feed a ring of stages, warpgroups multiply by wgmma; bf16, fp16, tf32 and fp8",
   "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle"],
   "requires": ["wgmma_core"],
-  "when": ["elem.A == elem.B", "(class.bf16 || class.fp16) && elem.A == 2"],
+  "when": ["elem.A == elem.B", "(class.bf16 || class.fp16) && elem.A == 2 || TRANS_A == 0 && TRANS_B == 1 && (class.tf32 && elem.A == 4 || class.fp8 && elem.A == 1)"],
   "parameters": {
     "TILE_M": {"name": "tile_m", "technique": "warpgroup_tile", "domain": [64, 128], "plain": 128},
     "TILE_N": {"name": "tile_n", "technique": "warpgroup_tile", "domain": [16, 32, 48, 64, 80, 96, 112, 128, 144, 152, 160, 168, 176, 192, 208, 224, 240, 256], "plain": 128},
@@ -26,7 +26,7 @@
     "REALLOCATE == 0 || CONSUMERS > 1",
     "CONSUMERS < 3 || TILE_N <= 200",
     "CLUSTER_M * CLUSTER_N <= 2",
-    "TRANS_B == 0 || TILE_N % (8 * CLUSTER_M) == 0",
+    "TRANS_B == 0 ? TILE_N % 64 == 0 : TILE_N % (8 * CLUSTER_M) == 0",
     "TILE_M * (PING_PONG ? 1 : CONSUMERS) / CLUSTER_N <= 256",
     "STRIPS == 0 || elem.D > 1 && TILE_N * elem.D % 128 == 0",
     "STRIPS == 0 || STREAM_STORE == 0",
@@ -132,7 +132,7 @@ struct Operand {
     } else {
 #pragma unroll
       for (int block = 0; block < BLOCKS; ++block) {
-        copy(to + block * PART_BYTES + first * LINE, (outer + block * 64) * (ELEMENT / 2), slab * BLOCK_K + first);
+        copy(to + block * PART_BYTES + first * LINE, outer + block * 64, slab * BLOCK_K + first);
       }
     }
   }
@@ -352,6 +352,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int clusters = static_cast<int>(gridDim.x) / CLUSTER;
 
   if (threadIdx.x == 0) {
+    prefetch_map(map_a);
+    prefetch_map(map_b);
     for (int stage = 0; stage < STAGES; ++stage) {
       init_barrier(memory.full(stage), 1);
       init_barrier(memory.empty(stage), DRAINERS * 4 * Place::FILLERS);

@@ -47,6 +47,10 @@ cudaDataType_t data_type(int type) {
       return CUDA_R_16BF;
     case DType::f16:
       return CUDA_R_16F;
+    case DType::e4m3:
+      return CUDA_R_8F_E4M3;
+    case DType::e5m2:
+      return CUDA_R_8F_E5M2;
     default:
       throw OrderRefused{0, "cuBLASLt: no baseline for this type"};
   }
@@ -105,6 +109,9 @@ struct Product {
     const cublasOperation_t op_a = order.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N, op_b = order.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     attribute(CUBLASLT_MATMUL_DESC_TRANSA, op_a);
     attribute(CUBLASLT_MATMUL_DESC_TRANSB, op_b);
+    // Without it the library rounds sums off to fp32 now and then, which costs time; kernels here sum in the tensor core.
+    const std::int8_t fast = 1;
+    if (size_of(static_cast<DType>(order.type_a)) == 1) attribute(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
     const bool bias = order.bias.slot >= 0;
     if (bias || order.relu) {
       const cublasLtEpilogue_t epilogue =

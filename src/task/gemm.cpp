@@ -24,8 +24,6 @@ Result<void> check_sizes(const GemmSpec& spec) {
   return {};
 }
 
-bool takes(DType type) { return std::find(gemm_types.begin(), gemm_types.end(), type) != gemm_types.end(); }
-
 Result<Precision> class_of(const GemmSpec& spec) {
   const Precision precision = spec.precision.value_or(strict_class(spec.dtype));
   std::string offered;
@@ -39,12 +37,13 @@ Result<Precision> class_of(const GemmSpec& spec) {
 }
 
 Result<void> check_names(const GemmSpec& spec) {
-  for (const auto& [name, type] : {std::pair{"dtype", spec.dtype}, {"out", spec.out.value_or(spec.dtype)}}) {
-    if (!takes(type)) {
-      return usage(fmt::format("gemm: {}={} is not a type gemm takes", name, name_of(type)),
-                   fmt::format("gemm takes {}", gemm_type_names()));
-    }
-  }
+  const auto check_type = [](const char* name, DType type, std::span<const DType> types) -> Result<void> {
+    if (std::find(types.begin(), types.end(), type) != types.end()) return {};
+    return usage(fmt::format("gemm: {}={} is not a type gemm takes", name, name_of(type)),
+                 fmt::format("gemm takes {}", gemm_type_names(types)));
+  };
+  if (auto operands = check_type("dtype", spec.dtype, gemm_types); !operands) return operands;
+  if (auto out = check_type("out", spec.out.value_or(gemm_out(spec.dtype)), gemm_out_types); !out) return out;
   if (std::find(gemm_layouts.begin(), gemm_layouts.end(), spec.layout) == gemm_layouts.end()) {
     return usage(fmt::format("gemm: layout={} is unknown", spec.layout), "layout is one of nn, nt, tn, tt");
   }
@@ -57,7 +56,7 @@ Result<void> check_names(const GemmSpec& spec) {
 }
 
 std::vector<Tensor> tensors_of(const GemmSpec& spec) {
-  const DType out = spec.out.value_or(spec.dtype);
+  const DType out = spec.out.value_or(gemm_out(spec.dtype));
   const bool trans_a = spec.layout[0] == 't';
   const bool trans_b = spec.layout[1] == 't';
   const auto operand = [&](const char* name, bool transposed, const char* rows, const char* columns) {

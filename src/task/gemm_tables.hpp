@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,14 +11,17 @@
 
 namespace cupilot {
 
-inline constexpr std::array<DType, 3> gemm_types = {DType::f32, DType::bf16, DType::f16};
+inline constexpr std::array<DType, 5> gemm_types = {DType::f32, DType::bf16, DType::f16, DType::e4m3, DType::e5m2};  // of A, B
+inline constexpr std::array<DType, 3> gemm_out_types = {DType::f32, DType::bf16, DType::f16};
+// Sums of 8-bit products do not fit 8 bits.
+inline DType gemm_out(DType operands) { return size_of(operands) == 1 ? DType::bf16 : operands; }
 
 // A class is offered for a type when its products can hold it: 16-bit operands enter tensor cores exactly in their own class.
 struct GemmClass {
   DType type;
   Precision precision;
 };
-inline constexpr std::array<GemmClass, 10> gemm_classes = {{
+inline constexpr std::array<GemmClass, 12> gemm_classes = {{
     {DType::f32, Precision::fp32_strict},
     {DType::f32, Precision::fp32_emulated},
     {DType::f32, Precision::bf16x3},
@@ -28,22 +32,24 @@ inline constexpr std::array<GemmClass, 10> gemm_classes = {{
     {DType::bf16, Precision::fp32_strict},
     {DType::f16, Precision::fp16},
     {DType::f16, Precision::fp32_strict},
+    {DType::e4m3, Precision::fp8},
+    {DType::e5m2, Precision::fp8},
 }};
 
 inline constexpr std::array<std::string_view, 4> gemm_layouts = {"nn", "nt", "tn", "tt"};
 // In the order of Activation.
 inline constexpr std::array<std::string_view, 6> activation_names = {"none", "relu", "gelu", "silu", "tanh", "sigmoid"};
 
-inline std::string gemm_type_names() {
+inline std::string gemm_type_names(std::span<const DType> types) {
   std::string out;
-  for (const DType type : gemm_types) out += (out.empty() ? "" : ", ") + std::string(name_of(type));
+  for (const DType type : types) out += (out.empty() ? "" : ", ") + std::string(name_of(type));
   return out;
 }
 
 inline std::vector<std::string_view> gemm_precision_names() {
   std::vector<std::string_view> out;
   for (const GemmClass& row : gemm_classes) {
-    if (row.type == DType::f32) out.push_back(name_of(row.precision));
+    if (row.type == DType::f32 || row.precision == Precision::fp8) out.push_back(name_of(row.precision));
   }
   return out;
 }

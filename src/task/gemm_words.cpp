@@ -61,11 +61,11 @@ Result<bool> truth(std::string_view key, std::string_view text) {
   return usage(fmt::format("gemm: {}={} is neither true nor false", key, shown(text)), "write bias=1 or bias=0");
 }
 
-Result<DType> element(std::string_view key, std::string_view text) {
+Result<DType> element(std::string_view key, std::string_view text, std::span<const DType> types) {
   const auto type = dtype_from(text);
-  if (type && std::find(gemm_types.begin(), gemm_types.end(), *type) != gemm_types.end()) return *type;
+  if (type && std::find(types.begin(), types.end(), *type) != types.end()) return *type;
   return usage(fmt::format("gemm: {}={} is {}", key, shown(text), type ? "not a type gemm takes" : "no known type"),
-               fmt::format("gemm takes {}", gemm_type_names()));
+               fmt::format("gemm takes {}", gemm_type_names(types)));
 }
 
 // One of a list of names, by position.
@@ -85,8 +85,8 @@ Result<void> store(Result<From> value, To& into) {
 }
 
 Result<void> set_name(GemmSpec& spec, std::string_view key, std::string_view text) {
-  if (key == "dtype") return store(element(key, text), spec.dtype);
-  if (key == "out") return store(element(key, text), spec.out);
+  if (key == "dtype") return store(element(key, text, gemm_types), spec.dtype);
+  if (key == "out") return store(element(key, text, gemm_out_types), spec.out);
   if (key == "precision") {
     const auto names = gemm_precision_names();
     const auto at = choice(key, text, names);
