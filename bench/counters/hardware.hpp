@@ -1,0 +1,28 @@
+// Subjects on a GPU, their launches counted by its performance monitors.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "subject.hpp"
+
+namespace counters {
+
+struct HardwareRow {
+  std::string subject, label;
+  std::vector<double> values;  // of each metric
+};
+
+struct HardwareRun {
+  std::string chip;
+  std::size_t passes = 0;
+  double seconds = 0;
+  std::vector<HardwareRow> rows;
+  std::vector<std::string> failed;  // subjects whose launches failed, and why
+};
+
+// Every launch counted with a cold L2, memory put back before each pass.
+Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, CompilePool& pool,
+                                    const std::vector<std::string>& metrics);
+
+}  // namespace counters

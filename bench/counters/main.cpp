@@ -1,0 +1,205 @@
+// Counts of the virtual device against an H200's performance monitors.
+//
+//   counters device OUT.json GROUP [WORD]    on the GPU: every launch by CUPTI, of subjects whose name holds WORD
+//   counters virtual OUT.json GROUP [WORD]   the same launches interpreted; groups: works, big, probes, products
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <cupilot/verdict.hpp>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "backend/counter_metrics.hpp"
+#include "hardware.hpp"
+
+namespace {
+
+using namespace counters;
+using nlohmann::json;
+
+// Beyond the table: what tells why two counts differ.
+const std::vector<std::string> details = {
+    "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
+    "sm__ops_path_tensor_src_fp16.sum",
+    "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
+    "sm__ops_path_tensor_src_fp64.sum",
+    "sm__ops_path_tensor_src_fp8.sum",
+    "sm__ops_path_tensor_src_int8.sum",
+    "smsp__inst_executed_pipe_tensor_op_hmma.sum",
+    "smsp__inst_executed_pipe_tensor_op_gmma.sum",
+    "smsp__sass_thread_inst_executed_op_integer_pred_on.sum",
+    "smsp__sass_thread_inst_executed_op_fp32_pred_on.sum",
+    "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+    "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
+    "smsp__inst_executed_op_ldgsts.sum",
+    "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",
+    "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum",
+    "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_red.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_cmd_read.sum",
+    "l1tex__data_pipe_lsu_wavefronts_mem_shared_cmd_write.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
+    "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_stsm.sum",
+    "smsp__sass_l1tex_pipe_lsu_wavefronts_mem_shared.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
+    "smsp__inst_executed_op_shared_ld.sum",
+    "smsp__inst_executed_op_shared_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_dshared_op_ld.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_dshared_op_st.sum",
+    "lts__t_sectors_op_read.sum",
+    "lts__t_sectors_op_write.sum",
+    "lts__t_sectors_srcunit_tex_lookup_miss.sum",
+    "lts__t_sectors_op_read_lookup_miss.sum",
+};
+
+std::vector<std::string> all_metrics() {
+  std::vector<std::string> all;
+  for (const MetricTerm& term : counter_metrics("GH100")) {
+    if (std::find(all.begin(), all.end(), term.metric) == all.end()) all.emplace_back(term.metric);
+  }
+  all.insert(all.end(), details.begin(), details.end());
+  if (std::getenv("CUPILOT_NO_SASS") != nullptr)
+    std::erase_if(all, [](const std::string& m) { return m.find("sass") != std::string::npos; });
+  return all;
+}
+
+// Makes the subjects whose names hold `word`, on all cores, in order; what cannot be made is told.
+std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& makers, const std::string& word) {
+  std::vector<std::optional<Subject>> made(makers.size());
+  std::atomic<std::size_t> next{0};
+  const auto work = [&] {
+    for (std::size_t i = next++; i < makers.size(); i = next++) {
+      Result<Subject> subject = makers[i]();
+      if (subject) {
+        made[i] = std::move(*subject);
+      } else {
+        std::cerr << "left out: " + subject.error().message + "\n";
+      }
+    }
+  };
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+  for (std::thread& thread : threads) thread.join();
+  std::vector<Subject> all;
+  for (auto& one : made) {
+    if (one && one->name.find(word) != std::string::npos) all.push_back(std::move(*one));
+  }
+  return all;
+}
+
+using Makers = std::vector<std::function<Result<Subject>()>>;
+
+Makers group_of(CompilePool& pool, const std::string& group) {
+  return group == "works"      ? works(pool, false)
+         : group == "big"      ? works(pool, true)
+         : group == "probes"   ? probes(pool)
+         : group == "products" ? product_probes(pool)
+                               : Makers{};
+}
+
+// The machine code of each subject, for nvdisasm, where CUPILOT_CUBINS names a folder.
+void keep_cubins(const std::vector<Subject>& subjects) {
+  const char* folder = std::getenv("CUPILOT_CUBINS");
+  for (std::size_t i = 0; folder != nullptr && i < subjects.size(); ++i) {
+    std::string name = subjects[i].name.substr(0, 100);
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    std::ofstream(std::string(folder) + "/" + name + "_" + std::to_string(i) + ".cubin", std::ios::binary)
+        .write(reinterpret_cast<const char*>(subjects[i].cubin.data()), static_cast<std::streamsize>(subjects[i].cubin.size()));
+  }
+}
+
+int count_device(CompilePool& pool, const std::string& path, const std::vector<Subject>& subjects) {
+  const std::vector<std::string> metrics = all_metrics();
+  keep_cubins(subjects);
+  Result<HardwareRun> run = count_on_device(subjects, pool, metrics);
+  if (!run) {
+    std::cerr << run.error().message << "\n";
+    return 1;
+  }
+  std::cerr << run->rows.size() << " launches, " << run->passes << " passes, " << run->seconds << " s\n";
+  json rows = json::array();
+  for (const HardwareRow& row : run->rows)
+    rows.push_back({{"subject", row.subject}, {"label", row.label}, {"values", row.values}});
+  std::ofstream(path)
+      << json{{"chip", run->chip}, {"passes", run->passes}, {"seconds", run->seconds}, {"metrics", metrics}, {"rows", rows}}
+             .dump()
+      << "\n";
+  return 0;
+}
+
+json interpret(Subject& subject, const Order& order) {
+  const auto begin = std::chrono::steady_clock::now();
+  json row = {{"subject", subject.name}, {"label", order.label}};
+  Attempt<ptx::ProgramPtr> program = ptx::make_program(subject.module, order.entry);
+  if (!program) {
+    row["fault"] = program.is_rejected() ? program.rejected().message : program.error().message;
+    return row;
+  }
+  ptx::ExecuteOptions options;
+  options.check_races = options.check_initialised = !subject.probe;
+  const ptx::Launch& l = order.launch;
+  const DeviceSpec spec = *chip("h200");
+  const int threads = static_cast<int>(l.block.x * l.block.y * l.block.z);
+  options.resident = static_cast<std::uint32_t>(
+      spec.sms * std::max(1, resident_blocks(spec, threads, static_cast<int>(l.registers), l.dynamic_shared)));
+  const Attempt<ptx::Report> report = ptx::execute(**program, *subject.memory, order.launch, options);
+  if (!report || !report->faults.empty()) {
+    row["fault"] =
+        !report ? (report.is_rejected() ? report.rejected().message : report.error().message) : report->faults[0].message;
+    return row;
+  }
+  for (std::size_t c = 0; c < counter_count; ++c)
+    row[std::string(name_of(static_cast<Counter>(c)))] = report->counts.all[c].value;
+  std::map<std::string, double> opcodes;  // thread instructions of each form
+  for (const ptx::LineCount& line : report->lines) {
+    const ptx::Function& f = subject.module->functions[line.function];
+    const ptx::Form& form = subject.module->form(f.instructions[line.instruction]);
+    std::string name(ptx::name_of(form.opcode));
+    for (const ptx::Type t : form.types) name += "." + std::string(ptx::name_of(t));
+    opcodes[name] += static_cast<double>(line.threads);
+  }
+  row["opcodes"] = opcodes;
+  row["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return row;
+}
+
+int count_virtual(const std::string& path, std::vector<Subject>& subjects) {
+  json out = json::array();
+  for (Subject& subject : subjects) {
+    for (const Order& order : subject.orders) {
+      out.push_back(interpret(subject, order));
+      if (out.back().contains("fault")) std::cerr << subject.name << " " << order.label << ": " << out.back()["fault"] << "\n";
+    }
+  }
+  std::ofstream(path) << json{{"rows", out}}.dump() << "\n";
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() < 3 || words.size() > 4 || (words[0] != "device" && words[0] != "virtual")) {
+    std::cerr << "usage: counters device|virtual OUT.json works|big|probes|products [WORD]\n";
+    return 2;
+  }
+  auto pool = CompilePool::open({});
+  if (!pool) {
+    std::cerr << pool.error().message << "\n";
+    return 4;
+  }
+  std::vector<Subject> subjects = make(group_of(**pool, words[2]), words.size() == 4 ? words[3] : "");
+  return words[0] == "device" ? count_device(**pool, words[1], subjects) : count_virtual(words[1], subjects);
+}

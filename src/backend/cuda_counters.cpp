@@ -1,0 +1,356 @@
+#include "backend/cuda_counters.hpp"
+
+#include <fmt/core.h>
+
+#include "backend/worker_library.hpp"
+
+#if __has_include(<cupti_range_profiler.h>)
+#define CUPILOT_HAS_CUPTI 1
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+#include <dlfcn.h>
+#endif
+
+namespace cupilot {
+
+#ifdef CUPILOT_HAS_CUPTI
+namespace {
+
+// clang-format off
+#define CUPILOT_CUPTI_CALLS(X) \
+  X(cuptiGetResultString) X(cuptiDeviceGetChipName) X(cuptiProfilerInitialize) X(cuptiProfilerGetCounterAvailability) \
+  X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostConfigAddMetrics) \
+  X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage) X(cuptiProfilerHostGetNumOfPasses) \
+  X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable) \
+  X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize) X(cuptiRangeProfilerSetConfig) \
+  X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange) \
+  X(cuptiRangeProfilerDecodeData) X(cuptiRangeProfilerGetCounterDataInfo)
+// clang-format on
+
+struct Cupti {
+#define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;
+  CUPILOT_CUPTI_CALLS(CUPILOT_MEMBER)
+#undef CUPILOT_MEMBER
+  std::string reason;  // why it cannot be used; empty when it can
+};
+
+Cupti load() {
+  Cupti calls;
+  const OpenedLibrary library = open_library({"libcupti.so.13", "libcupti.so.12", "libcupti.so"});
+  calls.reason = library.reason;
+  if (library.handle == nullptr) return calls;
+#define CUPILOT_LOAD(name)                                                           \
+  calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(library.handle, #name)); \
+  if (calls.name == nullptr && calls.reason.empty()) calls.reason = fmt::format("{} lacks {}", library.path, #name);
+  CUPILOT_CUPTI_CALLS(CUPILOT_LOAD)
+#undef CUPILOT_LOAD
+  return calls;
+}
+
+const Cupti& cupti() {
+  static const Cupti calls = load();
+  return calls;
+}
+
+// A call failed; caught where the public functions begin.
+struct CuptiFailure {
+  CUptiResult code;
+  const char* what;
+};
+
+void check(CUptiResult code, const char* what) {
+  if (code != CUPTI_SUCCESS) throw CuptiFailure{code, what};
+}
+
+Error error_of(const CuptiFailure& failure) {
+  const char* text = nullptr;
+  cupti().cuptiGetResultString(failure.code, &text);
+  const bool refused = failure.code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  return {ErrorCode::no_device,
+          fmt::format("hardware counters: {}: {}", failure.what, text != nullptr ? text : std::to_string(failure.code)),
+          refused ? "run as root, or have the administrator set NVreg_RestrictProfilingToAdminUsers=0" : ""};
+}
+
+Error lacking() {
+  return {ErrorCode::no_device, "hardware counters: CUPTI " + cupti().reason,
+          "install CUPTI of the CUDA toolkit, 12.6 or later, or go without counters"};
+}
+
+// Parameter blocks carry their own size.
+template <class Params>
+Params sized(std::size_t size) {
+  Params params{};
+  params.structSize = size;
+  return params;
+}
+#define CUPILOT_PARAMS(name, type) type name = sized<type>(type##_STRUCT_SIZE)
+
+std::vector<const char*> pointers(const std::vector<std::string>& names) {
+  std::vector<const char*> out;
+  for (const std::string& name : names) out.push_back(name.c_str());
+  return out;
+}
+
+// CUPTI's tables of one chip: turns names into a configuration, and counter data into values.
+class Host {
+ public:
+  Host(const std::string& chip, const std::vector<std::uint8_t>& available) {
+    CUPILOT_PARAMS(p, CUpti_Profiler_Host_Initialize_Params);
+    p.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
+    p.pChipName = chip.c_str();
+    p.pCounterAvailabilityImage = available.empty() ? nullptr : available.data();
+    check(cupti().cuptiProfilerHostInitialize(&p), "opening the tables of the chip");
+    object_ = p.pHostObject;
+  }
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+  ~Host() {
+    CUPILOT_PARAMS(p, CUpti_Profiler_Host_Deinitialize_Params);
+    p.pHostObject = object_;
+    cupti().cuptiProfilerHostDeinitialize(&p);
+  }
+
+  CUptiResult add(const std::vector<std::string>& metrics) {
+    std::vector<const char*> names = pointers(metrics);
+    CUPILOT_PARAMS(p, CUpti_Profiler_Host_ConfigAddMetrics_Params);
+    p.pHostObject = object_;
+    p.ppMetricNames = names.data();
+    p.numMetrics = names.size();
+    return cupti().cuptiProfilerHostConfigAddMetrics(&p);
+  }
+
+  std::vector<std::uint8_t> config() {
+    CUPILOT_PARAMS(size, CUpti_Profiler_Host_GetConfigImageSize_Params);
+    size.pHostObject = object_;
+    check(cupti().cuptiProfilerHostGetConfigImageSize(&size), "sizing the configuration");
+    std::vector<std::uint8_t> image(size.configImageSize);
+    CUPILOT_PARAMS(p, CUpti_Profiler_Host_GetConfigImage_Params);
+    p.pHostObject = object_;
+    p.configImageSize = image.size();
+    p.pConfigImage = image.data();
+    check(cupti().cuptiProfilerHostGetConfigImage(&p), "making the configuration");
+    return image;
+  }
+
+  std::vector<double> values(const std::vector<std::uint8_t>& data, std::size_t range, const std::vector<std::string>& metrics) {
+    std::vector<const char*> names = pointers(metrics);
+    std::vector<double> out(metrics.size());
+    CUPILOT_PARAMS(p, CUpti_Profiler_Host_EvaluateToGpuValues_Params);
+    p.pHostObject = object_;
+    p.pCounterDataImage = data.data();
+    p.counterDataImageSize = data.size();
+    p.rangeIndex = range;
+    p.ppMetricNames = names.data();
+    p.numMetrics = names.size();
+    p.pMetricValues = out.data();
+    check(cupti().cuptiProfilerHostEvaluateToGpuValues(&p), "reading the counters");
+    return out;
+  }
+
+ private:
+  CUpti_Profiler_Host_Object* object_ = nullptr;
+};
+
+std::size_t passes_of(std::vector<std::uint8_t>& config) {
+  CUPILOT_PARAMS(p, CUpti_Profiler_Host_GetNumOfPasses_Params);
+  p.configImageSize = config.size();
+  p.pConfigImage = config.data();
+  check(cupti().cuptiProfilerHostGetNumOfPasses(&p), "planning the passes");
+  return p.numOfPasses;
+}
+
+std::vector<std::uint8_t> availability(CUcontext context) {
+  CUPILOT_PARAMS(p, CUpti_Profiler_GetCounterAvailability_Params);
+  p.ctx = context;
+  check(cupti().cuptiProfilerGetCounterAvailability(&p), "asking which counters there are");
+  std::vector<std::uint8_t> image(p.counterAvailabilityImageSize);
+  p.pCounterAvailabilityImage = image.data();
+  check(cupti().cuptiProfilerGetCounterAvailability(&p), "asking which counters there are");
+  return image;
+}
+
+void initialize() {
+  CUPILOT_PARAMS(p, CUpti_Profiler_Initialize_Params);
+  check(cupti().cuptiProfilerInitialize(&p), "starting the profiler");
+}
+
+}  // namespace
+
+struct RangeCounters::State {
+  std::vector<std::string> metrics;
+  std::unique_ptr<Host> host;
+  std::vector<std::uint8_t> config, data;
+  CUpti_RangeProfiler_Object* object = nullptr;
+  std::size_t passes = 0, ranges = 0, next = 0;
+
+  ~State() {
+    if (object == nullptr) return;
+    CUPILOT_PARAMS(p, CUpti_RangeProfiler_Disable_Params);
+    p.pRangeProfilerObject = object;
+    cupti().cuptiRangeProfilerDisable(&p);
+  }
+
+  void enable(CUcontext context) {
+    CUPILOT_PARAMS(p, CUpti_RangeProfiler_Enable_Params);
+    p.ctx = context;
+    check(cupti().cuptiRangeProfilerEnable(&p), "taking the counters");
+    object = p.pRangeProfilerObject;
+  }
+
+  void make_data() {
+    std::vector<const char*> names = pointers(metrics);
+    CUPILOT_PARAMS(size, CUpti_RangeProfiler_GetCounterDataSize_Params);
+    size.pRangeProfilerObject = object;
+    size.pMetricNames = names.data();
+    size.numMetrics = names.size();
+    size.maxNumOfRanges = ranges;
+    size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(ranges);
+    check(cupti().cuptiRangeProfilerGetCounterDataSize(&size), "sizing the counter data");
+    data.assign(size.counterDataSize, 0);
+    CUPILOT_PARAMS(p, CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
+    p.pRangeProfilerObject = object;
+    p.counterDataSize = data.size();
+    p.pCounterData = data.data();
+    check(cupti().cuptiRangeProfilerCounterDataImageInitialize(&p), "preparing the counter data");
+  }
+
+  void configure() {
+    CUPILOT_PARAMS(p, CUpti_RangeProfiler_SetConfig_Params);
+    p.pRangeProfilerObject = object;
+    p.configSize = config.size();
+    p.pConfig = config.data();
+    p.counterDataImageSize = data.size();
+    p.pCounterDataImage = data.data();
+    p.range = CUPTI_UserRange;
+    p.replayMode = CUPTI_UserReplay;
+    p.maxRangesPerPass = ranges;
+    p.numNestingLevels = 1;
+    p.minNestingLevel = 1;
+    p.passIndex = 0;
+    p.targetNestingLevel = 1;
+    check(cupti().cuptiRangeProfilerSetConfig(&p), "setting the counters up");
+  }
+
+  // Whether all passes have been made.
+  bool pass(const std::function<void()>& work) {
+    CUPILOT_PARAMS(start, CUpti_RangeProfiler_Start_Params);
+    start.pRangeProfilerObject = object;
+    check(cupti().cuptiRangeProfilerStart(&start), "starting a pass");
+    next = 0;
+    work();
+    CUPILOT_PARAMS(stop, CUpti_RangeProfiler_Stop_Params);
+    stop.pRangeProfilerObject = object;
+    check(cupti().cuptiRangeProfilerStop(&stop), "ending a pass");
+    return stop.isAllPassSubmitted != 0;
+  }
+
+  std::vector<std::vector<double>> read() {
+    CUPILOT_PARAMS(decode, CUpti_RangeProfiler_DecodeData_Params);
+    decode.pRangeProfilerObject = object;
+    check(cupti().cuptiRangeProfilerDecodeData(&decode), "decoding the counters");
+    CUPILOT_PARAMS(info, CUpti_RangeProfiler_GetCounterDataInfo_Params);
+    info.pCounterDataImage = data.data();
+    info.counterDataImageSize = data.size();
+    check(cupti().cuptiRangeProfilerGetCounterDataInfo(&info), "counting the ranges");
+    std::vector<std::vector<double>> out;
+    for (std::size_t r = 0; r < info.numTotalRanges; ++r) out.push_back(host->values(data, r, metrics));
+    return out;
+  }
+};
+
+Result<RangeCounters> RangeCounters::open(CUcontext context, std::size_t index, std::vector<std::string> metrics,
+                                          std::size_t ranges) {
+  if (!cupti().reason.empty()) return lacking();
+  try {
+    initialize();
+    auto state = std::make_unique<State>();
+    state->metrics = std::move(metrics);
+    state->ranges = ranges;
+    // In this order: CUPTI 13.0 dies when it is asked for the availability first.
+    const std::string chip = chip_of(index);
+    state->host = std::make_unique<Host>(chip, availability(context));
+    check(state->host->add(state->metrics), "choosing the metrics");
+    state->config = state->host->config();
+    state->passes = passes_of(state->config);
+    state->enable(context);
+    return RangeCounters(std::move(state));
+  } catch (const CuptiFailure& failure) {
+    return error_of(failure);
+  }
+}
+
+Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>& work) {
+  try {
+    state_->make_data();
+    state_->configure();
+    while (!state_->pass(work)) {
+    }
+    return state_->read();
+  } catch (const CuptiFailure& failure) {
+    return error_of(failure);
+  }
+}
+
+void RangeCounters::begin() {
+  const std::string name = fmt::format("{:06}", state_->next++);
+  CUPILOT_PARAMS(p, CUpti_RangeProfiler_PushRange_Params);
+  p.pRangeProfilerObject = state_->object;
+  p.pRangeName = name.c_str();
+  check(cupti().cuptiRangeProfilerPushRange(&p), "beginning a range");
+}
+
+void RangeCounters::end() {
+  CUPILOT_PARAMS(p, CUpti_RangeProfiler_PopRange_Params);
+  p.pRangeProfilerObject = state_->object;
+  check(cupti().cuptiRangeProfilerPopRange(&p), "ending a range");
+}
+
+std::size_t RangeCounters::passes() const { return state_->passes; }
+
+std::string chip_of(std::size_t index) {
+  if (!cupti().reason.empty()) return "";
+  CUPILOT_PARAMS(p, CUpti_Device_GetChipName_Params);
+  p.deviceIndex = index;
+  if (cupti().cuptiDeviceGetChipName(&p) != CUPTI_SUCCESS || p.pChipName == nullptr) return "";
+  return p.pChipName;
+}
+
+Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics) {
+  if (!cupti().reason.empty()) return lacking();
+  try {
+    Host host(chip, {});
+    std::vector<std::string> unknown;
+    for (const std::string& metric : metrics) {
+      if (host.add({metric}) != CUPTI_SUCCESS) unknown.push_back(metric);
+    }
+    return unknown;
+  } catch (const CuptiFailure& failure) {
+    return error_of(failure);
+  }
+}
+
+#else
+
+struct RangeCounters::State {};
+
+namespace {
+Error lacking() { return {ErrorCode::no_device, "hardware counters: cupilot was built without CUPTI's headers", ""}; }
+}  // namespace
+
+Result<RangeCounters> RangeCounters::open(CUcontext, std::size_t, std::vector<std::string>, std::size_t) { return lacking(); }
+Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>&) { return lacking(); }
+void RangeCounters::begin() {}
+void RangeCounters::end() {}
+std::size_t RangeCounters::passes() const { return 0; }
+std::string chip_of(std::size_t) { return ""; }
+Result<std::vector<std::string>> unknown_metrics(const std::string&, const std::vector<std::string>&) { return lacking(); }
+
+#endif
+
+RangeCounters::RangeCounters(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RangeCounters::RangeCounters(RangeCounters&&) noexcept = default;
+RangeCounters::~RangeCounters() = default;
+
+}  // namespace cupilot

@@ -1,0 +1,48 @@
+// Hardware counters of launches by CUPTI's range profiler. CUPTI is opened at run time; built without its headers, open() says
+// so.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cuda.h>
+
+#include <cupilot/counts.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+class RangeCounters {
+ public:
+  // For the current context of device `index`, at most `ranges` ranges. Error: CUPTI is missing, does not know a metric, or the
+  // driver lets this user read no counters; the message names which. One at a time in a process.
+  static Result<RangeCounters> open(CUcontext context, std::size_t index, std::vector<std::string> metrics, std::size_t ranges);
+  RangeCounters(RangeCounters&&) noexcept;
+  ~RangeCounters();
+
+  // How often collect() will repeat the work.
+  std::size_t passes() const;
+
+  // Calls `work` once a pass. It must do the same in each (memory put back, caches brought to one state) and bracket every
+  // launch that counts by begin() and end(), with nothing else on the device between. values[range][metric], ranges in order.
+  Result<std::vector<std::vector<double>>> collect(const std::function<void()>& work);
+  void begin();
+  void end();
+
+ private:
+  struct State;
+  explicit RangeCounters(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// "GH100" of device `index`; empty: CUPTI does not say.
+std::string chip_of(std::size_t index);
+
+// The names in `metrics` that a chip lacks, by CUPTI's tables for it; needs no device. Error: CUPTI cannot be opened, or knows no
+// such chip.
+Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics);
+
+}  // namespace cupilot
