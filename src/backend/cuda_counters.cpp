@@ -320,10 +320,10 @@ std::string chip_of(std::size_t index) {
 Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics) {
   if (!cupti().reason.empty()) return lacking();
   try {
-    Host host(chip, {});
     std::vector<std::string> unknown;
     for (const std::string& metric : metrics) {
-      if (host.add({metric}) != CUPTI_SUCCESS) unknown.push_back(metric);
+      // One that does not know a name knows none from then on.
+      if (Host(chip, {}).add({metric}) != CUPTI_SUCCESS) unknown.push_back(metric);
     }
     return unknown;
   } catch (const CuptiFailure& failure) {

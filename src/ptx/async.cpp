@@ -15,7 +15,8 @@ using u32 = std::uint32_t;
 
 constexpr std::size_t max_open = 1u << 16, max_groups = 4096;
 
-// o[0] destination, o[1] source (its own flags in aux bits 0-7), o[2] source size (aux bit 8) or ignore predicate (aux bit 9).
+// o[0] destination, o[1] source (its own flags in aux bits 0-7), o[2] source size (aux bit 8) or ignore predicate (aux bit 9);
+// aux bit 11: past the first level.
 void copy_async(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   Block& block = *w.block;
@@ -29,7 +30,7 @@ void copy_async(Lanes& l, const Step& s) {
   if ((s.flags & space_mask) == space_generic) {
     for (u32 i = 0; i < 32; ++i) to.at[i] &= ~window_mask;
   }
-  if (!resolve_shared(w, s, w.mask, to, s.bytes, Intent::store, into)) return;
+  if (!resolve_shared(w, s, w.mask, to, s.bytes, Intent::store, into, Tally::none)) return;
   u32 sizes[32], reading = 0;
   const std::uint8_t* starts[32] = {};
   for (u32 i = 0; i < 32; ++i) {
@@ -40,26 +41,20 @@ void copy_async(Lanes& l, const Step& s) {
   }
   u32 whole = 0;
   for (u32 i = 0; i < 32; ++i) whole |= static_cast<u32>(((reading >> i) & 1) != 0 && sizes[i] == s.bytes) << i;
-  // A shortened copy reads only its bytes, one by one for the sake of the checks. The whole ones go last: they leave the
-  // step's remembered pattern in place.
+  // A shortened copy reads only its bytes.
   for (u32 rest = reading & ~whole; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     if (from.at[lane] % s.bytes != 0) {
       fault(w, s, lane, "run.misaligned", fmt::format("the source 0x{:x} is not aligned to {} bytes", from.at[lane], s.bytes));
       return;
     }
-    for (u32 b = 0; b < sizes[lane]; ++b) {
-      LaneAddresses one = from;
-      one.at[lane] += b;
-      LanePointers at;
-      if (!resolve(w, source, source.flags & space_mask, 1u << lane, one, 1, Intent::load, at)) return;
-      if (b == 0) starts[lane] = at.at[lane];
-    }
+    starts[lane] = global_span(w, source, lane, from.at[lane], sizes[lane], Intent::load);
+    if (starts[lane] == nullptr) return;
   }
-  if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes, Intent::load, out)) return;
+  if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes, Intent::load, out, Tally::none)) return;
+  count_copy(w, {from, to, sizes, w.mask, s.bytes, (s.aux & 0x800) != 0});
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
-    count_up(w, Counter::async_copy_bytes, sizes[lane]);
     const auto offset = static_cast<u32>(to.at[lane] - shared_base);
     const AsyncCopy copy{lane, offset, s.bytes, sizes[lane], ((whole >> lane) & 1) != 0 ? out.at[lane] : starts[lane]};
     if (!block.launch->options->late) move_copy(block, copy);
@@ -193,6 +188,7 @@ bool decode_copy(Decoder& d, Step& step) {
       step.aux |= 0x100;
     }
   }
+  if (form.has("cg")) step.aux |= 0x800;
   step.run = copy_async;
   return true;
 }

@@ -130,6 +130,20 @@ u64 lane_bits(const Warp& w, u32 slot, u32 bytes, u32 lane) {
   return v;
 }
 
+constexpr u32 counts_lanes = 0x200, reduces_first = 0x400;  // bits of Step::aux
+
+// Adding one in shared memory counts the lanes of a word at once; a 32-bit reduction by a warp on one address is made in
+// registers first, so that one lane is left.
+Tally tally_of(const Warp& w, const Step& s, const LaneAddresses& a) {
+  if ((s.aux & counts_lanes) != 0) return Tally::together;
+  if ((s.aux & reduces_first) == 0 || w.mask == 0) return Tally::lanes;
+  const u64 first = a.at[first_lane(w.mask)];
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    if (a.at[first_lane(rest)] != first) return Tally::lanes;
+  }
+  return Tally::together;
+}
+
 // o[0] result (aux bit 8: none), o[1] address; list: count results, count b, count c.
 void atomic(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
@@ -141,7 +155,7 @@ void atomic(Lanes& l, const Step& s) {
   lane_addresses(w, s, s.o[1], a);
   LaunchContext& launch = *w.block->launch;
   const Spin hold(launch.atomics, launch.parallel);
-  if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p)) return;
+  if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p, tally_of(w, s, a))) return;
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
@@ -254,10 +268,17 @@ bool decode_atomic(Decoder& d, Step& step) {
     list.assign(step.count, no_slot);
   }
   d.address(step, d.operand(next++), d.memory_space(), 1);
+  const Operand& by = d.operand(next);
+  const bool one = by.kind == OperandKind::immediate && by.bits == 1;
   take(false);
   if (cas) take(false);
   step.list = d.list(std::move(list));
   step.aux = static_cast<u32>(found->op) | (used ? 0x100u : 0u) | (static_cast<u32>(type) << 16);
+  const bool word = bytes_of(type) == 4 && !is_float(type) && step.count == 1;
+  const bool in_shared = d.memory_space() == space_shared;
+  if (word && in_shared && one && found->op == AtomicOp::add) step.aux |= counts_lanes;
+  if (word && (!used || in_shared) && found->op != AtomicOp::inc && found->op != AtomicOp::dec && found->op < AtomicOp::exch)
+    step.aux |= reduces_first;
   d.note_shared_unit(step.bytes);
   if (step.count * step.bytes > 16) d.refuse("moves more than 16 bytes a thread");
   step.run = type == Type::b128 ? atomic_wide : atomic;

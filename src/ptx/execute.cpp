@@ -192,6 +192,7 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
       if (w.counter != Counter::count_) {
         const double live_warps = w.per_warp == 0 ? 0 : static_cast<double>(threads) / 32;
         add(w.counter, static_cast<double>(threads) * w.per_thread + live_warps * w.per_warp);
+        if (w.also != Counter::count_) add(w.also, static_cast<double>(threads) * w.also_per_thread);
       }
       report.lines.push_back({code.function, static_cast<std::uint32_t>(i), n.warps, threads, traffic[code.first_count + i]});
     }

@@ -31,11 +31,13 @@ struct Warp;
 struct Worker;
 struct Products;
 
-// What counts are derived from a step's executions. `flops` and `tensor` are per thread and per warp.
+// What counts are derived from a step's executions.
 struct Work {
   Counter counter = Counter::count_;  // count_: nothing
   std::uint32_t per_thread = 0;
   std::uint32_t per_warp = 0;
+  Counter also = Counter::count_;  // what the machine's own instructions for it count besides
+  std::uint32_t also_per_thread = 0;
 };
 
 // A place that holds lanes' values filled when a warp starts.
@@ -191,11 +193,14 @@ struct Barrier {
   std::uint32_t true_count = 0, seen = 0;  // barrier.red: threads with a true predicate, of those seen
 };
 
+// What is counted of a pattern: sectors of a load or store or of an atomic on global memory; wavefronts on shared memory.
+enum class PatternKind : std::uint8_t { none, sectors, atomic_sectors, load, store, atomic, rows };
+
 // Sectors or wavefronts of the address pattern a step met last.
 struct PatternMemo {
   std::array<std::uint32_t, 32> delta{};
   std::uint32_t mask = 0, residue = 0, bytes = 0;
-  bool shared = false;
+  PatternKind kind = PatternKind::none;
   std::uint32_t passes = 0, ideal = 0;
   std::uint32_t leaders = 0;         // lanes whose address no lower lane has
   std::uint32_t doubled = 0;         // leaders whose address a higher lane has

@@ -88,7 +88,7 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
 }
 
 bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out) {
+                    Intent intent, LanePointers& out, Tally tally) {
   LaunchContext& launch = *warp.block->launch;
   std::uint64_t all = 0, least = ~0ull, most = 0;
   for (std::uint32_t i = 0; i < 32; ++i) {
@@ -108,8 +108,12 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
       return false;
     }
   }
-  PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, false);
-  if (intent == Intent::atomic) {
+  const PatternKind kind =
+      intent == Intent::atomic && tally != Tally::together ? PatternKind::atomic_sectors : PatternKind::sectors;
+  PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
+  if (tally == Tally::none) {
+    // the caller's
+  } else if (intent == Intent::atomic) {
     count_up(warp, Counter::atomic_requests, 1);
     count_up(warp, Counter::atomic_sectors, memo.passes);
   } else {
@@ -199,7 +203,7 @@ bool resolve_param(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
 }
 
 bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                     Intent intent, LanePointers& out) {
+                     Intent intent, LanePointers& out, Tally tally) {
   std::uint32_t in_shared = 0, in_local = 0, in_param = 0;
   LaneAddresses inner = addresses;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -211,8 +215,8 @@ bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask, const Lan
     if (window == shared_window || window == local_window) inner.at[lane] &= ~window_mask;
   }
   const std::uint32_t in_global = mask & ~(in_shared | in_local | in_param);
-  return (in_global == 0 || resolve_global(warp, step, in_global, addresses, bytes, intent, out)) &&
-         (in_shared == 0 || resolve_shared(warp, step, in_shared, inner, bytes, intent, out)) &&
+  return (in_global == 0 || resolve_global(warp, step, in_global, addresses, bytes, intent, out, tally)) &&
+         (in_shared == 0 || resolve_shared(warp, step, in_shared, inner, bytes, intent, out, tally)) &&
          (in_local == 0 || resolve_local(warp, step, in_local, inner, bytes, intent, out)) &&
          (in_param == 0 || resolve_param(warp, step, in_param, addresses, bytes, intent, out));
 }
@@ -286,20 +290,20 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
 }
 
 bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
-             std::uint32_t bytes, Intent intent, LanePointers& out) {
+             std::uint32_t bytes, Intent intent, LanePointers& out, Tally tally) {
   switch (space) {
     case space_shared:
-      return resolve_shared(warp, step, mask, addresses, bytes, intent, out);
+      return resolve_shared(warp, step, mask, addresses, bytes, intent, out, tally);
     case space_global:
-      return resolve_global(warp, step, mask, addresses, bytes, intent, out);
+      return resolve_global(warp, step, mask, addresses, bytes, intent, out, tally);
     case space_local:
       return resolve_local(warp, step, mask, addresses, bytes, intent, out);
     case space_param:
       if ((addresses.at[first_lane(mask)] & window_mask) == param_window)
         return resolve_param(warp, step, mask, addresses, bytes, intent, out);
-      return resolve_generic(warp, step, mask, addresses, bytes, intent, out);
+      return resolve_generic(warp, step, mask, addresses, bytes, intent, out, tally);
     default:
-      return resolve_generic(warp, step, mask, addresses, bytes, intent, out);
+      return resolve_generic(warp, step, mask, addresses, bytes, intent, out, tally);
   }
 }
 

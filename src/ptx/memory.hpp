@@ -11,6 +11,10 @@ namespace cupilot::ptx {
 
 enum class Intent : std::uint8_t { load, store, atomic };
 
+// How an access counts: by the lanes' own addresses, as rows of matrices whose bytes are shared out among the lanes (ldmatrix),
+// an atomic as a store, or not at all, for the caller does.
+enum class Tally : std::uint8_t { lanes, rows, together, none };
+
 struct LaneAddresses {
   alignas(64) std::uint64_t at[32];
 };
@@ -25,11 +29,10 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
 // Resolves `bytes` at each lane's address for the lanes of `mask`; a bad one is a fault and false. Counts requests, sectors
 // and wavefronts, and marks what a store initialises.
 bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
-             std::uint32_t bytes, Intent intent, LanePointers& out);
+             std::uint32_t bytes, Intent intent, LanePointers& out, Tally tally = Tally::lanes);
 
-// Shared memory. `rows`: the bytes at an address are shared out among the lanes of the warp (ldmatrix).
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out, bool rows = false);
+                    Intent intent, LanePointers& out, Tally tally = Tally::lanes);
 
 // resolve_shared when a lane's address names another block of the cluster.
 bool resolve_far(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
@@ -65,7 +68,16 @@ std::string reader_name(const Warp& warp, const Block& target, std::uint32_t sta
 
 // Passes that the pattern of addresses needs; remembered for the step.
 PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                        bool shared);
+                        PatternKind kind);
+
+// A warp's cp.async: `sizes` bytes from each source, 0 for lanes of `mask` that only clear their destination.
+struct CopyPattern {
+  const LaneAddresses &from, &to;
+  const std::uint32_t* sizes = nullptr;
+  std::uint32_t mask = 0, bytes = 0;  // the lanes that take part, of a destination
+  bool bypass = false;                // .cg: past the first level
+};
+void count_copy(Warp& warp, const CopyPattern& copy);
 
 // An atomic on global memory whose result is used makes blocks depend on each other.
 void note_returning_atomic(Warp& warp, const Step& step, const LaneAddresses& addresses);

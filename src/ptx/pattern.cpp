@@ -7,14 +7,15 @@
 namespace cupilot::ptx {
 namespace {
 
+std::uint32_t place_of(const PatternMemo& memo, std::uint32_t lane) { return memo.delta[lane] + memo.residue; }
+
 // Distinct 32-byte sectors.
-std::uint32_t sectors(const PatternMemo& memo, std::uint32_t mask) {
+std::uint32_t sectors(const PatternMemo& memo) {
   std::uint32_t seen[64];
   std::uint32_t count = 0;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+  for (std::uint32_t rest = memo.mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
-    const std::uint32_t first = (memo.delta[lane] + memo.residue) >> 5,
-                        last = (memo.delta[lane] + memo.residue + memo.bytes - 1) >> 5;
+    const std::uint32_t first = place_of(memo, lane) >> 5, last = (place_of(memo, lane) + memo.bytes - 1) >> 5;
     for (std::uint32_t s = first;; ++s) {
       if (std::find(seen, seen + count, s) == seen + count && count < 64) seen[count++] = s;
       if (s == last) break;
@@ -23,28 +24,66 @@ std::uint32_t sectors(const PatternMemo& memo, std::uint32_t mask) {
   return count;
 }
 
-// 128-byte passes over 32 banks of 4 bytes: accesses of 8 bytes go by half warps, of 16 by quarters; equal words count once.
-void wavefronts(PatternMemo& memo, std::uint32_t mask) {
-  const std::uint32_t words = std::max(memo.bytes / 4, 1u);
-  const std::uint32_t group = 32 / std::min(words, 4u);
-  memo.passes = memo.ideal = 0;
-  for (std::uint32_t start = 0; start < 32; start += group) {
-    std::uint32_t list[32][32];
-    std::uint32_t depth[32] = {}, deepest = 0, distinct = 0;
-    for (std::uint32_t lane = start; lane < start + group; ++lane) {
-      if (((mask >> lane) & 1) == 0) continue;
-      for (std::uint32_t w = 0; w < words; ++w) {
-        const std::uint32_t word = (memo.delta[lane] + memo.residue) / 4 + w, bank = word & 31;
-        if (std::find(list[bank], list[bank] + depth[bank], word) != list[bank] + depth[bank]) continue;
-        if (depth[bank] == 32) continue;
-        list[bank][depth[bank]++] = word;
-        deepest = std::max(deepest, depth[bank]);
-        ++distinct;
-      }
+// A sector is gone through again for every further lane on one of its words.
+std::uint32_t atomic_sectors(const PatternMemo& memo) {
+  std::uint32_t sector[32], turns[32], count = 0, sum = 0;
+  for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1) {
+    const std::uint32_t place = place_of(memo, first_lane(rest));
+    std::uint32_t alike = 0;
+    for (std::uint32_t lanes = memo.mask; lanes != 0; lanes &= lanes - 1)
+      alike += place_of(memo, first_lane(lanes)) == place ? 1 : 0;
+    const auto at = static_cast<std::uint32_t>(std::find(sector, sector + count, place >> 5) - sector);
+    if (at == count) {
+      sector[count] = place >> 5;
+      turns[count++] = 0;
     }
-    memo.passes += deepest;
-    memo.ideal += (distinct + 31) / 32;
+    sum += alike > turns[at] ? alike - turns[at] : 0;
+    turns[at] = std::max(turns[at], alike);
   }
+  return sum;
+}
+
+// Lanes of one pass at most: all, for 8 bytes half a warp, for 16 a quarter.
+std::uint32_t lanes_a_pass(std::uint32_t bytes) { return bytes <= 4 ? 32 : bytes == 8 ? 16 : 8; }
+
+// Two groups of lanes load in one pass where neighbours, or neighbours but one, ask for the same.
+bool loads_in_pairs(const PatternMemo& memo) {
+  if (memo.kind != PatternKind::load || memo.bytes < 8) return false;
+  for (const std::uint32_t apart : {1u, 2u}) {
+    bool alike = true;
+    for (std::uint32_t rest = memo.mask; rest != 0 && alike; rest &= rest - 1) {
+      const std::uint32_t lane = first_lane(rest), other = lane ^ apart;
+      alike = (memo.mask >> other & 1) == 0 || memo.delta[other] == memo.delta[lane];
+    }
+    if (alike) return true;
+  }
+  return false;
+}
+
+// Passes over 32 banks of 4 bytes for lanes [start, end): equal words count once, but each lane of an atomic by itself.
+void add_passes(PatternMemo& memo, std::uint32_t start, std::uint32_t end) {
+  const std::uint32_t words = std::max(memo.bytes / 4, 1u);
+  std::uint32_t list[32][32];
+  std::uint32_t depth[32] = {}, deepest = 0, distinct = 0;
+  for (std::uint32_t lane = start; lane < end; ++lane) {
+    if (((memo.mask >> lane) & 1) == 0) continue;
+    for (std::uint32_t w = 0; w < words; ++w) {
+      const std::uint32_t word = place_of(memo, lane) / 4 + w, bank = word & 31;
+      const bool known = std::find(list[bank], list[bank] + depth[bank], word) != list[bank] + depth[bank];
+      if ((known && memo.kind != PatternKind::atomic) || depth[bank] == 32) continue;
+      list[bank][depth[bank]++] = word;
+      deepest = std::max(deepest, depth[bank]);
+      ++distinct;
+    }
+  }
+  memo.passes += deepest;
+  memo.ideal += (distinct + 31) / 32;
+}
+
+void wavefronts(PatternMemo& memo) {
+  const std::uint32_t group = lanes_a_pass(memo.bytes) * (loads_in_pairs(memo) ? 2 : 1);
+  memo.passes = memo.ideal = 0;
+  for (std::uint32_t start = 0; start < 32; start += group) add_passes(memo, start, start + group);
 }
 
 }  // namespace
@@ -78,7 +117,8 @@ void count_at_step(Warp& warp, Counter counter, std::uint64_t by) {
 }
 
 PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                        bool shared) {
+                        PatternKind kind) {
+  const bool shared = kind >= PatternKind::load;
   PatternMemo& memo = warp.block->worker->memos[2 * (warp.code->first_count + step.instruction) + (shared ? 1 : 0)];
   const std::uint64_t base = addresses.at[first_lane(mask)];
   const std::uint32_t residue = static_cast<std::uint32_t>(base & (shared ? 3 : 31));
@@ -87,7 +127,7 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const 
   if (mask != full_mask) {
     for (std::uint32_t i = 0; i < 32; ++i) delta[i] = ((mask >> i) & 1) != 0 ? delta[i] : 0;
   }
-  if (memo.mask == mask && memo.residue == residue && memo.bytes == bytes && memo.shared == shared &&
+  if (memo.mask == mask && memo.residue == residue && memo.bytes == bytes && memo.kind == kind &&
       std::memcmp(memo.delta.data(), delta.data(), sizeof(delta)) == 0) {
     return memo;
   }
@@ -95,7 +135,7 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const 
   memo.mask = mask;
   memo.residue = residue;
   memo.bytes = bytes;
-  memo.shared = shared;
+  memo.kind = kind;
   memo.leaders = memo.doubled = memo.odd = 0;
   memo.least = memo.most = 0;
   for (std::uint32_t i = 0; i < 32; ++i) {
@@ -111,9 +151,9 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const 
     if (!repeated) memo.leaders |= 1u << i;
   }
   if (shared) {
-    wavefronts(memo, mask);
+    wavefronts(memo);
   } else {
-    memo.passes = sectors(memo, mask);
+    memo.passes = kind == PatternKind::sectors ? sectors(memo) : atomic_sectors(memo);
   }
   return memo;
 }

@@ -322,21 +322,30 @@ bool write_checks(Warp& warp, const Step& step, const PatternMemo& memo, const L
   return true;
 }
 
+PatternKind kind_of(Intent intent, Tally tally) {
+  if (tally == Tally::rows) return PatternKind::rows;
+  if (intent == Intent::load) return PatternKind::load;
+  return intent == Intent::store || tally == Tally::together ? PatternKind::store : PatternKind::atomic;
+}
+
 }  // namespace
 
 bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out, bool rows) {
+                    Intent intent, LanePointers& out, Tally tally) {
   if ((step.flags & flag_far) != 0 && warp.block->beyond && names_ranks(mask, addresses))
     return resolve_far(warp, step, mask, addresses, bytes, intent, out);
   Block& block = *warp.block;
-  const PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, true);
+  const PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind_of(intent, tally));
   if (!fits(step, mask, memo, addresses, bytes, block.launch->shared_bytes) && !in_range_all(warp, step, mask, addresses, bytes))
     return false;
-  count_up(warp, intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, memo.passes);
-  count_up(warp, Counter::shared_conflicts, memo.passes - memo.ideal);
+  if (tally != Tally::none) {
+    count_up(warp, intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, memo.passes);
+    count_up(warp, Counter::shared_conflicts, memo.passes - memo.ideal);
+  }
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   if (!block.writer.empty()) {
-    if (intent != Intent::store && !read_checks(warp, step, mask, memo, addresses, bytes, intent, rows)) return false;
+    if (intent != Intent::store && !read_checks(warp, step, mask, memo, addresses, bytes, intent, tally == Tally::rows))
+      return false;
     if (intent != Intent::load && !write_checks(warp, step, memo, addresses, bytes, strong)) return false;
   }
   std::uint8_t* const base = block.shared.data() - shared_base;

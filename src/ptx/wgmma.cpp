@@ -179,6 +179,9 @@ void issue(Lanes& l, const Step& s) {
                       {.far = false, .slot = p.slot, .phase = p.committed, .thread = (w.block->rank << 10) | (w.index * 32)});
   if (f.a_registers == 0 && !check_matrix(w, s, "A", {item.a, f.transpose_a != 0}, 16 * (w.index % 4), 16, p.mark)) return;
   if (!check_matrix(w, s, "B", {item.b, f.transpose_b != 0}, 0, f.n, p.mark)) return;
+  // Each warp reads its rows of A, the warpgroup B once: 128 bytes a pass, whatever the swizzle.
+  count_up(w, Counter::shared_load_wavefronts,
+           (f.a_registers == 0 ? 16 * k_bytes / 128 : 0) + (w.index % 4 == 0 ? f.n * k_bytes / 128 : 0));
   if (w.block->launch->options->late) {
     p.open.push_back(item);
   } else {

@@ -1,4 +1,6 @@
-// What an instruction counts for: a multiply-add is two operations, a tensor instruction 2 m n k for the warp.
+// What an instruction counts for: a multiply-add is two operations, a tensor instruction 2 m n k for the warp. What a chip has no
+// instruction for counts what its assembler makes of it for ordinary numbers, as seen on an H200
+// (docs/results/counters-h200.json).
 #include <string>
 
 #include "ptx/decode.hpp"
@@ -60,6 +62,36 @@ Work float_work(Type type, std::uint32_t operations) {
   }
 }
 
+// Division: estimate, multiply-adds to refine quotient and remainder. Approximate ones are a multiplication.
+Work division(const Form& form, Type type) {
+  if (!is_float(type)) return {Counter::integer_ops, 1, 0};
+  const bool rounded = !form.has("approx") && !form.has("full");
+  if (rounded && type == Type::f32) return {Counter::flops_fp32, 10, 0};
+  if (rounded && type == Type::f64) return {Counter::flops_fp64, 15, 0, Counter::flops_fp32, 2};
+  return float_work(type, 1);
+}
+
+// Of the special-function unit, with the steps of Newton that a rounded result takes, and the turns that sine takes.
+Work special(const Form& form, Type type) {
+  struct Row {
+    Opcode opcode;
+    Type type;
+    bool rounded;
+    std::uint32_t flops;
+  };
+  static constexpr Row rows[] = {
+      {Opcode::op_rcp, Type::f32, true, 5},   {Opcode::op_sqrt, Type::f32, true, 6}, {Opcode::op_rcp, Type::f64, true, 10},
+      {Opcode::op_sqrt, Type::f64, true, 13}, {Opcode::op_sin, Type::f32, false, 1}, {Opcode::op_cos, Type::f32, false, 1},
+  };
+  Work work{Counter::special_ops, 1, 0};
+  for (const Row& row : rows) {
+    if (row.opcode != form.opcode || row.type != type || row.rounded == form.has("approx")) continue;
+    work.also = type == Type::f64 ? Counter::flops_fp64 : Counter::flops_fp32;
+    work.also_per_thread = row.flops;
+  }
+  return work;
+}
+
 }  // namespace
 
 Work work_of(const Form& form) {
@@ -71,8 +103,9 @@ Work work_of(const Form& form) {
     case Opcode::op_add:
     case Opcode::op_sub:
     case Opcode::op_mul:
-    case Opcode::op_div:
       return is_float(type) ? float_work(type, 1) : Work{Counter::integer_ops, 1, 0};
+    case Opcode::op_div:
+      return division(form, type);
     case Opcode::op_fma:
     case Opcode::op_mad:
       return is_float(type) ? float_work(type, 2) : Work{Counter::integer_ops, 1, 0};
@@ -84,7 +117,7 @@ Work work_of(const Form& form) {
     case Opcode::op_sin:
     case Opcode::op_cos:
     case Opcode::op_tanh:
-      return {Counter::special_ops, 1, 0};
+      return special(form, type);
     case Opcode::op_min:
     case Opcode::op_max:
     case Opcode::op_abs:
