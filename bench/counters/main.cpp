@@ -1,7 +1,10 @@
 // Counts of the virtual device against an H200's performance monitors.
 //
-//   counters device OUT.json GROUP [WORD]    on the GPU: every launch by CUPTI, of subjects whose name holds WORD
-//   counters virtual OUT.json GROUP [WORD]   the same launches interpreted; groups: works, big, probes, products
+//   counters device OUT.json GROUP                                      on the GPU: every launch by CUPTI
+//   counters virtual OUT.json GROUP                                     the same launches interpreted
+//   counters compare OUT.json GROUP HARDWARE.json DIFFERENCES.json      both; exit 1 when they differ without a known reason
+//
+// Groups: works, probes, products, big.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -69,13 +72,11 @@ std::vector<std::string> all_metrics() {
     if (std::find(all.begin(), all.end(), term.metric) == all.end()) all.emplace_back(term.metric);
   }
   all.insert(all.end(), details.begin(), details.end());
-  if (std::getenv("CUPILOT_NO_SASS") != nullptr)
-    std::erase_if(all, [](const std::string& m) { return m.find("sass") != std::string::npos; });
   return all;
 }
 
-// Makes the subjects whose names hold `word`, on all cores, in order; what cannot be made is told.
-std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& makers, const std::string& word) {
+// On all cores, in order; what cannot be made is told.
+std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& makers) {
   std::vector<std::optional<Subject>> made(makers.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
@@ -93,7 +94,7 @@ std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& m
   for (std::thread& thread : threads) thread.join();
   std::vector<Subject> all;
   for (auto& one : made) {
-    if (one && one->name.find(word) != std::string::npos) all.push_back(std::move(*one));
+    if (one) all.push_back(std::move(*one));
   }
   return all;
 }
@@ -178,21 +179,111 @@ json interpret(Subject& subject, const Order& order) {
 int count_virtual(const std::string& path, std::vector<Subject>& subjects) {
   json out = json::array();
   for (Subject& subject : subjects) {
-    for (const Order& order : subject.orders) {
-      out.push_back(interpret(subject, order));
-      if (out.back().contains("fault")) std::cerr << subject.name << " " << order.label << ": " << out.back()["fault"] << "\n";
-    }
+    for (const Order& order : subject.orders) out.push_back(interpret(subject, order));
   }
   std::ofstream(path) << json{{"rows", out}}.dump() << "\n";
   return 0;
+}
+
+// What is compared, and how far the two may lie apart.
+struct Compared {
+  const char* name;
+  std::vector<Counter> counters;  // their sum
+  double tolerance;               // 0: for information
+};
+const std::vector<Compared> compared = {
+    {"flops_fp64", {Counter::flops_fp64}, 0.01},
+    {"flops_fp32", {Counter::flops_fp32}, 0.01},
+    {"flops_fp16", {Counter::flops_fp16}, 0.01},
+    {"ops_tensor",
+     {Counter::ops_tensor_bf16, Counter::ops_tensor_fp16, Counter::ops_tensor_tf32, Counter::ops_tensor_fp8,
+      Counter::ops_tensor_int8},
+     0.01},
+    {"global_load_sectors", {Counter::global_load_sectors}, 0.03},
+    {"global_store_sectors", {Counter::global_store_sectors}, 0.03},
+    {"atomic_sectors", {Counter::atomic_sectors}, 0.03},
+    {"shared_wavefronts", {Counter::shared_load_wavefronts, Counter::shared_store_wavefronts}, 0.01},
+    {"warp_instructions", {Counter::warp_instructions}, 0},
+};
+
+double hardware_count(const json& metrics, const json& values, const std::string& chip, const Compared& what) {
+  double sum = 0;
+  for (const MetricTerm& term : counter_metrics(chip.c_str())) {
+    if (std::find(what.counters.begin(), what.counters.end(), term.counter) == what.counters.end()) continue;
+    for (std::size_t m = 0; m < metrics.size(); ++m) {
+      if (metrics[m] == term.metric) sum += term.factor * values[m].get<double>();
+    }
+  }
+  return sum;
+}
+
+// The reason given for a launch's count to differ; "" when there is none.
+std::string reason_for(const json& known, const std::string& subject, const std::string& count) {
+  for (const json& entry : known) {
+    const auto& subjects = entry.at("kernels");
+    const bool named =
+        std::any_of(subjects.begin(), subjects.end(), [&](const json& s) { return subject.rfind(s.get<std::string>(), 0) == 0; });
+    if (named && entry.at("count") == count) return entry.at("why");
+  }
+  return "";
+}
+
+// Both sides of every launch; exit 1 when one differs by more than it may and no reason is known.
+int compare(const std::string& path, std::vector<Subject>& subjects, const std::string& hardware_path,
+            const std::string& known_path) {
+  const json hardware = json::parse(std::ifstream(hardware_path)), known = json::parse(std::ifstream(known_path));
+  std::map<std::string, std::vector<json>> seen;
+  for (const json& row : hardware.at("rows"))
+    seen[row.at("subject").get<std::string>() + "/" + row.at("label").get<std::string>()].push_back(row.at("values"));
+  json launches = json::array(), summary;
+  int unexplained = 0;
+  for (Subject& subject : subjects) {
+    for (const Order& order : subject.orders) {
+      auto& values = seen[subject.name + "/" + order.label];
+      if (values.empty()) continue;
+      const json mine = interpret(subject, order);
+      json out = {{"kernel", subject.name}, {"launch", order.label}};
+      for (const Compared& what : compared) {
+        const double there = hardware_count(hardware.at("metrics"), values.front(), hardware.at("chip"), what);
+        double here = 0;
+        for (const Counter c : what.counters) here += mine.value(std::string(name_of(c)), 0.0);
+        if (there == 0 && here == 0) continue;
+        out["counts"][what.name] = {here, there};
+        const bool within = std::abs(here - there) <= what.tolerance * there;
+        json& sum = summary[what.name];
+        sum["launches"] = sum.value("launches", 0) + 1;
+        if (within) sum["within"] = sum.value("within", 0) + 1;
+        if (within || what.tolerance == 0) continue;
+        const std::string why = reason_for(known, subject.name, what.name);
+        sum["explained"] = sum.value("explained", 0) + (why.empty() ? 0 : 1);
+        out["differs"][what.name] = why;
+        if (!why.empty()) continue;
+        ++unexplained;
+        std::cerr << subject.name << "/" << order.label << " " << what.name << ": " << here << " here, " << there << " there\n";
+      }
+      values.erase(values.begin());
+      launches.push_back(std::move(out));
+    }
+  }
+  std::cerr << summary.dump(1) << "\n";
+  std::ofstream(path) << json{{"chip", hardware.at("chip")},
+                              {"passes", hardware.at("passes")},
+                              {"counts", "[virtual, hardware]"},
+                              {"summary", summary},
+                              {"launches", launches}}
+                             .dump(1)
+                      << "\n";
+  return unexplained == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  if (words.size() < 3 || words.size() > 4 || (words[0] != "device" && words[0] != "virtual")) {
-    std::cerr << "usage: counters device|virtual OUT.json works|big|probes|products [WORD]\n";
+  const bool known = !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare");
+  if (!known || words.size() != (words[0] == "compare" ? 5 : 3)) {
+    std::cerr
+        << "usage: counters device|virtual OUT.json GROUP | counters compare OUT.json GROUP HARDWARE.json DIFFERENCES.json\n";
     return 2;
   }
   auto pool = CompilePool::open({});
@@ -200,6 +291,7 @@ int main(int argc, char** argv) {
     std::cerr << pool.error().message << "\n";
     return 4;
   }
-  std::vector<Subject> subjects = make(group_of(**pool, words[2]), words.size() == 4 ? words[3] : "");
-  return words[0] == "device" ? count_device(**pool, words[1], subjects) : count_virtual(words[1], subjects);
+  std::vector<Subject> subjects = make(group_of(**pool, words[2]));
+  if (words[0] == "device") return count_device(**pool, words[1], subjects);
+  return words[0] == "virtual" ? count_virtual(words[1], subjects) : compare(words[1], subjects, words[3], words[4]);
 }

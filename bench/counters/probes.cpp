@@ -1,4 +1,5 @@
-// One instruction of memory or arithmetic, repeated by one warp over a table of address patterns.
+// One instruction of memory or arithmetic, repeated by one warp over a table of address patterns. A barrier of the warp keeps the
+// assembler from making one of many.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -55,6 +56,11 @@ const std::vector<Pattern> patterns = {
     {"every other", 0x55555555u, [](u32 i) { return i; }},
     {"one lane", 1u, [](u32) { return 7u; }},
     {"seven lanes by 33", 0x7fu, [](u32 i) { return 33 * i; }},
+    {"next but one alike", ~0u, [](u32 i) { return i / 4 * 2 + i % 2; }},
+    {"next but one alike by 16", ~0u, [](u32 i) { return (i / 4 * 2 + i % 2) * 16; }},
+    {"two share by 16", ~0u, [](u32 i) { return i / 2 * 16; }},
+    {"next but three alike", ~0u, [](u32 i) { return i / 8 * 4 + i % 4; }},
+    {"two share, one missing", ~(1u << 5), [](u32 i) { return i / 2; }},
     {"scattered a", ~0u, [](u32 i) { return scattered(i, 1); }},
     {"scattered b", ~0u, [](u32 i) { return scattered(i, 2); }},
     {"scattered c", ~0u, [](u32 i) { return scattered(i, 3) % 64; }},
@@ -139,95 +145,23 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
   unsigned s = (unsigned)__cvta_generic_to_shared(block) + {1}[lane];
   unsigned v[4] = {{lane, 1, 2, 3}}, sum = 0;
   if ((mask >> lane) & 1) {{
-#pragma unroll
+#pragma unroll 1
     for (int i = 0; i < 32; ++i) {{
       {2}
+      asm volatile("bar.warp.sync %0;" ::"r"(mask) : "memory");
+      asm volatile("cp.async.wait_all;" ::: "memory");
       sum += v[0] + v[1] + v[2] + v[3];
     }}
   }}
-  asm volatile("cp.async.wait_all;" ::: "memory");
   sink[lane] = sum;
 }}
 )";
 
 struct Arithmetic {
   const char* name;
-  char type;         // f: float, d: double, r: 32-bit, h: 16-bit, l: 64-bit
-  const char* line;  // %0 result, %1 and %2 factors
+  char type;         // f: float, d: double, r: 32-bit
+  const char* line;  // %0 result and factor, %1 and %2 factors
 };
-const std::vector<Arithmetic> arithmetic = {
-    {"add.f32", 'f', "add.rn.f32 %0, %1, %2;"},
-    {"fma.rn.f32", 'f', "fma.rn.f32 %0, %1, %2, %1;"},
-    {"div.rn.f32", 'f', "div.rn.f32 %0, %1, %2;"},
-    {"div.full.f32", 'f', "div.full.f32 %0, %1, %2;"},
-    {"div.approx.f32", 'f', "div.approx.f32 %0, %1, %2;"},
-    {"div.approx.ftz.f32", 'f', "div.approx.ftz.f32 %0, %1, %2;"},
-    {"rcp.rn.f32", 'f', "rcp.rn.f32 %0, %1;"},
-    {"rcp.approx.f32", 'f', "rcp.approx.f32 %0, %1;"},
-    {"rcp.approx.ftz.f32", 'f', "rcp.approx.ftz.f32 %0, %1;"},
-    {"sqrt.rn.f32", 'f', "sqrt.rn.f32 %0, %1;"},
-    {"sqrt.approx.f32", 'f', "sqrt.approx.f32 %0, %1;"},
-    {"sqrt.approx.ftz.f32", 'f', "sqrt.approx.ftz.f32 %0, %1;"},
-    {"rsqrt.approx.f32", 'f', "rsqrt.approx.f32 %0, %1;"},
-    {"rsqrt.approx.ftz.f32", 'f', "rsqrt.approx.ftz.f32 %0, %1;"},
-    {"ex2.approx.f32", 'f', "ex2.approx.f32 %0, %1;"},
-    {"ex2.approx.ftz.f32", 'f', "ex2.approx.ftz.f32 %0, %1;"},
-    {"lg2.approx.f32", 'f', "lg2.approx.f32 %0, %1;"},
-    {"lg2.approx.ftz.f32", 'f', "lg2.approx.ftz.f32 %0, %1;"},
-    {"sin.approx.f32", 'f', "sin.approx.f32 %0, %1;"},
-    {"cos.approx.ftz.f32", 'f', "cos.approx.ftz.f32 %0, %1;"},
-    {"tanh.approx.f32", 'f', "tanh.approx.f32 %0, %1;"},
-    {"min.f32", 'f', "min.f32 %0, %1, %2;"},
-    {"abs.f32", 'f', "abs.f32 %0, %1;"},
-    {"neg.f32", 'f', "neg.f32 %0, %1;"},
-    {"sub.f32", 'f', "sub.rn.f32 %0, %1, %2;"},
-    {"add.rz.f32", 'f', "add.rz.f32 %0, %1, %2;"},
-    {"copysign.f32", 'f', "copysign.f32 %0, %1, %2;"},
-    {"add.f64", 'd', "add.rn.f64 %0, %1, %2;"},
-    {"mul.f64", 'd', "mul.rn.f64 %0, %1, %2;"},
-    {"fma.rn.f64", 'd', "fma.rn.f64 %0, %1, %2, %1;"},
-    {"div.rn.f64", 'd', "div.rn.f64 %0, %1, %2;"},
-    {"rcp.rn.f64", 'd', "rcp.rn.f64 %0, %1;"},
-    {"sqrt.rn.f64", 'd', "sqrt.rn.f64 %0, %1;"},
-    {"min.f64", 'd', "min.f64 %0, %1, %2;"},
-    {"add.f16x2", 'r', "add.f16x2 %0, %1, %2;"},
-    {"mul.f16x2", 'r', "mul.f16x2 %0, %1, %2;"},
-    {"fma.rn.f16x2", 'r', "fma.rn.f16x2 %0, %1, %2, %1;"},
-    {"fma.rn.bf16x2", 'r', "fma.rn.bf16x2 %0, %1, %2, %1;"},
-    {"add.bf16x2", 'r', "add.rn.bf16x2 %0, %1, %2;"},
-    {"mul.bf16x2", 'r', "mul.rn.bf16x2 %0, %1, %2;"},
-    {"add.f16", 'h', "add.f16 %0, %1, %2;"},
-    {"mul.f16", 'h', "mul.f16 %0, %1, %2;"},
-    {"fma.rn.f16", 'h', "fma.rn.f16 %0, %1, %2, %1;"},
-    {"fma.rn.bf16", 'h', "fma.rn.bf16 %0, %1, %2, %1;"},
-    {"max.f16x2", 'r', "max.f16x2 %0, %1, %2;"},
-    {"ex2.approx.f16x2", 'r', "ex2.approx.f16x2 %0, %1;"},
-    {"tanh.approx.f16x2", 'r', "tanh.approx.f16x2 %0, %1;"},
-    {"add.u32", 'r', "add.u32 %0, %1, %2;"},
-    {"mul.lo.u32", 'r', "mul.lo.u32 %0, %1, %2;"},
-    {"mad.lo.u32", 'r', "mad.lo.u32 %0, %1, %2, %1;"},
-    {"mul.hi.u32", 'r', "mul.hi.u32 %0, %1, %2;"},
-    {"div.u32", 'r', "div.u32 %0, %1, %2;"},
-    {"rem.u32", 'r', "rem.u32 %0, %1, %2;"},
-    {"dp4a", 'r', "dp4a.u32.u32 %0, %1, %2, %1;"},
-    {"lop3", 'r', "lop3.b32 %0, %1, %2, %1, 0x96;"},
-    {"popc", 'r', "popc.b32 %0, %1;"},
-    {"cvt.f32.u32", 'r', "{.reg .f32 t; cvt.rn.f32.u32 t, %1; mov.b32 %0, t;}"},
-    {"cvt.f16.f32", 'r', "{.reg .f16 t; .reg .f32 q; mov.b32 q, %1; cvt.rn.f16.f32 t, q; mov.b32 %0, {t, t};}"},
-    {"cvt.f32.f16", 'r', "{.reg .f16 t, z; .reg .f32 q; mov.b32 {t, z}, %1; cvt.f32.f16 q, t; mov.b32 %0, q;}"},
-};
-
-constexpr const char* arithmetic_text = R"(
-extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsigned* others, unsigned mask, unsigned* sink) {{
-  const {0} a = (({0}*)data)[threadIdx.x], b = (({0}*)data)[threadIdx.x + 32];
-  {0} v = a;
-  if ((mask >> threadIdx.x) & 1) {{
-#pragma unroll
-    for (int i = 0; i < 32; ++i) asm volatile("{1}" : "={2}"(v) : "{2}"(a), "{2}"(b));
-  }}
-  *({0}*)(sink + 2 * threadIdx.x) = v;
-}}
-)";
 
 // Data, one table of offsets a pattern, a table in a row, room for results.
 struct ProbeMemory {
@@ -254,7 +188,6 @@ std::shared_ptr<ProbeMemory> make_memory(unsigned bytes, char type, std::size_t 
     if (type == 'd') std::memcpy(at + 8 * i, &d, 8);
     if (type == 'f') std::memcpy(at + 4 * i, &f, 4);
     if (type == 'r') std::memcpy(at + 4 * i, rows == 2 ? &halves : &whole, 4);
-    if (type == 'h') std::memcpy(at + 2 * i, &halves, 2);
   }
   for (const std::size_t b : {data, offsets, others, sink}) made->memory.mark_written(b);
   made->data = made->memory.address(data);
@@ -320,17 +253,40 @@ Result<Subject> memory_probe(CompilePool& pool, const Probe& probe) {
   return subject;
 }
 
-Result<Subject> arithmetic_probe(CompilePool& pool, const Arithmetic& op) {
-  const char* type = op.type == 'f' ? "float" : op.type == 'd' ? "double" : op.type == 'h' ? "unsigned short" : "unsigned";
-  Result<Subject> subject = compiled(pool, op.name, fmt::format(arithmetic_text, type, op.line, op.type));
-  if (!subject) return subject;
-  const bool halves = std::string(op.name).find("16") != std::string::npos;
-  const auto memory = make_memory(4, op.type, halves ? 2 : 1);
-  subject->owner = memory;
-  subject->memory = &memory->memory;
-  subject->orders.push_back(order_of(*subject, *memory, "", 0, 32));
-  return subject;
-}
+// Operations in a chain, which no assembler shortens: %0 is result and factor.
+const std::vector<Arithmetic> chains = {
+    {"chain of add.f64", 'd', "add.rn.f64 %0, %0, %1;"},
+    {"chain of mul.f64", 'd', "mul.rn.f64 %0, %0, %1;"},
+    {"chain of fma.f64", 'd', "fma.rn.f64 %0, %0, %1, %2;"},
+    {"chain of fma.f32", 'f', "fma.rn.f32 %0, %0, %1, %2;"},
+    {"chain of div.f32", 'f', "div.rn.f32 %0, %0, %1;"},
+    {"chain of sqrt.f32", 'f', "sqrt.rn.f32 %0, %0;"},
+    {"chain of rcp.f32", 'f', "rcp.rn.f32 %0, %0;"},
+    {"chain of div.f64", 'd', "div.rn.f64 %0, %0, %1;"},
+    {"chain of sqrt.f64", 'd', "sqrt.rn.f64 %0, %0;"},
+    {"chain of rcp.f64", 'd', "rcp.rn.f64 %0, %0;"},
+    {"chain of rcp.approx.f32", 'f', "rcp.approx.f32 %0, %0;"},
+    {"chain of sin.approx.f32", 'f', "sin.approx.f32 %0, %0;"},
+    {"chain of ex2.approx.f32", 'f', "ex2.approx.f32 %0, %0;"},
+    {"chain of add.f16x2", 'r', "add.f16x2 %0, %0, %1;"},
+    {"chain of fma.f16x2", 'r', "fma.rn.f16x2 %0, %0, %1, %2;"},
+    {"chain of fma.bf16x2", 'r', "fma.rn.bf16x2 %0, %0, %1, %2;"},
+    {"chain of mul.bf16x2", 'r', "mul.rn.bf16x2 %0, %0, %1;"},
+};
+
+// mma.sync of every type of factors, its sums in a chain.
+struct Square {
+  const char *name, *form, *sums, *factors;  // registers by their constraint, one letter each
+};
+const std::vector<Square> squares = {
+    {"mma bf16", "m16n8k16.row.col.f32.bf16.bf16.f32", "ffff", "rrrr rr"},
+    {"mma fp16 into fp32", "m16n8k16.row.col.f32.f16.f16.f32", "ffff", "rrrr rr"},
+    {"mma fp16 into fp16", "m16n8k16.row.col.f16.f16.f16.f16", "rr", "rrrr rr"},
+    {"mma tf32", "m16n8k8.row.col.f32.tf32.tf32.f32", "ffff", "rrrr rr"},
+    {"mma fp8", "m16n8k32.row.col.f32.e4m3.e4m3.f32", "ffff", "rrrr rr"},
+    {"mma int8", "m16n8k32.row.col.s32.s8.s8.s32", "rrrr", "rrrr rr"},
+    {"mma fp64", "m8n8k4.row.col.f64.f64.f64.f64", "dd", "d d"},
+};
 
 // wgmma of bf16 by K-major tiles: how its reads of shared memory count.
 struct Product {
@@ -361,8 +317,8 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
 #pragma unroll
   for (int i = 0; i < {3}; ++i) d[i] = 0;
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-#pragma unroll
-  for (int i = 0; i < 8; ++i)
+#pragma unroll 1
+  for (unsigned i = 0; i < 8; ++i)
     asm volatile("wgmma.mma_async.sync.aligned.m64n{4}k16.f32.bf16.bf16 {{{5}}}, {6}, {7}, 1, 1, 1{8};" : {9} : {10});
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -387,6 +343,63 @@ Result<Subject> product_probe(CompilePool& pool, const Product& p) {
   return subject;
 }
 
+constexpr const char* chain_text = R"(
+extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsigned* others, unsigned mask, unsigned* sink) {{
+  const {0} a = (({0}*)data)[threadIdx.x], b = (({0}*)data)[threadIdx.x + 32];
+  {0} v = a;
+#pragma unroll 1
+  for (unsigned i = 0; i < 64; ++i) asm volatile("{1}" : "+{2}"(v) : "{2}"(a), "{2}"(b));
+  *({0}*)(sink + 2 * threadIdx.x) = v;
+}}
+)";
+
+Result<Subject> single(CompilePool& pool, const std::string& name, const std::string& text, char type) {
+  Result<Subject> subject = compiled(pool, name, text);
+  if (!subject) return subject;
+  const auto memory = make_memory(4, type, type == 'r' ? 2 : 1);
+  subject->owner = memory;
+  subject->memory = &memory->memory;
+  subject->orders.push_back(order_of(*subject, *memory, "", 0, 32));
+  return subject;
+}
+
+Result<Subject> chain_probe(CompilePool& pool, const Arithmetic& op) {
+  const char* type = op.type == 'f' ? "float" : op.type == 'd' ? "double" : "unsigned";
+  return single(pool, op.name, fmt::format(chain_text, type, op.line, op.type), op.type);
+}
+
+// "{%0, %1}" of registers from `first` on, and their operands for inline assembly.
+std::string registers(const std::string& kinds, const std::string& array, unsigned& first, bool sums, std::string& operands) {
+  std::string list;
+  for (std::size_t i = 0; i < kinds.size(); ++i) {
+    list += fmt::format("{}%{}", i == 0 ? "" : ", ", first++);
+    operands += fmt::format("{}\"{}{}\"({}[{}])", operands.empty() ? "" : ", ", sums ? "+" : "", kinds[i], array, i);
+  }
+  return "{" + list + "}";
+}
+
+Result<Subject> square_probe(CompilePool& pool, const Square& op) {
+  const auto type = [](char kind) { return kind == 'f' ? "float" : kind == 'd' ? "double" : "unsigned"; };
+  const std::string factors = op.factors, a = factors.substr(0, factors.find(' ')), b = factors.substr(factors.find(' ') + 1);
+  unsigned next = 0;
+  std::string out, in;
+  const std::string d = registers(op.sums, "d", next, true, out), left = registers(a, "a", next, false, in),
+                    right = registers(b, "b", next, false, in);
+  const std::string text = fmt::format(R"(
+extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsigned* others, unsigned mask, unsigned* sink) {{
+  {0} d[4] = {{}};
+  {1} a[4] = {{}}, b[2] = {{}};
+  a[0] = (({1}*)data)[threadIdx.x];
+#pragma unroll 1
+  for (unsigned i = 0; i < 64; ++i)
+    asm volatile("mma.sync.aligned.{2} {3}, {4}, {5}, {3};" : {6} : {7});
+  *({0}*)(sink + 2 * threadIdx.x) = d[0] + d[1];
+}}
+)",
+                                       type(op.sums[0]), type(factors[0]), op.form, d, left, right, out, in);
+  return single(pool, op.name, text, factors[0] == 'd' ? 'd' : 'r');
+}
+
 const std::vector<Product> products = {{8, 128, false}, {16, 128, false}, {64, 128, false}, {128, 128, false}, {256, 128, false},
                                        {64, 64, false}, {64, 32, false},  {64, 0, false},   {256, 0, false},   {8, 128, true},
                                        {64, 128, true}, {256, 128, true}, {256, 64, false}, {256, 32, false},  {24, 128, false}};
@@ -396,12 +409,13 @@ const std::vector<Product> products = {{8, 128, false}, {16, 128, false}, {64, 1
 std::vector<std::function<Result<Subject>()>> probes(CompilePool& pool) {
   std::vector<std::function<Result<Subject>()>> all;
   for (const Probe& probe : memory_probes) all.push_back([&pool, &probe] { return memory_probe(pool, probe); });
-  for (const Arithmetic& op : arithmetic) all.push_back([&pool, &op] { return arithmetic_probe(pool, op); });
   return all;
 }
 
 std::vector<std::function<Result<Subject>()>> product_probes(CompilePool& pool) {
   std::vector<std::function<Result<Subject>()>> all;
+  for (const Arithmetic& op : chains) all.push_back([&pool, &op] { return chain_probe(pool, op); });
+  for (const Square& op : squares) all.push_back([&pool, &op] { return square_probe(pool, op); });
   for (const Product& p : products) all.push_back([&pool, &p] { return product_probe(pool, p); });
   return all;
 }
