@@ -17,6 +17,16 @@ struct Epilogue {
   int m, n;
   bool aligned;  // every row starts at a multiple of STORE_VECTOR elements
 
+  // That of the matrix `batch` matrices further on.
+  __device__ __forceinline__ Epilogue of_batch(int batch) const {
+    Epilogue other = *this;
+    const long long start = static_cast<long long>(batch) * m * n;
+    other.d = d + start;
+    if (HAS_C != 0) other.c = c + start;
+    other.aligned = aligned && start % STORE_VECTOR == 0;
+    return other;
+  }
+
   __device__ __forceinline__ float finish(float sum, long long at, int column) const {
     float value = sum;
     if constexpr (HAS_ALPHA != 0) value *= alpha;
@@ -63,32 +73,4 @@ struct Epilogue {
 template <class T>
 __device__ __forceinline__ bool rows_aligned(const T* base, int pitch, int elements) {
   return pitch % elements == 0 && reinterpret_cast<unsigned long long>(base) % (elements * sizeof(T)) == 0;
-}
-
-// Two neighbours as they lie in memory.
-template <class T>
-__device__ __forceinline__ unsigned pack_pair(float low, float high) {
-  return from_float<T>(low).bits | static_cast<unsigned>(from_float<T>(high).bits) << 16;
-}
-template <>
-__device__ __forceinline__ unsigned pack_pair<bf16>(float low, float high) {
-  unsigned pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
-template <>
-__device__ __forceinline__ unsigned pack_pair<fp16>(float low, float high) {
-  unsigned pair;
-  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
-  return pair;
-}
-// Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of matrix l / 8, and holds
-// columns 2 (l % 4) and the next of row l / 4 of each.
-__device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&words)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]),
-               "r"(words[2]), "r"(words[3])
-               : "memory");
-}
-__device__ __forceinline__ void store_shared_pair(unsigned to, float first, float second) {
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
 }

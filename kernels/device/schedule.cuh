@@ -51,3 +51,12 @@ struct WorkList {
     return work;
   }
 };
+
+// Turns of two warpgroups, by a named barrier each: whoever is through lets the other pass. Both must take turns equally often,
+// and nobody pass on a turn that is not taken.
+template <int THREADS>
+struct Turns {
+  static constexpr int FIRST_NAME = 1;
+  static __device__ __forceinline__ void wait(int group) { named_wait(FIRST_NAME + group, THREADS); }
+  static __device__ __forceinline__ void pass_on(int group) { named_pass(FIRST_NAME + 1 - group, THREADS); }
+};

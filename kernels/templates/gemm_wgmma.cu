@@ -89,6 +89,7 @@
 
 constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
 #include "cupilot/epilogue.cuh"
+#include "cupilot/tile_store.cuh"
 
 constexpr int ELEMENT = static_cast<int>(sizeof(T_A));  // bytes
 constexpr int LINE = 128;                               // bytes of a slab's line: one swizzle span
@@ -262,6 +263,15 @@ struct Consumer {
     release(previous);
   }
 
+  // Adds the parts of a tile that several blocks summed; false when another block will have the whole sum.
+  __device__ __forceinline__ bool reduce(float* parts, unsigned* arrived, int tile, int part, int count, bool* last) {
+    constexpr int EACH = TILE_M * TILE_N / GROUP;
+    const int at = tile * CONSUMERS + index;
+    float(&flat)[EACH] = reinterpret_cast<float(&)[EACH]>(sum);
+    return reduce_split<GROUP>(flat, parts + static_cast<long long>(at) * count * TILE_M * TILE_N, arrived + at, part, count,
+                               warp * 32 + lane, last + index, [&] { named_wait(1 + index, GROUP); });
+  }
+
   // Stores the sums as the tensor core left them: two neighbours of a row a thread.
   __device__ __forceinline__ void store_direct(const Epilogue& epilogue, int row, int column) const {
 #pragma unroll
@@ -289,7 +299,7 @@ struct Consumer {
         __syncwarp();
         const int top = row + part * 64 + warp * 16;
         const int left = column + piece * COLUMNS;
-        fill_strip<T_D>(epilogue, to, sum[part] + piece * COLUMNS / 2, top, left);
+        fill_strip<T_D>(epilogue, to, sum[part] + piece * COLUMNS / 2, top, left, lane);
         fence_for_copies();
         __syncwarp();
         if (lane == 0) {
@@ -299,40 +309,55 @@ struct Consumer {
       }
     }
   }
-  template <class T>
-  __device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned to, const float* s, int top, int left) const {
-    constexpr int EIGHTS = LINE / static_cast<int>(sizeof(T)) / 8;  // groups of 8 columns
-    const auto finished = [&](int j, int r) {
-      return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8, left + j * 8 + lane % 4 * 2 + r % 2);
-    };
-    if constexpr (sizeof(T) == 2) {
-      // Four 8 x 8 matrices at once: rows 0 to 7 and 8 to 15 of two groups. Lane l names row l % 8 of matrix l / 8.
-#pragma unroll
-      for (int j = 0; j < EIGHTS; j += 2) {
-        const unsigned words[4] = {pack_pair<T>(finished(j, 0), finished(j, 1)), pack_pair<T>(finished(j, 2), finished(j, 3)),
-                                   pack_pair<T>(finished(j + 1, 0), finished(j + 1, 1)),
-                                   pack_pair<T>(finished(j + 1, 2), finished(j + 1, 3))};
-        store_matrices(to + swizzled(lane % 16, j + lane / 16), words);
-      }
-    } else {
-#pragma unroll
-      for (int j = 0; j < EIGHTS; ++j) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const unsigned pair = to + swizzled(lane / 4 + half * 8, j * 2 + lane % 4 / 2) + lane % 2 * 8;
-          store_shared_pair(pair, finished(j, half * 2), finished(j, half * 2 + 1));
-        }
-      }
-    }
-  }
 };
 
-// Turns of two consumers at the tensor cores, by a named barrier each: whoever is through lets the other pass.
-struct Turns {
-  static constexpr int FIRST_NAME = 1;
-  static __device__ __forceinline__ void wait(int consumer) { named_wait(FIRST_NAME + consumer, 2 * GROUP); }
-  static __device__ __forceinline__ void pass_on(int consumer) { named_pass(FIRST_NAME + 1 - consumer, 2 * GROUP); }
-};
+// All that a consumer does: every tile of the cluster's work, or in ping-pong every other one.
+__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, const WorkList& list, int first, int clusters,
+                                        const TensorMap& map_d, const Epilogue& first_matrix, float* parts, unsigned* arrived,
+                                        bool* last) {
+  int turn = 0;
+#pragma unroll 1
+  for (int item = first; item < list.count(); item += clusters, ++turn) {
+    const Work work = list.at(item, GROUP_M);
+    if (PING_PONG != 0 && turn % 2 != consumer.index) {
+      consumer.ring.skip(work.slabs);
+      continue;
+    }
+    if (PING_PONG != 0 && turn > 0) Turns<2 * GROUP>::wait(consumer.index);
+    consumer.multiply(work.slabs, [&] {
+      if (PING_PONG != 0 && item + clusters < list.count()) Turns<2 * GROUP>::pass_on(consumer.index);
+    });
+    if constexpr (SPLIT > 1) {
+      const int tile = item / list.parts * CLUSTER + Place::rank(place.m, place.n);
+      if (list.parts > 1 && !consumer.reduce(parts, arrived, tile, work.part, list.parts, last)) continue;
+    }
+    const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
+    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
+    const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
+    if constexpr (STRIPS != 0) {
+      consumer.store_tiles(epilogue, map_d, work.batch, row, column);
+    } else {
+      consumer.store_direct(epilogue, row, column);
+    }
+  }
+  if constexpr (STRIPS != 0) wait_stores_read<0>();  // the strips must outlive the copies that read them
+}
+
+// Before anybody waits for them or copies to them.
+__device__ __forceinline__ void prepare_barriers(const Memory& memory) {
+  if (threadIdx.x == 0) {
+    for (int stage = 0; stage < STAGES; ++stage) {
+      init_barrier(memory.full(stage), 1);
+      init_barrier(memory.empty(stage), DRAINERS * 4 * Place::FILLERS);
+    }
+    publish_barriers();
+  }
+  if constexpr (CLUSTER > 1) {
+    cluster_wait();
+  } else {
+    __syncthreads();
+  }
+}
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
@@ -354,17 +379,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   if (threadIdx.x == 0) {
     prefetch_map(map_a);
     prefetch_map(map_b);
-    for (int stage = 0; stage < STAGES; ++stage) {
-      init_barrier(memory.full(stage), 1);
-      init_barrier(memory.empty(stage), DRAINERS * 4 * Place::FILLERS);
-    }
-    publish_barriers();
   }
-  if constexpr (CLUSTER > 1) {
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
+  prepare_barriers(memory);
 
   // The same for all lanes, and known to be: descriptors then live in uniform registers.
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
@@ -375,43 +391,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   } else {
     if constexpr (REALLOCATE != 0) take_registers<CONSUMER_REGISTERS, true>();
     Consumer consumer(memory, place, warpgroup);
-    int turn = 0;
-#pragma unroll 1
-    for (int item = first; item < list.count(); item += clusters, ++turn) {
-      const Work work = list.at(item, GROUP_M);
-      if (PING_PONG != 0 && turn % 2 != consumer.index) {
-        consumer.ring.skip(work.slabs);
-        continue;
-      }
-      if (PING_PONG != 0 && turn > 0) Turns::wait(consumer.index);
-      consumer.multiply(work.slabs, [&] {
-        if (PING_PONG != 0 && item + clusters < list.count()) Turns::pass_on(consumer.index);
-      });
-
-      const Tile tile{work.tile.m * CLUSTER_M + place.m, work.tile.n * CLUSTER_N + place.n};
-      if constexpr (SPLIT > 1) {
-        if (list.parts > 1) {
-          const int at = ((item / list.parts) * CLUSTER + static_cast<int>(blockIdx.x) % CLUSTER) * CONSUMERS + consumer.index;
-          float(&flat)[TILE_M * TILE_N / GROUP] = reinterpret_cast<float(&)[TILE_M * TILE_N / GROUP]>(consumer.sum);
-          bool* last = reinterpret_cast<bool*>(shared + LAST_AT + consumer.index);
-          const auto everyone = [&] { named_wait(1 + consumer.index, GROUP); };
-          if (!reduce_split<GROUP>(flat, parts + static_cast<long long>(at) * list.parts * TILE_M * TILE_N, arrived + at, work.part,
-                                   list.parts, static_cast<int>(threadIdx.x) % GROUP, last, everyone)) {
-            continue;
-          }
-        }
-      }
-      const long long output = static_cast<long long>(work.batch) * m * n;
-      const Epilogue epilogue{
-          D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
-      const int row = tile.m * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
-      if constexpr (STRIPS != 0) {
-        consumer.store_tiles(epilogue, map_d, work.batch, row, tile.n * BLOCK_N);
-      } else {
-        consumer.store_direct(epilogue, row, tile.n * BLOCK_N);
-      }
-    }
-    if constexpr (STRIPS != 0) wait_stores_read<0>();
+    const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+    consume(consumer, place, list, first, clusters, map_d, first_matrix, parts, arrived,
+            reinterpret_cast<bool*>(shared + LAST_AT));
   }
   // Nobody leaves while a neighbour may still copy into its stages or arrive at its barriers.
   if constexpr (CLUSTER > 1) cluster_wait();

@@ -98,7 +98,7 @@ def constants_of(head, values, dtype, task):
 def legal(head, constants, dtype):
     names = {**constants, **DEVICE, "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype],
              "class.fp32_strict": int(dtype == "fp32"), "class.tf32": int(dtype == "tf32"), "class.bf16": int(dtype == "bf16"),
-             "class.fp16": int(dtype == "fp16")}
+             "class.fp16": int(dtype == "fp16"), "class.fp8": 0}
     return all(evaluate(text, names) for text in head["when"] + head["restrict"])
 
 
