@@ -123,7 +123,9 @@ Result<std::unique_ptr<Bench>> Bench::open(const std::string& chip_name) {
   return std::unique_ptr<Bench>(new Bench(std::move(*device), std::move(*pool)));
 }
 
-Attempt<CompiledKernel> Bench::compile(const KernelSource& source) { return compile_and_admit(*pool_, source, device_.arch); }
+Attempt<CompiledKernel> Bench::compile(const KernelSource& source, bool ptx_only) {
+  return compile_and_admit(*pool_, source, device_.arch, ptx_only);
+}
 
 std::vector<std::string> Bench::run(const CorpusKernel& kernel, const CompiledKernel& compiled, const Sizes& sizes) {
   Task task = kernel.task;

@@ -18,8 +18,8 @@ class Bench {
  public:
   static Result<std::unique_ptr<Bench>> open(const std::string& chip);
 
-  // Through the gate, with cubin, so that registers are known.
-  Attempt<CompiledKernel> compile(const KernelSource& source);
+  // Through the gate. With cubin registers are known; ptxas refuses some kernels that lack an ordering, then PTX alone will do.
+  Attempt<CompiledKernel> compile(const KernelSource& source, bool ptx_only = false);
 
   // One line for each way in which the kernel is not right with `sizes` in place of its own, with asynchronous copies early and
   // late. Empty: right.

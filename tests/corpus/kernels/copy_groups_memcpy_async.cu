@@ -19,7 +19,7 @@ extern "C" __global__ void scale(const float* x, float* y, int n) {
     } else {
       cg::wait(block);
     }
-    for (int j = block.thread_rank(); j < tile; j += block.size()) y[i * tile + j] = 2.f * buffer[i % 2][j];
+    for (int j = tile - 1 - block.thread_rank(); j >= 0; j -= block.size()) y[i * tile + j] = 2.f * buffer[i % 2][j];
     block.sync();
   }
 }

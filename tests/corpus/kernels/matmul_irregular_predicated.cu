@@ -1,6 +1,6 @@
 // Shapes that no tile divides: cp.async with a source size of 0..4 bytes fills edges with zeros.
 // cupilot: {"plan": {"launches": [{"entry": "sgemm", "grid": ["cdiv(n, 32)", "cdiv(m, 32)"], "block": [16, 16], "args": ["a", "b", "d", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}]}]}}
-// corpus: {"sizes": {"m": 35, "n": 47, "k": 29}, "in": {"a": ["fp32", "m", "k"], "b": ["fp32", "k", "n"]}, "out": {"d": ["fp32", "m", "n"]}, "expect": {"d": "matmul"}}
+// corpus: {"sizes": {"m": 35, "n": 47, "k": 61}, "in": {"a": ["fp32", "m", "k"], "b": ["fp32", "k", "n"]}, "out": {"d": ["fp32", "m", "n"]}, "expect": {"d": "matmul"}}
 __device__ __forceinline__ void copy4(float* to, const float* from, bool inside) {
   const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(to));
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(at), "l"(from), "r"(inside ? 4 : 0) : "memory");
