@@ -56,16 +56,32 @@ Outcome examine(Bench& bench, const std::string& file, const CorpusIndex& index)
   return outcome;
 }
 
-std::vector<Outcome> examine_all(Bench& bench, const std::vector<std::string>& files, const CorpusIndex& index) {
-  std::vector<Outcome> outcomes(files.size());
+// How the mutant's runs end: "early: run.race: …"; one line that says why when there are none.
+std::vector<std::string> ends_of(Bench& bench, const Mutant& mutant) {
+  auto kernel = read_kernel(folder + "/kernels", mutant.kernel);
+  if (!kernel) return {kernel.error().message};
+  kernel->source.text = mutated(kernel->source.text, mutant);
+  if (kernel->source.text.empty()) return {"its source holds no such text"};
+  const auto compiled = bench.compile(kernel->source, true);
+  if (!compiled) return {compiled.is_rejected() ? compiled.rejected().message : compiled.error().message};
+  return bench.run(*kernel, *compiled, {});
+}
+
+bool is_fault(const std::string& end, const std::vector<std::string>& codes) {
+  return std::any_of(codes.begin(), codes.end(),
+                     [&](const std::string& code) { return end.find(": " + code) != std::string::npos; });
+}
+
+// work(0) … work(count - 1) on all cores.
+template <class Work>
+void on_all_cores(std::size_t count, Work work) {
   std::atomic<std::size_t> next{0};
-  const auto work = [&] {
-    for (std::size_t i = next++; i < files.size(); i = next++) outcomes[i] = examine(bench, files[i], index);
+  const auto loop = [&] {
+    for (std::size_t i = next++; i < count; i = next++) work(i);
   };
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(work);
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(loop);
   for (std::thread& thread : threads) thread.join();
-  return outcomes;
 }
 
 bool has_opcode(const std::set<std::string>& opcodes, const std::string& beginning) {
@@ -101,7 +117,8 @@ TEST_CASE("every kernel is right, early and late, and holds the feature it stand
   auto bench = Bench::open("h200");
   REQUIRE(bench);
   const std::vector<std::string> files = files_in(folder + "/kernels");
-  const std::vector<Outcome> outcomes = examine_all(**bench, files, *index);
+  std::vector<Outcome> outcomes(files.size());
+  on_all_cores(files.size(), [&](std::size_t i) { outcomes[i] = examine(**bench, files[i], *index); });
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (const std::string& wrong : outcomes[i].wrong) FAIL_CHECK(files[i] << ": " << wrong);
   }
@@ -117,6 +134,24 @@ TEST_CASE("every kernel is right, early and late, and holds the feature it stand
     for (const std::string& words : feature.text) {
       INFO(words);
       CHECK(text_of(feature.kernel).find(words) != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a kernel without one of its waits, fences, arrivals or barriers meets the fault of it", "[coverage]") {
+  const auto mutants = read_mutants(folder + "/mutants.json");
+  REQUIRE(mutants);
+  auto bench = Bench::open("h200");
+  REQUIRE(bench);
+  std::vector<std::vector<std::string>> ends(mutants->size());
+  on_all_cores(mutants->size(), [&](std::size_t i) { ends[i] = ends_of(**bench, (*mutants)[i]); });
+  for (std::size_t i = 0; i < mutants->size(); ++i) {
+    const Mutant& mutant = (*mutants)[i];
+    CAPTURE(mutant.kernel, mutant.without, mutant.nth, mutant.codes);
+    CHECK(ends[i].size() == 2);
+    for (const std::string& end : ends[i]) {
+      INFO(end);
+      CHECK(is_fault(end, mutant.codes));
     }
   }
 }

@@ -1,4 +1,5 @@
-// index.json: which kernel stands for which entry of KernelBench level 1 and for which feature of the machine.
+// index.json: which kernel stands for which entry of KernelBench level 1 and for which feature of the machine; mutants.json: what
+// is seen when a kernel lacks one of its orderings.
 #pragma once
 
 #include <string>
@@ -28,6 +29,19 @@ struct CorpusIndex {
   std::vector<Entry> level1{};
   std::vector<Feature> features{};
 };
+
+// A kernel without one wait, fence, arrival or barrier.
+struct Mutant {
+  std::string kernel{};
+  std::string without{};             // this text of its source
+  int nth = 1;                       // occurrence of it
+  std::vector<std::string> codes{};  // of faults, one of which each run must end with
+};
+
+// Error: unreadable or not of the form.
+Result<std::vector<Mutant>> read_mutants(const std::string& path);
+// The source with its statement gone; empty when it has no such text.
+std::string mutated(const std::string& source, const Mutant& mutant);
 
 // Error: unreadable or not of the form.
 Result<CorpusIndex> read_index(const std::string& path);
