@@ -204,7 +204,8 @@ std::string counts_text(const LaunchProfile& l) {
 }  // namespace
 
 UserLine user_line(const OwnKernel& kernel, const ProfiledLine& line) {
-  if (line.file != "kernel.cu") return {line.file.empty() ? "(no line)" : file_name(line.file), line.line, ""};
+  const bool mine = line.file == (kernel.source.language == Language::ptx ? "" : "kernel.cu");
+  if (!mine) return {line.file.empty() ? "(PTX)" : line.file, line.line, ""};
   return {file_name(kernel.path), line.line + kernel.header_lines, line_of(kernel.source.text, line.line)};
 }
 

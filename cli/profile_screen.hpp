@@ -14,7 +14,7 @@ std::string profile_screen(const OwnKernel& kernel, const Profile& profile, cons
                            int line_count);
 std::string profile_json(const OwnKernel& kernel, const Profile& profile, const DeviceSpec& device);
 
-// "kernel.cu" under the user's name for it, and the line in the user's file.
+// Text of the kernel under the user's name for its file and with its line there; of other files no text is at hand.
 struct UserLine {
   std::string file;
   int line = 0;

@@ -67,7 +67,7 @@ std::string line_of(std::string_view text, int number) {
 }
 
 std::string in_the_file(const OwnKernel& kernel, std::string text) {
-  constexpr std::string_view compiled_as = "kernel.cu";
+  const std::string_view compiled_as = kernel.source.language == Language::ptx ? "ptx line" : "kernel.cu";
   for (std::size_t at = text.find(compiled_as); at != std::string::npos; at = text.find(compiled_as, at + 1)) {
     const std::size_t digits = at + compiled_as.size() + 1;
     const int number = digits < text.size() ? number_after(std::string_view(text).substr(digits), "") : 0;

@@ -20,7 +20,8 @@ std::string file_name(const std::string& path);
 int number_after(std::string_view where, std::string_view word);
 // Line `number` of a text, without its indent; control characters become blanks.
 std::string line_of(std::string_view text, int number);
-// "kernel.cu:19" is a line of the kernel's text, in which the file's `// cupilot:` lines are left out.
+// "kernel.cu:19", or "ptx line 19" of a kernel in PTX, is a line of the kernel's text, in which the file's `// cupilot:` lines
+// are left out.
 std::string in_the_file(const OwnKernel& kernel, std::string text);
 
 }  // namespace cupilot::cli

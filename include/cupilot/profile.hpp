@@ -31,8 +31,8 @@ struct InstructionKind {
 };
 
 struct ProfiledLine {
-  std::string file{};    // its name: "kernel.cu" is KernelSource::text; "" where there is no line information
-  int line = 0;          // from 1; 0: unknown
+  std::string file{};    // its name: "kernel.cu" is KernelSource::text; "": no line information, a line of CompiledKernel::ptx
+  int line = 0;          // from 1
   int instructions = 0;  // of PTX, executed, that come from it
   InstructionWork work{};
 };

@@ -45,7 +45,9 @@ void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPl
   for (const auto& [place, one] : work) {
     const ptx::Instruction& instruction = module.functions[place.first].instructions[place.second];
     add(kinds[ptx::kind_of(module.form(instruction))], one, scale);
-    ProfiledLine& line = lines[{instruction.source_file, instruction.source_line}];
+    const bool known = instruction.source_line != 0;
+    ProfiledLine& line =
+        lines[known ? std::pair(instruction.source_file, instruction.source_line) : std::pair(ptx::none_index, instruction.line)];
     ++line.instructions;
     add(line.work, one, scale);
     add(profile.total, one, scale);

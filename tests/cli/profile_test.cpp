@@ -111,6 +111,29 @@ extern "C" __global__ void many(float* t, int n) {
   CHECK(none.err.find("fill, many") != std::string::npos);
 }
 
+TEST_CASE("a kernel in PTX is told by its own lines", "[cli][profile]") {
+  const Scratch scratch;
+  const auto text = [](const char* offset) {
+    return std::string("// cupilot: {\"plan\": {\"buffers\": [{\"name\": \"t\", \"bytes\": 256}], \"launches\": [") +
+           "{\"entry\": \"k\", \"grid\": [1], \"block\": [64], \"args\": [\"t\"]}]}}\n.version 8.0\n.target sm_80\n" +
+           ".address_size 64\n.visible .entry k(.param .u64 t) {\n.reg .b64 %l<4>;\n.reg .b32 %r<2>;\nld.param.u64 %l1, [t];\n" +
+           "mov.u32 %r1, %tid.x;\nmul.wide.u32 %l2, %r1, 4;\nadd.s64 %l3, %l1, %l2;\nst.global.u32 [%l3+" + offset +
+           "], %r1;\nret;\n}\n";
+  };
+  const auto good = scratch.file("good.ptx", text("0")), bad = scratch.file("bad.ptx", text("4"));
+  const auto ran = run_at_root("profile " + good.string(), scratch);
+  INFO(ran.out << ran.err);
+  CHECK(ran.exit == 0);
+  CHECK(ran.out.find("good.ptx:12  st.global.u32") != std::string::npos);
+  for (const char* verb : {"profile ", "verify --device virtual:a100 "}) {
+    const auto refused = run_at_root(verb + bad.string(), scratch);
+    INFO(refused.out << refused.err);
+    CHECK(refused.exit == 8);
+    CHECK(refused.out.find("bad.ptx:12 (st.global.u32)") != std::string::npos);
+    CHECK(refused.out.find("st.global.u32 [%l3+4], %r1;") != std::string::npos);
+  }
+}
+
 TEST_CASE("what cannot be profiled is answered with the reason and the next step", "[cli][profile]") {
   const Scratch scratch;
   scratch.file("bare.cu", "extern \"C\" __global__ void k() {}\n");
