@@ -50,6 +50,8 @@ constexpr Need needs[] = {
     {Opcode::op_red, "async", hopper},
     {Opcode::op_fence, "async", hopper},
     {Opcode::op_fence, "mbarrier_init", hopper},
+    {Opcode::op_atom, "b128", hopper},
+    {Opcode::op_fma, "oob", hopper},
     {Opcode::op_add, "bf16", hopper},
     {Opcode::op_add, "bf16x2", hopper},
     {Opcode::op_sub, "bf16", hopper},

@@ -10,11 +10,42 @@
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
-namespace {
 
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
+
+double half_value(u16 h, bool bf16) {
+  if (bf16) return static_cast<double>(std::bit_cast<float>(static_cast<u32>(h) << 16));
+  const int exponent = (h >> 10) & 31, fraction = h & 1023;
+  double m = exponent == 0    ? std::ldexp(fraction, -24)
+             : exponent == 31 ? (fraction != 0 ? std::nan("") : HUGE_VAL)
+                              : std::ldexp(1024 + fraction, exponent - 25);
+  return (h & 0x8000) != 0 ? -m : m;
+}
+
+u16 half_bits(double x, bool bf16) {
+  if (std::isnan(x)) return 0x7fff;
+  const u16 sign = std::signbit(x) ? 0x8000 : 0;
+  const double m = std::fabs(x);
+  const int fraction = bf16 ? 7 : 10, least = bf16 ? -126 : -14, bias = bf16 ? 127 : 15;
+  if (m == 0) return sign;
+  const u16 infinity = static_cast<u16>((bf16 ? 255 : 31) << fraction);
+  if (std::isinf(m)) return sign | infinity;
+  int exponent = std::max(std::ilogb(m), least);
+  double units = std::nearbyint(std::ldexp(m, fraction - exponent));
+  if (units >= std::ldexp(2.0, fraction)) {
+    units /= 2;
+    ++exponent;
+  }
+  if (exponent > bias) return sign | infinity;
+  const auto whole = static_cast<u32>(units);
+  const u32 bits =
+      whole < (1u << fraction) ? whole : (static_cast<u32>(exponent + bias) << fraction) | (whole & ((1u << fraction) - 1));
+  return static_cast<u16>(sign | bits);
+}
+
+namespace {
 
 template <class T>
 T integer_op(AtomicOp op, T old, T b, T c) {
@@ -41,37 +72,6 @@ T integer_op(AtomicOp op, T old, T b, T c) {
     default:
       return old == b ? c : old;
   }
-}
-
-double half_value(u16 h, bool bf16) {
-  if (bf16) return static_cast<double>(std::bit_cast<float>(static_cast<u32>(h) << 16));
-  const int exponent = (h >> 10) & 31, fraction = h & 1023;
-  double m = exponent == 0    ? std::ldexp(fraction, -24)
-             : exponent == 31 ? (fraction != 0 ? std::nan("") : HUGE_VAL)
-                              : std::ldexp(1024 + fraction, exponent - 25);
-  return (h & 0x8000) != 0 ? -m : m;
-}
-
-// Nearest even; the sum of two halves is exact in double or far from a tie.
-u16 half_bits(double x, bool bf16) {
-  if (std::isnan(x)) return 0x7fff;
-  const u16 sign = std::signbit(x) ? 0x8000 : 0;
-  const double m = std::fabs(x);
-  const int fraction = bf16 ? 7 : 10, least = bf16 ? -126 : -14, bias = bf16 ? 127 : 15;
-  if (m == 0) return sign;
-  const u16 infinity = static_cast<u16>((bf16 ? 255 : 31) << fraction);
-  if (std::isinf(m)) return sign | infinity;
-  int exponent = std::max(std::ilogb(m), least);
-  double units = std::nearbyint(std::ldexp(m, fraction - exponent));
-  if (units >= std::ldexp(2.0, fraction)) {
-    units /= 2;
-    ++exponent;
-  }
-  if (exponent > bias) return sign | infinity;
-  const auto whole = static_cast<u32>(units);
-  const u32 bits =
-      whole < (1u << fraction) ? whole : (static_cast<u32>(exponent + bias) << fraction) | (whole & ((1u << fraction) - 1));
-  return static_cast<u16>(sign | bits);
 }
 
 u16 half_op(AtomicOp op, u16 old, u16 b, bool bf16) {

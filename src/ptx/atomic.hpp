@@ -10,6 +10,10 @@ namespace cupilot::ptx {
 
 enum class AtomicOp : std::uint8_t { add, min, max, inc, dec, and_, or_, xor_, exch, cas };
 
+double half_value(std::uint16_t half, bool bf16);
+// Nearest even; the sum of two halves is exact in double or far from a tie.
+std::uint16_t half_bits(double value, bool bf16);
+
 // The new value of `old` under op with b (and c: cas), all as raw bits.
 std::uint64_t apply_atomic(AtomicOp op, Type type, std::uint64_t old, std::uint64_t b, std::uint64_t c);
 // Whether atom and red have the operation on the type.

@@ -1,30 +1,29 @@
-// Branches, calls, returns and barriers. A divergent branch runs its sides one after the other; lanes meet again at the
+// Branches, returns and barriers. A divergent branch runs its sides one after the other; lanes meet again at the
 // branch's immediate post-dominator.
 #include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
 
+#include "ptx/call.hpp"
 #include "ptx/memory.hpp"
 #include "ptx/reader_stamp.hpp"
 
 namespace cupilot::ptx {
-namespace {
 
 using u32 = std::uint32_t;
 
-constexpr std::size_t max_stack = 4096;
-constexpr u32 max_depth = 64;
-constexpr u32 max_lane_bytes = 128u << 10, max_frames = 16u << 20;
-
 void push(Warp& w, const Step& s, StackEntry entry) {
   if (entry.mask == 0) return;
+  constexpr std::size_t max_stack = 4096;
   if (w.stack.size() >= max_stack) {
     fault(w, s, first_lane(entry.mask), "run.unsupported", "branches diverge deeper than the virtual device can follow");
     return;
   }
   w.stack.push_back(entry);
 }
+
+namespace {
 
 // The active lanes go to several places. `targets` lists place and lanes; all meet at `meet`.
 void split(Warp& w, const Step& s, const StackEntry* targets, std::size_t count, u32 meet) {
@@ -112,73 +111,6 @@ void run_trap(Lanes& l, const Step& s) {
   if (w.mask != 0) fault(w, s, first_lane(w.mask), "run.trap", "the kernel executed trap");
 }
 
-// list: pairs (caller's place, callee's place, bytes), arguments first, then results.
-void copy_values(Warp& w, const Step& s, bool arguments, u32 caller_at, u32 callee_at, u32 mask) {
-  const u32 begin = arguments ? 0 : s.o[0], end = arguments ? s.o[0] : s.o[1];
-  for (u32 k = begin; k < end; ++k) {
-    const u32 *triple = s.list + 3 * k, bytes = triple[2];
-    for (u32 rest = mask; rest != 0; rest &= rest - 1) {
-      const std::size_t base = std::size_t{first_lane(rest)} * w.local_stride;
-      const std::size_t caller = base + caller_at + triple[0], callee = base + callee_at + triple[1];
-      const std::size_t from = arguments ? caller : callee, to = arguments ? callee : caller;
-      std::memcpy(w.local.data() + to, w.local.data() + from, bytes);
-      std::memcpy(w.local_written.data() + to, w.local_written.data() + from, bytes);
-    }
-  }
-}
-
-void grow_local(Warp& w, u32 need) {
-  if (need <= w.local_stride) return;
-  const u32 stride = std::max(need, 2 * w.local_stride);
-  std::vector<std::uint8_t> data(std::size_t{stride} * 32), written(std::size_t{stride} * 32);
-  for (u32 lane = 0; lane < 32; ++lane) {
-    std::copy_n(w.local.begin() + lane * std::ptrdiff_t{w.local_stride}, w.local_stride,
-                data.begin() + lane * std::ptrdiff_t{stride});
-    std::copy_n(w.local_written.begin() + lane * std::ptrdiff_t{w.local_stride}, w.local_stride,
-                written.begin() + lane * std::ptrdiff_t{stride});
-  }
-  w.local = std::move(data);
-  w.local_written = std::move(written);
-  w.local_stride = stride;
-}
-
-void run_call(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (w.mask == 0) return;
-  if (w.depth + 1 >= max_depth) {
-    fault(w, s, first_lane(w.mask), "run.unsupported", fmt::format("calls nest deeper than {}", max_depth));
-    return;
-  }
-  const u32 caller_at = w.frames[w.depth].local_at, callee_at = w.local_top;
-  const Code& callee = w.block->program->codes[s.aux];
-  if (callee_at + callee.lane_bytes > max_lane_bytes || w.frames_bytes + callee.frame_bytes > max_frames) {
-    fault(w, s, first_lane(w.mask), "run.out_of_bounds", "the thread's stack passes 128 KiB, or its calls too many registers");
-    return;
-  }
-  grow_local(w, callee_at + callee.lane_bytes);
-  for (u32 lane = 0; lane < 32; ++lane) {
-    if (((w.mask >> lane) & 1) != 0) {
-      std::memset(w.local_written.data() + std::size_t{lane} * w.local_stride + callee_at, 0, callee.lane_bytes);
-    }
-  }
-  copy_values(w, s, true, caller_at, callee_at, w.mask);
-  // Lanes that skip the call wait after it.
-  push(w, s, {w.pc, w.reconverge, w.active});
-  const u32 return_pc = w.pc;
-  const u32 called = w.mask;
-  enter_frame(w, s.aux, w.depth + 1);
-  Frame& frame = w.frames[w.depth];
-  frame.return_pc = return_pc;
-  frame.mask = called;
-  frame.call = &s;
-  frame.stack_base = static_cast<u32>(w.stack.size());
-  frame.local_at = callee_at;
-  w.local_top = callee_at + callee.lane_bytes;
-  w.pc = 0;
-  w.reconverge = static_cast<u32>(callee.steps.size() - 1);
-  w.active = called;
-}
-
 void barrier_failed(Warp& w, const Step& s, const std::string& why) {
   fault(w, s, first_lane(w.live == 0 ? 1 : w.live), "run.divergence", why);
 }
@@ -261,43 +193,6 @@ void warp_barrier(Lanes& l, const Step& s) {
   warp_ordered(w);
 }
 
-bool decode_call(Decoder& d, Step& step) {
-  const Operand& callee = d.operand(1);
-  if (callee.kind != OperandKind::function) d.refuse("only calls of a named function are supported");
-  const Function& f = d.module.functions[callee.index];
-  const std::vector<Operand> results = d.parts(d.operand(0)), arguments = d.parts(d.operand(2));
-  if (f.is_entry) d.refuse("a kernel cannot be called");
-  if (results.size() != f.result_count || arguments.size() != f.parameter_count)
-    d.refuse("the call does not fit the function's parameters");
-  step.aux = d.code_for(callee.index);
-  std::vector<u32> list;
-  u32 at = 0;
-  std::uint64_t offset = 0;
-  std::vector<u32> places;  // of the callee's variables, as its own decoder lays them out
-  for (const Variable& v : f.variables) {
-    if (v.space == Space::reg) d.refuse("parameters in registers are not supported");
-    offset = (offset + std::max(v.align, 1u) - 1) / std::max(v.align, 1u) * std::max(v.align, 1u);
-    places.push_back(static_cast<u32>(std::min<std::uint64_t>(offset, 1u << 30)));
-    offset += v.bytes;
-  }
-  const auto add = [&](const Operand& o, u32 variable) {
-    if (o.kind != OperandKind::formal) d.refuse("an argument is no parameter variable");
-    const Variable& mine = d.function.variables[o.index];
-    if (mine.bytes != f.variables[variable].bytes) d.refuse("an argument has the wrong size");
-    if (d.function.is_entry && o.index < d.function.parameter_count) d.refuse("a kernel parameter as an argument");
-    list.insert(list.end(), {d.code.variable_offset[o.index], places[variable], static_cast<u32>(mine.bytes)});
-    ++at;
-  };
-  for (u32 i = 0; i < arguments.size(); ++i) add(arguments[i], f.result_count + i);
-  step.o[0] = at;
-  for (u32 i = 0; i < results.size(); ++i) add(results[i], i);
-  step.o[1] = at;
-  list.push_back(0);
-  step.list = d.list(std::move(list));
-  step.run = run_call;
-  return true;
-}
-
 bool decode_barrier(Decoder& d, Step& step) {
   const Form& form = d.form();
   if (form.has("cluster") || form.modifiers.empty()) return false;
@@ -365,18 +260,6 @@ void settle_barrier(Block& block, std::uint32_t id) {
   if (barrier.arrived >= wanted) release(block, barrier);
 }
 
-void return_from_call(Warp& w) {
-  const Frame& callee = w.frames[w.depth];
-  copy_values(w, *callee.call, false, w.frames[w.depth - 1].local_at, callee.local_at, callee.mask & ~w.exited);
-  w.local_top = callee.local_at;
-  --w.depth;
-  w.frames_bytes -= w.code->frame_bytes;
-  w.code = &w.block->program->codes[w.frames[w.depth].code];
-  w.steps = w.code->steps.data();
-  w.regs = w.frames[w.depth].regs;
-  w.counts = w.block->worker->counts.data() + w.code->first_count;
-}
-
 bool decode_control(Decoder& d, Step& step) {
   switch (d.form().opcode) {
     case Opcode::op_bra:
@@ -398,6 +281,10 @@ bool decode_control(Decoder& d, Step& step) {
     }
     case Opcode::op_call:
       return decode_call(d, step);
+    case Opcode::op_alloca:
+    case Opcode::op_stacksave:
+    case Opcode::op_stackrestore:
+      return decode_stack(d, step);
     case Opcode::op_ret:
       step.run = run_return;
       return true;

@@ -19,14 +19,11 @@ bool of_im2col(const Form& f) {
   return f.opcode == Opcode::op_cp &&
          std::any_of(f.modifiers.begin(), f.modifiers.end(), [](const std::string& m) { return m.rfind("im2col", 0) == 0; });
 }
-bool of_sparse_wgmma(const Form& f) { return f.opcode == Opcode::op_wgmma && f.has("sp"); }
-bool of_mixed_wmma(const Form& f) { return f.opcode == Opcode::op_wmma && f.types.size() == 2 && f.types[0] != f.types[1]; }
 bool of_scalar_video(const Form& f) {
   return one_of(f, {Opcode::op_vadd, Opcode::op_vsub, Opcode::op_vabsdiff, Opcode::op_vmin, Opcode::op_vmax, Opcode::op_vset,
                     Opcode::op_vmad, Opcode::op_vshl, Opcode::op_vshr});
 }
 bool of_discard(const Form& f) { return f.opcode == Opcode::op_discard; }
-bool of_stacks(const Form& f) { return one_of(f, {Opcode::op_alloca, Opcode::op_stacksave, Opcode::op_stackrestore}); }
 bool of_later_chips(const Form& f) {
   static constexpr const char* words[] = {"tile::gather4", "tile::scatter4", "cta_group::1", "cta_group::2", "cp_mask", "bulk"};
   if (f.opcode == Opcode::op_clusterlaunchcontrol) return true;
@@ -42,10 +39,7 @@ constexpr Exclusion table[] = {
     {"tensormap", "maps belong to the launch plan", of_tensormap},
     {"discard", "memory could hold anything after it", of_discard},
     {"im2col tensor copies", "launch plans have no such maps", of_im2col},
-    {"sparse wgmma", "not modelled yet", of_sparse_wgmma},
-    {"wmma with accumulators of two types", "how the device rounds is unknown", of_mixed_wmma},
     {"scalar video instructions", "no compiler emits them", of_scalar_video},
-    {"alloca", "not modelled yet", of_stacks},
     {"what needs sm_100", "gather4, cta_group, st.bulk, cluster launch control: no modelled chip has them", of_later_chips},
 };
 

@@ -100,12 +100,15 @@ void convert_address(Lanes& l, const Step& s) {
   }
 }
 
+// aux: only the block's own shared memory counts, not what mapa names in other blocks.
 void is_space(Lanes& l, const Step& s) {
   u32 bits = 0;
+  const u64 own = static_cast<Warp&>(l).block->rank + 1;
   for (u32 i = 0; i < 32; ++i) {
-    const u64 window = lane_value(l, s.o[1], s.width, i) & window_mask;
+    const u64 address = lane_value(l, s.o[1], s.width, i), window = address & window_mask, rank = (address >> rank_shift) & 0xff;
     const bool special = window == shared_window || window == local_window || window == param_window;
-    const bool yes = s.offset != 0 ? window == static_cast<u64>(s.offset) : !special;
+    const bool mine = s.aux == 0 || rank == 0 || rank == own;
+    const bool yes = s.offset != 0 ? window == static_cast<u64>(s.offset) && mine : !special;
     bits |= static_cast<u32>(yes) << i;
   }
   u32& p = l.predicate(s.o[0]);
@@ -234,6 +237,7 @@ bool decode_move(Decoder& d, Step& step) {
                                               : form.space == Space::param ? param_window
                                                                            : 0);
       if (form.space == Space::constant) step.offset = 1;  // no address is of it
+      step.aux = form.space == Space::shared && !form.has("shared::cluster") ? 1 : 0;
       step.run = is_space;
       return true;
     case Opcode::op_createpolicy:

@@ -25,10 +25,12 @@ constexpr std::size_t most_groups = 4096;
 
 // What a form says, as words of Step::list; the registers of D and A follow.
 struct GroupForm {
-  u32 n, element_bits;    // single bits count as words of 32
-  u32 sums, a_registers;  // registers; a_registers 0: A in shared memory
-  u32 packed;             // two fp16 sums a register
-  u32 a, b;               // slots of the descriptors
+  u32 n, k;                          // of the product, in elements
+  u32 element_bits;                  // single bits count as words of 32
+  u32 sparse, metadata, first_lane;  // A holds half of k; slot of the metadata, its first lane in every quad
+  u32 sums, a_registers;             // registers; a_registers 0: A in shared memory
+  u32 packed;                        // two fp16 sums a register
+  u32 a, b;                          // slots of the descriptors
   u32 scale_d, scale_inverted;
   u32 negate_a, negate_b;  // bits to flip in every element
   u32 transpose_a, transpose_b;
@@ -43,7 +45,10 @@ GroupForm form_of(const Step& s) {
 }
 const u32* sum_slots(const Step& s) { return s.list + form_words; }
 
-u32 elements_in_k(const GroupForm& f) { return 8 * k_bytes / f.element_bits; }
+GroupMatrix matrix_a(const GroupForm& f, u64 descriptor) { return {descriptor, f.transpose_a != 0}; }
+GroupMatrix matrix_b(const GroupForm& f, u64 descriptor) {
+  return {descriptor, f.transpose_b != 0, f.sparse != 0 ? 2 * k_bytes : k_bytes};
+}
 
 // A from registers: K x 16, as fragments of mma.sync hold it.
 void gather_registers(const Warp& w, const GroupForm& f, const u32* slots, u32* out) {
@@ -85,18 +90,42 @@ void move_sums(const Warp& w, const GroupForm& f, const u32* slots, u32* d) {
   }
 }
 
+// What a sparse A leaves out; see the lanes' tables.
+constexpr u32 hole = 0xffffffffu;
+
+// Four bits of metadata a group of four say which two are kept; of 32-bit elements, which one of two. A quad of lanes holds what
+// mma.sp's does: of 16 bits or more both rows 8 apart, of fewer eight groups of one row.
+void expand_rows(const GroupForm& f, const u32* metadata, const u32* packed, u32* a) {
+  const u32 group = f.element_bits == 32 ? 2 : 4, kept = group / 2;
+  std::fill_n(a, f.k * 16, hole);
+  for (u32 g = 0; g < f.k / group; ++g) {
+    for (u32 row = 0; row < 16; ++row) {
+      const bool wide = f.element_bits >= 16;
+      const u32 lane = wide ? g / 4 : g / 8 * 2 + row / 8, shift = wide ? 16 * (row / 8) + 4 * (g % 4) : 4 * (g % 8);
+      const u32 where = metadata[row % 8 * 4 + lane + f.first_lane] >> shift;
+      for (u32 j = 0; j < kept; ++j) {
+        const u32 at = (where >> (2 * j)) & 3;
+        a[(g * group + (kept == 1 ? at / 2 : at)) * 16 + row] = packed[(g * kept + j) * 16 + row];
+      }
+    }
+  }
+}
+
 void compute(Warp& w, const GroupItem& item) {
   const GroupForm f = form_of(*item.step);
-  const u32 *sums = sum_slots(*item.step), k = elements_in_k(f);
-  alignas(64) std::array<u32, 32 * 16> a;
-  alignas(64) std::array<u32, most_columns * 32> b;
+  const u32* sums = sum_slots(*item.step);
+  alignas(64) std::array<u32, most_k * 16> a;
+  alignas(64) std::array<u32, most_k / 2 * 16> packed;
+  alignas(64) std::array<u32, most_columns * most_k> b;
   alignas(64) std::array<u32, most_columns * 16> d;
+  u32* const held = f.sparse != 0 ? packed.data() : a.data();
   if (f.a_registers != 0) {
-    gather_registers(w, f, sums + f.sums, a.data());
+    gather_registers(w, f, sums + f.sums, held);
   } else {
-    gather_matrix(w, {item.a, f.transpose_a != 0}, {f.element_bits, f.negate_a, 16 * (w.index % 4), 16, 1, 16}, a.data());
+    gather_matrix(w, matrix_a(f, item.a), {f.element_bits, f.negate_a, 16 * (w.index % 4), 16, 1, 16}, held);
   }
-  gather_matrix(w, {item.b, f.transpose_b != 0}, {f.element_bits, f.negate_b, 0, f.n, k, 1}, b.data());
+  if (f.sparse != 0) expand_rows(f, item.metadata.data(), held, a.data());
+  gather_matrix(w, matrix_b(f, item.b), {f.element_bits, f.negate_b, 0, f.n, f.k, 1}, b.data());
   if (item.adds) {
     move_sums<true>(w, f, sums, d.data());
   } else {
@@ -164,7 +193,8 @@ void issue(Lanes& l, const Step& s) {
   if (!p.fenced) return void(in_use(w, s, "wgmma.mma_async before the first wgmma.fence"));
   if (!take_registers(w, s, f, p)) return;
   const u32 scale = w.predicate(f.scale_d) ^ (f.scale_inverted != 0 ? full_mask : 0);
-  GroupItem item{&s, f.a_registers != 0 ? 0 : w.at<u64>(f.a)[0], w.at<u64>(f.b)[0], scale != 0, 0, 0};
+  GroupItem item{&s, f.a_registers != 0 ? 0 : w.at<u64>(f.a)[0], w.at<u64>(f.b)[0], scale != 0, 0, 0, {}};
+  if (f.sparse != 0) item.metadata.assign(w.at<u32>(f.metadata), w.at<u32>(f.metadata) + 32);
   for (u32 lane = 1; lane < 32; ++lane) {
     const bool same = w.at<u64>(f.b)[lane] == item.b && (f.a_registers != 0 || w.at<u64>(f.a)[lane] == item.a);
     if (!same || (scale != 0 && scale != full_mask)) {
@@ -177,13 +207,14 @@ void issue(Lanes& l, const Step& s) {
   if (p.mark == 0)
     p.mark = add_mark(*w.block->cluster,
                       {.far = false, .slot = p.slot, .phase = p.committed, .thread = (w.block->rank << 10) | (w.index * 32)});
-  if (f.a_registers == 0 && !check_matrix(w, s, "A", {item.a, f.transpose_a != 0}, 16 * (w.index % 4), 16, p.mark)) return;
-  if (!check_matrix(w, s, "B", {item.b, f.transpose_b != 0}, 0, f.n, p.mark)) return;
+  if (f.a_registers == 0 && !check_matrix(w, s, "A", matrix_a(f, item.a), 16 * (w.index % 4), 16, p.mark)) return;
+  const GroupMatrix b = matrix_b(f, item.b);
+  if (!check_matrix(w, s, "B", b, 0, f.n, p.mark)) return;
   // Each warp reads its rows of A, the warpgroup B once: 128 bytes a pass, whatever the swizzle.
   count_up(w, Counter::shared_load_wavefronts,
-           (f.a_registers == 0 ? 16 * k_bytes / 128 : 0) + (w.index % 4 == 0 ? f.n * k_bytes / 128 : 0));
+           (f.a_registers == 0 ? 16 * k_bytes / 128 : 0) + (w.index % 4 == 0 ? f.n * b.bytes / 128 : 0));
   if (w.block->launch->options->late) {
-    p.open.push_back(item);
+    p.open.push_back(std::move(item));
   } else {
     compute(w, item);
   }
@@ -258,20 +289,31 @@ void take_slots(Decoder& d, const Operand& o, u32 count, bool result, std::vecto
   }
 }
 
+// Metadata and its selector: lanes 0 and 1 of a quad hold it or lanes 2 and 3, of 8-bit elements all four.
+void take_metadata(Decoder& d, GroupForm& f) {
+  f.metadata = d.source(d.operand(3), 4);
+  const u32 selector = number_operand(d, 4);
+  if (selector > (f.element_bits == 8 ? 0u : 1u)) d.refuse("there is no such selector of metadata");
+  f.first_lane = 2 * selector;
+}
+
 bool decode_product(Decoder& d, Step& step) {
   const Form& form = d.form();
-  if (form.types.size() != 3 || form.modifiers.size() < 5 || form.has("sp")) return false;
+  if (form.types.size() != 3 || form.modifiers.size() < 5) return false;
   const Type td = form.types[0], ta = form.types[1], tb = form.types[2];
   const bool bits = ta == Type::b1, integers = !is_float(ta), halves = bytes_of(ta) == 2;
   GroupForm f{};
+  f.sparse = form.has("sp") ? 1 : 0;
   f.element_bits = bits ? 32 : 8 * bytes_of(ta);
-  const u32 k = bits ? 256 : 8 * k_bytes / f.element_bits;
-  f.n = columns_of(d, form.modifiers[3], k, integers);
+  f.k = (f.sparse != 0 ? 16 : 8) * k_bytes / f.element_bits;
+  const u32 k = bits ? 256 : f.k, more = f.sparse != 0 ? 2 : 0;
+  if (bits && f.sparse != 0) return false;
+  f.n = columns_of(d, form.modifiers[f.sparse != 0 ? 4 : 3], k, integers);
   const Multiply run = product_of(fmt::format("{}{}.{}.{}{}.k{}", form.has("satfinite") ? "satfinite." : "", name_of(td),
                                               name_of(ta), name_of(tb), bits ? ".and" : "", k));
   if (run == nullptr) return false;
   const bool in_registers = d.operand(1).kind == OperandKind::vector;
-  const std::size_t fixed = integers ? 4 : 6, extra = halves ? (in_registers ? 1 : 2) : 0;
+  const std::size_t fixed = (integers ? 4u : 6u) + more, extra = halves ? (in_registers ? 1 : 2) : 0;
   d.want_operands(fixed + extra, fixed + extra);
   f.packed = td == Type::f16 ? 1 : 0;
   f.sums = f.n / (f.packed != 0 ? 4 : 2);
@@ -282,15 +324,16 @@ bool decode_product(Decoder& d, Step& step) {
   if (!in_registers) f.a = d.source(d.operand(1), 8);
   f.b = d.source(d.operand(2), 8);
   bool inverted = false;
-  f.scale_d = d.source_predicate(d.operand(3), inverted);
+  if (f.sparse != 0) take_metadata(d, f);
+  f.scale_d = d.source_predicate(d.operand(3 + more), inverted);
   f.scale_inverted = inverted ? 1 : 0;
   if (!integers) {
     const u32 sign_bit = 1u << (f.element_bits - 1);
-    f.negate_a = negation(d, 4, sign_bit);
-    f.negate_b = negation(d, 5, sign_bit);
+    f.negate_a = negation(d, 4 + more, sign_bit);
+    f.negate_b = negation(d, 5 + more, sign_bit);
   }
-  if (halves && !in_registers) f.transpose_a = number_operand(d, 6) & 1;
-  if (halves) f.transpose_b = number_operand(d, in_registers ? 6 : 7) & 1;
+  if (halves && !in_registers) f.transpose_a = number_operand(d, 6 + more) & 1;
+  if (halves) f.transpose_b = number_operand(d, (in_registers ? 6u : 7u) + more) & 1;
   f.product = static_cast<u32>(d.program.products.size());
   d.program.products.push_back(run);
   std::memcpy(list.data(), &f, sizeof(f));

@@ -15,6 +15,7 @@ struct GroupItem {
   std::uint64_t a = 0, b = 0;  // matrix descriptors
   bool adds = false;           // to the accumulator; else to zero
   std::uint32_t from = 0, to = 0;
+  std::vector<std::uint32_t> metadata;  // of a sparse A, a lane each
 };
 
 // State of a warp's registers between wgmma and everything else, one entry a 64-byte slot.
@@ -41,10 +42,12 @@ Products& products_of(Warp& warp);
 inline bool pending(const Products& p, std::uint32_t slot) { return p.use[slot / 64].group > p.completed; }
 
 inline constexpr std::uint32_t k_bytes = 32;  // of one row of A or B in one product, in every type
+inline constexpr int most_k = 64;             // elements
 
 struct GroupMatrix {
   std::uint64_t descriptor = 0;
   bool transposed = false;
+  std::uint32_t bytes = k_bytes;  // of k in a row: twice as many in the B of a sparse product
   // Of the 16-byte unit that holds (row, byte of k); transposed: (8 rows, k).
   std::uint32_t address(std::uint32_t row, std::uint32_t k) const;
 };

@@ -19,14 +19,14 @@ template <class Visit>
 bool each_unit(const GroupMatrix& m, u32 first, u32 rows, Visit visit) {
   if (m.transposed) {
     for (u32 row = first; row < first + rows; row += 8) {
-      for (u32 k = 0; k < k_bytes / 2; ++k) {
+      for (u32 k = 0; k < m.bytes / 2; ++k) {
         if (!visit(row, k, m.address(row, k))) return false;
       }
     }
     return true;
   }
   for (u32 row = first; row < first + rows; ++row) {
-    for (u32 byte = 0; byte < k_bytes; byte += 16) {
+    for (u32 byte = 0; byte < m.bytes; byte += 16) {
       if (!visit(row, byte, m.address(row, byte))) return false;
     }
   }
@@ -76,6 +76,10 @@ bool check_matrix(Warp& w, const Step& s, const char* name, const GroupMatrix& m
           fmt::format("0x{:016x} is no descriptor of {}: bits 14-15, 30-31, 46-48 and 52-61 must be zero (addresses and offsets "
                       "are in units of 16 bytes)",
                       m.descriptor, name));
+    return false;
+  }
+  if (m.bytes > k_bytes && !m.transposed && m.descriptor >> 62 == 3) {
+    fault(w, s, 0, "run.unsupported", "the rows of a sparse product's B are longer than a swizzle of 32 bytes: use 64 or 128");
     return false;
   }
   return each_unit(m, first, rows, [&](u32 row, u32, u32 address) {

@@ -19,7 +19,7 @@ using u32 = std::uint32_t;
 void follow(Products& p, const Watched& watched) {
   const RegisterUse from = p.use[watched.reads[0] / 64];
   p.use[watched.writes[0] / 64] = from;
-  const GroupItem copy{nullptr, 0, 0, false, watched.reads[0], watched.writes[0]};
+  const GroupItem copy{nullptr, 0, 0, false, watched.reads[0], watched.writes[0], {}};
   if (from.group > p.committed) {
     p.open.push_back(copy);
   } else {

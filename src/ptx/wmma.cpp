@@ -2,11 +2,13 @@
 // a fragment more registers than that needs, the others repeat them.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "ptx/atomic.hpp"
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
@@ -180,6 +182,15 @@ void each_element(const Warp& w, const Fragment& f, const u32* registers, Visit 
   }
 }
 
+// Between fp16 and the fp32 that sums are kept in when D and C are not of one type.
+void widen(u32* sums, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i] = std::bit_cast<u32>(static_cast<float>(half_value(static_cast<std::uint16_t>(sums[i]), false)));
+}
+void narrow(u32* sums, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) sums[i] = half_bits(static_cast<double>(std::bit_cast<float>(sums[i])), false);
+}
+
 // list: the four fragments, then the registers of D, A, B, C.
 void multiply(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
@@ -197,7 +208,9 @@ void multiply(Lanes& l, const Step& s) {
   each_element(w, c, cl, [&](u32& word, u32 at, u32 row, u32 column) {
     ed[(row / 16 * n + column) * 16 + row % 16] = bits(word, at, c.bits);
   });
+  if (c.bits < d.bits) widen(ed.data(), ed.size());
   w.block->program->products[s.aux]({ea.data(), eb.data(), ed.data(), static_cast<int>((a.rows + 15) / 16), static_cast<int>(n)});
+  if (d.bits < c.bits) narrow(ed.data(), ed.size());
   each_element(w, d, dl, [&](u32& word, u32 at, u32 row, u32 column) {
     const u32 v = ed[(row / 16 * n + column) * 16 + row % 16];
     word = d.bits == 32 ? v : (word & ~(0xffffu << at)) | (v << at);
@@ -258,8 +271,10 @@ bool decode_product(Decoder& d, Step& step) {
     step.inner = handler_of("mma.sync.aligned.m8n8k4.row.col." + rounding + "f64.f64.f64.f64");
     return true;
   }
-  if (td != tc) d.refuse("an accumulator of another type than the result is not supported");
-  std::string name = fmt::format("{}{}.{}.{}", form.has("satfinite") ? "satfinite." : "", name_of(td), name_of(ta), name_of(tb));
+  if (td != tc && (!halves || bytes_of(td) + bytes_of(tc) != 6)) d.refuse("has types that do not go together");
+  const Type sums = td == tc ? td : Type::f32;
+  std::string name =
+      fmt::format("{}{}.{}.{}", form.has("satfinite") ? "satfinite." : "", name_of(sums), name_of(ta), name_of(tb));
   if (ta == Type::b1) name += form.has("and") ? ".and" : ".xor";
   name += fmt::format(".k{}", shape.k);
   const Multiply own = product_of("wmma." + name), run = own != nullptr ? own : product_of(name);
