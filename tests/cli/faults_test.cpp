@@ -1,4 +1,5 @@
-// What a newcomer reads when a kernel is broken: tests/data/faults/*.cu against the screens beside them.
+// What a newcomer reads when a kernel is broken: tests/data/faults/*.cu against the screens beside them. A screen that should
+// change is renewed by `cupilot verify FILE.cu --device virtual:h200 > FILE.txt` at the root, and read.
 #include <algorithm>
 #include <regex>
 
