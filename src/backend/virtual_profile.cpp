@@ -159,9 +159,9 @@ Result<void> refine(const Subject& subject, std::vector<LaunchLines>& lines) {
   const Attempt<Resolution> resolution = subject.plan_at(at);
   const auto* plan = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (plan == nullptr) return {};
-  const bool alone = std::all_of(plan->launches.begin(), plan->launches.end(),
-                                 [](const ResolvedLaunch& launch) { return launch.when == When::run; });
-  if (!alone) return {};
+  // What setup launches make would have to be made whole first.
+  const auto timed = [](const ResolvedLaunch& launch) { return launch.when == When::run; };
+  if (!std::all_of(plan->launches.begin(), plan->launches.end(), timed)) return {};
   Result<VirtualMemory> memory =
       VirtualMemory::make(task, subject.task.id, {.workload = at, .content = subject.content}, *plan, subject.context.inputs);
   if (!memory) return {};
