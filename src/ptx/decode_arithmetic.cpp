@@ -74,11 +74,13 @@ void by_letters(Decoder& d, Step& step, const Row& row) {
 std::int64_t yes_of(Type to, bool packed) {
   switch (to) {
     case Type::f16:
-    case Type::f16x2:
       return 0x3c00;
     case Type::bf16:
-    case Type::bf16x2:
       return 0x3f80;
+    case Type::f16x2:
+      return packed ? 0x3c00 : 0;
+    case Type::bf16x2:
+      return packed ? 0x3f80 : 0;
     case Type::u16:
     case Type::s16:
       return 0xffff;

@@ -39,7 +39,9 @@ constexpr Exclusion table[] = {
     {"tensormap", "maps belong to the launch plan", of_tensormap},
     {"discard", "memory could hold anything after it", of_discard},
     {"im2col tensor copies", "launch plans have no such maps", of_im2col},
-    {"scalar video instructions", "no compiler emits them", of_scalar_video},
+    {"scalar video instructions and the selectors of packed ones", "no compiler emits them", of_scalar_video},
+    {"calls through pointers", "whom they reach cannot be told before", nullptr},
+    {"%pm, %reserved_smem_offset and all of %envreg but the grid's barrier", "the driver sets them", nullptr},
     {"what needs sm_100", "gather4, cta_group, st.bulk, cluster launch control: no modelled chip has them", of_later_chips},
 };
 
@@ -48,7 +50,8 @@ constexpr Exclusion table[] = {
 std::span<const Exclusion> exclusions() { return table; }
 
 const Exclusion* exclusion_of(const Form& form) {
-  const auto found = std::find_if(std::begin(table), std::end(table), [&](const Exclusion& row) { return row.covers(form); });
+  const auto found = std::find_if(std::begin(table), std::end(table),
+                                  [&](const Exclusion& row) { return row.covers != nullptr && row.covers(form); });
   return found == std::end(table) ? nullptr : found;
 }
 

@@ -11,7 +11,7 @@ namespace cupilot::ptx {
 struct Exclusion {
   const char* what;  // a family of instructions
   const char* why;
-  bool (*covers)(const Form& form);
+  bool (*covers)(const Form& form);  // null: told by operands
 };
 std::span<const Exclusion> exclusions();
 // The row that a form falls under; null: the interpreter runs it, when its operands fit.

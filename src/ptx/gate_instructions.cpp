@@ -61,8 +61,7 @@ std::string forbidden(const Form& form) {
     case Opcode::op_vsub:
     case Opcode::op_vsub2:
     case Opcode::op_vsub4:
-      return "video instructions are emulated by these chips and unknown to the virtual device, which then could not screen the "
-             "kernel";
+      return "video instructions are emulated by these chips, written by no compiler and only partly known to the virtual device";
     case Opcode::op_atom:
     case Opcode::op_red:
       if (form.has("sys")) return "a system-wide atomic reaches beyond the device";
