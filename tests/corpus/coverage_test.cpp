@@ -138,6 +138,31 @@ TEST_CASE("every kernel is right, early and late, and holds the feature it stand
   }
 }
 
+// Their headers and instructions take other ways there than on Hopper.
+TEST_CASE("kernels for earlier architectures are right on their chips", "[coverage]") {
+  struct Row {
+    const char* chip;
+    std::vector<std::string> files;
+  };
+  const Row rows[] = {
+      {"a100",
+       {"attention_flash_mma_bf16.cu", "conv2d_mma_tf32.cu", "copy_barrier_memcpy_async.cu", "copy_cp_async_mbarrier.cu",
+        "copy_cp_async_three_stages.cu", "copy_groups_memcpy_async.cu", "copy_pipeline_roles.cu", "mbarrier_ring_primitives.cu",
+        "mma_fp64.cu", "mma_sparse_two_of_four.cu", "votes_and_redux.cu"}},
+      {"l4", {"copy_pipeline_block.cu", "fp8_quantise_rows.cu", "mma_fp8_mixed.cu", "mma_int8.cu"}},
+  };
+  for (const Row& row : rows) {
+    auto bench = Bench::open(row.chip);
+    REQUIRE(bench);
+    std::vector<Outcome> outcomes(row.files.size());
+    on_all_cores(outcomes.size(), [&](std::size_t i) { outcomes[i] = examine(**bench, row.files[i], {}); });
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      for (const std::string& wrong : outcomes[i].wrong) FAIL_CHECK(row.files[i] << " on " << row.chip << ": " << wrong);
+      CHECK(!outcomes[i].opcodes.empty());
+    }
+  }
+}
+
 TEST_CASE("a kernel without one of its waits, fences, arrivals or barriers meets the fault of it", "[coverage]") {
   const auto mutants = read_mutants(folder + "/mutants.json");
   REQUIRE(mutants);
