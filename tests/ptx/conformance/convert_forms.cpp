@@ -63,9 +63,9 @@ Pair from_integer(const Form& f, V v) {
   return {finished(f, encode(*f.format, of_integer(extended(v[0], f.from_bits, f.from_signed)), f.round))};
 }
 
-// .ftz is about fp32 alone.
+// .ftz is about fp32 alone, and an H200 ignores it on the way to fp16.
 Number source(const Form& f, u64 v) {
-  if (f.from != &fp32) return decode(*f.from, v);
+  if (f.from != &fp32 || f.format == &fp16) return decode(*f.from, v);
   return argument(f, *f.from, v);
 }
 

@@ -21,7 +21,7 @@ Pair rounded(const Form& f, const Number& value, std::initializer_list<u64> nans
     }
   }
   u64 r = encode(*f.format, value, f.round);
-  if (f.ftz && is_tiny(*f.format, value)) r &= sign_of(*f.format);  // as it was before rounding
+  if (f.ftz && is_tiny(*f.format, value, f.round)) r &= sign_of(*f.format);
   const Number n = decode(*f.format, r);
   const Number one = of_integer(1);
   if (f.sat) {
@@ -36,12 +36,12 @@ Pair add(const Form& f, V v) { return rounded(f, sum(in(f, v[0]), in(f, v[1]), f
 Pair sub(const Form& f, V v) { return rounded(f, sum(in(f, v[0]), negated(in(f, v[1])), f.round), {v[1], v[0]}); }
 Pair mul(const Form& f, V v) { return rounded(f, product(in(f, v[0]), in(f, v[1])), {v[1], v[0]}); }
 Pair fma(const Form& f, V v) {
-  return rounded(f, sum(product(in(f, v[0]), in(f, v[1])), in(f, v[2]), f.round), {v[2], v[1], v[0]});
+  return rounded(f, sum(product(in(f, v[0]), in(f, v[1])), in(f, v[2]), f.round), {v[1], v[2], v[0]});
 }
-// The NaN that a tensor copy puts outside a tensor makes the result zero.
+// The NaN that a tensor copy puts outside a tensor makes the result zero as a factor.
 Pair fma_in_bounds(const Form& f, V v) {
   constexpr u64 outside = 0x7ff7;
-  return v[0] == outside || v[1] == outside || v[2] == outside ? Pair{0} : fma(f, v);
+  return v[0] == outside || v[1] == outside ? Pair{0} : fma(f, v);
 }
 Pair divide(const Form& f, V v) { return rounded(f, quotient(in(f, v[0]), in(f, v[1])), {v[0], v[1]}); }
 Pair reciprocal(const Form& f, V v) { return rounded(f, quotient(of_integer(1), in(f, v[0])), {v[0]}); }

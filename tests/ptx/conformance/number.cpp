@@ -160,8 +160,11 @@ bool is_subnormal(const Format& format, u64 bits) {
 
 u64 quieted(const Format& format, u64 nan) { return nan | (u64{1} << (format.padding + format.fraction - 1)); }
 
-bool is_tiny(const Format& format, const Number& v) {
-  return v.kind == Number::finite && v.exponent + top_bit(v.magnitude) < 2 - (1 << (format.exponent - 1));
+bool is_tiny(const Format& format, const Number& v, Round round) {
+  if (v.kind != Number::finite) return false;
+  const int below = 2 - (1 << (format.exponent - 1)) - (v.exponent + top_bit(v.magnitude));
+  if (below != 1) return below > 1;
+  return rounded(v.magnitude, top_bit(v.magnitude) - format.fraction, round, v.negative) >> (format.fraction + 1) == 0;
 }
 
 int compared(const Number& a, const Number& b) {

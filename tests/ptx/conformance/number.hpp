@@ -50,8 +50,8 @@ Number negated(Number a);
 bool is_nan(const Format& format, u64 bits);
 bool is_subnormal(const Format& format, u64 bits);
 u64 quieted(const Format& format, u64 nan);
-// The least number with all bits of the fraction, and whether a value's magnitude lies below it.
-bool is_tiny(const Format& format, const Number& value);
+// Whether a value would round to less than the least normal number if the format had more exponents.
+bool is_tiny(const Format& format, const Number& value, Round round);
 // -1, 0, 1; 2 when either is no number.
 int compared(const Number& a, const Number& b);
 

@@ -40,6 +40,7 @@ std::vector<u64> float_edges(const Format& f) {
     if (power < 1 << (f.exponent - 1)) out.push_back(encode(f, of_integer(s128{1} << power), Round::nearest));
   }
   for (std::size_t i = 0, n = out.size(); i < n; ++i) out.push_back(out[i] | sign);
+  if (f.padding + f.fraction + f.exponent == 15) out.push_back(0x7ff7);  // what tensor copies put outside a tensor
   return out;
 }
 
