@@ -7,7 +7,9 @@ DEVICE ?= auto
 EVALUATIONS ?= 120
 SECONDS_LIMIT ?= 85
 
-.PHONY: evolve build test check sanitize thread lint format bootstrap clean
+FUZZ_SECONDS ?= 60
+
+.PHONY: evolve build test check sanitize thread fuzz lint format bootstrap clean
 
 evolve: build
 	$(BUILD)/cli/cupilot evolve $(TASK) --device $(DEVICE) --evaluations $(EVALUATIONS) --seconds $(SECONDS_LIMIT)
@@ -25,13 +27,17 @@ test: bootstrap
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 
-check: lint sanitize thread
+check: lint sanitize fuzz thread
 
 # Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
 sanitize thread: bootstrap
 	cmake --preset $@
 	cmake --build --preset $@ -j $(JOBS)
 	ctest --preset $@ -j $(JOBS)
+
+# Malformed PTX against the virtual device under the same sanitizers; a text that crashes it stays in build/sanitize.
+fuzz: sanitize
+	cd build/sanitize && CUPILOT_FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/test_fuzz "[run]"
 
 lint: bootstrap
 	scripts/lint
