@@ -122,6 +122,7 @@ std::string report_json(const EvolveReport& report, const Task& task) {
                {"proposed", report.proposed},
                {"rejected", report.rejected},
                {"wall_s", report.wall_seconds},
+               {"phase_seconds", report.phase_seconds},
                {"seed", report.seed},
                {"device", report.device},
                {"stopped", report.stopped},

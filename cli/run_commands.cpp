@@ -17,6 +17,7 @@ int report_command(const RunFlags& flags) {
   } else {
     for (const std::string& line : run->lines) say(line);
     print_report(run->report, run->task);
+    print_phases(run->report);
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
   // A read-only directory still has its summary; only the page is missing.

@@ -80,6 +80,17 @@ std::string generation_line(const Progress& p, Provenance provenance) {
       p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
 }
 
+void print_phases(const EvolveReport& report) {
+  constexpr double worth_a_line = 0.05;  // seconds
+  std::vector<std::pair<double, std::string>> phases;
+  for (const auto& [path, seconds] : report.phase_seconds) {
+    if (seconds >= worth_a_line) phases.emplace_back(seconds, path);
+  }
+  std::sort(phases.rbegin(), phases.rend());
+  if (!phases.empty()) say("where the time went (search: added up over threads):");
+  for (const auto& [seconds, path] : phases) say(fmt::format("  {:>8.2f} s  {}", seconds, path));
+}
+
 void print_report(const EvolveReport& report, const Task& task) {
   say(fmt::format("\n{} on {}: {} evaluations of {} proposed in {:.1f} s; stopped: {}", task.name, report.device,
                   report.evaluations, report.proposed, report.wall_seconds, report.stopped));

@@ -24,6 +24,9 @@ std::string generation_line(const Progress& progress, Provenance provenance);
 // The table and the words at the end of a search or of `report`.
 void print_report(const EvolveReport& report, const Task& task);
 
+// Seconds by phase, the longest first.
+void print_phases(const EvolveReport& report);
+
 // A line on standard output.
 void say(const std::string& line);
 

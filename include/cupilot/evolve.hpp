@@ -82,6 +82,9 @@ struct EvolveReport {
   std::string stopped{};  // why it ended
   std::string run_dir{};
   std::vector<std::string> notices{};
+  // Where the time went, seconds by path. "search/…" is added up over the threads that work on candidates side by side, all
+  // else is wall time.
+  std::map<std::string, double> phase_seconds{};
 };
 
 // Errors: budget (ended before any valid candidate), no_candidate, and the machine's own.

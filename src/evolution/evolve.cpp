@@ -45,12 +45,14 @@ EvolveReport report_of(const RunState& state, const std::string& run_dir) {
   for (const auto& [code, count] : ledger.rejected()) report.rejected[code] += count;
   report.evaluations = ledger.evaluations();
   report.proposed = ledger.proposed();
+  report.phase_seconds = ledger.phases();
   report.seed = state.header.search.seed;
   report.device = state.header.identity;
   report.run_dir = run_dir;
   if (state.end) {
     report.stopped = state.end->stopped;
     report.wall_seconds = state.end->wall_seconds;
+    for (const auto& [path, seconds] : state.end->phases) report.phase_seconds[path] += seconds;
   }
   return report;
 }

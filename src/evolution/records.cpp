@@ -55,6 +55,9 @@ std::vector<Baseline> baselines_in(const Json& json) {
   return all;
 }
 
+// Journals written before phases were noted have none.
+PhaseSeconds phases_in(const Json& json) { return json.at("clock").value("phases", PhaseSeconds()); }
+
 }  // namespace
 
 // Times of day and durations stand under "clock", so that one rule drops them when journals are compared.
@@ -142,7 +145,7 @@ std::string to_json(const ResultRecord& r) {
                     {"stage", "result"},
                     {"candidate", parts::put(r.candidate)},
                     {"kernel_hash", r.kernel_hash},
-                    {"clock", {{"seconds", r.seconds}}}});
+                    {"clock", {{"seconds", r.seconds}, {"phases", r.phases}}}});
 }
 
 Result<ResultRecord> result_from(std::string_view text) {
@@ -152,7 +155,8 @@ Result<ResultRecord> result_from(std::string_view text) {
                         json.at("slot").get<std::int64_t>(),
                         parts::candidate_of(json.at("candidate")),
                         json.at("kernel_hash").get<std::string>(),
-                        json.at("clock").at("seconds").get<double>()};
+                        json.at("clock").at("seconds").get<double>(),
+                        phases_in(json)};
   });
 }
 
@@ -200,14 +204,17 @@ std::string to_json(const EndRecord& r) {
                     {"best_slot", r.best_slot},
                     {"evaluations", r.evaluations},
                     {"proposed", r.proposed},
-                    {"clock", {{"wall_seconds", r.wall_seconds}}}});
+                    {"clock", {{"wall_seconds", r.wall_seconds}, {"phases", r.phases}}}});
 }
 
 Result<EndRecord> end_from(std::string_view text) {
   return reading<EndRecord>("end", text, [](const Json& json) -> Result<EndRecord> {
-    return EndRecord{json.at("stopped").get<std::string>(), json.at("best_slot").get<std::int64_t>(),
-                     json.at("evaluations").get<std::int64_t>(), json.at("proposed").get<std::int64_t>(),
-                     json.at("clock").at("wall_seconds").get<double>()};
+    return EndRecord{json.at("stopped").get<std::string>(),
+                     json.at("best_slot").get<std::int64_t>(),
+                     json.at("evaluations").get<std::int64_t>(),
+                     json.at("proposed").get<std::int64_t>(),
+                     json.at("clock").at("wall_seconds").get<double>(),
+                     phases_in(json)};
   });
 }
 

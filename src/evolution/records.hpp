@@ -12,6 +12,8 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/search.hpp>
 
+#include "base/phases.hpp"
+
 namespace cupilot {
 
 inline constexpr int journal_format = 1;
@@ -55,7 +57,8 @@ struct ResultRecord {
   std::int64_t slot = 0;
   Candidate candidate;  // without source text; `source.template_name` and `source.constants` are kept
   std::string kernel_hash;
-  double seconds = 0;  // of the whole pipe; dropped when journals are compared
+  double seconds = 0;  // of the whole pipe; dropped when journals are compared, like its parts
+  PhaseSeconds phases;
 };
 
 // Something the clock, a signal or a caller decided, which a replay cannot derive.
@@ -81,6 +84,7 @@ struct EndRecord {
   std::int64_t best_slot = -1;
   std::int64_t evaluations = 0, proposed = 0;
   double wall_seconds = 0;
+  PhaseSeconds phases;  // of the driver's own thread
 };
 
 std::string to_json(const HeaderRecord& record);

@@ -224,6 +224,17 @@ std::string generations_table(const RunSummary& summary) {
   return html + "</table>\n";
 }
 
+std::string phases_table(const EvolveReport& report) {
+  std::vector<std::pair<std::string, double>> phases(report.phase_seconds.begin(), report.phase_seconds.end());
+  std::stable_sort(phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string html =
+      "<h2>Where the time went</h2><p class=quiet>search/… is added up over the threads that work on candidates side by side.</p>"
+      "<table><tr><th>phase</th><th>seconds</th></tr>\n";
+  for (const auto& [path, seconds] : phases)
+    html += fmt::format("<tr><td>{}</td><td class=n>{:.2f}</td></tr>\n", escaped(path), seconds);
+  return html + "</table>\n";
+}
+
 std::string rejections_table(const EvolveReport& report) {
   std::string html = "<h2>Rejected</h2><table><tr><th>code</th><th>count</th></tr>\n";
   for (const auto& [code, count] : report.rejected)
@@ -251,6 +262,7 @@ Result<std::string> write_report(const std::string& run_dir) {
   html += champion_part(report, points);
   html += generations_table(*summary);
   html += rejections_table(report);
+  html += phases_table(report);
   for (const std::string& notice : report.notices) html += "<p class=quiet>" + escaped(notice) + "</p>\n";
   html += "</body></html>\n";
   const std::string path = run_dir + "/report.html";

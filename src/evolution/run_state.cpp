@@ -100,6 +100,7 @@ void Ledger::propose(const Proposal& proposal) {
 void Ledger::settle(const ResultRecord& record) {
   if (record.slot < 0 || record.slot >= static_cast<std::int64_t>(rows_.size())) return;
   Row& row = rows_[static_cast<std::size_t>(record.slot)];
+  for (const auto& [path, seconds] : record.phases) phases_[path] += seconds;
   const Score score = score_of(record);
   row.settled = true;
   row.accepted = score.accepted;

@@ -40,6 +40,7 @@ class Ledger {
   std::vector<Progress> take_finished(const BaselinesRecord& baselines, bool closed);
   std::int64_t evaluations() const;
   std::int64_t proposed() const { return static_cast<std::int64_t>(rows_.size()); }
+  const PhaseSeconds& phases() const { return phases_; }
   // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as gate.duplicate.
   std::map<std::string, std::int64_t> rejected() const;
 
@@ -56,6 +57,7 @@ class Ledger {
   };
   void count(Sum& sum, std::size_t begin, std::size_t end) const;
   std::vector<Row> rows_;
+  PhaseSeconds phases_;    // "search/…"
   std::size_t taken_ = 0;  // rows of generations already taken
   Sum sum_;                // over those
 };
