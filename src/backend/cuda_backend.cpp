@@ -14,6 +14,7 @@
 #include "backend/cuda_spec.hpp"
 #include "backend/cuda_trials.hpp"
 #include "backend/virtual_oracle.hpp"
+#include "base/phases.hpp"
 
 namespace cupilot {
 namespace {
@@ -42,12 +43,13 @@ class CudaBackend : public Backend {
   std::vector<std::string> notices() const override { return notices_; }
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
-    const std::lock_guard lock(mutex_);
     TrialReport report;
     if (kernel.cubin.empty())
       return Error{ErrorCode::failure, "the kernel has PTX only; a device runs assembled kernels",
                    "compile it with this backend"};
     const std::string key = task_id(task);
+    trials_.foresee(task, key, cases);
+    const auto lock = hold();
     report.confinement = device_->hello().confinement;
     for (std::size_t i = 0; i < cases.size(); ++i) {
       // Every second case lies at the other end of its memory.
@@ -63,8 +65,9 @@ class CudaBackend : public Backend {
 
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
                                                 std::span<const Contestant> contestants, const MeasureOptions& options) override {
-    const std::lock_guard lock(mutex_);
     const std::string key = task_id(task);
+    trials_.foresee(task, key, CudaTrials::cases_of(workload, options));
+    const auto lock = hold();
     auto reports = trials_.measure(task, key, workload, contestants, options);
     if (!reports) reports = trials_.measure(task, key, workload, contestants, options);
     return reports;
@@ -81,6 +84,10 @@ class CudaBackend : public Backend {
   }
 
  private:
+  std::unique_lock<std::mutex> hold() {
+    const Phase phase("wait for the device");
+    return std::unique_lock(mutex_);
+  }
   // A fault of the kernel at run time: what follows would only repeat it.
   static bool ends_the_trial(const CaseReport& report) {
     for (const Fault& fault : report.faults) {

@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "base/phases.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -61,6 +63,7 @@ std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role,
 }
 
 Result<std::string> CudaDevice::judge(DeviceMessage type, std::string body) {
+  const Phase phase("judge");
   if (auto ready = ensure(judge_role); !ready) return ready.error();
   auto result = exchange(judge_role, type, std::move(body), {}, deadlines_.judge);
   if (auto* failure = std::get_if<FrameFailure>(&result)) {
@@ -69,6 +72,9 @@ Result<std::string> CudaDevice::judge(DeviceMessage type, std::string body) {
                  "it was replaced; ask again"};
   }
   Exchange& reply = std::get<Exchange>(result);
+  if (type == DeviceMessage::prepare) {
+    if (const auto prepared = unpack_prepare_answer(reply.answer.payload)) credit("references", prepared->reference_seconds);
+  }
   if (reply.answer.state == DeviceAnswer::State::done) return std::move(reply.answer.payload);
   if (reply.answer.state == DeviceAnswer::State::sticky) {
     if (auto restarted = restart_judge(); !restarted) return restarted.error();
@@ -136,6 +142,7 @@ Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& 
 }
 
 Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& image, const RunOrder& order, double seconds) {
+  const Phase phase("runner");
   using Outcome = std::variant<DeviceRun, RunnerFault>;
   if (auto ready = ready_runner(); !ready) return ready.error();
   auto loaded = load_in_runner(image);

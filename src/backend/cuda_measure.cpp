@@ -20,7 +20,7 @@ constexpr int contents_in_rotation = 3;
 constexpr int fewest_rounds = 3;
 constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launch
 constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
-constexpr double visit_us = 6'000;                   // of timed launches a visit, where one takes less
+constexpr double visit_us = 3'000;                   // of timed launches a visit, where one takes less
 constexpr int most_launches = 4;
 constexpr double burst_us = 3'000;  // of launches back to back, for the controller's clock
 constexpr int most_burst = 400, burst_attempts = 5;
@@ -38,6 +38,19 @@ struct Entrant {
   std::vector<CaseReport> proofs;
 };
 
+// The content of a launch: the first of a visit rotates among a few whose reference is kept in full, the others are new.
+Case launch_case(const Workload& workload, const MeasureOptions& options, int round, int launch) {
+  const auto number = static_cast<std::uint64_t>(round);
+  const Rng rotating = Rng::of(options.seed, "timed content", number % contents_in_rotation);
+  const Rng once = Rng::of(options.seed, "content used once", number * most_launches + static_cast<std::uint64_t>(launch));
+  Rng rng = launch == 0 ? rotating : once;
+  Case what;
+  what.workload = workload;
+  what.content.seed = rng.next();
+  what.compare = launch == 0 ? elements_compared : elements_sampled;
+  return what;
+}
+
 Rejected rejection_of(const RunnerFault& fault) { return reject(fault.code, fault.message, fault.where); }
 
 }  // namespace
@@ -53,13 +66,6 @@ class MeasuredRounds {
     auto placement = trials_.place(task_, case_of(0, 0), Fence::end);
     if (!placement) return placement.error();
     placement_ = std::move(*placement);
-    std::vector<std::future<void>> ahead;
-    for (int content = 0; content < contents_in_rotation; ++content) {
-      const Case what = case_of(content, 0);
-      auto begun = trials_.look_ahead({task_, task_key_, what, placement_, nullptr});
-      if (!begun) return begun.error();
-      ahead.push_back(std::move(*begun));
-    }
     for (const Contestant& contestant : contestants) {
       if (auto entered = enter(contestant); !entered) return entered.error();
     }
@@ -67,7 +73,6 @@ class MeasuredRounds {
       if (auto warmed = warm_up(entrant); !warmed) return warmed.error();
     }
     trials_.device_.settle();
-    ahead.clear();  // waits
     const auto begin = Clock::now();
     for (int round = 0; round < std::max(options_.rounds, fewest_rounds); ++round) {
       for (std::size_t i = 0; i < entrants_.size(); ++i) {
@@ -180,22 +185,13 @@ class MeasuredRounds {
     return {};
   }
 
-  // The content of a launch: the first of a visit rotates among a few whose reference is kept in full, the others are new.
-  Case case_of(int round, int launch) const {
-    const auto number = static_cast<std::uint64_t>(round);
-    const Rng rotating = Rng::of(options_.seed, "timed content", number % contents_in_rotation);
-    const Rng once = Rng::of(options_.seed, "content used once", number * most_launches + static_cast<std::uint64_t>(launch));
-    Rng rng = launch == 0 ? rotating : once;
-    Case what;
-    what.workload = workload_;
-    what.content.seed = rng.next();
-    what.compare = launch == 0 ? elements_compared : elements_sampled;
-    return what;
-  }
+  Case case_of(int round, int launch) const { return launch_case(workload_, options_, round, launch); }
 
   Result<void> visit(Entrant& entrant, int round) {
     std::vector<double> times;
-    for (int launch = 0; launch < entrant.launches && !entrant.out; ++launch) {
+    // Where a visit is one launch, every second one has content that was never there before.
+    const int first = entrant.launches == 1 ? round % 2 : 0;
+    for (int launch = first; launch < first + entrant.launches && !entrant.out; ++launch) {
       auto time = timed_launch(entrant, case_of(round, launch), launch == 0);
       if (!time) return time.error();
       if (*time) times.push_back(**time);
@@ -332,6 +328,12 @@ class MeasuredRounds {
   TaskPlacement placement_;
   std::vector<Entrant> entrants_;
 };
+
+std::vector<Case> CudaTrials::cases_of(const Workload& workload, const MeasureOptions& options) {
+  std::vector<Case> cases;
+  for (int content = 0; content < contents_in_rotation; ++content) cases.push_back(launch_case(workload, options, content, 0));
+  return cases;
+}
 
 Result<std::vector<ContestantReport>> CudaTrials::measure(const Task& task, const std::string& task_key, const Workload& workload,
                                                           std::span<const Contestant> contestants,

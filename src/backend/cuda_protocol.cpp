@@ -88,6 +88,7 @@ constexpr auto walk_oracle = [](auto& io, auto& o) {
   io.plain(o.begins), io.value(o.slice), io.value(o.elements);
 };
 constexpr auto walk_prepare = [](auto& io, auto& o) { io.plain(o.items), io.list(o.oracles, walk_oracle); };
+constexpr auto walk_prepare_answer = [](auto& io, auto& a) { io.value(a.reference_seconds); };
 constexpr auto walk_check = [](auto& io, auto& o) {
   io.plain(o.outputs), io.value(o.oracle_keys), io.plain(o.guards), io.plain(o.zeros), io.plain(o.unchanged);
 };
@@ -136,6 +137,10 @@ std::string pack(const SlotOrder& order) { return packed(order, walk_slot); }
 std::optional<SlotOrder> unpack_slot(std::string_view body) { return unpacked<SlotOrder>(body, walk_slot); }
 std::string pack(const PrepareOrder& order) { return packed(order, walk_prepare); }
 std::optional<PrepareOrder> unpack_prepare(std::string_view body) { return unpacked<PrepareOrder>(body, walk_prepare); }
+std::string pack(const PrepareAnswer& answer) { return packed(answer, walk_prepare_answer); }
+std::optional<PrepareAnswer> unpack_prepare_answer(std::string_view body) {
+  return unpacked<PrepareAnswer>(body, walk_prepare_answer);
+}
 std::string pack(const CheckOrder& order) { return packed(order, walk_check); }
 std::optional<CheckOrder> unpack_check(std::string_view body) { return unpacked<CheckOrder>(body, walk_check); }
 std::string pack(const CheckAnswer& answer) { return packed(answer, walk_check_answer); }

@@ -117,6 +117,11 @@ struct PrepareOrder {
 };
 std::string pack(const PrepareOrder& order);
 std::optional<PrepareOrder> unpack_prepare(std::string_view body);
+struct PrepareAnswer {
+  double reference_seconds = 0;  // what reference values took; 0: they were there
+};
+std::string pack(const PrepareAnswer& answer);
+std::optional<PrepareAnswer> unpack_prepare_answer(std::string_view body);
 
 struct CheckItem {
   Region region;

@@ -1,9 +1,11 @@
 // Running a case again: equal bits each time.
 #include "backend/cuda_trials.hpp"
+#include "base/phases.hpp"
 
 namespace cupilot {
 
 Result<void> CudaTrials::repeat(Trial& trial, double seconds, CaseReport& report) {
+  const Phase phase("repeats");
   RepeatOrder order;
   order.first = true;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {

@@ -1,15 +1,21 @@
 #include "backend/cuda_spot.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <random>
+#include <span>
+#include <thread>
 
 #include <fmt/core.h>
 #include <cupilot/rng.hpp>
 
 #include "backend/cuda_trials.hpp"
+#include "backend/piecewise_input.hpp"
 #include "backend/virtual_memory.hpp"
+#include "base/phases.hpp"
 #include "ptx/execute.hpp"
 #include "task/content.hpp"
 
@@ -18,6 +24,7 @@ namespace {
 
 constexpr std::int64_t runs_kept = 16, run_length = 8, elements_looked_at = 64;
 constexpr std::int64_t most_input_bytes = 512ll << 20;
+constexpr std::int64_t worth_a_thread = 4 << 20;        // bytes of inputs
 constexpr std::uint64_t most_instructions = 4'000'000;  // warp instructions a run
 
 std::uint64_t drawn_secret() {
@@ -40,12 +47,31 @@ struct Bench {
   std::size_t values = 0, sums = 0;
 };
 
+// An input of which only what is read is made, where its layout allows.
+Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::string& task_key, std::size_t tensor,
+                                    const Case& what, VirtualInputs& inputs) {
+  const std::string& name = task.tensors[tensor].name;
+  auto params = fill_params(task, tensor, what.workload, what.content);
+  if (!params) return params.error();
+  auto pieces = PiecewiseInput::of(*params);
+  if (params->elements == 0 || !pieces) {
+    auto bytes = inputs.get(task, task_key, tensor, what.workload, what.content);
+    if (!bytes) return bytes.error();
+    return add_input(bench.memory, name, **bytes);
+  }
+  const std::int64_t size = size_of(task.tensors[tensor].type);
+  const auto make = [pieces = std::move(*pieces), size](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+    pieces.make(static_cast<std::int64_t>(offset) / size, std::as_writable_bytes(chunk));
+  };
+  auto added = bench.memory.add_later(name, static_cast<std::uint64_t>(params->span * size), make);
+  if (!added) return added.error();
+  return bench.memory.address(*added);
+}
+
 Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what, VirtualInputs& inputs) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (!is_input(task.tensors[i])) continue;
-    auto bytes = inputs.get(task, task_key, i, what.workload, what.content);
-    if (!bytes) return bytes.error();
-    auto address = add_input(bench.memory, task.tensors[i].name, **bytes);
+    auto address = add_read_part(bench, task, task_key, i, what, inputs);
     if (!address) return address.error();
     add_word(bench.parameters, *address);
   }
@@ -127,7 +153,34 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
   const auto entry =
       std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tensor == task.tensors[tensor].name; });
   if (entry == entries.end()) return Error{ErrorCode::usage, "no reference of " + task.tensors[tensor].name, ""};
-  auto program = ptx::make_program((*reference)->module, entry->entry);
+  // Runs share nothing; one takes some milliseconds where the sums are long.
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t threads = input_bytes(task, what.workload) < worth_a_thread ? 1 : std::min(cores, runs.size());
+  std::vector<std::future<Result<SpotValues>>> shares;
+  for (std::size_t t = 0; t < threads; ++t) {
+    const auto share =
+        std::span(runs).subspan(runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
+    const auto how = threads == 1 ? std::launch::deferred : std::launch::async;
+    shares.push_back(std::async(
+        how, [&, share] { return evaluate_runs((*reference)->module, entry->entry, task, task_key, what, share, elements); }));
+  }
+  SpotValues all;
+  bool whole = true;
+  for (auto& share : shares) {
+    auto part = share.get();
+    if (!part) return part.error();
+    whole = whole && !part->indices.empty();
+    all.indices.insert(all.indices.end(), part->indices.begin(), part->indices.end());
+    all.values.insert(all.values.end(), part->values.begin(), part->values.end());
+    all.sums.insert(all.sums.end(), part->sums.begin(), part->sums.end());
+  }
+  return whole ? all : SpotValues{};
+}
+
+Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> module, const std::string& entry, const Task& task,
+                                            const std::string& task_key, const Case& what, std::span<const std::int64_t> runs,
+                                            std::int64_t elements) {
+  auto program = ptx::make_program(std::move(module), entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
   Bench bench;
   if (auto ready = set_up(bench, task, task_key, what, inputs_); !ready) return ready.error();
@@ -157,16 +210,25 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
   return found;
 }
 
-Result<std::future<void>> CudaTrials::look_ahead(const Trial& trial) {
-  auto oracles = oracles_of(trial);
-  if (!oracles) return oracles.error();
-  return std::async(std::launch::async, [this, &task = trial.task, &key = trial.task_key, what = trial.what, orders = *oracles] {
-    std::size_t o = 0;
+void CudaTrials::foresee(const Task& task, const std::string& task_key, std::span<const Case> cases) {
+  const Phase phase("own reference");
+  const auto compute = [&](const Case& what) {
     for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-      // A failure is met again, and told, by look().
-      if (is_output(task.tensors[i])) (void)spot_.values(task, key, i, what, orders[o].begins, orders[o].slice), ++o;
+      if (!is_output(task.tensors[i])) continue;
+      const auto shape = shape_of(task, task.tensors[i], what.workload);
+      if (!shape) continue;
+      const Slices slices = slices_of(task, what, i, shape->elements);
+      (void)spot_.values(task, task_key, i, what, slices.begins, slices.slice);
     }
-  });
+  };
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < cases.size(); i = next++) compute(cases[i]);
+  };
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  std::vector<std::jthread> helpers;
+  for (std::size_t i = 1; i < std::min(cases.size(), cores); ++i) helpers.emplace_back(work);
+  work();
 }
 
 namespace {
@@ -189,7 +251,10 @@ ReadOrder read_order(const Region& region, const FillParams& layout, const Oracl
 
 Result<std::int64_t> CudaTrials::look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle,
                                          const OutputReport& said) {
-  auto known = spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
+  auto known = [&] {
+    const Phase phase("own reference");
+    return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
+  }();
   if (!known) return known.error();
   if ((*known)->indices.empty()) return std::int64_t{0};
   auto bound = bound_params(trial.task, tensor, trial.what.workload, trial.what.content);

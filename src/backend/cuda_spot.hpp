@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,10 @@ class SpotCheck {
  private:
   Result<SpotValues> evaluate(const Task& task, const std::string& task_key, std::size_t tensor, const Case& what,
                               std::vector<std::int64_t> runs, std::int64_t elements);
+  // Values of some of the runs, of elements that begin there.
+  Result<SpotValues> evaluate_runs(std::shared_ptr<const ptx::Module> module, const std::string& entry, const Task& task,
+                                   const std::string& task_key, const Case& what, std::span<const std::int64_t> runs,
+                                   std::int64_t elements);
   VirtualInputs inputs_;
   VirtualOracle oracle_;
   ByteCache<SpotValues> kept_;

@@ -15,7 +15,7 @@ namespace {
 // Beyond these an output's reference is computed in drawn slices only.
 constexpr std::int64_t oracle_bytes_cap = 8ll << 30;
 constexpr std::int64_t oracle_flops_cap = 2'000'000'000'000;
-constexpr std::int64_t slices = 64, slice_elements = 1 << 16;
+constexpr std::int64_t most_slices = 64, slice_elements = 1 << 16;
 constexpr std::int64_t few_elements = 4096, few_slices = 16;  // a case that compares no more has no more computed
 
 // Whether an honest value is poison by chance once in 2^32 elements at most, or never. In fp16 the large poison (0xf5f5) is
@@ -33,18 +33,35 @@ std::string oracle_key(const std::string& task_key, const Case& what, const std:
                            static_cast<int>(what.content.variation), tensor, order.begins.size(), order.slice);
 }
 
-// The reference of one output: all of it, or drawn slices where all would take too much memory or time or is not asked for.
-OracleOrder oracle_order(const Task& task, const std::string& task_key, const Case& what, const TaskPlacement& placement,
-                         std::size_t output, const ReferenceImage& program) {
-  OracleOrder order;
-  const std::int64_t elements = placement.layouts[output].elements;
+}  // namespace
+
+// All of it, or drawn slices where all would take too much memory or time or is not asked for.
+Slices slices_of(const Task& task, const Case& what, std::size_t output, std::int64_t elements) {
+  Slices slices;
   const auto flops = textbook_flops(task, what.workload);
   const bool few = what.compare > 0 && what.compare <= few_elements;
-  const std::int64_t count = few ? few_slices : slices;
+  const std::int64_t count = few ? few_slices : most_slices;
   const std::int64_t slice = few ? (what.compare + few_slices - 1) / few_slices : slice_elements;
   const bool large = few || elements > oracle_bytes_cap / 16 || (what.compare > 0 && flops && *flops > oracle_flops_cap);
   const bool drawn = large && elements > count * slice;
-  order.slice = drawn ? slice : std::max<std::int64_t>(elements, 1);
+  slices.slice = drawn ? slice : std::max<std::int64_t>(elements, 1);
+  slices.elements = drawn ? count * slice : elements;
+  Rng rng = Rng::of(what.content.seed, "oracle slices", output);
+  for (std::int64_t i = 0; drawn && i < count; ++i) slices.begins.push_back(rng.below(elements - slice + 1));
+  if (!drawn) slices.begins = {0};
+  return slices;
+}
+
+namespace {
+
+// The reference of one output.
+OracleOrder oracle_order(const Task& task, const std::string& task_key, const Case& what, const TaskPlacement& placement,
+                         std::size_t output, const ReferenceImage& program) {
+  OracleOrder order;
+  Slices slices = slices_of(task, what, output, placement.layouts[output].elements);
+  order.begins = std::move(slices.begins);
+  order.slice = slices.slice;
+  order.elements = slices.elements;
   order.image = program.image.name;
   for (const ReferenceEntry& entry : program.entries) {
     if (entry.tensor == task.tensors[output].name) order.entry = entry.entry;
@@ -57,10 +74,6 @@ OracleOrder oracle_order(const Task& task, const std::string& task_key, const Ca
     const auto size = what.workload.sizes.find(axis.name);
     order.axes.push_back(size != what.workload.sizes.end() ? size->second : 1);
   }
-  Rng rng = Rng::of(what.content.seed, "oracle slices", output);
-  for (std::int64_t i = 0; drawn && i < count; ++i) order.begins.push_back(rng.below(elements - slice + 1));
-  if (!drawn) order.begins = {0};
-  order.elements = drawn ? count * slice : elements;
   order.key = oracle_key(task_key, what, task.tensors[output].name, order);
   return order;
 }

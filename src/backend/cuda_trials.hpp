@@ -3,7 +3,6 @@
 // cuda_place.cpp lays out, cuda_trials.cpp proves, cuda_repeat.cpp runs again, cuda_measure.cpp times.
 #pragma once
 
-#include <future>
 #include <map>
 #include <optional>
 #include <span>
@@ -33,6 +32,13 @@ struct PlacedKernel {
   std::vector<BufferContent> contents;
 };
 
+// Which elements of an output have reference values: `slice` from each begin on, `elements` in all.
+struct Slices {
+  std::vector<std::int64_t> begins;
+  std::int64_t slice = 0, elements = 0;
+};
+Slices slices_of(const Task& task, const Case& what, std::size_t output, std::int64_t elements);
+
 inline bool is_input(const Tensor& tensor) { return tensor.role != Role::out; }
 inline bool is_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
 
@@ -44,6 +50,12 @@ class CudaTrials {
   // One case from placement to comparison. Error: the machine failed.
   Result<CaseReport> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Case& what,
                            Fence fence);
+
+  // Computes the controller's own reference values of cases, on all cores: what it takes no device for is done before one is
+  // held. Any thread. Values that cannot be had are met again, and told, when they are wanted.
+  void foresee(const Task& task, const std::string& task_key, std::span<const Case> cases);
+  // The cases whose content a measurement looks at.
+  static std::vector<Case> cases_of(const Workload& workload, const MeasureOptions& options);
 
   // Interleaved timing of all contestants.
   Result<std::vector<ContestantReport>> measure(const Task& task, const std::string& task_key, const Workload& workload,
@@ -87,8 +99,6 @@ class CudaTrials {
   // The controller's own look at a few elements: an Error when the judge's word does not stand.
   Result<void> look(const Trial& trial, CaseReport& report);
   Result<std::int64_t> look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle, const OutputReport& said);
-  // Begins to compute what look() will want of a case, in another thread; wait for it before anything is timed.
-  Result<std::future<void>> look_ahead(const Trial& trial);
   // Launches again and compares bits (Case::repeats).
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;

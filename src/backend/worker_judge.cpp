@@ -1,4 +1,5 @@
 // The judge: owns all shared memory, makes content, computes reference values, compares, times the library. Trusted code only.
+#include <chrono>
 #include <map>
 
 #include "backend/cuda_visit.hpp"
@@ -68,9 +69,10 @@ struct Judge {
 
   std::string prepare(const PrepareOrder& order) {
     for (const PrepareItem& item : order.items) contents.prepare(item);
-    for (const OracleOrder& oracle : order.oracles) oracles.ensure(oracle);
     session.synchronize();
-    return "";
+    const auto begin = std::chrono::steady_clock::now();
+    for (const OracleOrder& oracle : order.oracles) oracles.ensure(oracle);
+    return pack(PrepareAnswer{std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
   }
   std::string check(const CheckOrder& order) {
     if (order.outputs.size() != order.oracle_keys.size()) throw OrderRefused{0, "a check order that cannot be read"};

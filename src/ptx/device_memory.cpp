@@ -16,24 +16,54 @@ std::uint64_t words_of(const Buffer& buffer) { return (buffer.bytes + 3) / 4; }
 
 }  // namespace
 
+void Buffer::make_chunks(std::uint64_t offset, std::uint64_t count) {
+  for (std::uint64_t i = offset / chunk_bytes; i * chunk_bytes < offset + count; ++i) {
+    if (later->made[i]) continue;
+    later->made[i] = true;
+    const std::uint64_t begin = i * chunk_bytes;
+    later->make(begin, {data.get() + begin, std::min(chunk_bytes, bytes - begin)});
+  }
+}
+
 Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past) {
-  const std::uint64_t cost = access == Access::read_write ? 2 * bytes : bytes;
-  if (bytes > limit_ || used_ + cost > limit_) {
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.bytes = bytes;
+  buffer.access = access;
+  return add(std::move(buffer), past, true);
+}
+
+Result<std::size_t> DeviceMemory::add_later(std::string name, std::uint64_t bytes, Buffer::Make make) {
+  Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.bytes = bytes;
+  buffer.access = Access::read_only;
+  buffer.later = std::make_unique<Buffer::Later>();
+  buffer.later->make = std::move(make);
+  buffer.later->made.resize((bytes + Buffer::chunk_bytes - 1) / Buffer::chunk_bytes);
+  return add(std::move(buffer), 0, false);
+}
+
+Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past, bool cleared) {
+  const bool writable = buffer.access == Access::read_write;
+  const std::uint64_t cost = writable ? 2 * buffer.bytes : buffer.bytes;
+  if (buffer.bytes > limit_ || used_ + cost > limit_) {
     return Error{ErrorCode::failure,
-                 fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes", name, bytes, limit_),
+                 fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes", buffer.name,
+                             buffer.bytes, limit_),
                  "use smaller shapes"};
   }
-  Buffer buffer{
-      .name = std::move(name), .address = next_ + gap + past, .bytes = bytes, .access = access, .data = {}, .state = {}};
-  const std::uint64_t rounded = (bytes + 31) / 16 * 16;
-  buffer.data.reset(new (std::nothrow) std::uint8_t[rounded]());
-  if (access == Access::read_write) buffer.state.reset(new (std::nothrow) std::uint32_t[words_of(buffer) + 1]());
-  if (!buffer.data || (access == Access::read_write && !buffer.state)) {
-    return Error{ErrorCode::failure, fmt::format("no host memory for buffer {} of {} bytes", buffer.name, bytes),
+  const std::uint64_t rounded = (buffer.bytes + 31) / 16 * 16;
+  // What is not cleared takes pages of the host only as it is made.
+  buffer.data.reset(cleared ? new (std::nothrow) std::uint8_t[rounded]() : new (std::nothrow) std::uint8_t[rounded]);
+  if (writable) buffer.state.reset(new (std::nothrow) std::uint32_t[words_of(buffer) + 1]());
+  if (!buffer.data || (writable && !buffer.state)) {
+    return Error{ErrorCode::failure, fmt::format("no host memory for buffer {} of {} bytes", buffer.name, buffer.bytes),
                  "use smaller shapes"};
   }
   used_ += cost;
-  next_ = (buffer.address + bytes + gap + 511) / 512 * 512;
+  buffer.address = next_ + gap + past;
+  next_ = (buffer.address + buffer.bytes + gap + 511) / 512 * 512;
   buffers_.push_back(std::move(buffer));
   return buffers_.size() - 1;
 }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -25,6 +26,24 @@ struct Buffer {
   Access access = Access::read_write;
   std::unique_ptr<std::uint8_t[]> data;  // bytes rounded up to 16
   std::unique_ptr<std::uint32_t[]> state;
+
+  // Content that is made chunk by chunk when it is first read: of read_only buffers, in launches of one block.
+  static constexpr std::uint64_t chunk_bytes = 32;
+  using Make = std::function<void(std::uint64_t offset, std::span<std::uint8_t> chunk)>;
+  struct Later {
+    Make make;
+    std::vector<bool> made;
+  };
+  std::unique_ptr<Later> later;
+
+  // Where `count` bytes at `offset` lie, made by now.
+  std::uint8_t* at(std::uint64_t offset, std::uint64_t count) {
+    if (later) make_chunks(offset, count);
+    return data.get() + offset;
+  }
+
+ private:
+  void make_chunks(std::uint64_t offset, std::uint64_t count);
 };
 
 // Not safe for concurrent changes of the set of buffers.
@@ -38,6 +57,9 @@ class DeviceMemory {
   // sides. A read_only buffer counts as initialised; a read_write one as never written until `mark_written` or a kernel's store.
   // Returns its index.
   Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past = 0);
+
+  // A read_only buffer whose content `make` writes in whole chunks (the last may be short), each once, when a launch reads it.
+  Result<std::size_t> add_later(std::string name, std::uint64_t bytes, Buffer::Make make);
 
   std::size_t size() const { return buffers_.size(); }
   const Buffer& operator[](std::size_t index) const { return buffers_[index]; }
@@ -64,6 +86,7 @@ class DeviceMemory {
   std::string describe(std::uint64_t address) const;
 
  private:
+  Result<std::size_t> add(Buffer buffer, std::uint64_t past, bool cleared);
   std::vector<Buffer> buffers_;
   std::uint64_t limit_ = 0, used_ = 0;
   std::uint64_t next_ = 0;

@@ -142,7 +142,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     }
     // What was writable before, as a table is to setup launches, remembers which of it was written.
     if (buffer->state && !global_state(warp, step, lane, *buffer, offset, bytes, intent)) return false;
-    out.at[lane] = buffer->data.get() + offset;
+    out.at[lane] = buffer->at(offset, bytes);
   }
   return true;
 }
@@ -269,7 +269,7 @@ std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std:
       at += piece;
     }
   }
-  return buffer->data.get() + offset;
+  return buffer->at(offset, bytes);
 }
 
 void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, LaneAddresses& out) {

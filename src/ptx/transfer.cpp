@@ -19,7 +19,7 @@ using u64 = std::uint64_t;
 u8* global_bytes(LaunchContext& launch, u64 address, u64 bytes) {
   Buffer* found = launch.memory->find(address, bytes);
   if (found == nullptr) found = launch.program->constants.find(address, bytes);
-  return found == nullptr ? nullptr : found->data.get() + (address - found->address);
+  return found == nullptr ? nullptr : found->at(address - found->address, bytes);
 }
 
 // What lies outside the tensor: zero, or a NaN of every floating type (the pattern that an H200 writes).
