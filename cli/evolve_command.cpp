@@ -55,6 +55,12 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int thread
   return open_backend(name, options);
 }
 
+// The device's own number of proposals in flight suits one that measures; a virtual one wants its processors for itself.
+int in_flight(int threads, const Backend& backend) {
+  if (threads > 0) return threads;
+  return backend.provenance() == Provenance::measured ? 0 : backend.parallel_compiles();
+}
+
 }  // namespace
 
 int evolve_command(const EvolveFlags& flags) {
@@ -71,7 +77,7 @@ int evolve_command(const EvolveFlags& flags) {
   options.search.max_evaluations = flags.evaluations;
   options.search.max_generations = static_cast<int>(flags.generations);
   options.search.target_us = flags.target_us;
-  options.search.parallel = flags.threads > 0 ? flags.threads : (*backend)->parallel_compiles();
+  options.search.parallel = in_flight(flags.threads, **backend);
   options.max_seconds = flags.seconds;
   options.run_dir = flags.run_dir.empty() ? default_run_dir(*task) : flags.run_dir;
   options.tunables = flags.tunables;
@@ -96,7 +102,7 @@ int resume_command(const RunFlags& flags) {
   Screen screen(flags.common.json, (*backend)->provenance());
   EvolveOptions options;
   options.raise_evaluations = flags.evaluations;
-  options.search.parallel = flags.threads > 0 ? flags.threads : (*backend)->parallel_compiles();
+  options.search.parallel = in_flight(flags.threads, **backend);
   options.max_seconds = flags.seconds;
   options.observer = &screen;
   options.cancel = &watch_signals();

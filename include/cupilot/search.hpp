@@ -17,13 +17,15 @@ namespace cupilot {
 
 struct SearchOptions {
   std::uint64_t seed = 1;
-  int population = 24;               // individuals kept
-  int initial = 32;                  // slots of generation 0, spread over strategy space
-  int children = 16;                 // slots of each later generation
-  int elites = 4;                    // kept by speed alone
-  int tournament = 3;                // drawn a tournament
-  int generations_per_epoch = 4;     // then the population is re-seeded from the best kernels
-  int lookahead = 12;                // slot s is bred from results of slots <= s - lookahead
+  int population = 24;            // individuals kept
+  int initial = 32;               // slots of generation 0, spread over strategy space
+  int children = 16;              // slots of each later generation
+  int elites = 4;                 // kept by speed alone
+  int tournament = 3;             // drawn a tournament
+  int generations_per_epoch = 4;  // then the population is re-seeded from the best kernels
+  // Slot s is bred from results of slots <= s - lookahead. 0: 12, with evolve() half as many again as a measuring device's
+  // compile jobs where that is more: its compilers wait for no result.
+  int lookahead = 0;
   double utilisation_weight = 0.15;  // of the zone's utilisation in fitness
   double tune_share = 0.2;           // share of the evaluation budget kept for numeric tuning of the champion
   int brood = 12;                    // children bred a slot, of which a surrogate picks one; 1: no surrogate (dear strategists)

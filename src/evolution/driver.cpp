@@ -8,6 +8,7 @@
 #include <cupilot/version.hpp>
 
 #include "evolution/run_files.hpp"
+#include "evolution/search_state.hpp"
 #include "evolution/timing.hpp"
 
 namespace cupilot {
@@ -16,10 +17,22 @@ namespace {
 constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
 constexpr int baseline_rounds = 7;
 
+// Half as many again as compile wait for a device, so that it never waits for them.
+int with_waiting(int compiles) { return compiles + compiles / 2; }
+
+SearchOptions resolved(SearchOptions options, const Backend& backend) {
+  if (options.lookahead != 0) return options;
+  const bool real = backend.provenance() == Provenance::measured;
+  options.lookahead = std::max(least_lookahead, real ? with_waiting(backend.parallel_compiles()) : 0);
+  return options;
+}
+
 }  // namespace
 
 int width_of(const Backend& backend, const SearchOptions& options) {
-  const int width = options.parallel > 0 ? options.parallel : backend.parallel_compiles() + backend.parallel_trials();
+  const int compiles = backend.parallel_compiles();
+  const int width =
+      options.parallel > 0 ? options.parallel : std::max(with_waiting(compiles), compiles + backend.parallel_trials());
   return std::clamp(width, 1, std::max(1, options.lookahead));
 }
 
@@ -30,7 +43,9 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
       pipe_{&task_, circle_.backend, circle_.writer.get(), options.search.seed, circle_.screen},
-      started_(host_.monotonic_seconds()) {}
+      started_(host_.monotonic_seconds()) {
+  options_.search = resolved(options.search, *circle_.backend);
+}
 
 Result<void> Driver::commit() {
   if (!journal_) return {};
@@ -38,6 +53,7 @@ Result<void> Driver::commit() {
 }
 
 Result<void> Driver::measure_baselines() {
+  const Phase phase("baselines");
   const double began = host_.monotonic_seconds();
   auto floor = mean_floor(task_, circle_.backend->device(), task_.precision);
   if (!floor) return floor.error();
@@ -48,7 +64,7 @@ Result<void> Driver::measure_baselines() {
                                     {Contestant::Kind::library, "cublaslt", nullptr}};
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
-  rules.seed = options_.search.seed;
+  rules.seed = measure_seed();
   auto reports = measure_all(task_, *circle_.backend, contestants, rules);
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
   for (Timed& timed : *reports) {
@@ -143,11 +159,10 @@ void Driver::dispatch(const Proposal& proposal) {
   ++in_flight_;
   PipeRules rules;
   rules.proof_seed = options_.search.seed;
-  // One set of timed contents a run: a device keeps their reference values, which cost more than a candidate's launches. A
-  // finalist meets contents of its own.
-  rules.measure.seed = Rng::of(options_.search.seed, "measure").next();
+  rules.measure.seed = measure_seed();
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   workers_->submit([this, proposal, rules]() mutable {
+    const PhaseLog phases;
     const double began = host_.monotonic_seconds();
     rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
       const std::lock_guard lock(owners_mutex_);
@@ -158,8 +173,11 @@ void Driver::dispatch(const Proposal& proposal) {
       if (owner < 0) return std::nullopt;
       return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
     };
-    auto passed = pass(pipe_, proposal.strategy, rules);
-    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began};
+    auto passed = [&] {
+      const Phase phase("search");
+      return pass(pipe_, proposal.strategy, rules);
+    }();
+    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds()};
   });
 }
 
@@ -207,6 +225,7 @@ Result<void> Driver::take(Done done) {
   record.candidate.id = done.proposal.id;
   record.kernel_hash = std::move(done.passed->kernel_hash);
   record.seconds = done.seconds;
+  record.phases = std::move(done.phases);
   if (!options_.run_dir.empty()) {
     auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
     if (!kept) return kept;

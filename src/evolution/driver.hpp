@@ -4,7 +4,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 
+#include "base/phases.hpp"
 #include "evolution/circle.hpp"
 #include "evolution/journal.hpp"
 #include "evolution/pipe.hpp"
@@ -32,6 +34,7 @@ class Driver {
     Proposal proposal;
     Result<Passed> passed;
     double seconds = 0;
+    PhaseSeconds phases;
   };
 
   // driver.cpp
@@ -44,6 +47,8 @@ class Driver {
   void report_generations(bool closed);
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   Error explain(Error error) const;
+  // One set of timed contents a run: a device keeps their reference values, which cost more than a candidate's launches.
+  std::uint64_t measure_seed() const { return Rng::of(options_.search.seed, "measure").next(); }
   void tell(const std::string& notice) const {
     if (options_.observer != nullptr) options_.observer->on_notice(notice);
   }
@@ -54,8 +59,10 @@ class Driver {
     std::int64_t slot = 0;
     Strategy strategy;
     double time_us = 0;
+    std::optional<CompiledKernel> kernel;  // once timed again
   };
   std::vector<Finalist> finalists() const;
+  Attempt<std::vector<CompiledKernel>> compile_all(std::span<const Finalist> finalists);
   Result<void> time_again(std::vector<Finalist>& finalists);
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
   struct Confirmed {
@@ -80,6 +87,7 @@ class Driver {
   std::optional<Search> search_;
   Ledger ledger_;
   std::string stopped_;
+  PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0;
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes

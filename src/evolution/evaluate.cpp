@@ -1,9 +1,11 @@
+#include <future>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <cupilot/rejection.hpp>
 
+#include "base/phases.hpp"
 #include "evolution/circle.hpp"
 #include "evolution/pipe.hpp"
 #include "evolution/screen.hpp"
@@ -15,11 +17,9 @@ namespace {
 // A stage's answer: nothing when the candidate goes on.
 using Refusal = Result<std::optional<Rejected>>;
 
-// On the screen, then on the device.
-Refusal prove(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed, Accepted& accepted) {
-  auto screened = screen(pipe, kernel, level, seed);
-  if (!screened) return screened.error();
-  if (screened->refused) return std::move(screened->refused);
+// Runs the battery on the device and concludes.
+Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed,
+                        Accepted& accepted) {
   const bool real = pipe.backend->provenance() == Provenance::measured;
   const std::vector<Case> cases = battery(*pipe.task, kernel.source, pipe.backend->device(), level, seed, real);
   auto report = pipe.backend->run(*pipe.task, kernel, cases);
@@ -28,13 +28,38 @@ Refusal prove(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, 
   if (concluded.is_error()) return concluded.error();
   if (concluded.is_rejected()) return std::optional(concluded.rejected());
   accepted.verification = std::move(*concluded);
-  if (!screened->proved.empty()) {
-    accepted.verification.proved_by.push_back(screened->proved);
-    accepted.conditions.screened_on = pipe.screen->identity();
-  }
-  if (!screened->unproved.empty()) accepted.verification.unproved.push_back(screened->unproved);
   accepted.conditions.ran_under = report->confinement;
   return std::optional<Rejected>();
+}
+
+// On the screen, then on the device; on both at once what the screen has seen before.
+Refusal prove(const Pipe& pipe, const PipeRules& rules, const CompiledKernel& kernel, ProofLevel level, Accepted& accepted) {
+  const Phase phase(level == ProofLevel::elite ? "elite proof" : "proof");
+  Screened screened;
+  const auto look = [&]() -> Refusal {
+    auto done = screen(pipe, kernel, level, rules.proof_seed);
+    if (!done) return done.error();
+    screened = std::move(*done);
+    return screened.refused;
+  };
+  std::optional<std::future<Refusal>> aside;
+  if (rules.screened_before) {
+    aside = std::async(std::launch::async, look);
+  } else if (auto refused = look(); !refused || *refused) {
+    return refused;
+  }
+  auto refused = prove_on_device(pipe, kernel, level, rules.proof_seed, accepted);
+  if (aside) {
+    const Phase waiting("screen");
+    if (auto late = aside->get(); !late || *late) return late;
+  }
+  if (!refused || *refused) return refused;
+  if (!screened.proved.empty()) {
+    accepted.verification.proved_by.push_back(screened.proved);
+    accepted.conditions.screened_on = pipe.screen->identity();
+  }
+  if (!screened.unproved.empty()) accepted.verification.unproved.push_back(screened.unproved);
+  return refused;
 }
 
 std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) {
@@ -56,6 +81,7 @@ std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) 
 
 // Times and judges what was proved.
 Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
+  const Phase phase("timing");
   std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "candidate", &passed.kernel}};
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
   auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
@@ -78,13 +104,19 @@ Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
 Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
   const CompiledKernel& kernel = passed.kernel;
   accepted.conditions = {kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
-  auto refused = prove(pipe, kernel, rules.level, rules.proof_seed, accepted);
+  auto refused = prove(pipe, rules, kernel, rules.level, accepted);
   if (!refused || *refused) return refused;
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
   const bool elite =
       rules.level == ProofLevel::candidate && rules.elite_below_us > 0 && accepted.measurement.time_us < rules.elite_below_us;
-  return elite ? prove(pipe, kernel, ProofLevel::elite, rules.proof_seed, accepted) : refused;
+  return elite ? prove(pipe, rules, kernel, ProofLevel::elite, accepted) : refused;
+}
+
+Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {
+  if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source)) return *rules.compiled;
+  const Phase phase("compile");
+  return pipe.backend->compile(source);
 }
 
 }  // namespace
@@ -96,7 +128,7 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const P
   candidate.strategy_id = source.strategy_id;
   candidate.kernel_id = kernel_id(source);
   candidate.evaluated = true;
-  auto compiled = pipe.backend->compile(source);
+  auto compiled = compile(pipe, source, rules);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
     candidate.outcome = compiled.rejected();

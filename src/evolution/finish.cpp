@@ -1,6 +1,8 @@
 // What follows a search: the fastest are timed again beside one another, and the best is confirmed by fresh processes.
 #include <algorithm>
 #include <cmath>
+#include <future>
+#include <span>
 #include <tuple>
 
 #include <fmt/format.h>
@@ -60,32 +62,52 @@ void compare(FinalRecord& record) {
 std::vector<Driver::Finalist> Driver::finalists() const {
   std::vector<Finalist> all;
   for (const Individual& individual : search_->fastest(finalists_considered)) {
-    all.push_back({static_cast<std::int64_t>(individual.id) - 1, individual.strategy, individual.time_us});
+    all.push_back({static_cast<std::int64_t>(individual.id) - 1, individual.strategy, individual.time_us, {}});
   }
   return all;
 }
 
+// Finalists anew, by processes of their own, side by side.
+Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalist> finalists) {
+  const Phase phase("compile");
+  std::vector<std::future<Attempt<CompiledKernel>>> running;
+  for (const Finalist& finalist : finalists) {
+    running.push_back(std::async(std::launch::async, [&]() -> Attempt<CompiledKernel> {
+      WriterBrief brief;
+      brief.task = &task_;
+      brief.strategy = &finalist.strategy;
+      brief.device = &circle_.backend->device();
+      auto written = circle_.writer->write(brief);
+      if (written.is_error()) return written.error();
+      if (written.is_rejected()) return written.rejected();
+      return circle_.backend->compile(*written);
+    }));
+  }
+  std::vector<CompiledKernel> kernels;
+  for (auto& one : running) {
+    auto compiled = one.get();
+    if (compiled.is_error()) return compiled.error();
+    if (compiled.is_rejected()) return compiled.rejected();
+    kernels.push_back(std::move(*compiled));
+  }
+  return kernels;
+}
+
 // The fastest of many noisy times is a lucky one; a second look at a few, interleaved, is not chosen for luck.
 Result<void> Driver::time_again(std::vector<Finalist>& all) {
+  const Phase phase("again");
   const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
   if (circle_.backend->provenance() != Provenance::measured || count < 2) return {};
-  std::vector<CompiledKernel> kernels(count);
+  auto compiled = compile_all(std::span(all).first(count));
+  if (compiled.is_error()) return compiled.error();
+  if (compiled.is_rejected()) return {};
   std::vector<Contestant> contestants;
   for (std::size_t i = 0; i < count; ++i) {
-    WriterBrief brief;
-    brief.task = &task_;
-    brief.strategy = &all[i].strategy;
-    brief.device = &circle_.backend->device();
-    auto written = circle_.writer->write(brief);
-    if (written.is_error()) return written.error();
-    if (written.is_rejected()) return {};
-    auto compiled = circle_.backend->compile(*written);
-    if (compiled.is_error()) return compiled.error();
-    if (compiled.is_rejected()) return {};
-    kernels[i] = std::move(*compiled);
-    contestants.push_back({Contestant::Kind::candidate, "slot " + std::to_string(all[i].slot), &kernels[i]});
+    all[i].kernel = std::move((*compiled)[i]);
+    contestants.push_back({Contestant::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
   }
-  MeasureOptions rules{again_rounds, 4.0, true, Rng::of(options_.search.seed, "again").next()};
+  // Contents whose reference values the device keeps; the confirmation meets its own.
+  MeasureOptions rules{again_rounds, 4.0, true, measure_seed()};
   auto reports = measure_all(task_, *circle_.backend, contestants, rules);
   if (!reports) return reports.error();
   for (std::size_t i = 0; i < count; ++i) {
@@ -99,9 +121,12 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
 }
 
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
+  const Phase phase("confirm");
   if (auto renewed = circle_.backend->renew(); !renewed) return renewed.error();
   PipeRules rules;
   rules.level = ProofLevel::finalist;
+  rules.screened_before = circle_.screen != nullptr;
+  rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
   rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});
@@ -140,6 +165,8 @@ EvolveReport Driver::report_so_far() const {
   report.stopped = stopped_;
   report.run_dir = options_.run_dir;
   report.notices = baselines_.notices;
+  report.phase_seconds = ledger_.phases();
+  for (const auto& [path, seconds] : phases_.seconds()) report.phase_seconds[path] += seconds;
   return report;
 }
 
@@ -192,8 +219,8 @@ Result<EvolveReport> Driver::conclude_run() {
     report.best = std::move(best.best);
   }
   if (journal_) {
-    journal_->add(RecordType::end,
-                  to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed, report.wall_seconds}));
+    journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed,
+                                                     report.wall_seconds, phases_.seconds()}));
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {

@@ -16,6 +16,10 @@ struct PipeRules {
   std::function<std::optional<Rejected>(const CompiledKernel&)> admit;
   // A candidate faster than this (0: none) gets the elite's proof too before it is believed.
   double elite_below_us = 0;
+  // Of the same source, compiled already by a process of its own; null: it is compiled here.
+  const CompiledKernel* compiled = nullptr;
+  // The screen let the same kernel pass at a lower level: it may look again while the device runs.
+  bool screened_before = false;
   // Timed with it, in one call; the candidate stands first.
   std::vector<Contestant> others;
 };

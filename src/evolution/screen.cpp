@@ -1,9 +1,13 @@
 #include "evolution/screen.hpp"
 
 #include <algorithm>
+#include <future>
 #include <numeric>
+#include <thread>
 
 #include <fmt/format.h>
+
+#include "base/phases.hpp"
 
 namespace cupilot {
 namespace {
@@ -31,6 +35,31 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
   return chosen;
 }
 
+// Runs cases on several threads, every one of them a share; what follows the first case with a fault is dropped, as by one.
+Result<TrialReport> run_side_by_side(Backend& screen, const Task& task, const CompiledKernel& kernel,
+                                     const std::vector<Case>& cases, std::size_t threads) {
+  std::vector<std::future<Result<TrialReport>>> shares;
+  for (std::size_t t = 0; t < std::min(threads, cases.size()); ++t) {
+    std::vector<Case> share;
+    for (std::size_t i = t; i < cases.size(); i += threads) share.push_back(cases[i]);
+    shares.push_back(std::async(std::launch::async, [&, share] { return screen.run(task, kernel, share); }));
+  }
+  std::vector<TrialReport> reports;
+  for (auto& share : shares) {
+    auto report = share.get();
+    if (!report) return report.error();
+    reports.push_back(std::move(*report));
+  }
+  TrialReport all = {{}, reports.front().confinement};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::vector<CaseReport>& from = reports[i % threads].cases;
+    if (i / threads >= from.size()) break;
+    all.cases.push_back(std::move(from[i / threads]));
+    if (!all.cases.back().faults.empty()) break;
+  }
+  return all;
+}
+
 // What the virtual device cannot run, and shapes that a plan leaves out, the real one still may.
 bool beyond_the_screen(const Rejected& rejected) {
   return rejected.code == "run.unsupported" || rejected.code == "verify.no_shape";
@@ -41,9 +70,13 @@ bool beyond_the_screen(const Rejected& rejected) {
 Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed) {
   Screened result;
   if (pipe.screen == nullptr) return result;
+  const Phase phase("screen");
   std::vector<Case> cases = battery(*pipe.task, kernel.source, pipe.screen->device(), level, seed, false);
   if (level == ProofLevel::candidate) cases = telling(cases, cases_of_a_candidate);
-  auto report = pipe.screen->run(*pipe.task, kernel, cases);
+  // A candidate's few cases take less than a thread; the many of what may win are waited for.
+  const std::size_t threads = level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
+  auto report = threads == 1 ? pipe.screen->run(*pipe.task, kernel, cases)
+                             : run_side_by_side(*pipe.screen, *pipe.task, kernel, cases, threads);
   if (!report) return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
   auto concluded = conclude(*pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();

@@ -21,7 +21,7 @@ SearchOptions sane(SearchOptions o) {
   o.elites = std::clamp(o.elites, 1, o.population);
   o.tournament = std::max(1, o.tournament);
   o.generations_per_epoch = std::max(1, o.generations_per_epoch);
-  o.lookahead = std::max(1, o.lookahead);
+  o.lookahead = o.lookahead == 0 ? least_lookahead : std::max(1, o.lookahead);
   o.brood = std::max(1, o.brood);
   o.tune_share = std::clamp(o.tune_share, 0.0, 1.0);
   return o;

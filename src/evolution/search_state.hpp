@@ -13,6 +13,8 @@
 
 namespace cupilot {
 
+inline constexpr int least_lookahead = 12;  // of a search that was given none
+
 struct SearchSlot {
   Proposal proposal;
   std::string strategy_id;

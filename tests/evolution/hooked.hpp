@@ -19,12 +19,13 @@ class Hooked : public Backend {
   Provenance kind = Provenance::modelled;
   std::string name;
   bool spans_its_space = true;
-  int runs = 0, renewed = 0;
-  std::vector<Case> cases_run;
+  int runs = 0, renewed = 0, compiles_at_once = 1;
+  std::vector<Case> cases_run;  // by all runs
 
   DeviceSpec& spec() { return spec_; }
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return kind; }
+  int parallel_compiles() const override { return compiles_at_once; }
   std::string identity() const override { return name.empty() ? inner_->identity() : name; }
   std::vector<Technique> techniques() const override { return spans_its_space ? inner_->techniques() : std::vector<Technique>(); }
   Attempt<CompiledKernel> compile(const KernelSource& source) override {
@@ -37,7 +38,7 @@ class Hooked : public Backend {
     auto report = inner_->run(task, kernel, cases);
     const std::lock_guard lock(mutex_);
     ++runs;
-    cases_run.assign(cases.begin(), cases.end());
+    cases_run.insert(cases_run.end(), cases.begin(), cases.end());
     if (report && on_run) on_run(kernel, *report);
     return report;
   }

@@ -1,10 +1,14 @@
 // The straight pipe on a device that lies: nothing impossible becomes a number, nothing unproved is timed.
+#include <chrono>
+#include <future>
 #include <limits>
+#include <utility>
 
 #include <cupilot/gemm.hpp>
 #include <cupilot/rejection.hpp>
 
 #include "catch.hpp"
+#include "evolution/pipe.hpp"
 #include "hooked.hpp"
 #include "support/reached.hpp"
 
@@ -208,6 +212,82 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe]") {
   SECTION("a finalist is interpreted at all of its level") {
     bench.accepted(ProofLevel::finalist);
     CHECK(screen.cases_run.size() > 6);
+  }
+}
+
+TEST_CASE("cases that several threads interpret end as those of one would", "[pipe]") {
+  Bench bench, other;
+  Hooked& screen = other.device;
+  bench.pipe.screen = &screen;
+  bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
+  const std::vector<Case> all = battery(bench.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
+  REQUIRE(all.size() > 8);
+  const auto same = [](const Case& a, const Case& b) {
+    return a.workload.sizes == b.workload.sizes && a.content == b.content && a.poison == b.poison;
+  };
+  // Neighbours, which are never one thread's.
+  for (const std::size_t first : {std::size_t{0}, std::size_t{3}, all.size() - 2}) {
+    INFO(first);
+    screen.on_run = [&](const CompiledKernel&, TrialReport& report) {
+      for (CaseReport& ran : report.cases) {
+        if (same(ran.what, all[first])) ran.faults.push_back({"run.divergence", "the first", ""});
+        if (same(ran.what, all[first + 1])) ran.faults.push_back({"run.race", "a later one", ""});
+      }
+    };
+    const Candidate candidate = bench.evaluated(ProofLevel::finalist);
+    REQUIRE(std::holds_alternative<Rejected>(candidate.outcome));
+    expect_code(std::get<Rejected>(candidate.outcome), "run.divergence");
+  }
+}
+
+TEST_CASE("what was screened before is screened while the device runs, and both must hold", "[pipe]") {
+  Bench bench, other;
+  Hooked& screen = other.device;
+  bench.pipe.screen = &screen;
+  KernelSource source;
+  source.text = "// a point of the landscape\n";
+  PipeRules rules;
+  rules.level = ProofLevel::finalist;
+  rules.screened_before = true;
+  const auto outcome = [&] {
+    auto passed = pass_source(bench.pipe, source, rules);
+    REQUIRE_OK(passed);
+    return std::move(passed->candidate.outcome);
+  };
+  const auto fault = [](Hooked& where, const char* code) {
+    where.on_run = [code](const CompiledKernel&, TrialReport& report) {
+      report.cases.front().faults.push_back({code, "as the test says", ""});
+    };
+  };
+  SECTION("neither waits for the other") {
+    std::promise<void> device_ran;
+    screen.on_run = [&, once = false](const CompiledKernel&, TrialReport&) mutable {
+      if (!std::exchange(once, true)) device_ran.get_future().wait_for(std::chrono::seconds(60));
+    };
+    bench.device.on_run = [&](const CompiledKernel&, TrialReport&) { device_ran.set_value(); };
+    CHECK(std::holds_alternative<Accepted>(outcome()));
+  }
+  SECTION("the screen's word comes first") {
+    fault(screen, "run.race");
+    fault(bench.device, "run.hang");
+    expect_code(std::get<Rejected>(outcome()), "run.race");
+    CHECK(bench.device.runs == 1);
+  }
+  SECTION("the device's word stands") {
+    fault(bench.device, "run.hang");
+    expect_code(std::get<Rejected>(outcome()), "run.hang");
+  }
+  SECTION("a kernel that was compiled is not compiled again, another one is") {
+    auto compiled = bench.device.compile(source);
+    REQUIRE(compiled);
+    rules.compiled = &*compiled;
+    bool again = false;
+    bench.device.on_compile = [&](CompiledKernel&) { again = true; };
+    CHECK(std::holds_alternative<Accepted>(outcome()));
+    CHECK_FALSE(again);
+    source.text += "// and another\n";
+    CHECK(std::holds_alternative<Accepted>(outcome()));
+    CHECK(again);
   }
 }
 

@@ -1,4 +1,5 @@
 #include "catch.hpp"
+#include "hooked.hpp"
 #include "support.hpp"
 
 using namespace cupilot;
@@ -23,6 +24,14 @@ TEST_CASE("a run on the fake device finds the optimum and leaves its directory")
     CHECK(real_host().exists(dir / "run" + name));
   }
   CHECK(read_all(dir / "run/report.html").find("<svg") != std::string::npos);
+  CHECK(read_all(dir / "run/report.html").find("search/timing") != std::string::npos);
+  for (const char* phase : {"baselines", "search/proof", "search/timing", "confirm/proof", "confirm/timing"}) {
+    INFO(phase);
+    CHECK(report->phase_seconds.count(phase) == 1);
+  }
+  auto run = read_run(dir / "run");
+  REQUIRE_OK(run);
+  CHECK(run->report.phase_seconds == report->phase_seconds);
 
   auto best = read_candidate(dir / "run", "best");
   REQUIRE_OK(best);
@@ -50,6 +59,32 @@ TEST_CASE("threads and the order of completion change no journal") {
   }
   CHECK(journals[0].size() > 100);
   CHECK(journals[0] == journals[1]);
+}
+
+TEST_CASE("a search looks as far ahead as keeps a measuring device's compilers busy") {
+  struct Row {
+    Provenance kind;
+    int compiles, given, used;
+  };
+  const Row rows[] = {{Provenance::modelled, 16, 0, 12},
+                      {Provenance::measured, 16, 0, 24},
+                      {Provenance::measured, 2, 0, 12},
+                      {Provenance::measured, 16, 5, 5}};
+  for (const Row& row : rows) {
+    INFO(name_of(row.kind) << " " << row.compiles << " " << row.given);
+    const TempDir dir;
+    Hooked device(fake_device(write_landscape(dir)));
+    device.kind = row.kind;
+    device.compiles_at_once = row.compiles;
+    EvolveOptions options = small_run(dir / "run", 4);
+    options.search.lookahead = row.given;
+    static_cast<void>(evolve(Task{}, device, options));  // the journal's header is written whatever becomes of the run
+    auto read = read_journal(real_host(), options.run_dir);
+    REQUIRE_OK(read);
+    auto header = header_from(read->records.front().payload);
+    REQUIRE_OK(header);
+    CHECK(header->search.lookahead == row.used);
+  }
 }
 
 TEST_CASE("another seed is another run") {
