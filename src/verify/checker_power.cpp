@@ -20,8 +20,14 @@ namespace {
 
 // Multiply-adds that one evaluation of the reference may cost.
 constexpr double affordable = 3e5;
-// What a tenth of an input must move: that share of the outputs it reaches, by that many times the error honest arithmetic has.
-constexpr double moved_share = 0.9, tolerances = 10;
+// How far an input is moved, of itself, and the share of the outputs it reaches that must then move by `tolerances` times the
+// error honest arithmetic has. A summand beside long sums may need to be moved whole.
+struct Push {
+  double by, share;
+  const char* words;
+};
+constexpr Push pushes[] = {{0.1, 0.9, "a tenth"}, {1.0, 0.5, "all"}};
+constexpr double tolerances = 10;
 constexpr std::int64_t few = 100;
 constexpr ContentKind shown_on[] = {ContentKind::ordinary, ContentKind::probe, ContentKind::integers};
 
@@ -120,10 +126,11 @@ class Power {
     std::string moving;
     for (std::size_t input = 0; input < task_.tensors.size(); ++input) {
       if (!is_perturbed(task_.tensors[input])) continue;
-      if (Result<void> moved = sensitive(input, tensor, place); !moved) return moved;
-      moving += (moving.empty() ? "" : ", ") + task_.tensors[input].name;
+      auto pushed = sensitive(input, tensor, place);
+      if (!pushed) return pushed.error();
+      moving += fmt::format("{}{} of {}", moving.empty() ? "" : ", ", *pushed, task_.tensors[input].name);
     }
-    report_.shown.push_back(fmt::format("{}: {} fakes rejected; a tenth of {} moves it", what.name, report_.fakes - before,
+    report_.shown.push_back(fmt::format("{}: {} fakes rejected; {} moves it", what.name, report_.fakes - before,
                                         moving.empty() ? "no input" : moving));
     return {};
   }
@@ -146,15 +153,15 @@ class Power {
     std::int64_t reached = 0, clear = 0, flat = 0;
   };
 
-  // Every element of one input up or down by a tenth, as `draw` decides.
-  Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, std::uint64_t draw) {
+  // Every element of one input up or down by that part of itself, as `draw` decides.
+  Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by, std::uint64_t draw) {
     const Shown& base = shown_.front();
     TensorList moved = base.inputs;
     auto layout = fill_params(task_, input, report_.workload, base.content);
     if (!layout) return layout.error();
     for (std::int64_t i = 0; i < layout->elements; ++i) {
       const std::int64_t at = storage_offset(*layout, i);
-      const double factor = (hash_of(draw, static_cast<unsigned long long>(i), 1) & 1) != 0 ? 1.1 : 0.9;
+      const double factor = (hash_of(draw, static_cast<unsigned long long>(i), 1) & 1) != 0 ? 1 + by : 1 - by;
       const double x = load_real(moved[input].data(), at, layout->type);
       store_bits(moved[input].data(), at, layout->type, encode(factor * x, layout->type));
     }
@@ -183,35 +190,46 @@ class Power {
     return p.check == check_close ? p.absolute + p.relative * magnitude(value) : 0.0;
   }
 
-  Result<void> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
-    const Tensor& output = task_.tensors[tensor];
+  Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by) {
     const auto all = static_cast<std::int64_t>(shown_.front().right[place].values.size());
     // Few outputs are asked several times.
     const auto draws = static_cast<std::uint64_t>(std::clamp<std::int64_t>(few / std::max<std::int64_t>(all, 1), 1, 16));
     Moved sum;
     for (std::uint64_t draw = 1; draw <= draws; ++draw) {
-      auto one = move(input, tensor, place, draw);
+      auto one = move(input, tensor, place, by, draw);
       if (!one) return one.error();
       sum.reached += one->reached;
       sum.clear += one->clear;
       sum.flat += one->flat;
     }
+    return sum;
+  }
+
+  // How far the input was moved, in words, until the check saw it.
+  Result<std::string> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
+    const Tensor& output = task_.tensors[tensor];
     const std::string& name = task_.tensors[input].name;
-    if (sum.reached == 0) {
-      return weak(task_, output, fmt::format("cannot see input {}: moving it by a tenth moves none of {} elements", name, all),
+    const bool index = output.check.kind == CheckKind::index_of || output.check.kind == CheckKind::bitwise;
+    Moved moved;
+    for (const Push& push : pushes) {
+      auto tried = move(input, tensor, place, push.by);
+      if (!tried) return tried.error();
+      moved = *tried;
+      if (moved.reached == 0) continue;
+      const bool mostly_flat = 4 * moved.flat > 3 * moved.reached;
+      const std::int64_t asked = mostly_flat ? moved.reached : moved.reached - moved.flat;
+      if (static_cast<double>(moved.clear) >= (index ? 0.0 : push.share) * static_cast<double>(asked)) {
+        return std::string(push.words);
+      }
+    }
+    if (moved.reached == 0) {
+      return weak(task_, output, fmt::format("cannot see input {}: moving all of it moves no element", name),
                   "remove the input, or give it a fill that matters (not zeros)");
     }
-    const bool index = output.check.kind == CheckKind::index_of || output.check.kind == CheckKind::bitwise;
-    const double share = index ? 0.0 : moved_share;
-    const bool mostly_flat = 4 * sum.flat > 3 * sum.reached;
-    const std::int64_t asked = mostly_flat ? sum.reached : sum.reached - sum.flat;
-    if (static_cast<double>(sum.clear) < share * static_cast<double>(asked)) {
-      return weak(task_, output,
-                  fmt::format("hardly sees input {}: moving it by a tenth moves {} of {} elements by {} tolerances", name,
-                              sum.clear, sum.reached, tolerances),
-                  fix_of(output));
-    }
-    return {};
+    return weak(task_, output,
+                fmt::format("hardly sees input {}: moving all of it moves {} of {} elements by {} tolerances", name, moved.clear,
+                            moved.reached, tolerances),
+                fix_of(output));
   }
 
   const Task& task_;

@@ -36,6 +36,7 @@ TEST_CASE("Built-in tasks have checks with power") {
       {{.k = 64, .act = Activation::tanh}, 12},
       {{.k = 64, .act = Activation::sigmoid}, 12},
       {{.m = 1, .n = 1, .k = 100000}, 5},
+      {{.m = 64, .n = 64, .k = 4096, .dtype = DType::bf16, .alpha = 2, .beta = 0.1}, 10},  // a summand beside long sums
       {{.m = 4096, .n = 4096, .k = 4096, .batch = 4}, 15},
   }));
   const auto task = gemm_task(row.spec);
