@@ -37,7 +37,7 @@ sanitize thread: bootstrap
 
 # Malformed PTX against the virtual device under the same sanitizers; a text that crashes it stays in build/sanitize.
 fuzz: sanitize
-	cd build/sanitize && CUPILOT_FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/test_fuzz "[run]"
+	cd build/sanitize && ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1 CUPILOT_FUZZ_SECONDS=$(FUZZ_SECONDS) tests/fuzz/test_fuzz "[run]"
 
 lint: bootstrap
 	scripts/lint

@@ -17,6 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::array deadly = {SIGABRT};  // the sanitizer reports first and ends so, if told abort_on_error=1
+#else
+constexpr std::array deadly = {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS};
+#endif
 std::array<char, 1 << 18> in_work{};  // the text that a crash is about
 
 // Keeps the text that crashed, so that it can become a seed.
@@ -50,12 +55,12 @@ TEST_CASE("PTX changed at random is refused, faulted or run, never worse", "[run
   const auto now = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   const std::uint64_t first = number_of("CUPILOT_FUZZ_SEED", seconds == 0 ? 1 : now % 1000000007);
   if (seconds > 0) WARN("draws from CUPILOT_FUZZ_SEED=" << first << " for " << seconds << " s");
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS}) std::signal(signal, keep_text);
+  for (const int signal : deadly) std::signal(signal, keep_text);
   std::map<std::string, std::size_t> outcomes;
   const auto end = Clock::now() + std::chrono::seconds(seconds);
   std::uint64_t draws = 0;
   for (; draws < 1500 || Clock::now() < end; ++draws) run_one(corpus, first + draws, outcomes);
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGILL, SIGBUS}) std::signal(signal, SIG_DFL);
+  for (const int signal : deadly) std::signal(signal, SIG_DFL);
   std::string table;
   for (const auto& [code, count] : outcomes) table += (code.empty() ? "ran" : code) + " " + std::to_string(count) + "; ";
   if (seconds > 0) WARN(draws << " texts: " << table);
