@@ -14,23 +14,19 @@
     "PING_PONG": {"name": "ping_pong", "technique": "ping_pong", "domain": [0, 1], "plain": 0},
     "CLUSTER_M": {"name": "cluster_m", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
     "CLUSTER_N": {"name": "cluster_n", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
-    "REALLOCATE": {"name": "register_reallocation", "technique": "register_reallocation", "domain": [0, 1], "plain": 0},
     "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
     "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16], "plain": 1},
-    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2, 4], "plain": 0},
-    "STREAM_STORE": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
+    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2], "plain": 0}
   },
   "restrict": [
     "dev.cc == 90",
     "PING_PONG == 0 || CONSUMERS == 2 && SPLIT == 1",
-    "REALLOCATE == 0 || CONSUMERS > 1",
     "CONSUMERS < 3 || TILE_N <= 200",
     "CLUSTER_M * CLUSTER_N <= 2",
     "TRANS_B == 0 ? TILE_N % 64 == 0 : TILE_N % (8 * CLUSTER_M) == 0",
     "TILE_M * (PING_PONG ? 1 : CONSUMERS) / CLUSTER_N <= 256",
     "STRIPS == 0 || elem.D > 1 && TILE_N * elem.D % 128 == 0",
-    "STRIPS == 0 || STREAM_STORE == 0",
-    "TILE_M / 64 * TILE_N / 2 + 36 <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? (REALLOCATE ? 232 : 168) : (REALLOCATE ? 160 : 128))"
+    "TILE_M / 64 * TILE_N / 2 + 36 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)"
   ],
   "plan": {
     "require": ["(TRANS_A ? m : k) * elem.A % 16 == 0", "(TRANS_B ? k : n) * elem.B % 16 == 0", "STRIPS == 0 || n * elem.D % 16 == 0"],
@@ -88,6 +84,7 @@
 #include "cupilot/split_k.cuh"
 
 constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
+constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
 
@@ -103,7 +100,9 @@ constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int THREADS = GROUP * (CONSUMERS + 1);
 constexpr int DRAINERS = PING_PONG != 0 ? 1 : CONSUMERS;  // warpgroups that drain one stage
-// With one block an SM a thread starts with 65536 / THREADS registers; the producer needs few and gives its own away.
+// With one block an SM a thread starts with 65536 / THREADS registers; the producer needs few and gives its own away. A
+// lone consumer starts with all that a thread can have.
+constexpr bool REALLOCATE = CONSUMERS > 1;
 constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32;
 constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
 
@@ -385,11 +384,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   // The same for all lanes, and known to be: descriptors then live in uniform registers.
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
   if (warpgroup == CONSUMERS) {
-    if constexpr (REALLOCATE != 0) take_registers<PRODUCER_REGISTERS, false>();
+    if constexpr (REALLOCATE) take_registers<PRODUCER_REGISTERS, false>();
     if (threadIdx.x % GROUP == 0) produce(memory, place, list, first, clusters, map_a, map_b);
     __syncwarp();
   } else {
-    if constexpr (REALLOCATE != 0) take_registers<CONSUMER_REGISTERS, true>();
+    if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
     Consumer consumer(memory, place, warpgroup);
     const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
     consume(consumer, place, list, first, clusters, map_d, first_matrix, parts, arrived,

@@ -157,7 +157,7 @@ std::vector<Technique> rows() {
        "Bring slabs to swizzled shared memory by tensor-map copies that one thread issues and mbarriers count in.",
        {}, {R::latency, R::issue}, {}, {}, {"cp.async.bulk.tensor"}, ""},
       {"warp_specialisation", "warps that only copy feed warps that only compute",
-       "Let one warp keep a ring of stages filled while consumers warpgroups drain it, each side waiting on the barriers of the other.",
+       "Let one warp keep a ring of stages filled while consumers warpgroups drain it, and move registers from the one to the others.",
        {number("consumers", {1, 2, 3}, 2)}, {R::latency, R::issue}, {}, {}, {"mbarrier"}, ""},
       {"ping_pong", "warpgroups that take turns at the tensor cores",
        "Give each of two consumers its own tile and let them multiply in turn, so that one stores while the other computes.",
@@ -165,12 +165,9 @@ std::vector<Technique> rows() {
       {"cluster_multicast", "operand slabs shared by a cluster",
        "Launch clusters of cluster_m by cluster_n blocks, each of which copies its share of a common operand into the shared memory of all.",
        {number("cluster_m", {1, 2}, 2), number("cluster_n", {1, 2}, 1)}, {R::l2, R::dram}, {"tensor_map_copy"}, {}, {"multicast"}, ""},
-      {"register_reallocation", "registers moved from producers to consumers",
-       "Let warps that only copy give registers away by setmaxnreg to those that hold the sums.",
-       {}, {R::tensor_pipe, R::shared}, {"warp_specialisation"}, {}, {"setmaxnreg"}, ""},
       {"tensor_map_store", "results stored by the tensor copy engine",
        "Turn results into rows by stmatrix in strips buffers a warp of swizzled shared memory, which tensor-map copies store meanwhile.",
-       {number("strips", {1, 2, 4}, 2)}, {R::issue, R::dram, R::l2}, {}, {}, {"cp.async.bulk.tensor"}, ""},
+       {number("strips", {1, 2}, 2)}, {R::issue, R::dram, R::l2}, {}, {}, {"cp.async.bulk.tensor"}, ""},
   };
   // clang-format on
 }
