@@ -73,15 +73,32 @@ double cost(const Task& task, const Workload& workload, const std::vector<AxisPa
   return sum;
 }
 
+// Plans may ask for rows of whole 16-byte units: a smaller shape must have them where the full one has.
+constexpr std::int64_t aligned_elements = 16;
+std::int64_t aligned(std::int64_t size) { return (size + aligned_elements - 1) / aligned_elements * aligned_elements; }
+
 std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload, std::int64_t step) {
   std::vector<AxisPair> axes;
-  for (std::int64_t size = step; size >= 32 || size == step; size /= 2) {
+  for (std::int64_t size = step; size >= 32 || size == step; size = aligned(size / 2)) {
     for (const std::int64_t tiles : {2, 1}) {
       axes = shrunk_axes(task, workload, size, tiles);
       if (cost(task, workload, axes) <= 3.0 * static_cast<double>(counting_budget)) return axes;
     }
   }
   return axes;
+}
+
+// An axis stays as it is where the plan is not meant for its shorter extents, such as one column of 16-byte rows.
+void keep_meant(const PlanAt& plan_at, const Workload& workload, std::vector<AxisPair>& axes) {
+  std::erase_if(axes, [&](const AxisPair& axis) {
+    for (const std::int64_t extent : {axis.low, axis.high}) {
+      Workload shorter = workload;
+      shorter.sizes[axis.axis] = extent;
+      const Attempt<Resolution> resolution = plan_at(shorter);
+      if (resolution && std::holds_alternative<NotForThisShape>(*resolution)) return true;
+    }
+    return false;
+  });
 }
 
 double relative(double got, double want) { return got == want ? 0 : std::abs(got - want) / std::max(std::abs(want), 1.0); }
@@ -121,14 +138,14 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
 }  // namespace
 
 std::int64_t residue_step(const Constants& constants) {
-  std::int64_t common = 1, largest = 1;
+  std::int64_t common = aligned_elements, largest = 1;
   for (const auto& [name, value] : constants) {
     if (value < 2 || value > 512) continue;
     largest = std::max(largest, value);
     const std::int64_t next = std::lcm(common, value);
     if (next <= 512) common = next;
   }
-  return std::max({common, largest, std::int64_t{32}});
+  return std::max({common, aligned(largest), std::int64_t{32}});
 }
 
 std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step, std::int64_t tiles) {
@@ -163,7 +180,8 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
 Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
                                          KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
                                          const Workload& workload, const Content& content) {
-  const std::vector<AxisPair> axes = affordable_axes(task.task, workload, residue_step(kernel.source.constants));
+  std::vector<AxisPair> axes = affordable_axes(task.task, workload, residue_step(kernel.source.constants));
+  keep_meant(plan_at, workload, axes);
   Runs runs;
   for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
     auto counted = count_whole(context, task, kernel, programs, plan_at, {corner(workload, axes, i), 1}, content);

@@ -70,6 +70,8 @@ TEST_CASE("The residue step is a multiple of what fits") {
   CHECK(residue_step({{"BM", 96}, {"BN", 64}}) == 192);
   CHECK(residue_step({{"BM", 512}, {"STAGES", 3}}) == 512);
   CHECK(residue_step({{"BIG", 100000}}) == 32);
+  // Rows of whole 16-byte units keep them.
+  CHECK(residue_step({{"CONSUMERS", 3}, {"STAGES", 7}, {"TILE_N", 200}}) % 16 == 0);
 }
 
 TEST_CASE("The fit is exact for products of axes and blind to nothing it was given") {

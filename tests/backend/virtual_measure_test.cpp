@@ -54,6 +54,16 @@ TEST_CASE("Tensor cores are counted in their own class") {
   CHECK(reports[1].measurement->counts[Counter::ops_tensor_bf16].value >= 2.0 * 256 * 256 * 256);
 }
 
+TEST_CASE("A plan that asks for rows of whole 16-byte units is counted at smaller shapes that have them") {
+  const Task task = gemm({"m=136", "n=520", "k=200", "dtype=bf16", "layout=tt"});
+  const CompiledKernel kernel = kernel_of(task, {{"wgmma_core", {}, "", {}},
+                                                 {"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 208}}, "", {}},
+                                                 {"split_k", {{"split", 2}}, "", {}}});
+  const auto reports = measured(task, &kernel);
+  if (reports[1].measurement.is_rejected()) FAIL(reports[1].measurement.rejected().message);
+  CHECK(reports[1].measurement->time_us > 0);
+}
+
 TEST_CASE("Modelled times are bitwise equal whoever asks") {
   const Task task = gemm({"m=130", "n=257", "k=100", "dtype=fp32"});
   const CompiledKernel kernel = kernel_of(task, simt);
