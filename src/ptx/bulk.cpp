@@ -182,8 +182,9 @@ bool prepare_store(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer
   if (t.reduces && t.tensor) t.type = t.map.type;
   if (t.reduces && !atomic_allowed(t.op, t.type))
     return no(w, s, lane, "run.unsupported", "a reduction that the type of the tensor map does not have");
-  const BulkStream& stream = stream_of(w, lane);
+  BulkStream& stream = stream_of(w, lane);
   t.group = stream.committed;
+  stream.issued = t.group + 1;
   if (f.masked != 0) t.byte_mask = w.at<u16>(f.byte_mask)[lane];
   const u32 mark = add_mark(*w.block->cluster, {.slot = stream.slot, .phase = t.group, .thread = thread_of(w, lane)});
   return add_source(w, s, lane, f.shared, t.tensor ? 128 : 16, t, mark) && check_global(w, s, lane, t);

@@ -153,6 +153,21 @@ bool decode_registers(Decoder& d, Step& step) {
   return true;
 }
 
+// Whether bulk copies may still read the shared memory of a block that ends: then that is its fault.
+bool leaves_copies(Block& block) {
+  for (Warp& w : block.warps) {
+    for (u32 lane = 0; lane < w.streams.size(); ++lane) {
+      if (w.streams[lane].issued <= w.streams[lane].waited) continue;
+      fault_here(w, "run.race",
+                 fmt::format("the block ends while a bulk copy of thread {} may still read its shared memory: no "
+                             "cp.async.bulk.commit_group and wait_group.read after it",
+                             32 * w.index + lane));
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void settle_cluster_barrier(Cluster& cluster) {
@@ -191,6 +206,7 @@ void end_block(Block& block) {
   block.finished = true;
   settle_suspect(block);
   if (block.faulted || !block.launch->options->check_races) return;
+  if (leaves_copies(block)) return;
   for (u32 i = 0; i < block.far_users.size(); ++i) {
     const u32 clock = block.far_users[i];
     const bool told =

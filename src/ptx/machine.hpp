@@ -143,6 +143,7 @@ struct Knowledge {
 struct BulkStream {
   std::uint32_t slot = 0;  // 0: none issued yet
   std::uint32_t committed = 0;
+  std::uint32_t issued = 0, waited = 0;  // groups that hold a copy out of shared memory, and those that a wait covered
 };
 
 // polling: a wait on an mbarrier whose phase is not complete.

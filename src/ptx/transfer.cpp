@@ -187,9 +187,10 @@ bool finish_some(Cluster& cluster) {
 
 void finish_groups(Warp& w, u32 lane, u32 open, bool reads_only) {
   if (w.streams.empty()) return;
-  const BulkStream& stream = w.streams[lane];
+  BulkStream& stream = w.streams[lane];
   if (stream.slot == 0) return;
   const u32 past = stream.committed > open ? stream.committed - open : 0;
+  stream.waited = std::max(stream.waited, past);
   Cluster& cluster = *w.block->cluster;
   for (std::size_t i = 0; i < cluster.pending.size();) {
     Transfer& t = cluster.pending[i];
