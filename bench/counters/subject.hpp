@@ -10,6 +10,7 @@
 #include <cupilot/result.hpp>
 
 #include "backend/compile_pool.hpp"
+#include "backend/virtual_counts.hpp"
 #include "backend/virtual_memory.hpp"
 #include "ptx/execute.hpp"
 
@@ -31,6 +32,8 @@ struct Subject {
   std::shared_ptr<void> owner;  // of the memory
   ptx::DeviceMemory* memory = nullptr;
   std::vector<Order> orders;
+  // Counts of each launch as the virtual device has them at full size: from samples or smaller runs. Not of probes.
+  std::function<Attempt<std::vector<ModelInput>>()> at_full_size;
   bool probe = false;  // counts a single instruction; sectors and passes alone mean anything
 };
 

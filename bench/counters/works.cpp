@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 // What a subject's memory belongs to.
 struct Owner {
   Task task;
+  CompiledKernel kernel;
   ResolvedPlan plan;
   std::optional<VirtualMemory> memory;
 };
@@ -49,6 +50,7 @@ Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Tas
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) return Error{ErrorCode::usage, name + ": not for this shape", ""};
   owner->plan = *plan;
+  owner->kernel = *kernel;
   Result<VirtualMemory> memory = VirtualMemory::make(
       owner->task, task_id(task), {.workload = workload, .content = {1, ContentKind::ordinary}}, owner->plan, inputs());
   if (!memory) return memory.error();
@@ -63,6 +65,19 @@ Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Tas
   subject.module = std::make_shared<const ptx::Module>(programs->module());
   subject.owner = owner;
   subject.memory = &owner->memory->device();
+  subject.at_full_size = [&pool, owner, workload]() -> Attempt<std::vector<ModelInput>> {
+    VirtualOracle oracle(pool, h200().arch, inputs(), 1 << 20);
+    const VirtualContext context{h200(), inputs(), oracle};
+    const std::string id = task_id(owner->task);
+    Attempt<KernelPrograms> programs = KernelPrograms::parse(owner->kernel);
+    if (programs.is_error()) return programs.error();
+    if (programs.is_rejected()) return programs.rejected();
+    const PlanAt plan_at = [&](const Workload& at) {
+      return resolve(owner->kernel.source, owner->task, at, h200(), &owner->kernel);
+    };
+    return count_launches(context, {owner->task, id}, owner->kernel, *programs, plan_at, owner->plan, workload,
+                          {1, ContentKind::ordinary});
+  };
   bool filled = false;
   for (const When when : {When::setup, When::run}) {
     if (when == When::run) {

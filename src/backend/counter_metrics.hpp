@@ -2,8 +2,11 @@
 #pragma once
 
 #include <span>
+#include <string>
+#include <vector>
 
 #include <cupilot/counts.hpp>
+#include <cupilot/result.hpp>
 
 namespace cupilot {
 
@@ -16,5 +19,9 @@ struct MetricTerm {
 
 // Chips as CUPTI names them share a table: "GA100", "AD102", "GH100". Empty: no table for such a chip.
 std::span<const MetricTerm> counter_metrics(const char* chip);
+
+// The names in `metrics` that a chip lacks, by CUPTI's tables for it; needs no device. Error: CUPTI cannot be opened, or knows no
+// such chip.
+Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics);
 
 }  // namespace cupilot

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "backend/counter_metrics.hpp"
 #include "backend/worker_library.hpp"
 
 #if __has_include(<cupti_range_profiler.h>)
@@ -96,11 +97,11 @@ std::vector<const char*> pointers(const std::vector<std::string>& names) {
 // CUPTI's tables of one chip: turns names into a configuration, and counter data into values.
 class Host {
  public:
-  Host(const std::string& chip, const std::vector<std::uint8_t>& available) {
+  Host(std::string chip, std::vector<std::uint8_t> available) : chip_(std::move(chip)), available_(std::move(available)) {
     CUPILOT_PARAMS(p, CUpti_Profiler_Host_Initialize_Params);
     p.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
-    p.pChipName = chip.c_str();
-    p.pCounterAvailabilityImage = available.empty() ? nullptr : available.data();
+    p.pChipName = chip_.c_str();
+    p.pCounterAvailabilityImage = available_.empty() ? nullptr : available_.data();
     check(cupti().cuptiProfilerHostInitialize(&p), "opening the tables of the chip");
     object_ = p.pHostObject;
   }
@@ -150,6 +151,9 @@ class Host {
   }
 
  private:
+  // CUPTI keeps pointers to both.
+  std::string chip_;
+  std::vector<std::uint8_t> available_;
   CUpti_Profiler_Host_Object* object_ = nullptr;
 };
 
@@ -268,9 +272,7 @@ Result<RangeCounters> RangeCounters::open(CUcontext context, std::size_t index, 
     auto state = std::make_unique<State>();
     state->metrics = std::move(metrics);
     state->ranges = ranges;
-    // In this order: CUPTI 13.0 dies when it is asked for the availability first.
-    const std::string chip = chip_of(index);
-    state->host = std::make_unique<Host>(chip, availability(context));
+    state->host = std::make_unique<Host>(chip_of(index), availability(context));
     check(state->host->add(state->metrics), "choosing the metrics");
     state->config = state->host->config();
     state->passes = passes_of(state->config);

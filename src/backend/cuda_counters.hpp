@@ -41,8 +41,4 @@ class RangeCounters {
 // "GH100" of device `index`; empty: CUPTI does not say.
 std::string chip_of(std::size_t index);
 
-// The names in `metrics` that a chip lacks, by CUPTI's tables for it; needs no device. Error: CUPTI cannot be opened, or knows no
-// such chip.
-Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics);
-
 }  // namespace cupilot

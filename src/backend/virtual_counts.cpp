@@ -42,16 +42,32 @@ std::uint64_t block_count(const ResolvedLaunch& launch) {
   return static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
 }
 
-// What the blocks that ran counted: the interpreter scales a part of a grid up to the whole.
-Counts of_blocks_run(const ptx::Report& report, std::uint64_t blocks) {
+// What `asked` blocks counted: the interpreter scales a part of a grid up to the whole, and runs the clusters of those asked for.
+Counts of_blocks(const ptx::Report& report, std::uint64_t asked, std::uint64_t blocks) {
   Counts counts = report.counts;
-  const double share = static_cast<double>(report.blocks_run) / static_cast<double>(blocks);
+  const double share = static_cast<double>(asked) / static_cast<double>(blocks);
   for (Count& count : counts.all) count = {count.value * share, count.low * share, count.high * share, count.how};
   return counts;
 }
 
-// Sum of samples' counts, each times its weight. Samples that were not run are counted as the first, and widen the interval.
-Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& samples) {
+// The share of blocks that may be unlike those sampled at the middle and the end of each side: the other end's. Along a grid of
+// one dimension, whose order the kernel may have changed, any.
+double unlike_share(const std::array<std::int64_t, 3>& grid, bool columns) {
+  const std::size_t deep = grid[2] > 1 ? 2 : 1;
+  double alike = 1;
+  int sides = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (grid[i] == 1 || (columns && i == deep)) continue;
+    ++sides;
+    alike *= std::max(0.0, 1 - 2 / static_cast<double>(grid[i]));
+  }
+  return sides <= 1 ? 1 : 1 - alike;
+}
+
+// Sum of samples' counts, each times its weight. The interval reaches as far towards the least and the most of a sample as
+// blocks (a share of all) may differ, and at least one part in the root of their number, for what no sample met: an edge of the
+// tiles. Samples that were not run are counted as the first, and widen it.
+Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& samples, double share) {
   Counts sum;
   sum.rung = "virtual";
   double missing = 0, total = 0;
@@ -67,10 +83,12 @@ Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& sampl
       least = std::min(least, one);
       most = std::max(most, one);
     }
-    const double slack = missing / total;
+    const double slack = std::min(1.0, missing / total + share);
     if (least == most) value = std::round(total) * least;
-    sum.all[c] = {value, value - slack * (value - least * std::round(total)), value + slack * (most * std::round(total) - value),
-                  CountHow::sampled};
+    const double unmet = share > 0 ? value / std::sqrt(total) : 0;
+    const double below = std::max(unmet, slack * (value - least * std::round(total))),
+                 above = std::max(unmet, slack * (most * std::round(total) - value));
+    sum.all[c] = {value, value - below, value + above, CountHow::sampled};
   }
   return sum;
 }
@@ -104,6 +122,7 @@ class BlockRunner {
   // nullopt: past the budget.
   Attempt<std::optional<Counts>> run(std::vector<std::uint64_t> blocks) {
     LaunchRun how;
+    const std::uint64_t asked = blocks.size();
     how.blocks = std::move(blocks);
     how.budget = 2 * counting_budget;
     how.checks = false;
@@ -116,7 +135,7 @@ class BlockRunner {
       return ptx::rejection_of(*report);
     }
     spent_ += report->warp_instructions;
-    return std::optional<Counts>(of_blocks_run(*report, block_count(launch_)));
+    return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
   }
   std::uint64_t spent() const { return spent_; }
 
@@ -166,9 +185,9 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     }
     ran.push_back(std::move(**counts));
   }
-  seen.counts = weighted(ran, samples);
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
+  seen.counts = weighted(ran, samples, whole ? 0 : unlike_share(full, columns));
   Count& blocks = seen.counts[Counter::blocks];
   blocks.value = blocks.low = blocks.high = static_cast<double>(full[0] * full[1] * full[2]);
   blocks.how = CountHow::exact;
@@ -176,6 +195,17 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     for (Count& count : seen.counts.all) count.how = CountHow::exact;
   }
   return seen;
+}
+
+// Whether a launch has as many more blocks at `workload` as there is more work than at `smaller`: those of a persistent grid do
+// more each.
+bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller, const ResolvedLaunch& launch,
+                     const Workload& workload) {
+  double work = 1;
+  for (const auto& [axis, extent] : workload.sizes)
+    work *= static_cast<double>(extent) / static_cast<double>(smaller.sizes.at(axis));
+  const double blocks = static_cast<double>(block_count(launch)) / static_cast<double>(block_count(small));
+  return blocks > 0.75 * work;
 }
 
 ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch) {
@@ -328,7 +358,8 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     if (entry == nullptr) return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
     const Dependence seen = dependence_of(programs.module(), *entry);
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
-    if (fits && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
+    const bool alike = small == &plan || grows_with_work(small->launches[l], smaller, launch, workload);
+    if (fits && alike && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
       Attempt<Sampled> sampled = sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns);
       if (sampled.is_error()) return sampled.error();
       if (sampled.is_rejected()) return sampled.rejected();

@@ -119,9 +119,10 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
   const auto block_counter = static_cast<std::size_t>(Counter::blocks);
   read(block_counter);
   // Where tiles do not grow evenly the number of blocks tells by how much, and it is known at both places.
+  // A grid that stopped growing (one of persistent blocks) tells nothing.
   const auto correction = [&](const Sizes& sizes, double actual) {
     const double fitted = multilinear(axes, values, sizes);
-    return fitted > 0 ? actual / fitted : 1.0;
+    return fitted > 0 && actual > 0.75 * fitted ? actual / fitted : 1.0;
   };
   const double at_full = correction(full, blocks);
   const double at_held = correction(runs.held_sizes, runs.held[launch].all[block_counter].value);
@@ -129,8 +130,9 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
     read(c);
     const double residual = relative(multilinear(axes, values, runs.held_sizes) * at_held, runs.held[launch].all[c].value);
     const double value = c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full) * at_full);
-    const double slack = c == block_counter ? 0 : std::min(1.0, std::max(residual, std::abs(1 - at_full)));
-    counts.all[c] = {value, value * (1 - slack), value * (1 + slack), axes.empty() ? CountHow::exact : CountHow::extrapolated};
+    const double slack = c == block_counter ? 0 : std::max(residual, std::abs(1 - at_full));
+    counts.all[c] = {value, value * std::max(0.0, 1 - slack), value * (1 + slack),
+                     axes.empty() ? CountHow::exact : CountHow::extrapolated};
   }
   return counts;
 }

@@ -65,9 +65,13 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     const double read = std::min(unique->read, loads);
     const double reuse = std::min(loads / std::sqrt(wave), waves * read);
     const bool cached = unique->read <= 0.8 * static_cast<double>(device.l2_bytes);
-    counts[Counter::l2_bytes] = between(std::min(read, loads) + stores, loads + stores, loads + stores);
+    const double atomics = counts[Counter::atomic_sectors].value * 32;
+    const double l2 = loads + stores + atomics;
+    counts[Counter::l2_bytes] = between(std::min(read, loads) + std::min(unique->write, stores), l2, l2);
     counts[Counter::dram_read_bytes] = between(read, cached ? read : reuse, loads);
-    counts[Counter::dram_write_bytes] = between(std::min(unique->write, stores), std::min(unique->write, stores), stores);
+    // What is written last stays in L2 until others need the room.
+    const double written = std::min(unique->write, stores);
+    counts[Counter::dram_write_bytes] = between(std::max(0.0, written - static_cast<double>(device.l2_bytes)), written, stores);
     counts.rung = "virtual";
   }
   return {};

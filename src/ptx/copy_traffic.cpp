@@ -64,7 +64,7 @@ u32 bank_passes(const LaneAddresses& at, u32 mask, const CopyPattern& copy) {
 // Whole lines move at once as long as one exclusive-or of the 16-byte units leads from source to destination.
 u32 line_passes(const CopyPattern& copy, u32 lanes) {
   struct Way {
-    u64 to, turn;
+    u64 from, to, turn;
     bool operator==(const Way&) const = default;
   };
   Way seen[32];
@@ -72,7 +72,7 @@ u32 line_passes(const CopyPattern& copy, u32 lanes) {
   for (u32 rest = lanes; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     const u64 from = copy.from.at[lane], to = copy.to.at[lane];
-    const Way way{to / 128, (from ^ to) & 0x70};
+    const Way way{from / 128, to / 128, (from ^ to) & 0x70};
     if (std::find(seen, seen + count, way) == seen + count) seen[count++] = way;
   }
   return count;
@@ -89,7 +89,7 @@ void count_copy(Warp& warp, const CopyPattern& copy) {
   }
   const u32 lanes = copy.bypass ? arriving(copy) : copy.mask;
   const u32 sectors = copy.bypass ? bypassing_sectors(copy, lanes) : cached_sectors(copy);
-  const u32 passes = copy.bypass ? line_passes(copy, lanes)
+  const u32 passes = copy.bypass ? line_passes(copy, lanes & reading)
                                  : std::max(bank_passes(copy.from, reading, copy), bank_passes(copy.to, copy.mask, copy));
   const u32 least = (static_cast<u32>(__builtin_popcount(copy.mask)) * copy.bytes + 127) / 128;
   if (sectors > 0) count_up(warp, Counter::global_load_requests, 1);

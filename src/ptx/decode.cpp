@@ -161,8 +161,9 @@ std::int64_t Decoder::variable_address(std::uint32_t variable) const {
 MemorySpace Decoder::memory_space() const {
   switch (form().space) {
     case Space::global:
-    case Space::constant:
       return space_global;
+    case Space::constant:
+      return space_constant;
     case Space::shared:
       return space_shared;
     case Space::local:

@@ -18,7 +18,7 @@ struct Unsupported {
 };
 
 // How an access names its memory.
-enum MemorySpace : std::uint8_t { space_generic, space_global, space_shared, space_local, space_param };
+enum MemorySpace : std::uint8_t { space_generic, space_global, space_shared, space_local, space_param, space_constant };
 inline constexpr std::uint8_t space_mask = 7;
 inline constexpr std::uint8_t flag_signed = 8;         // sign-extends into the register
 inline constexpr std::uint8_t flag_strong = 16;        // volatile, relaxed, acquire, release, atomic: does not race with its like

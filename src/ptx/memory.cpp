@@ -296,6 +296,8 @@ bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mas
       return resolve_shared(warp, step, mask, addresses, bytes, intent, out, tally);
     case space_global:
       return resolve_global(warp, step, mask, addresses, bytes, intent, out, tally);
+    case space_constant:  // has a cache of its own
+      return resolve_global(warp, step, mask, addresses, bytes, intent, out, Tally::none);
     case space_local:
       return resolve_local(warp, step, mask, addresses, bytes, intent, out);
     case space_param:
