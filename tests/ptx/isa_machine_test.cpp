@@ -116,7 +116,7 @@ TEST_CASE("stack memory lasts until it is restored or its function returns", "[i
       "setp.lt.u32 q, r3, r4;\n@q bra fill;\n{\n.param .b32 in;\n.param .b32 out;\nst.param.b32 [in], r1;\n"
       "call (out), deeper, (in);\nld.param.b32 r5, [out];\n}\nmov.u32 r6, 0;\nmov.u32 r3, 0;\nmov.u64 d5, d4;\nsum:\n"
       "ld.local.u32 r7, [d5];\nadd.u32 r6, r6, r7;\nadd.u64 d5, d5, 4;\nadd.u32 r3, r3, 1;\nsetp.lt.u32 q, r3, r4;\n@q bra sum;\n"
-      "stackrestore.u64 d2;\nalloca.u64 d6, 16, 16;\nsetp.eq.u64 q, d6, d4;\nselp.u32 r8, 1000000, 0, q;\nadd.u32 r6, r6, r8;\n"
+      "stackrestore.u64 d2;\nalloca.u64 d6, d3, 16;\nsetp.eq.u64 q, d6, d4;\nselp.u32 r8, 1000000, 0, q;\nadd.u32 r6, r6, r8;\n"
       "add.u32 r6, r6, r5;\nmul.wide.u32 d7, r1, 4;\nadd.u64 d7, d1, d7;\nst.global.u32 [d7], r6;\nret;\n}\n";
   Device device;
   const auto io = device.output("p", 128);
