@@ -277,8 +277,7 @@ bool decode_atomic(Decoder& d, Step& step) {
   const bool word = bytes_of(type) == 4 && !is_float(type) && step.count == 1;
   const bool in_shared = d.memory_space() == space_shared;
   if (word && in_shared && one && found->op == AtomicOp::add) step.aux |= counts_lanes;
-  if (word && found->op != AtomicOp::inc && found->op != AtomicOp::dec && found->op < AtomicOp::exch)
-    step.aux |= reduces_first;
+  if (word && found->op != AtomicOp::inc && found->op != AtomicOp::dec && found->op < AtomicOp::exch) step.aux |= reduces_first;
   d.note_shared_unit(step.bytes);
   if (step.count * step.bytes > 16) d.refuse("moves more than 16 bytes a thread");
   step.run = type == Type::b128 ? atomic_wide : atomic;
