@@ -16,7 +16,8 @@ std::vector<std::string> toolkit_library_folders() {
   roots.emplace_back("/usr/local/cuda");
   std::vector<std::string> folders;
   for (const std::string& root : roots) {
-    for (const char* tail : {"/lib64", "/lib", "/targets/x86_64-linux/lib", "/extras/CUPTI/lib64"}) folders.push_back(root + tail);
+    for (const char* tail : {"/lib64", "/lib", "/targets/x86_64-linux/lib", "/extras/CUPTI/lib64"})
+      folders.push_back(root + tail);
   }
   folders.emplace_back("/usr/local/nvidia/lib64");
   folders.emplace_back("/usr/lib/wsl/lib");
