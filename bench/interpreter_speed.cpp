@@ -56,6 +56,7 @@ void check(const ptx::Report& report, benchmark::State& state) {
 
 void simt(benchmark::State& state) {
   Device d;
+  d.options.threads = static_cast<std::uint32_t>(state.range(0));
   const auto a = d.input("A", noise(size * size, same)), b = d.input("B", noise(size * size, same)),
              out = d.output("D", size * size * 4);
   const auto module = module_of_cuda(simt_gemm);
@@ -88,7 +89,7 @@ void wgmma(benchmark::State& state) {
           state);
 }
 
-BENCHMARK(simt)->Unit(benchmark::kMillisecond);
+BENCHMARK(simt)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 BENCHMARK(mma)->Unit(benchmark::kMillisecond);
 BENCHMARK(wgmma)->Unit(benchmark::kMillisecond);
 

@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
 #include <cupilot/rejection.hpp>
 #include <cupilot/rng.hpp>
@@ -149,6 +151,24 @@ std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
   return static_cast<std::uint64_t>(std::min(work, 1e12));
 }
 
+namespace {
+
+// Launches in progress in this process share its cores. What a launch gives does not depend on its share.
+class CoreShare {
+ public:
+  CoreShare() : others_(running_.fetch_add(1)) {}
+  ~CoreShare() { running_.fetch_sub(1); }
+  CoreShare(const CoreShare&) = delete;
+  CoreShare& operator=(const CoreShare&) = delete;
+  std::uint32_t threads() const { return std::max(1u, std::thread::hardware_concurrency() / (others_ + 1)); }
+
+ private:
+  static inline std::atomic<std::uint32_t> running_{0};
+  std::uint32_t others_;
+};
+
+}  // namespace
+
 Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                                 VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how) {
   const EntryFacts* facts = find_entry(kernel, launch.entry);
@@ -182,6 +202,8 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.max_shared = side(device.shared_per_block);
   options.max_threads = side(device.threads_per_block);
   options.sm_count = side(device.sms);
+  const CoreShare share;
+  options.threads = share.threads();
   return ptx::execute(**program, memory.device(), order, options);
 }
 

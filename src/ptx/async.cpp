@@ -77,7 +77,7 @@ void complete(Warp& w, const std::vector<AsyncCopy>& copies) {
   const u32 shift = block.program->shadow_shift;
   for (const AsyncCopy& copy : copies) {
     const u32 thread = w.index * 32 + copy.lane;
-    const u32 pending = (clock_pending << 10) | thread, stamp = (w.known[w.index] << 10) | thread;
+    const u32 pending = (clock_pending << 10) | thread, stamp = (w.clock << 10) | thread;
     for (u32 c = copy.offset >> shift; c < (copy.offset + copy.bytes) >> shift; ++c) {
       if (block.writer[c] == pending) block.writer[c] = stamp;
     }

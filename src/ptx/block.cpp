@@ -128,7 +128,10 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.state = WarpState::ready;
   warp.stack.clear();
   warp.known.fill(1);
-  warp.heard = 0;
+  warp.doubts.clear();
+  warp.clock = 1;
+  warp.heard = warp.touched = warp.behind = 0;
+  warp.unfenced = {};
   warp.open_copies.clear();
   warp.groups.clear();
   warp.barrier_reduce = 0;

@@ -24,7 +24,7 @@ void cluster_arrive(Lanes& l, const Step& s) {
     return fault(w, s, first_lane(w.cluster_owed & w.mask), "run.divergence",
                  "arrives at the cluster's barrier again without having waited");
   }
-  warp_ordered(w);
+  tick(w);
   if ((s.aux & 1) == 0) release_to(w, cluster.barrier.open);
   w.cluster_owed |= w.mask;
   w.cluster_phase = cluster.barrier.phase;
@@ -198,7 +198,7 @@ std::string waiting_reason(const Warp& w) {
 
 void note_far(Warp& w, Block& target) {
   if (target.far_users.empty()) target.far_users.assign(32 * w.block->cluster->blocks.size(), 0);
-  target.far_users[32 * w.block->rank + w.index] = w.known[w.index];
+  target.far_users[32 * w.block->rank + w.index] = w.clock;
 }
 
 void end_block(Block& block) {

@@ -68,8 +68,8 @@ std::uint32_t take_slot(Cluster& cluster);
 // The stamp's number of a new mark; 0 when there are too many.
 std::uint32_t add_mark(Cluster& cluster, const Mark& mark);
 bool mark_ordered(const Warp& warp, const Mark& mark);
-// The warp has seen `phases` phases of the slot complete.
-void observe(Warp& warp, std::uint32_t slot, std::uint32_t phases);
+// Lanes of the warp have seen `phases` phases of the slot complete.
+void observe(Warp& warp, std::uint32_t lanes, std::uint32_t slot, std::uint32_t phases);
 
 // A byte range in the shared memory of a block of the cluster.
 struct SharedPlace {

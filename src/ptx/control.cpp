@@ -118,7 +118,7 @@ void barrier_failed(Warp& w, const Step& s, const std::string& why) {
 void release(Block& block, Barrier& barrier) {
   for (Warp* waiting : barrier.waiting) {
     acquire_from(*waiting, barrier.released);
-    waiting->heard = waiting->known[waiting->index];  // nothing was read since the arrival
+    waiting->heard = waiting->clock;  // nothing was read since the arrival
     waiting->state = WarpState::ready;
     if (waiting->barrier_reduce == 0) continue;
     const u32 yes = barrier.true_count, all = barrier.seen;

@@ -124,6 +124,38 @@ void DeviceMemory::begin_launch() {
   }
 }
 
+std::uint64_t DeviceMemory::writable_bytes() const {
+  std::uint64_t sum = 0;
+  for (const Buffer& b : buffers_) sum += b.state ? b.bytes : 0;
+  return sum;
+}
+
+DeviceMemory::Kept DeviceMemory::keep() const {
+  Kept out;
+  for (const Buffer& b : buffers_) {
+    out.data.emplace_back();
+    out.state.emplace_back();
+    if (!b.state) continue;
+    out.data.back().assign(b.data.get(), b.data.get() + b.bytes);
+    out.state.back().assign(b.state.get(), b.state.get() + words_of(b));
+  }
+  return out;
+}
+
+void DeviceMemory::restore(const Kept& kept) {
+  for (std::size_t i = 0; i < kept.data.size(); ++i) {
+    std::copy(kept.data[i].begin(), kept.data[i].end(), buffers_[i].data.get());
+    if (!kept.state[i].empty()) std::copy(kept.state[i].begin(), kept.state[i].end(), buffers_[i].state.get());
+  }
+}
+
+void DeviceMemory::watch_readers(bool on) {
+  for (Buffer& b : buffers_) {
+    b.readers.reset();
+    if (on && b.state) b.readers = std::make_unique<std::uint32_t[]>(words_of(b) + 1);
+  }
+}
+
 const Buffer* DeviceMemory::find(std::uint64_t address, std::uint64_t bytes) const {
   // Addresses ascend with the index.
   const auto after =

@@ -26,6 +26,8 @@ struct Buffer {
   Access access = Access::read_write;
   std::unique_ptr<std::uint8_t[]> data;  // bytes rounded up to 16
   std::unique_ptr<std::uint32_t[]> state;
+  // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host threads run; else empty.
+  std::unique_ptr<std::uint32_t[]> readers;
 
   // Content that is made chunk by chunk when it is first read: of read_only buffers, in launches of one block.
   static constexpr std::uint64_t chunk_bytes = 32;
@@ -78,6 +80,17 @@ class DeviceMemory {
 
   // Forgets which block wrote what; a launch does this when it starts.
   void begin_launch();
+
+  // What can be written, to go back to it.
+  struct Kept {
+    std::vector<std::vector<std::uint8_t>> data;
+    std::vector<std::vector<std::uint32_t>> state;
+  };
+  std::uint64_t writable_bytes() const;
+  Kept keep() const;
+  void restore(const Kept& kept);
+  // Begins or ends remembering who reads what can be written.
+  void watch_readers(bool on);
 
   // The buffer that holds [address, address + bytes), or nullptr.
   Buffer* find(std::uint64_t address, std::uint64_t bytes);

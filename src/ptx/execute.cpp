@@ -1,16 +1,14 @@
-// A launch: its checks, its blocks spread over host threads, and the report.
+// A launch: its checks, and the report.
 #include "ptx/execute.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 #include <cupilot/rejection.hpp>
 
 #include "ptx/cluster.hpp"
+#include "ptx/run_blocks.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -87,75 +85,6 @@ std::optional<Rejected> launch_fault(const Program& program, const Launch& launc
   if (each * alive > max_host_bytes)
     return no(fmt::format("{} blocks at a time need more than {} bytes of host memory", alive, max_host_bytes));
   return std::nullopt;
-}
-
-// Hands out the clusters to run: single blocks mostly.
-class ClusterQueue {
- public:
-  ClusterQueue(const Launch& launch, const Dim3& size, const ExecuteOptions& options) {
-    const Dim3& g = launch.grid;
-    total_ = std::uint64_t{g.x} * g.y * g.z;
-    std::unordered_set<std::uint64_t> known;
-    for (const std::uint64_t block : options.blocks) {
-      const std::uint64_t x = block % g.x / size.x, y = block / g.x % g.y / size.y,
-                          z = block / (std::uint64_t{g.x} * g.y) / size.z;
-      const std::uint64_t cluster = x + g.x / size.x * (y + g.y / size.y * z);
-      if (known.insert(cluster).second) list_.push_back(cluster);
-    }
-    count_ = list_.empty() ? total_ / (std::uint64_t{size.x} * size.y * size.z) : list_.size();
-    if (options.seed != 0 && count_ > 1) scatter(options.seed);
-  }
-  std::uint64_t blocks() const { return total_; }
-  std::uint64_t clusters() const { return count_; }
-  std::optional<std::uint64_t> take() {
-    const std::uint64_t i = next_.fetch_add(1);
-    if (i >= count_) return std::nullopt;
-    if (!list_.empty()) return list_[i];
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(i) * step_ + first_) % count_);
-  }
-
- private:
-  // Devices promise no order of blocks: begin anywhere and go by a step that reaches all.
-  void scatter(std::uint64_t seed) {
-    first_ = mixed(seed) % count_;
-    step_ = 1 + mixed(seed + 1) % (count_ - 1);
-    while (std::gcd(step_, count_) != 1) ++step_;
-  }
-
-  std::vector<std::uint64_t> list_;
-  std::uint64_t total_ = 0, count_ = 0, first_ = 0, step_ = 1;
-  std::atomic<std::uint64_t> next_{0};
-};
-
-// Runs clusters until none is left, `resident` at a time in turn.
-void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident) {
-  LaunchContext& launch = *worker.launch;
-  std::vector<std::unique_ptr<Cluster>> alive, spare;
-  bool more = true;
-  while (!launch.halt) {
-    while (more && alive.size() < resident) {
-      const std::optional<std::uint64_t> index = queue.take();
-      if (!index) {
-        more = false;
-        break;
-      }
-      if (spare.empty()) spare.push_back(std::make_unique<Cluster>());
-      start_cluster(*spare.back(), worker, *index);
-      worker.blocks += spare.back()->blocks.size();
-      alive.push_back(std::move(spare.back()));
-      spare.pop_back();
-    }
-    if (alive.empty()) return;
-    for (std::size_t i = 0; i < alive.size();) {
-      run_cluster(*alive[i], resident == 1 ? ~0ull : 200000);
-      if (!alive[i]->finished) {
-        ++i;
-        continue;
-      }
-      spare.push_back(std::move(alive[i]));
-      alive.erase(alive.begin() + static_cast<std::ptrdiff_t>(i));
-    }
-  }
 }
 
 void add_traffic(LineTraffic& sum, const LineTraffic& more) {
@@ -248,7 +177,7 @@ void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, 
     }
     launch.faults.push_back(std::move(out));
   }
-  if (launch.faults.size() >= launch.options->max_faults) launch.halt = true;
+  if (launch.parallel || launch.faults.size() >= launch.options->max_faults) launch.halt = true;
 }
 
 }  // namespace
@@ -298,37 +227,21 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
       return Error{ErrorCode::failure, fmt::format("block {} lies outside a grid of {}", block, blocks),
                    "choose blocks of the grid"};
   }
-  ClusterQueue queue(launch, context.cluster, options);
-  const std::uint32_t cluster_size = context.cluster.x * context.cluster.y * context.cluster.z;
   memory.begin_launch();
-  reset_variables(program);
-  const auto threads =
-      static_cast<std::uint32_t>(std::clamp<std::uint64_t>(options.threads, 1, std::min<std::uint64_t>(queue.clusters(), 256)));
-  context.parallel = threads > 1;
-  std::vector<Worker> workers(threads);
-  for (Worker& w : workers) {
-    w.launch = &context;
-    w.counts.resize(program.step_count);
-    w.memos.resize(std::size_t{2} * program.step_count);
-    if (options.by_instruction) w.traffic.resize(program.step_count);
-  }
-  const std::uint32_t resident = std::max(1u, options.resident / (threads * cluster_size));
-  std::vector<std::thread> pool;
-  for (std::uint32_t i = 1; i < threads; ++i) pool.emplace_back([&, i] { work(workers[i], queue, resident); });
-  work(workers[0], queue, resident);
-  for (std::thread& t : pool) t.join();
+  const std::vector<Worker> workers = run_blocks(context);
 
   Report report;
   report.faults = std::move(context.faults);
   report.independent = context.independent;
   report.dependence = context.dependence;
+  report.threads = static_cast<std::uint32_t>(workers.size());
   report.static_shared = program.static_shared;
   report.local_bytes = static_cast<std::uint32_t>(program.local_bytes);
   for (const Worker& w : workers) {
     report.warp_instructions += w.instructions;
     report.blocks_run += w.blocks;
   }
-  if (options.count) fill_counts(report, program, workers, queue.blocks());
+  if (options.count) fill_counts(report, program, workers, blocks);
   return report;
 }
 

@@ -94,6 +94,8 @@ class Program {
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
   bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
+  bool orders_proxies = false;     // holds one that could have the asynchronous proxy see what threads wrote to global memory
+  bool updates_global = false;     // holds atomics on memory that blocks share
   bool async = false;              // uses mbarriers or the asynchronous proxy
   bool meets_in_part = false;      // has barriers that not all warps of a block pass
 };
@@ -133,9 +135,17 @@ struct Beyond {
   std::vector<std::uint32_t> seen;     // phases seen to complete, of every mbarrier and stream of groups (their slots)
 };
 
+// Of accesses at clocks from `from` to before `to`, those of `lanes` are not known after all: others of the warp spoke for
+// themselves. `one`: just one lane did.
+struct Doubt {
+  std::uint32_t from = 0, to = 0, lanes = 0;
+  bool one = false;
+};
+
 // What a releasing side leaves for those who acquire.
 struct Knowledge {
   std::array<std::uint32_t, 32> known{};
+  std::vector<Doubt> doubts;  // of warps; empty: none
   Beyond beyond;
 };
 
@@ -163,9 +173,16 @@ struct Warp : Lanes {
   std::vector<std::uint8_t> local;  // lane-major
   std::vector<std::uint8_t> local_written;
   std::uint32_t local_stride = 0;
-  std::array<std::uint32_t, 32> known{};  // clock of every warp of the block up to which its accesses are ordered before ours
-  std::uint32_t heard = 0;                // its own clock from which on it has learnt nothing of other warps
-  std::vector<AsyncCopy> open_copies;     // issued, not committed
+  // Clock of every warp of the block up to which its accesses are ordered before ours; of its own lanes, before each other's.
+  std::array<std::uint32_t, 32> known{};
+  std::vector<Doubt> doubts;  // of them; empty: none
+  std::uint32_t clock = 1;    // of its accesses
+  std::uint32_t heard = 0;    // its own clock from which on it has learnt nothing of other warps
+  std::uint32_t touched = 0;  // lanes that touched shared memory since the lanes were last ordered
+  std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and nothing ordered them since
+  Knowledge before;
+  Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
+  std::vector<AsyncCopy> open_copies;  // issued, not committed
   std::deque<std::vector<AsyncCopy>> groups;
   std::uint32_t barrier = 0;         // waiting at
   std::uint32_t barrier_result = 0;  // slot that takes a reduction's result; of a predicate or a register
@@ -226,6 +243,7 @@ struct LaunchContext {
   std::atomic<bool> independent{true};
   std::string dependence;
   bool parallel = false;
+  std::atomic<bool> conflict{false};  // parallel: two blocks touched one word, and one of them wrote it
 };
 
 // One host thread's totals.
@@ -248,7 +266,7 @@ struct Suspect {
   std::string message;
 };
 
-// Warps that read cells since their last write, and the clocks at which they did; reader_stamp.hpp.
+// Warps that read cells since their last write, each (clock << 6) | who; reader_stamp.hpp.
 struct ReaderSets {
   std::uint32_t first = 0;  // number of the first of them
   std::vector<std::array<std::uint32_t, 32>> clocks;
@@ -308,7 +326,7 @@ void settle_barrier(Block& block, std::uint32_t id);
 // Checks the member mask in a register of a .sync instruction: exactly the executing lanes, exited ones aside.
 bool check_members(Warp& warp, const Step& step, std::uint32_t mask_slot);
 
-// Hands what the warp knows to a barrier; takes what a barrier was given. order.cpp.
+// Hands what the executing lanes know and did to a barrier; has them take what a barrier was given. order.cpp.
 void release_to(Warp& warp, Knowledge& to);
 void acquire_from(Warp& warp, const Knowledge& from);
 void merge_knowledge(Knowledge& into, const Knowledge& from);
@@ -317,9 +335,29 @@ void fence_proxy(Warp& warp);
 // Whether all 32 lanes execute a warp-wide instruction; else a fault.
 bool whole_warp(Warp& warp, const Step& step);
 
+// What the warp does from now on is told from what it did before.
+inline void tick(Warp& warp) {
+  if (warp.clock < clock_max) ++warp.clock;
+}
 // After an instruction that orders the lanes of a warp.
 inline void warp_ordered(Warp& warp) {
-  if (warp.known[warp.index] < clock_max) ++warp.known[warp.index];
+  tick(warp);
+  warp.known[warp.index] = warp.clock;
+  warp.touched = warp.behind = 0;
 }
+
+// While it lives, the warp knows what the lane does.
+class AsLane {
+ public:
+  AsLane(Warp& warp, std::uint32_t lane) : AsLane(warp, ((warp.behind >> lane) & 1) != 0) {}
+  AsLane(Warp& warp, bool behind) : warp_(behind ? &warp : nullptr) { change(); }
+  ~AsLane() { change(); }
+  AsLane(const AsLane&) = delete;
+  AsLane& operator=(const AsLane&) = delete;
+
+ private:
+  void change();
+  Warp* warp_;
+};
 
 }  // namespace cupilot::ptx

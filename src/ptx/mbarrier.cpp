@@ -95,7 +95,7 @@ void init(Lanes& l, const Step& s) {
     made.live = true;
     made.expected = made.pending = count;
     made.owner = 32 * block.rank + w.index;
-    made.owner_clock = w.known[w.index];
+    made.owner_clock = w.clock;
     const u64 word = word_of(index);
     std::memcpy(block.shared.data() + at.offset, &word, 8);
     stamp_words(block, at.offset, stamp_barrier);
@@ -116,7 +116,7 @@ void invalidate(Lanes& l, const Step& s) {
     }
     b->live = false;
     w.block->mbarrier_at[b->offset / 8] = 0;
-    stamp_words(*w.block, b->offset, (w.known[w.index] << 10) | (w.index * 32 + lane));
+    stamp_words(*w.block, b->offset, (w.clock << 10) | (w.index * 32 + lane));
   }
 }
 
@@ -141,7 +141,7 @@ void arrive(Lanes& l, const Step& s) {
   LaneAddresses a;
   place_addresses(w, s.list, a);
   if (w.mask == 0) return;
-  warp_ordered(w);
+  tick(w);
   const Mbarrier* told = nullptr;
   u64 token = 0;
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
@@ -234,7 +234,7 @@ void wait(Lanes& l, const Step& s) {
     }
     ready |= 1u << lane;
     if ((s.aux & wait_relaxed) == 0) acquire_from(w, b->done);
-    observe(w, b->slot, b->phase);
+    observe(w, w.mask, b->slot, b->phase);
   }
   if (starved != nullptr) {
     not_yet(w, *starved, static_cast<u32>(w.block->mbarrier_at[starved->offset / 8] - 1));

@@ -50,10 +50,37 @@ bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by,
                       offset));
     return false;
   }
-  if (by == owner || warp.block->program->orders_blocks) return true;
-  fault(warp, step, lane, "run.race",
-        fmt::format("reads {} at offset {} that another block wrote, and the kernel has neither atomics nor fences to order them",
-                    buffer.name, offset));
+  if (by == owner || warp.block->program->orders_blocks || (step.flags & flag_strong) != 0) return true;
+  fault(
+      warp, step, lane, "run.race",
+      fmt::format("reads {} at offset {} that another block wrote, and the kernel has no fence, acquire or release to order them",
+                  buffer.name, offset));
+  return false;
+}
+
+constexpr std::uint32_t several_readers = 0xffffffffu;
+
+// The same on one of several host threads: a word that another block touches too, one of both writing it, ends the launch, which
+// then runs on one thread. Each side leaves its name before it looks for the other's, so that one of them sees it, and before it
+// touches the data.
+bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_t owner, std::uint32_t want, Intent intent) {
+  const std::atomic_ref<std::uint32_t> written(state), read(reader);
+  std::uint32_t other = 0;
+  if (intent == Intent::load) {
+    const std::uint32_t before = read.load();
+    if (before != owner && before != several_readers && read.exchange(owner) != 0) read.store(several_readers);
+    other = written.load() & owner_bits;
+  } else {
+    std::uint32_t before = written.load();
+    while (!written.compare_exchange_weak(before, (before & written_bits) | want | owner)) {
+    }
+    other = before & owner_bits;
+    if (other == 0 || other == owner) other = read.load();
+  }
+  if (other == 0 || other == owner) return true;
+  LaunchContext& launch = *warp.block->launch;
+  launch.conflict = launch.halt = true;
+  warp.stop = warp.block->faulted = true;
   return false;
 }
 
@@ -66,8 +93,9 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
   const std::uint32_t want = bytes >= 4 ? written_bits : ((1u << bytes) - 1) << (28 + offset % 4);
   LaunchContext& launch = *warp.block->launch;
   for (std::uint32_t w = 0; w < words; ++w) {
-    const std::uint32_t s = state[w];
+    const std::uint32_t s = launch.parallel ? std::atomic_ref<std::uint32_t>(state[w]).load() : state[w];
     const std::uint32_t by = s & owner_bits;
+    if (launch.parallel && !alone(warp, state[w], buffer.readers[offset / 4 + w], owner, want, intent)) return false;
     if (intent != Intent::store && (s & want) != want && launch.options->check_initialised) {
       fault(warp, step, lane, "run.uninitialised",
             fmt::format("reads {} at offset {} that nobody wrote", buffer.name, offset + 4 * w));
@@ -77,12 +105,8 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
     if (by != 0 && by != owner && intent != Intent::atomic) {
       depends(warp, step, intent == Intent::load ? "a block reads what another block wrote" : "two blocks write one address");
     }
-    if (intent == Intent::load) continue;
-    if (launch.parallel && want != written_bits) {
-      std::atomic_ref<std::uint32_t>(state[w]).fetch_or(want, std::memory_order_relaxed);
-    } else {
-      state[w] = (s & written_bits) | want | owner;
-    }
+    if (intent == Intent::load || launch.parallel) continue;
+    state[w] = (s & written_bits) | want | owner;
   }
   return true;
 }
@@ -244,6 +268,27 @@ void place_addresses(const Warp& warp, const std::uint32_t* place, LaneAddresses
   lane_addresses(warp, step, place[0], out);
 }
 
+namespace {
+
+// Whether the asynchronous proxy may read what threads of this launch wrote; else the reason stands as a fault.
+bool proxy_may_see(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer, std::uint64_t offset,
+                   std::uint64_t bytes) {
+  const LaunchContext& launch = *warp.block->launch;
+  if (launch.program->orders_proxies || !launch.options->check_races) return true;
+  for (std::uint64_t w = offset / 4; w < (offset + bytes + 3) / 4; ++w) {
+    const std::uint32_t state = launch.parallel ? std::atomic_ref<std::uint32_t>(buffer.state[w]).load() : buffer.state[w];
+    if ((state & owner_bits) == 0) continue;
+    fault(warp, step, lane, "run.race",
+          fmt::format("has the asynchronous proxy read {} at offset {}, which this launch wrote, without a fence.proxy.async for "
+                      "global memory",
+                      buffer.name, 4 * w));
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 // Bytes at the ends of a span share their state word with others.
 std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint64_t bytes,
                           Intent intent) {
@@ -260,6 +305,7 @@ std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std:
     return nullptr;
   }
   if (buffer->state) {
+    if (intent == Intent::load && !proxy_may_see(warp, step, lane, *buffer, offset, bytes)) return nullptr;
     for (std::uint64_t at = offset; at < offset + bytes;) {
       const std::uint64_t left = offset + bytes - at;
       const std::uint32_t piece = at % 4 == 0 && left >= 4   ? static_cast<std::uint32_t>(left & ~std::uint64_t{3})

@@ -1,5 +1,7 @@
 // What warps know of each other's past, and how barriers hand it on.
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 #include "ptx/cluster.hpp"
 
@@ -23,45 +25,110 @@ void merge(Beyond& into, const Beyond& from) {
 void share_own(Warp& w) {
   if (w.beyond.far.empty()) return;
   std::copy(w.known.begin(), w.known.end(), w.beyond.far.begin() + 32 * w.block->rank);
+  w.beyond.far[32 * w.block->rank + w.index] = w.clock;
 }
 
-void take_own(Warp& w) {
-  if (w.beyond.far.empty()) return;
-  const u32* mine = w.beyond.far.data() + 32 * w.block->rank;
-  for (u32 i = 0; i < 32; ++i) w.known[i] = std::max(w.known[i], mine[i]);
+// What two sides know of one warp, each up to a clock and but for a doubt: in doubt stays what both leave out.
+Doubt combined(u32 a, const Doubt& x, u32 b, const Doubt& y) {
+  Doubt out = x.lanes == 0 ? y : x;
+  if (x.lanes != 0 && y.lanes != 0) {
+    out = {std::max(x.from, y.from), std::max(x.to, y.to), x.lanes & y.lanes, x.one && y.one && x.lanes == y.lanes};
+  } else {
+    out.from = std::max(out.from, x.lanes == 0 ? a : b);
+  }
+  return out.lanes == 0 || out.from >= out.to ? Doubt{} : out;
+}
+
+void merge(std::array<u32, 32>& known, std::vector<Doubt>& doubts, const std::array<u32, 32>& from,
+           const std::vector<Doubt>& more) {
+  if (!doubts.empty() || !more.empty()) {
+    doubts.resize(32);
+    bool any = false;
+    for (u32 i = 0; i < 32; ++i) {
+      doubts[i] = combined(known[i], doubts[i], from[i], more.empty() ? Doubt{} : more[i]);
+      any |= doubts[i].lanes != 0;
+    }
+    if (!any) doubts.clear();
+  }
+  for (u32 i = 0; i < 32; ++i) known[i] = std::max(known[i], from[i]);
+}
+
+// Lanes other than these are about to stay behind.
+void part(Warp& w, u32 lanes) {
+  if ((w.live & ~lanes) == 0) return;
+  if (w.behind != 0) {
+    w.behind &= ~lanes;
+    return;
+  }
+  w.before = {w.known, w.doubts, w.beyond};
+  w.behind = w.live & ~lanes;
+}
+
+void learn(Warp& w, const Knowledge& from) {
+  // It may have read before it learnt: at its present clock.
+  w.heard = w.clock + 1;
+  if (!w.block->beyond) return merge(w.known, w.doubts, from.known, from.doubts);
+  // Of barriers in other blocks only the cluster-wide clocks mean anything here.
+  merge(w.beyond, from.beyond);
+  if (from.beyond.far.empty()) return;
+  std::array<u32, 32> known{};
+  std::copy_n(from.beyond.far.begin() + 32 * w.block->rank, 32, known.begin());
+  merge(w.known, w.doubts, known, from.doubts);
+}
+
+void see(Beyond& beyond, u32 slot, u32 phases) {
+  if (beyond.seen.size() <= slot) beyond.seen.resize(slot + 1, 0);
+  beyond.seen[slot] = std::max(beyond.seen[slot], phases);
 }
 
 }  // namespace
 
+void AsLane::change() {
+  if (warp_ == nullptr) return;
+  std::swap(warp_->known, warp_->before.known);
+  std::swap(warp_->doubts, warp_->before.doubts);
+  std::swap(warp_->beyond, warp_->before.beyond);
+}
+
 void release_to(Warp& w, Knowledge& to) {
-  for (u32 i = 0; i < 32; ++i) to.known[i] = std::max(to.known[i], w.known[i]);
+  std::array<u32, 32> known = w.known;
+  known[w.index] = w.clock;
+  const u32 silent = w.block->cluster->blocks.size() > 1 ? 0 : w.touched & ~w.mask & w.live;
+  if (silent == 0) {
+    merge(to.known, to.doubts, known, w.doubts);
+  } else {
+    std::vector<Doubt> doubts = w.doubts;
+    doubts.resize(32);
+    doubts[w.index] = {w.known[w.index], w.clock, silent, std::popcount(w.touched & w.mask) <= 1};
+    merge(to.known, to.doubts, known, doubts);
+  }
   if (!w.block->beyond) return;
   share_own(w);
   merge(to.beyond, w.beyond);
 }
 
 void acquire_from(Warp& w, const Knowledge& from) {
-  // It may have read before it learnt: at its present clock.
-  w.heard = w.known[w.index] + 1;
-  // Of barriers in other blocks only the cluster-wide clocks mean anything here.
-  if (!w.block->beyond) {
-    for (u32 i = 0; i < 32; ++i) w.known[i] = std::max(w.known[i], from.known[i]);
-    return;
+  part(w, w.mask);
+  if (w.behind != 0 && (w.live & ~w.mask) == 0) {
+    const AsLane late(w, true);
+    learn(w, from);
   }
-  merge(w.beyond, from.beyond);
-  take_own(w);
+  learn(w, from);
 }
 
 void merge_knowledge(Knowledge& into, const Knowledge& from) {
-  for (u32 i = 0; i < 32; ++i) into.known[i] = std::max(into.known[i], from.known[i]);
+  merge(into.known, into.doubts, from.known, from.doubts);
   merge(into.beyond, from.beyond);
 }
 
 void fence_proxy(Warp& w) {
   if (!w.block->beyond) return;
-  warp_ordered(w);
+  tick(w);
   share_own(w);
   merge(w.beyond.proxied, w.beyond.far);
+  const u32 ordered = w.known[w.index];
+  const u32 earlier = w.unfenced.to > ordered ? w.unfenced.lanes : full_mask;
+  w.unfenced = {ordered, w.clock, w.touched & ~w.mask & w.live & earlier, false};
 }
 
 u32 take_slot(Cluster& cluster) { return cluster.slots++; }
@@ -80,9 +147,10 @@ bool mark_ordered(const Warp& w, const Mark& mark) {
   return mark.slot < w.beyond.far.size() && mark.phase < w.beyond.far[mark.slot];
 }
 
-void observe(Warp& w, u32 slot, u32 phases) {
-  if (w.beyond.seen.size() <= slot) w.beyond.seen.resize(slot + 1, 0);
-  w.beyond.seen[slot] = std::max(w.beyond.seen[slot], phases);
+void observe(Warp& w, u32 lanes, u32 slot, u32 phases) {
+  part(w, lanes);
+  if (w.behind != 0 && (w.live & ~lanes) == 0) see(w.before.beyond, slot, phases);
+  see(w.beyond, slot, phases);
 }
 
 }  // namespace cupilot::ptx

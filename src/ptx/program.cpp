@@ -121,22 +121,39 @@ void ProgramDeleter::operator()(Program* program) const { delete program; }
 
 namespace {
 
-// Without any of these no block can know that another has written.
+// Without any of these no block's plain accesses come after another's: atomics by themselves are relaxed.
 bool orders_blocks(const Form& form) {
   const bool within_block = form.has("cta") || (form.space == Space::shared && !form.has("shared::cluster"));
   if (within_block) return false;
-  switch (form.opcode) {
-    case Opcode::op_atom:
-    case Opcode::op_red:
-    case Opcode::op_fence:
-    case Opcode::op_membar:
-    case Opcode::op_mbarrier:
-      return true;
-    default:
-      break;
-  }
-  static constexpr std::array words = {"acquire", "release", "acq_rel", "relaxed", "volatile", "mmio", "cluster"};
+  if (form.opcode == Opcode::op_fence || form.opcode == Opcode::op_membar || form.opcode == Opcode::op_mbarrier) return true;
+  static constexpr std::array words = {"acquire", "release", "acq_rel", "cluster"};
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return form.has(word); });
+}
+
+// A fence of both proxies for global memory, or stores that are the asynchronous proxy's own.
+bool orders_proxies(const Form& form) {
+  if (form.opcode == Opcode::op_fence && form.has("proxy")) return !form.has("shared::cta") && !form.has("shared::cluster");
+  return form.text.find("bulk") != std::string::npos && form.text.find("global.shared") != std::string::npos;
+}
+
+// Blocks that add to the same words are better not begun on several threads.
+bool updates_global(const Form& form) {
+  const bool adds = form.opcode == Opcode::op_atom || form.opcode == Opcode::op_red || form.has("reduce");
+  return adds && form.space != Space::shared;
+}
+
+// What the instructions of an entry and all that it may call do between blocks.
+void note_order(Program& program, const Reach& reach) {
+  const Module& module = *program.module;
+  for (std::size_t f = 0; f < module.functions.size(); ++f) {
+    if (!reach.function[f]) continue;
+    for (const Instruction& instruction : module.functions[f].instructions) {
+      const Form& form = module.forms[instruction.form];
+      program.orders_blocks |= orders_blocks(form);
+      program.orders_proxies |= orders_proxies(form);
+      program.updates_global |= updates_global(form);
+    }
+  }
 }
 
 }  // namespace
@@ -148,13 +165,13 @@ Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::stri
   }
   ProgramPtr program(new Program);
   program->module = module;
-  program->orders_blocks = std::any_of(module->forms.begin(), module->forms.end(), orders_blocks);
   program->layout = parameter_layout(*found);
   if (program->layout.bytes > 32764)
     return reject("run.unsupported", fmt::format("{} takes more than 32764 bytes of parameters", entry));
   program->code_of.assign(module->functions.size(), none_index);
   const auto index = static_cast<std::uint32_t>(found - module->functions.data());
   const Reach reach = reach_of(*module, index);
+  note_order(*program, reach);
   if (auto placed = place_variables(*program, reach); !placed) return placed.error();
   if (auto placed = place_grid_barrier(*program, reach); !placed) return placed.error();
   program->codes.emplace_back();

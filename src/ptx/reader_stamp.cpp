@@ -1,4 +1,4 @@
-// Sets of warps that read a cell, each with its clock. Cells that are read alike share one.
+// Sets of warps that read a cell, each with its clock and who of it read. Cells that are read alike share one.
 #include "ptx/reader_stamp.hpp"
 
 namespace cupilot::ptx {
@@ -16,20 +16,23 @@ const std::array<std::uint32_t, 32>* clocks_of(const Block& block, std::uint32_t
 bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which) {
   const std::array<std::uint32_t, 32>* clocks = clocks_of(*warp.block, stamp);
   for (std::uint32_t i = 0; clocks != nullptr && i < 32; ++i) {
-    if (i == warp.index || (*clocks)[i] < warp.known[i]) continue;
+    const std::uint32_t clock = (*clocks)[i] >> 6;
+    if (i == warp.index || (clock < warp.known[i] && !doubted(warp, i, clock, (*clocks)[i] & 63))) continue;
     if (which != nullptr) *which = i;
     return true;
   }
   return false;
 }
 
-std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base) {
+std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who) {
   ReaderSets& sets = warp.block->readers;
   const bool grown = read_who(before) == read_by_set;
-  const std::uint32_t clock = read_clock(base);
-  if (grown && (*clocks_of(*warp.block, before))[warp.index] == clock) return before;
-  // A single stamp of the warp itself would have been no case for a set.
-  const std::uint64_t key = (std::uint64_t{grown ? before : before & ~63u} << 32) | base;
+  const std::uint32_t own = grown ? (*clocks_of(*warp.block, before))[warp.index] : 0;
+  // Lanes that read since they were last ordered are several.
+  const bool joined = own >> 6 >= warp.known[warp.index] && (own & 63) != who;
+  const std::uint32_t mine = (warp.clock << 6) | (joined ? read_by_lanes : who);
+  if (own == mine) return before;
+  const std::uint64_t key = (std::uint64_t{before} << 32) | base | (mine & 63);
   const auto found = sets.made.find(key);
   if (found != sets.made.end()) return found->second;
   if (sets.clocks.size() >= most_sets || sets.first + sets.clocks.size() >= 1u << 25) return base | read_by_warps;
@@ -37,9 +40,9 @@ std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base) {
   if (grown) {
     clocks = *clocks_of(*warp.block, before);
   } else {
-    clocks[read_warp(before)] = read_clock(before);
+    clocks[read_warp(before)] = (read_clock(before) << 6) | read_who(before);
   }
-  clocks[warp.index] = clock;
+  clocks[warp.index] = mine;
   const auto number = static_cast<std::uint32_t>(sets.first + sets.clocks.size());
   sets.clocks.push_back(clocks);
   return sets.made[key] = (number << 6) | read_by_set;

@@ -24,12 +24,23 @@ inline std::uint32_t read_warp(std::uint32_t stamp) { return (stamp >> 6) & 31; 
 inline std::uint32_t read_who(std::uint32_t stamp) { return stamp & 63; }
 
 // Of a read by this warp now; `who` of it is to be added.
-inline std::uint32_t read_base(const Warp& warp) { return (warp.known[warp.index] << 11) | (warp.index << 6); }
+inline std::uint32_t read_base(const Warp& warp) { return (warp.clock << 11) | (warp.index << 6); }
+
+// Whether a write with a writer's stamp, or reads by `who` of a warp, are in doubt though a later clock is known.
+inline bool doubted(const Warp& warp, std::uint32_t reader, std::uint32_t clock, std::uint32_t who) {
+  if (warp.doubts.empty()) return false;
+  const Doubt& d = warp.doubts[reader];
+  if (clock < d.from || clock >= d.to) return false;
+  return who < 32 ? ((d.lanes >> who) & 1) != 0 : who == read_by_lanes && d.one;
+}
+inline bool doubted(const Warp& warp, std::uint32_t writer_stamp) {
+  return doubted(warp, (writer_stamp >> 5) & 31, stamp_clock(writer_stamp), writer_stamp & 31);
+}
 
 // Of a set's stamp: whether a warp other than this read, and this one knows nothing of it; which one. reader_stamp.cpp.
 bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which = nullptr);
-// The stamp of the set of `before` and the warp's reads now.
-std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base);
+// The stamp of the set of `before` and reads by `who` of the warp now.
+std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who);
 // Forgets all sets once every warp knows of every read.
 void forget_readers(Block& block);
 
@@ -38,7 +49,8 @@ inline bool reads_open(const Warp& warp, std::uint32_t stamp) {
   if (read_who(stamp) == read_by_set) return set_open(warp, stamp);
   const std::uint32_t reader = read_warp(stamp);
   const bool told = reader == warp.index && read_who(stamp) == read_by_warps;
-  return read_clock(stamp) >= (told ? warp.heard : warp.known[reader]);
+  if (read_clock(stamp) >= (told ? warp.heard : warp.known[reader])) return true;
+  return !told && doubted(warp, reader, read_clock(stamp), read_who(stamp));
 }
 
 // The stamp of a cell that `who` of the warp now reads too.
@@ -48,7 +60,7 @@ inline std::uint32_t read_stamp(Warp& warp, std::uint32_t before, std::uint32_t 
   if (who == read_strongly) return before;
   const bool shared = earlier == read_by_set || earlier == read_by_warps || read_warp(before) != warp.index;
   if (!shared) return base | (earlier == who ? who : read_by_lanes);
-  return warp.block->program->meets_in_part ? set_with(warp, before, base) : base | read_by_warps;
+  return warp.block->program->meets_in_part ? set_with(warp, before, base, who) : base | read_by_warps;
 }
 
 // Whether a write by a lane comes after all reads of the stamp (no mark).

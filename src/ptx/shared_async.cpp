@@ -37,8 +37,11 @@ bool write_proxied(const Warp& w, const Block& target, u32 stamp) {
     const Mark& mark = mark_of(target, s);
     return !mark.far || (mark.slot < w.beyond.proxied.size() && mark.phase < w.beyond.proxied[mark.slot]);
   }
+  const u32 clock = stamp_clock(s);
+  const bool own = target.rank == w.block->rank && ((s >> 5) & 31) == w.index;
+  if (own && clock >= w.unfenced.from && clock < w.unfenced.to && ((w.unfenced.lanes >> (s & 31)) & 1) != 0) return false;
   const u32 index = 32 * target.rank + ((s >> 5) & 31);
-  return index < w.beyond.proxied.size() && stamp_clock(s) < w.beyond.proxied[index];
+  return index < w.beyond.proxied.size() && clock < w.beyond.proxied[index];
 }
 
 bool race(Warp& w, const Step& s, u32 lane, std::string message) {
@@ -104,7 +107,7 @@ bool write_ordered(const Warp& w, const Block& target, u32 stamp) {
   if (is_mark(s)) return mark_ordered(w, mark_of(target, s));
   if (s == stamp_never) return true;
   const u32 clock = stamp_clock(s), warp = (s >> 5) & 31;
-  if (target.rank == w.block->rank) return clock < w.known[warp];
+  if (target.rank == w.block->rank) return clock < w.known[warp] && !doubted(w, s);
   return 32 * target.rank + warp < w.beyond.far.size() && clock < w.beyond.far[32 * target.rank + warp];
 }
 
@@ -118,7 +121,7 @@ bool read_ordered(const Warp& w, u32 lane, const Block& target, u32 stamp) {
   if (stamp >> 6 < sets.first) return true;
   const std::array<u32, 32>& clocks = sets.clocks[(stamp >> 6) - sets.first];
   for (u32 i = 0; i < 32; ++i) {
-    if (clocks[i] >= known[i]) return false;
+    if (clocks[i] >> 6 >= known[i]) return false;
   }
   return true;
 }
@@ -146,6 +149,7 @@ std::string reader_name(const Warp& w, const Block& target, u32 stamp) {
 
 bool check_async_read(Warp& w, const Step& s, u32 lane, Block& target, u32 offset, u32 bytes, u32 mark) {
   if (target.writer.empty()) return true;
+  const AsLane as(w, lane);
   const u32 shift = target.program->shadow_shift;
   u32 last = target.writer[offset >> shift] ^ 1;
   for (u32 c = offset >> shift; c < (offset + bytes + (1u << shift) - 1) >> shift; ++c) {
@@ -160,6 +164,7 @@ bool check_async_read(Warp& w, const Step& s, u32 lane, Block& target, u32 offse
 
 bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offset, u32 bytes, u32 mark) {
   if (target.writer.empty()) return true;
+  const AsLane as(w, lane);
   const u32 shift = target.program->shadow_shift;
   const bool check = w.block->launch->options->check_races;
   for (u32 c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
@@ -182,7 +187,7 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
 }
 
 u32 far_mark(Warp& w) {
-  const u32 clock = w.known[w.index];
+  const u32 clock = w.clock;
   if (w.far_clock != clock || w.far_mark == 0) {
     w.far_clock = clock;
     w.far_mark = add_mark(
@@ -231,12 +236,14 @@ bool shared_place(Warp& w, const Step& s, u32 lane, u64 address, std::uint8_t sp
 
 bool resolve_far(Warp& w, const Step& s, u32 mask, const LaneAddresses& addresses, u32 bytes, Intent intent, LanePointers& out) {
   const bool strong = intent == Intent::atomic || (s.flags & flag_strong) != 0;
+  w.touched |= mask;
   for (u32 rest = mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     SharedPlace at;
     if (!shared_place(w, s, lane, addresses.at[lane], space_shared, bytes, bytes, true, at)) return false;
     out.at[lane] = at.block->shared.data() + at.offset;
     if (at.block->writer.empty()) continue;
+    const AsLane as(w, lane);
     if (at.block == w.block) {
       if (intent != Intent::store && !check_shared_read(w, s, lane, at.offset, bytes, strong)) return false;
       if (intent == Intent::load) continue;

@@ -61,11 +61,13 @@ std::string thread_name(const Warp& warp, std::uint32_t thread) {
 }
 
 std::uint32_t own_stamp(const Warp& warp, std::uint32_t lane, bool strong) {
-  return (strong ? 0x80000000u : 0u) | (warp.known[warp.index] << 10) | (warp.index * 32 + lane);
+  return (strong ? 0x80000000u : 0u) | (warp.clock << 10) | (warp.index * 32 + lane);
 }
 
 // True when a write with this stamp is ordered before the warp's next access.
-bool ordered(const Warp& warp, std::uint32_t stamp) { return stamp_clock(stamp) < warp.known[(stamp >> 5) & 31]; }
+bool ordered(const Warp& warp, std::uint32_t stamp) {
+  return stamp_clock(stamp) < warp.known[(stamp >> 5) & 31] && !doubted(warp, stamp);
+}
 
 // "warp 3", "thread (5,0,0)", "lanes of its own warp"
 std::string readers(const Warp& warp, std::uint32_t stamp) {
@@ -269,14 +271,14 @@ struct CellReads {
 };
 
 // `rows`: what an address names is handed out among the lanes. An atomic is known by its write.
-bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, const PatternMemo& memo, const LaneAddresses& addresses,
-                 std::uint32_t bytes, Intent intent, bool rows) {
+bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders, std::uint32_t several,
+                 const LaneAddresses& addresses, std::uint32_t bytes, Intent intent) {
   Block& block = *warp.block;
   const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift;
-  const std::uint32_t several = rows ? full_mask : memo.doubled;
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   CellReads reads{warp, block.writer.data(), block.reader.data(), read_base(warp)};
-  for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1) {
+  reads.fine = warp.doubts.empty();
+  for (std::uint32_t rest = mask & leaders; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const std::uint32_t who = strong ? read_strongly : ((several >> lane) & 1) != 0 ? read_by_lanes : lane;
     const auto first = static_cast<std::uint32_t>(addresses.at[lane] - shared_base) >> shift;
@@ -308,11 +310,11 @@ bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::u
   return fine;
 }
 
-bool write_checks(Warp& warp, const Step& step, const PatternMemo& memo, const LaneAddresses& addresses, std::uint32_t bytes,
+bool write_checks(Warp& warp, const Step& step, std::uint32_t lanes, const LaneAddresses& addresses, std::uint32_t bytes,
                   bool strong) {
   Block& block = *warp.block;
   const std::uint32_t shift = block.program->shadow_shift;
-  for (std::uint32_t rest = memo.leaders; rest != 0; rest &= rest - 1) {
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const auto offset = static_cast<std::uint32_t>(addresses.at[lane] - shared_base);
     if (!untouched(warp, block, offset >> shift, bytes >> shift) && !check_shared_write(warp, step, lane, offset, bytes, strong))
@@ -326,6 +328,14 @@ PatternKind kind_of(Intent intent, Tally tally) {
   if (tally == Tally::rows) return PatternKind::rows;
   if (intent == Intent::load) return PatternKind::load;
   return intent == Intent::store || tally == Tally::together ? PatternKind::store : PatternKind::atomic;
+}
+
+// Of the lanes of `mask`; those of `leaders` name every cell.
+bool checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders, std::uint32_t several,
+            const LaneAddresses& addresses, std::uint32_t bytes, Intent intent) {
+  const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
+  if (intent != Intent::store && !read_checks(warp, step, mask, leaders, several, addresses, bytes, intent)) return false;
+  return intent == Intent::load || write_checks(warp, step, mask & leaders, addresses, bytes, strong);
 }
 
 }  // namespace
@@ -342,11 +352,13 @@ bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     count_up(warp, intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, memo.passes);
     count_up(warp, Counter::shared_conflicts, memo.passes - memo.ideal);
   }
-  const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   if (!block.writer.empty()) {
-    if (intent != Intent::store && !read_checks(warp, step, mask, memo, addresses, bytes, intent, tally == Tally::rows))
-      return false;
-    if (intent != Intent::load && !write_checks(warp, step, memo, addresses, bytes, strong)) return false;
+    warp.touched |= mask;
+    const std::uint32_t late = mask & warp.behind;
+    const std::uint32_t several = tally == Tally::rows ? full_mask : memo.doubled;
+    if (!checks(warp, step, mask & ~late, memo.leaders, several, addresses, bytes, intent)) return false;
+    const AsLane as(warp, late != 0);
+    if (late != 0 && !checks(warp, step, late, late, several, addresses, bytes, intent)) return false;
   }
   std::uint8_t* const base = block.shared.data() - shared_base;
   for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = base + addresses.at[i];

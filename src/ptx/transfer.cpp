@@ -207,7 +207,7 @@ void finish_groups(Warp& w, u32 lane, u32 open, bool reads_only) {
     cluster.pending.erase(cluster.pending.begin() + static_cast<std::ptrdiff_t>(i));
     finish_transfer(cluster, taken);
   }
-  observe(w, stream.slot, past);
+  observe(w, 1u << lane, stream.slot, past);
 }
 
 void finish_block(Block& block) {

@@ -253,7 +253,7 @@ void wait(Lanes& l, const Step& s) {
     }
     ++p.completed;
   }
-  if (p.slot != 0) observe(w, p.slot, p.completed);
+  if (p.slot != 0) observe(w, w.mask, p.slot, p.completed);
 }
 
 u32 number_operand(Decoder& d, std::size_t i) {

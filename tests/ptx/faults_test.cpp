@@ -143,12 +143,16 @@ TEST_CASE("blocks that nothing orders may not read each other's results", "[faul
         Row{"__shared__ int s; s = 0; __syncthreads(); atomicAdd(&s, 1); o[b] = a[b]; if (b == 1) o[b] += o[0];", "run.race"},
         Row{"o[b] = a[b]; __threadfence(); if (b == 1) o[b] += o[0];", ""},
         Row{"o[b] = a[b]; if (b == 1) o[b] += *(volatile float*)o;", ""},
-        Row{"o[b] = 0; atomicAdd(o + b, a[b]); if (b == 1) o[b] += o[0];", ""}, Row{"o[b] = a[b]; if (b == 1) o[b] += o[1];", ""},
+        Row{"o[b] = 0; atomicAdd(o + b, a[b]); if (b == 1) o[b] += o[0];", "run.race"},
+        Row{"o[b] = a[b]; if (atomicAdd((int*)o + 2, 1) == 1) o[b] += o[0];", "run.race"},
+        Row{"o[b] = a[b]; __threadfence(); if (atomicAdd((int*)o + 2, 1) == 1) o[b] += o[0];", ""},
+        Row{"o[b] = a[b]; if (b == 1) o[b] += o[1];", ""},
         Row{"o[b] = a[b]; float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(o + b)); o[b] = v;",
             "run.race"},
         Row{"float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(a + b)); o[b] = v;", ""}}) {
     Device d;
-    const auto ia = d.input("a", std::vector<float>(2, 1.0f)), io = d.output("o", 8);
+    const auto ia = d.input("a", std::vector<float>(2, 1.0f)), io = d.output("o", 12);
+    d.memory.mark_written(io);
     const std::string text =
         "extern \"C\" __global__ void k(const float* a, float* o) { const int b = blockIdx.x; " + std::string(row.body) + " }";
     const auto report = d.run(module_of_cuda(text), "k", {2}, {1}, 0, P{ia}, P{io});

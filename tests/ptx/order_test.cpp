@@ -1,5 +1,8 @@
 // Who must be ordered after whom: kernels of a line, each right or with one order missing.
+#include <span>
+
 #include "catch.hpp"
+#include "ptx/async_text.hpp"
 #include "ptx/runner.hpp"
 
 using namespace support;
@@ -34,6 +37,50 @@ K flag_by_volatile(const float* a, float* o) {
   if (t == 0) flag = 1; else if (t >= 32) while (flag == 0) { } o[t] = v; }
 )";
 
+// One lane waits, arrives or fences, and others rely on it.
+const std::string elected = async_text + R"(
+#define START __shared__ __align__(128) float s[128]; __shared__ __align__(8) u64 full, empty; const int t = threadIdx.x; \
+  if (t == 0) { init(&full, 1); init(&empty, 2); } __syncthreads();
+#define LOAD START if (t == 0) { expect(&full, 512); load(s, a, 512, &full); }
+K one_waits(const float* a, float* o) { LOAD if (t == 0) wait(&full, 0); o[t] = s[t]; }
+K one_waits_synced(const float* a, float* o) { LOAD if (t == 0) wait(&full, 0); __syncwarp(); o[t] = s[t]; }
+K one_waits_block_synced(const float* a, float* o) { LOAD if (t == 0) wait(&full, 0); __syncthreads(); o[t] = s[t]; }
+K all_wait(const float* a, float* o) { LOAD wait(&full, 0); o[t] = s[t]; }
+K one_waits_and_reads(const float* a, float* o) { LOAD if (t == 0) { wait(&full, 0); o[0] = s[5]; } }
+K one_waits_late_write(const float* a, float* o) { LOAD if (t == 0) wait(&full, 0); s[t] = 1; o[t] = 1; }
+K one_arrives(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t - 32]; } }
+K one_arrives_synced(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; __syncwarp(); if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t - 32]; } }
+K one_arrives_for_itself(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[0]; } }
+K readers_leave_by_one(const float* a, float* o) {
+  START float v = 0; s[t] = a[t]; s[t + 32] = 2; __syncthreads();
+  if (t >= 32) { v = s[t ^ 1]; if (t % 32 == 0) arrive(&empty); } else { wait(&empty, 0); s[32 + t] = 1; } o[t] = v; }
+K readers_leave_synced(const float* a, float* o) {
+  START float v = 0; s[t] = a[t]; __syncthreads();
+  if (t >= 32) { v = s[t ^ 1]; __syncwarp(); if (t % 32 == 0) arrive(&empty); } else { wait(&empty, 0); s[32 + t] = 1; } o[t] = v; }
+K both_read_one_leaves_early(const float* a, float* o) {
+  START float v = 0; s[t] = a[t]; __syncthreads();
+  if (t >= 32) { v = s[0] + s[1]; if (t % 32 == 0) arrive(&empty); } else { wait(&empty, 0); if (t < 2) s[t] = 1; } o[t] = v; }
+K fence_before_sync(const float* a, float* o) { START s[t] = a[t]; if (t == 0) FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); wait_groups(); } }
+K fence_after_sync(const float* a, float* o) { START s[t] = a[t]; __syncwarp(); if (t == 0) { FENCE_PROXY; store(o, s, 128); commit(); wait_groups(); } }
+K all_fence(const float* a, float* o) { START s[t] = a[t]; FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); wait_groups(); } }
+K writers_fence(const float* a, float* o) { START if (t < 4) { s[t] = a[t]; FENCE_PROXY; } else s[t] = 0; __syncwarp(); if (t == 0) { store(o, s, 16); commit(); wait_groups(); } }
+K store_unwaited(const float* a, float* o) { START s[t] = a[t]; FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); } __syncwarp(); s[t] = 1; wait_groups(); }
+K store_read_by_one(const float* a, float* o) { START s[t] = a[t]; FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); wait_read(); } s[t] = 1; wait_groups(); }
+K store_read_by_one_synced(const float* a, float* o) { START s[t] = a[t]; FENCE_PROXY; __syncwarp(); if (t == 0) { store(o, s, 128); commit(); wait_read(); } __syncwarp(); s[t] = 1; wait_groups(); }
+)";
+
+// The asynchronous proxy reads global memory that the launch wrote.
+const char* const start =
+    R"(#define START __shared__ __align__(128) float s[128]; __shared__ __align__(8) u64 full; const int t = threadIdx.x; \
+  if (t == 0) init(&full, 1); __syncthreads();
+)";
+const std::string unfenced = async_text + start + R"(
+K loads_what_it_wrote(const float* a, float* o) { START o[t] = a[t]; __syncthreads(); if (t == 0) { expect(&full, 512); load(s, o, 512, &full); } wait(&full, 0); o[t] = s[t]; }
+)";
+const std::string fenced = async_text + start + R"(
+K loads_what_it_wrote(const float* a, float* o) { START o[t] = a[t]; asm volatile("fence.proxy.async;" ::: "memory"); __syncthreads(); if (t == 0) { expect(&full, 512); load(s, o, 512, &full); } wait(&full, 0); o[t] = s[t]; }
+)";
+
 struct Row {
   const char* entry;
   unsigned threads;
@@ -60,18 +107,55 @@ const Row rows[] = {
     {"flag_by_volatile", 128, ""},
 };
 
-}  // namespace
+const Row elected_rows[] = {
+    {"one_waits", 32, "run.race"},
+    {"one_waits_synced", 32, ""},
+    {"one_waits_block_synced", 128, ""},
+    {"all_wait", 128, ""},
+    {"one_waits_and_reads", 32, ""},
+    {"one_waits_late_write", 32, "run.race"},
+    {"one_arrives", 64, "run.race"},
+    {"one_arrives_synced", 64, ""},
+    {"one_arrives_for_itself", 64, ""},
+    {"readers_leave_by_one", 96, "run.race"},
+    {"readers_leave_synced", 96, ""},
+    {"both_read_one_leaves_early", 96, "run.race"},
+    {"fence_before_sync", 32, "run.race"},
+    {"fence_after_sync", 32, ""},
+    {"all_fence", 32, ""},
+    {"writers_fence", 32, ""},
+    {"store_unwaited", 32, "run.race"},
+    {"store_read_by_one", 32, "run.race"},
+    {"store_read_by_one_synced", 32, ""},
+};
 
-TEST_CASE("a write to shared memory comes after all reads by others, in any order of warps", "[order]") {
+void expect_codes(const std::string& text, std::span<const Row> rows) {
   for (const Row& row : rows) {
     for (const std::uint64_t seed : {0, 1, 2}) {
       Device d;
       const auto ia = d.input("a", std::vector<float>(128, 1.0f)), io = d.output("o", 512);
       d.options.seed = seed;
+      d.options.late = seed == 1;
       d.options.instruction_budget = 1'000'000;
-      const auto report = d.run(module_of_cuda(kernels), row.entry, {1}, {row.threads}, 0, P{ia}, P{io});
+      const auto report = d.run(module_of_cuda(text), row.entry, {1}, {row.threads}, 0, P{ia}, P{io});
       CAPTURE(row.entry, seed, faults_of(report));
       CHECK((report.faults.empty() ? "" : report.faults[0].code) == row.code);
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("a write to shared memory comes after all reads by others, in any order of warps", "[order]") {
+  expect_codes(kernels, rows);
+}
+
+TEST_CASE("what one lane waits for, tells or fences holds for the others once they are ordered", "[order]") {
+  expect_codes(elected, elected_rows);
+}
+
+TEST_CASE("a bulk copy reads what its launch wrote only past a proxy fence", "[order]") {
+  const Row without[] = {{"loads_what_it_wrote", 128, "run.race"}}, with[] = {{"loads_what_it_wrote", 128, ""}};
+  expect_codes(unfenced, without);
+  expect_codes(fenced, with);
 }
