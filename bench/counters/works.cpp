@@ -69,13 +69,13 @@ Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Tas
     VirtualOracle oracle(pool, h200().arch, inputs(), 1 << 20);
     const VirtualContext context{h200(), inputs(), oracle};
     const std::string id = task_id(owner->task);
-    Attempt<KernelPrograms> programs = KernelPrograms::parse(owner->kernel);
-    if (programs.is_error()) return programs.error();
-    if (programs.is_rejected()) return programs.rejected();
+    Attempt<KernelPrograms> again = KernelPrograms::parse(owner->kernel);
+    if (again.is_error()) return again.error();
+    if (again.is_rejected()) return again.rejected();
     const PlanAt plan_at = [&](const Workload& at) {
       return resolve(owner->kernel.source, owner->task, at, h200(), &owner->kernel);
     };
-    return count_launches(context, {owner->task, id}, owner->kernel, *programs, plan_at, owner->plan, workload,
+    return count_launches(context, {owner->task, id}, owner->kernel, *again, plan_at, owner->plan, workload,
                           {1, ContentKind::ordinary});
   };
   bool filled = false;

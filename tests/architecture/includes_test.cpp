@@ -1,4 +1,6 @@
 // Reads every #include of src/, cli/ and examples/ against the table of docs/overview.md.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -42,7 +44,7 @@ std::string without_raw_strings(std::string text) {
   for (std::size_t at = 0; (at = text.find("R\"", at)) != std::string::npos;) {
     const std::size_t open = text.find('(', at);
     if (open == std::string::npos) break;
-    const std::string closing = ")" + text.substr(at + 2, open - at - 2) + "\"";
+    const std::string closing = fmt::format("){}\"", text.substr(at + 2, open - at - 2));
     const std::size_t close = text.find(closing, open);
     if (close == std::string::npos) break;
     std::replace_if(

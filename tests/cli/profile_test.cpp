@@ -114,11 +114,14 @@ extern "C" __global__ void many(float* t, int n) {
 TEST_CASE("a kernel in PTX is told by its own lines", "[cli][profile]") {
   const Scratch scratch;
   const auto text = [](const char* offset) {
-    return std::string("// cupilot: {\"plan\": {\"buffers\": [{\"name\": \"t\", \"bytes\": 256}], \"launches\": [") +
-           "{\"entry\": \"k\", \"grid\": [1], \"block\": [64], \"args\": [\"t\"]}]}}\n.version 8.0\n.target sm_80\n" +
-           ".address_size 64\n.visible .entry k(.param .u64 t) {\n.reg .b64 %l<4>;\n.reg .b32 %r<2>;\nld.param.u64 %l1, [t];\n" +
-           "mov.u32 %r1, %tid.x;\nmul.wide.u32 %l2, %r1, 4;\nadd.s64 %l3, %l1, %l2;\nst.global.u32 [%l3+" + offset +
-           "], %r1;\nret;\n}\n";
+    std::string out =
+        "// cupilot: {\"plan\": {\"buffers\": [{\"name\": \"t\", \"bytes\": 256}], \"launches\": ["
+        "{\"entry\": \"k\", \"grid\": [1], \"block\": [64], \"args\": [\"t\"]}]}}\n.version 8.0\n.target sm_80\n"
+        ".address_size 64\n.visible .entry k(.param .u64 t) {\n.reg .b64 %l<4>;\n.reg .b32 %r<2>;\nld.param.u64 %l1, [t];\n"
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %l2, %r1, 4;\nadd.s64 %l3, %l1, %l2;\nst.global.u32 [%l3+";
+    out += offset;
+    out += "], %r1;\nret;\n}\n";
+    return out;
   };
   const auto good = scratch.file("good.ptx", text("0")), bad = scratch.file("bad.ptx", text("4"));
   const auto ran = run_at_root("profile " + good.string(), scratch);
