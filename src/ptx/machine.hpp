@@ -350,8 +350,12 @@ inline void warp_ordered(Warp& warp) {
 class AsLane {
  public:
   AsLane(Warp& warp, std::uint32_t lane) : AsLane(warp, ((warp.behind >> lane) & 1) != 0) {}
-  AsLane(Warp& warp, bool behind) : warp_(behind ? &warp : nullptr) { change(); }
-  ~AsLane() { change(); }
+  AsLane(Warp& warp, bool behind) : warp_(behind ? &warp : nullptr) {
+    if (warp_ != nullptr) change();
+  }
+  ~AsLane() {
+    if (warp_ != nullptr) change();
+  }
   AsLane(const AsLane&) = delete;
   AsLane& operator=(const AsLane&) = delete;
 

@@ -84,7 +84,6 @@ void see(Beyond& beyond, u32 slot, u32 phases) {
 }  // namespace
 
 void AsLane::change() {
-  if (warp_ == nullptr) return;
   std::swap(warp_->known, warp_->before.known);
   std::swap(warp_->doubts, warp_->before.doubts);
   std::swap(warp_->beyond, warp_->before.beyond);
