@@ -78,8 +78,10 @@ void add_video_forms(std::vector<Form>& out) {
     for (int signs = 0; signs < 8; ++signs) {
       const std::string types = type_name((signs & 1) != 0) + type_name((signs & 2) != 0) + type_name((signs & 4) != 0);
       for (const Row& row : rows) {
-        for (const char* more : {"", ".sat", ".add"})
-          out.push_back(made(row.name + size + types + more, bits, row.operation | (more[1] == 'a' ? 1 << 16 : 0), signs));
+        const std::string text = row.name + size + types;
+        out.push_back(made(text, bits, row.operation, signs));
+        out.push_back(made(text + ".sat", bits, row.operation, signs));
+        out.push_back(made(text + ".add", bits, row.operation | (1 << 16), signs));
       }
     }
     for (int signs = 0; signs < 8; signs += 2) {
