@@ -40,11 +40,11 @@ function(cupilot_reaches name)
   set_property(GLOBAL APPEND PROPERTY CUPILOT_REACHED_TESTS ${name})
 endfunction()
 
-# cupilot_test(MODULE sources...): one test program a folder, named test_MODULE.
+# cupilot_test(MODULE sources...): one test program a folder, named test_MODULE. CUPILOT_TEST_ARGUMENTS_MODULE: what it is told.
 function(cupilot_test name)
   add_executable(test_${name} ${ARGN})
   target_link_libraries(test_${name} PRIVATE cupilot_test_main ${CUPILOT_TEST_LINK_${name}})
   cupilot_precompile(test_${name} cupilot_test_common)
-  add_test(NAME ${name} COMMAND test_${name} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND test_${name} ${CUPILOT_TEST_ARGUMENTS_${name}} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   cupilot_reaches(${name})
 endfunction()
