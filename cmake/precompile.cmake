@@ -1,5 +1,6 @@
 # Headers that most sources include, compiled once. Sources still name what they use: `cmake -DCUPILOT_PRECOMPILE=OFF` must
 # build, and does so by default behind a compiler launcher, since compiler caches cannot see into precompiled headers.
+# A source with compile options of its own must skip them (SKIP_PRECOMPILE_HEADERS): they bring the options they were made with.
 if(CMAKE_CXX_COMPILER_LAUNCHER)
   set(precompile_default OFF)
 else()
