@@ -8,8 +8,8 @@ import ctypes, json, multiprocessing, os, random, re, subprocess, sys, time, tra
 from concurrent.futures import ProcessPoolExecutor
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-C_NAME = {"fp32": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16"}
-BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2}
+C_NAME = {"fp32": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16", "e4m3": "e4m3", "e5m2": "e5m2", "e4m3-promoted": "e4m3"}
+BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "e4m3": 1, "e5m2": 1, "e4m3-promoted": 1}
 DEVICE = {"dev.shared": 232448, "dev.threads": 1024, "dev.registers": 65536, "dev.sms": 132, "dev.cc": 90}
 TASK = {"TRANS_A": 0, "TRANS_B": 0, "BATCHED": 0, "HAS_C": 0, "HAS_BIAS": 0, "HAS_ALPHA": 0, "ACT": 0}
 
@@ -95,10 +95,15 @@ def constants_of(head, values, dtype, task):
     return {**names, **TASK, **task}
 
 
+def output_of(dtype):
+    return "bf16" if BYTES[dtype] == 1 else dtype
+
+
 def legal(head, constants, dtype):
-    names = {**constants, **DEVICE, "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype],
+    names = {**constants, **DEVICE, "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[output_of(dtype)],
              "class.fp32_strict": int(dtype == "fp32"), "class.tf32": int(dtype == "tf32"), "class.bf16": int(dtype == "bf16"),
-             "class.fp16": int(dtype == "fp16"), "class.fp8": 0}
+             "class.fp16": int(dtype == "fp16"), "class.fp8": int(dtype in ("e4m3", "e5m2")),
+             "class.fp8_promoted": int(dtype == "e4m3-promoted")}
     return all(evaluate(text, names) for text in head["when"] + head["restrict"])
 
 
@@ -107,14 +112,14 @@ def serves(variant, shape):
     head, _ = parse(variant["template"])
     dtype = variant["dtype"]
     names = {**constants_of(head, variant["values"], dtype, variant.get("task", {})), **DEVICE, **dict(zip(["batch", "m", "n", "k"], shape)),
-             "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype]}
+             "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[output_of(dtype)]}
     return all(evaluate(text, names) for text in head["plan"].get("require", []))
 
 
 def source_text(body, constants, dtype):
     text = open(f"{ROOT}/kernels/device/types.cuh").read()
     text += "".join(f"constexpr int {name} = {value};\n" for name, value in constants.items())
-    text += "".join(f"using T_{name} = {C_NAME[dtype]};\n" for name in ["A", "B", "C", "bias", "D"])
+    text += "".join(f"using T_{name} = {C_NAME[dtype if name in 'AB' else output_of(dtype)]};\n" for name in ["A", "B", "C", "bias", "D"])
     return text + re.sub(r'#include "cupilot/(\w+\.cuh)"', lambda m: open(f"{ROOT}/kernels/device/{m.group(1)}").read(), body)
 
 
@@ -269,7 +274,8 @@ class Runner:
 
     def type_of(self, dtype):
         return {"fp32": self.torch.float32, "tf32": self.torch.float32, "bf16": self.torch.bfloat16,
-                "fp16": self.torch.float16}[dtype]
+                "fp16": self.torch.float16, "e4m3": self.torch.float8_e4m3fn, "e5m2": self.torch.float8_e5m2,
+                "e4m3-promoted": self.torch.float8_e4m3fn}[dtype]
 
     def case(self, dtype, shape, task):
         """Inputs, fp64 result before the epilogue and its sum of magnitudes, cached by what they depend on."""
@@ -282,9 +288,10 @@ class Runner:
         draw = lambda *s: torch.randn(*s, generator=generator, device="cuda").to(key[0])
         a = draw(batch, k, m) if task["TRANS_A"] else draw(batch, m, k)
         b = draw(batch, n, k) if task["TRANS_B"] else draw(batch, k, n)
-        c, bias = draw(batch, m, n), draw(n)
-        wide_a = (a.transpose(1, 2) if task["TRANS_A"] else a).double()
-        wide_b = (b.transpose(1, 2) if task["TRANS_B"] else b).double()
+        out = self.type_of(output_of(dtype))
+        c, bias = (torch.randn(*s, generator=generator, device="cuda").to(out) for s in ((batch, m, n), (n,)))
+        wide_a = (a.float().transpose(1, 2) if task["TRANS_A"] else a.float()).double()
+        wide_b = (b.float().transpose(1, 2) if task["TRANS_B"] else b.float()).double()
         self.data[key] = (a, b, c, bias, wide_a @ wide_b, wide_a.abs() @ wide_b.abs())
         return self.data[key]
 
@@ -297,13 +304,13 @@ class Runner:
         batch, m, n, k = shape
         task = {**TASK, **variant.get("task", {})}
         names = {**constants_of(head, variant["values"], dtype, task), **DEVICE, "m": m, "n": n, "k": k, "batch": batch,
-                 "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[dtype]}
+                 "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[output_of(dtype)]}
         for name, text in head["plan"]["let"].items():
             names[name] = evaluate(text, names)
         sizes = {b["name"]: evaluate(b["bytes"], names) for b in head["plan"]["buffers"]}
         a, b, c, bias = tensors
         guard = 4096
-        storage = torch.full((2 * guard + batch * m * n,), float("nan"), dtype=self.type_of(dtype), device="cuda")
+        storage = torch.full((2 * guard + batch * m * n,), float("nan"), dtype=self.type_of(output_of(dtype)), device="cuda")
         parts = torch.full((sizes["parts"] // 4,), float("nan"), device="cuda")
         arrived = torch.zeros(sizes["arrived"] // 4, dtype=torch.int32, device="cuda")
         launch = head["plan"]["launches"][0]
@@ -353,11 +360,13 @@ class Runner:
             reference, size = reference + bias.double(), size + bias.double().abs()
         F = torch.nn.functional
         reference = [lambda x: x, F.relu, F.gelu, F.silu, torch.tanh, torch.sigmoid][task["ACT"]](reference)
-        u_out = {"fp32": 2**-24, "tf32": 2**-24, "bf16": 2**-8, "fp16": 2**-11}[dtype]
+        u_out = {"fp32": 2**-24, "tf32": 2**-24, "bf16": 2**-8, "fp16": 2**-11}[output_of(dtype)]
         u_in = 2**-10 if dtype == "tf32" else 0.0
         u_sum = 2**-24 if dtype == "fp32" else 2**-22
+        # 8-bit products are added up with 13 fraction bits, by docs/formats/numerics.md.
+        cut = 600 * 2**-24 * (min(shape[3], 128) if dtype == "e4m3-promoted" else shape[3]) if BYTES[dtype] == 1 else 0.0
         steepest = 1.2 if task["ACT"] > 1 else 1.0  # of the activation
-        bound = (8 * (shape[3] + 2)**0.5 * u_sum + u_in) * size * steepest + 2 * u_out * reference.abs() + 1e-5 * (task["ACT"] > 1) + 4e-8 * (dtype == "fp16") + 1e-30
+        bound = (8 * (shape[3] + 2)**0.5 * u_sum + u_in + cut) * size * steepest + 2 * u_out * reference.abs() + 1e-5 * (task["ACT"] > 1) + 4e-8 * (dtype == "fp16") + 1e-30
         ratio = ((output.double() - reference).abs() / bound)
         bad = int((~(ratio <= 1)).sum())
         if bad:
@@ -387,7 +396,7 @@ class Runner:
 
 
 ALPHA, BETA = 1.25, -0.5
-DTYPE_CODE = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3}
+DTYPE_CODE = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "e4m3": 4, "e5m2": 5, "e4m3-promoted": 6}
 
 
 def median(values):
@@ -417,7 +426,7 @@ def compete(runner, job, variants, modules):
         row["screen_ms"] = median(times)
     right.sort(key=lambda row: row["screen_ms"])
     library = []
-    output = torch.empty(batch, m, n, dtype=runner.type_of(dtype), device="cuda")
+    output = torch.empty(batch, m, n, dtype=runner.type_of(output_of(dtype)), device="cuda")
     if runner.lt:
         opened = runner.lt.lt_open(DTYPE_CODE[dtype], m, n, k, batch, task["TRANS_A"], task["TRANS_B"])
         if opened:

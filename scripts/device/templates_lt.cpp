@@ -25,22 +25,27 @@ cublasLtMatrixLayout_t layout(cudaDataType_t type, long long rows, long long col
 }
 }  // namespace
 
-// dtype: 0 fp32, 1 tf32, 2 bf16, 3 fp16. Returns null when the library has no way.
+// dtype: 0 fp32, 1 tf32, 2 bf16, 3 fp16, 4 e4m3, 5 e5m2, 6 e4m3 with sums promoted; 8-bit operands give bf16.
+// Returns null when the library has no way.
 extern "C" void* lt_open(int dtype, int m, int n, int k, int batch, int trans_a, int trans_b) {
   if (handle == nullptr) {
     cublasLtCreate(&handle);
     cudaMalloc(&workspace, workspace_bytes);
   }
-  const cudaDataType_t type = dtype < 2 ? CUDA_R_32F : dtype == 2 ? CUDA_R_16BF : CUDA_R_16F;
+  constexpr cudaDataType_t operands[] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16F, CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3};
+  const cudaDataType_t type = operands[dtype];
+  const cudaDataType_t result = dtype < 4 ? type : CUDA_R_16BF;
   auto* product = new Product;
   cublasLtMatmulDescCreate(&product->description, dtype == 1 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F, CUDA_R_32F);
+  const signed char fast = dtype == 4 || dtype == 5;  // all of a sum in the tensor core
+  if (dtype >= 4) cublasLtMatmulDescSetAttribute(product->description, CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast, sizeof fast);
   const cublasOperation_t op_a = trans_a ? CUBLAS_OP_T : CUBLAS_OP_N;
   const cublasOperation_t op_b = trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   cublasLtMatmulDescSetAttribute(product->description, CUBLASLT_MATMUL_DESC_TRANSA, &op_b, sizeof op_b);
   cublasLtMatmulDescSetAttribute(product->description, CUBLASLT_MATMUL_DESC_TRANSB, &op_a, sizeof op_a);
   product->a = trans_a ? layout(type, k, m, batch) : layout(type, m, k, batch);
   product->b = trans_b ? layout(type, n, k, batch) : layout(type, k, n, batch);
-  product->d = layout(type, m, n, batch);
+  product->d = layout(result, m, n, batch);
   cublasLtMatmulPreference_t preference{};
   cublasLtMatmulPreferenceCreate(&preference);
   const size_t bytes = workspace_bytes;
