@@ -18,7 +18,8 @@ int tasks_command(const CommonFlags& flags) {
   say("       m n k batch     whole numbers >= 1");
   say("       dtype           fp32, bf16, fp16, e4m3, e5m2: of A and B");
   say("       out             type of C and D (default: dtype; bf16 for 8-bit operands)");
-  say("       precision       numeric class (default: the strict one of dtype); fp32 also takes tf32");
+  say("       precision       numeric class (default: the strict one of dtype); fp32 also takes tf32,");
+  say("                       fp32-emulated (tf32x3, bf16x6 mean the same), bf16x3");
   say("       layout          nn, nt, tn, tt: op(A), op(B) as stored or transposed");
   say("       alpha beta      numbers; bias: 0 or 1; act: none relu gelu silu tanh sigmoid");
   say("FILE   a task file of your own with its reference (docs/formats/task.md)");

@@ -8,8 +8,11 @@ import ctypes, json, multiprocessing, os, random, re, subprocess, sys, time, tra
 from concurrent.futures import ProcessPoolExecutor
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
-C_NAME = {"fp32": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16", "e4m3": "e4m3", "e5m2": "e5m2", "e4m3-promoted": "e4m3"}
-BYTES = {"fp32": 4, "tf32": 4, "bf16": 2, "fp16": 2, "e4m3": 1, "e5m2": 1, "e4m3-promoted": 1}
+C_NAME = {"fp32": "float", "emulated": "float", "bf16x3": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16", "e4m3": "e4m3",
+          "e5m2": "e5m2", "e4m3-promoted": "e4m3"}
+BYTES = {dtype: {"float": 4, "bf16": 2, "fp16": 2, "e4m3": 1, "e5m2": 1}[name] for dtype, name in C_NAME.items()}
+CLASSES = {"fp32_strict": ["fp32"], "fp32_emulated": ["emulated"], "bf16x3": ["bf16x3"], "tf32": ["tf32"], "bf16": ["bf16"],
+           "fp16": ["fp16"], "fp8": ["e4m3", "e5m2"], "fp8_promoted": ["e4m3-promoted"]}
 DEVICE = {"dev.shared": 232448, "dev.threads": 1024, "dev.registers": 65536, "dev.sms": 132, "dev.cc": 90}
 TASK = {"TRANS_A": 0, "TRANS_B": 0, "BATCHED": 0, "HAS_C": 0, "HAS_BIAS": 0, "HAS_ALPHA": 0, "ACT": 0}
 
@@ -101,9 +104,7 @@ def output_of(dtype):
 
 def legal(head, constants, dtype):
     names = {**constants, **DEVICE, "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[output_of(dtype)],
-             "class.fp32_strict": int(dtype == "fp32"), "class.tf32": int(dtype == "tf32"), "class.bf16": int(dtype == "bf16"),
-             "class.fp16": int(dtype == "fp16"), "class.fp8": int(dtype in ("e4m3", "e5m2")),
-             "class.fp8_promoted": int(dtype == "e4m3-promoted")}
+             **{f"class.{name}": int(dtype in of) for name, of in CLASSES.items()}}
     return all(evaluate(text, names) for text in head["when"] + head["restrict"])
 
 
@@ -149,10 +150,10 @@ def compile_variant(variant):
     head, body = parse(variant["template"])
     constants = constants_of(head, variant["values"], variant["dtype"], variant.get("task", {}))
     cubin, log, seconds = compile_text(source_text(body, constants, variant["dtype"]))
-    registers = re.search(r"Used (\d+) registers", log)
-    spills = re.search(r"(\d+) bytes spill stores", log)
-    return {"cubin": cubin, "log": log, "seconds": seconds, "registers": int(registers.group(1)) if registers else 0,
-            "spills": int(spills.group(1)) if spills else 0}
+    registers = re.findall(r"Used (\d+) registers", log)  # of each kernel
+    spills = re.findall(r"(\d+) bytes spill stores", log)
+    return {"cubin": cubin, "log": log, "seconds": seconds, "registers": max(map(int, registers), default=0),
+            "spills": max(map(int, spills), default=0)}
 
 
 # --- which settings -----------------------------------------------------------------------------------------------------
@@ -259,7 +260,7 @@ class Runner:
         DRIVER = ctypes.CDLL("libcuda.so.1")
         self.cupy, self.torch = cupy, torch
         self.out = out
-        self.flush = torch.zeros(32 << 20, dtype=torch.int64, device="cuda")
+        self.flush = torch.empty(256 << 20, dtype=torch.uint8, device="cuda")
         self.lt = self.open_library()
         self.data = {}
 
@@ -273,9 +274,8 @@ class Runner:
         return library
 
     def type_of(self, dtype):
-        return {"fp32": self.torch.float32, "tf32": self.torch.float32, "bf16": self.torch.bfloat16,
-                "fp16": self.torch.float16, "e4m3": self.torch.float8_e4m3fn, "e5m2": self.torch.float8_e5m2,
-                "e4m3-promoted": self.torch.float8_e4m3fn}[dtype]
+        return {"float": self.torch.float32, "bf16": self.torch.bfloat16, "fp16": self.torch.float16,
+                "e4m3": self.torch.float8_e4m3fn, "e5m2": self.torch.float8_e5m2}[C_NAME[dtype]]
 
     def case(self, dtype, shape, task):
         """Inputs, fp64 result before the epilogue and its sum of magnitudes, cached by what they depend on."""
@@ -307,39 +307,37 @@ class Runner:
                  "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[output_of(dtype)]}
         for name, text in head["plan"]["let"].items():
             names[name] = evaluate(text, names)
-        sizes = {b["name"]: evaluate(b["bytes"], names) for b in head["plan"]["buffers"]}
         a, b, c, bias = tensors
         guard = 4096
         storage = torch.full((2 * guard + batch * m * n,), float("nan"), dtype=self.type_of(output_of(dtype)), device="cuda")
-        parts = torch.full((sizes["parts"] // 4,), float("nan"), device="cuda")
-        arrived = torch.zeros(sizes["arrived"] // 4, dtype=torch.int32, device="cuda")
-        launch = head["plan"]["launches"][0]
-        function = module.get_function(launch["entry"])
-        owners = {"A": a, "B": b, "D": storage[guard:]}
+        fill = lambda buffer: -1 if buffer.get("content", "scratch") == "scratch" else 0  # -1: NaN in every type
+        buffers = {b["name"]: torch.full((-(-evaluate(b["bytes"], names) // 4),), fill(b), dtype=torch.int32, device="cuda")
+                   for b in head["plan"]["buffers"]}
+        arrived = buffers.get("arrived", torch.zeros(1, device="cuda"))
+        owners = {"A": a, "B": b, "D": storage[guard:], "C?": c, "bias?": bias, **buffers}
         maps = {plan_map["name"]: tensor_map(plan_map, owners[plan_map["of"]].data_ptr(), names) for plan_map in head["plan"].get("maps", [])}
-        shared = evaluate(launch["shared"], names)
-        # Whatever the size: static shared memory may lift a smaller one over the 48 KiB that need no asking.
-        status = DRIVER.cuFuncSetAttribute(ctypes.c_void_p(function.ptr), MAX_DYNAMIC_SHARED, shared)
-        assert status == 0, f"cuFuncSetAttribute: {status}"
-        pointers = {"A": a, "B": b, "C?": c, "bias?": bias, "parts": parts, "arrived": arrived}
-        arguments = []
-        for argument in launch["args"]:
+        def argument_of(argument):
             if isinstance(argument, dict):
-                arguments.append(np.int32(evaluate(argument["i32"], names)))
-            elif argument == "D":
-                arguments.append(np.uint64(storage.data_ptr() + guard * storage.element_size()))
-            elif argument in maps:
-                arguments.append(maps[argument])
-            elif argument in ("alpha", "beta"):
-                arguments.append(np.float32(ALPHA if argument == "alpha" else BETA))
-            else:
-                arguments.append(np.uint64(pointers[argument].data_ptr()))
-        grid = tuple(evaluate(g, names) for g in launch["grid"])
-        block = tuple(evaluate(g, names) for g in launch["block"])
-        cluster = evaluate((launch.get("cluster") or [1])[0], names)
-        launcher = Launcher(function.ptr, grid, block, cluster, shared, arguments)
-        keep = (tensors, storage, parts, arrived, launcher)
-        run = lambda keep=keep: keep[-1]()
+                return np.int32(evaluate(argument["i32"], names))
+            if argument in maps:
+                return maps[argument]
+            if argument in ("alpha", "beta"):
+                return np.float32(ALPHA if argument == "alpha" else BETA)
+            return np.uint64(owners[argument].data_ptr())
+        launchers = []
+        for launch in head["plan"]["launches"]:
+            function = module.get_function(launch["entry"])
+            shared = evaluate(launch.get("shared", 0), names)
+            # Whatever the size: static shared memory may lift a smaller one over the 48 KiB that need no asking.
+            status = DRIVER.cuFuncSetAttribute(ctypes.c_void_p(function.ptr), MAX_DYNAMIC_SHARED, shared)
+            assert status == 0, f"cuFuncSetAttribute: {status}"
+            grid, block = (tuple(evaluate(side, names) for side in launch[key]) for key in ["grid", "block"])
+            cluster = evaluate((launch.get("cluster") or [1])[0], names)
+            launchers.append(Launcher(function.ptr, grid, block, cluster, shared, [argument_of(a) for a in launch["args"]]))
+        keep = (tensors, storage, buffers, launchers)
+        def run(keep=keep):
+            for launcher in keep[-1]:
+                launcher()
         return run, storage[guard:guard + batch * m * n].view(batch, m, n), storage, arrived, guard
 
     def check(self, variant, shape, module):
@@ -360,8 +358,8 @@ class Runner:
             reference, size = reference + bias.double(), size + bias.double().abs()
         F = torch.nn.functional
         reference = [lambda x: x, F.relu, F.gelu, F.silu, torch.tanh, torch.sigmoid][task["ACT"]](reference)
-        u_out = {"fp32": 2**-24, "tf32": 2**-24, "bf16": 2**-8, "fp16": 2**-11}[output_of(dtype)]
-        u_in = 2**-10 if dtype == "tf32" else 0.0
+        u_out = {"float": 2**-24, "bf16": 2**-8, "fp16": 2**-11}[C_NAME[output_of(dtype)]]
+        u_in = {"tf32": 2**-10, "emulated": 2**-22, "bf16x3": 2**-15}.get(dtype, 0.0)
         u_sum = 2**-24 if dtype == "fp32" else 2**-22
         # 8-bit products are added up with 13 fraction bits, by docs/formats/numerics.md.
         cut = 600 * 2**-24 * (min(shape[3], 128) if dtype == "e4m3-promoted" else shape[3]) if BYTES[dtype] == 1 else 0.0
@@ -385,8 +383,7 @@ class Runner:
         for r in range(rounds):
             for i in range(len(contestants)):
                 which = (i + r) % len(contestants)
-                for _ in range(2):  # by reading: dirty lines would be written back at the contestant's cost
-                    self.flush.max()
+                self.flush.fill_(r)
                 begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
                 begin.record()
                 contestants[which]()
@@ -397,7 +394,8 @@ class Runner:
 
 
 ALPHA, BETA = 1.25, -0.5
-DTYPE_CODE = {"fp32": 0, "tf32": 1, "bf16": 2, "fp16": 3, "e4m3": 4, "e5m2": 5, "e4m3-promoted": 6}
+# Emulations of fp32 compete with the library's fp32.
+DTYPE_CODE = {"fp32": 0, "emulated": 0, "bf16x3": 0, "tf32": 1, "bf16": 2, "fp16": 3, "e4m3": 4, "e5m2": 5, "e4m3-promoted": 6}
 
 
 def median(values):
@@ -482,8 +480,6 @@ def prove(runner, job, variants, modules):
 def variants_of(job):
     if job["kind"] == "prove":
         return anywhere(job["template"], job["dtype"], job["count"], job.get("seed", 1))
-    if "variants" in job:
-        return [{"template": v["template"], "dtype": job["dtype"], "values": v["values"], "task": job.get("task", {})} for v in job["variants"]]
     result = []
     for base in job["bases"]:
         result += neighbours(job["template"], job["dtype"], base, job["count"], job.get("changes", 3), job.get("seed", 1),
@@ -493,7 +489,7 @@ def variants_of(job):
 
 def main():
     """Jobs: {"kind": "time", name, template, dtype, shape [batch, m, n, k], task, bases, count, changes}
-    (or, in place of bases and so on, variants: [{template, values}]) or {"kind": "prove", name, template, dtype, count, shapes}."""
+    or {"kind": "prove", name, template, dtype, count, shapes}."""
     out = os.environ.get("OUT", "/tmp")
     jobs = json.load(open(sys.argv[2]))
     planned = [(job, variants_of(job)) for job in jobs]

@@ -108,9 +108,9 @@ std::vector<Technique> rows() {
       {"persistent", "blocks that take several tiles",
        "Launch only as many blocks as are resident (waves of them) and let each take several tiles in turn.",
        {number("waves", {1, 2, 3, 4}, 1)}, {R::launch, R::tail, R::latency}, {}, {}, {}, ""},
-      {"gemv", "the long operand of a skinny product straight into registers",
-       "With few rows of A, let each warp stream its columns of B once from global memory into the registers that multiply them, without staging: tiles of rows by columns, depth steps under way in each of the warps that share a block's K.",
-       {number("rows", {1, 2, 4, 8, 16, 24, 32, 48, 64}, 8), number("columns", {16, 32, 64}, 64), number("warps", {1, 2, 4, 8, 12, 16, 24, 32}, 16), number("depth", {1, 2, 3, 4, 6, 8}, 2)}, {R::dram, R::launch, R::latency}, {}, {}, {}, "core"},
+      {"gemv", "a warp a row for one skinny side",
+       "For one skinny dimension, let each warp reduce whole rows straight from global memory without staging.",
+       {}, {R::dram, R::launch, R::latency}, {}, {}, {}, "core"},
       {"epilogue_fusion", "scaling, bias and activation before the store",
        "Apply alpha, beta, bias and activation to the accumulators in registers before the only store of each result.",
        {}, {R::dram, R::launch}, {}, {}, {}, ""},
@@ -168,6 +168,12 @@ std::vector<Technique> rows() {
       {"tensor_map_store", "results stored by the tensor copy engine",
        "Turn results into rows by stmatrix in strips buffers a warp of swizzled shared memory, which tensor-map copies store meanwhile.",
        {number("strips", {1, 2}, 2)}, {R::issue, R::dram, R::l2}, {}, {}, {"cp.async.bulk.tensor"}, ""},
+      {"operand_split", "fp32 operands as sums of tensor-core planes",
+       "Split fp32 operands into planes of falling magnitude (scheme 1: two of tf32, 2: three of bf16, 3: two of bf16) and sum the products of planes, smallest first.",
+       {number("scheme", {1, 2, 3}, 1)}, {R::fp_pipe}, {"wgmma_core"}, {}, {}, ""},
+      {"accumulator_flush", "tensor-core sums added to fp32 registers now and then",
+       "Add the tensor cores' sums, which truncate, to totals in ordinary fp32 registers every flush slabs, and start them anew.",
+       {number("flush", {1, 2, 4, 8}, 1)}, {R::tensor_pipe}, {}, {}, {}, ""},
   };
   // clang-format on
 }

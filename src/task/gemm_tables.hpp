@@ -36,6 +36,9 @@ inline constexpr std::array<GemmClass, 12> gemm_classes = {{
     {DType::e5m2, Precision::fp8},
 }};
 
+// Ways of arithmetic that people ask for by name; both are of the class fp32-emulated, and which is used is the search's.
+inline constexpr std::array<std::string_view, 2> gemm_emulations = {"tf32x3", "bf16x6"};
+
 inline constexpr std::array<std::string_view, 4> gemm_layouts = {"nn", "nt", "tn", "tt"};
 // In the order of Activation.
 inline constexpr std::array<std::string_view, 6> activation_names = {"none", "relu", "gelu", "silu", "tanh", "sigmoid"};

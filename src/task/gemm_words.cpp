@@ -88,10 +88,12 @@ Result<void> set_name(GemmSpec& spec, std::string_view key, std::string_view tex
   if (key == "dtype") return store(element(key, text, gemm_types), spec.dtype);
   if (key == "out") return store(element(key, text, gemm_out_types), spec.out);
   if (key == "precision") {
-    const auto names = gemm_precision_names();
+    auto names = gemm_precision_names();
+    names.insert(names.end(), gemm_emulations.begin(), gemm_emulations.end());
     const auto at = choice(key, text, names);
     if (!at) return at.error();
-    spec.precision = precision_from(names[*at]);
+    const auto own = precision_from(names[*at]);
+    spec.precision = own ? *own : Precision::fp32_emulated;
     return {};
   }
   if (key == "layout") {

@@ -16,11 +16,32 @@ void check_kept(const Task& task, const std::vector<Use>& uses) {
   for (const std::string& dropped : completed->dropped) FAIL(dropped);
 }
 
+struct Row {
+  std::vector<std::string> words;
+  std::vector<Use> uses;
+};
+
+void check_accepted(const Row& row, const char* template_name) {
+  const Task task = gemm(row.words);
+  check_kept(task, row.uses);
+  const CompiledKernel kernel = kernel_of(task, row.uses);
+  CHECK(kernel.source.template_name == template_name);
+  // Seed and content decide whether copies and products come early or late: of these, every other one late.
+  std::vector<Case> cases(4);
+  for (Case& one : cases) one.workload = task.time_shapes[0];
+  cases[0].content = {5, ContentKind::ordinary};
+  cases[1].content = {6, ContentKind::ordinary};
+  cases[2].content = {6, ContentKind::probe};
+  cases[3].content = {7, ContentKind::probe};
+  const auto report = virtual_h200().run(task, kernel, cases);
+  REQUIRE(report);
+  for (const CaseReport& one : report->cases) {
+    for (const Fault& fault : one.faults) UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
+  }
+  CHECK(verdict_of(report).empty());
+}
+
 TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout and epilogue, in early and late mode") {
-  struct Row {
-    std::vector<std::string> words;
-    std::vector<Use> uses;
-  };
   const auto row = GENERATE(values<Row>({
       {{"m=136", "n=200", "k=200", "dtype=bf16", "layout=nt"},
        {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 128}}),
@@ -49,23 +70,30 @@ TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout
        {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 48}}),
         use("warp_specialisation", {{"consumers", 3}}), use("multistage", {{"stages", 2}})}},
   }));
-  const Task task = gemm(row.words);
-  check_kept(task, row.uses);
-  const CompiledKernel kernel = kernel_of(task, row.uses);
-  CHECK(kernel.source.template_name == "gemm_wgmma");
-  // Seed and content decide whether copies and products come early or late: of these, every other one late.
-  std::vector<Case> cases(4);
-  for (Case& one : cases) one.workload = task.time_shapes[0];
-  cases[0].content = {5, ContentKind::ordinary};
-  cases[1].content = {6, ContentKind::ordinary};
-  cases[2].content = {6, ContentKind::probe};
-  cases[3].content = {7, ContentKind::probe};
-  const auto report = virtual_h200().run(task, kernel, cases);
-  REQUIRE(report);
-  for (const CaseReport& one : report->cases) {
-    for (const Fault& fault : one.faults) UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
-  }
-  CHECK(verdict_of(report).empty());
+  check_accepted(row, "gemm_wgmma");
+}
+
+TEST_CASE("fp32 GEMMs of split operands are accepted in every scheme, layout and epilogue, in early and late mode") {
+  const auto row = GENERATE(values<Row>({
+      {{"m=136", "n=100", "k=200", "dtype=fp32", "precision=tf32x3"},
+       {use("wgmma_core"), use("operand_split", {{"scheme", 1}}), use("accumulator_flush", {{"flush", 2}}),
+        use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}}), use("warp_specialisation", {{"consumers", 2}}),
+        use("multistage", {{"stages", 3}}), use("tensor_map_store", {{"strips", 1}})}},
+      {{"m=72", "n=136", "k=201", "dtype=fp32", "precision=bf16x6", "layout=tt", "batch=2", "alpha=2", "beta=0.5", "bias=1",
+        "act=gelu"},
+       {use("wgmma_core"), use("operand_split", {{"scheme", 2}}), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}}),
+        use("warp_specialisation", {{"consumers", 1}}), use("multistage", {{"stages", 2}}),
+        use("cluster_multicast", {{"cluster_m", 1}, {"cluster_n", 2}})}},
+      {{"m=65", "n=47", "k=520", "dtype=fp32", "precision=bf16x6", "layout=nt"},
+       {use("wgmma_core"), use("operand_split", {{"scheme", 2}}), use("accumulator_flush", {{"flush", 4}}),
+        use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 48}}), use("warp_specialisation", {{"consumers", 1}}),
+        use("multistage", {{"stages", 3}}), use("split_k", {{"split", 3}})}},
+      {{"m=200", "n=72", "k=99", "dtype=fp32", "precision=bf16x3", "layout=tn"},
+       {use("wgmma_core"), use("operand_split", {{"scheme", 3}}), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 32}}),
+        use("warp_specialisation", {{"consumers", 3}}), use("multistage", {{"stages", 2}}),
+        use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}})}},
+  }));
+  check_accepted(row, "gemm_wgmma_split");
 }
 
 }  // namespace

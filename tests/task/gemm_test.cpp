@@ -22,6 +22,15 @@ TEST_CASE("words become a gemm") {
   CHECK(spec->act == Activation::gelu);
 }
 
+TEST_CASE("ways to emulate fp32 are words for its class") {
+  for (const char* word : {"precision=tf32x3", "precision=bf16x6", "precision=fp32-emulated"}) {
+    const auto spec = gemm_spec_from({word});
+    REQUIRE(spec);
+    CHECK(spec->precision == Precision::fp32_emulated);
+  }
+  CHECK_FALSE(gemm_spec_from({"precision=tf32x3", "dtype=bf16"}));
+}
+
 TEST_CASE("a bad word is named with its reason and the way out") {
   struct Case {
     std::vector<std::string> words;
