@@ -37,11 +37,11 @@ BenchRow row_of(const ContestantReport& report) {
   return row;
 }
 
-Result<std::vector<Contestant>> baselines(const std::vector<std::string>& against) {
+Result<std::vector<Contestant>> baselines(const std::vector<std::string>& against, const Task& task) {
   std::vector<Contestant> all;
   for (const std::string& name : against) {
     if (name == "cublaslt") {
-      all.push_back({Contestant::Kind::library, name, nullptr});
+      all.push_back({Contestant::Kind::library, library_name(task), nullptr});
     } else if (name == "plain") {
       all.push_back({Contestant::Kind::plain, name, nullptr});
     } else {
@@ -132,10 +132,10 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
 }  // namespace
 
 int bench_command(const KernelFlags& flags) {
-  const Result<std::vector<Contestant>> others = baselines(flags.against);
-  if (!others) return fail(others.error());
   const Result<std::vector<OwnKernel>> files = open_all(flags);
   if (!files) return fail(files.error());
+  const Result<std::vector<Contestant>> others = baselines(flags.against, *files->front().task);
+  if (!others) return fail(others.error());
   const Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
   if (!backend) return fail(backend.error());
   const Result<Entrants> entrants = prove(*files, **backend, flags.seed);

@@ -27,6 +27,9 @@ struct Contestant {
   const CompiledKernel* kernel = nullptr;  // candidate only
 };
 
+// What the library's kernel for the task is called in tables: "cublaslt", and which of its ways where precision offers several.
+std::string library_name(const Task& task);
+
 struct MeasureOptions {
   int rounds = 5;          // visits of each contestant, in rotating order
   double max_seconds = 2;  // device time after which rounds stop (never below 3)

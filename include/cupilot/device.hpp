@@ -34,8 +34,8 @@ struct DeviceSpec {
   int blocks_per_sm = 32;
   double launch_seconds = 3.9e-6;  // an empty kernel between two events
   // Peak operations a second (multiply-add = 2) by precision class, sustained and datasheet. Index: Precision.
-  std::array<double, 9> sustained_flops{};
-  std::array<double, 9> peak_flops{};
+  std::array<double, 10> sustained_flops{};
+  std::array<double, 10> peak_flops{};
   std::string source{};  // where the numbers come from
 };
 

@@ -14,8 +14,9 @@ std::optional<DType> dtype_from(std::string_view name);  // also "f32", "float";
 double unit_roundoff(DType type);                        // 2^-24 for fp32; 0 for integers
 std::string_view c_name(DType type);                     // "float"; 16- and 8-bit floats by their bit type
 
-// What arithmetic a kernel was proved to do. Names count products: tf32x3 and bf16x6 are fp32-emulated.
-enum class Precision { fp64, fp32_strict, fp32_emulated, bf16x3, tf32, fp16, bf16, fp8, integer };
+// What arithmetic a kernel was proved to do. Names count products: tf32x3 and bf16x6 are fp32-emulated. In fp8 the tensor core
+// adds up all of a sum, with few bits; in fp8-promoted at most 128 terms of it, and fp32 the rest.
+enum class Precision { fp64, fp32_strict, fp32_emulated, bf16x3, tf32, fp16, bf16, fp8_promoted, fp8, integer };
 
 std::string_view name_of(Precision precision);  // "fp32-strict"
 std::optional<Precision> precision_from(std::string_view name);

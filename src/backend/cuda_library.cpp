@@ -37,10 +37,38 @@ Operand operand(const Task& task, const std::vector<Region>& tensors, const char
 
 Rejected without(const std::string& why) { return reject("measure.failed", "no library baseline: " + why); }
 
+// Whole factors are numbers the library reads from memory; blocks are laid out as it wants them, but for the padding of B's.
+std::optional<Rejected> add_scales(const Task& task, const Workload& workload, const std::vector<Region>& tensors,
+                                   LibraryOrder& order) {
+  order.scale = static_cast<int>(constant(task, "SCALE"));
+  if (order.scale == 0) return std::nullopt;
+  // Column-major, the library's A is our B.
+  order.scale_a = operand(task, tensors, "scale_b").region;
+  order.scale_b = operand(task, tensors, "scale_a").region;
+  if (static_cast<Scaling>(order.scale) == Scaling::tensor) return std::nullopt;
+  if ((extent(workload, "k") + 127) / 128 % 4 != 0) return without("cuBLASLt wants block scales of B padded to four along k");
+  if (order.batch != 1) return without("cuBLASLt takes no batches with block scales");
+  return std::nullopt;
+}
+
 }  // namespace
 
+std::string library_name(const Task& task) {
+  switch (task.precision) {
+    case Precision::fp32_emulated:
+    case Precision::bf16x3:
+      return "cublaslt fp32";
+    case Precision::fp8:
+      return "cublaslt fast accumulation";
+    case Precision::fp8_promoted:
+      return "cublaslt full accumulation";
+    default:
+      return "cublaslt";
+  }
+}
+
 Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload, const std::vector<Region>& tensors) {
-  if (task.family != "gemm") return without("cuBLASLt is asked for the family gemm only");
+  if (task.family != "gemm" && task.family != "scaled_gemm") return without("cuBLASLt is asked for matrix products only");
   const auto act = static_cast<Activation>(constant(task, "ACT"));
   if (act != Activation::none && act != Activation::relu) return without("cuBLASLt has no epilogue equal to this activation");
   for (const Tensor& tensor : task.tensors) {
@@ -54,7 +82,9 @@ Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload, 
   order.type_a = static_cast<int>(b.type);
   order.type_b = static_cast<int>(a.type);
   order.type_c = order.type_d = static_cast<int>(d.type);
-  order.compute = task.precision == Precision::tf32 ? 1 : 0;
+  order.compute = task.precision == Precision::tf32  ? LibraryOrder::tf32
+                  : task.precision == Precision::fp8 ? LibraryOrder::fast
+                                                     : LibraryOrder::full;
   order.trans_a = trans_b;
   order.trans_b = trans_a;
   order.relu = act == Activation::relu;
@@ -75,6 +105,7 @@ Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload, 
   order.c = c.region;
   order.d = d.region;
   order.bias = bias.region;
+  if (auto refused = add_scales(task, workload, tensors, order)) return *refused;
   return order;
 }
 

@@ -275,12 +275,16 @@ std::optional<CardConditions> unpack_conditions(std::string_view body);
 // A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) + beta C + bias).
 struct LibraryOrder {
   int type_a = 0, type_b = 0, type_c = 0, type_d = 0;  // DType
-  int compute = 0;                                     // 0 fp32 accumulate, 1 tf32
+  // Sums in fp32; operands rounded to tf32; 8-bit operands with all of a sum in the tensor core.
+  enum Compute { full, tf32, fast };
+  int compute = full;
   bool trans_a = false, trans_b = false, relu = false;
   std::int64_t rows = 0, columns = 0, depth = 0, batch = 1;
   std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;
   double alpha = 1, beta = 0;
   Region a, b, c, d, bias;  // bias.slot < 0: none
+  int scale = 0;            // of A and B, a Scaling
+  Region scale_a, scale_b;
   VisitTiming timing;
 };
 std::string pack(const LibraryOrder& order, const std::vector<Region>& poison);

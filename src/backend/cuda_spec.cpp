@@ -52,6 +52,7 @@ void estimate_rates(DeviceSpec& spec, const DeviceHello& hello) {
   set(Precision::bf16, fp32 * 16);
   set(Precision::fp16, fp32 * 16);
   set(Precision::fp8, fp32 * 32);
+  set(Precision::fp8_promoted, fp32 * 32);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include <cupilot/dtype.hpp>
+#include <cupilot/gemm.hpp>
 
 #include "backend/worker_device.hpp"
 #include "backend/worker_library.hpp"
@@ -58,9 +59,9 @@ cudaDataType_t data_type(int type) {
 
 // What a product's plan is remembered under: everything but addresses.
 std::string key_of(const LibraryOrder& o) {
-  return fmt::format("{} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.type_a, o.type_b, o.type_c, o.type_d,
-                     o.compute, o.trans_a, o.trans_b, o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d,
-                     o.stride_a, o.stride_b, o.stride_d, o.beta != 0, o.bias.slot >= 0, o.timing.cold);
+  return fmt::format("{} {} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.scale, o.type_a, o.type_b, o.type_c,
+                     o.type_d, o.compute, o.trans_a, o.trans_b, o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b,
+                     o.ld_d, o.stride_a, o.stride_b, o.stride_d, o.beta != 0, o.bias.slot >= 0, o.timing.cold);
 }
 
 }  // namespace
@@ -104,14 +105,15 @@ struct Product {
   cublasLtMatmulPreference_t preference = nullptr;
 
   Product(const Calls& with, const LibraryOrder& order, const CudaSession& session) : calls(with) {
-    const cublasComputeType_t compute = order.compute == 1 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasComputeType_t compute = order.compute == LibraryOrder::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     expect(calls.cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F), "describing the product");
     const cublasOperation_t op_a = order.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N, op_b = order.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     attribute(CUBLASLT_MATMUL_DESC_TRANSA, op_a);
     attribute(CUBLASLT_MATMUL_DESC_TRANSB, op_b);
-    // Without it the library rounds sums off to fp32 now and then, which costs time; kernels here sum in the tensor core.
-    const std::int8_t fast = 1;
+    // Without it the library adds sums up in fp32 now and then, which costs time.
+    const std::int8_t fast = order.compute == LibraryOrder::fast ? 1 : 0;
     if (size_of(static_cast<DType>(order.type_a)) == 1) attribute(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
+    if (order.scale != 0) scales(order, session);
     const bool bias = order.bias.slot >= 0;
     if (bias || order.relu) {
       const cublasLtEpilogue_t epilogue =
@@ -144,6 +146,18 @@ struct Product {
     if (operation != nullptr) calls.cublasLtMatmulDescDestroy(operation);
   }
 
+  // The library's A has the factors of our B: blocks of 128 by 128, and those of our A lines of 128.
+  void scales(const LibraryOrder& order, const CudaSession& session) {
+    const bool blocks = static_cast<Scaling>(order.scale) == Scaling::block;
+    const auto mode_a = blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    const auto mode_b = blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    attribute(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode_a);
+    attribute(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode_b);
+    const void* a_factors = reinterpret_cast<const void*>(session.address(order.scale_a));
+    const void* b_factors = reinterpret_cast<const void*>(session.address(order.scale_b));
+    attribute(CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, a_factors);
+    attribute(CUBLASLT_MATMUL_DESC_B_SCALE_POINTER, b_factors);
+  }
   template <class T>
   void attribute(cublasLtMatmulDescAttributes_t which, const T& value) {
     expect(calls.cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value), "setting an attribute");

@@ -61,7 +61,7 @@ Result<void> Driver::measure_baselines() {
   baselines_.notices = circle_.backend->notices();
   baselines_.notices.insert(baselines_.notices.end(), circle_.notices.begin(), circle_.notices.end());
   const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
-                                    {Contestant::Kind::library, "cublaslt", nullptr}};
+                                    {Contestant::Kind::library, library_name(task_), nullptr}};
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
   rules.seed = measure_seed();

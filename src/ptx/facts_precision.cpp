@@ -187,7 +187,9 @@ Precision precision_ceiling(const Module& module) {
   for (const Function& function : module.functions) {
     for (const Instruction& instruction : function.instructions) a.add(module.form(instruction));
   }
-  if (a.fp8 || a.tensor_fp8) return Precision::fp8;
+  if (a.fp8) return Precision::fp8;
+  // Perhaps added up in fp32 often enough: the bound tells.
+  if (a.tensor_fp8) return Precision::fp8_promoted;
   const bool half = a.f16 || a.tensor_f16;
   const bool brain = a.bf16 || (a.tensor_bf16 && !a.narrows_to_bf16);
   // No class of the table satisfies both.

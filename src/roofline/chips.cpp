@@ -9,17 +9,18 @@ namespace {
 
 constexpr double tera = 1e12;
 
-// Rates in the order of Precision: fp64, fp32_strict, fp32_emulated, bf16x3, tf32, fp16, bf16, fp8, integer.
+// Rates in the order of Precision: fp64, fp32_strict, fp32_emulated, bf16x3, tf32, fp16, bf16, fp8_promoted, fp8,
+// integer.
 // An emulated class is its pipe's rate over its products: fp32_emulated three tf32 or six bf16 (whichever is more), bf16x3
 // three bf16.
 struct Rates {
   double fp64, fp32, tf32, fp16, bf16, fp8, integer;
 };
 
-constexpr std::array<double, 9> by_class(const Rates& r) {
+constexpr std::array<double, 10> by_class(const Rates& r) {
   const double emulated = r.tf32 / 3 > r.bf16 / 6 ? r.tf32 / 3 : r.bf16 / 6;
   return {r.fp64 * tera, r.fp32 * tera, emulated * tera, r.bf16 / 3 * tera, r.tf32 * tera,
-          r.fp16 * tera, r.bf16 * tera, r.fp8 * tera,    r.integer * tera};
+          r.fp16 * tera, r.bf16 * tera, r.fp8 * tera,    r.fp8 * tera,      r.integer * tera};
 }
 
 DeviceSpec hopper(std::string name, std::string label) {

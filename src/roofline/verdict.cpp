@@ -21,6 +21,7 @@ bool on_tensor_pipe(Precision precision) {
     case Precision::tf32:
     case Precision::fp16:
     case Precision::bf16:
+    case Precision::fp8_promoted:
     case Precision::fp8:
       return true;
     default:

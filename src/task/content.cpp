@@ -33,7 +33,8 @@ struct Extremes {
 Extremes extremes_of(Precision precision, DType type) {
   // Wider data that enters products as fp16 has its range.
   if (precision == Precision::fp16 && size_of(type) > 2) type = DType::f16;
-  if (precision == Precision::fp8 && size_of(type) > 1) type = DType::e4m3;
+  const bool eight_bits = precision == Precision::fp8 || precision == Precision::fp8_promoted;
+  if (eight_bits && size_of(type) > 1) type = DType::e4m3;
   switch (type) {
     case DType::f16:
       return {1000.0, 64.0};
@@ -98,11 +99,17 @@ double truncation_slope(Precision precision) {
     case Precision::fp16:
     case Precision::bf16:
       return 0.25;
+    case Precision::fp8_promoted:
     case Precision::fp8:
       return 600.0;
     default:
       return 0.0;
   }
+}
+
+// Of how many terms the tensor core keeps a sum before something wider does.
+double truncated_terms(Precision precision, double terms) {
+  return precision == Precision::fp8_promoted ? std::min(terms, 128.0) : terms;
 }
 
 // How many input_roundoffs two operands of a product may lose together where the class rounds them.
@@ -117,12 +124,22 @@ double input_factor(Precision precision) {
   }
 }
 
+// Whether the tensor enters no product on tensor cores: what a matrix product takes beside its two operands, such as a bias or
+// scales, is added and multiplied in fp32.
+bool stays_wide(const Task& task, const std::string& tensor) {
+  const auto beside = [&](const Operation& operation) {
+    const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor);
+    return at == operation.inputs.end() || (operation.kind == "gemm" && at - operation.inputs.begin() >= 2);
+  };
+  return !task.operations.empty() && std::all_of(task.operations.begin(), task.operations.end(), beside);
+}
+
 bool rounds_inputs(const Task& task) {
   const double kept = input_roundoff(task.precision);
   if (task.precision == Precision::fp32_strict || task.precision == Precision::fp64) return false;
   return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
     const double held = unit_roundoff(tensor.type);
-    return tensor.role != Role::out && held > 0.0 && held < kept;
+    return tensor.role != Role::out && held > 0.0 && held < kept && !stays_wide(task, tensor.name);
   });
 }
 
@@ -221,7 +238,8 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
   BoundParams p{};
   p.check = static_cast<int>(tensor.check.kind);
   p.type = static_cast<int>(tensor.type);
-  p.per_sum = (8.0 * std::sqrt(terms) + truncation_slope(task.precision) * terms) * accumulate + granted;
+  const double truncated = truncation_slope(task.precision) * truncated_terms(task.precision, terms);
+  p.per_sum = (8.0 * std::sqrt(terms) + truncated) * accumulate + granted;
   p.per_value = unit_roundoff(tensor.type);
   p.tiny = unit_roundoff(tensor.type) == 0.0 ? 0.0 : underflow_of(tensor.type);
   const bool narrowed = rounds_inputs(task);

@@ -25,7 +25,8 @@ Result<void> check_sizes(const GemmSpec& spec) {
 }
 
 Result<Precision> class_of(const GemmSpec& spec) {
-  const Precision precision = spec.precision.value_or(strict_class(spec.dtype));
+  const bool blocks = spec.scale == Scaling::block && size_of(spec.dtype) == 1;
+  const Precision precision = spec.precision.value_or(blocks ? Precision::fp8_promoted : strict_class(spec.dtype));
   std::string offered;
   for (const GemmClass& row : gemm_classes) {
     if (row.type != spec.dtype) continue;
@@ -47,12 +48,32 @@ Result<void> check_names(const GemmSpec& spec) {
   if (std::find(gemm_layouts.begin(), gemm_layouts.end(), spec.layout) == gemm_layouts.end()) {
     return usage(fmt::format("gemm: layout={} is unknown", spec.layout), "layout is one of nn, nt, tn, tt");
   }
+  if (spec.scale != Scaling::none && size_of(spec.dtype) != 1) {
+    return usage(fmt::format("gemm: scale={} is of 8-bit operands, dtype is {}",
+                             scaling_names[static_cast<std::size_t>(spec.scale)], name_of(spec.dtype)),
+                 "leave scale out, or take dtype=e4m3 or e5m2");
+  }
   for (const auto& [name, value] : {std::pair{"alpha", spec.alpha}, {"beta", spec.beta}}) {
     if (!(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) {
       return usage(fmt::format("gemm: {}={} does not fit fp32", name, value), "alpha and beta are passed as fp32");
     }
   }
   return {};
+}
+
+// Factors as quantisers leave them: positive, within a power of two or so of each other.
+void add_scales(const GemmSpec& spec, std::vector<Tensor>& tensors) {
+  if (spec.scale == Scaling::none) return;
+  const bool blocks = spec.scale == Scaling::block;
+  const auto factor = [&](const char* name, std::vector<Expr> shape) {
+    tensors.push_back({.name = name,
+                       .role = Role::in,
+                       .type = DType::f32,
+                       .shape = blocks ? std::move(shape) : std::vector<Expr>{"1"},
+                       .fill = {.kind = FillKind::uniform, .low = 0.5, .high = 2.0}});
+  };
+  factor("scale_a", {"batch", "cdiv(k, 128)", "m"});
+  factor("scale_b", {"batch", "cdiv(n, 128)", "cdiv(k, 128)"});
 }
 
 std::vector<Tensor> tensors_of(const GemmSpec& spec) {
@@ -70,6 +91,7 @@ std::vector<Tensor> tensors_of(const GemmSpec& spec) {
   if (saturates) tensors[1].fill.high = 1.0 / std::sqrt(static_cast<double>(std::max<std::int64_t>(spec.k, 1)));
   if (spec.beta != 0.0) tensors.push_back({.name = "C", .role = Role::in, .type = out, .shape = {"batch", "m", "n"}});
   if (spec.bias) tensors.push_back({.name = "bias", .role = Role::in, .type = out, .shape = {"n"}});
+  add_scales(spec, tensors);
   tensors.push_back({.name = "D",
                      .role = Role::out,
                      .type = out,
@@ -79,13 +101,15 @@ std::vector<Tensor> tensors_of(const GemmSpec& spec) {
 }
 
 Constants constants_of(const GemmSpec& spec) {
-  return {{"TRANS_A", spec.layout[0] == 't'},
-          {"TRANS_B", spec.layout[1] == 't'},
-          {"BATCHED", spec.batch != 1},
-          {"HAS_C", spec.beta != 0.0},
-          {"HAS_BIAS", spec.bias},
-          {"HAS_ALPHA", spec.alpha != 1.0},
-          {"ACT", static_cast<int>(spec.act)}};
+  Constants constants = {{"TRANS_A", spec.layout[0] == 't'},
+                         {"TRANS_B", spec.layout[1] == 't'},
+                         {"BATCHED", spec.batch != 1},
+                         {"HAS_C", spec.beta != 0.0},
+                         {"HAS_BIAS", spec.bias},
+                         {"HAS_ALPHA", spec.alpha != 1.0},
+                         {"ACT", static_cast<int>(spec.act)}};
+  if (spec.scale != Scaling::none) constants["SCALE"] = static_cast<int>(spec.scale);
+  return constants;
 }
 
 // Corners that need no tile to be named: a single element, one row, one column, primes.
@@ -100,7 +124,10 @@ std::vector<Workload> check_shapes_of(const GemmSpec& spec) {
 
 Task assemble(const GemmSpec& spec, Precision precision) {
   Task task;
-  task.name = task.family = "gemm";
+  const bool scaled = spec.scale != Scaling::none;
+  // A family of its own: a kernel that knows no scales must not be offered.
+  task.name = "gemm";
+  task.family = scaled ? "scaled_gemm" : "gemm";
   task.axes = {{"batch", AxisKind::free}, {"m", AxisKind::free}, {"n", AxisKind::free}, {"k", AxisKind::reduced}};
   task.tensors = tensors_of(spec);
   // Kernels get fp32: the reference must see the same number.
@@ -116,7 +143,8 @@ Task assemble(const GemmSpec& spec, Precision precision) {
   task.time_shapes = {{.sizes = {{"batch", spec.batch}, {"m", spec.m}, {"n", spec.n}, {"k", spec.k}}}};
   task.check_shapes = check_shapes_of(spec);
   task.work = {.flops = "2*batch*m*n*k", .matmul_like = "D is a sum of products of two matrices"};
-  task.reference = {std::string(find_embedded(reference_files(), "reference/gemm.cu")), "kernels/reference/gemm.cu"};
+  const std::string reference = fmt::format("reference/{}.cu", task.family);
+  task.reference = {std::string(find_embedded(reference_files(), reference.c_str())), "kernels/" + reference};
   return task;
 }
 

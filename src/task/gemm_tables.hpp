@@ -21,7 +21,7 @@ struct GemmClass {
   DType type;
   Precision precision;
 };
-inline constexpr std::array<GemmClass, 12> gemm_classes = {{
+inline constexpr std::array<GemmClass, 14> gemm_classes = {{
     {DType::f32, Precision::fp32_strict},
     {DType::f32, Precision::fp32_emulated},
     {DType::f32, Precision::bf16x3},
@@ -33,7 +33,9 @@ inline constexpr std::array<GemmClass, 12> gemm_classes = {{
     {DType::f16, Precision::fp16},
     {DType::f16, Precision::fp32_strict},
     {DType::e4m3, Precision::fp8},
+    {DType::e4m3, Precision::fp8_promoted},
     {DType::e5m2, Precision::fp8},
+    {DType::e5m2, Precision::fp8_promoted},
 }};
 
 // Ways of arithmetic that people ask for by name; both are of the class fp32-emulated, and which is used is the search's.
@@ -42,6 +44,9 @@ inline constexpr std::array<std::string_view, 2> gemm_emulations = {"tf32x3", "b
 inline constexpr std::array<std::string_view, 4> gemm_layouts = {"nn", "nt", "tn", "tt"};
 // In the order of Activation.
 inline constexpr std::array<std::string_view, 6> activation_names = {"none", "relu", "gelu", "silu", "tanh", "sigmoid"};
+
+// In the order of Scaling.
+inline constexpr std::array<std::string_view, 3> scaling_names = {"none", "tensor", "block"};
 
 inline std::string gemm_type_names(std::span<const DType> types) {
   std::string out;
@@ -52,7 +57,7 @@ inline std::string gemm_type_names(std::span<const DType> types) {
 inline std::vector<std::string_view> gemm_precision_names() {
   std::vector<std::string_view> out;
   for (const GemmClass& row : gemm_classes) {
-    if (row.type == DType::f32 || row.precision == Precision::fp8) out.push_back(name_of(row.precision));
+    if (row.type == DType::f32 || row.type == DType::e4m3) out.push_back(name_of(row.precision));
   }
   return out;
 }

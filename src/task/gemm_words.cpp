@@ -14,8 +14,8 @@
 namespace cupilot {
 namespace {
 
-constexpr std::array<std::string_view, 12> keys = {"m",         "n",      "k",     "batch", "dtype", "out",
-                                                   "precision", "layout", "alpha", "beta",  "bias",  "act"};
+constexpr std::array<std::string_view, 13> keys = {"m",      "n",     "k",    "batch", "dtype", "out",  "precision",
+                                                   "layout", "alpha", "beta", "bias",  "act",   "scale"};
 
 Error usage(std::string message, std::string hint) { return Error{ErrorCode::usage, std::move(message), std::move(hint)}; }
 
@@ -100,6 +100,12 @@ Result<void> set_name(GemmSpec& spec, std::string_view key, std::string_view tex
     const auto at = choice(key, text, gemm_layouts);
     if (!at) return at.error();
     spec.layout = gemm_layouts[*at];
+    return {};
+  }
+  if (key == "scale") {
+    const auto at = choice(key, text, scaling_names);
+    if (!at) return at.error();
+    spec.scale = static_cast<Scaling>(*at);
     return {};
   }
   const auto at = choice(key, text, activation_names);

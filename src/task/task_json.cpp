@@ -134,7 +134,7 @@ Precision precision_of(JsonObject& object) {
   if (object.find("precision") == nullptr) return Precision::fp32_strict;
   if (const auto precision = precision_from(word)) return *precision;
   object.faults().fail(object.where("precision"), fmt::format("'{}' is no known class", word.substr(0, 60)),
-                       "one of fp64, fp32-strict, fp32-emulated, bf16x3, tf32, fp16, bf16, fp8, integer");
+                       "one of fp64, fp32-strict, fp32-emulated, bf16x3, tf32, fp16, bf16, fp8-promoted, fp8, integer");
   return Precision::fp32_strict;
 }
 

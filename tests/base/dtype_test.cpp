@@ -30,8 +30,9 @@ TEST_CASE("sizes and unit roundoffs", "[dtype]") {
 }
 
 TEST_CASE("which class may stand for which is a partial order", "[dtype]") {
-  const Precision all[] = {Precision::fp64, Precision::fp32_strict, Precision::fp32_emulated, Precision::bf16x3, Precision::tf32,
-                           Precision::fp16, Precision::bf16,        Precision::fp8,           Precision::integer};
+  const Precision all[] = {Precision::fp64, Precision::fp32_strict, Precision::fp32_emulated, Precision::bf16x3,
+                           Precision::tf32, Precision::fp16,        Precision::bf16,          Precision::fp8_promoted,
+                           Precision::fp8,  Precision::integer};
   for (const Precision a : all) {
     CHECK(satisfies(a, a));
     for (const Precision b : all) {
@@ -47,6 +48,7 @@ TEST_CASE("which class may stand for which is a partial order", "[dtype]") {
   CHECK_FALSE(satisfies(Precision::tf32, Precision::fp32_strict));
   CHECK_FALSE(satisfies(Precision::fp32_emulated, Precision::fp32_strict));
   CHECK(satisfies(Precision::fp32_strict, Precision::tf32));
+  CHECK(satisfies(Precision::fp8_promoted, Precision::fp8));
 }
 
 TEST_CASE("class names read back", "[dtype]") {

@@ -52,7 +52,7 @@ TEST_CASE("The precision ceiling follows the weakest arithmetic") {
            ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";",
        Precision::fp32_emulated},
       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp16},
-      {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp8},
+      {"mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 " + f + ", {%r1,%r2,%r3,%r4}, {%r5,%r6}, " + f + ";", Precision::fp8_promoted},
       {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r1,%r2};", Precision::fp16},
       {"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%r7,%r8,%r9,%r10}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8,%r9,%r10};",
        Precision::fp32_emulated},
