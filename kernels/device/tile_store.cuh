@@ -28,29 +28,64 @@ __device__ __forceinline__ void store_shared_pair(unsigned to, float first, floa
   asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(first), "f"(second) : "memory");
 }
 
-// Fills a strip of 16 rows by 128 bytes, swizzled as the copy engine expects, with the finished results of one warp. `s` are
-// the sums of the strip's columns as wgmma leaves them (wgmma.cuh); the strip's first element is (top, left) of the output.
-template <class T>
-__device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned strip, const float* s, int top, int left, int lane) {
-  constexpr int EIGHTS = 128 / static_cast<int>(sizeof(T)) / 8;  // groups of 8 columns
-  const auto finished = [&](int j, int r) {
-    return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8, left + j * 8 + lane % 4 * 2 + r % 2);
-  };
+// The same of two such matrices.
+__device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&words)[2]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(to), "r"(words[0]), "r"(words[1]) : "memory");
+}
+
+// A strip is 16 rows of UNITS times 16 bytes, as the copy engine expects them: of 8 units and swizzled, or else one row after
+// another, free of bank conflicts where UNITS is odd.
+template <int UNITS>
+__device__ __forceinline__ unsigned strip_address(unsigned strip, int row, int unit) {
+  return strip + (UNITS == 8 ? swizzled(row, unit) : (row * UNITS + unit) * 16);
+}
+
+// Puts 16-bit results into a strip: words[2 u] and words[2 u + 1] are this lane's two neighbours of unit u, in row lane / 4 and
+// 8 rows below, as wgmma leaves them (wgmma.cuh).
+template <int UNITS>
+__device__ __forceinline__ void put_strip(unsigned strip, const unsigned* words, int lane) {
+#pragma unroll
+  for (int u = 0; u + 1 < UNITS; u += 2) {
+    const unsigned four[4] = {words[2 * u], words[2 * u + 1], words[2 * u + 2], words[2 * u + 3]};
+    store_matrices(strip_address<UNITS>(strip, lane % 16, u + lane / 16), four);
+  }
+  if constexpr (UNITS % 2 != 0) {
+    const unsigned two[2] = {words[2 * UNITS - 2], words[2 * UNITS - 1]};
+    store_matrices(strip_address<UNITS>(strip, lane % 16, UNITS - 1), two);
+  }
+}
+
+// Finishes the results of one warp's 16 rows and COLUMNS columns from their sums `s`, as wgmma leaves them; the first is
+// (top, left) of the output. The words are those of put_strip.
+template <class T, int COLUMNS>
+__device__ __forceinline__ void pack_results(const Epilogue& epilogue, unsigned* words, const float* s, int top, int left,
+                                             int lane) {
+#pragma unroll
+  for (int i = 0; i < COLUMNS / 4; ++i) {
+    const int row = top + lane / 4 + i % 2 * 8;
+    const int column = left + i / 2 * 8 + lane % 4 * 2;
+    words[i] = pack_pair<T>(epilogue.finish_inside(s[2 * i], row, column), epilogue.finish_inside(s[2 * i + 1], row, column + 1));
+  }
+}
+
+// Fills a strip with the finished results of one warp, from their sums.
+template <class T, int UNITS = 8>
+__device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned strip, const float* s, int top, int left,
+                                           int lane) {
+  constexpr int COLUMNS = UNITS * 16 / static_cast<int>(sizeof(T));
   if constexpr (sizeof(T) == 2) {
-    // Four 8 x 8 matrices at once: rows 0 to 7 and 8 to 15 of two groups. Lane l names row l % 8 of matrix l / 8.
-#pragma unroll
-    for (int j = 0; j < EIGHTS; j += 2) {
-      const unsigned words[4] = {pack_pair<T>(finished(j, 0), finished(j, 1)), pack_pair<T>(finished(j, 2), finished(j, 3)),
-                                 pack_pair<T>(finished(j + 1, 0), finished(j + 1, 1)),
-                                 pack_pair<T>(finished(j + 1, 2), finished(j + 1, 3))};
-      store_matrices(strip + swizzled(lane % 16, j + lane / 16), words);
-    }
+    unsigned words[COLUMNS / 4];
+    pack_results<T, COLUMNS>(epilogue, words, s, top, left, lane);
+    put_strip<UNITS>(strip, words, lane);
   } else {
+    const auto finished = [&](int j, int r) {
+      return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8, left + j * 8 + lane % 4 * 2 + r % 2);
+    };
 #pragma unroll
-    for (int j = 0; j < EIGHTS; ++j) {
+    for (int j = 0; j < COLUMNS / 8; ++j) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const unsigned pair = strip + swizzled(lane / 4 + half * 8, j * 2 + lane % 4 / 2) + lane % 2 * 8;
+        const unsigned pair = strip_address<UNITS>(strip, lane / 4 + half * 8, j * 2 + lane % 4 / 2) + lane % 2 * 8;
         store_shared_pair(pair, finished(j, half * 2), finished(j, half * 2 + 1));
       }
     }

@@ -30,10 +30,23 @@ __device__ __forceinline__ void load_tile_multicast(unsigned to, const TensorMap
 // Shared to global, in groups of the issuing thread. What ordinary stores put into shared memory must pass
 // fence_for_copies() in the storing threads, then a barrier, before the copy is issued.
 __device__ __forceinline__ void fence_for_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// STREAM: L2 should rather give up these lines than others.
+template <bool STREAM = false>
 __device__ __forceinline__ void store_tile(const TensorMap& map, unsigned from, int x, int y, int z) {
-  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map), "r"(x), "r"(y),
-               "r"(z), "r"(from)
-               : "memory");
+  if constexpr (STREAM) {
+    asm volatile(
+        "{\n"
+        ".reg .b64 policy;\n"
+        "createpolicy.fractional.L2::evict_first.b64 policy, 1.0;\n"
+        "cp.async.bulk.tensor.3d.global.shared::cta.bulk_group.L2::cache_hint [%0, {%1, %2, %3}], [%4], policy;\n"
+        "}" ::"l"(&map),
+        "r"(x), "r"(y), "r"(z), "r"(from)
+        : "memory");
+  } else {
+    asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%1, %2, %3}], [%4];" ::"l"(&map), "r"(x), "r"(y),
+                 "r"(z), "r"(from)
+                 : "memory");
+  }
 }
 __device__ __forceinline__ void commit_stores() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
 // Until at most NEWEST groups have still to read their shared memory.

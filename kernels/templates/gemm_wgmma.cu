@@ -15,18 +15,26 @@
     "CLUSTER_M": {"name": "cluster_m", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
     "CLUSTER_N": {"name": "cluster_n", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
     "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
+    "CURVE": {"name": "curve", "technique": "raster", "domain": [0, 1], "plain": 0},
     "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16], "plain": 1},
-    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2], "plain": 0}
+    "STREAM": {"name": "stream_waves", "technique": "stream_k", "domain": [0, 1, 2], "plain": 0},
+    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2], "plain": 0},
+    "DEFERRED": {"name": "deferred_store", "technique": "deferred_store", "domain": [0, 1], "plain": 0},
+    "STREAM_STORE": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
   },
   "restrict": [
     "dev.cc == 90",
-    "PING_PONG == 0 || CONSUMERS == 2 && SPLIT == 1",
+    "PING_PONG == 0 || CONSUMERS == 2 && SPLIT == 1 && STREAM == 0 && DEFERRED == 0",
+    "SPLIT == 1 || STREAM == 0",
+    "CURVE == 0 || GROUP_M > 1",
     "CONSUMERS < 3 || TILE_N <= 200",
     "CLUSTER_M * CLUSTER_N <= 2",
-    "TRANS_B == 0 ? TILE_N % 64 == 0 : TILE_N % (8 * CLUSTER_M) == 0",
+    "TRANS_B == 0 || TILE_N % (8 * CLUSTER_M) == 0",
     "TILE_M * (PING_PONG ? 1 : CONSUMERS) / CLUSTER_N <= 256",
-    "STRIPS == 0 || elem.D > 1 && TILE_N * elem.D % 128 == 0",
-    "TILE_M / 64 * TILE_N / 2 + 36 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)"
+    "STRIPS == 0 || elem.D == 2 || elem.D == 4 && TILE_N % 32 == 0",
+    "STRIPS > 0 || STREAM_STORE == 0 && DEFERRED == 0",
+    "DEFERRED == 0 || elem.D == 2",
+    "TILE_M / 64 * TILE_N / 2 * (2 + DEFERRED) / 2 + 36 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)"
   ],
   "plan": {
     "require": ["(TRANS_A ? m : k) * elem.A % 16 == 0", "(TRANS_B ? k : n) * elem.B % 16 == 0", "STRIPS == 0 || n * elem.D % 16 == 0"],
@@ -38,11 +46,18 @@
       "slabs": "cdiv(k, block_k)",
       "chunk": "cdiv(slabs, min(SPLIT, slabs))",
       "split": "cdiv(slabs, chunk)",
-      "stage": "(block_m + (TRANS_B ? TILE_N : up(TILE_N, 64))) * 128"
+      "clusters": "min(tiles * batch * (STREAM ? slabs : split), dev.sms / cluster)",
+      "whole": "(tiles * batch / clusters - (STREAM > 1)) * clusters",
+      "streamed": "STREAM && tiles * batch % clusters ? tiles * batch - max(whole, 0) : 0",
+      "slots": "streamed > 0 ? streamed + clusters : split > 1 ? batch * tiles * split : 0",
+      "stage": "(block_m + (TRANS_B ? TILE_N : up(TILE_N, 64))) * 128",
+      "units": "TILE_N * elem.D / 16",
+      "odd": "units % 2 ? units : units / 2 % 2 ? units / 2 : units / 4 % 2 ? units / 4 : 8",
+      "strip": "odd > 19 ? odd / 3 : odd"
     },
     "buffers": [
-      {"name": "parts", "bytes": "split > 1 ? batch * tiles * cluster * split * block_m * TILE_N * 4 : 16"},
-      {"name": "arrived", "bytes": "split > 1 ? batch * tiles * cluster * CONSUMERS * 4 : 16", "content": "restored"}
+      {"name": "parts", "bytes": "slots > 0 ? slots * cluster * block_m * TILE_N * 4 : 16"},
+      {"name": "arrived", "bytes": "slots > 0 ? slots * cluster * CONSUMERS * 4 : 16", "content": "restored"}
     ],
     "maps": [
       {"name": "map_a", "of": "A", "type": "i16", "dims": ["(TRANS_A ? m : k) * elem.A / 2", "TRANS_A ? k : m", "batch"],
@@ -50,14 +65,16 @@
       {"name": "map_b", "of": "B", "type": "i16", "dims": ["(TRANS_B ? k : n) * elem.B / 2", "TRANS_B ? n : k", "batch"],
        "pitch": ["(TRANS_B ? k : n) * elem.B", "n * k * elem.B"], "box": [64, "(TRANS_B ? TILE_N : 64) / CLUSTER_M", 1]},
       {"name": "map_d", "of": "D", "type": "i16", "dims": ["STRIPS ? n * elem.D / 2 : 8", "STRIPS ? m : 1", "STRIPS ? batch : 1"],
-       "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": [64, 16, 1]}
+       "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": [64, 16, 1]},
+      {"name": "map_d_narrow", "of": "D", "type": "i16", "dims": ["STRIPS ? n * elem.D / 2 : 8", "STRIPS ? m : 1", "STRIPS ? batch : 1"],
+       "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": ["8 * strip", 16, 1], "swizzle": 0}
     ],
     "launches": [
-      {"name": "main", "entry": "gemm_wgmma", "grid": ["min(tiles * split * batch, dev.sms / cluster) * cluster"],
+      {"name": "main", "entry": "gemm_wgmma", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
-       "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192 + 16",
-       "args": ["map_a", "map_b", "map_d", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
-                {"i32": "batch"}, {"i32": "chunk"}]}
+       "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 1024 * strip + 16",
+       "args": ["map_a", "map_b", "map_d", "map_d_narrow", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
+                {"i32": "batch"}, {"i32": "chunk"}, {"i32": "streamed"}]}
     ]
   }
 }
@@ -79,24 +96,23 @@
 #include "cupilot/barrier.cuh"
 #include "cupilot/tma.cuh"
 #include "cupilot/wgmma.cuh"
+#include "cupilot/slab.cuh"
+#include "cupilot/cluster.cuh"
 #include "cupilot/raster.cuh"
 #include "cupilot/schedule.cuh"
 #include "cupilot/split_k.cuh"
 
 constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
-constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
 
-constexpr int ELEMENT = static_cast<int>(sizeof(T_A));  // bytes
-constexpr int LINE = 128;                               // bytes of a slab's line: one swizzle span
-constexpr int BLOCK_K = LINE / ELEMENT;
+constexpr int LINE = 128;                                     // bytes of a slab's line
+constexpr int BLOCK_K = LINE / static_cast<int>(sizeof(T_A));
 constexpr int STEPS = LINE / 32;  // products along a slab, 32 bytes of K each
 constexpr int BLOCK_M = TILE_M * (PING_PONG != 0 ? 1 : CONSUMERS);
 constexpr int BLOCK_N = TILE_N;
 constexpr int PARTS_M = TILE_M / 64;  // products side by side in a warpgroup
 constexpr int PART_BYTES = 64 * LINE;
-constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int THREADS = GROUP * (CONSUMERS + 1);
 constexpr int DRAINERS = PING_PONG != 0 ? 1 : CONSUMERS;  // warpgroups that drain one stage
@@ -106,51 +122,24 @@ constexpr bool REALLOCATE = CONSUMERS > 1;
 constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32;
 constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
 
-// One operand's slab. Its lines of 128 bytes run along K (A as stored, B transposed), one for each row of A or column of B;
-// or along rows or columns, in blocks of 64, one line for each of K.
-template <int OUTER, bool K_FAST, int SHARERS>
-struct Operand {
-  static constexpr int BLOCKS = (OUTER + 63) / 64;
-  static constexpr int BYTES = K_FAST ? OUTER * LINE : BLOCKS * PART_BYTES;
-  static constexpr int SHARE = (K_FAST ? OUTER : 64) / SHARERS;          // lines this block copies, of each map box
-  static constexpr int STEP_BYTES = K_FAST ? 32 : (32 / ELEMENT) * LINE;  // from one product's K to the next
-  static constexpr int TURNED = K_FAST ? 0 : 1;
-
-  // Copies this block's share of the slab at row or column `outer` and line `slab` of K, to all blocks of `sharers`.
-  static __device__ __forceinline__ void fill(unsigned to, const TensorMap& map, unsigned full, int outer, int slab, int batch,
-                                              int share, unsigned short sharers) {
-    const auto copy = [&](unsigned target, int x, int y) {
-      if constexpr (SHARERS > 1) {
-        load_tile_multicast(target, map, full, x, y, batch, sharers);
-      } else {
-        load_tile(target, map, full, x, y, batch);
-      }
-    };
-    const int first = share * SHARE;
-    if constexpr (K_FAST) {
-      copy(to + first * LINE, slab * (LINE / 2), outer + first);  // maps count words of 2 bytes
-    } else {
-#pragma unroll
-      for (int block = 0; block < BLOCKS; ++block) {
-        copy(to + block * PART_BYTES + first * LINE, outer + block * 64, slab * BLOCK_K + first);
-      }
-    }
-  }
-  static __device__ __forceinline__ unsigned long long descriptor(unsigned slab) { return tile_descriptor(slab, PART_BYTES); }
-};
-using OperandA = Operand<BLOCK_M, TRANS_A == 0, CLUSTER_N>;
-using OperandB = Operand<BLOCK_N, TRANS_B != 0, CLUSTER_M>;
-constexpr int STAGE_BYTES = OperandA::BYTES + OperandB::BYTES;
+using SlabA = Slab<T_A, BLOCK_M, TRANS_A == 0, CLUSTER_N>;
+using SlabB = Slab<T_B, BLOCK_N, TRANS_B != 0, CLUSTER_M>;
+constexpr int STAGE_BYTES = SlabA::BYTES + SlabB::BYTES;
 
 // Shared memory: the stages, each a slab of A and one of B; STRIPS a warp in which results become whole rows, one being
 // filled while others are copied out; barriers.
-constexpr int STRIP_BYTES = 16 * LINE;
+constexpr int ROW_UNITS = TILE_N * static_cast<int>(sizeof(T_D)) / 16;  // of 16 bytes, in a tile's row of results
+constexpr int ODD_UNITS = ROW_UNITS % 2 ? ROW_UNITS : ROW_UNITS / 2 % 2 ? ROW_UNITS / 2 : ROW_UNITS / 4 % 2 ? ROW_UNITS / 4 : 8;
+constexpr int STRIP_UNITS = ODD_UNITS > 19 ? ODD_UNITS / 3 : ODD_UNITS;
+constexpr int STRIP_BYTES = 16 * STRIP_UNITS * 16;
+constexpr int STRIP_COLUMNS = STRIP_UNITS * 16 / static_cast<int>(sizeof(T_D));
+constexpr int STRIPS_A_ROW = TILE_N / STRIP_COLUMNS;
 constexpr int STRIPS_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = STRIPS_AT + CONSUMERS * 4 * STRIPS * STRIP_BYTES;
 struct Memory {
   unsigned base;
   __device__ __forceinline__ unsigned a(int stage) const { return base + stage * STAGE_BYTES; }
-  __device__ __forceinline__ unsigned b(int stage) const { return a(stage) + OperandA::BYTES; }
+  __device__ __forceinline__ unsigned b(int stage) const { return a(stage) + SlabA::BYTES; }
   __device__ __forceinline__ unsigned strips(int consumer_warp) const {
     return base + STRIPS_AT + consumer_warp * STRIPS * STRIP_BYTES;
   }
@@ -159,36 +148,14 @@ struct Memory {
 };
 constexpr int LAST_AT = BARRIERS_AT + STAGES * 16;  // a byte a consumer, for split K
 
-// Where this block stands in its cluster. Blocks of one `m` share rows of A, those of one `n` columns of B.
-struct Place {
-  int m = 0, n = 0;
-  __device__ __forceinline__ Place() {
-    if constexpr (CLUSTER > 1) {
-      const int rank = cluster_rank();
-      m = rank % CLUSTER_M;
-      n = rank / CLUSTER_M;
-    }
-  }
-  static __device__ __forceinline__ int rank(int m, int n) { return n * CLUSTER_M + m; }
-  __device__ __forceinline__ unsigned short sharers_of_a() const {
-    return static_cast<unsigned short>((CLUSTER_N == 2 ? 1 | 1 << CLUSTER_M : 1) << m);
-  }
-  __device__ __forceinline__ unsigned short sharers_of_b() const {
-    return static_cast<unsigned short>((CLUSTER_M == 2 ? 3 : 1) << (n * CLUSTER_M));
-  }
-  // Blocks that copy into this one's stages: CLUSTER_M + CLUSTER_N - 1, itself among them.
-  static constexpr int FILLERS = CLUSTER_M + CLUSTER_N - 1;
-  __device__ __forceinline__ int filler(int index) const {
-    return index < CLUSTER_N ? rank(m, index) : rank((m + index - CLUSTER_N + 1) % CLUSTER_M, n);
-  }
-};
+using Route = Walk<CURVE != 0, GROUP_M>;
 
 // The producer: one thread. Fills stage after stage, for every item of the cluster's work.
-__device__ __forceinline__ void produce(const Memory& memory, const Place& place, const WorkList& list, int first, int clusters,
-                                        const TensorMap& map_a, const TensorMap& map_b) {
+__device__ __forceinline__ void produce(const Memory& memory, const Place& place, Route route, const TensorMap& map_a,
+                                        const TensorMap& map_b) {
   Ring<STAGES> ring;
-  for (int item = first; item < list.count(); item += clusters) {
-    const Work work = list.at(item, GROUP_M);
+  while (route.more()) {
+    const Work work = route.next();
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M;
     const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
 #pragma unroll 1
@@ -196,12 +163,23 @@ __device__ __forceinline__ void produce(const Memory& memory, const Place& place
       wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
       const unsigned full = memory.full(ring.stage);
       arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
-      OperandA::fill(memory.a(ring.stage), map_a, full, row, slab, work.batch, place.n, place.sharers_of_a());
-      OperandB::fill(memory.b(ring.stage), map_b, full, column, slab, work.batch, place.m, place.sharers_of_b());
+      SlabA::fill(memory.a(ring.stage), map_a, full, row, slab, work.batch, place.n, place.sharers_of_a());
+      SlabB::fill(memory.b(ring.stage), map_b, full, column, slab, work.batch, place.m, place.sharers_of_b());
       ring.advance();
     }
   }
 }
+
+// Finished results of a warpgroup's tile on their way out, strip by strip: 16-bit pairs in registers, as put_strip takes them.
+struct Parcel {
+  static constexpr int PIECES = DEFERRED != 0 ? PARTS_M * STRIPS_A_ROW : 0;
+  static constexpr int WORDS = STRIP_COLUMNS / 4;
+  unsigned words[PIECES + 1][WORDS];
+  int row, column, batch;
+  int next = PIECES;  // piece to store
+
+  __device__ __forceinline__ bool empty() const { return next >= PIECES; }
+};
 
 // A consumer warpgroup.
 struct Consumer {
@@ -212,6 +190,7 @@ struct Consumer {
   unsigned release_to;        // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
   unsigned strip = 0;         // the one to fill next
   float sum[PARTS_M][BLOCK_N / 2];
+  Parcel parcel;
 
   __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : memory(shared), index(consumer) {
     warp = static_cast<int>(threadIdx.x) / 32 % 4;
@@ -229,27 +208,29 @@ struct Consumer {
   }
 
   // Sums the products of `slabs` slabs. One group of products is always under way: a stage is released when the next one's
-  // have been issued and its own are through. `issued` is told when the tensor cores have all there is to do.
-  template <class Issued>
-  __device__ __forceinline__ void multiply(int slabs, Issued issued) {
+  // have been issued and its own are through. `beside` is called once a slab, while the tensor cores work; `issued` when they
+  // have all there is to do.
+  template <class Beside, class Issued>
+  __device__ __forceinline__ void multiply(int slabs, Beside beside, Issued issued) {
     int previous = 0;
 #pragma unroll 1
     for (int slab = 0; slab < slabs; ++slab) {
       wait_barrier(memory.full(ring.stage), ring.parity);
       const int own_rows = PING_PONG != 0 ? 0 : index * PARTS_M * PART_BYTES;
-      const unsigned long long a = OperandA::descriptor(memory.a(ring.stage) + own_rows);
-      const unsigned long long b = OperandB::descriptor(memory.b(ring.stage));
+      const unsigned long long a = SlabA::descriptor(memory.a(ring.stage) + own_rows);
+      const unsigned long long b = SlabB::descriptor(memory.b(ring.stage));
       multiply_fence();
 #pragma unroll
       for (int step = 0; step < STEPS; ++step) {
 #pragma unroll
         for (int part = 0; part < PARTS_M; ++part) {
-          Wgmma<BLOCK_N>::template multiply<T_A, OperandA::TURNED, OperandB::TURNED>(
-              sum[part], a + (step * OperandA::STEP_BYTES + part * PART_BYTES) / 16, b + step * OperandB::STEP_BYTES / 16,
+          Wgmma<BLOCK_N>::template multiply<T_A, SlabA::TURNED, SlabB::TURNED>(
+              sum[part], a + (step * SlabA::STEP_BYTES + part * PART_BYTES) / 16, b + step * SlabB::STEP_BYTES / 16,
               slab + step);  // the first product of a tile does not look at the sums
         }
       }
       multiply_commit();
+      beside();
       multiply_wait<1>();
       if (slab > 0) release(previous);
       previous = ring.stage;
@@ -263,12 +244,13 @@ struct Consumer {
   }
 
   // Adds the parts of a tile that several blocks summed; false when another block will have the whole sum.
-  __device__ __forceinline__ bool reduce(float* parts, unsigned* arrived, int tile, int part, int count, bool* last) {
+  __device__ __forceinline__ bool reduce(const Work& work, int slots, int rank, float* parts, unsigned* arrived, bool* last) {
     constexpr int EACH = TILE_M * TILE_N / GROUP;
-    const int at = tile * CONSUMERS + index;
+    const int who = rank * CONSUMERS + index;
     float(&flat)[EACH] = reinterpret_cast<float(&)[EACH]>(sum);
-    return reduce_split<GROUP>(flat, parts + static_cast<long long>(at) * count * TILE_M * TILE_N, arrived + at, part, count,
-                               warp * 32 + lane, last + index, [&] { named_wait(1 + index, GROUP); });
+    const long long at = static_cast<long long>(who) * slots + work.slot;
+    return reduce_split<GROUP>(flat, parts + at * TILE_M * TILE_N, arrived + work.number * CLUSTER * CONSUMERS + who, work.part,
+                               work.parts, warp * 32 + lane, last + index, [&] { named_wait(1 + index, GROUP); });
   }
 
   // Stores the sums as the tensor core left them: two neighbours of a row a thread.
@@ -285,60 +267,103 @@ struct Consumer {
     }
   }
 
-  // Passes 16 rows by 128 bytes at a time through a strip of the warp's own, from which the copy engine takes them.
-  __device__ __forceinline__ void store_tiles(const Epilogue& epilogue, const TensorMap& map, int batch, int row, int column) {
-    constexpr int COLUMNS = LINE / static_cast<int>(sizeof(T_D));  // of a strip
-#pragma unroll
-    for (int part = 0; part < PARTS_M; ++part) {
-#pragma unroll
-      for (int piece = 0; piece < BLOCK_N / COLUMNS; ++piece) {
-        const unsigned to = memory.strips(index * 4 + warp) + strip * STRIP_BYTES;
-        strip = strip + 1 == STRIPS ? 0 : strip + 1;
-        wait_stores_read<STRIPS - 1>();  // the copy that used this strip before has read it
-        __syncwarp();
-        const int top = row + part * 64 + warp * 16;
-        const int left = column + piece * COLUMNS;
-        fill_strip<T_D>(epilogue, to, sum[part] + piece * COLUMNS / 2, top, left, lane);
-        fence_for_copies();
-        __syncwarp();
-        if (lane == 0) {
-          store_tile(map, to, left * static_cast<int>(sizeof(T_D)) / 2, top, batch);
-          commit_stores();
-        }
-      }
+  // Passes 16 rows of results through a strip of the warp's own, which `fill` fills and the copy engine takes them from.
+  template <class Fill>
+  __device__ __forceinline__ void store_strip(const TensorMap& map, int top, int left, int batch, Fill fill) {
+    const unsigned to = memory.strips(index * 4 + warp) + strip * STRIP_BYTES;
+    strip = strip + 1 == STRIPS ? 0 : strip + 1;
+    wait_stores_read<STRIPS - 1>();  // the copy that used this strip before has read it
+    __syncwarp();
+    fill(to);
+    fence_for_copies();
+    __syncwarp();
+    if (lane == 0) {
+      store_tile<STREAM_STORE != 0>(map, to, left * static_cast<int>(sizeof(T_D)) / 2, top, batch);
+      commit_stores();
     }
+  }
+
+  __device__ __forceinline__ void store_tiles(const Epilogue& epilogue, const TensorMap& map, int batch, int row, int column) {
+#pragma unroll
+    for (int piece = 0; piece < PARTS_M * STRIPS_A_ROW; ++piece) {
+      const int part = piece / STRIPS_A_ROW;
+      const int first = piece % STRIPS_A_ROW * STRIP_COLUMNS;
+      const int top = row + part * 64 + warp * 16;
+      store_strip(map, top, column + first, batch, [&](unsigned to) {
+        fill_strip<T_D, STRIP_UNITS>(epilogue, to, sum[part] + first / 2, top, column + first, lane);
+      });
+    }
+  }
+
+  // The same in two steps: results are packed, which frees the sums for the next tile, and stored piece by piece beside its
+  // products.
+  template <class T>
+  __device__ __forceinline__ void pack(const Epilogue& epilogue, int batch, int row, int column) {
+#pragma unroll
+    for (int piece = 0; piece < Parcel::PIECES; ++piece) {
+      const int part = piece / STRIPS_A_ROW;
+      const int first = piece % STRIPS_A_ROW * STRIP_COLUMNS;
+      pack_results<T, STRIP_COLUMNS>(epilogue, parcel.words[piece], sum[part] + first / 2, row + part * 64 + warp * 16,
+                                       column + first, lane);
+    }
+    parcel.row = row;
+    parcel.column = column;
+    parcel.batch = batch;
+    parcel.next = 0;
+  }
+  __device__ __forceinline__ void store_piece(const TensorMap& map) {
+#pragma unroll
+    for (int piece = 0; piece < Parcel::PIECES; ++piece) {  // registers have no run-time index
+      if (piece != parcel.next) continue;
+      store_strip(map, parcel.row + piece / STRIPS_A_ROW * 64 + warp * 16,
+                  parcel.column + piece % STRIPS_A_ROW * STRIP_COLUMNS, parcel.batch,
+                  [&](unsigned to) { put_strip<STRIP_UNITS>(to, parcel.words[piece], lane); });
+    }
+    ++parcel.next;
+  }
+  __device__ __forceinline__ void store_rest(const TensorMap& map) {
+#pragma unroll 1
+    while (!parcel.empty()) store_piece(map);
   }
 };
 
 // All that a consumer does: every tile of the cluster's work, or in ping-pong every other one.
-__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, const WorkList& list, int first, int clusters,
-                                        const TensorMap& map_d, const Epilogue& first_matrix, float* parts, unsigned* arrived,
-                                        bool* last) {
+__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route, const TensorMap& map_d,
+                                        const Epilogue& first_matrix, float* parts, unsigned* arrived, bool* last) {
   int turn = 0;
 #pragma unroll 1
-  for (int item = first; item < list.count(); item += clusters, ++turn) {
-    const Work work = list.at(item, GROUP_M);
+  for (; route.more(); ++turn) {
+    const Work work = route.next();
     if (PING_PONG != 0 && turn % 2 != consumer.index) {
       consumer.ring.skip(work.slabs);
       continue;
     }
     if (PING_PONG != 0 && turn > 0) Turns<2 * GROUP>::wait(consumer.index);
-    consumer.multiply(work.slabs, [&] {
-      if (PING_PONG != 0 && item + clusters < list.count()) Turns<2 * GROUP>::pass_on(consumer.index);
-    });
-    if constexpr (SPLIT > 1) {
-      const int tile = item / list.parts * CLUSTER + Place::rank(place.m, place.n);
-      if (list.parts > 1 && !consumer.reduce(parts, arrived, tile, work.part, list.parts, last)) continue;
+    consumer.multiply(
+        work.slabs,
+        [&] {
+          if (DEFERRED != 0 && !consumer.parcel.empty()) consumer.store_piece(map_d);
+        },
+        [&] {
+          if (PING_PONG != 0 && route.more()) Turns<2 * GROUP>::pass_on(consumer.index);
+        });
+    if constexpr (DEFERRED != 0) consumer.store_rest(map_d);  // where a tile has fewer slabs than pieces
+    if constexpr (SPLIT > 1 || STREAM > 0) {
+      const int rank = Place::rank(place.m, place.n);
+      if (work.parts > 1 && !consumer.reduce(work, route.list.slots(), rank, parts, arrived, last)) continue;
     }
     const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
     const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
-    if constexpr (STRIPS != 0) {
+    if constexpr (DEFERRED != 0) {
+      consumer.pack<T_D>(epilogue, work.batch, row, column);
+    } else if constexpr (STRIPS != 0) {
       consumer.store_tiles(epilogue, map_d, work.batch, row, column);
     } else {
       consumer.store_direct(epilogue, row, column);
     }
   }
+  if constexpr (DEFERRED != 0) consumer.store_rest(map_d);
   if constexpr (STRIPS != 0) wait_stores_read<0>();  // the strips must outlive the copies that read them
 }
 
@@ -360,8 +385,9 @@ __device__ __forceinline__ void prepare_barriers(const Memory& memory) {
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-               const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived,
-               float alpha, float beta, int m, int n, int k, int batches, int chunk) {
+               const __grid_constant__ TensorMap map_d, const __grid_constant__ TensorMap map_d_narrow, const T_C* C,
+               const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha, float beta, int m, int n, int k,
+               int batches, int chunk, int streamed) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   const Place place;
@@ -371,9 +397,10 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                       slabs,
                       SPLIT > 1 ? chunk : slabs,
                       SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1,
-                      BATCHED != 0 ? batches : 1};
-  const int first = static_cast<int>(blockIdx.x) / CLUSTER;
-  const int clusters = static_cast<int>(gridDim.x) / CLUSTER;
+                      BATCHED != 0 ? batches : 1,
+                      static_cast<int>(gridDim.x) / CLUSTER,
+                      STREAM > 0 ? streamed : 0};
+  const Route route(list, static_cast<int>(blockIdx.x) / CLUSTER);
 
   if (threadIdx.x == 0) {
     prefetch_map(map_a);
@@ -385,13 +412,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
   if (warpgroup == CONSUMERS) {
     if constexpr (REALLOCATE) take_registers<PRODUCER_REGISTERS, false>();
-    if (threadIdx.x % GROUP == 0) produce(memory, place, list, first, clusters, map_a, map_b);
+    if (threadIdx.x % GROUP == 0) produce(memory, place, route, map_a, map_b);
     __syncwarp();
   } else {
     if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
     Consumer consumer(memory, place, warpgroup);
     const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-    consume(consumer, place, list, first, clusters, map_d, first_matrix, parts, arrived,
+    consume(consumer, place, route, STRIP_UNITS == 8 ? map_d : map_d_narrow, first_matrix, parts, arrived,
             reinterpret_cast<bool*>(shared + LAST_AT));
   }
   // Nobody leaves while a neighbour may still copy into its stages or arrive at its barriers.

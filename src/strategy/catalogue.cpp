@@ -64,8 +64,8 @@ std::vector<Technique> rows() {
        "Split the reduced dimension over split blocks a tile and add their partial results, to fill the machine when tiles are few.",
        {number("split", {2, 3, 4, 6, 8, 12, 16, 32}, 2)}, {R::occupancy, R::tail, R::latency}, {}, {"stream_k"}, {}, ""},
       {"raster", "tile order grouped for L2",
-       "Walk output tiles in groups of group_m rows, so that blocks running together share operand panels in L2.",
-       {number("group_m", {2, 4, 8, 16, 32}, 8)}, {R::l2, R::dram}, {}, {}, {}, ""},
+       "Walk output tiles in groups of group_m rows, column by column or (curve 1) along Hilbert's curve, so that blocks running together share operand panels in L2.",
+       {number("group_m", {2, 4, 8, 16, 32}, 8), number("curve", {0, 1}, 0)}, {R::l2, R::dram}, {}, {}, {}, ""},
       {"launch_bounds", "registers bounded for residency",
        "Bound the kernel's registers so that min_blocks blocks fit on an SM together.",
        {number("min_blocks", {1, 2, 3, 4, 6, 8}, 2)}, {R::occupancy, R::latency}, {}, {}, {}, ""},
@@ -103,8 +103,8 @@ std::vector<Technique> rows() {
        "Compute the transposed product with operands exchanged, so that the long dimension takes the wide side of the tile.",
        {}, {R::tail, R::tensor_pipe}, {}, {}, {}, ""},
       {"stream_k", "work split evenly in slabs",
-       "Deal slabs of all tiles evenly to as many blocks as are resident, and join the tiles that two blocks share.",
-       {}, {R::tail, R::occupancy}, {}, {}, {}, ""},
+       "Deal the slabs of the tiles that fill no wave, and of stream_waves - 1 waves more, evenly to the resident blocks, and join the tiles that several share.",
+       {number("stream_waves", {1, 2}, 1)}, {R::tail, R::occupancy}, {}, {}, {}, ""},
       {"persistent", "blocks that take several tiles",
        "Launch only as many blocks as are resident (waves of them) and let each take several tiles in turn.",
        {number("waves", {1, 2, 3, 4}, 1)}, {R::launch, R::tail, R::latency}, {}, {}, {}, ""},
@@ -174,6 +174,9 @@ std::vector<Technique> rows() {
       {"accumulator_flush", "tensor-core sums added to fp32 registers now and then",
        "Add the tensor cores' sums, which truncate, to totals in ordinary fp32 registers every flush slabs, and start them anew.",
        {number("flush", {1, 2, 4, 8}, 1)}, {R::tensor_pipe}, {}, {}, {}, ""},
+      {"deferred_store", "results stored beside the next tile's products",
+       "Convert a finished tile to packed registers at once and store it piece by piece while the next tile's products run.",
+       {}, {R::tensor_pipe, R::tail, R::latency}, {"tensor_map_store"}, {"ping_pong"}, {}, ""},
   };
   // clang-format on
 }

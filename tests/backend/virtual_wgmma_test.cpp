@@ -69,6 +69,23 @@ TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout
       {{"m=201", "n=61", "k=72", "dtype=bf16", "layout=nt"},
        {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 48}}),
         use("warp_specialisation", {{"consumers", 3}}), use("multistage", {{"stages", 2}})}},
+      // Blocks take several tiles: results wait in registers for the next tile's products; strips of one unit.
+      {{"m=232", "n=536", "k=136", "dtype=bf16", "layout=nt"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 16}}),
+        use("warp_specialisation", {{"consumers", 1}}), use("multistage", {{"stages", 3}}),
+        use("tensor_map_store", {{"strips", 1}}), use("deferred_store"), use("evict_first_store"),
+        use("raster", {{"group_m", 4}, {"curve", 1}})}},
+      // Tiles of a width that fills no whole box of turned columns; every slab of a tile is summed by another block.
+      {{"m=200", "n=344", "k=328", "dtype=fp16"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 128}, {"tile_n", 168}}),
+        use("warp_specialisation", {{"consumers", 2}}), use("multistage", {{"stages", 2}}),
+        use("tensor_map_store", {{"strips", 1}}), use("stream_k", {{"stream_waves", 1}})}},
+      // Shares of clusters that end within a tile, packed results among them.
+      {{"m=568", "n=264", "k=256", "dtype=bf16", "layout=nt", "bias=1"},
+       {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}}),
+        use("warp_specialisation", {{"consumers", 1}}), use("multistage", {{"stages", 2}}),
+        use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}}), use("tensor_map_store", {{"strips", 2}}),
+        use("deferred_store"), use("stream_k", {{"stream_waves", 2}})}},
   }));
   check_accepted(row, "gemm_wgmma");
 }
