@@ -2,7 +2,8 @@
 """Compiles many settings of the GEMM templates, checks each against fp64 and times it against cuBLASLt, on a GPU machine.
 
 Needs torch, cupy, nvcc and NVRTC; run from the repository root. Prints a short table; everything goes to $OUT/templates.json.
-  templates.py plan FILE      FILE: JSON list of jobs, see `main`
+  templates.py plan FILE [--together]   FILE: JSON list of jobs, see `main`; each runs in a process of its own, since a fault
+                                        poisons the context, or all in one
 """
 import ctypes, json, multiprocessing, os, random, re, subprocess, sys, time, traceback
 from concurrent.futures import ProcessPoolExecutor
@@ -109,12 +110,16 @@ def legal(head, constants, dtype):
 
 
 def serves(variant, shape):
-    """Whether the plan is meant for this shape (batch, m, n, k)."""
+    """Whether the plan is meant for this shape (batch, m, n, k), and has the shared memory for it."""
     head, _ = parse(variant["template"])
     dtype = variant["dtype"]
     names = {**constants_of(head, variant["values"], dtype, variant.get("task", {})), **DEVICE, **dict(zip(["batch", "m", "n", "k"], shape)),
              "elem.A": BYTES[dtype], "elem.B": BYTES[dtype], "elem.D": BYTES[output_of(dtype)]}
-    return all(evaluate(text, names) for text in head["plan"].get("require", []))
+    if not all(evaluate(text, names) for text in head["plan"].get("require", [])):
+        return False
+    for name, text in head["plan"]["let"].items():
+        names[name] = evaluate(text, names)
+    return all(evaluate(launch.get("shared", 0), names) <= DEVICE["dev.shared"] for launch in head["plan"]["launches"])
 
 
 def source_text(body, constants, dtype):
@@ -197,11 +202,15 @@ def anywhere(template, dtype, count, seed):
 
 # --- running ------------------------------------------------------------------------------------------------------------
 
-def build_library():
-    built = subprocess.run(["nvcc", "-O1", "-shared", "-Xcompiler", "-fPIC", f"{ROOT}/scripts/device/templates_lt.cpp", "-o",
-                            "/tmp/templates_lt.so", "-lcublasLt"], capture_output=True, text=True)
-    if built.returncode != 0:
-        print("no cuBLASLt:", built.stderr[-300:])
+def start_library():
+    return subprocess.Popen(["nvcc", "-O1", "-shared", "-Xcompiler", "-fPIC", f"{ROOT}/scripts/device/templates_lt.cpp", "-o",
+                             "/tmp/templates_lt.so", "-lcublasLt"], stderr=subprocess.PIPE, text=True)
+
+
+def finish_library(building):
+    _, errors = building.communicate()
+    if building.returncode != 0:
+        print("no cuBLASLt:", errors[-300:])
 
 
 class LaunchConfig(ctypes.Structure):  # CUlaunchConfig
@@ -487,7 +496,10 @@ def variants_of(job):
     for base in job["bases"]:
         result += neighbours(job["template"], job["dtype"], base, job["count"], job.get("changes", 3), job.get("seed", 1),
                              job.get("task"), job.get("fixed", ()))
-    return result
+    fitting = [variant for variant in result if serves(variant, job["shape"])]
+    if len(fitting) < len(result):
+        print(f"{job['name']}: {len(result) - len(fitting)} settings do not serve the shape")
+    return fitting
 
 
 def main():
@@ -497,6 +509,7 @@ def main():
     jobs = json.load(open(sys.argv[2]))
     planned = [(job, variants_of(job)) for job in jobs]
     begin = time.time()
+    building = start_library()
     everything = [variant for _, variants in planned for variant in variants]
     keys = [json.dumps([variant["template"], variant["dtype"], variant["values"], variant.get("task", {})], sort_keys=True) for variant in everything]
     distinct = {key: variant for key, variant in zip(keys, everything)}
@@ -510,10 +523,13 @@ def main():
         variant["built"] = {"registers": b["registers"], "spills": b["spills"], "seconds": b["seconds"]}
         if b["cubin"] is None:
             print("FAILED", json.dumps(variant), b["log"][:400])
+    finish_library(building)
     if "--compile-only" in sys.argv:
         return
-    import cupy, torch  # before forking: each job gets a process of its own, since a fault poisons the context
-    build_library()
+    import cupy, torch  # before forking
+    if "--together" in sys.argv:
+        run_together(planned, built, out, begin)
+        return
     results, at = [], 0
     for job, variants in planned:
         code = built[at:at + len(variants)]
@@ -532,9 +548,25 @@ def main():
         json.dump(results, open(f"{out}/templates.json", "w"))
 
 
-def run_job(job, variants, code, out):
+def run_together(planned, built, out, begin):
+    """All jobs in one process, which saves a context each; a fault ends them all."""
+    results, at = [], 0
+    runner = Runner(out)
+    for job, variants in planned:
+        run_job(job, variants, built[at:at + len(variants)], out, runner)
+        at += len(variants)
+        if not os.path.exists(f"{out}/part.json"):
+            break
+        results.append(json.load(open(f"{out}/part.json")))
+        os.remove(f"{out}/part.json")
+        runner.data.clear()
+        print(f"  [{time.time() - begin:.0f} s]", flush=True)
+        json.dump(results, open(f"{out}/templates.json", "w"))
+
+
+def run_job(job, variants, code, out, runner=None):
     try:
-        runner = Runner(out)
+        runner = runner or Runner(out)
         modules = []
         for b in code:
             module = None
