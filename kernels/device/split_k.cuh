@@ -24,7 +24,8 @@ __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, 
 
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) sum[i] = 0.0f;
-#pragma unroll 1
+  constexpr int AT_ONCE = COUNT <= 8 ? 8 : COUNT <= 32 ? 2 : 1;  // parts on their way, as far as registers go
+#pragma unroll AT_ONCE
   for (int s = 0; s < split; ++s) {
     const float* part = parts + static_cast<long long>(s) * COUNT * THREADS + thread;
 #pragma unroll

@@ -255,15 +255,22 @@ void add_requirements(const std::shared_ptr<const Context>& context, Skeleton& s
   }
 }
 
-// Blocks of all launches at the first timed shape.
-std::int64_t blocks_of(const Context& context, const std::vector<std::int64_t>& values) {
-  if (context.task.time_shapes.empty()) return 0;
+// A chip whose last SMs idle is as good as full: round sizes make tiles in powers of two.
+constexpr double full_enough = 0.95;
+
+Constants constants_of(const Context& context, const std::vector<std::int64_t>& values) {
   Constants constants;
   for (std::size_t p = 0; p < context.sources.size(); ++p) {
     const Source& source = context.sources[p];
     constants[context.tunable.parameters[p].constant] =
         source.knob < 0 ? source.plain : values[static_cast<std::size_t>(source.knob)];
   }
+  return constants;
+}
+
+// Blocks of all launches at the first timed shape.
+std::int64_t blocks_of(const Context& context, const Constants& constants) {
+  if (context.task.time_shapes.empty()) return 0;
   PlanScope scope(context.tunable.plan, constants, context.task, context.task.time_shapes[0], context.device, nullptr);
   std::int64_t most = 0;
   for (const PlanLaunch& launch : context.tunable.plan.launches) {
@@ -276,6 +283,31 @@ std::int64_t blocks_of(const Context& context, const std::vector<std::int64_t>& 
     most = std::max(most, blocks);
   }
   return most;
+}
+
+// Restrictions on one movable knob alone: what several break together may be mended by moving another.
+std::vector<Expr> restrictions_on_one(const Context& context, const std::vector<std::size_t>& movable) {
+  std::vector<Expr> alone;
+  for (const Expr& expr : context.tunable.restrictions) {
+    const std::vector<std::size_t> read = parameters_in(context, names_in(expr.text));
+    const auto moves = std::count_if(read.begin(), read.end(), [&](std::size_t p) {
+      const int knob = context.sources[p].knob;
+      return knob >= 0 && std::count(movable.begin(), movable.end(), static_cast<std::size_t>(knob)) != 0;
+    });
+    if (moves == 1) alone.push_back(expr);
+  }
+  return alone;
+}
+
+bool all_hold(const Context& context, const std::vector<Expr>& restrictions, const Constants& constants) {
+  return std::all_of(restrictions.begin(), restrictions.end(), [&](const Expr& expr) {
+    const ExprValue result = evaluate(expr, [&](std::string_view name) -> ExprValue {
+      const auto constant = constants.find(std::string(name));
+      return constant != constants.end() ? constant->second : context.fixed.at(std::string(name));
+    });
+    const auto* number = std::get_if<std::int64_t>(&result);
+    return number != nullptr && *number != 0;
+  });
 }
 
 // Starts where every SM has a block, as far as what always holds can bring it about.
@@ -292,8 +324,12 @@ void choose_starts(const Context& context, Skeleton& skeleton) {
       if (source.knob == static_cast<int>(k)) knobs[k].fallback = source.plain;
     }
   }
-  fill_machine(
-      knobs, movable, [&](const std::vector<std::int64_t>& values) { return blocks_of(context, values); }, context.device.sms);
+  const std::vector<Expr> alone = restrictions_on_one(context, movable);
+  const BlockCount blocks = [&](const std::vector<std::int64_t>& values) {
+    const Constants constants = constants_of(context, values);
+    return all_hold(context, alone, constants) ? blocks_of(context, constants) : 0;
+  };
+  fill_machine(knobs, movable, blocks, static_cast<std::int64_t>(full_enough * context.device.sms));
   for (const std::size_t k : movable) skeleton.knobs[k].fallback = knobs[k].fallback;
 }
 
