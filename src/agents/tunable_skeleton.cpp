@@ -178,10 +178,10 @@ void add_technique(const std::string& name, const std::vector<std::size_t>& para
   }
 }
 
-// In use with every parameter at plain is the same kernel as not in use.
+// In use with every parameter at plain is the same kernel as not in use, where a strategy may do without.
 void forbid_idle(const std::shared_ptr<const Context>& context, const std::string& technique,
                  const std::vector<std::size_t>& parameters, Skeleton& skeleton) {
-  if (parameters.size() < 2 || std::count(skeleton.available.begin(), skeleton.available.end(), technique) == 0) return;
+  if (parameters.size() < 2 || std::count(skeleton.required.begin(), skeleton.required.end(), technique) != 0) return;
   Restriction restriction{technique + " does something", {}, {}};
   for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
   restriction.holds = [context, parameters](const Assignment& assignment) {

@@ -124,6 +124,15 @@ TEST_CASE("a switch that is in use without a value means on", "[make_space]") {
   }
 }
 
+TEST_CASE("what a template always uses may take its plain values", "[make_space]") {
+  const auto space = make_space(gemm_of(4096, 4096, 4096, DType::bf16), h200(), builtin_tunables());
+  REQUIRE(space);
+  const Use core{"wgmma_core", {}, "", {}}, tile{"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}, "", {}};
+  const auto completed = (*space)->complete(Strategy{{core, tile}, "", {}, "test"});
+  REQUIRE(completed);
+  for (const std::string& dropped : completed->dropped) FAIL(dropped);
+}
+
 TEST_CASE("a user's tunable evolves by the same machinery, whatever it calls its knobs", "[make_space]") {
   const Tunable tunable = tunable_from(user_header);
   const Task task = gemm_of(1024, 64, 64);
