@@ -112,3 +112,26 @@ __device__ __forceinline__ void split_square(const Source& source, int top, int 
     }
   }
 }
+
+// The fragments of one warpgroup's 64 rows of A that a slab's products take from registers (mma.cuh): PLANES of STEPS of four
+// words. `raw` is what memory held.
+template <int STEPS>
+struct Fragments {
+  unsigned plane[PLANES][STEPS][4];
+
+  __device__ __forceinline__ void split(const float (&raw)[STEPS][4]) {
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        float rest = raw[step][i];
+#pragma unroll
+        for (int p = 0; p < PLANES; ++p) {
+          const float near = nearest_in_plane(rest);
+          plane[p][step][i] = __float_as_uint(near);
+          rest -= near;
+        }
+      }
+    }
+  }
+};

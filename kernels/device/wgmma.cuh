@@ -62,6 +62,12 @@ struct Wgmma;
   asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
                CUPILOT_REGISTERS_##N "}, " A ", " B ", keep, 1, 1;}"                                                             \
                : CUPILOT_SUMS_##N : "l"(a), "l"(b), "r"(keep))
+// A from registers, in the layout of mma.cuh's A with the row group's 64 rows dealt to the four warps; KEEP is text here, so that
+// four registers take the place of the descriptor and the number to keep.
+#define CUPILOT_PRODUCT_REGISTERS(N, TYPES, A, A1, A2, A3, B, KEEP)                                                            \
+  asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
+               CUPILOT_REGISTERS_##N "}, {" A ", " A1 ", " A2 ", " A3 "}, " B ", keep, 1, 1;}"                                   \
+               : CUPILOT_SUMS_##N : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
 #define CUPILOT_WGMMA(N, ...)                                                                                                  \
   template <> struct Wgmma<N> {                                                                                                \
     template <class T, int A_TURNED, int B_TURNED>                                                                             \
@@ -72,6 +78,11 @@ struct Wgmma;
       if constexpr (same<T, float>) CUPILOT_PRODUCT_ALONG_K(N, "k8.f32.tf32.tf32", __VA_ARGS__);                                \
       if constexpr (same<T, e4m3>) CUPILOT_PRODUCT_ALONG_K(N, "k32.f32.e4m3.e4m3", __VA_ARGS__);                                \
       if constexpr (same<T, e5m2>) CUPILOT_PRODUCT_ALONG_K(N, "k32.f32.e5m2.e5m2", __VA_ARGS__);                                \
+    }                                                                                                                          \
+    template <bool KEEP>                                                                                                       \
+    static __device__ __forceinline__ void multiply_tf32(float (&sum)[N / 2], const unsigned (&a)[4], unsigned long long b) {  \
+      if constexpr (KEEP) CUPILOT_PRODUCT_REGISTERS(N, "k8.f32.tf32.tf32", __VA_ARGS__, "1");                                  \
+      if constexpr (!KEEP) CUPILOT_PRODUCT_REGISTERS(N, "k8.f32.tf32.tf32", __VA_ARGS__, "0");                                 \
     }                                                                                                                          \
   };
 #define CUPILOT_REGISTERS_8 "%0, %1, %2, %3"

@@ -4,10 +4,11 @@
   "family": "gemm",
   "summary": "fp32 GEMM for sm_90a by tensor cores: operands are split into planes, whose products wgmma sums",
   "provides": ["wgmma_core", "operand_split", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle"],
-  "requires": ["wgmma_core"],
+  "requires": ["wgmma_core", "operand_split"],
   "when": ["elem.A == 4", "elem.B == 4", "class.fp32_emulated || class.bf16x3"],
   "parameters": {
     "SCHEME": {"name": "scheme", "technique": "operand_split", "domain": [1, 2, 3], "plain": 1},
+    "FUSED": {"name": "fused", "technique": "operand_split", "domain": [0, 1], "plain": 0},
     "FLUSH": {"name": "flush", "technique": "accumulator_flush", "domain": [1, 2, 4, 8], "plain": 1},
     "TILE_M": {"name": "tile_m", "technique": "warpgroup_tile", "domain": [64, 128], "plain": 64},
     "TILE_N": {"name": "tile_n", "technique": "warpgroup_tile", "domain": [16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192], "plain": 128},
@@ -22,14 +23,15 @@
   "restrict": [
     "dev.cc == 90",
     "class.bf16x3 ? SCHEME == 3 : SCHEME < 3",
+    "FUSED == 0 || SCHEME == 1 && FLUSH == 1",
     "CLUSTER_M * CLUSTER_N <= 2",
     "TILE_N % (8 * CLUSTER_M) == 0",
     "STRIPS == 0 || elem.D > 1 && TILE_N * elem.D % 128 == 0",
-    "TILE_M / 64 * TILE_N + 32 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)",
-    "STAGES * (SCHEME == 2 ? 3 : 2) * (TILE_M * CONSUMERS + TILE_N) * 128 <= dev.shared - 1024"
+    "TILE_M / 64 * (TILE_N + FUSED * 48) + 32 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)",
+    "STAGES * ((FUSED ? 1 : SCHEME == 2 ? 3 : 2) * TILE_M * CONSUMERS + (SCHEME == 2 ? 3 : 2) * TILE_N) * 128 <= dev.shared - 1024"
   ],
   "plan": {
-    "require": ["STRIPS == 0 || n * elem.D % 16 == 0"],
+    "require": ["FUSED == 0 || (TRANS_A ? m : k) % 4 == 0", "STRIPS == 0 || n * elem.D % 16 == 0"],
     "let": {
       "planes": "SCHEME == 2 ? 3 : 2",
       "each": "SCHEME == 1 ? 4 : 2",
@@ -41,19 +43,21 @@
       "slabs": "cdiv(k, block_k)",
       "chunk": "cdiv(slabs, min(SPLIT, slabs))",
       "split": "cdiv(slabs, chunk)",
-      "stage": "planes * (block_m + TILE_N) * 128",
-      "squares_a": "cdiv(m, 64) * cdiv(k, 64)",
+      "stage": "((FUSED ? 1 : planes) * block_m + planes * TILE_N) * 128",
+      "squares_a": "FUSED ? 0 : cdiv(m, 64) * cdiv(k, 64)",
       "squares_b": "cdiv(n, 64) * cdiv(k, 64)"
     },
     "buffers": [
-      {"name": "planes_a", "bytes": "batch * planes * m * pitch * each"},
+      {"name": "planes_a", "bytes": "FUSED ? 16 : batch * planes * m * pitch * each"},
       {"name": "planes_b", "bytes": "batch * planes * n * pitch * each"},
       {"name": "parts", "bytes": "split > 1 ? batch * tiles * cluster * split * block_m * TILE_N * 4 : 16"},
       {"name": "arrived", "bytes": "split > 1 ? batch * tiles * cluster * CONSUMERS * 4 : 16", "content": "restored"}
     ],
     "maps": [
-      {"name": "map_a", "of": "planes_a", "type": "i16", "dims": ["k * each / 2", "m", "batch * planes"],
-       "pitch": ["pitch * each", "m * pitch * each"], "box": [64, "block_m / CLUSTER_N", 1]},
+      {"name": "map_a", "of": "planes_a", "type": "i16", "dims": ["FUSED ? 8 : k * each / 2", "FUSED ? 1 : m", "FUSED ? 1 : batch * planes"],
+       "pitch": ["FUSED ? 16 : pitch * each", "FUSED ? 16 : m * pitch * each"], "box": [64, "block_m / CLUSTER_N", 1]},
+      {"name": "map_raw", "of": "A", "type": "i16", "dims": ["FUSED ? (TRANS_A ? m : k) * 2 : 8", "FUSED ? (TRANS_A ? k : m) : 1", "FUSED ? batch : 1"],
+       "pitch": ["FUSED ? (TRANS_A ? m : k) * 4 : 16", "FUSED ? m * k * 4 : 16"], "box": [64, "TRANS_A ? 32 / CLUSTER_N : block_m / CLUSTER_N", 1]},
       {"name": "map_b", "of": "planes_b", "type": "i16", "dims": ["k * each / 2", "n", "batch * planes"],
        "pitch": ["pitch * each", "n * pitch * each"], "box": [64, "TILE_N / CLUSTER_M", 1]},
       {"name": "map_d", "of": "D", "type": "i16", "dims": ["STRIPS ? n * elem.D / 2 : 8", "STRIPS ? m : 1", "STRIPS ? batch : 1"],
@@ -65,7 +69,7 @@
       {"name": "main", "entry": "gemm_wgmma_split", "grid": ["min(tiles * split * batch, dev.sms / cluster) * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192 + 16",
-       "args": ["map_a", "map_b", "map_d", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
+       "args": ["map_a", "map_raw", "map_b", "map_d", "C?", "bias?", "D", "parts", "arrived", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
                 {"i32": "batch"}, {"i32": "chunk"}]}
     ]
   }
@@ -138,7 +142,54 @@ struct Operand {
     }
   }
 };
-using OperandA = Operand<BLOCK_M, CLUSTER_N>;
+
+// A's slab as memory holds it, in fp32: lines along K, one a row; or along M in blocks of 32, one a line of K.
+template <int OUTER, int SHARERS>
+struct RawOperand {
+  static constexpr int BYTES = OUTER * LINE;
+  static constexpr int BLOCKS = TRANS_A != 0 ? OUTER / 32 : 1;
+  static constexpr int SHARE = (TRANS_A != 0 ? 32 : OUTER) / SHARERS;
+
+  static __device__ __forceinline__ void fill(unsigned to, const TensorMap& map, unsigned full, int outer, int slab, int batch,
+                                              int share, unsigned short sharers) {
+#pragma unroll
+    for (int block = 0; block < BLOCKS; ++block) {
+      const unsigned target = to + (block * 32 + share * SHARE) * LINE;
+      const int x = TRANS_A != 0 ? (outer + block * 32) * 2 : slab * 64;  // in words of 2 bytes
+      const int y = TRANS_A != 0 ? slab * 32 + share * SHARE : outer + share * SHARE;
+      if constexpr (SHARERS > 1) {
+        load_tile_multicast(target, map, full, x, y, batch, sharers);
+      } else {
+        load_tile(target, map, full, x, y, batch);
+      }
+    }
+  }
+
+  // What a lane's fragments of the 64 rows from `top` on need.
+  static __device__ __forceinline__ void load(float (&raw)[STEPS][4], unsigned slab, int top, int warp, int lane) {
+#pragma unroll
+    for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int row = top + warp * 16 + lane / 4 + i % 2 * 8, k = step * 8 + lane % 4 + i / 2 * 4;
+        const unsigned from = TRANS_A != 0 ? row / 32 * (32 * LINE) + swizzled(k, row % 32 / 4) + row % 4 * 4
+                                           : swizzled(row, k / 4) + k % 4 * 4;
+        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(raw[step][i]) : "r"(slab + from) : "memory");
+      }
+    }
+  }
+};
+using RawA = RawOperand<BLOCK_M, CLUSTER_N>;
+using PlanesA = Operand<BLOCK_M, CLUSTER_N>;
+template <bool RAW>
+struct OperandOfA {
+  using type = PlanesA;
+};
+template <>
+struct OperandOfA<true> {
+  using type = RawA;
+};
+using OperandA = OperandOfA<FUSED != 0>::type;
 using OperandB = Operand<BLOCK_N, CLUSTER_M>;
 constexpr int STAGE_BYTES = OperandA::BYTES + OperandB::BYTES;
 
@@ -243,7 +294,7 @@ struct Consumer {
 #pragma unroll
           for (int part = 0; part < PARTS_M; ++part) {
             Wgmma<BLOCK_N>::template multiply<Plane, 0, 0>(
-                sum[part], a + (plane * OperandA::PLANE_BYTES + step * 32 + part * PART_BYTES) / 16,
+                sum[part], a + (plane * PlanesA::PLANE_BYTES + step * 32 + part * PART_BYTES) / 16,
                 b + ((rank - plane) * OperandB::PLANE_BYTES + step * 32) / 16,
                 !fresh || rank < PLANES - 1 || plane + step > 0);  // the first does not look at the sums
           }
@@ -253,14 +304,50 @@ struct Consumer {
     multiply_commit();
   }
 
-  // Sums the products of `slabs` slabs. Tensor cores cut off what does not fit a sum, always toward zero, so every FLUSH slabs
-  // their sums are added to totals in ordinary registers, which round to nearest, and start anew.
-  __device__ __forceinline__ void multiply(int slabs) {
+  __device__ __forceinline__ void multiply_slab_fused(const Fragments<STEPS> (&a)[PARTS_M]) {
+    const unsigned long long b = tile_descriptor(memory.b(ring.stage), 0);
+    multiply_fence();
+#pragma unroll
+    for (int rank = PLANES - 1; rank >= 0; --rank) {
+#pragma unroll
+      for (int plane = 0; plane <= rank; ++plane) {
+#pragma unroll
+        for (int step = 0; step < STEPS; ++step) {
+#pragma unroll
+          for (int part = 0; part < PARTS_M; ++part) {
+            const unsigned long long at = b + ((rank - plane) * OperandB::PLANE_BYTES + step * 32) / 16;
+            if (rank == PLANES - 1 && plane + step == 0) {
+              Wgmma<BLOCK_N>::template multiply_tf32<false>(sum[part], a[part].plane[plane][step], at);
+            } else {
+              Wgmma<BLOCK_N>::template multiply_tf32<true>(sum[part], a[part].plane[plane][step], at);
+            }
+          }
+        }
+      }
+    }
+    multiply_commit();
+  }
+
+  static __device__ __forceinline__ void clear(float (&values)[PARTS_M][BLOCK_N / 2]) {
 #pragma unroll
     for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
-      for (int i = 0; i < BLOCK_N / 2; ++i) total[part][i] = 0.0f;
+      for (int i = 0; i < BLOCK_N / 2; ++i) values[part][i] = 0.0f;
     }
+  }
+  __device__ __forceinline__ void flush() {
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) {
+      settle(sum[part]);
+#pragma unroll
+      for (int i = 0; i < BLOCK_N / 2; ++i) total[part][i] += sum[part][i];
+    }
+  }
+
+  // Sums the products of `slabs` slabs. Tensor cores cut off what does not fit a sum, always toward zero, so every FLUSH slabs
+  // their sums are added to totals in ordinary registers, which round to nearest, and start anew.
+  __device__ __forceinline__ void multiply(int slabs) {
+    clear(total);
 #pragma unroll 1
     for (int first = 0; first < slabs; first += FLUSH) {
       const int count = FLUSH == 1 ? 1 : min(FLUSH, slabs - first);
@@ -278,12 +365,34 @@ struct Consumer {
       }
       multiply_wait<0>();
       release(previous);
+      flush();
+    }
+  }
+
+  // The same with A split on the way from shared memory to registers. The next slab is read while this one is multiplied.
+  __device__ __forceinline__ void multiply_fused(int slabs) {
+    float raw[PARTS_M][STEPS][4];
+    Fragments<STEPS> a[PARTS_M];
+    const auto load = [&] {
+      wait_barrier(memory.full(ring.stage), ring.parity);
 #pragma unroll
       for (int part = 0; part < PARTS_M; ++part) {
-        settle(sum[part]);
-#pragma unroll
-        for (int i = 0; i < BLOCK_N / 2; ++i) total[part][i] += sum[part][i];
+        RawA::load(raw[part], memory.a(ring.stage), (index * PARTS_M + part) * 64, warp, lane);
       }
+    };
+    clear(total);
+    load();
+#pragma unroll 1
+    for (int slab = 0; slab < slabs; ++slab) {
+#pragma unroll
+      for (int part = 0; part < PARTS_M; ++part) a[part].split(raw[part]);
+      multiply_slab_fused(a);
+      const int stage = ring.stage;
+      ring.advance();
+      if (slab + 1 < slabs) load();
+      multiply_wait<0>();
+      release(stage);
+      flush();
     }
   }
 
@@ -342,7 +451,11 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
 #pragma unroll 1
   for (int item = first; item < list.count(); item += clusters) {
     const Work work = list.at(item, GROUP_M);
-    consumer.multiply(work.slabs);
+    if constexpr (FUSED != 0) {
+      consumer.multiply_fused(work.slabs);
+    } else {
+      consumer.multiply(work.slabs);
+    }
     if constexpr (SPLIT > 1) {
       const int tile = item / list.parts * CLUSTER + Place::rank(place.m, place.n);
       if (list.parts > 1 && !consumer.reduce(parts, arrived, tile, work.part, list.parts, last)) continue;
@@ -376,7 +489,7 @@ __device__ __forceinline__ void prepare_barriers(const Memory& memory) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm_wgmma_split(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+    gemm_wgmma_split(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_raw, const __grid_constant__ TensorMap map_b,
                const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived,
                float alpha, float beta, int m, int n, int k, int batches, int chunk) {
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -393,7 +506,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int clusters = static_cast<int>(gridDim.x) / CLUSTER;
 
   if (threadIdx.x == 0) {
-    prefetch_map(map_a);
+    prefetch_map(FUSED != 0 ? map_raw : map_a);
     prefetch_map(map_b);
   }
   prepare_barriers(memory);
@@ -402,7 +515,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
   if (warpgroup == CONSUMERS) {
     if constexpr (REALLOCATE) take_registers<PRODUCER_REGISTERS, false>();
-    if (threadIdx.x % GROUP == 0) produce(memory, place, list, first, clusters, map_a, map_b);
+    if (threadIdx.x % GROUP == 0) produce(memory, place, list, first, clusters, FUSED != 0 ? map_raw : map_a, map_b);
     __syncwarp();
   } else {
     if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
@@ -419,7 +532,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
     split_operands(const float* A, const float* B, Plane* planes_a, Plane* planes_b, int m, int n, int k, int pitch, int batches) {
   const int across = (k + SQUARE - 1) / SQUARE;
-  const int squares_a = (m + SQUARE - 1) / SQUARE * across;
+  const int squares_a = FUSED != 0 ? 0 : (m + SQUARE - 1) / SQUARE * across;
   const int squares_b = (n + SQUARE - 1) / SQUARE * across;
   const int both = squares_a + squares_b;
   const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / both : 0;

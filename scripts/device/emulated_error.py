@@ -57,9 +57,10 @@ def measure(runner, variants, modules, side, k, draw, seed):
 def main():
     settings, side, depths = json.loads(sys.argv[1]), int(sys.argv[2]), [int(k) for k in sys.argv[3].split(",")]
     variants = [{"template": "gemm_wgmma_split", "dtype": "emulated", "values": values, "task": {}} for values in settings]
+    building = templates.start_library()
     with ProcessPoolExecutor() as pool:
         cubins = [built["cubin"] for built in pool.map(templates.compile_variant, variants)]
-    templates.build_library()
+    templates.finish_library(building)
     runner = templates.Runner(os.environ.get("OUT", "/tmp"))
     modules = []
     for cubin in cubins:
