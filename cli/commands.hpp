@@ -25,6 +25,18 @@ struct EvolveFlags {
   std::vector<std::string> tunables;  // the user's own templates
   bool random = false;
   bool screen = true;  // on a virtual device before a real one
+  std::string shapes;  // a list of shapes: a portfolio instead of one kernel
+  int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
+  double regret = 2;   // percent
+  std::string wisdom;  // file that keeps the portfolio; empty: wisdom.json in the run directory
+};
+
+struct WisdomFlags {
+  bool json = false;
+  std::string file;
+  std::string dispatcher;  // folder to write the dispatcher into; empty: show what the file holds
+  int entry = 0;           // from 1; 0: the only one
+  std::string name;        // of the dispatcher's class; empty: the task's name
 };
 
 struct RunFlags {
@@ -63,6 +75,8 @@ struct TaskFlags {
 };
 
 int evolve_command(const EvolveFlags& flags);
+int portfolio_command(const EvolveFlags& flags);
+int wisdom_command(const WisdomFlags& flags);
 int resume_command(const RunFlags& flags);
 int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);

@@ -1,38 +1,16 @@
-#include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <ctime>
 
 #include <cupilot/evolve.hpp>
 
 #include "commands.hpp"
 #include "json_out.hpp"
 #include "say.hpp"
+#include "search_run.hpp"
 #include "signals.hpp"
 #include "words.hpp"
 
 namespace cupilot::cli {
 namespace {
-
-// Generations go to standard output, or to standard error when standard output is one JSON object.
-class Screen : public SearchObserver {
- public:
-  Screen(bool json, Provenance provenance) : stream_(json ? stderr : stdout), provenance_(provenance) {}
-  void on_generation(const Progress& progress) override { print(generation_line(progress, provenance_)); }
-  void on_notice(const std::string& notice) override { print("note: " + notice); }
-
- private:
-  void print(const std::string& line) {
-    std::fprintf(stream_, "%s\n", line.c_str());
-    std::fflush(stream_);
-  }
-  std::FILE* stream_;
-  Provenance provenance_;
-};
-
-std::string default_run_dir(const Task& task) {
-  return fmt::format("runs/{:%Y%m%dT%H%M%S}-{}", fmt::gmtime(std::time(nullptr)), task.name);
-}
 
 int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
   if (!report) {
@@ -49,18 +27,6 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
   return signal_exit_code();
 }
 
-Result<std::unique_ptr<Backend>> open_device(const std::string& name, int threads) {
-  BackendOptions options;
-  options.compile_jobs = threads;
-  return open_backend(name, options);
-}
-
-// The device's own number of proposals in flight suits one that measures; a virtual one wants its processors for itself.
-int in_flight(int threads, const Backend& backend) {
-  if (threads > 0) return threads;
-  return backend.provenance() == Provenance::measured ? 0 : backend.parallel_compiles();
-}
-
 }  // namespace
 
 int evolve_command(const EvolveFlags& flags) {
@@ -72,21 +38,7 @@ int evolve_command(const EvolveFlags& flags) {
   if (!backend) return fail(backend.error());
 
   Screen screen(flags.common.json, (*backend)->provenance());
-  EvolveOptions options;
-  options.search.seed = flags.seed;
-  options.search.max_evaluations = flags.evaluations;
-  options.search.max_generations = static_cast<int>(flags.generations);
-  options.search.target_us = flags.target_us;
-  options.search.parallel = in_flight(flags.threads, **backend);
-  options.max_seconds = flags.seconds;
-  options.run_dir = flags.run_dir.empty() ? default_run_dir(*task) : flags.run_dir;
-  options.tunables = flags.tunables;
-  options.random_search = flags.random;
-  options.screening = flags.screen;
-  options.task_words = flags.task;
-  options.device_name = flags.common.device;
-  options.observer = &screen;
-  options.cancel = &watch_signals();
+  const EvolveOptions options = options_from(flags, *task, **backend, screen);
   if (!flags.common.json)
     say(fmt::format("evolving {} on {}; run directory {}", task->name, (*backend)->identity(), options.run_dir));
   return finish(evolve(*task, **backend, options), *task, flags.common.json);

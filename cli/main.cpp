@@ -29,6 +29,7 @@ void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
 
 struct Verbs {
   EvolveFlags evolve;
+  WisdomFlags wisdom;
   RunFlags resume, report, show;
   KernelFlags verify, profile, bench;
   RecordFlags record;
@@ -53,7 +54,28 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
   verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
-  verb->callback([&verbs] { verbs.chosen = [&verbs] { return evolve_command(verbs.evolve); }; });
+  verb->add_option("--shapes", flags.shapes, "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
+      ->check(CLI::ExistingFile);
+  verb->add_option("--keep", flags.keep, "kernels of a portfolio at most; 0: as few as reach --regret")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--regret", flags.regret, "mean loss against the best kernel of each shape, percent")->capture_default_str();
+  verb->add_option("--wisdom", flags.wisdom, "file that keeps the portfolio (default wisdom.json in the run directory)");
+  verb->callback([&verbs] {
+    verbs.chosen = [&verbs] {
+      return verbs.evolve.shapes.empty() ? evolve_command(verbs.evolve) : portfolio_command(verbs.evolve);
+    };
+  });
+}
+
+void add_wisdom(CLI::App& app, Verbs& verbs) {
+  WisdomFlags& flags = verbs.wisdom;
+  CLI::App* verb = app.add_subcommand("wisdom", "what a wisdom file holds; dispatchers from it");
+  verb->add_option("file", flags.file, "a wisdom file (see `cupilot evolve --shapes`)")->required()->check(CLI::ExistingFile);
+  verb->add_option("--dispatcher", flags.dispatcher, "folder to write a C++ header with the kernels and a launcher into");
+  verb->add_option("--entry", flags.entry, "which entry, from 1, where there are several")->check(CLI::PositiveNumber);
+  verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)");
+  verb->add_flag("--json", flags.json, "print one JSON object on standard output");
+  verb->callback([&verbs] { verbs.chosen = [&verbs] { return wisdom_command(verbs.wisdom); }; });
 }
 
 void add_run_verbs(CLI::App& app, Verbs& verbs) {
@@ -163,6 +185,7 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", std::string("cupilot ") + cupilot::version);
   app.require_subcommand(1);
   add_evolve(app, verbs);
+  add_wisdom(app, verbs);
   add_run_verbs(app, verbs);
   add_kernel_verbs(app, verbs);
   add_lists(app, verbs);

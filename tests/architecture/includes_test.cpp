@@ -31,6 +31,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"verify", {"base", "task", "kernel"}},
     {"backend", {"base", "task", "kernel", "ptx"}},
     {"evolution", {"base", "strategy", "kernel"}},
+    {"wisdom", {"base", "task", "kernel"}},
 };
 
 struct Include {

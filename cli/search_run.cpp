@@ -1,0 +1,51 @@
+#include "search_run.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <ctime>
+
+#include "say.hpp"
+#include "signals.hpp"
+
+namespace cupilot::cli {
+
+void Screen::on_generation(const Progress& progress) { print(generation_line(progress, provenance_)); }
+void Screen::on_notice(const std::string& notice) { print("note: " + notice); }
+void Screen::print(const std::string& line) {
+  std::fprintf(stream_, "%s\n", line.c_str());
+  std::fflush(stream_);
+}
+
+Result<std::unique_ptr<Backend>> open_device(const std::string& name, int threads) {
+  BackendOptions options;
+  options.compile_jobs = threads;
+  return open_backend(name, options);
+}
+
+int in_flight(int threads, const Backend& backend) {
+  if (threads > 0) return threads;
+  return backend.provenance() == Provenance::measured ? 0 : backend.parallel_compiles();
+}
+
+EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend, SearchObserver& observer) {
+  EvolveOptions options;
+  options.search.seed = flags.seed;
+  options.search.max_evaluations = flags.evaluations;
+  options.search.max_generations = static_cast<int>(flags.generations);
+  options.search.target_us = flags.target_us;
+  options.search.parallel = in_flight(flags.threads, backend);
+  options.max_seconds = flags.seconds;
+  options.run_dir =
+      flags.run_dir.empty() ? fmt::format("runs/{:%Y%m%dT%H%M%S}-{}", fmt::gmtime(std::time(nullptr)), task.name) : flags.run_dir;
+  options.tunables = flags.tunables;
+  options.random_search = flags.random;
+  options.screening = flags.screen;
+  options.task_words = flags.task;
+  options.device_name = flags.common.device;
+  options.observer = &observer;
+  options.cancel = &watch_signals();
+  return options;
+}
+
+}  // namespace cupilot::cli

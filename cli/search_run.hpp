@@ -1,0 +1,33 @@
+// What the verbs that search have in common.
+#pragma once
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <cupilot/evolve.hpp>
+
+#include "commands.hpp"
+
+namespace cupilot::cli {
+
+// Generations go to standard output, or to standard error when standard output is one JSON object.
+class Screen : public SearchObserver {
+ public:
+  Screen(bool json, Provenance provenance) : stream_(json ? stderr : stdout), provenance_(provenance) {}
+  void on_generation(const Progress& progress) override;
+  void on_notice(const std::string& notice) override;
+
+ private:
+  void print(const std::string& line);
+  std::FILE* stream_;
+  Provenance provenance_;
+};
+
+Result<std::unique_ptr<Backend>> open_device(const std::string& name, int threads);
+// Proposals in flight: the device's own number suits one that measures; a virtual one wants its processors for itself.
+int in_flight(int threads, const Backend& backend);
+// `observer` must outlive the search.
+EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend, SearchObserver& observer);
+
+}  // namespace cupilot::cli

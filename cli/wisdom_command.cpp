@@ -1,0 +1,60 @@
+// `cupilot wisdom FILE`: what it holds, and the dispatcher made from it.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include <cupilot/host.hpp>
+#include <cupilot/wisdom.hpp>
+
+#include "commands.hpp"
+#include "say.hpp"
+#include "wisdom_screen.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+Result<WisdomEntry> chosen_entry(const Wisdom& wisdom, const WisdomFlags& flags) {
+  const int count = static_cast<int>(wisdom.entries.size());
+  if (flags.entry > count) {
+    return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count), "see `cupilot wisdom FILE`"};
+  }
+  if (flags.entry == 0 && count != 1) {
+    return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count), "choose one by --entry"};
+  }
+  return wisdom.entries[static_cast<std::size_t>(std::max(flags.entry, 1) - 1)];
+}
+
+Result<void> write_dispatcher(const Wisdom& wisdom, const WisdomFlags& flags) {
+  auto entry = chosen_entry(wisdom, flags);
+  if (!entry) return entry.error();
+  auto files = dispatcher_files(*entry, flags.name.empty() ? entry->task.name : flags.name);
+  if (!files) return files.error();
+  Host& host = real_host();
+  if (auto made = host.make_directories(flags.dispatcher); !made) return made;
+  for (const GeneratedFile& file : *files) {
+    const std::string path = flags.dispatcher + "/" + file.name;
+    if (auto written = host.write_file_atomically(path, file.text, false); !written) return written;
+    if (!flags.json) say("wrote " + path);
+  }
+  return {};
+}
+
+}  // namespace
+
+int wisdom_command(const WisdomFlags& flags) {
+  Result<Wisdom> wisdom = load_wisdom(flags.file);
+  if (!wisdom) return fail(wisdom.error());
+  if (!flags.dispatcher.empty()) {
+    if (auto written = write_dispatcher(*wisdom, flags); !written) return fail(written.error());
+    if (!flags.json) return 0;
+  }
+  if (flags.json) {
+    say(wisdom_summary_json(*wisdom));
+    return 0;
+  }
+  for (std::size_t i = 0; i < wisdom->entries.size(); ++i)
+    say(fmt::format("entry {}: {}", i + 1, wisdom_screen(wisdom->entries[i])));
+  return 0;
+}
+
+}  // namespace cupilot::cli

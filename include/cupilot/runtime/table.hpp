@@ -1,0 +1,74 @@
+// What a generated dispatcher header holds: kernels, their launch plans as functions of the sizes, and which to use where.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <cupilot/runtime/expression.hpp>
+
+namespace cupilot::runtime {
+
+enum class Content { scratch, zeroed, restored, table };
+struct Buffer {
+  Content content;
+  Int bytes;
+};
+struct Map {
+  bool of_buffer;
+  int index, type, swizzle;  // type, swizzle: CUtensorMapDataType, CUtensorMapSwizzle
+  std::vector<Int> dims, pitch, box;
+};
+// tensor, buffer or map by index; immediate by its bytes; null pointer.
+struct Argument {
+  enum Kind { tensor, buffer, map, immediate, null_pointer } kind;
+  int index = 0;
+  Int number = 0;  // immediate: its bits
+  int bytes = 8;   // immediate: 4 or 8
+};
+struct Launch {
+  const char* entry;
+  bool setup, cooperative;
+  Int grid[3], block[3], cluster[3], shared;
+  std::vector<Argument> arguments;
+};
+struct Plan {
+  bool fits = false;  // for these sizes; nothing else is set where not
+  std::vector<Buffer> buffers;
+  std::vector<Map> maps;
+  std::vector<Launch> launches;
+};
+
+// What a plan may ask of the device; `resident`: blocks that the whole device holds at once.
+struct Device {
+  Int sms, shared, threads, registers, l2, blocks, cc;
+};
+struct Query {
+  const Int* sizes;  // in the order of Table::axes
+  Device device;
+  Int (*resident)(const void* context, const char* entry, Int threads, Int shared);
+  const void* context;
+};
+
+struct Kernel {
+  const char* name;
+  const char* strategy;
+  const unsigned char* image;  // cubin
+  std::size_t image_bytes;
+  Plan (*plan)(const Query& query);
+};
+struct Shape {
+  std::vector<std::int64_t> sizes;
+  std::vector<int> order;  // kernels that were proved at it, fastest first
+};
+struct Table {
+  const char* task;
+  const char* device;  // what the kernels were chosen on
+  int major, minor;    // its compute capability: the images run on no other
+  std::vector<const char*> axes, tensors;
+  std::vector<Kernel> kernels;
+  std::vector<Shape> shapes;
+  int fallback;  // a kernel for every shape
+};
+
+}  // namespace cupilot::runtime

@@ -1,0 +1,92 @@
+// What searches found, kept in one file: proved kernels by task, device and shape. Dispatchers are generated from it. File
+// format: docs/formats/wisdom.md. Any thread; nothing here keeps state.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <cupilot/backend.hpp>
+#include <cupilot/evolve.hpp>
+#include <cupilot/kernel_source.hpp>
+#include <cupilot/measurement.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+struct WisdomKernel {
+  std::string name{};  // "gemm_wgmma_1": an identifier, unique in its entry
+  std::string kernel_id{};
+  std::string strategy{};  // describe()
+  KernelSource source{};
+  std::string arch{}, compiler{};
+  std::vector<std::pair<std::string, std::string>> entries{};  // as the plan spells them, as the cubin does
+  std::vector<std::uint8_t> image{};                           // cubin
+};
+
+// One shape of the portfolio, and each kernel's time there in microseconds, cold L2; 0: not for this shape, or not proved at it.
+struct WisdomShape {
+  Workload workload{};
+  std::vector<double> times_us{};  // by kernel
+  std::vector<Baseline> baselines{};
+};
+
+// A portfolio: what is best for one task on one device.
+struct WisdomEntry {
+  Task task{};  // its time shapes are the portfolio's
+  std::vector<std::string> task_words{};
+  std::string device{}, device_label{};  // Backend::identity(), "NVIDIA H200"
+  int compute_major = 0, compute_minor = 0;
+  Provenance provenance = Provenance::modelled;
+  std::vector<WisdomKernel> kernels{};
+  std::vector<WisdomShape> shapes{};
+  int fallback = 0;   // a kernel without conditions on its sizes
+  double regret = 0;  // mean over weighted shapes of (time of the best kept / time of the best found) - 1
+};
+
+struct Wisdom {
+  std::vector<WisdomEntry> entries{};
+};
+
+// Replaces the entry of the same task (its time shapes aside), device and provenance, or appends.
+void remember(Wisdom& wisdom, WisdomEntry entry);
+
+Result<Wisdom> wisdom_from_json(std::string_view json, const std::string& origin);
+std::string wisdom_to_json(const Wisdom& wisdom);
+// A file that does not exist holds nothing. Errors name the file.
+Result<Wisdom> load_wisdom(const std::string& path);
+Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path);
+
+struct PortfolioOptions {
+  EvolveOptions evolve{};  // max_evaluations and max_seconds are for all shapes together; run_dir gets a run a shape
+  int keep = 0;            // kernels at most, the fallback aside; 0: as few as reach `regret`
+  double regret = 0.02;
+};
+// One search a time shape of the task, shares by weight; every kernel found is proved and timed at every shape it serves,
+// interleaved; of these the few that serve all shapes best are kept. Errors as evolve().
+Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const PortfolioOptions& options);
+
+// Which kernels to keep: at most `keep` (0: no limit), no more than reach `goal`, of least mean regret. times[kernel][shape] in
+// microseconds, 0: cannot; weights by shape. Exact up to 16 kernels, greedy beyond.
+struct KernelChoice {
+  std::vector<int> kernels{};  // ascending
+  double regret = 0;           // HUGE_VAL where a shape is left without a kernel
+};
+KernelChoice choose_kernels(const std::vector<std::vector<double>>& times, const std::vector<double>& weights, int keep,
+                            double goal);
+
+// Files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with `launch(sizes…, tensors…, stream)`), and
+// main.cpp, which launches it for sizes given and prints its time (needs cuda.h). Error usage when the entry holds no cubin.
+struct GeneratedFile {
+  std::string name{}, text{};
+};
+Result<std::vector<GeneratedFile>> dispatcher_files(const WisdomEntry& entry, const std::string& name);
+
+// Shapes as text: a line each, "m=4096 n=4096 k=4096 [weight=2]", # begins a comment. `axes`: what may be named. Errors name
+// the line.
+Result<std::vector<Workload>> shapes_from_text(std::string_view text, const std::string& origin,
+                                               const std::vector<std::string>& axes);
+
+}  // namespace cupilot

@@ -1,0 +1,159 @@
+// A dispatcher header: the kernels of a portfolio as cubin, their plans as functions, and which to use at which shape.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include <cupilot/wisdom.hpp>
+
+#include "wisdom/dispatcher_main.hpp"
+#include "wisdom/plan_export.hpp"
+
+namespace cupilot {
+namespace {
+
+std::string image_text(const WisdomKernel& kernel) {
+  std::string out = fmt::format("alignas(16) inline constexpr unsigned char image_{}[] = {{", kernel.name);
+  for (std::size_t i = 0; i < kernel.image.size(); ++i) out += fmt::format("{}{},", i % 40 == 0 ? "\n    " : "", kernel.image[i]);
+  return out + "};\n";
+}
+
+// Kernels that were timed at a shape, fastest first.
+std::vector<int> ranked(const WisdomShape& shape) {
+  std::vector<int> order;
+  for (std::size_t i = 0; i < shape.times_us.size(); ++i) {
+    if (shape.times_us[i] > 0) order.push_back(static_cast<int>(i));
+  }
+  std::sort(order.begin(), order.end(), [&](int a, int b) {
+    return shape.times_us[static_cast<std::size_t>(a)] < shape.times_us[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+std::vector<std::int64_t> sizes_of(const Task& task, const Workload& workload) {
+  std::vector<std::int64_t> sizes;
+  for (const Axis& axis : task.axes) sizes.push_back(workload.sizes.at(axis.name));
+  return sizes;
+}
+
+std::string shape_text(const Task& task, const WisdomShape& shape) {
+  const std::vector<int> order = ranked(shape);
+  const std::string best = order.empty() ? "" : fmt::format("  // {:.2f} us", shape.times_us[static_cast<std::size_t>(order[0])]);
+  return fmt::format("          {{{{{}}}, {{{}}}}},{}\n", fmt::join(sizes_of(task, shape.workload), ", "), fmt::join(order, ", "),
+                     best);
+}
+
+template <class List, class Name>
+std::string quoted_names(const List& list, const Name& name) {
+  std::string out;
+  for (const auto& one : list) out += (out.empty() ? "" : ", ") + cpp_quoted(name(one));
+  return out;
+}
+
+std::string table_text(const WisdomEntry& entry) {
+  std::string kernels, shapes;
+  for (const WisdomKernel& kernel : entry.kernels) {
+    kernels += fmt::format("          {{{}, {}, image_{}, sizeof image_{}, &plan_{}}},\n", cpp_quoted(kernel.name),
+                           cpp_quoted(kernel.strategy), kernel.name, kernel.name, kernel.name);
+  }
+  for (const WisdomShape& shape : entry.shapes) shapes += shape_text(entry.task, shape);
+  return fmt::format(R"(inline const Table& table() {{
+  static const Table all = {{
+      {},
+      {},
+      {},
+      {},
+      {{{}}},
+      {{{}}},
+      {{
+{}      }},
+      {{
+{}      }},
+      {}}};
+  return all;
+}}
+)",
+                     cpp_quoted(entry.task.name), cpp_quoted(entry.device_label), entry.compute_major, entry.compute_minor,
+                     quoted_names(entry.task.axes, [](const Axis& axis) { return axis.name; }),
+                     quoted_names(entry.task.tensors, [](const Tensor& tensor) { return tensor.name; }), kernels, shapes,
+                     entry.fallback);
+}
+
+// The class a program uses: sizes and tensors by name.
+std::string class_text(const WisdomEntry& entry, const std::string& name) {
+  std::string parameters, sizes, tensors;
+  for (const Axis& axis : entry.task.axes) {
+    parameters += fmt::format("std::int64_t {}, ", axis.name);
+    sizes += (sizes.empty() ? "" : ", ") + axis.name;
+  }
+  for (const Tensor& tensor : entry.task.tensors) {
+    const bool written = tensor.role == Role::out || tensor.role == Role::in_out;
+    parameters += fmt::format("{}void* {}, ", written ? "" : "const ", tensor.name);
+    tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ",
+                           written ? tensor.name : fmt::format("const_cast<void*>({})", tensor.name));
+  }
+  return fmt::format(R"(// Use one for each stream. Tensors are device pointers, dense row-major, of the types the task states.
+class {0} {{
+ public:
+  explicit {0}(const char* libcuda = "libcuda.so.1") : dispatcher_(detail_{0}::table(), libcuda) {{}}
+  // Enqueues into `stream` (a CUstream or cudaStream_t) of the current context.
+  cupilot::runtime::Status launch({1}void* stream) {{
+    return dispatcher_.launch({{{2}}}, {{{3}}}, stream);
+  }}
+  // The kernel a launch of these sizes used, in the order of launch(); null before one.
+  const cupilot::runtime::Kernel* used(const std::vector<std::int64_t>& sizes) const {{ return dispatcher_.used(sizes); }}
+
+ private:
+  cupilot::runtime::Dispatcher dispatcher_;
+}};
+)",
+                     name, parameters, sizes, tensors);
+}
+
+std::string tensor_lines(const Task& task) {
+  std::string out;
+  for (const Tensor& tensor : task.tensors) {
+    std::string shape;
+    for (const Expr& extent : tensor.shape) shape += (shape.empty() ? "" : " x ") + extent.text;
+    out += fmt::format("//   {} {}: {}\n", tensor.name, name_of(tensor.type), shape);
+  }
+  for (const Scalar& scalar : task.scalars) out += fmt::format("//   {} = {}\n", scalar.name, scalar.value);
+  return out;
+}
+
+Result<std::string> header(const WisdomEntry& entry, const std::string& name) {
+  std::string plans, images;
+  for (const WisdomKernel& kernel : entry.kernels) {
+    auto plan = plan_function(entry.task, kernel);
+    if (!plan) return plan.error();
+    plans += *plan + "\n";
+    images += image_text(kernel);
+  }
+  auto bytes = tensor_bytes_function(entry.task);
+  if (!bytes) return bytes.error();
+  return fmt::format(
+      "// Written by `cupilot wisdom --dispatcher`: {} kernels of {} ({}), chosen on {} by {} times; mean regret {:.1f} % over "
+      "{} "
+      "shapes.\n{}#pragma once\n\n#include <cupilot/runtime.hpp>\n\nnamespace detail_{} {{\n\nusing namespace "
+      "cupilot::runtime;\n\n{}{}\n{}\n{}\n"
+      "}}  // namespace detail_{}\n\n{}",
+      entry.kernels.size(), entry.task.name, name_of(entry.task.precision), entry.device_label, name_of(entry.provenance),
+      100 * entry.regret, entry.shapes.size(), tensor_lines(entry.task), name, plans, *bytes, images, table_text(entry), name,
+      class_text(entry, name));
+}
+
+}  // namespace
+
+Result<std::vector<GeneratedFile>> dispatcher_files(const WisdomEntry& entry, const std::string& name) {
+  for (const WisdomKernel& kernel : entry.kernels) {
+    if (kernel.image.empty()) {
+      return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name), "evolve where NVRTC can assemble"};
+    }
+  }
+  auto text = header(entry, name);
+  if (!text) return text.error();
+  return std::vector<GeneratedFile>{{name + ".hpp", std::move(*text)}, {"main.cpp", dispatcher_main(entry.task, name)}};
+}
+
+}  // namespace cupilot

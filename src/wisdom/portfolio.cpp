@@ -1,0 +1,210 @@
+// Searches for a set of shapes, and the few kernels that serve them all.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <cupilot/agents.hpp>
+#include <cupilot/wisdom.hpp>
+
+namespace cupilot {
+namespace {
+
+// A kernel found, with its time at each shape.
+struct Found {
+  Candidate candidate;
+  CompiledKernel kernel;
+  std::vector<double> times_us;
+};
+
+Task at_shape(const Task& task, const Workload& workload) {
+  Task one = task;
+  one.time_shapes = {workload};
+  return one;
+}
+
+// Shares of a budget go by weight, with at least one evaluation each.
+EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::size_t shape) {
+  double all = 0;
+  for (const Workload& workload : task.time_shapes) all += workload.weight;
+  const double share = task.time_shapes[shape].weight / all;
+  EvolveOptions mine = options.evolve;
+  const auto evaluations = static_cast<double>(options.evolve.search.max_evaluations);
+  mine.search.max_evaluations =
+      options.evolve.search.max_evaluations > 0 ? std::max<std::int64_t>(1, std::llround(share * evaluations)) : 0;
+  mine.max_seconds = options.evolve.max_seconds * share;
+  if (!mine.run_dir.empty()) mine.run_dir += fmt::format("/shape-{}", shape + 1);
+  for (const auto& [axis, size] : task.time_shapes[shape].sizes) {
+    if (!mine.task_words.empty() && mine.task_words.front() == "gemm")
+      mine.task_words.push_back(fmt::format("{}={}", axis, size));
+  }
+  return mine;
+}
+
+void announce(const PortfolioOptions& options, const Task& task, std::size_t shape) {
+  if (options.evolve.observer == nullptr) return;
+  std::string sizes;
+  for (const auto& [axis, size] : task.time_shapes[shape].sizes) sizes += fmt::format(" {}={}", axis, size);
+  options.evolve.observer->on_notice(fmt::format("shape {} of {}:{}", shape + 1, task.time_shapes.size(), sizes));
+}
+
+bool known(const std::vector<Found>& all, const std::string& kernel_id) {
+  return std::any_of(all.begin(), all.end(), [&](const Found& one) { return one.candidate.kernel_id == kernel_id; });
+}
+
+Result<void> add(Backend& backend, std::vector<Found>& all, Candidate candidate) {
+  if (known(all, candidate.kernel_id)) return {};
+  Attempt<CompiledKernel> compiled = backend.compile(candidate.source);
+  if (compiled.is_error()) return compiled.error();
+  if (compiled) all.push_back({std::move(candidate), std::move(*compiled), {}});
+  return {};
+}
+
+// A kernel without conditions on its sizes: the plainest strategy of a template that has none.
+Result<Candidate> fallback_of(const Task& task, Backend& backend, const EvolveOptions& options) {
+  std::vector<Tunable> tunables;
+  for (const std::string& path : options.tunables) {
+    auto loaded = load_tunable(path);
+    if (!loaded) return loaded.error();
+    tunables.push_back(std::move(*loaded));
+  }
+  tunables.insert(tunables.end(), builtin_tunables().begin(), builtin_tunables().end());
+  std::erase_if(tunables, [](const Tunable& tunable) { return !tunable.plan.require.empty(); });
+  auto space = make_space(task, backend.device(), tunables);
+  if (!space) return space.error();
+  auto plainest = (*space)->complete(Strategy{});
+  if (!plainest) return plainest.error();
+  const auto writer = template_writer(tunables);
+  auto evaluated = evaluate({.task = &task, .backend = &backend, .writer = writer.get()}, plainest->strategy, ProofLevel::elite);
+  if (!evaluated) return evaluated.error();
+  if (const auto* rejected = std::get_if<Rejected>(&evaluated->outcome)) {
+    return Error{ErrorCode::no_candidate, "the kernel for every shape is refused: " + rejected->code + ": " + rejected->message,
+                 "name a template without `require` by --tunable"};
+  }
+  return evaluated;
+}
+
+// Whether the kernel is right at a shape it was not evolved for.
+Result<bool> proved_at(const Task& task, Backend& backend, const KernelSource& source) {
+  auto evaluated = evaluate_source({.task = &task, .backend = &backend}, source, ProofLevel::elite);
+  if (!evaluated) return evaluated.error();
+  return std::holds_alternative<Accepted>(evaluated->outcome);
+}
+
+// Proves and times every kernel at one shape, all side by side with the baselines.
+Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backend& backend, std::vector<Found>& all) {
+  const Task here = at_shape(task, workload);
+  std::vector<Contestant> contestants;
+  for (Found& one : all) {
+    auto proved = proved_at(here, backend, one.candidate.source);
+    if (!proved) return proved.error();
+    one.times_us.push_back(0);
+    if (*proved) contestants.push_back({Contestant::Kind::candidate, one.candidate.kernel_id, &one.kernel});
+  }
+  contestants.push_back({Contestant::Kind::plain, "plain", nullptr});
+  contestants.push_back({Contestant::Kind::library, "cublaslt", nullptr});
+  MeasureOptions rules;
+  rules.rounds = 9;
+  rules.max_seconds = 8;
+  auto reports = backend.measure(here, workload, contestants, rules);
+  if (!reports) return reports.error();
+  WisdomShape shape{workload, {}, {}};
+  for (std::size_t i = 0; i < reports->size(); ++i) {
+    const ContestantReport& report = (*reports)[i];
+    if (!report.measurement || report.measurement->too_short) continue;
+    if (contestants[i].kind != Contestant::Kind::candidate) {
+      shape.baselines.push_back({report.name, report.measurement->time_us, report.measurement->provenance});
+      continue;
+    }
+    for (Found& one : all) {
+      if (&one.kernel == contestants[i].kernel) one.times_us.back() = report.measurement->time_us;
+    }
+  }
+  return shape;
+}
+
+WisdomKernel kept(const Found& found, std::size_t index) {
+  WisdomKernel kernel;
+  const std::string& from = found.candidate.source.template_name;
+  kernel.name = fmt::format("{}_{}", from.empty() ? "kernel" : from, index + 1);
+  kernel.kernel_id = found.candidate.kernel_id;
+  kernel.strategy = describe(found.candidate.strategy);
+  kernel.source = found.candidate.source;
+  kernel.arch = found.kernel.arch;
+  kernel.compiler = found.kernel.compiler;
+  kernel.image = found.kernel.cubin;
+  for (const EntryFacts& entry : found.kernel.entries) kernel.entries.emplace_back(entry.source_name, entry.name);
+  return kernel;
+}
+
+WisdomEntry entry_for(const Task& task, const Backend& backend, const PortfolioOptions& options) {
+  WisdomEntry entry;
+  entry.task = task;
+  entry.task_words = options.evolve.task_words;
+  entry.device = backend.identity();
+  entry.device_label = backend.device().label;
+  entry.compute_major = backend.device().compute_major;
+  entry.compute_minor = backend.device().compute_minor;
+  entry.provenance = backend.provenance();
+  return entry;
+}
+
+// Keeps the chosen and the fallback, which is the last of `all`.
+void keep(WisdomEntry& entry, const std::vector<Found>& all, const PortfolioOptions& options) {
+  std::vector<std::vector<double>> times;
+  std::vector<double> weights;
+  for (const Found& one : all) times.push_back(one.times_us);
+  for (const WisdomShape& shape : entry.shapes) weights.push_back(shape.workload.weight);
+  KernelChoice choice = choose_kernels(times, weights, options.keep, options.regret);
+  const int last = static_cast<int>(all.size()) - 1;
+  if (choice.kernels.empty() || choice.kernels.back() != last) choice.kernels.push_back(last);
+  entry.regret = choice.regret;
+  for (const int kernel : choice.kernels) {
+    const Found& one = all[static_cast<std::size_t>(kernel)];
+    entry.kernels.push_back(kept(one, entry.kernels.size()));
+    for (std::size_t shape = 0; shape < entry.shapes.size(); ++shape) entry.shapes[shape].times_us.push_back(one.times_us[shape]);
+  }
+  entry.fallback = static_cast<int>(entry.kernels.size()) - 1;
+}
+
+}  // namespace
+
+Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const PortfolioOptions& options) {
+  std::vector<Found> all;
+  for (std::size_t i = 0; i < task.time_shapes.size(); ++i) {
+    announce(options, task, i);
+    auto report = evolve(at_shape(task, task.time_shapes[i]), backend, share_of(options, task, i));
+    if (!report) return report.error();
+    if (auto added = add(backend, all, std::move(report->best->candidate)); !added) return added.error();
+  }
+  auto fallback = fallback_of(task, backend, options.evolve);
+  if (!fallback) return fallback.error();
+  std::erase_if(all, [&](const Found& one) { return one.candidate.kernel_id == fallback->kernel_id; });
+  if (auto added = add(backend, all, std::move(*fallback)); !added) return added.error();
+
+  WisdomEntry entry = entry_for(task, backend, options);
+  for (const Workload& workload : task.time_shapes) {
+    auto shape = compare_at(task, workload, backend, all);
+    if (!shape) return shape.error();
+    entry.shapes.push_back(std::move(*shape));
+  }
+  keep(entry, all, options);
+  return entry;
+}
+
+void remember(Wisdom& wisdom, WisdomEntry entry) {
+  const auto key = [](const WisdomEntry& one) {
+    Task bare = one.task;
+    bare.time_shapes.clear();
+    return task_id(bare) + one.device + std::string(name_of(one.provenance));
+  };
+  for (WisdomEntry& known : wisdom.entries) {
+    if (key(known) == key(entry)) {
+      known = std::move(entry);
+      return;
+    }
+  }
+  wisdom.entries.push_back(std::move(entry));
+}
+
+}  // namespace cupilot

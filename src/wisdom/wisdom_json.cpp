@@ -1,0 +1,194 @@
+// The wisdom file (docs/formats/wisdom.md).
+#include <fmt/format.h>
+
+#include <array>
+
+#include <cupilot/host.hpp>
+#include <cupilot/wisdom.hpp>
+
+#include "kernel/plan_json.hpp"
+#include "task/json_reader.hpp"
+#include "wisdom/base64.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t version = 1;
+constexpr std::string_view guide = "docs/formats/wisdom.md";
+
+Json sizes_json(const Sizes& sizes) {
+  Json json = Json::object();
+  for (const auto& [axis, size] : sizes) json[axis] = size;
+  return json;
+}
+
+Json kernel_json(const WisdomKernel& kernel) {
+  Json constants = Json::object(), entries = Json::object();
+  for (const auto& [name, value] : kernel.source.constants) constants[name] = value;
+  for (const auto& [source, lowered] : kernel.entries) entries[source] = lowered;
+  return {{"name", kernel.name},
+          {"kernel", kernel.kernel_id},
+          {"strategy", kernel.strategy},
+          {"strategy_id", kernel.source.strategy_id},
+          {"template", kernel.source.template_name},
+          {"arch", kernel.arch},
+          {"compiler", kernel.compiler},
+          {"constants", constants},
+          {"plan", plan_to(kernel.source.plan)},
+          {"entries", entries},
+          {"text", kernel.source.text},
+          {"cubin", to_base64(kernel.image)}};
+}
+
+Json shape_json(const WisdomShape& shape) {
+  Json baselines = Json::object();
+  for (const Baseline& baseline : shape.baselines) baselines[baseline.name] = baseline.time_us;
+  return {{"sizes", sizes_json(shape.workload.sizes)},
+          {"weight", shape.workload.weight},
+          {"times_us", shape.times_us},
+          {"baselines_us", baselines}};
+}
+
+Json entry_json(const WisdomEntry& entry) {
+  Json kernels = Json::array(), shapes = Json::array();
+  for (const WisdomKernel& kernel : entry.kernels) kernels.push_back(kernel_json(kernel));
+  for (const WisdomShape& shape : entry.shapes) shapes.push_back(shape_json(shape));
+  const auto task = task_to_json(entry.task);
+  return {{"task", task ? Json::parse(*task) : Json()},
+          {"task_words", entry.task_words},
+          {"device", entry.device},
+          {"device_label", entry.device_label},
+          {"compute_major", entry.compute_major},
+          {"compute_minor", entry.compute_minor},
+          {"provenance", std::string(name_of(entry.provenance))},
+          {"regret", entry.regret},
+          {"fallback", entry.fallback},
+          {"kernels", kernels},
+          {"shapes", shapes}};
+}
+
+WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string& where) {
+  JsonObject object(faults, json, where);
+  WisdomKernel kernel;
+  kernel.name = object.text("name", true);
+  if (!is_identifier(kernel.name)) object.fail("name", fmt::format("'{}' is no identifier", kernel.name));
+  kernel.kernel_id = object.text("kernel", true);
+  kernel.strategy = object.text("strategy", true);
+  kernel.source.strategy_id = object.text("strategy_id", true);
+  kernel.source.template_name = object.text("template", true);
+  kernel.arch = object.text("arch", true);
+  kernel.compiler = object.text("compiler", true);
+  kernel.source.text = object.text("text", true);
+  if (const Json* constants = object.find_object("constants", true)) {
+    JsonObject values(faults, *constants, object.where("constants"));
+    for (const auto& item : constants->items()) kernel.source.constants[item.key()] = values.integer(item.key().c_str(), true);
+  }
+  if (const Json* plan = object.find_object("plan", true)) kernel.source.plan = plan_from(faults, *plan, object.where("plan"));
+  if (const Json* entries = object.find_object("entries", true)) {
+    JsonObject names(faults, *entries, object.where("entries"));
+    for (const auto& item : entries->items()) kernel.entries.emplace_back(item.key(), names.text(item.key().c_str(), true));
+  }
+  auto image = from_base64(object.text("cubin", true));
+  if (!image) object.fail("cubin", "is no base64");
+  kernel.image = image.value_or(std::vector<std::uint8_t>{});
+  object.done();
+  return kernel;
+}
+
+WisdomShape shape_from(JsonFaults& faults, const Json& json, const WisdomEntry& entry, const std::string& where) {
+  JsonObject object(faults, json, where);
+  WisdomShape shape;
+  shape.workload.weight = object.number("weight", 1);
+  if (const Json* sizes = object.find_object("sizes", true)) {
+    JsonObject numbers(faults, *sizes, object.where("sizes"));
+    for (const Axis& axis : entry.task.axes) shape.workload.sizes[axis.name] = numbers.integer(axis.name.c_str(), true);
+    numbers.done();
+  }
+  for (const Json* time : object.items("times_us", true)) {
+    if (!time->is_number() || !(time->get<double>() >= 0)) {
+      object.fail("times_us", "holds something that is no time in microseconds");
+      break;
+    }
+    shape.times_us.push_back(time->get<double>());
+  }
+  if (shape.times_us.size() != entry.kernels.size()) {
+    object.fail("times_us", fmt::format("has {} times for {} kernels", shape.times_us.size(), entry.kernels.size()));
+  }
+  if (const Json* baselines = object.find_object("baselines_us")) {
+    JsonObject times(faults, *baselines, object.where("baselines_us"));
+    for (const auto& item : baselines->items()) {
+      shape.baselines.push_back({item.key(), times.number(item.key().c_str(), 0), entry.provenance});
+    }
+  }
+  object.done();
+  return shape;
+}
+
+WisdomEntry entry_from(JsonFaults& faults, const Json& json, const std::string& where, const std::string& origin) {
+  JsonObject object(faults, json, where);
+  WisdomEntry entry;
+  if (const Json* task = object.find_object("task", true)) {
+    auto read = task_from_json(task->dump(), origin + ": " + object.where("task"));
+    if (read) entry.task = std::move(*read);
+    if (!read) object.fail("task", read.error().message, read.error().hint);
+  }
+  entry.task_words = object.texts("task_words");
+  entry.device = object.text("device", true);
+  entry.device_label = object.text("device_label", true);
+  entry.compute_major = static_cast<int>(object.integer("compute_major", true));
+  entry.compute_minor = static_cast<int>(object.integer("compute_minor", true));
+  constexpr std::array<std::string_view, 3> words = {"measured", "modelled", "reported"};
+  entry.provenance = static_cast<Provenance>(object.choice("provenance", words, 1));
+  entry.regret = object.number("regret", 0);
+  entry.fallback = static_cast<int>(object.integer("fallback", true));
+  for (const Json* kernel : object.items("kernels", true)) {
+    entry.kernels.push_back(kernel_from(faults, *kernel, fmt::format("{}[{}]", object.where("kernels"), entry.kernels.size())));
+  }
+  for (const Json* shape : object.items("shapes", true)) {
+    entry.shapes.push_back(shape_from(faults, *shape, entry, fmt::format("{}[{}]", object.where("shapes"), entry.shapes.size())));
+  }
+  if (entry.fallback < 0 || entry.fallback >= static_cast<int>(entry.kernels.size())) {
+    object.fail("fallback", fmt::format("{} is none of the {} kernels", entry.fallback, entry.kernels.size()));
+  }
+  object.done();
+  return entry;
+}
+
+}  // namespace
+
+std::string wisdom_to_json(const Wisdom& wisdom) {
+  Json entries = Json::array();
+  for (const WisdomEntry& entry : wisdom.entries) entries.push_back(entry_json(entry));
+  return Json{{"version", version}, {"entries", entries}}.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Wisdom> wisdom_from_json(std::string_view text, const std::string& origin) {
+  auto json = read_json_object(text, origin);
+  if (!json) return json.error();
+  JsonFaults faults(origin, std::string(guide));
+  JsonObject object(faults, *json, "");
+  if (const std::int64_t found = object.integer("version", true, version); found != version) {
+    object.fail("version", fmt::format("is {}; this program reads {}", found, version));
+  }
+  Wisdom wisdom;
+  for (const Json* entry : object.items("entries", true)) {
+    wisdom.entries.push_back(entry_from(faults, *entry, fmt::format("entries[{}]", wisdom.entries.size()), origin));
+  }
+  object.done();
+  if (faults.first()) return *faults.first();
+  return wisdom;
+}
+
+Result<Wisdom> load_wisdom(const std::string& path) {
+  Host& host = real_host();
+  if (!host.exists(path)) return Wisdom{};
+  auto text = host.read_file(path);
+  if (!text) return text.error();
+  return wisdom_from_json(*text, path);
+}
+
+Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path) {
+  return real_host().write_file_atomically(path, wisdom_to_json(wisdom), true);
+}
+
+}  // namespace cupilot

@@ -1,0 +1,93 @@
+#include <cupilot/gemm.hpp>
+#include <cupilot/wisdom.hpp>
+
+#include "catch.hpp"
+#include "wisdom/base64.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+Wisdom small_wisdom() {
+  WisdomEntry entry;
+  entry.task = *gemm_task({.m = 8, .n = 8, .k = 8});
+  entry.task_words = {"gemm"};
+  entry.device = "virtual:h200";
+  entry.device_label = "NVIDIA H200";
+  entry.compute_major = 9;
+  WisdomKernel kernel{"gemm_1", "abc", "plain"};
+  kernel.source.text = "// a \"kernel\"\n";
+  kernel.source.constants = {{"TILE", 8}};
+  kernel.source.plan.launches = {{"main", "gemm", When::run, {"cdiv(m,8)"}, {256}}};
+  kernel.image = {0x7f, 'E', 'L', 'F', 0};
+  kernel.entries = {{"gemm", "_Z4gemm"}};
+  entry.kernels = {kernel};
+  entry.shapes = {{entry.task.time_shapes[0], {4.25}, {{"plain", 9.5, Provenance::modelled}}}};
+  return {{entry}};
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  const std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+TEST_CASE("a wisdom file reads back as it was", "[wisdom]") {
+  const std::string text = wisdom_to_json(small_wisdom());
+  const auto read = wisdom_from_json(text, "w.json");
+  REQUIRE(read);
+  CHECK(wisdom_to_json(*read) == text);
+  const WisdomKernel& kernel = read->entries[0].kernels[0];
+  CHECK(kernel.image == small_wisdom().entries[0].kernels[0].image);
+  CHECK(kernel.source.plan.launches[0].grid[0].text == "cdiv(m,8)");
+  CHECK(read->entries[0].shapes[0].times_us == std::vector<double>{4.25});
+}
+
+TEST_CASE("a damaged wisdom file is refused with the field", "[wisdom]") {
+  const std::string whole = wisdom_to_json(small_wisdom());
+  const std::tuple<const char*, const char*, const char*> rows[] = {
+      {"\"version\": 1", "\"version\": 2", "version: is 2; this program reads 1"},
+      {"\"name\": \"gemm_1\"", "\"name\": \"gemm 1\"", "entries[0].kernels[0].name: 'gemm 1' is no identifier"},
+      {"\"cubin\": \"f0", "\"cubin\": \"?0", "entries[0].kernels[0].cubin: is no base64"},
+      {"\"fallback\": 0", "\"fallback\": 1", "entries[0].fallback: 1 is none of the 1 kernels"},
+      {"4.25", "4.25, 3", "entries[0].shapes[0].times_us: has 2 times for 1 kernels"},
+      {"4.25", "\"fast\"", "entries[0].shapes[0].times_us: holds something that is no time in microseconds"},
+      {"\"modelled\"", "\"imagined\"", "entries[0].provenance"},
+      {"\"arch\"", "\"arc\"", "entries[0].kernels[0].arc"},
+  };
+  for (const auto& [what, by, message] : rows) {
+    const auto read = wisdom_from_json(replaced(whole, what, by), "w.json");
+    INFO(by);
+    REQUIRE_FALSE(read);
+    CHECK(read.error().code == ErrorCode::usage);
+    CHECK(read.error().message.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("a newer portfolio of the same task and device replaces the older", "[wisdom]") {
+  Wisdom wisdom = small_wisdom();
+  WisdomEntry newer = wisdom.entries[0];
+  newer.task.time_shapes = {{{{"batch", 1}, {"m", 16}, {"n", 16}, {"k", 16}}}};
+  newer.regret = 0.5;
+  remember(wisdom, newer);
+  REQUIRE(wisdom.entries.size() == 1);
+  CHECK(wisdom.entries[0].regret == 0.5);
+  newer.device = "GPU-1";
+  remember(wisdom, newer);
+  newer.task.precision = Precision::tf32;
+  remember(wisdom, newer);
+  CHECK(wisdom.entries.size() == 3);
+}
+
+TEST_CASE("base64 of every length", "[wisdom]") {
+  for (std::size_t size = 0; size < 70; ++size) {
+    std::vector<std::uint8_t> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::uint8_t>(i * 37);
+    const auto read = from_base64(to_base64(bytes));
+    REQUIRE(read);
+    CHECK(*read == bytes);
+  }
+  for (const char* bad : {"a", "ab=", "a?==", "=abc", "ab c"}) CHECK_FALSE(from_base64(bad));
+}
