@@ -102,7 +102,7 @@ Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backe
     if (*proved) contestants.push_back({Contestant::Kind::candidate, one.candidate.kernel_id, &one.kernel});
   }
   contestants.push_back({Contestant::Kind::plain, "plain", nullptr});
-  contestants.push_back({Contestant::Kind::library, "cublaslt", nullptr});
+  contestants.push_back({Contestant::Kind::library, library_name(here), nullptr});
   MeasureOptions rules;
   rules.rounds = 9;
   rules.max_seconds = 8;
