@@ -132,15 +132,30 @@ Result<std::string> header(const WisdomEntry& entry, const std::string& name) {
   }
   auto bytes = tensor_bytes_function(entry.task);
   if (!bytes) return bytes.error();
-  return fmt::format(
-      "// Written by `cupilot wisdom --dispatcher`: {} kernels of {} ({}), chosen on {} by {} times; mean regret {:.1f} % over "
-      "{} "
-      "shapes.\n{}#pragma once\n\n#include <cupilot/runtime.hpp>\n\nnamespace detail_{} {{\n\nusing namespace "
-      "cupilot::runtime;\n\n{}{}\n{}\n{}\n"
-      "}}  // namespace detail_{}\n\n{}",
+  const std::string head = fmt::format(
+      "// Written by `cupilot wisdom --dispatcher`: {} kernels of {} ({}), chosen on {} by {} times;\n// mean regret {:.1f} % "
+      "over {} shapes.\n",
       entry.kernels.size(), entry.task.name, name_of(entry.task.precision), entry.device_label, name_of(entry.provenance),
-      100 * entry.regret, entry.shapes.size(), tensor_lines(entry.task), name, plans, *bytes, images, table_text(entry), name,
-      class_text(entry, name));
+      100 * entry.regret, entry.shapes.size());
+  return head + tensor_lines(entry.task) +
+         fmt::format(R"(#pragma once
+
+#include <cupilot/runtime.hpp>
+
+namespace detail_{0} {{
+
+using namespace cupilot::runtime;
+
+#pragma GCC diagnostic push  // expressions stand as the launch plans have them
+#pragma GCC diagnostic ignored "-Wparentheses"
+{1}#pragma GCC diagnostic pop
+
+{2}
+{3}
+{4}}}  // namespace detail_{0}
+
+{5})",
+                     name, plans, *bytes, images, table_text(entry), class_text(entry, name));
 }
 
 }  // namespace
