@@ -1,9 +1,9 @@
 // An fp32 operand as a sum of planes that tensor cores take: planes of falling magnitude, each the nearest to what those before
 // it leave over. Products of planes, smallest first, then make up the fp32 product.
 //
-// SCHEME 1, tf32x3: two planes of tf32 keep 22 bits and more; three products
-// SCHEME 2, bf16x6: three planes of bf16 keep all 24 bits; six products
-// SCHEME 3, bf16x3: two planes of bf16 keep 16 bits; three products (a class of its own, less accurate than fp32)
+//   SCHEME 1, tf32x3: two planes of tf32 keep 22 bits and more; three products
+//   SCHEME 2, bf16x6: three planes of bf16 keep all 24 bits; six products
+//   SCHEME 3, bf16x3: two planes of bf16 keep 16 bits; three products (a class of its own, less accurate than fp32)
 constexpr int PLANES = SCHEME == 2 ? 3 : 2;
 
 template <int NUMBER>
@@ -112,26 +112,3 @@ __device__ __forceinline__ void split_square(const Source& source, int top, int 
     }
   }
 }
-
-// The fragments of one warpgroup's 64 rows of A that a slab's products take from registers (mma.cuh): PLANES of STEPS of four
-// words. `raw` is what memory held.
-template <int STEPS>
-struct Fragments {
-  unsigned plane[PLANES][STEPS][4];
-
-  __device__ __forceinline__ void split(const float (&raw)[STEPS][4]) {
-#pragma unroll
-    for (int step = 0; step < STEPS; ++step) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        float rest = raw[step][i];
-#pragma unroll
-        for (int p = 0; p < PLANES; ++p) {
-          const float near = nearest_in_plane(rest);
-          plane[p][step][i] = __float_as_uint(near);
-          rest -= near;
-        }
-      }
-    }
-  }
-};

@@ -42,6 +42,14 @@ __device__ __forceinline__ unsigned long long tile_descriptor(unsigned address, 
          static_cast<unsigned long long>(next_lines >> 4) << 32 | swizzle_128;
 }
 
+template <bool WHICH, class Yes, class No>
+struct Either {
+  using type = Yes;
+};
+template <class Yes, class No>
+struct Either<false, Yes, No> {
+  using type = No;
+};
 template <class T, class U>
 constexpr bool same = false;
 template <class T>
@@ -62,8 +70,8 @@ struct Wgmma;
   asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
                CUPILOT_REGISTERS_##N "}, " A ", " B ", keep, 1, 1;}"                                                             \
                : CUPILOT_SUMS_##N : "l"(a), "l"(b), "r"(keep))
-// A from registers, in the layout of mma.cuh's A with the row group's 64 rows dealt to the four warps; KEEP is text here, so that
-// four registers take the place of the descriptor and the number to keep.
+// A from registers: four words, in the layout of mma.cuh's A with 16 rows to each warp. Whether sums are kept is text here, so
+// that the words take the places of A's descriptor and of that operand.
 #define CUPILOT_PRODUCT_REGISTERS(N, TYPES, A, A1, A2, A3, B, KEEP)                                                            \
   asm volatile("{.reg .pred keep; setp.ne.b32 keep, " KEEP ", 0; wgmma.mma_async.sync.aligned.m64n" #N TYPES " {"               \
                CUPILOT_REGISTERS_##N "}, {" A ", " A1 ", " A2 ", " A3 "}, " B ", keep, 1, 1;}"                                   \
