@@ -15,8 +15,8 @@ void* look_up(void* handle, const char* versioned, const char* plain) {
   return found != nullptr ? found : dlsym(handle, plain);
 }
 
-Driver load() {
-  Driver calls;
+CudaDriver load() {
+  CudaDriver calls;
   const OpenedLibrary library = open_library({"libcuda.so.1"});
   if (library.handle == nullptr) {
     calls.reason = library.reason;
@@ -36,7 +36,7 @@ Driver load() {
 
 }  // namespace
 
-std::string Driver::describe(CUresult code) const {
+std::string CudaDriver::describe(CUresult code) const {
   const char *name = nullptr, *text = nullptr;
   if (cuGetErrorName != nullptr) cuGetErrorName(code, &name);
   if (cuGetErrorString != nullptr) cuGetErrorString(code, &text);
@@ -44,8 +44,8 @@ std::string Driver::describe(CUresult code) const {
                      text != nullptr ? text : "unknown");
 }
 
-const Driver& driver() {
-  static const Driver calls = load();
+const CudaDriver& driver() {
+  static const CudaDriver calls = load();
   return calls;
 }
 

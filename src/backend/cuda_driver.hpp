@@ -25,7 +25,7 @@ namespace cupilot {
 #define CUPILOT_DRIVER_OPTIONAL_CALLS(X) \
   X(cuFuncGetParamInfo) X(cuTensorMapEncodeTiled) X(cuCtxSetLimit) X(cuCtxResetPersistingL2Cache)
 
-struct Driver {
+struct CudaDriver {
 #define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;
   CUPILOT_DRIVER_CALLS(CUPILOT_MEMBER)
   CUPILOT_DRIVER_OPTIONAL_CALLS(CUPILOT_MEMBER)
@@ -38,7 +38,7 @@ struct Driver {
 };
 
 // Opened once; never closed.
-const Driver& driver();
+const CudaDriver& driver();
 
 // A driver call failed where it should not. Worker processes end their request with it.
 struct CudaFailure {

@@ -60,7 +60,7 @@ bool is_sticky(CUresult code) {
 }
 
 CudaSession::CudaSession(int index) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   hello_.library = calls.path;
   if (!calls.reason.empty()) {
     hello_.no_device = true;
@@ -94,7 +94,7 @@ CudaSession::CudaSession(int index) {
 }
 
 void CudaSession::describe_device(CUdevice device) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   char name[256] = {};
   CUuuid uuid{};
   std::size_t total = 0, available = 0;
@@ -126,7 +126,7 @@ void CudaSession::describe_device(CUdevice device) {
 }
 
 void CudaSession::choose_sharing(CUdevice device) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   const CUmemAllocationProp properties = shared_memory_of(device);
   std::size_t granularity = 0;
   CUresult code = calls.cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
@@ -184,7 +184,7 @@ CUfunction CudaSession::function(const std::string& image, const std::string& en
 }
 
 MappedSlot CudaSession::map(CUmemGenericAllocationHandle handle, std::int64_t bytes, bool writable) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   MappedSlot slot;
   slot.bytes = bytes;
   slot.writable = writable;
@@ -203,7 +203,7 @@ MappedSlot CudaSession::map(CUmemGenericAllocationHandle handle, std::int64_t by
 }
 
 MappedSlot CudaSession::create(std::int64_t wanted, int& descriptor, std::vector<std::uint8_t>& ipc) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   const std::int64_t bytes = rounded(wanted, granularity_);
   descriptor = -1;
   if (hello_.sharing == Sharing::ipc) {
@@ -225,7 +225,7 @@ MappedSlot CudaSession::create(std::int64_t wanted, int& descriptor, std::vector
 }
 
 MappedSlot CudaSession::import(const SlotOrder& order, int descriptor) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   if (!order.ipc.empty()) {
     CUipcMemHandle handle{};
     if (order.ipc.size() != sizeof handle) throw CudaFailure{CUDA_ERROR_INVALID_VALUE, "an IPC handle of the wrong size"};
@@ -244,7 +244,7 @@ MappedSlot CudaSession::import(const SlotOrder& order, int descriptor) {
 }
 
 void CudaSession::release(MappedSlot& slot) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   if (slot.reserved != 0) {
     check(calls.cuMemUnmap(slot.address, static_cast<std::size_t>(slot.bytes)), "unmapping memory");
     check(calls.cuMemAddressFree(slot.reserved, static_cast<std::size_t>(slot.reserved_bytes)), "freeing addresses");

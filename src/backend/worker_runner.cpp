@@ -77,7 +77,7 @@ struct Prepared {
 };
 
 void set_attributes(Prepared& prepared, const WireLaunch& launch) {
-  const Driver& calls = driver();
+  const CudaDriver& calls = driver();
   if (launch.shared > 0) {
     const CUresult code = calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                                    static_cast<int>(launch.shared));
