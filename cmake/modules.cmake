@@ -1,6 +1,6 @@
 # cupilot_module(NAME DEPS...): one folder of src/ as a static library with the folders it may include.
 add_library(cupilot_options INTERFACE)
-target_compile_options(cupilot_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden)
+target_compile_options(cupilot_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden -fvisibility-inlines-hidden)
 # g++ 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(cupilot_options INTERFACE -Wno-restrict)
@@ -30,6 +30,16 @@ function(cupilot_module name)
   foreach(dep ${ARGN})
     target_link_libraries(cupilot_${name} PUBLIC cupilot_${dep})
   endforeach()
+endfunction()
+
+# cupilot_link_map(LIBRARY MAP): a shared library of the project's version that exports what MAP names, and lacks nothing.
+function(cupilot_link_map library map)
+  set_target_properties(${library} PROPERTIES VERSION ${PROJECT_VERSION} LINK_DEPENDS ${map}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_link_options(${library} PRIVATE -Wl,--version-script=${map})
+  if(NOT CUPILOT_SANITIZE)
+    target_link_options(${library} PRIVATE -Wl,--no-undefined)
+  endif()
 endfunction()
 
 # cupilot_reaches(TEST): its expect_code() counts for the test that every rejection code is reached (tests/reached).

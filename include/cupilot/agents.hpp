@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/kernel_source.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/rng.hpp>
@@ -15,7 +16,7 @@
 #include <cupilot/tunable.hpp>
 #include <cupilot/verdict.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // What a strategist sees of one individual: never its source.
 struct Individual {

@@ -10,6 +10,7 @@
 
 #include <cupilot/compiled_kernel.hpp>
 #include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/measurement.hpp>
 #include <cupilot/resolved_plan.hpp>
 #include <cupilot/result.hpp>
@@ -17,7 +18,7 @@
 #include <cupilot/technique.hpp>
 #include <cupilot/trial.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // Who takes part in an interleaved timing.
 struct Contestant {

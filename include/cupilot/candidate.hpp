@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/kernel_source.hpp>
 #include <cupilot/measurement.hpp>
 #include <cupilot/result.hpp>
@@ -14,7 +15,7 @@
 #include <cupilot/verdict.hpp>
 #include <cupilot/verification.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // What made an accepted kernel, what held it while it ran, and what the gate remarked.
 struct Conditions {

@@ -5,10 +5,11 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // What a check was shown to reject.
 struct PowerReport {

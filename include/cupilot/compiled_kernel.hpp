@@ -7,9 +7,10 @@
 #include <vector>
 
 #include <cupilot/dtype.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/kernel_source.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct EntryFacts {
   std::string name{};         // as in the PTX

@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <string_view>
 
-namespace cupilot {
+#include <cupilot/export.hpp>
+
+namespace CUPILOT_API cupilot {
 
 enum class Counter {
   warp_instructions,  // issued

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <cupilot/dtype.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct DeviceSpec {
   std::string name{};   // "h200"

@@ -4,7 +4,9 @@
 #include <optional>
 #include <string_view>
 
-namespace cupilot {
+#include <cupilot/export.hpp>
+
+namespace CUPILOT_API cupilot {
 
 enum class DType { f64, f32, bf16, f16, e4m3, e5m2, i64, i32, i16, i8, u8, boolean };
 

@@ -12,11 +12,12 @@
 #include <cupilot/agents.hpp>
 #include <cupilot/backend.hpp>
 #include <cupilot/candidate.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/host.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // One generation's line on a screen.
 struct Progress {

@@ -13,9 +13,10 @@
 #include <variant>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct Expr {
   std::string text = "0";

@@ -7,10 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 enum class Activation { none, relu, gelu, silu, tanh, sigmoid };
 

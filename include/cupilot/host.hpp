@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // An append-only file held open. Every failure names the file and the errno text.
 class AppendFile {

@@ -4,11 +4,12 @@
 #include <string>
 #include <string_view>
 
+#include <cupilot/export.hpp>
 #include <cupilot/launch_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 enum class Language { cuda, ptx };
 

@@ -8,9 +8,10 @@
 #include <vector>
 
 #include <cupilot/dtype.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/expr.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // scratch: poisoned before each run. zeroed: cleared inside the timed region. restored: zero before and found zero
 // again. table: written by setup launches, read-only afterwards.

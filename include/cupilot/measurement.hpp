@@ -6,9 +6,10 @@
 #include <vector>
 
 #include <cupilot/counts.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/trial.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // measured: by our runner on a device. modelled: by a time model. reported: a host program's word. Never ranked together.
 enum class Provenance { measured, modelled, reported };

@@ -8,10 +8,11 @@
 
 #include <cupilot/counts.hpp>
 #include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/verdict.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // Instructions of one kind ("fp32 fma", "load shared"), of one source line, or of a launch, at full size. Sampled or fitted
 // where the launch's counts are.

@@ -4,9 +4,10 @@
 #include <span>
 #include <string_view>
 
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct RejectionCode {
   std::string_view code{};  // "verify.bound"

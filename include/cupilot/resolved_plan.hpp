@@ -9,11 +9,12 @@
 
 #include <cupilot/compiled_kernel.hpp>
 #include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/launch_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct ResolvedArgument {
   enum class Kind { tensor, buffer, map, immediate, null_pointer };

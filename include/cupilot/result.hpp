@@ -6,7 +6,9 @@
 #include <utility>
 #include <variant>
 
-namespace cupilot {
+#include <cupilot/export.hpp>
+
+namespace CUPILOT_API cupilot {
 
 // The process exit code that an error ends in; see docs/formats/exit-codes.md.
 enum class ErrorCode {

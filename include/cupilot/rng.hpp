@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
-namespace cupilot {
+#include <cupilot/export.hpp>
+
+namespace CUPILOT_API cupilot {
 
 // Philox-like stream. Copy is cheap; `fork` makes an independent stream keyed by more numbers.
 class Rng {

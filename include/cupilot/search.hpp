@@ -11,9 +11,10 @@
 
 #include <cupilot/agents.hpp>
 #include <cupilot/candidate.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct SearchOptions {
   std::uint64_t seed = 1;

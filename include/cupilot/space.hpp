@@ -8,12 +8,13 @@
 #include <vector>
 
 #include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/rng.hpp>
 #include <cupilot/strategy.hpp>
 #include <cupilot/technique.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // What a parameter may be inside this space, after restriction to what templates realise.
 struct Knob {

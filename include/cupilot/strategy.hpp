@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // One technique in use. `values`: parameter name -> value; a default is omitted from the canonical form.
 struct Use {

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include <cupilot/dtype.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/expr.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 using Sizes = std::map<std::string, std::int64_t>;  // axis name -> extent
 

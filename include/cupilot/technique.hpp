@@ -7,7 +7,9 @@
 #include <string_view>
 #include <vector>
 
-namespace cupilot {
+#include <cupilot/export.hpp>
+
+namespace CUPILOT_API cupilot {
 
 // A hardware resource that can bind a kernel; the verdict names pressures on these, techniques relieve them.
 enum class Resource { dram, l2, shared, fp_pipe, tensor_pipe, issue, latency, occupancy, launch, tail };

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include <cupilot/counts.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // One recipe of input content. `ordinary` follows each tensor's own fill; the others replace floating inputs, most of them line
 // by line (a line: the elements along the dimension summed over). docs/formats/numerics.md says what each is for.

@@ -6,11 +6,12 @@
 #include <string_view>
 #include <vector>
 
+#include <cupilot/export.hpp>
 #include <cupilot/launch_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct TunableParameter {
   std::string constant{};   // its name in the kernel text: "BM"

@@ -6,11 +6,12 @@
 #include <vector>
 
 #include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/measurement.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/technique.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // Left of both ridges, between the ridge of the plain pipe and that of the tensor pipe, right of both.
 enum class Zone { memory, middle, compute };

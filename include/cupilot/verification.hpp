@@ -8,11 +8,12 @@
 
 #include <cupilot/compiled_kernel.hpp>
 #include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/trial.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 // How much to run. candidate: shapes that reach every path, random and boundary content. elite: and probes, special
 // content. finalist: new seeds, more repeats, the time shapes in full where the device is real.

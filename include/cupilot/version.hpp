@@ -1,10 +1,12 @@
 // The library's version.
 #pragma once
 
+#include <cupilot/export.hpp>
+
 #define CUPILOT_VERSION_MAJOR 0
 #define CUPILOT_VERSION_MINOR 1
 #define CUPILOT_VERSION_PATCH 0
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 inline constexpr const char* version = "0.1.0";
 }  // namespace cupilot

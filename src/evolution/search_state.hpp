@@ -23,7 +23,8 @@ struct SearchSlot {
   double fitness = 0;
 };
 
-struct Search::State {
+// Not exported with the class that it belongs to.
+struct __attribute__((visibility("hidden"))) Search::State {
   SearchOptions options;
   const Space& space;
   Strategist& strategist;
