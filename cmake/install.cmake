@@ -1,5 +1,37 @@
-# Programs, headers and the static library, laid out so that the program finds its worker beside it.
-include(GNUInstallDirs)
-install(TARGETS cupilot_cli cupilot_worker RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS cupilot ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(DIRECTORY include/cupilot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+# What is installed, in three components: library (shared libraries and the worker they start), program, development.
+set(CUPILOT_COMPONENTS library program development)
+set(CUPILOT_PACKAGES libcupilot${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} cupilot libcupilot-dev)
+install(TARGETS cupilot_shared EXPORT cupilot-core
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+install(TARGETS cupilot_worker EXPORT cupilot-core RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cupilot COMPONENT library)
+install(TARGETS cupilot EXPORT cupilot-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(TARGETS cupilot_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
+install(DIRECTORY include/cupilot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN *.h*)
+set(exports core static)
+if(TARGET cupilot_c)
+  install(TARGETS cupilot_c EXPORT cupilot-c
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+  list(APPEND exports c)
+endif()
+
+# find_package(cupilot 0.1 COMPONENTS core c static)
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cupilot)
+foreach(export ${exports})
+  install(EXPORT cupilot-${export} NAMESPACE cupilot:: DESTINATION ${package_folder} COMPONENT development)
+endforeach()
+configure_package_config_file(cmake/package/cupilotConfig.cmake.in ${PROJECT_BINARY_DIR}/package/cupilotConfig.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/package/cupilotConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/package/cupilotConfig.cmake ${PROJECT_BINARY_DIR}/package/cupilotConfigVersion.cmake
+  DESTINATION ${package_folder} COMPONENT development)
+
+file(RELATIVE_PATH CUPILOT_PREFIX_FROM_PKGCONFIG /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(name cupilot cupilot-c)
+  configure_file(cmake/package/${name}.pc.in ${PROJECT_BINARY_DIR}/package/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/package/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endforeach()
+
+foreach(component package IN ZIP_LISTS CUPILOT_COMPONENTS CUPILOT_PACKAGES)
+  install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} RENAME copyright COMPONENT ${component})
+endforeach()

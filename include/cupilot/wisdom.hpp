@@ -9,12 +9,13 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/export.hpp>
 #include <cupilot/kernel_source.hpp>
 #include <cupilot/measurement.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace cupilot {
+namespace CUPILOT_API cupilot {
 
 struct WisdomKernel {
   std::string name{};  // "gemm_wgmma_1": an identifier, unique in its entry

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <utility>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <poll.h>
@@ -171,6 +172,23 @@ std::string Process::output() {
   return text;
 }
 
+namespace {
+
+// The folders of the library and of the program that hold this code: one and the same where it is linked statically.
+std::vector<std::filesystem::path> own_folders() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<fs::path> folders;
+  Dl_info here{};
+  if (dladdr(reinterpret_cast<void*>(&find_worker), &here) != 0 && here.dli_fname)
+    folders.push_back(fs::weakly_canonical(here.dli_fname, ignored).parent_path());
+  folders.push_back(fs::read_symlink("/proc/self/exe", ignored).parent_path());
+  if (folders.front() == folders.back()) folders.pop_back();
+  return folders;
+}
+
+}  // namespace
+
 Result<std::string> find_worker(const std::string& given) {
   namespace fs = std::filesystem;
   std::vector<fs::path> places;
@@ -179,10 +197,11 @@ Result<std::string> find_worker(const std::string& given) {
     places.emplace_back(given);
   } else {
     if (const char* named = std::getenv("CUPILOT_WORKER")) places.emplace_back(named);
-    const fs::path self = fs::read_symlink("/proc/self/exe", ignored).parent_path();
-    places.push_back(self / "cupilot-worker");
-    places.push_back(self / "../libexec/cupilot/cupilot-worker");
-    places.emplace_back(CUPILOT_WORKER_BUILD_PATH);
+    // Beside; from bin or lib of a prefix; from lib/<architecture> of one. A build tree is laid out alike.
+    for (const fs::path& folder : own_folders())
+      for (const char* relative : {".", "../libexec/cupilot", "../../libexec/cupilot"})
+        places.push_back((folder / relative / "cupilot-worker").lexically_normal());
+    places.emplace_back(CUPILOT_WORKER_INSTALLED);
   }
   std::string tried;
   for (const fs::path& place : places) {

@@ -51,8 +51,8 @@ class Process {
 
 inline constexpr int worker_channel = 3;
 
-// The worker program: `given` when not empty; else CUPILOT_WORKER, beside the running program, ../libexec/cupilot, the build
-// tree.
+// The worker program: `given` when not empty; else CUPILOT_WORKER, then beside the library or the running program, or
+// in libexec/cupilot of the prefix they lie in.
 Result<std::string> find_worker(const std::string& given);
 
 // Of the caller's environment, what a worker needs to find its libraries: LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH and,
