@@ -9,7 +9,7 @@ SECONDS_LIMIT ?= 85
 
 FUZZ_SECONDS ?= 60
 
-.PHONY: evolve build test check sanitize thread fuzz lint format bootstrap clean
+.PHONY: evolve build test check sanitize thread fuzz lint docs deb format bootstrap clean
 
 evolve: build
 	$(BUILD)/cli/cupilot evolve $(TASK) --device $(DEVICE) --evaluations $(EVALUATIONS) --seconds $(SECONDS_LIMIT)
@@ -27,7 +27,7 @@ test: bootstrap
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 
-check: lint sanitize fuzz thread
+check: lint docs sanitize fuzz thread
 
 # Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
 sanitize thread: bootstrap
@@ -41,6 +41,17 @@ fuzz: sanitize
 
 lint: bootstrap
 	scripts/lint
+
+# The API reference, from the public headers into build/docs; what is undocumented or wrong stops it.
+docs: bootstrap
+	@mkdir -p build/docs
+	doxygen docs/Doxyfile
+
+# Debian packages in build/packages.
+deb: bootstrap
+	cmake --preset release
+	cmake --build --preset release -j $(JOBS)
+	cpack -G DEB --config build/release/CPackConfig.cmake -B build/packages
 
 format: bootstrap
 	git ls-files '*.hpp' '*.cpp' | xargs clang-format-14 -i
