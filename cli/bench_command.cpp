@@ -6,6 +6,7 @@
 #include <cupilot/evolve.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "kernel_files.hpp"
 #include "say.hpp"
@@ -59,7 +60,7 @@ struct Entrants {
 };
 
 Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, std::uint64_t seed) {
-  Result<std::unique_ptr<Backend>> screen = open_screen(backend);
+  Result<std::unique_ptr<Backend>> screen = open_screen(backend, backend_options());
   if (!screen) return screen.error();
   Entrants entrants;
   for (const OwnKernel& file : files) {
@@ -136,7 +137,7 @@ int bench_command(const KernelFlags& flags) {
   if (!files) return fail(files.error());
   const Result<std::vector<Contestant>> others = baselines(flags.against, *files->front().task);
   if (!others) return fail(others.error());
-  const Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
+  const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error());
   const Result<Entrants> entrants = prove(*files, **backend, flags.seed);
   if (!entrants) return fail(entrants.error());

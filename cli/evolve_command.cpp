@@ -3,6 +3,7 @@
 #include <cupilot/evolve.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "say.hpp"
 #include "search_run.hpp"
@@ -64,7 +65,7 @@ int resume_command(const RunFlags& flags) {
 int record_command(const RecordFlags& flags) {
   Result<Task> task = task_from_words(flags.task);
   if (!task) return fail(task.error());
-  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, 0);
+  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error());
   Screen screen(flags.common.json, (*backend)->provenance());
   const Result<std::int64_t> kept = record_landscape(*task, **backend, flags.dir, flags.count, flags.seed, &screen);

@@ -4,6 +4,7 @@
 #include <cupilot/technique.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "say.hpp"
 
@@ -44,7 +45,7 @@ int techniques_command(const CommonFlags& flags) {
 }
 
 int doctor_command(const CommonFlags& flags) {
-  const std::vector<Finding> findings = examine_machine();
+  const std::vector<Finding> findings = examine_machine(backend_options());
   if (flags.json) {
     say(findings_json(findings));
     return 0;

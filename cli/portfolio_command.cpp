@@ -5,6 +5,7 @@
 #include <cupilot/wisdom.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "say.hpp"
 #include "search_run.hpp"

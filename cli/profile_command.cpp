@@ -3,6 +3,7 @@
 #include <cupilot/backend.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "kernel_files.hpp"
 #include "profile_screen.hpp"
@@ -19,7 +20,7 @@ int fail_as(const Error& error, bool json) {
 
 // A device that counts. Asked before one is opened: whether there is a GPU has no part in the answer.
 Result<std::unique_ptr<Backend>> open_counting(const std::string& name) {
-  if (name.rfind("virtual", 0) == 0) return open_backend(name);
+  if (name.rfind("virtual", 0) == 0) return open_device(name);
   return Error{ErrorCode::usage,
                fmt::format("--device {}: no hardware counters are read yet, so only virtual devices are profiled", name),
                "for example --device virtual:h200"};

@@ -17,12 +17,6 @@ void Screen::print(const std::string& line) {
   std::fflush(stream_);
 }
 
-Result<std::unique_ptr<Backend>> open_device(const std::string& name, int threads) {
-  BackendOptions options;
-  options.compile_jobs = threads;
-  return open_backend(name, options);
-}
-
 int in_flight(int threads, const Backend& backend) {
   if (threads > 0) return threads;
   return backend.provenance() == Provenance::measured ? 0 : backend.parallel_compiles();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdio>
-#include <memory>
 #include <string>
 
 #include <cupilot/evolve.hpp>
@@ -24,7 +23,6 @@ class Screen : public SearchObserver {
   Provenance provenance_;
 };
 
-Result<std::unique_ptr<Backend>> open_device(const std::string& name, int threads);
 // Proposals in flight: the device's own number suits one that measures; a virtual one wants its processors for itself.
 int in_flight(int threads, const Backend& backend);
 // `observer` must outlive the search.

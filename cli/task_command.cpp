@@ -4,6 +4,7 @@
 #include <cupilot/checker_power.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "say.hpp"
 #include "words.hpp"
@@ -13,7 +14,7 @@ namespace cupilot::cli {
 int task_check_command(const TaskFlags& flags) {
   const Result<Task> task = task_from_words(flags.task);
   if (!task) return fail(task.error());
-  const Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
+  const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error());
   const Result<PowerReport> power = check_power(*task, **backend);
   if (!power) {

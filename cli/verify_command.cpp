@@ -4,6 +4,7 @@
 #include <cupilot/evolve.hpp>
 
 #include "commands.hpp"
+#include "device.hpp"
 #include "json_out.hpp"
 #include "kernel_files.hpp"
 #include "say.hpp"
@@ -46,10 +47,10 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
 int verify_command(const KernelFlags& flags) {
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
   if (!kernel) return fail(kernel.error());
-  Result<std::unique_ptr<Backend>> backend = open_backend(flags.common.device);
+  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error());
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
-  Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend) : std::unique_ptr<Backend>();
+  Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error());
 
   const Result<PowerReport> power = check_power(*kernel->task, *screen ? **screen : **backend);

@@ -87,7 +87,10 @@ class Backend {
 };
 
 struct BackendOptions {
-  std::string worker_path{};       // the cupilot-worker program; empty: beside the running program, then the installed one
+  // The cupilot-worker program. Empty: beside the running program, then where it is installed with this library. Workers start
+  // with an empty environment but for what the loader and CUDA read: LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH, CUDA_VISIBLE_DEVICES
+  // as this process has them; nothing else of the environment is looked at.
+  std::string worker_path{};
   int compile_jobs = 0;            // 0: one a core
   double compile_seconds = 30;     // deadline of one compile
   double trial_seconds = 20;       // deadline of one request to a device process

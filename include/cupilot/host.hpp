@@ -1,4 +1,5 @@
 // The seam to the machine the controller runs on: clock and files. A simulated one ships in tests/support.
+// Any thread; one thread at a time for each AppendFile.
 #pragma once
 
 #include <cstdint>

@@ -196,7 +196,6 @@ Result<std::string> find_worker(const std::string& given) {
   if (!given.empty()) {
     places.emplace_back(given);
   } else {
-    if (const char* named = std::getenv("CUPILOT_WORKER")) places.emplace_back(named);
     // Beside; from bin or lib of a prefix; from lib/<architecture> of one. A build tree is laid out alike.
     for (const fs::path& folder : own_folders())
       for (const char* relative : {".", "../libexec/cupilot", "../../libexec/cupilot"})

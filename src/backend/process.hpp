@@ -51,7 +51,7 @@ class Process {
 
 inline constexpr int worker_channel = 3;
 
-// The worker program: `given` when not empty; else CUPILOT_WORKER, then beside the library or the running program, or
+// The worker program: `given` when not empty; else beside the library or the running program, or
 // in libexec/cupilot of the prefix they lie in.
 Result<std::string> find_worker(const std::string& given);
 

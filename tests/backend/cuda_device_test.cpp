@@ -80,11 +80,9 @@ TEST_CASE("renewing starts new processes, and a lost runner's place is taken by 
 TEST_CASE("an MPS server is seen by its control pipe") {
   const auto folder = std::filesystem::temp_directory_path() / ("cupilot_mps_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
-  setenv("CUDA_MPS_PIPE_DIRECTORY", folder.c_str(), 1);
-  CHECK(mps_sign().empty());
+  CHECK(mps_sign(folder).empty());
   std::ofstream(folder / "control") << "";
-  CHECK(mps_sign().find("control") != std::string::npos);
-  unsetenv("CUDA_MPS_PIPE_DIRECTORY");
+  CHECK(mps_sign(folder).find("control") != std::string::npos);
   std::filesystem::remove_all(folder);
 }
 
