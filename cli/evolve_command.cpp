@@ -57,6 +57,7 @@ int resume_command(const RunFlags& flags) {
   options.raise_evaluations = flags.evaluations;
   options.search.parallel = in_flight(flags.threads, **backend);
   options.max_seconds = flags.seconds;
+  options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();
   return finish(resume(flags.dir, **backend, options), run->task, flags.common.json);

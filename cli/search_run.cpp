@@ -5,6 +5,7 @@
 
 #include <ctime>
 
+#include "device.hpp"
 #include "say.hpp"
 #include "signals.hpp"
 
@@ -37,6 +38,7 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
   options.screening = flags.screen;
   options.task_words = flags.task;
   options.device_name = flags.common.device;
+  options.worker_path = backend_options().worker_path;
   options.observer = &observer;
   options.cancel = &watch_signals();
   return options;

@@ -46,6 +46,7 @@ struct StrategyBrief {
   std::vector<Effect> effects{};
 };
 
+// Asked by one thread at a time.
 class Strategist {
  public:
   virtual ~Strategist() = default;
@@ -60,6 +61,7 @@ struct WriterBrief {
   std::vector<KernelSource> bases{};  // empty for templates
 };
 
+// Asked by any thread.
 class KernelWriter {
  public:
   virtual ~KernelWriter() = default;

@@ -44,7 +44,8 @@ struct Candidate {
   std::uint64_t id = 0;  // of the proposal
   Strategy strategy{};
   std::string strategy_id{};
-  std::string kernel_id{};  // "" when nothing was written
+  std::string kernel_id{};    // "" when nothing was written
+  std::string kernel_hash{};  // of normalised PTX; "" when nothing was compiled
   KernelSource source{};
   bool evaluated = false;  // handed to the compiler: counts as an evaluation
   Outcome outcome = Lost{};

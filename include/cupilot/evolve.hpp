@@ -1,4 +1,5 @@
-// The whole circle in one call, its run directory, and the same pieces one by one.
+// The whole circle in one call, its run directory, and the same pieces one by one. Any thread; two calls may share a backend,
+// a strategist and a writer that are thread-safe, never a run directory.
 #pragma once
 
 #include <atomic>
@@ -6,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,15 +39,27 @@ struct SearchObserver {
   virtual void on_notice(const std::string&) {}
 };
 
+// Why a search should end now, "" to go on: asked after each generation with all so far, oldest first. Pure, so that a resumed
+// run is asked the same. Beside the limits of SearchOptions and max_seconds; whichever comes first ends the search.
+using StopRule = std::function<std::string(std::span<const Progress> generations)>;
+// The best has not become faster by more than `gain` (0.01: 1 %) in this many generations.
+StopRule stagnation(int generations, double gain = 0);
+StopRule any_of(std::vector<StopRule> rules);  // the first reason given
+StopRule all_of(std::vector<StopRule> rules);  // all reasons, once every rule gives one
+
 struct EvolveOptions {
   SearchOptions search{};
   std::string run_dir{};                // empty: nothing is kept
   double max_seconds = 0;               // wall clock; 0: none
+  StopRule stop{};                      // the host's own rule
   std::vector<std::string> tunables{};  // paths of the user's own templates, beside the built-in ones
   bool random_search = false;           // proposals by random_strategist
+  Strategist* strategist = nullptr;     // who proposes, deterministic in (brief, rng); null: the built-in one
+  KernelWriter* writer = nullptr;       // who writes, any thread; null: from templates
   std::int64_t raise_evaluations = 0;   // resume: the new limit in all; 0: as recorded
   bool screening = true;                // a real device's candidates are proved on a virtual device of its chip first
   Backend* screen = nullptr;            // that virtual device; null: opened by the chip's name
+  std::string worker_path{};            // for opening it: BackendOptions::worker_path
   SearchObserver* observer = nullptr;
   std::atomic<bool>* cancel = nullptr;    // set by the host: checkpoint and stop
   std::vector<std::string> task_words{};  // how the task was named, for standalone files
@@ -89,10 +103,11 @@ struct EvolveReport {
 };
 
 // Errors: budget (ended before any valid candidate), no_candidate, and the machine's own.
-Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options);
-// Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes run_dir's sittings alone:
-// observer, cancel, host, search.parallel, max_seconds (a new budget; 0: as recorded) and raise_evaluations.
-Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options);
+Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
+// Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes what no journal holds: observer,
+// cancel, stop, strategist, writer, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded) and
+// raise_evaluations.
+Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options = {});
 
 // The straight pipe for one candidate.
 struct Pipe {

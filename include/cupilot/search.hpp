@@ -1,5 +1,5 @@
 // The search as a state machine: no thread, clock or file in it. evolve(), resume(), a host's own loop and simulated worlds
-// are drivers of it.
+// are drivers of it. One thread at a time; separate searches are independent.
 #pragma once
 
 #include <cstdint>

@@ -39,9 +39,9 @@ class PlainWriter : public KernelWriter {
   const Space& space_;
 };
 
-Result<std::vector<Tunable>> tunables_of(const EvolveOptions& options) {
+Result<std::vector<Tunable>> load_tunables(const std::vector<std::string>& paths) {
   std::vector<Tunable> all = builtin_tunables();
-  for (const std::string& path : options.tunables) {
+  for (const std::string& path : paths) {
     auto tunable = load_tunable(path);
     if (!tunable) return tunable.error();
     all.push_back(std::move(*tunable));
@@ -60,6 +60,7 @@ Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
   if (circle.screen != nullptr) return {};
   BackendOptions few;
   few.compile_jobs = 2;  // it compiles references only
+  few.worker_path = options.worker_path;
   auto opened = open_screen(*circle.backend, few);
   if (!opened) return std::move(opened.error()).while_doing("opening the virtual device that screens");
   circle.own_screen = std::move(*opened);
@@ -89,32 +90,47 @@ Task landscape_task() {
   return task;
 }
 
-Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options) {
-  Circle circle;
-  circle.task = &task;
-  circle.backend = &backend;
-  circle.strategist = options.random_search ? random_strategist() : rule_strategist();
+Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
+                         const std::vector<std::string>& tunables, bool random_search) {
+  Means means;
+  means.own_strategist = random_search ? random_strategist() : rule_strategist();
+  means.strategist = means.own_strategist.get();
   if (task.time_shapes.empty()) {
     return Error{ErrorCode::usage, "task " + task.name + " has no time shape", "name the shape to optimize for"};
   }
-  if (const auto techniques = backend.techniques(); !techniques.empty()) {
+  if (!techniques.empty()) {
     SpaceModel model;
     model.techniques = techniques;
     auto space = build_space(std::move(model));
     if (!space) return space.error();
-    circle.space = std::move(*space);
-    circle.writer = std::make_unique<PlainWriter>(*circle.space);
-    circle.zone = Zone::middle;
-    return circle;
+    means.space = std::move(*space);
+    means.own_writer = std::make_unique<PlainWriter>(*means.space);
+    means.zone = Zone::middle;
+  } else {
+    if (auto valid = validate(task); !valid) return valid.error();
+    auto loaded = load_tunables(tunables);
+    if (!loaded) return loaded.error();
+    auto space = make_space(task, device, *loaded);
+    if (!space) return space.error();
+    means.space = std::move(*space);
+    means.own_writer = template_writer(std::move(*loaded));
+    means.zone = zone_of(task, task.time_shapes.front(), device);
   }
-  if (auto valid = validate(task); !valid) return valid.error();
-  auto tunables = tunables_of(options);
-  if (!tunables) return tunables.error();
-  auto space = make_space(task, backend.device(), *tunables);
-  if (!space) return space.error();
-  circle.space = std::move(*space);
-  circle.writer = template_writer(std::move(*tunables));
-  circle.zone = zone_of(task, task.time_shapes.front(), backend.device());
+  means.writer = means.own_writer.get();
+  return means;
+}
+
+Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options) {
+  const std::vector<Technique> techniques = backend.techniques();
+  auto means = find_means(task, backend.device(), techniques, options.tunables, options.random_search);
+  if (!means) return means.error();
+  Circle circle;
+  static_cast<Means&>(circle) = std::move(*means);
+  circle.task = &task;
+  circle.backend = &backend;
+  if (options.strategist != nullptr) circle.strategist = options.strategist;
+  if (options.writer != nullptr) circle.writer = options.writer;
+  if (!techniques.empty()) return circle;
   if (auto added = add_screen(circle, options); !added) return added.error();
   return circle;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <cupilot/agents.hpp>
 #include <cupilot/backend.hpp>
@@ -10,13 +11,24 @@
 
 namespace cupilot {
 
-struct Circle {
+// What a search needs beside its options; the pointers reach into the owners or to what the caller gave.
+struct Means {
+  std::unique_ptr<Space> space;
+  Strategist* strategist = nullptr;
+  KernelWriter* writer = nullptr;
+  Zone zone = Zone::memory;
+  std::unique_ptr<Strategist> own_strategist;
+  std::unique_ptr<KernelWriter> own_writer;
+};
+
+// `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths. Error{usage} when nothing can
+// write the task, or the task is not valid.
+Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
+                         const std::vector<std::string>& tunables, bool random_search);
+
+struct Circle : Means {
   const Task* task = nullptr;
   Backend* backend = nullptr;
-  std::unique_ptr<Space> space;
-  std::unique_ptr<KernelWriter> writer;
-  std::unique_ptr<Strategist> strategist;
-  Zone zone = Zone::memory;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
   // What the run should say of itself from the start: why nothing screens, what the task's own check was shown to reject.

@@ -42,7 +42,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
-      pipe_{&task_, circle_.backend, circle_.writer.get(), options.search.seed, circle_.screen},
+      pipe_{&task_, circle_.backend, circle_.writer, options.search.seed, circle_.screen},
       started_(host_.monotonic_seconds()) {
   options_.search = resolved(options.search, *circle_.backend);
 }
@@ -126,7 +126,7 @@ Result<void> Driver::restore(const RunState& state) {
       if (std::holds_alternative<Lost>(result->candidate.outcome)) {
         search_->forget(id);
       } else {
-        search_->tell(id, score_of(*result));
+        search_->tell(id, score_of(result->candidate));
       }
       ledger_.settle(*result);
       std::erase_if(unfinished_, [&](const Proposal& p) { return p.id == id; });
@@ -141,7 +141,7 @@ Result<void> Driver::restore(const RunState& state) {
       }
     }
   }
-  ledger_.take_finished(baselines_, false);
+  generations_ = ledger_.take_finished(baselines_, false);
   return {};
 }
 
@@ -223,7 +223,6 @@ Result<void> Driver::take(Done done) {
   record.slot = done.proposal.slot;
   record.candidate = std::move(done.passed->candidate);
   record.candidate.id = done.proposal.id;
-  record.kernel_hash = std::move(done.passed->kernel_hash);
   record.seconds = done.seconds;
   record.phases = std::move(done.phases);
   if (!options_.run_dir.empty()) {
@@ -236,7 +235,7 @@ Result<void> Driver::take(Done done) {
     if (std::holds_alternative<Lost>(record.candidate.outcome)) {
       search_->forget(record.candidate.id);
     } else {
-      search_->tell(record.candidate.id, score_of(record));
+      search_->tell(record.candidate.id, score_of(record.candidate));
     }
   }
   ledger_.settle(record);
@@ -255,7 +254,13 @@ void Driver::report_generations(bool closed) {
   for (Progress& progress : ledger_.take_finished(baselines_, closed)) {
     progress.wall_seconds = host_.monotonic_seconds() - started_;
     if (options_.observer != nullptr) options_.observer->on_generation(progress);
+    generations_.push_back(std::move(progress));
   }
+}
+
+std::string Driver::due() const {
+  if (deadline_ > 0 && host_.monotonic_seconds() >= deadline_) return "time spent";
+  return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
 
 Result<void> Driver::search() {
@@ -267,8 +272,8 @@ Result<void> Driver::search() {
   bool more = stopped_.empty();
   while (more || in_flight_ > 0 || (!unfinished_.empty() && !failed && !cancelled())) {
     if (more && cancelled()) more = false;
-    if (more && deadline_ > 0 && host_.monotonic_seconds() >= deadline_) {
-      note(stop("time spent"));
+    if (const std::string reason = more ? due() : ""; !reason.empty()) {
+      note(stop(reason));
       more = false;
     }
     if ((more || (!unfinished_.empty() && !cancelled())) && !failed) {

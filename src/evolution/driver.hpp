@@ -11,6 +11,7 @@
 #include "evolution/journal.hpp"
 #include "evolution/pipe.hpp"
 #include "evolution/run_state.hpp"
+#include "evolution/timing.hpp"
 #include "evolution/workers.hpp"
 
 namespace cupilot {
@@ -45,10 +46,10 @@ class Driver {
   Result<void> take(Done done);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
+  std::string due() const;  // why the search should end now; "": it should not
   bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
   Error explain(Error error) const;
-  // One set of timed contents a run: a device keeps their reference values, which cost more than a candidate's launches.
-  std::uint64_t measure_seed() const { return Rng::of(options_.search.seed, "measure").next(); }
+  std::uint64_t measure_seed() const { return timing_seed(options_.search.seed); }
   void tell(const std::string& notice) const {
     if (options_.observer != nullptr) options_.observer->on_notice(notice);
   }
@@ -86,6 +87,7 @@ class Driver {
   double baselines_seconds_ = 0;
   std::optional<Search> search_;
   Ledger ledger_;
+  std::vector<Progress> generations_;  // reported so far
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0;

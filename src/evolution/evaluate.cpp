@@ -135,7 +135,7 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const P
     return passed;
   }
   passed.kernel = std::move(*compiled);
-  passed.kernel_hash = passed.kernel.facts.normalized_hash;
+  candidate.kernel_hash = passed.kernel.facts.normalized_hash;
   if (rules.admit) {
     if (auto refused = rules.admit(passed.kernel)) {
       candidate.outcome = std::move(*refused);

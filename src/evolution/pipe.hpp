@@ -26,7 +26,6 @@ struct PipeRules {
 
 struct Passed {
   Candidate candidate;
-  std::string kernel_hash;
   CompiledKernel kernel;
   std::vector<ContestantReport> others;  // in the order of PipeRules::others
 };

@@ -144,19 +144,20 @@ std::string to_json(const ResultRecord& r) {
                     {"slot", r.slot},
                     {"stage", "result"},
                     {"candidate", parts::put(r.candidate)},
-                    {"kernel_hash", r.kernel_hash},
+                    {"kernel_hash", r.candidate.kernel_hash},
                     {"clock", {{"seconds", r.seconds}, {"phases", r.phases}}}});
 }
 
 Result<ResultRecord> result_from(std::string_view text) {
   return reading<ResultRecord>("result", text, [](const Json& json) -> Result<ResultRecord> {
-    return ResultRecord{json.at("epoch").get<int>(),
-                        json.at("generation").get<int>(),
-                        json.at("slot").get<std::int64_t>(),
-                        parts::candidate_of(json.at("candidate")),
-                        json.at("kernel_hash").get<std::string>(),
-                        json.at("clock").at("seconds").get<double>(),
-                        phases_in(json)};
+    ResultRecord r{json.at("epoch").get<int>(),
+                   json.at("generation").get<int>(),
+                   json.at("slot").get<std::int64_t>(),
+                   parts::candidate_of(json.at("candidate")),
+                   json.at("clock").at("seconds").get<double>(),
+                   phases_in(json)};
+    r.candidate.kernel_hash = json.at("kernel_hash").get<std::string>();
+    return r;
   });
 }
 

@@ -56,8 +56,7 @@ struct ResultRecord {
   int epoch = 0, generation = 0;
   std::int64_t slot = 0;
   Candidate candidate;  // without source text; `source.template_name` and `source.constants` are kept
-  std::string kernel_hash;
-  double seconds = 0;  // of the whole pipe; dropped when journals are compared, like its parts
+  double seconds = 0;   // of the whole pipe; dropped when journals are compared, like its parts
   PhaseSeconds phases;
 };
 

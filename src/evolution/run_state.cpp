@@ -58,15 +58,15 @@ Result<RunState> fold(const ReadRecords& read) {
   return state;
 }
 
-Score score_of(const ResultRecord& record) {
+Score score_of(const Candidate& candidate) {
   Score score;
-  score.evaluated = record.candidate.evaluated;
-  score.kernel_hash = record.kernel_hash;
-  if (const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
+  score.evaluated = candidate.evaluated;
+  score.kernel_hash = candidate.kernel_hash;
+  if (const auto* accepted = std::get_if<Accepted>(&candidate.outcome)) {
     score.accepted = true;
     score.time_us = accepted->measurement.time_us;
     score.verdict = accepted->verdict;
-  } else if (const auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
+  } else if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) {
     score.rejection = rejected->code;
   }
   return score;
@@ -101,11 +101,11 @@ void Ledger::settle(const ResultRecord& record) {
   if (record.slot < 0 || record.slot >= static_cast<std::int64_t>(rows_.size())) return;
   Row& row = rows_[static_cast<std::size_t>(record.slot)];
   for (const auto& [path, seconds] : record.phases) phases_[path] += seconds;
-  const Score score = score_of(record);
+  const Score score = score_of(record.candidate);
   row.settled = true;
   row.accepted = score.accepted;
   row.evaluated = score.evaluated;
-  row.hash = record.kernel_hash;
+  row.hash = record.candidate.kernel_hash;
   row.time_us = score.time_us;
   row.code = score.rejection;
 }

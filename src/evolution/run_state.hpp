@@ -26,7 +26,7 @@ struct RunState {
 
 Result<RunState> fold(const ReadRecords& read);
 
-Score score_of(const ResultRecord& record);
+Score score_of(const Candidate& candidate);
 Best best_of(const FinalRecord& record);
 // A sentence for each baseline whose time beside the champion is not its time before the search.
 std::vector<std::string> drift_alarms(const Best& best);

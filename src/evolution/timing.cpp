@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include <cupilot/rejection.hpp>
+#include <cupilot/rng.hpp>
 
 namespace cupilot {
 namespace {
 
 constexpr double floor_margin = 0.97;
-// Below what any device's events resolve, and above what any launch may take.
-constexpr double shortest_us = 0.1, longest_us = 86400e6;
+constexpr double shortest_us = 0.1;  // below what any device's events resolve
 
 std::optional<Rejected> no_number(const Measurement& measurement, double elapsed_us) {
   double sum = 0;
@@ -39,6 +39,20 @@ std::optional<Rejected> no_number(const Measurement& measurement, double elapsed
                                                 measurement.time_us, measurement.resolution_us));
   }
   return std::nullopt;
+}
+
+double believable_us(double floor_us) { return std::max(floor_margin * floor_us, shortest_us); }
+
+// Weighted mean over the task's time shapes of what `of` makes of their floors.
+Result<double> mean_of_floors(const Task& task, const DeviceSpec& device, Precision precision, double (*of)(double)) {
+  double sum = 0, weights = 0;
+  for (const Workload& workload : task.time_shapes) {
+    auto us = floor_us(task, workload, device, precision);
+    if (!us) return us.error();
+    sum += workload.weight * of(*us);
+    weights += workload.weight;
+  }
+  return sum / weights;
 }
 
 // Adds `weight` parts of a shape's measurement to what other shapes gave.
@@ -110,7 +124,7 @@ Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& 
   for (std::size_t i = 0; i < timed.shape_us.size(); ++i) {
     auto floor = floor_us(task, task.time_shapes[i], device, proved);
     if (!floor) return floor.error();
-    const double us = timed.shape_us[i], least = std::max(floor_margin * *floor, shortest_us);
+    const double us = timed.shape_us[i], least = believable_us(*floor);
     if (us >= least) continue;
     return std::optional(reject("floor.impossible", fmt::format("{:.4g} us {} lies below the floor of {:.4g} us", us,
                                                                 name_of(timed.report.measurement->provenance), least)));
@@ -119,14 +133,13 @@ Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& 
 }
 
 Result<double> mean_floor(const Task& task, const DeviceSpec& device, Precision precision) {
-  double sum = 0, weights = 0;
-  for (const Workload& workload : task.time_shapes) {
-    auto us = floor_us(task, workload, device, precision);
-    if (!us) return us.error();
-    sum += workload.weight * *us;
-    weights += workload.weight;
-  }
-  return sum / weights;
+  return mean_of_floors(task, device, precision, [](double us) { return us; });
 }
+
+Result<double> least_mean_us(const Task& task, const DeviceSpec& device, Precision proved) {
+  return mean_of_floors(task, device, proved, believable_us);
+}
+
+std::uint64_t timing_seed(std::uint64_t search_seed) { return Rng::of(search_seed, "measure").next(); }
 
 }  // namespace cupilot

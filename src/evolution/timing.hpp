@@ -22,6 +22,15 @@ Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend, std::
 // clocks above their nominal rate may take.
 Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device, Precision proved, const Timed& timed);
 
+// Longer than any launch may take.
+inline constexpr double longest_us = 86400e6;
+
+// One set of timed contents a search: a device keeps their reference values, which cost more than a candidate's launches.
+std::uint64_t timing_seed(std::uint64_t search_seed);
+
+// The least mean over all time shapes that below_floor() lets pass, microseconds.
+Result<double> least_mean_us(const Task& task, const DeviceSpec& device, Precision proved);
+
 // Mean of the floors of all time shapes, microseconds.
 Result<double> mean_floor(const Task& task, const DeviceSpec& device, Precision precision);
 

@@ -94,7 +94,7 @@ TEST_CASE("records survive their JSON") {
   ResultRecord record;
   record.slot = 12;
   record.generation = 2;
-  record.kernel_hash = "abc";
+  record.candidate.kernel_hash = "abc";
   record.candidate.id = 13;
   record.candidate.strategy.uses = {{"v1", {{"value", 2}}, {}, {}}};
   record.candidate.strategy_id = strategy_id(record.candidate.strategy);

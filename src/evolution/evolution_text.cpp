@@ -1,0 +1,155 @@
+#include "evolution/evolution_text.hpp"
+
+#include <cupilot/version.hpp>
+
+#include "evolution/record_parts.hpp"
+
+namespace cupilot {
+namespace {
+
+using parts::Json;
+
+constexpr const char* statuses[] = {"open", "told", "forgotten"};
+
+Json put(const Technique& t) {
+  Json parameters = Json::array();
+  for (const TechniqueParameter& p : t.parameters) {
+    parameters.push_back({{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
+  }
+  Json relieves = Json::array();
+  for (const Resource resource : t.relieves) relieves.push_back(name_of(resource));
+  return {{"name", t.name},       {"summary", t.summary}, {"sentence", t.sentence}, {"parameters", std::move(parameters)},
+          {"relieves", relieves}, {"needs", t.needs},     {"excludes", t.excludes}, {"must", t.must},
+          {"group", t.group}};
+}
+
+Technique technique_of(const Json& json) {
+  Technique t;
+  json.at("name").get_to(t.name);
+  json.at("summary").get_to(t.summary);
+  json.at("sentence").get_to(t.sentence);
+  for (const Json& p : json.at("parameters")) {
+    t.parameters.push_back({p.at("name").get<std::string>(), p.at("domain").get<std::vector<std::int64_t>>(),
+                            p.at("labels").get<std::vector<std::string>>(), p.at("fallback").get<std::int64_t>()});
+  }
+  constexpr int resources = static_cast<int>(Resource::tail) + 1;
+  for (const Json& name : json.at("relieves")) {
+    t.relieves.push_back(parts::enum_of<Resource>(name.get<std::string>(), resources));
+  }
+  json.at("needs").get_to(t.needs);
+  json.at("excludes").get_to(t.excludes);
+  json.at("must").get_to(t.must);
+  json.at("group").get_to(t.group);
+  return t;
+}
+
+Json put(const Score& s) {
+  if (!s.accepted) return {{"rejection", s.rejection}, {"evaluated", s.evaluated}, {"kernel_hash", s.kernel_hash}};
+  return {{"time_us", s.time_us}, {"kernel_hash", s.kernel_hash}, {"verdict", parts::put(s.verdict)}};
+}
+
+Score score_from(const Json& json) {
+  Score s;
+  s.kernel_hash = json.at("kernel_hash").get<std::string>();
+  s.accepted = json.contains("time_us");
+  if (s.accepted) {
+    s.evaluated = true;
+    s.time_us = json.at("time_us").get<double>();
+    s.verdict = parts::verdict_of(json.at("verdict"));
+    if (!(s.time_us > 0)) throw Json::other_error::create(501, "a told time is not positive", nullptr);
+  } else {
+    s.evaluated = json.at("evaluated").get<bool>();
+    s.rejection = json.at("rejection").get<std::string>();
+  }
+  return s;
+}
+
+Json put(const EvolutionSlot& slot) {
+  Json json = Json::parse(to_json(slot.proposal));
+  json["status"] = statuses[static_cast<int>(slot.status)];
+  if (slot.status == EvolutionSlot::Status::told) json["score"] = put(slot.score);
+  return json;
+}
+
+EvolutionSlot slot_of(const Json& json) {
+  EvolutionSlot slot;
+  auto proposal = proposal_from(json.dump());
+  if (!proposal) throw Json::other_error::create(501, proposal.error().message, nullptr);
+  slot.proposal = std::move(*proposal);
+  const auto status = json.at("status").get<std::string>();
+  if (status == statuses[1]) {
+    slot.status = EvolutionSlot::Status::told;
+    slot.score = score_from(json.at("score"));
+  } else if (status == statuses[2]) {
+    slot.status = EvolutionSlot::Status::forgotten;
+  } else if (status != statuses[0]) {
+    throw Json::other_error::create(501, "unknown status " + status, nullptr);
+  }
+  return slot;
+}
+
+EvolutionRecord record_of(const Json& json) {
+  EvolutionRecord record;
+  auto task = task_from_json(json.at("task").dump(), "the saved task");
+  if (!task) throw Json::other_error::create(501, task.error().message, nullptr);
+  record.task = std::move(*task);
+  record.device = parts::device_of(json.at("device"));
+  EvolutionOptions& options = record.options;
+  options.search = parts::search_options_of(json.at("search"));
+  options.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
+  json.at("plain_us").get_to(options.plain_us);
+  json.at("write").get_to(options.write);
+  json.at("random_search").get_to(options.random_search);
+  json.at("tunables").get_to(options.tunables);
+  for (const Json& technique : json.at("techniques")) options.techniques.push_back(technique_of(technique));
+  json.at("own_strategist").get_to(record.own_strategist);
+  for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
+  return record;
+}
+
+Error no_save(const std::string& reason) {
+  return {ErrorCode::usage, "the saved search cannot be read: " + reason, "give the whole text that save() returned, unchanged"};
+}
+
+}  // namespace
+
+Result<std::string> to_json(const EvolutionRecord& record) {
+  auto task = task_to_json(record.task);
+  if (!task) return task.error();
+  const EvolutionOptions& options = record.options;
+  Json techniques = Json::array(), slots = Json::array();
+  for (const Technique& technique : options.techniques) techniques.push_back(put(technique));
+  for (const EvolutionSlot& slot : record.slots) slots.push_back(put(slot));
+  const Json json = {{"cupilot_evolution", evolution_format},
+                     {"program", version},
+                     {"task", Json::parse(*task)},
+                     {"device", parts::put(record.device)},
+                     {"search", parts::put(options.search)},
+                     {"provenance", name_of(options.provenance)},
+                     {"plain_us", options.plain_us},
+                     {"write", options.write},
+                     {"random_search", options.random_search},
+                     {"tunables", options.tunables},
+                     {"techniques", std::move(techniques)},
+                     {"own_strategist", record.own_strategist},
+                     {"slots", std::move(slots)}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<EvolutionRecord> evolution_from(std::string_view text) {
+  try {
+    const Json json = Json::parse(text);
+    const int format = json.at("cupilot_evolution").get<int>();
+    if (format != evolution_format) {
+      return Error{
+          ErrorCode::usage,
+          "the saved search has format " + std::to_string(format) + ", this library reads " + std::to_string(evolution_format),
+          "load it with the version that saved it"};
+    }
+    return record_of(json);
+  } catch (const Json::exception& fault) {
+    return no_save(fault.what());
+  }
+}
+
+}  // namespace cupilot
