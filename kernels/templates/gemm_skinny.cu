@@ -11,7 +11,7 @@
     "WARP_N": {"name": "columns", "technique": "gemv", "domain": [16, 32, 64], "plain": 32},
     "WARPS": {"name": "warps", "technique": "gemv", "domain": [1, 2, 4, 8, 12, 16, 24, 32], "plain": 8},
     "DEPTH": {"name": "depth", "technique": "gemv", "domain": [1, 2, 3, 4, 6, 8], "plain": 2},
-    "SPLIT": {"name": "split", "technique": "split_k", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
+    "SPLIT": {"name": "split", "technique": "gemv", "domain": [1, 2, 3, 4, 6, 8, 16, 32], "plain": 1},
     "MIN_BLOCKS": {"name": "min_blocks", "technique": "launch_bounds", "domain": [1, 2, 3, 4], "plain": 1}
   },
   "restrict": [

@@ -321,7 +321,7 @@ class Runner:
         storage = torch.full((2 * guard + batch * m * n,), float("nan"), dtype=self.type_of(output_of(dtype)), device="cuda")
         fill = lambda buffer: -1 if buffer.get("content", "scratch") == "scratch" else 0  # -1: NaN in every type
         buffers = {b["name"]: torch.full((-(-evaluate(b["bytes"], names) // 4),), fill(b), dtype=torch.int32, device="cuda")
-                   for b in head["plan"]["buffers"]}
+                   for b in head["plan"].get("buffers", [])}
         arrived = buffers.get("arrived", torch.zeros(1, device="cuda"))
         owners = {"A": a, "B": b, "D": storage[guard:], "C?": c, "bias?": bias, **buffers}
         maps = {plan_map["name"]: tensor_map(plan_map, owners[plan_map["of"]].data_ptr(), names) for plan_map in head["plan"].get("maps", [])}

@@ -9,7 +9,8 @@
 #include <fmt/format.h>
 
 #include "agents/remembered.hpp"
-#include "agents/start_values.hpp"
+#include "agents/starts.hpp"
+#include "agents/tunable_context.hpp"
 #include "kernel/plan_scope.hpp"
 #include "kernel/tunable_values.hpp"
 
@@ -25,73 +26,8 @@ const Technique* row_of(const std::vector<Technique>& techniques, const std::str
   return found == techniques.end() ? nullptr : &*found;
 }
 
-// How a constant follows from an assignment.
-struct Source {
-  std::size_t technique = 0;  // position in the model
-  int knob = -1;              // position in the skeleton; -1: a switch
-  std::int64_t on = 0;        // a switch's value in use
-  std::int64_t plain = 0;     // the value when the technique is not in use
-  std::string read;           // for Restriction::reads
-};
-
-// Everything the predicates of one tunable share. They may run on any thread: nothing here changes.
-struct Context {
-  Tunable tunable;
-  Tunable limits;  // the same without restrictions: what the device's limits alone say
-  Task task;
-  DeviceSpec device;
-  std::vector<Source> sources;                // by parameter
-  std::map<std::string, ExprValue> fixed;     // names that no assignment changes
-  std::map<std::string, std::size_t> moving;  // constants, by position of their parameter
-
-  std::int64_t value(std::size_t parameter, const Assignment& assignment) const {
-    const Source& source = sources[parameter];
-    if (!assignment.present[source.technique]) return source.plain;
-    return source.knob < 0 ? source.on : assignment.values[static_cast<std::size_t>(source.knob)];
-  }
-
-  Constants constants(const Assignment& assignment) const {
-    Constants all;
-    for (std::size_t p = 0; p < sources.size(); ++p) all[tunable.parameters[p].constant] = value(p, assignment);
-    return all;
-  }
-
-  bool holds(const Expr& restriction, const Assignment& assignment) const {
-    const ExprValue result = evaluate(restriction, [&](std::string_view name) -> ExprValue {
-      const std::string key(name);
-      if (const auto at = moving.find(key); at != moving.end()) return value(at->second, assignment);
-      return fixed.at(key);
-    });
-    const auto* number = std::get_if<std::int64_t>(&result);
-    return number != nullptr && *number != 0;
-  }
-};
-
-std::set<std::string> names_in(const std::string& text) {
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < text.size();) {
-    if (std::isalpha(static_cast<unsigned char>(text[i])) == 0 && text[i] != '_') {
-      ++i;
-      continue;
-    }
-    const std::size_t start = i;
-    while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_' || text[i] == '.')) ++i;
-    names.insert(text.substr(start, i - start));
-  }
-  return names;
-}
-
-// Parameters whose constants stand among the names.
-std::vector<std::size_t> parameters_in(const Context& context, const std::set<std::string>& names) {
-  std::vector<std::size_t> parameters;
-  for (const std::string& name : names) {
-    if (const auto at = context.moving.find(name); at != context.moving.end()) parameters.push_back(at->second);
-  }
-  return parameters;
-}
-
 // A restriction that depends on these parameters alone.
-Restriction restriction_on(const std::shared_ptr<const Context>& context, std::string text,
+Restriction restriction_on(const std::shared_ptr<const TunableContext>& context, std::string text,
                            const std::vector<std::size_t>& parameters, std::function<bool(const Assignment&)> holds) {
   Restriction restriction{std::move(text), {}, {}, parameters.empty()};
   for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
@@ -103,23 +39,6 @@ Restriction restriction_on(const std::shared_ptr<const Context>& context, std::s
     return (*memory)(key, [&] { return holds(assignment); });
   };
   return restriction;
-}
-
-// Names that the texts use, through the plan's own definitions.
-std::set<std::string> names_through_lets(const LaunchPlan& plan, const std::vector<const Expr*>& texts) {
-  std::set<std::string> names;
-  std::vector<const Expr*> pending = texts;
-  while (!pending.empty()) {
-    const Expr* expr = pending.back();
-    pending.pop_back();
-    for (const std::string& name : names_in(expr->text)) {
-      if (!names.insert(name).second) continue;
-      for (const auto& [let, definition] : plan.let) {
-        if (let == name) pending.push_back(&definition);
-      }
-    }
-  }
-  return names;
 }
 
 bool off_is_smallest(const TunableParameter& parameter) {
@@ -152,7 +71,7 @@ bool names_parameter(const Technique& row, const std::string& name) {
 
 // Adds knobs and sources of one technique.
 void add_technique(const std::string& name, const std::vector<std::size_t>& parameters, const std::vector<Technique>& techniques,
-                   Context& context, Skeleton& skeleton) {
+                   TunableContext& context, Skeleton& skeleton) {
   const Technique& row = *row_of(techniques, name);
   const Tunable& tunable = context.tunable;
   const bool forced = name == tunable.name || std::count(skeleton.required.begin(), skeleton.required.end(), name) != 0;
@@ -179,7 +98,7 @@ void add_technique(const std::string& name, const std::vector<std::size_t>& para
 }
 
 // In use with every parameter at plain is the same kernel as not in use, where a strategy may do without.
-void forbid_idle(const std::shared_ptr<const Context>& context, const std::string& technique,
+void forbid_idle(const std::shared_ptr<const TunableContext>& context, const std::string& technique,
                  const std::vector<std::size_t>& parameters, Skeleton& skeleton) {
   if (parameters.size() < 2 || std::count(skeleton.required.begin(), skeleton.required.end(), technique) != 0) return;
   Restriction restriction{technique + " does something", {}, {}};
@@ -207,7 +126,7 @@ void require_needs(const Tunable& tunable, const std::vector<Technique>& techniq
   }
 }
 
-void fix_names(Context& context) {
+void fix_names(TunableContext& context) {
   const ExprScope of_task = task_class_scope(context.task);
   for (const Expr& restriction : context.tunable.restrictions) {
     for (const std::string& name : names_in(restriction.text)) {
@@ -217,7 +136,7 @@ void fix_names(Context& context) {
   }
 }
 
-void add_restrictions(const std::shared_ptr<const Context>& context, Skeleton& skeleton) {
+void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
   for (const Expr& expr : context->tunable.restrictions) {
     skeleton.restrictions.push_back(restriction_on(context, expr.text, parameters_in(*context, names_in(expr.text)),
                                                    [context, expr](const Assignment& a) { return context->holds(expr, a); }));
@@ -236,7 +155,7 @@ void add_restrictions(const std::shared_ptr<const Context>& context, Skeleton& s
 }
 
 // A plan that is "not for this shape" at a timed shape cannot win there.
-void add_requirements(const std::shared_ptr<const Context>& context, Skeleton& skeleton) {
+void add_requirements(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
   const LaunchPlan& plan = context->tunable.plan;
   for (const Expr& expr : plan.require) {
     const auto holds = [context, expr](const Assignment& assignment) {
@@ -253,84 +172,6 @@ void add_requirements(const std::shared_ptr<const Context>& context, Skeleton& s
     skeleton.restrictions.push_back(restriction_on(context, "at every timed shape: " + expr.text,
                                                    parameters_in(*context, names_through_lets(plan, {&expr})), holds));
   }
-}
-
-// A chip whose last SMs idle is as good as full: round sizes make tiles in powers of two.
-constexpr double full_enough = 0.95;
-
-Constants constants_of(const Context& context, const std::vector<std::int64_t>& values) {
-  Constants constants;
-  for (std::size_t p = 0; p < context.sources.size(); ++p) {
-    const Source& source = context.sources[p];
-    constants[context.tunable.parameters[p].constant] =
-        source.knob < 0 ? source.plain : values[static_cast<std::size_t>(source.knob)];
-  }
-  return constants;
-}
-
-// Blocks of all launches at the first timed shape.
-std::int64_t blocks_of(const Context& context, const Constants& constants) {
-  if (context.task.time_shapes.empty()) return 0;
-  PlanScope scope(context.tunable.plan, constants, context.task, context.task.time_shapes[0], context.device, nullptr);
-  std::int64_t most = 0;
-  for (const PlanLaunch& launch : context.tunable.plan.launches) {
-    std::int64_t blocks = launch.when == When::run ? 1 : 0;
-    for (const Expr& side : launch.grid) {
-      const ExprValue value = scope.value(side);
-      const auto* number = std::get_if<std::int64_t>(&value);
-      blocks = number == nullptr || *number < 1 || blocks > (1ll << 40) / *number ? 0 : blocks * *number;
-    }
-    most = std::max(most, blocks);
-  }
-  return most;
-}
-
-// Restrictions on one movable knob alone: what several break together may be mended by moving another.
-std::vector<Expr> restrictions_on_one(const Context& context, const std::vector<std::size_t>& movable) {
-  std::vector<Expr> alone;
-  for (const Expr& expr : context.tunable.restrictions) {
-    const std::vector<std::size_t> read = parameters_in(context, names_in(expr.text));
-    const auto moves = std::count_if(read.begin(), read.end(), [&](std::size_t p) {
-      const int knob = context.sources[p].knob;
-      return knob >= 0 && std::count(movable.begin(), movable.end(), static_cast<std::size_t>(knob)) != 0;
-    });
-    if (moves == 1) alone.push_back(expr);
-  }
-  return alone;
-}
-
-bool all_hold(const Context& context, const std::vector<Expr>& restrictions, const Constants& constants) {
-  return std::all_of(restrictions.begin(), restrictions.end(), [&](const Expr& expr) {
-    const ExprValue result = evaluate(expr, [&](std::string_view name) -> ExprValue {
-      const auto constant = constants.find(std::string(name));
-      return constant != constants.end() ? constant->second : context.fixed.at(std::string(name));
-    });
-    const auto* number = std::get_if<std::int64_t>(&result);
-    return number != nullptr && *number != 0;
-  });
-}
-
-// Starts where every SM has a block, as far as what always holds can bring it about.
-void choose_starts(const Context& context, Skeleton& skeleton) {
-  std::vector<std::size_t> movable;
-  std::vector<Knob> knobs = skeleton.knobs;
-  for (std::size_t k = 0; k < knobs.size(); ++k) {
-    if (std::count(skeleton.required.begin(), skeleton.required.end(), knobs[k].technique) != 0) {
-      movable.push_back(k);
-      continue;
-    }
-    // What may be left out counts as left out.
-    for (const Source& source : context.sources) {
-      if (source.knob == static_cast<int>(k)) knobs[k].fallback = source.plain;
-    }
-  }
-  const std::vector<Expr> alone = restrictions_on_one(context, movable);
-  const BlockCount blocks = [&](const std::vector<std::int64_t>& values) {
-    const Constants constants = constants_of(context, values);
-    return all_hold(context, alone, constants) ? blocks_of(context, constants) : 0;
-  };
-  fill_machine(knobs, movable, blocks, static_cast<std::int64_t>(full_enough * context.device.sms));
-  for (const std::size_t k : movable) skeleton.knobs[k].fallback = knobs[k].fallback;
 }
 
 }  // namespace
@@ -369,7 +210,7 @@ Skeleton tunable_skeleton(const Tunable& tunable, const Task& task, const Device
     if (std::count(skeleton.required.begin(), skeleton.required.end(), name) == 0) skeleton.required.push_back(name);
   }
   require_needs(tunable, techniques, skeleton);
-  const auto context = std::make_shared<Context>(Context{tunable, tunable, task, device, {}, {}, {}});
+  const auto context = std::make_shared<TunableContext>(TunableContext{tunable, tunable, task, device, {}, {}, {}});
   context->limits.restrictions.clear();
   context->limits.text.clear();
   context->sources.resize(tunable.parameters.size());

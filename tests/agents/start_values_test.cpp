@@ -1,5 +1,7 @@
 #include "agents/start_values.hpp"
 
+#include <array>
+
 #include "toy_tunable.hpp"
 
 using namespace cupilot;
@@ -41,6 +43,31 @@ TEST_CASE("a start is moved, a doubling at a time, to where the chip is full", "
   }
 }
 
+TEST_CASE("K is split where smaller tiles make no more blocks", "[start_values]") {
+  for (const auto& [n, columns, split] : {std::array<std::int64_t, 3>{8192, 64, 1}, {2048, 32, 1}, {1024, 32, 2}, {256, 32, 8}}) {
+    INFO(n);
+    std::vector<Knob> knobs = {{"t", "columns", {32, 64}, 64}, {"t", "split", {1, 2, 4, 8}, 1}};
+    fill_machine(
+        knobs, {0, 1}, [n = n](const auto& v) { return cdiv(n, v[0]) * v[1]; }, 64);
+    CHECK(knobs[0].fallback == columns);
+    CHECK(knobs[1].fallback == split);
+  }
+}
+
+TEST_CASE("tiles are no larger than the output", "[start_values]") {
+  std::vector<Knob> knobs = {{"t", "rows", {8, 16, 24, 32, 64}, 64}, {"t", "columns", {32, 64}, 64}};
+  const auto blocks_of = [](std::int64_t m, std::int64_t most) {
+    return [=](const auto& v) { return v[0] > most ? 0 : cdiv(m, v[0]) * cdiv(4096, v[1]); };
+  };
+  for (const auto& [m, most, rows] : {std::array<std::int64_t, 3>{1, 64, 8}, {17, 64, 24}, {100, 64, 64}, {1, 16, 8}}) {
+    INFO(m);
+    std::vector<Knob> fitted = knobs;
+    fit_tiles(fitted, {0, 1}, blocks_of(m, most));
+    CHECK(fitted[0].fallback == rows);
+    CHECK(fitted[1].fallback == 64);
+  }
+}
+
 TEST_CASE("a value of unknown blocks is no place to start", "[start_values]") {
   std::vector<Knob> knobs = {{"t", "n", {16, 48, 64, 256}, 256}};
   const BlockCount blocks = [](const auto& values) { return values[0] % 64 == 0 ? 4096 / values[0] : 0; };
@@ -49,17 +76,15 @@ TEST_CASE("a value of unknown blocks is no place to start", "[start_values]") {
 }
 
 TEST_CASE("searches of few rows start with a block for every SM", "[start_values]") {
-  struct Row {
-    std::int64_t n;
-    bool turned;
-    std::int64_t tile_n, columns;
-  };
-  for (const Row& row : {Row{8192, false, 64, 64}, Row{4096, false, 32, 32}, Row{4096, true, 32, 32}}) {
-    const Task task = gemm_of(8, row.n, 4096, DType::bf16, row.turned ? "nt" : "nn");
+  for (const std::int64_t n : {8192, 4096}) {
+    const Task task = gemm_of(16, n, 4096, DType::bf16);
     const auto space = make_space(task, h200(), builtin_tunables());
     REQUIRE(space);
-    INFO(row.n << (row.turned ? " turned" : ""));
-    CHECK(start_of(**space, "warpgroup_tile", "tile_n") == row.tile_n);
-    CHECK(start_of(**space, "gemv", "columns") == row.columns);
+    INFO(n);
+    CHECK(start_of(**space, "warpgroup_tile", "tile_n") == n / 128);
+    CHECK(start_of(**space, "gemv", "columns") == n / 128);
+    CHECK(start_of(**space, "gemv", "rows") == 16);
+    CHECK(start_of(**space, "swap_operands", "rows") == 16);         // one tile spans them: two would read B twice
+    CHECK(start_of(**space, "swap_operands", "split") == 8192 / n);  // 64 columns a block
   }
 }

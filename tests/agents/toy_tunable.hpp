@@ -17,13 +17,12 @@ inline Tunable tunable_from(const std::string& header) {
   return *tunable;
 }
 
-inline Task gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::f32, const char* layout = "nn") {
+inline Task gemm_of(std::int64_t m, std::int64_t n, std::int64_t k, DType dtype = DType::f32) {
   GemmSpec spec;
   spec.m = m;
   spec.n = n;
   spec.k = k;
   spec.dtype = dtype;
-  spec.layout = layout;
   const auto task = gemm_task(spec);
   REQUIRE(task);
   return *task;
