@@ -429,7 +429,7 @@ def compete(runner, job, variants, modules):
         wrong, worst = runner.check(variant, shape, module)
         rows.append({"variant": variant, "wrong": wrong, "worst": worst})
         if not wrong:
-            rows[-1]["run"] = runner.launch_of(variant, shape, (a, b, c, bias), module)[0]
+            rows[-1]["run"], rows[-1]["output"] = runner.launch_of(variant, shape, (a, b, c, bias), module)[:2]
     right = [row for row in rows if not row["wrong"]]
     for row, times in zip(right, runner.time_rounds([row["run"] for row in right], 3)):
         row["screen_ms"] = median(times)
@@ -448,21 +448,33 @@ def compete(runner, job, variants, modules):
         row["samples"] = samples
     theirs = times[len(finalists):]
     best = min(range(len(theirs)), key=lambda i: median(theirs[i])) if theirs else None
+    # ||result - exact|| / ||exact||, of what the last round left; the exact result knows no epilogue.
+    plain = not any(task[name] for name in ["HAS_ALPHA", "HAS_C", "HAS_BIAS", "ACT"])
+    error = lambda result: float((result.double() - exact).norm() / exact.norm()) if plain else 0.0
+    library_error = 0.0
+    if best is not None:
+        library[best]()
+        library_error = error(output)
+    for row in finalists:
+        row["error"] = error(row["output"])
     print(f"\n== {job['name']}: {dtype} {shape} {job.get('task', {})}: {len(rows)} compiled, {len(right)} right")
     for row in [row for row in rows if row["wrong"]][:5]:
         print("  WRONG", row["wrong"], json.dumps(row["variant"]["values"]))
     if best is not None:
-        print(f"  library best of {len(theirs)}: {median(theirs[best]):.4f} ms {flops / median(theirs[best]) / 1e9:.1f} TFLOP/s")
+        print(f"  library best of {len(theirs)}: {median(theirs[best]):.4f} ms {flops / median(theirs[best]) / 1e9:.1f} TFLOP/s, "
+              f"error {library_error:.2e}")
     for row in sorted(finalists, key=lambda row: row["ms"]):
         if best is not None:
             row["ratio"] = median([x / y for x, y in zip(theirs[best], row["samples"])])
         built = row["variant"]["built"]
-        print(f"  {row['ms']:.4f} ms {flops / row['ms'] / 1e9:7.1f} TFLOP/s ratio {row.get('ratio', 0):.3f} r{built['registers']} s{built['spills']}"
+        print(f"  {row['ms']:.4f} ms {flops / row['ms'] / 1e9:7.1f} TFLOP/s ratio {row.get('ratio', 0):.3f} error {row['error']:.2e} r{built['registers']} s{built['spills']}"
               f" {json.dumps(row['variant']['values']).replace(' ', '')}")
     for row in right:
         row.pop("run")
+        row.pop("output")
     torch.cuda.empty_cache()
-    return {"job": job, "flops": flops, "library_ms": [median(t) for t in theirs], "rows": rows}
+    return {"job": job, "flops": flops, "library_ms": [median(t) for t in theirs], "library_samples": theirs,
+            "library_error": library_error, "rows": rows}
 
 
 def prove(runner, job, variants, modules):

@@ -128,5 +128,67 @@ TEST_CASE("fp32 GEMMs of split operands are accepted in every scheme, layout and
   check_accepted(row, "gemm_wgmma_split");
 }
 
+const Use tile_64_64 = use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}});
+const Use tile_64_80 = use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 80}});
+const Use tile_128_64 = use("warpgroup_tile", {{"tile_m", 128}, {"tile_n", 64}});
+const Use one_consumer = use("warp_specialisation", {{"consumers", 1}});
+const Use two_consumers = use("warp_specialisation", {{"consumers", 2}});
+
+TEST_CASE("8-bit GEMMs whose sums are promoted are accepted in every epilogue, in early and late mode") {
+  const auto row = GENERATE(values<Row>({
+      {{"m=136", "n=88", "k=272", "dtype=e4m3", "precision=fp8-promoted", "layout=nt", "batch=2", "bias=1", "beta=0.5"},
+       {use("wgmma_core"), use("accumulator_flush"), tile_64_80, two_consumers, use("multistage", {{"stages", 2}}),
+        use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}})}},
+      {{"m=72", "n=136", "k=144", "dtype=e5m2", "precision=fp8-promoted", "layout=nt", "act=relu", "out=fp32"},
+       {use("wgmma_core"), use("accumulator_flush"), tile_128_64, one_consumer, use("multistage", {{"stages", 3}}),
+        use("tensor_map_store", {{"strips", 2}}), use("raster", {{"group_m", 4}, {"curve", 1}})}},
+  }));
+  check_accepted(row, "gemm_wgmma_promoted");
+}
+
+TEST_CASE("8-bit GEMMs with factors are accepted, a factor a matrix or a block, in early and late mode") {
+  const auto row = GENERATE(values<Row>({
+      {{"m=72", "n=136", "k=272", "dtype=e4m3", "layout=nt", "batch=2", "scale=block", "alpha=2", "bias=1"},
+       {use("wgmma_core"), tile_64_64, two_consumers, use("multistage", {{"stages", 2}}),
+        use("cluster_multicast", {{"cluster_m", 1}, {"cluster_n", 2}})}},
+      {{"m=136", "n=65", "k=272", "dtype=e5m2", "layout=nt", "scale=block", "out=fp16"},
+       {use("wgmma_core"), tile_128_64, one_consumer, use("multistage", {{"stages", 3}})}},
+      {{"m=72", "n=200", "k=272", "dtype=e4m3", "layout=nt", "scale=tensor", "act=silu"},
+       {use("wgmma_core"), tile_64_64, two_consumers, use("multistage", {{"stages", 3}}),
+        use("tensor_map_store", {{"strips", 1}})}},
+  }));
+  check_accepted(row, "gemm_wgmma_scaled");
+}
+
+TEST_CASE("operands that do not lie along K are turned for types that need it, whatever their size") {
+  const auto row = GENERATE(values<Row>({
+      {{"m=80", "n=133", "k=201", "dtype=e4m3", "layout=tn", "batch=2"},
+       {use("wgmma_core"), use("operand_turn"), tile_64_64, two_consumers, use("multistage", {{"stages", 2}})}},
+      {{"m=131", "n=264", "k=272", "dtype=e5m2", "precision=fp8-promoted"},
+       {use("wgmma_core"), use("operand_turn"), use("gemm_wgmma_turned", {{"promoted", 1}}), tile_64_80, two_consumers,
+        use("multistage", {{"stages", 2}}), use("cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}})}},
+      {{"m=99", "n=72", "k=100", "dtype=fp32", "precision=tf32", "layout=tt", "alpha=2"},
+       {use("wgmma_core"), use("operand_turn"), tile_64_64, one_consumer, use("multistage", {{"stages", 3}}),
+        use("tensor_map_store", {{"strips", 1}})}},
+      {{"m=37", "n=51", "k=43", "dtype=fp32", "precision=tf32", "layout=tn"},
+       {use("wgmma_core"), use("operand_turn"), tile_64_64, one_consumer, use("multistage", {{"stages", 2}})}},
+  }));
+  check_accepted(row, "gemm_wgmma_turned");
+}
+
+TEST_CASE("a kernel whose 8-bit sums are not promoted is refused where the contract asks for it") {
+  const std::vector<std::string> words = {"m=64", "n=64", "k=1024", "dtype=e4m3", "layout=nt"};
+  std::vector<std::string> stricter = words;
+  stricter.push_back("precision=fp8-promoted");
+  const Task task = gemm(words);
+  const CompiledKernel kernel =
+      kernel_of(task, {use("wgmma_core"), tile_64_64, one_consumer, use("multistage", {{"stages", 2}})});
+  std::vector<Case> cases(1);
+  cases[0].workload = task.time_shapes[0];
+  cases[0].content = {5, ContentKind::constant_rows};
+  CHECK(verdict_of(virtual_h200().run(task, kernel, cases)).empty());
+  CHECK(verdict_of(virtual_h200().run(gemm(stricter), kernel, cases)) == "verify.bound");
+}
+
 }  // namespace
 }  // namespace cupilot

@@ -1,0 +1,86 @@
+/* cupilot tunable 1
+{
+  "name": "gemm_wgmma_promoted",
+  "family": "gemm",
+  "summary": "8-bit GEMM for sm_90a by wgmma, whose sums fp32 additions take over every 128 of K",
+  "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle", "accumulator_flush"],
+  "requires": ["wgmma_core"],
+  "when": ["elem.A == 1", "elem.B == 1", "class.fp8_promoted", "TRANS_A == 0 && TRANS_B == 1"],
+  "parameters": {
+    "TILE_M": {"name": "tile_m", "technique": "warpgroup_tile", "domain": [64, 128], "plain": 64},
+    "TILE_N": {"name": "tile_n", "technique": "warpgroup_tile", "domain": [16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192], "plain": 128},
+    "CONSUMERS": {"name": "consumers", "technique": "warp_specialisation", "domain": [1, 2, 3], "plain": 2},
+    "STAGES": {"name": "stages", "technique": "multistage", "domain": [2, 3, 4, 5, 6, 7, 8], "plain": 4},
+    "CLUSTER_M": {"name": "cluster_m", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
+    "CLUSTER_N": {"name": "cluster_n", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
+    "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
+    "CURVE": {"name": "curve", "technique": "raster", "domain": [0, 1], "plain": 0},
+    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2], "plain": 0}
+  },
+  "restrict": [
+    "dev.cc == 90",
+    "CURVE == 0 || GROUP_M > 1",
+    "CLUSTER_M * CLUSTER_N <= 2",
+    "TILE_N % (8 * CLUSTER_M) == 0",
+    "TILE_M * CONSUMERS / CLUSTER_N <= 256",
+    "STRIPS == 0 || TILE_N * elem.D % 128 == 0",
+    "STAGES * ((TILE_M * CONSUMERS + TILE_N) * 128 + 16) + STRIPS * CONSUMERS * 8192 + 1024 <= dev.shared",
+    "TILE_M / 64 * TILE_N + 36 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)"
+  ],
+  "plan": {
+    "require": ["k % 16 == 0", "STRIPS == 0 || n * elem.D % 16 == 0"],
+    "let": {
+      "block_m": "TILE_M * CONSUMERS",
+      "cluster": "CLUSTER_M * CLUSTER_N",
+      "tiles": "cdiv(m, block_m * CLUSTER_M) * cdiv(n, TILE_N * CLUSTER_N)",
+      "stage": "(block_m + TILE_N) * 128"
+    },
+    "maps": [
+      {"name": "map_a", "of": "A", "type": "i16", "dims": ["k * elem.A / 2", "m", "batch"],
+       "pitch": ["k * elem.A", "m * k * elem.A"], "box": [64, "block_m / CLUSTER_N", 1]},
+      {"name": "map_b", "of": "B", "type": "i16", "dims": ["k * elem.B / 2", "n", "batch"],
+       "pitch": ["k * elem.B", "n * k * elem.B"], "box": [64, "TILE_N / CLUSTER_M", 1]},
+      {"name": "map_d", "of": "D", "type": "i16", "dims": ["STRIPS ? n * elem.D / 2 : 8", "STRIPS ? m : 1", "STRIPS ? batch : 1"],
+       "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": [64, 16, 1]}
+    ],
+    "launches": [
+      {"name": "main", "entry": "gemm_wgmma_promoted", "grid": ["min(tiles * batch, dev.sms / cluster) * cluster"],
+       "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
+       "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
+       "args": ["map_a", "map_b", "map_d", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}
+    ]
+  }
+}
+*/
+// The tensor core's sums of 8-bit products keep 13 bits after the point. Here they hold one slab, 128 of K, and start anew with the
+// next; ordinary registers add them up. A warpgroup waits for its own products before it adds, so two are needed to keep the
+// tensor cores busy, and twice the registers a result: tiles are half as large as without.
+#include "cupilot/vector.cuh"
+#include "cupilot/async_copy.cuh"
+#include "cupilot/barrier.cuh"
+#include "cupilot/tma.cuh"
+#include "cupilot/wgmma.cuh"
+#include "cupilot/slab.cuh"
+#include "cupilot/cluster.cuh"
+#include "cupilot/raster.cuh"
+#include "cupilot/schedule.cuh"
+
+constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
+constexpr int STREAM_STORE = 0;
+#include "cupilot/epilogue.cuh"
+#include "cupilot/tile_store.cuh"
+
+constexpr int PROMOTED = 1;
+#include "cupilot/slab_gemm.cuh"
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    gemm_wgmma_promoted(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+                        const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float alpha, float beta,
+                        int m, int n, int k, int batches) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+  run_block(shared, work_list(m, n, k, batches), map_a, map_b, [&](Consumer& consumer, const Work& work, int row, int column) {
+    consumer.multiply_promoted(work.slabs, NoFactors{});
+    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row, column);
+  });
+}

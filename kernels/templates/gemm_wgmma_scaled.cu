@@ -1,0 +1,121 @@
+/* cupilot tunable 1
+{
+  "name": "gemm_wgmma_scaled",
+  "family": "scaled_gemm",
+  "summary": "8-bit GEMM for sm_90a by wgmma with factors of its operands, one each or one a block",
+  "provides": ["wgmma_core", "tensor_map_copy", "warp_specialisation", "persistent", "shared_swizzle"],
+  "requires": ["wgmma_core"],
+  "when": ["elem.A == 1", "elem.B == 1", "TRANS_A == 0 && TRANS_B == 1"],
+  "parameters": {
+    "TILE_M": {"name": "tile_m", "technique": "warpgroup_tile", "domain": [64, 128], "plain": 64},
+    "TILE_N": {"name": "tile_n", "technique": "warpgroup_tile", "domain": [16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256], "plain": 128},
+    "CONSUMERS": {"name": "consumers", "technique": "warp_specialisation", "domain": [1, 2, 3], "plain": 2},
+    "STAGES": {"name": "stages", "technique": "multistage", "domain": [2, 3, 4, 5, 6, 7, 8], "plain": 4},
+    "CLUSTER_M": {"name": "cluster_m", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
+    "CLUSTER_N": {"name": "cluster_n", "technique": "cluster_multicast", "domain": [1, 2], "plain": 1},
+    "GROUP_M": {"name": "group_m", "technique": "raster", "domain": [1, 2, 4, 8, 16, 32], "plain": 1},
+    "CURVE": {"name": "curve", "technique": "raster", "domain": [0, 1], "plain": 0},
+    "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2], "plain": 0},
+    "PROMOTED": {"name": "promoted", "domain": [0, 1], "plain": 1}
+  },
+  "restrict": [
+    "dev.cc == 90",
+    "CURVE == 0 || GROUP_M > 1",
+    "CLUSTER_M * CLUSTER_N <= 2",
+    "TILE_N % (8 * CLUSTER_M) == 0",
+    "TILE_M * CONSUMERS / CLUSTER_N <= 256",
+    "STRIPS == 0 || TILE_N * elem.D % 128 == 0",
+    "STAGES * ((TILE_M * CONSUMERS + TILE_N) * 128 + 16) + STRIPS * CONSUMERS * 8192 + 1024 <= dev.shared",
+    "TILE_M / 64 * TILE_N / (PROMOTED ? 1 : 2) + 40 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)",
+    "PROMOTED == 1 || SCALE == 1 && class.fp8",
+    "SCALE == 1 || 128 % TILE_N == 0"
+  ],
+  "plan": {
+    "require": ["k % 16 == 0", "STRIPS == 0 || n * elem.D % 16 == 0"],
+    "let": {
+      "block_m": "TILE_M * CONSUMERS",
+      "cluster": "CLUSTER_M * CLUSTER_N",
+      "tiles": "cdiv(m, block_m * CLUSTER_M) * cdiv(n, TILE_N * CLUSTER_N)",
+      "stage": "(block_m + TILE_N) * 128"
+    },
+    "maps": [
+      {"name": "map_a", "of": "A", "type": "i16", "dims": ["k * elem.A / 2", "m", "batch"],
+       "pitch": ["k * elem.A", "m * k * elem.A"], "box": [64, "block_m / CLUSTER_N", 1]},
+      {"name": "map_b", "of": "B", "type": "i16", "dims": ["k * elem.B / 2", "n", "batch"],
+       "pitch": ["k * elem.B", "n * k * elem.B"], "box": [64, "TILE_N / CLUSTER_M", 1]},
+      {"name": "map_d", "of": "D", "type": "i16", "dims": ["STRIPS ? n * elem.D / 2 : 8", "STRIPS ? m : 1", "STRIPS ? batch : 1"],
+       "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": [64, 16, 1]}
+    ],
+    "launches": [
+      {"name": "main", "entry": "gemm_wgmma_scaled", "grid": ["min(tiles * batch, dev.sms / cluster) * cluster"],
+       "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
+       "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
+       "args": ["map_a", "map_b", "map_d", "scale_a", "scale_b", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}
+    ]
+  }
+}
+*/
+// Quantised operands come with fp32 factors. One for each of them (SCALE 1) multiplies finished sums. One for each row of A and
+// each block of 128 columns of B, a slab (SCALE 2), multiplies a slab's sums on their way to the others: the promotion that
+// 8-bit sums need anyway (slab_gemm.cuh).
+#include "cupilot/vector.cuh"
+#include "cupilot/async_copy.cuh"
+#include "cupilot/barrier.cuh"
+#include "cupilot/tma.cuh"
+#include "cupilot/wgmma.cuh"
+#include "cupilot/slab.cuh"
+#include "cupilot/cluster.cuh"
+#include "cupilot/raster.cuh"
+#include "cupilot/schedule.cuh"
+
+constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
+constexpr int STREAM_STORE = 0;
+#include "cupilot/epilogue.cuh"
+#include "cupilot/tile_store.cuh"
+#include "cupilot/slab_gemm.cuh"
+
+// A thread's factors of one slab: its rows', each times that of the tile's block of columns, which a tile does not cross.
+struct BlockFactors {
+  static constexpr bool ANY = true;
+  const float* a;  // of the thread's first row, slab 0
+  const float* b;  // of the tile's columns, slab 0
+  int rows;        // between two slabs' factors of a
+  int inside;      // rows from the thread's first to the end of the matrix
+  float factor[PARTS_M][2];
+
+  __device__ __forceinline__ void fetch(int slab) {
+    const float of_columns = b != nullptr ? b[slab] : 0.0f;
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const int row = part * 64 + half * 8;
+        factor[part][half] = row < inside ? a[static_cast<long long>(slab) * rows + row] * of_columns : 0.0f;
+      }
+    }
+  }
+  __device__ __forceinline__ float of(int part, int half) const { return factor[part][half]; }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, 1)
+    gemm_wgmma_scaled(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+                      const __grid_constant__ TensorMap map_d, const float* scale_a, const float* scale_b, const T_C* C,
+                      const T_bias* bias, T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
+  run_block(shared, work_list(m, n, k, batches), map_a, map_b, [&](Consumer& consumer, const Work& work, int row, int column) {
+    if constexpr (SCALE == 2) {
+      const int blocks_n = (n + 127) / 128;
+      const int own_row = row + consumer.warp * 16 + consumer.lane / 4;
+      const float* a = scale_a + static_cast<long long>(work.batch) * work.slabs * m + own_row;
+      const float* b = scale_b + (static_cast<long long>(work.batch) * blocks_n + column / 128) * work.slabs;
+      consumer.multiply_promoted(work.slabs, BlockFactors{a, column < n ? b : nullptr, m, m - own_row});
+    } else if constexpr (PROMOTED != 0) {
+      consumer.multiply_promoted(work.slabs, NoFactors{});
+    } else {
+      consumer.multiply(work.slabs);
+    }
+    if constexpr (SCALE == 1) consumer.scale(scale_a[0] * scale_b[0]);
+    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row, column);
+  });
+}
