@@ -93,9 +93,9 @@
 //   flush            after each slab the sums are added to totals in ordinary registers, which round to nearest, and start anew
 //
 // FUSED spares one operand the way through memory: its fp32 elements come to shared memory as they are, and who multiplies
-// splits them in registers, from where wgmma takes its first operand. FUSED 1
-// does so with A; FUSED 2 with B, by computing the transposed product, for few rows, where splitting B would cost more than
-// multiplying. Below, `rows` and `columns` are those of the product as it is computed.
+// splits them in registers, from where wgmma takes its first operand. FUSED 1 does so with A; FUSED 2 with B, by computing the
+// transposed product, for few rows, where splitting B beforehand would cost more than multiplying. Below, `rows` and `columns`
+// are those of the product as it is computed.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
