@@ -110,7 +110,7 @@ std::vector<Technique> rows() {
        {number("waves", {1, 2, 3, 4}, 1)}, {R::launch, R::tail, R::latency}, {}, {}, {}, ""},
       {"gemv", "the long operand of a skinny product straight into registers",
        "With few rows of A, let each warp stream its columns of B once from global memory into the registers that multiply them, without staging: tiles of rows by columns, depth steps under way in each of the warps that share a block's K, which split blocks may share again.",
-       {number("rows", {1, 2, 4, 8, 16, 24, 32, 48, 64}, 64), number("columns", {16, 32, 64}, 64), number("warps", {1, 2, 4, 8, 12, 16, 24, 32}, 16), number("depth", {1, 2, 3, 4, 6, 8}, 2), number("split", {1, 2, 3, 4, 6, 8, 16, 32}, 1)}, {R::dram, R::launch, R::latency}, {}, {}, {}, "core"},
+       {number("rows", {1, 2, 4, 8, 16, 24, 32, 48, 64}, 64), number("columns", {16, 32, 64}, 32), number("warps", {1, 2, 4, 8, 12, 16, 24, 32}, 16), number("depth", {1, 2, 3, 4, 6, 8}, 2), number("split", {1, 2, 3, 4, 6, 8, 16, 32}, 1)}, {R::dram, R::launch, R::latency}, {}, {}, {}, "core"},
       {"epilogue_fusion", "scaling, bias and activation before the store",
        "Apply alpha, beta, bias and activation to the accumulators in registers before the only store of each result.",
        {}, {R::dram, R::launch}, {}, {}, {}, ""},

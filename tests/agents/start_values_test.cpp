@@ -82,9 +82,16 @@ TEST_CASE("searches of few rows start with a block for every SM", "[start_values
     REQUIRE(space);
     INFO(n);
     CHECK(start_of(**space, "warpgroup_tile", "tile_n") == n / 128);
-    CHECK(start_of(**space, "gemv", "columns") == n / 128);
+    CHECK(start_of(**space, "gemv", "columns") == 32);
     CHECK(start_of(**space, "gemv", "rows") == 16);
     CHECK(start_of(**space, "swap_operands", "rows") == 16);         // one tile spans them: two would read B twice
     CHECK(start_of(**space, "swap_operands", "split") == 8192 / n);  // 64 columns a block
   }
+}
+
+TEST_CASE("a start is legal by every restriction on one knob", "[start_values]") {
+  const auto space = make_space(gemm_of(1, 4096, 4096), h200(), builtin_tunables());
+  REQUIRE(space);
+  CHECK(start_of(**space, "gemv", "rows") == 1);  // the plain pipe takes up to eight
+  CHECK(start_of(**space, "gemv", "columns") == 32);
 }
