@@ -1,22 +1,19 @@
 // Reads every #include of src/, cli/ and examples/ against the table of docs/overview.md.
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 
+#include "architecture/source_files.hpp"
 #include "catch.hpp"
 
 namespace fs = std::filesystem;
+using namespace cupilot::testing;
 
 namespace {
 
-const fs::path root = CUPILOT_SOURCE_DIR;
+const fs::path& root = source_root;
 
 // Folder -> folders whose internal headers it may include, its own aside.
 const std::map<std::string, std::set<std::string>> allowed = {
@@ -32,6 +29,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"backend", {"base", "task", "kernel", "ptx"}},
     {"evolution", {"base", "strategy", "kernel"}},
     {"wisdom", {"base", "task", "kernel"}},
+    {"capi", {}},
 };
 
 struct Include {
@@ -40,44 +38,22 @@ struct Include {
   std::string target;
 };
 
-// The text with raw strings emptied, line by line in place: they hold generated programs, not this one.
-std::string without_raw_strings(std::string text) {
-  for (std::size_t at = 0; (at = text.find("R\"", at)) != std::string::npos;) {
-    const std::size_t open = text.find('(', at);
-    if (open == std::string::npos) break;
-    const std::string closing = fmt::format("){}\"", text.substr(at + 2, open - at - 2));
-    const std::size_t close = text.find(closing, open);
-    if (close == std::string::npos) break;
-    std::replace_if(
-        text.begin() + static_cast<std::ptrdiff_t>(open), text.begin() + static_cast<std::ptrdiff_t>(close),
-        [](char c) { return c != '\n'; }, ' ');
-    at = close;
-  }
-  return text;
-}
-
 std::vector<Include> includes_of(const fs::path& file) {
   static const std::regex pattern(R"re(^\s*#\s*include\s*[<"]([^>"]+)[>"])re");
   std::vector<Include> found;
-  std::ostringstream whole;
-  whole << std::ifstream(file).rdbuf();
-  std::istringstream stream(without_raw_strings(whole.str()));
-  std::string text;
-  for (int line = 1; std::getline(stream, text); ++line) {
+  int line = 0;
+  for (const std::string& text : lines_of(file)) {
+    ++line;
     std::smatch match;
     if (std::regex_search(text, match, pattern)) found.push_back({file, line, match[1]});
   }
   return found;
 }
 
-bool is_source(const fs::path& path) { return path.extension() == ".hpp" || path.extension() == ".cpp"; }
-
 std::vector<Include> includes_under(const fs::path& folder) {
   std::vector<Include> all;
-  if (!fs::exists(folder)) return all;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (!entry.is_regular_file() || !is_source(entry.path())) continue;
-    const auto some = includes_of(entry.path());
+  for (const fs::path& file : sources_under(folder)) {
+    const auto some = includes_of(file);
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;
