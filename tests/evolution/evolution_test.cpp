@@ -181,6 +181,28 @@ TEST_CASE("a host's loop makes the search that evolve makes on kernels") {
   same_as_evolve(*task, **device, small_run(dir / "run", 10), 3, 2);
 }
 
+TEST_CASE("a job that would be the best is proved as an elite") {
+  const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
+  REQUIRE_OK(task);
+  auto device = open_backend("virtual:h200");
+  REQUIRE_OK(device);
+  auto evolution = Evolution::begin(*task, (*device)->device(), {.provenance = Provenance::modelled});
+  REQUIRE_OK(evolution);
+  for (Job& job : jobs_of(*evolution, 12)) {
+    const auto level = [&](double elite_below_us) {
+      job.elite_below_us = elite_below_us;
+      auto candidate = evaluate({&*task, device->get(), nullptr, 1}, job);
+      REQUIRE_OK(candidate);
+      const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
+      return accepted != nullptr ? std::optional(accepted->verification.level) : std::nullopt;
+    };
+    if (level(1e6) != ProofLevel::elite) continue;
+    CHECK(level(0) == ProofLevel::candidate);
+    return;
+  }
+  FAIL("no job was proved as an elite");
+}
+
 TEST_CASE("a search saved at any moment continues as if nothing had happened") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Evolution whole = begin(small_search(seed));
