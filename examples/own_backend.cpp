@@ -1,0 +1,67 @@
+// A Backend of the host's own: kernels are proved on the virtual device, and timed by the host, whose word is `reported`. A
+// host with a CUDA context and stream launches in measure(); its evidence says that nothing confined the kernel there.
+#include <cupilot/backend.hpp>
+#include <cupilot/evolve.hpp>
+#include <cupilot/gemm.hpp>
+
+#include <cstdio>
+
+namespace {
+
+using namespace cupilot;
+
+class HostTimer : public Backend {
+ public:
+  explicit HostTimer(std::unique_ptr<Backend> prover) : prover_(std::move(prover)) {}
+  const DeviceSpec& device() const override { return prover_->device(); }
+  Provenance provenance() const override { return Provenance::reported; }
+  std::string identity() const override { return "host timer over " + prover_->identity(); }
+  Attempt<CompiledKernel> compile(const KernelSource& source) override { return prover_->compile(source); }
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+    return prover_->run(task, kernel, cases);
+  }
+  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
+                                                 std::span<const std::vector<std::byte>> tensors) override {
+    return prover_->reference(task, workload, tensors);
+  }
+
+  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&, std::span<const Contestant> contestants,
+                                                const MeasureOptions&) override {
+    std::vector<ContestantReport> reports;
+    for (const Contestant& contestant : contestants) {
+      ContestantReport report;
+      report.name = contestant.name;
+      if (contestant.kind == Contestant::Kind::library) {
+        report.measurement = Rejected{Stage::measure, "measure.failed", "the host times no library", ""};
+      } else {
+        Measurement measurement;
+        measurement.provenance = Provenance::reported;
+        measurement.time_us = contestant.kernel != nullptr ? time_us(*contestant.kernel) : 500;
+        report.measurement = measurement;
+      }
+      reports.push_back(std::move(report));
+    }
+    return reports;
+  }
+
+ private:
+  // Here the host would launch in its stream, between two events.
+  static double time_us(const CompiledKernel& kernel) { return 20 + 1e-3 * static_cast<double>(kernel.ptx.size()); }
+  std::unique_ptr<Backend> prover_;
+};
+
+}  // namespace
+
+int main() {
+  const auto task = gemm_task({.m = 64, .n = 64, .k = 64, .dtype = DType::f32});
+  auto prover = open_backend("virtual:h200");
+  if (!prover) return std::fprintf(stderr, "%s\n", prover.error().message.c_str()), 1;
+  HostTimer backend(std::move(*prover));
+  const auto report = evolve(*task, backend, {.search = {.max_evaluations = 8}});
+  if (!report) return std::fprintf(stderr, "%s\n", report.error().message.c_str()), 1;
+  const auto& accepted = std::get<Accepted>(report->best->candidate.outcome);
+  std::printf("%s\n%.1f us %s, proved on the virtual device: worst error %.3f of its bound\n",
+              describe(report->best->candidate.strategy).c_str(), accepted.measurement.time_us,
+              name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio);
+  return 0;
+}
