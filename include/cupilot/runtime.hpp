@@ -207,10 +207,10 @@ class Dispatcher {
       for (const Int& bytes : map.pitch) pitch.push_back(static_cast<std::uint64_t>(bytes.value));
       for (const Int& side : map.box) box.push_back(static_cast<unsigned>(side.value));
       const std::vector<unsigned> steps(dims.size(), 1);
-      constexpr int no_interleave = 0, promote_128b = 2, zeros_outside = 0;
+      constexpr int no_interleave = 0, promote_256b = 3, zeros_outside = 0;
       const int code =
           api_.encode(&maps.emplace_back(), map.type, static_cast<unsigned>(dims.size()), base, dims.data(), pitch.data(),
-                      box.data(), steps.data(), no_interleave, map.swizzle, promote_128b, zeros_outside);
+                      box.data(), steps.data(), no_interleave, map.swizzle, promote_256b, zeros_outside);
       if (Status done = api_.said(code, "cuTensorMapEncodeTiled"); !done.ok()) return done;
     }
     return {};

@@ -250,7 +250,7 @@ def tensor_map(plan_map, address, names):
     at = -ctypes.addressof(raw) % 64
     encoded = (ctypes.c_char * 128).from_buffer(raw, at)
     rank = len(dims)
-    uint16, none, swizzle, promotion = 1, 0, {0: 0, 32: 1, 64: 2, 128: 3}[plan_map.get("swizzle", 128)], 2
+    uint16, none, swizzle, promotion = 1, 0, {0: 0, 32: 1, 64: 2, 128: 3}[plan_map.get("swizzle", 128)], 3
     status = DRIVER.cuTensorMapEncodeTiled(encoded, uint16, rank, ctypes.c_void_p(address), (ctypes.c_uint64 * rank)(*dims),
                                            (ctypes.c_uint64 * (rank - 1))(*pitch), (ctypes.c_uint32 * rank)(*box),
                                            (ctypes.c_uint32 * rank)(*[1] * rank), none, swizzle, promotion, none)

@@ -14,19 +14,6 @@ constexpr int fallback_draws = 24;      // random samples before the space count
 constexpr int spread_draws = 8;         // samples of which the one farthest from the population is taken
 constexpr double informed_share = 0.5;  // of samples, drawn around the starting values instead of uniformly
 
-// The technique at the values a search starts from.
-Use started(const Space& space, const std::string& technique) {
-  Use use{technique, {}, "", {}};
-  for (const Knob* knob : knobs_of(space, technique)) use.values[knob->parameter] = knob->fallback;
-  return use;
-}
-
-// Every value set to where a search starts.
-Strategy restarted(const Space& space, Strategy strategy) {
-  for (Use& use : strategy.uses) use = started(space, use.technique);
-  return strategy;
-}
-
 // Starting points that follow from what techniques relieve first of all: for every core (without any: once) the kernel with
 // all that feeds the zone's pipes, the one that hides latency, the one that saves traffic, and the bare one. What relieves
 // occupancy, launches or the tail first of all costs elsewhere: it has to be asked for by a verdict.
@@ -38,15 +25,14 @@ std::vector<std::vector<Resource>> emphases(Zone zone) {
 
 Strategy pattern(const Space& space, const Technique* core, const std::vector<Resource>& emphasis) {
   Strategy wish;
-  if (core != nullptr) wish.uses.push_back(started(space, core->name));
+  // Values are left to the kernel that serves: each has starting values of its own.
+  if (core != nullptr) wish.uses.push_back({core->name, {}, "", {}});
   for (const Technique& technique : space.techniques()) {
     if (technique.relieves.empty() || !technique.group.empty()) continue;
     const bool matters = std::find(emphasis.begin(), emphasis.end(), technique.relieves.front()) != emphasis.end();
-    if (matters) wish.uses.push_back(started(space, technique.name));
+    if (matters) wish.uses.push_back({technique.name, {}, "", {}});
   }
-  // What always holds joins first, so that it starts from the same values.
   Result<Completion> whole = space.complete(wish);
-  if (whole) whole = space.complete(restarted(space, std::move(whole->strategy)));
   return whole ? std::move(whole->strategy) : wish;
 }
 

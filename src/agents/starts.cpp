@@ -6,6 +6,7 @@
 
 #include "agents/start_values.hpp"
 #include "kernel/plan_scope.hpp"
+#include "kernel/tunable_values.hpp"
 
 namespace cupilot {
 namespace {
@@ -96,6 +97,17 @@ Workload without_spanned(const Workload& shape, const std::function<std::int64_t
   return rest;
 }
 
+// Copies by tensor maps take no registers, and one such block has an SM to itself: their ring starts as deep as memory lets it.
+void deepen_ring(const TunableContext& context, std::vector<Knob>& knobs) {
+  const auto ring = std::find_if(knobs.begin(), knobs.end(), [](const Knob& knob) { return knob.technique == "multistage"; });
+  if (context.tunable.plan.maps.empty() || ring == knobs.end()) return;
+  for (auto stages = ring->domain.rbegin(); stages != ring->domain.rend(); ++stages) {
+    ring->fallback = *stages;
+    const Constants constants = constants_of(context, fallbacks(knobs));
+    if (!broken_restriction(context.limits, context.task, context.device, constants)) return;
+  }
+}
+
 }  // namespace
 
 void choose_starts(const TunableContext& context, Skeleton& skeleton) {
@@ -126,6 +138,7 @@ void choose_starts(const TunableContext& context, Skeleton& skeleton) {
       knobs, movable, [&](const auto& values) { return blocks_at(values, rest); }, wanted);
   fill_machine(knobs, movable, blocks, wanted);
   for (const std::size_t k : movable) skeleton.knobs[k].fallback = knobs[k].fallback;
+  deepen_ring(context, skeleton.knobs);
 }
 
 }  // namespace cupilot

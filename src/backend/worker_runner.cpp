@@ -60,7 +60,7 @@ CUtensorMap encode(const CudaSession& session, const WireMap& map) {
   const CUresult code = driver().cuTensorMapEncodeTiled(
       &encoded, map_type(map.type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(session.address(map.region)),
       dims.data(), pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(map.swizzle),
-      CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+      CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (code != CUDA_SUCCESS) throw OrderRefused{static_cast<int>(code), "encoding a tensor map: " + driver().describe(code)};
   return encoded;
 }

@@ -168,7 +168,7 @@ int main(int count, char** words) {
     const std::vector<cuuint32_t> steps(map.dims.size(), 1);
     CHECK(cuTensorMapEncodeTiled(&encoded.emplace_back(), map.type, static_cast<cuuint32_t>(map.dims.size()), reinterpret_cast<void*>(base),
                                  map.dims.data(), map.pitch.data(), map.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
-                                 map.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_128B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+                                 map.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
   }
   CUstream stream;
   CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));

@@ -179,7 +179,7 @@ std::vector<Technique> rows() {
        {}, {R::tensor_pipe}, {"wgmma_core"}, {}, {}, ""},
       {"deferred_store", "results stored beside the next tile's products",
        "Convert a finished tile to packed registers at once and store it piece by piece while the next tile's products run.",
-       {}, {R::tensor_pipe, R::tail, R::latency}, {"tensor_map_store"}, {"ping_pong"}, {}, ""},
+       {}, {R::latency, R::tensor_pipe, R::tail}, {"tensor_map_store"}, {"ping_pong"}, {}, ""},
   };
   // clang-format on
 }

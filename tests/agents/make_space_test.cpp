@@ -53,6 +53,38 @@ const char* const user_header = R"json({
 }
 })json";
 
+// The value a strategy gives a technique's parameter, 0 without the technique.
+std::int64_t value_in(const Strategy& strategy, const std::string& technique, const std::string& parameter) {
+  for (const Use& use : strategy.uses) {
+    if (use.technique != technique) continue;
+    const auto found = use.values.find(parameter);
+    return found != use.values.end() ? found->second : 1;
+  }
+  return 0;
+}
+
+TEST_CASE("a large product starts among others with a ring that fills shared memory and stores deferred") {
+  const auto space = make_space(gemm_of(4096, 4096, 4096, DType::bf16), h200(), builtin_tunables());
+  REQUIRE(space);
+  const auto strategist = rule_strategist();
+  StrategyBrief brief;
+  brief.space = space->get();
+  brief.zone = Zone::compute;
+  std::vector<std::string> tried;
+  brief.tried = &tried;
+  bool found = false;
+  for (int i = 0; i < 16; ++i) {
+    const auto proposed = strategist->propose(brief, Rng::of(1, "start", static_cast<std::uint64_t>(i)));
+    REQUIRE(proposed);
+    REQUIRE(proposed->has_value());
+    const Strategy& strategy = **proposed;
+    found |= value_in(strategy, "deferred_store", "") == 1 && value_in(strategy, "warpgroup_tile", "tile_n") == 256 &&
+             value_in(strategy, "multistage", "stages") == 4;  // 4 stages of 48 KiB and the strips
+    tried.insert(std::lower_bound(tried.begin(), tried.end(), strategy_id(strategy)), strategy_id(strategy));
+  }
+  CHECK(found);
+}
+
 }  // namespace
 
 TEST_CASE("every strategy of the built-in space is legal by the kernel's own judgement", "[make_space]") {
