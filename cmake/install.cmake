@@ -3,21 +3,17 @@ set(CUPILOT_COMPONENTS library program development)
 set(CUPILOT_PACKAGES libcupilot${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} cupilot libcupilot-dev)
 install(TARGETS cupilot_shared EXPORT cupilot-core
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+install(TARGETS cupilot_c EXPORT cupilot-c
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
 install(TARGETS cupilot_worker EXPORT cupilot-core RUNTIME DESTINATION ${CMAKE_INSTALL_LIBEXECDIR}/cupilot COMPONENT library)
 install(TARGETS cupilot EXPORT cupilot-static ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 install(TARGETS cupilot_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(DIRECTORY include/cupilot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN *.h*)
-set(exports core static)
-if(TARGET cupilot_c)
-  install(TARGETS cupilot_c EXPORT cupilot-c
-    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
-  list(APPEND exports c)
-endif()
 
 # find_package(cupilot 0.1 COMPONENTS core c static)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cupilot)
-foreach(export ${exports})
+foreach(export core c static)
   install(EXPORT cupilot-${export} NAMESPACE cupilot:: DESTINATION ${package_folder} COMPONENT development)
 endforeach()
 configure_package_config_file(cmake/package/cupilotConfig.cmake.in ${PROJECT_BINARY_DIR}/package/cupilotConfig.cmake
