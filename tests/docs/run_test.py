@@ -51,6 +51,14 @@ class Documents(unittest.TestCase):
             with self.subTest(text):
                 self.assertEqual(faults_of(text), "")
 
+    def test_captures_anew(self):
+        text = "```console\n$ echo a\nb\nc\n```\n```console\n$ echo d\nd\n…\n```\nend\n"
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "document.md"
+            path.write_text(text)
+            run.run_document(path, run.Runner("/bin", pathlib.Path(folder)), write=True)
+            self.assertEqual(path.read_text(), text.replace("b\nc\n", "a\n"))
+
     def test_notes_belong_to_the_next_block(self):
         first, second = markdown.blocks_of("<!-- exit: 8; form -->\n\n```sh\na\n```\n```sh\nb\n```\n")
         self.assertEqual((first.notes, second.notes, second.line), ({"exit": "8", "form": ""}, {}, 7))
