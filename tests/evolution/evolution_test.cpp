@@ -172,6 +172,8 @@ TEST_CASE("a host's loop makes the search that evolve makes") {
   }
 }
 
+// Interpreting kernels takes minutes under a sanitizer, and what runs there is tested elsewhere.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("a host's loop makes the search that evolve makes on kernels") {
   const TempDir dir;
   const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
@@ -202,6 +204,7 @@ TEST_CASE("a job that would be the best is proved as an elite") {
   }
   FAIL("no job was proved as an elite");
 }
+#endif
 
 TEST_CASE("a search saved at any moment continues as if nothing had happened") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
