@@ -89,6 +89,15 @@ struct Part {
   int matrix, row, column, first_slab, slabs;
 };
 
+// Tiles that need the same columns of B are neighbours.
+__device__ __forceinline__ Part part_of(int tile, int m, int n, int first_slab, int slabs) {
+  const int tiles_m = (m + TILE_M - 1) / TILE_M;
+  const int per_matrix = tiles_m * ((n + COLUMNS - 1) / COLUMNS);
+  const int matrix = BATCHED != 0 ? tile / per_matrix : 0;
+  const int within = tile - matrix * per_matrix;
+  return {matrix, within % tiles_m * TILE_M, within / tiles_m * COLUMNS, first_slab, slabs};
+}
+
 // The producer: one thread.
 __device__ __forceinline__ void produce(const Memory& memory, const Part& part, const TensorMap& map_a, const TensorMap& map_b) {
   Ring<STAGES> ring;
@@ -195,15 +204,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
   __syncthreads();
 
-  // Tiles that need the same columns of B are neighbours.
   const int split = SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1;
   const int rank = static_cast<int>(blockIdx.x) % split;
-  const int tile = static_cast<int>(blockIdx.x) / split;
-  const int tiles_m = (m + TILE_M - 1) / TILE_M;
-  const int per_matrix = tiles_m * ((n + COLUMNS - 1) / COLUMNS);
-  const int matrix = BATCHED != 0 ? tile / per_matrix : 0;
-  const int within = tile - matrix * per_matrix;
-  const Part part{matrix, within % tiles_m * TILE_M, within / tiles_m * COLUMNS, rank * chunk, min(chunk, slabs - rank * chunk)};
+  const Part part = part_of(static_cast<int>(blockIdx.x) / split, m, n, rank * chunk, min(chunk, slabs - rank * chunk));
 
   // The same for all lanes, and known to be: descriptors then live in uniform registers.
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
@@ -219,7 +222,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   }
   everyone_waits();
   Epilogue epilogue{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-  if constexpr (BATCHED != 0) epilogue = epilogue.of_batch(matrix);
+  if constexpr (BATCHED != 0) epilogue = epilogue.of_batch(part.matrix);
   add_and_store(epilogue, part, sums, rank, split);
   // Nobody leaves while others read its shared memory.
   if constexpr (SPLIT > 1) cluster_wait();
