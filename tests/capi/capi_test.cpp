@@ -48,7 +48,7 @@ std::string finish(cupilot_evolution* evolution) {
     cupilot_job_free(job);
   }
   char* saved = cupilot_save(evolution, nullptr);
-  const std::string text = saved != nullptr ? saved : "";
+  std::string text = saved != nullptr ? saved : "";
   cupilot_free_text(saved);
   return text;
 }
