@@ -26,10 +26,10 @@ CUPILOT_HD double own_sum(double x) { return fabs(x) <= 0x1.fffffffffffffp1023 ?
 
 struct tracked {
   double value, sum;
-  bool exact;  // made of elements by sums, products and choices alone
+  bool exact;  // made of elements and whole numbers by sums, products and choices alone
 
   CUPILOT_HD tracked() : value(0.0), sum(0.0), exact(true) {}
-  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(true) {}
+  CUPILOT_HD tracked(double x) : value(x), sum(own_sum(x)), exact(floor(x) == x) {}
   CUPILOT_HD tracked(tracked_term x) : value(x.value), sum(own_sum(x.value)), exact(true) {}
   CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e) {}
 };

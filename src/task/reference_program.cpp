@@ -109,7 +109,11 @@ std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild bu
   std::string out = fmt::format("extern \"C\" __global__ void {}({}) {{\n", entry, parameters(task, build));
   out += "  const long long at = blockIdx.x * 256ll + threadIdx.x;\n  if (at >= count) return;\n  Inputs in;\n";
   for (const Axis& axis : task.axes) out += fmt::format("  in.{0} = p_{0};\n", axis.name);
-  for (const Scalar& scalar : task.scalars) out += fmt::format("  in.{0} = real(p_{0});\n", scalar.name);
+  // A kernel gets the scalar as its type; so does the reference.
+  for (const Scalar& scalar : task.scalars) {
+    out +=
+        fmt::format("  in.{0} = real(static_cast<{1}>(p_{0}));\n", scalar.name, scalar.type == DType::f32 ? "float" : "double");
+  }
   for (const Tensor& input : task.tensors) {
     if (is_read(input)) out += fmt::format("  in.cupilot_{0} = p_{0};\n", input.name);
   }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <cupilot/gemm.hpp>
+#include <type_traits>
 #include <vector>
 
 #include "task/content.hpp"
@@ -41,10 +42,15 @@ struct HostInputs {
   const Problem& problem;
   long long batch = problem.size("batch"), m = problem.size("m"), n = problem.size("n"), k = problem.size("k");
   Real alpha = Real(problem.task.scalars[0].value), beta = Real(problem.task.scalars[1].value);
-  Real A(long long i) const { return Real(problem.at("A", i)); }
-  Real B(long long i) const { return Real(problem.at("B", i)); }
-  Real C(long long i) const { return Real(problem.at("C", i)); }
-  Real bias(long long i) const { return Real(problem.at("bias", i)); }
+  // An element, which a reference's inputs hand out as such.
+  Real element(const char* tensor, long long i) const {
+    if constexpr (std::is_same_v<Real, tracked>) return Real(tracked_term(problem.at(tensor, i)));
+    return Real(problem.at(tensor, i));
+  }
+  Real A(long long i) const { return element("A", i); }
+  Real B(long long i) const { return element("B", i); }
+  Real C(long long i) const { return element("C", i); }
+  Real bias(long long i) const { return element("bias", i); }
 };
 
 #define __device__ inline

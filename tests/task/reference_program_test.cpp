@@ -72,6 +72,7 @@ TEST_CASE("a user's reference sees tensors of any type, padding, scalars and con
     const auto program = reference_program(task, build);
     REQUIRE(program);
     REQUIRE(program->entries.size() == 2);
+    CHECK(program->text.find("in.rate = real(static_cast<float>(p_rate));") != std::string::npos);
     CHECK(program->entries[0].tensor == "state");
     CHECK(program->entries[1].tensor == "best");
     const std::string ptx = support::compile_ptx(program->text);

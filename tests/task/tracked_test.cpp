@@ -79,6 +79,15 @@ TEST_CASE("one unrounded term is told from a sum") {
   CHECK_FALSE(is_one_term(sqrt_(tracked(4.0))));
 }
 
+// An fp32 kernel may make 26 of 0.4 times 65, or a number beside it.
+TEST_CASE("only elements and whole numbers make exact integers") {
+  const tracked element(tracked_term(65));
+  CHECK(sum_of(tracked(3.0) * element) < 0);
+  CHECK(sum_of(tracked(0.0) + element) < 0);
+  CHECK(sum_of(tracked(0.4) * element) > 0);
+  CHECK(sum_of(element + tracked(0.5)) > 0);
+}
+
 TEST_CASE("comparisons look at values") {
   CHECK(tracked(1.0, 9.0) < tracked(2.0, 3.0));
   CHECK(tracked(1.0, 9.0) == tracked(1.0, 1.0));
