@@ -181,7 +181,7 @@ void JsonObject::done() {
     faults_.fail(where(key.substr(0, 60)), fmt::format("is an unknown field; nearest: {}", nearest(key, known)),
                  fmt::format("fields here: {}", listed(known)));
   }
-  for (const std::string& key : missing_) fail(key, "is missing");
+  for (const std::string& key : missing_) fail(key, "is missing", fmt::format("add \"{}\": …; see {}", key, faults_.guide()));
 }
 
 Result<Json> read_json_object(std::string_view text, const std::string& origin) {

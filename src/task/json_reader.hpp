@@ -26,6 +26,7 @@ class JsonFaults {
   // "task.json: tensors[0].type: 'fp7' is no known type", and the fix as hint; without one, the guide.
   void fail(const std::string& where, const std::string& reason, const std::string& fix = {});
   const std::optional<Error>& first() const { return first_; }
+  const std::string& guide() const { return guide_; }
 
  private:
   std::string origin_, guide_;

@@ -141,7 +141,7 @@ Precision precision_of(JsonObject& object) {
 // Everything but the text of the reference; `reference` gets its file name.
 Task task_from(JsonObject& object, std::string& reference) {
   if (object.integer("cupilot_task", true, version) != version) {
-    object.faults().fail("cupilot_task", "is of another version", fmt::format("this program reads version {}", version));
+    object.faults().fail("cupilot_task", "is of another version", fmt::format("write {}: this program reads no other", version));
   }
   Task task;
   task.name = object.text("name", true);

@@ -25,151 +25,207 @@ class Checker {
   explicit Checker(const Task& task) : task_(task) {}
 
   Result<void> run() {
-    if (task_.name.empty()) fail("the task has no name", "give it one");
+    if (task_.name.empty()) fail("name", "the task has no name", "give it one");
     names();
     outputs();
-    for (const Tensor& tensor : task_.tensors) tensor_rules(tensor);
-    for (const Scalar& scalar : task_.scalars) {
-      if (!std::isfinite(scalar.value)) fail(fmt::format("scalar '{}' is not finite", scalar.name), "give a finite value");
-    }
+    for (std::size_t i = 0; i < task_.tensors.size(); ++i) tensor_rules(task_.tensors[i], at("tensors", i));
+    for (std::size_t i = 0; i < task_.scalars.size(); ++i) scalar_rules(task_.scalars[i], at("scalars", i));
     operations();
-    if (task_.time_shapes.empty()) fail("time_shapes is empty", "give at least one shape to optimize");
-    for (const Workload& shape : task_.time_shapes) workload(shape, "time_shapes");
-    for (const Workload& shape : task_.check_shapes) workload(shape, "check_shapes");
+    if (task_.time_shapes.empty()) fail("time_shapes", "is empty", "give at least one shape to optimize");
+    for (std::size_t i = 0; i < task_.time_shapes.size(); ++i) workload(task_.time_shapes[i], at("time_shapes", i));
+    for (std::size_t i = 0; i < task_.check_shapes.size(); ++i) workload(task_.check_shapes[i], at("check_shapes", i));
     if (failed_) return *failed_;
     return {};
   }
 
  private:
-  void fail(const std::string& reason, const std::string& hint) {
-    if (!failed_) failed_ = Error{ErrorCode::usage, fmt::format("task '{}': {}", task_.name, reason), hint};
+  // "tensors[1]", the place in a task file and in a Task alike.
+  static std::string at(const char* list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
+
+  void fail(const std::string& where, const std::string& reason, const std::string& hint) {
+    if (!failed_) failed_ = Error{ErrorCode::usage, fmt::format("task '{}': {}: {}", task_.name, where, reason), hint};
   }
 
-  void name(std::set<std::string>& seen, const std::string& word, const char* what) {
+  void name(std::set<std::string>& seen, const std::string& word, const char* what, const std::string& where) {
     const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
     const bool shaped = !word.empty() && letter(word[0]) &&
                         std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
-    if (!shaped) fail(fmt::format("{} '{}' is not a name", what, word), "use letters, digits and '_', a letter first");
+    if (!shaped) fail(where, fmt::format("{} '{}' is not a name", what, word), "use letters, digits and '_', a letter first");
     if (std::find(reserved.begin(), reserved.end(), word) != reserved.end() || word.substr(0, 7) == "cupilot") {
-      fail(fmt::format("{} '{}' is a reserved word", what, word), "choose another name");
+      fail(where, fmt::format("{} '{}' is a reserved word", what, word), "choose another name");
     }
     if (!seen.insert(word).second)
-      fail(fmt::format("the name '{}' is used twice", word), "axes, tensors, scalars and constants share names");
+      fail(where, fmt::format("the name '{}' is used twice", word),
+           "rename one: axes, tensors, scalars and constants share names");
   }
 
   void names() {
     std::set<std::string> seen;
-    for (const Axis& axis : task_.axes) name(seen, axis.name, "axis");
-    for (const Tensor& tensor : task_.tensors) name(seen, tensor.name, "tensor");
-    for (const Scalar& scalar : task_.scalars) name(seen, scalar.name, "scalar");
-    for (const auto& [word, value] : task_.constants) name(seen, word, "constant");
+    const auto each = [&](const auto& list, const char* key, const char* what) {
+      for (std::size_t i = 0; i < list.size(); ++i) name(seen, list[i].name, what, at(key, i) + ".name");
+    };
+    each(task_.axes, "axes", "axis");
+    each(task_.tensors, "tensors", "tensor");
+    each(task_.scalars, "scalars", "scalar");
+    for (const auto& [word, value] : task_.constants) name(seen, word, "constant", "constants." + word);
   }
 
   void outputs() {
-    if (task_.reference.text.empty()) fail("it has no reference", "give a .cu text that defines reference_X for each output X");
+    if (task_.reference.text.empty())
+      fail("reference", "there is none", "give a .cu text that defines reference_X for each output X");
     bool any = false;
     for (const Tensor& tensor : task_.tensors) {
       if (tensor.role == Role::in || tensor.role == Role::constant) continue;
       any = true;
       if (task_.reference.text.find("reference_" + tensor.name) == std::string::npos) {
-        fail(fmt::format("the reference {} does not define reference_{}", task_.reference.file, tensor.name),
+        fail("reference", fmt::format("the text {} does not define reference_{}", task_.reference.file, tensor.name),
              fmt::format("write `__device__ real reference_{}(const Inputs& in, long long index)`", tensor.name));
       }
     }
-    if (!any) fail("it has no output", "give one tensor the role out or in_out");
+    if (!any) fail("tensors", "none is an output", "give one tensor the role out or in_out");
   }
 
-  void tensor_rules(const Tensor& tensor) {
-    const auto bad = [&](const std::string& reason, const std::string& hint) {
-      fail(fmt::format("tensor '{}': {}", tensor.name, reason), hint);
+  void scalar_rules(const Scalar& scalar, const std::string& where) {
+    if (!std::isfinite(scalar.value))
+      fail(where + ".value", fmt::format("scalar '{}' is not finite", scalar.name), "give a finite value");
+    const bool passable =
+        scalar.type == DType::f32 || scalar.type == DType::f64 || scalar.type == DType::i32 || scalar.type == DType::i64;
+    if (!passable) {
+      fail(where + ".type", fmt::format("scalar '{}' is {}", scalar.name, name_of(scalar.type)),
+           "use fp32, fp64, i32 or i64: these a kernel takes by value");
+    }
+  }
+
+  void tensor_rules(const Tensor& tensor, const std::string& where) {
+    const auto bad = [&](const char* field, const std::string& reason, const std::string& hint) {
+      fail(where + field, fmt::format("tensor '{}' {}", tensor.name, reason), hint);
     };
     const std::size_t rank = tensor.shape.size();
-    if (rank < 1 || rank > static_cast<std::size_t>(max_rank)) bad(fmt::format("{} dimensions", rank), "give 1 to 8");
+    if (rank < 1 || rank > static_cast<std::size_t>(max_rank))
+      bad(".shape", fmt::format("has {} dimensions", rank), "give 1 to 8");
     if (!tensor.strides.empty() && tensor.strides.size() != rank) {
-      bad(fmt::format("{} strides for {} dimensions", tensor.strides.size(), rank), "give one stride a dimension, or none");
+      bad(".strides", fmt::format("has {} strides for {} dimensions", tensor.strides.size(), rank),
+          "give one stride a dimension, or none");
     }
     const std::int64_t alignment = tensor.alignment;
     if (alignment < size_of(tensor.type) || alignment > 256 || (alignment & (alignment - 1)) != 0) {
-      bad(fmt::format("alignment is {}", alignment), "give a power of two from the element's size to 256 bytes");
+      bad(".alignment", fmt::format("is aligned to {} bytes", alignment),
+          "give a power of two from the element's size to 256 bytes");
     }
-    if (tensor.fill.structure != Structure::dense && rank < 2) bad("structure needs two dimensions", "use structure dense");
-    if (!std::isfinite(tensor.fill.low) || !std::isfinite(tensor.fill.high)) bad("fill is not finite", "give finite ends");
-    if (tensor.fill.kind == FillKind::uniform && tensor.fill.low > tensor.fill.high)
-      bad("fill.low is above fill.high", "exchange them");
-    if (tensor.role == Role::in || tensor.role == Role::constant) return;
+    if (tensor.role != Role::out) fill_rules(tensor, where);
+    if (tensor.role == Role::out || tensor.role == Role::in_out) check_rules(tensor, where);
+  }
+
+  void fill_rules(const Tensor& tensor, const std::string& where) {
+    const Fill& fill = tensor.fill;
+    const auto bad = [&](const char* field, const std::string& reason, const std::string& hint) {
+      fail(where + field, fmt::format("tensor '{}': {}", tensor.name, reason), hint);
+    };
+    if (fill.structure != Structure::dense && tensor.shape.size() < 2)
+      bad(".fill.structure", "a structure needs two dimensions", "use structure dense");
+    if (!std::isfinite(fill.low) || !std::isfinite(fill.high)) bad(".fill", "low or high is not finite", "give finite ends");
+    if (fill.kind == FillKind::uniform && fill.low > fill.high)
+      bad(".fill.low", fmt::format("{} is above fill.high, {}", fill.low, fill.high), "exchange them");
+    const bool one_value =
+        (fill.kind == FillKind::uniform && fill.low == fill.high) || (fill.kind == FillKind::normal && fill.high == 0);
+    if (one_value) bad(".fill.high", fmt::format("every element is {}", fill.low), "give a range, or kind zeros or ones");
+    if (fill.kind == FillKind::normal && fill.high < 0)
+      bad(".fill.high", fmt::format("the deviation is {}", fill.high), "give a positive one");
+  }
+
+  void check_rules(const Tensor& tensor, const std::string& where) {
     const Check& check = tensor.check;
-    if (check.kind == CheckKind::custom) bad("check custom has no judge", "use within, bitwise, index_of or close");
+    const auto bad = [&](const char* field, const std::string& reason, const std::string& hint) {
+      fail(where + field, fmt::format("output '{}': {}", tensor.name, reason), hint);
+    };
+    if (check.kind == CheckKind::custom) bad(".check.kind", "custom has no judge", "use within, bitwise, index_of or close");
     if (check.kind == CheckKind::index_of && find_tensor(task_, check.of) == nullptr) {
-      bad(fmt::format("check.of names '{}', which is no tensor", check.of), "name the tensor whose extreme is attained");
+      bad(".check.of", fmt::format("'{}' is no tensor", check.of), "name the tensor whose extreme is attained");
+    }
+    if (check.kind == CheckKind::index_of &&
+        (check.of == tensor.name || (tensor.type != DType::i32 && tensor.type != DType::i64))) {
+      bad(".check.kind", "index_of judges whole numbers that point into another tensor", "give the output type i32 or i64");
     }
     const bool tolerant = check.relative >= 0 && check.absolute >= 0 && check.relative < 1 && check.relative + check.absolute > 0;
     if (check.kind == CheckKind::close && !tolerant) {
-      bad("check close needs relative in [0, 1) and absolute >= 0, not both 0",
+      bad(".check", "close needs relative in [0, 1) and absolute >= 0, not both 0",
           "or use within, whose bound comes from the reference");
     }
   }
 
   void operations() {
-    for (const Operation& operation : task_.operations) {
-      for (const auto* list : {&operation.inputs, &operation.outputs}) {
-        for (const std::string& word : *list) {
-          if (find_tensor(task_, word) != nullptr) continue;
-          fail(fmt::format("operation '{}' names '{}', which is no tensor", operation.name, word), "name tensors of the task");
+    for (std::size_t o = 0; o < task_.operations.size(); ++o) {
+      const Operation& operation = task_.operations[o];
+      const auto tensors = [&](const std::vector<std::string>& words, const char* key) {
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          if (find_tensor(task_, words[i]) != nullptr) continue;
+          fail(fmt::format("{}.{}[{}]", at("operations", o), key, i),
+               fmt::format("operation '{}' names '{}', which is no tensor", operation.name, words[i]),
+               "name tensors of the task");
         }
-      }
+      };
+      tensors(operation.inputs, "inputs");
+      tensors(operation.outputs, "outputs");
     }
   }
 
-  void workload(const Workload& shape, const char* list) {
+  void workload(const Workload& shape, const std::string& where) {
     if (failed_) return;
+    const std::string sizes = where + ".sizes";
     for (const Axis& axis : task_.axes) {
       const auto size = shape.sizes.find(axis.name);
       if (size == shape.sizes.end())
-        fail(fmt::format("{}: axis '{}' has no size", list, axis.name), "give every axis a size");
+        fail(sizes, fmt::format("axis '{}' has no size", axis.name), "give every axis a size");
       else if (size->second < 1)
-        fail(fmt::format("{}: {}={} is below 1", list, axis.name, size->second), "sizes are whole numbers from 1");
+        fail(sizes + "." + axis.name, fmt::format("{} is below 1", size->second), "sizes are whole numbers from 1");
     }
     for (const auto& [word, size] : shape.sizes) {
       const bool known =
           std::any_of(task_.axes.begin(), task_.axes.end(), [&word = word](const Axis& axis) { return axis.name == word; });
-      if (!known) fail(fmt::format("{}: '{}' is no axis", list, word), "name axes of the task");
+      if (!known) fail(sizes + "." + word, "is no axis", "name axes of the task");
     }
     if (!(shape.weight > 0) || !std::isfinite(shape.weight))
-      fail(fmt::format("{}: weight {} is not positive", list, shape.weight), "give a positive weight");
-    if (!failed_) numbers(shape);
+      fail(where + ".weight", fmt::format("{} is not positive", shape.weight), "give a positive weight");
+    if (!failed_) numbers(shape, where);
   }
 
   // What only shows once sizes are known.
-  void numbers(const Workload& shape) {
+  void numbers(const Workload& shape, const std::string& at_shape) {
     const ExprScope scope = task_scope(task_, shape);
-    for (const Tensor& tensor : task_.tensors) {
+    for (std::size_t i = 0; i < task_.tensors.size() && !failed_; ++i) {
+      const Tensor& tensor = task_.tensors[i];
+      const std::string where = at("tensors", i);
       const auto numbers = shape_of(task_, tensor, shape);
-      if (!numbers) return pass_on(numbers.error());
+      if (!numbers) {
+        std::string reason = numbers.error().message;
+        if (const std::string prefix = fmt::format("task '{}', ", task_.name); reason.starts_with(prefix))
+          reason.erase(0, prefix.size());
+        return fail(where + ".shape", fmt::format("{}, at {}", reason, at_shape), numbers.error().hint);
+      }
       if (numbers->elements == 0)
-        return fail(fmt::format("tensor '{}' is empty", tensor.name), "every extent must be at least 1");
+        return fail(where + ".shape", fmt::format("tensor '{}' is empty at {}", tensor.name, at_shape),
+                    "every extent must be at least 1");
       const std::size_t rank = numbers->extents.size();
       if (tensor.fill.structure != Structure::dense && tensor.fill.structure != Structure::upper &&
           tensor.fill.structure != Structure::lower && numbers->extents[rank - 1] != numbers->extents[rank - 2]) {
-        return fail(fmt::format("tensor '{}' is symmetric or diagonal but not square", tensor.name), "make both extents equal");
+        return fail(where + ".fill.structure", fmt::format("tensor '{}' is symmetric or diagonal but not square", tensor.name),
+                    "make both extents equal");
       }
       const bool drawn = tensor.fill.kind == FillKind::integers || tensor.fill.kind == FillKind::labels;
-      if (drawn && tensor.role != Role::out)
-        at_least_one(scope, tensor.fill.below, fmt::format("tensor '{}', fill.below", tensor.name));
-      if (tensor.role == Role::out || tensor.role == Role::in_out) {
-        at_least_one(scope, tensor.check.length, fmt::format("tensor '{}', check.length", tensor.name));
-      }
+      if (drawn && tensor.role != Role::out) at_least_one(scope, tensor.fill.below, where + ".fill.below");
+      if (tensor.role == Role::out || tensor.role == Role::in_out)
+        at_least_one(scope, tensor.check.length, where + ".check.length");
     }
-    if (const auto flops = textbook_flops(task_, shape); !flops) pass_on(flops.error());
+    const auto flops = evaluate_or_error(task_.work.flops, scope);
+    if (!flops) fail("work.flops", flops.error().message, "use sizes and constants of the task; see docs/formats/expr.md");
+    if (flops && *flops < 0)
+      fail("work.flops", fmt::format("is {} at {}", *flops, at_shape), "count the operations of the textbook, 0 for a copy");
   }
 
-  void at_least_one(const ExprScope& scope, const Expr& text, const std::string& what) {
+  void at_least_one(const ExprScope& scope, const Expr& text, const std::string& where) {
     const auto value = evaluate_or_error(text, scope);
-    if (!value) return fail(fmt::format("{}: {}", what, value.error().message), "correct the expression");
-    if (*value < 1) fail(fmt::format("{} is {}", what, *value), "it must be at least 1");
-  }
-
-  void pass_on(const Error& error) {
-    if (!failed_) failed_ = error;
+    if (!value) return fail(where, value.error().message, "use sizes and constants of the task; see docs/formats/expr.md");
+    if (*value < 1) fail(where, fmt::format("is {}", *value), "it must be at least 1");
   }
 
   const Task& task_;

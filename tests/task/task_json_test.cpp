@@ -75,7 +75,7 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
     const char *from, *to, *message, *hint;
   };
   const Case c = GENERATE(from_range(std::vector<Case>{
-      {"\"cupilot_task\": 1", "\"cupilot_task\": 2", "cupilot_task: is of another version", "version 1"},
+      {"\"cupilot_task\": 1", "\"cupilot_task\": 2", "cupilot_task: is of another version", "write 1"},
       {"\"cupilot_task\": 1,", "", "cupilot_task: is missing", "task.md"},
       {"\"precision\"", "\"precison\"", "precison: is an unknown field; nearest: precision", "fields here"},
       {"\"family\"", "\"familly\"", "familly: is an unknown field; nearest: family", "fields here"},
@@ -92,7 +92,7 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
       {"\"high\": 2", "\"high\": 1e999", "cannot be read as JSON", ""},
       {"\"rows\": 512", "\"rows\": 512.5", "time_shapes[0].sizes.rows: 512.5 is not a whole number", "digits"},
       {"\"rows\": 512", "\"rows\": 99999999999999999999", "time_shapes[0].sizes.rows", "digits"},
-      {"\"rows\": 512", "\"rows\": 0", "rows=0 is below 1", ""},
+      {"\"rows\": 512", "\"rows\": 0", "time_shapes[0].sizes.rows: 0 is below 1", ""},
       {"\"rows\": 512,", "\"rows\": 512, \"rows\": 3,", "'rows' stands twice", "keep one"},
       {"\"rows\": 512,", "\"row\": 512,", "axis 'rows' has no size", ""},
       {"{\"flops\": \"5*rows*cols\"}", "7", "work: 7 is not an object", "{"},
