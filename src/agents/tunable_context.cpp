@@ -1,22 +1,6 @@
 #include "agents/tunable_context.hpp"
 
-#include <cctype>
-
 namespace cupilot {
-
-std::set<std::string> names_in(const std::string& text) {
-  std::set<std::string> names;
-  for (std::size_t i = 0; i < text.size();) {
-    if (std::isalpha(static_cast<unsigned char>(text[i])) == 0 && text[i] != '_') {
-      ++i;
-      continue;
-    }
-    const std::size_t start = i;
-    while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_' || text[i] == '.')) ++i;
-    names.insert(text.substr(start, i - start));
-  }
-  return names;
-}
 
 std::vector<std::size_t> parameters_in(const TunableContext& context, const std::set<std::string>& names) {
   std::vector<std::size_t> parameters;

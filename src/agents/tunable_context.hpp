@@ -9,6 +9,7 @@
 #include <cupilot/task.hpp>
 #include <cupilot/tunable.hpp>
 
+#include "kernel/expr_names.hpp"
 #include "strategy/build_space.hpp"
 
 namespace cupilot {
@@ -54,9 +55,6 @@ struct TunableContext {
     return number != nullptr && *number != 0;
   }
 };
-
-// The names that a text uses.
-std::set<std::string> names_in(const std::string& text);
 
 // Names that the texts use, through the plan's own definitions.
 std::set<std::string> names_through_lets(const LaunchPlan& plan, const std::vector<const Expr*>& texts);

@@ -1,5 +1,6 @@
 #include "evolution/circle.hpp"
 
+#include "kernel/tunable_check.hpp"
 #include "strategy/build_space.hpp"
 
 namespace cupilot {
@@ -39,11 +40,17 @@ class PlainWriter : public KernelWriter {
   const Space& space_;
 };
 
-Result<std::vector<Tunable>> load_tunables(const std::vector<std::string>& paths) {
+Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& device, const std::vector<std::string>& paths) {
   std::vector<Tunable> all = builtin_tunables();
   for (const std::string& path : paths) {
     auto tunable = load_tunable(path);
     if (!tunable) return tunable.error();
+    if (auto fits = check_tunable(*tunable, task, device); !fits) return fits.error();
+    for (const Tunable& other : all) {
+      if (other.name != tunable->name) continue;
+      return Error{ErrorCode::usage, path + ": name: '" + other.name + "' is already the name of " + other.file,
+                   "choose another name"};
+    }
     all.push_back(std::move(*tunable));
   }
   return all;
@@ -108,7 +115,7 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::
     means.zone = Zone::middle;
   } else {
     if (auto valid = validate(task); !valid) return valid.error();
-    auto loaded = load_tunables(tunables);
+    auto loaded = load_tunables(task, device, tunables);
     if (!loaded) return loaded.error();
     auto space = make_space(task, device, *loaded);
     if (!space) return space.error();

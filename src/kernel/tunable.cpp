@@ -17,6 +17,8 @@ constexpr std::size_t file_limit = 1u << 20;  // bytes of one tunable
 constexpr std::size_t domain_limit = 256;     // values of one parameter
 
 constexpr const char* guide = "docs/formats/tunable.md";
+constexpr const char* identifier_fix = "use letters, digits and '_', no digit first";
+constexpr const char* technique_fix = "use lower-case letters, digits and '_'";
 
 Error fault(const std::string& file, const std::string& reason, const std::string& fix) {
   return {ErrorCode::usage, file + ": " + reason, fix};
@@ -50,9 +52,9 @@ bool is_technique(std::string_view word) {
 void check_techniques(JsonObject& object, const char* key, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!is_technique(names[i]))
-      object.fail(fmt::format("{}[{}]", key, i), fmt::format("\"{}\" is no technique name", names[i]),
-                  "lower-case letters, digits and '_'");
-    if (std::count(names.begin(), names.end(), names[i]) > 1) object.fail(key, fmt::format("\"{}\" stands twice", names[i]));
+      object.fail(fmt::format("{}[{}]", key, i), fmt::format("\"{}\" is no technique name", names[i]), technique_fix);
+    if (std::count(names.begin(), names.end(), names[i]) > 1)
+      object.fail(key, fmt::format("\"{}\" stands twice", names[i]), "keep one of them");
   }
 }
 
@@ -61,9 +63,11 @@ void check_domain(JsonObject& object, const std::vector<std::int64_t>& domain) {
     return object.fail("domain", fmt::format("has {} values", domain.size()), fmt::format("want 1 to {}", domain_limit));
   }
   for (const std::int64_t value : domain) {
-    if (std::count(domain.begin(), domain.end(), value) > 1) object.fail("domain", fmt::format("{} stands twice", value));
+    if (std::count(domain.begin(), domain.end(), value) > 1)
+      object.fail("domain", fmt::format("{} stands twice", value), "keep one of them");
     // A constexpr int of the kernel text.
-    if (value < INT32_MIN || value > INT32_MAX) object.fail("domain", fmt::format("{} does not fit an int", value));
+    if (value < INT32_MIN || value > INT32_MAX)
+      object.fail("domain", fmt::format("{} does not fit an int", value), "use values of 32 bits");
   }
 }
 
@@ -78,19 +82,19 @@ TunableParameter parameter_from(JsonFaults& faults, const Json& json, const std:
   parameter.plain = object.integer("plain", false, parameter.domain.empty() ? 0 : parameter.domain.front());
   object.done();
   if (!is_identifier(constant)) {
-    faults.fail(where, fmt::format("\"{}\" is no identifier", constant), "it becomes a constexpr of the kernel");
+    faults.fail(where, fmt::format("\"{}\" is no identifier", constant), identifier_fix);
   }
-  if (!is_identifier(parameter.name)) object.fail("name", fmt::format("\"{}\" is no identifier", parameter.name));
+  if (!is_identifier(parameter.name)) object.fail("name", fmt::format("\"{}\" is no identifier", parameter.name), identifier_fix);
   if (!parameter.technique.empty() && !is_technique(parameter.technique)) {
-    object.fail("technique", fmt::format("\"{}\" is no technique name", parameter.technique),
-                "lower-case letters, digits and '_'");
+    object.fail("technique", fmt::format("\"{}\" is no technique name", parameter.technique), technique_fix);
   }
   check_domain(object, parameter.domain);
   const bool inside = std::count(parameter.domain.begin(), parameter.domain.end(), parameter.plain) > 0;
   if (parameter.technique.empty() && !inside) {
     object.fail("plain", fmt::format("{} is not in the domain", parameter.plain), "name a value of the domain");
   }
-  if (parameter.plain < INT32_MIN || parameter.plain > INT32_MAX) object.fail("plain", "does not fit an int");
+  if (parameter.plain < INT32_MIN || parameter.plain > INT32_MAX)
+    object.fail("plain", "does not fit an int", "use a value of 32 bits");
   return parameter;
 }
 
@@ -103,8 +107,10 @@ std::vector<TunableParameter> parameters_from(JsonObject& tunable) {
     const TunableParameter fresh = parameter_from(tunable.faults(), item.value(), where, item.key());
     for (const TunableParameter& other : all) {
       if (other.name != fresh.name || other.technique != fresh.technique) continue;
-      tunable.faults().fail(where, fmt::format("{} is already the {} of {}", other.constant, other.name,
-                                               other.technique.empty() ? "the template" : other.technique));
+      tunable.faults().fail(where,
+                            fmt::format("{} is already the {} of {}", other.constant, other.name,
+                                        other.technique.empty() ? "the template" : other.technique),
+                            "give it another name or technique");
     }
     all.push_back(fresh);
   }
@@ -116,7 +122,8 @@ std::vector<TunableParameter> parameters_from(JsonObject& tunable) {
 Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   const auto parts = split(text, file);
   if (!parts) return parts.error();
-  const auto json = read_json_object(parts->json, file);
+  // The header's first line stands above the JSON: faults count lines of the file.
+  const auto json = read_json_object("\n" + std::string(parts->json), file);
   if (!json) return json.error();
   JsonFaults faults(file, guide);
   JsonObject object(faults, *json, "");
@@ -135,12 +142,13 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   if (const Json* plan = object.find_object("plan", true)) tunable.plan = plan_from(faults, *plan, "plan");
   object.done();
   if (!is_technique(tunable.name)) {
-    object.fail("name", fmt::format("\"{}\" is no template name", tunable.name), "lower-case letters, digits and '_'");
+    object.fail("name", fmt::format("\"{}\" is no template name", tunable.name), technique_fix);
   }
   if (tunable.family.empty()) object.fail("family", "is empty", "the family of tasks it serves, such as gemm");
   check_techniques(object, "provides", tunable.provides);
   check_techniques(object, "requires", tunable.requires_techniques);
-  if (tunable.text.find_first_not_of(" \t\r\n") == std::string::npos) object.fail("text", "no kernel stands below the header");
+  if (tunable.text.find_first_not_of(" \t\r\n") == std::string::npos)
+    object.fail("text", "no kernel stands below the header", "write the CUDA C++ below the line `*/`");
   if (faults.first()) return *faults.first();
   return tunable;
 }
