@@ -66,12 +66,20 @@ struct RecordFlags {
   std::vector<std::string> task;
   std::string dir;
   std::int64_t count = 200;
+  bool all = false;  // every feasible strategy
   std::uint64_t seed = 1;
+  std::vector<std::string> tunables;
 };
 
 struct TaskFlags {
   CommonFlags common;
   std::vector<std::string> task;
+  std::string name, family;  // new
+};
+
+struct TunableFlags {
+  std::string list, kernel, family, name, problem;
+  std::string out;  // empty: standard output
 };
 
 int evolve_command(const EvolveFlags& flags);
@@ -85,6 +93,8 @@ int profile_command(const KernelFlags& flags);
 int bench_command(const KernelFlags& flags);
 int record_command(const RecordFlags& flags);
 int task_check_command(const TaskFlags& flags);
+int task_new_command(const TaskFlags& flags);
+int tunable_import_command(const TunableFlags& flags);
 int tasks_command(const CommonFlags& flags);
 int techniques_command(const CommonFlags& flags);
 int doctor_command(const CommonFlags& flags);

@@ -69,7 +69,9 @@ int record_command(const RecordFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error());
   Screen screen(flags.common.json, (*backend)->provenance());
-  const Result<std::int64_t> kept = record_landscape(*task, **backend, flags.dir, flags.count, flags.seed, &screen);
+  const Result<std::int64_t> kept = record_landscape(
+      *task, **backend, flags.dir,
+      {.count = flags.all ? 0 : flags.count, .seed = flags.seed, .tunables = flags.tunables, .observer = &screen});
   if (!kept) return fail(kept.error());
   if (flags.common.json) {
     say(fmt::format("{{\"recorded\": {}, \"dir\": \"{}\"}}", *kept, flags.dir));

@@ -33,7 +33,8 @@ struct Verbs {
   RunFlags resume, report, show;
   KernelFlags verify, profile, bench;
   RecordFlags record;
-  TaskFlags task_check;
+  TaskFlags task_check, task_new;
+  TunableFlags tunable_import;
   CommonFlags tasks, techniques, doctor;
   std::function<int()> chosen;
 };
@@ -135,7 +136,9 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   record->add_option("task", verbs.record.task, "gemm key=value …, or a task file")->required();
   record->add_option("--out", verbs.record.dir, "directory to make")->required();
   record->add_option("--count", verbs.record.count, "strategies to draw")->check(CLI::PositiveNumber);
+  record->add_flag("--all", verbs.record.all, "every feasible strategy: an exhaustive search");
   record->add_option("--seed", verbs.record.seed, "seed of the draw");
+  record->add_option("--tunable", verbs.record.tunables, "a tunable .cu of your own, beside the built-in ones");
   add_common(*record, verbs.record.common, true);
   record->callback([&verbs] { verbs.chosen = [&verbs] { return record_command(verbs.record); }; });
 }
@@ -147,6 +150,10 @@ void add_lists(CLI::App& app, Verbs& verbs) {
   check->add_option("task", verbs.task_check.task, "gemm key=value …, or a task file")->required();
   add_common(*check, verbs.task_check.common, true);
   check->callback([&verbs] { verbs.chosen = [&verbs] { return task_check_command(verbs.task_check); }; });
+  CLI::App* fresh = task->add_subcommand("new", "a folder with a task, its reference and a tunable, ready to be changed");
+  fresh->add_option("name", verbs.task_new.name, "of the task and its folder")->required();
+  fresh->add_option("--family", verbs.task_new.family, "which tunables serve it (default: the name)");
+  fresh->callback([&verbs] { verbs.chosen = [&verbs] { return task_new_command(verbs.task_new); }; });
   CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
   add_common(*tasks, verbs.tasks, false);
   tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });
@@ -156,6 +163,23 @@ void add_lists(CLI::App& app, Verbs& verbs) {
   CLI::App* doctor = app.add_subcommand("doctor", "what this machine has, and what each lack costs");
   add_common(*doctor, verbs.doctor, false);
   doctor->callback([&verbs] { verbs.chosen = [&verbs] { return doctor_command(verbs.doctor); }; });
+}
+
+void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
+  TunableFlags& flags = verbs.tunable_import;
+  CLI::App* tunable = app.add_subcommand("tunable", "work on a tunable of your own");
+  tunable->require_subcommand(1);
+  CLI::App* import = tunable->add_subcommand("import", "make one from another tuner's parameter lists and a kernel");
+  import->add_option("list", flags.list, "JSON or Python literals: tune_params, restrictions, problem_size …")->required();
+  import->add_option("--kernel", flags.kernel, "the .cu that uses the parameters by name")->required();
+  import->add_option("--family", flags.family, "of the tasks it serves")->required();
+  import->add_option("--name", flags.name, "of the tunable (default: the kernel's)");
+  import->add_option("--problem", flags.problem, "sizes that the grid spans: nx,ny");
+  import->add_option("--out", flags.out, "file to write (default: standard output)");
+  import->callback([&verbs] { verbs.chosen = [&verbs] { return tunable_import_command(verbs.tunable_import);
+};
+}  // namespace
+);
 }
 
 // CLI11 names a wrong word; this adds the nearest right one.
@@ -189,6 +213,7 @@ int main(int argc, char** argv) {
   add_run_verbs(app, verbs);
   add_kernel_verbs(app, verbs);
   add_lists(app, verbs);
+  add_tunable_verbs(app, verbs);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

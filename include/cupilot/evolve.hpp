@@ -144,8 +144,14 @@ Result<RunCandidate> read_candidate(const std::string& run_dir, const std::strin
 // Writes report.html into the directory and returns its path.
 Result<std::string> write_report(const std::string& run_dir);
 
-// Evaluates `count` strategies drawn from the space and keeps them as a landscape for recorded:DIR.
-Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir, std::int64_t count,
-                                      std::uint64_t seed, SearchObserver* observer);
+struct RecordOptions {
+  std::int64_t count = 200;             // strategies drawn; 0: every feasible one
+  std::uint64_t seed = 1;               // of the draw
+  std::vector<std::string> tunables{};  // paths of the user's own templates, beside the built-in ones
+  SearchObserver* observer = nullptr;
+};
+// Evaluates strategies drawn from the space and keeps them in `dir` as a landscape for recorded:DIR; beside it table.csv, a
+// line a strategy: the values of its knobs, its time in microseconds, the code of its rejection. Returns how many.
+Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir, const RecordOptions& options);
 
 }  // namespace cupilot

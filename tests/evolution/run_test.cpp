@@ -185,7 +185,7 @@ TEST_CASE("without a valid candidate a run ends with the reason") {
 TEST_CASE("a recorded landscape answers a search with any seed") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
-  auto kept = record_landscape(Task{}, *device, dir / "recording", 40, 1, nullptr);
+  auto kept = record_landscape(Task{}, *device, dir / "recording", {.count = 40});
   REQUIRE_OK(kept);
   CHECK(*kept == 40);
   auto replay = open_recorded(dir / "recording", {});
