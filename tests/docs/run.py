@@ -7,7 +7,7 @@ start with `cupilot` or `make` must name commands, options and targets that exis
   sh        commands; each must succeed, those of make are only read
   console   `$ command` and what it prints; `…` stands for what is left out
   others    code: with the note `file: NAME` it is saved for the commands below it, with `from: PATH` its lines must stand in
-            that file of the tree; `text` is a picture and goes unread
+            that file of the tree; a bare `text` is a picture and goes unread
 Notes of commands: `exit: N` how the last one ends; `form` compares only what kind of lines are printed; `set: --option VALUE`
 or, for make, `set: NAME=VALUE` makes a search short enough for a test; `not run: WHY` checks only options and task.
 """
@@ -134,7 +134,7 @@ class Runner:
             self.check_commands(captures_of(block.lines), block.notes)
         elif block.language == "sh":
             self.check_commands([(command, None) for command in commands_of(block.lines)], block.notes)
-        elif block.language != "text":
+        elif block.language != "text" or block.notes:
             self.check_code(block)
 
 

@@ -26,7 +26,7 @@ DOCUMENTS = {
     "another form": ("<!-- form -->\n```console\n$ echo best 1\nworst 2\n```\n", "prints ['best']"),
     "code nobody reads": ("```cpp\nint a;\n```\n", "nothing says what becomes of this cpp"),
     "a block without a language": ("```\nls\n```\n", "nothing says what becomes of this block"),
-    "code not in its file": ("<!-- from: LICENSE -->\n```text2\nno such line\n```\n", "LICENSE has no line"),
+    "code not in its file": ("<!-- from: LICENSE -->\n```text\nno such line\n```\n", "LICENSE has no line"),
     "a file that is not there": ("<!-- from: nowhere.cpp -->\n```cpp\nint a;\n```\n", "nowhere.cpp"),
     "a target that make lacks": ("`make nonsense`\n", "nonsense"),
     "a link to nothing": ("[a](nowhere.md)\n", "nowhere.md does not exist"),
@@ -34,7 +34,7 @@ DOCUMENTS = {
 GOOD = [
     "```sh\ntrue # with a remark\necho a \\\n  b\n```\n",
     "```console\n$ echo took 1.5 s\ntook 9.1 s\n$ printf 'a\\nb\\nc\\n'\na\n…\n$ echo abc\na…c\n```\n",
-    "<!-- file: x.txt -->\n```text2\nhello\n```\n```console\n$ cat x.txt\nhello\n```\n",
+    "<!-- file: x.txt -->\n```text\nhello\n```\n```console\n$ cat x.txt\nhello\n```\n",
     "<!-- form -->\n```console\n$ printf 'best 1\\nbest 2\\n  detail\\n'\nbest 7\n  other\n```\n",
     "```text\na picture\n```\n`make test`\n",
 ]
