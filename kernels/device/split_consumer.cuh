@@ -103,6 +103,7 @@ struct Consumer {
       ring.advance();
       if (FUSED != 0 && slab + 1 < slabs) load();  // beside the products
       multiply_wait<0>();
+      if (FUSED != 0) __syncwarp();  // one lane's arrival speaks for what all have read
       release(stage);
       flush();
       if (FUSED == 0 && slab + 1 < slabs) load();

@@ -116,6 +116,10 @@ TEST_CASE("fp32 GEMMs of split operands are accepted in every scheme, layout and
        {use("wgmma_core"), use("operand_split", {{"scheme", 1}, {"fused", 2}}),
         use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 32}}), use("warp_specialisation", {{"consumers", 1}}),
         use("multistage", {{"stages", 4}}), use("split_k", {{"split", 2}})}},
+      {{"m=8", "n=128", "k=320", "dtype=fp32", "precision=tf32x3"},  // a ring that is walked more than once
+       {use("wgmma_core"), use("operand_split", {{"scheme", 1}, {"fused", 2}}),
+        use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 16}}), use("warp_specialisation", {{"consumers", 1}}),
+        use("multistage", {{"stages", 3}})}},
       {{"m=136", "n=202", "k=300", "dtype=fp32", "precision=tf32x3", "layout=nt"},
        {use("wgmma_core"), use("operand_split", {{"scheme", 1}, {"fused", 2}}),
         use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}}), use("warp_specialisation", {{"consumers", 2}}),
