@@ -46,7 +46,10 @@
       "slabs": "cdiv(k, block_k)",
       "chunk": "cdiv(slabs, min(SPLIT, slabs))",
       "split": "cdiv(slabs, chunk)",
-      "clusters": "min(tiles * batch * (STREAM ? slabs : split), dev.sms / cluster)",
+      "items": "tiles * batch * split",
+      "most": "min(STREAM ? tiles * batch * slabs : items, dev.sms / cluster)",
+      "even": "cdiv(items, cdiv(items, most))",
+      "clusters": "STREAM == 0 && even * 8 >= most * 7 ? even : most",
       "whole": "(tiles * batch / clusters - (STREAM > 1)) * clusters",
       "streamed": "STREAM && tiles * batch % clusters ? tiles * batch - max(whole, 0) : 0",
       "slots": "streamed > 0 ? streamed + clusters : split > 1 ? batch * tiles * split : 0",
@@ -79,8 +82,9 @@
   }
 }
 */
-// Blocks stay on their SM and take one tile of D after another. A producer warp feeds slabs of A and B into a ring of stages
-// in shared memory; consumer warpgroups multiply them on tensor cores and store the tiles.
+// Blocks stay on their SM and take one tile of D after another. There are as many as SMs, or a few less where that costs no turn:
+// then none idles while others take the last tile. A producer warp feeds slabs of A and B into a ring of stages in shared memory;
+// consumer warpgroups multiply them on tensor cores and store the tiles.
 //
 // The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells `full` the bytes to expect
 //                       drained   by wgmma, once `full` says that the bytes have landed

@@ -36,6 +36,9 @@
       "block_m": "TILE_M * CONSUMERS",
       "cluster": "CLUSTER_M * CLUSTER_N",
       "tiles": "cdiv(m, block_m * CLUSTER_M) * cdiv(n, TILE_N * CLUSTER_N)",
+      "most": "min(tiles * batch, dev.sms / cluster)",
+      "even": "cdiv(tiles * batch, cdiv(tiles * batch, most))",
+      "clusters": "even * 8 >= most * 7 ? even : most",
       "stage": "(block_m + TILE_N) * 128"
     },
     "maps": [
@@ -47,7 +50,7 @@
        "pitch": ["STRIPS ? n * elem.D : 16", "STRIPS ? m * n * elem.D : 16"], "box": [64, 16, 1]}
     ],
     "launches": [
-      {"name": "main", "entry": "gemm_wgmma_scaled", "grid": ["min(tiles * batch, dev.sms / cluster) * cluster"],
+      {"name": "main", "entry": "gemm_wgmma_scaled", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
        "args": ["map_a", "map_b", "map_d", "scale_a", "scale_b", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "batch"}]}

@@ -35,6 +35,9 @@
       "block_m": "TILE_M * CONSUMERS",
       "cluster": "CLUSTER_M * CLUSTER_N",
       "tiles": "cdiv(m, block_m * CLUSTER_M) * cdiv(n, TILE_N * CLUSTER_N)",
+      "most": "min(tiles * batch, dev.sms / cluster)",
+      "even": "cdiv(tiles * batch, cdiv(tiles * batch, most))",
+      "clusters": "even * 8 >= most * 7 ? even : most",
       "stage": "(block_m + TILE_N) * 128",
       "side": "elem.A == 1 ? 128 : 32",
       "pitch": "up(k, 16 / elem.A)",
@@ -62,7 +65,7 @@
     "launches": [
       {"name": "turn", "entry": "turn_operands", "grid": ["squares * batch"], "block": [256],
        "args": ["A", "B", "turned_a", "turned_b", {"i32": "m"}, {"i32": "n"}, {"i32": "k"}, {"i32": "pitch"}, {"i32": "squares_k"}]},
-      {"name": "main", "entry": "gemm_wgmma_turned", "grid": ["min(tiles * batch, dev.sms / cluster) * cluster"],
+      {"name": "main", "entry": "gemm_wgmma_turned", "grid": ["clusters * cluster"],
        "block": ["(CONSUMERS + 1) * 128"], "cluster": ["cluster"],
        "shared": "STAGES * (stage + 16) + STRIPS * CONSUMERS * 8192",
        "args": ["map_a", "map_b", "map_turned_a", "map_turned_b", "map_d", "C?", "bias?", "D", "alpha", "beta", {"i32": "m"}, {"i32": "n"}, {"i32": "k"},
