@@ -67,26 +67,32 @@ bool all_hold(const TunableContext& context, const std::vector<Expr>& restrictio
   });
 }
 
-// Movable knobs that the number of blocks depends on.
-std::vector<std::size_t> movable_in_grid(const TunableContext& context, const std::vector<std::size_t>& movable) {
-  std::vector<const Expr*> grid;
-  for (const PlanLaunch& launch : context.tunable.plan.launches) {
-    for (const Expr& side : launch.grid) grid.push_back(&side);
+constexpr std::int64_t far_more = 1 << 8;
+
+using BlocksAt = std::function<std::int64_t(const std::vector<std::int64_t>& values, const Workload& shape)>;
+
+// Knobs of which smaller values make more blocks, if not here then at a far larger shape: sides of a tile, but not the depth of
+// a slab of K.
+std::vector<std::size_t> tile_knobs(const std::vector<Knob>& knobs, const std::vector<std::size_t>& movable,
+                                    const Workload& shape, const BlocksAt& blocks) {
+  Workload large = shape;
+  for (auto& [axis, size] : large.sizes) size *= far_more;
+  std::vector<std::size_t> tiles;
+  const std::vector<std::int64_t> values = fallbacks(knobs);
+  for (const std::size_t k : movable) {
+    const auto more = [&](std::int64_t value) {
+      std::vector<std::int64_t> other = values;
+      other[k] = value;
+      return value < values[k] && blocks(other, large) > blocks(values, large);
+    };
+    if (std::any_of(knobs[k].domain.begin(), knobs[k].domain.end(), more)) tiles.push_back(k);
   }
-  std::vector<std::size_t> found;
-  for (const std::size_t p : parameters_in(context, names_through_lets(context.tunable.plan, grid))) {
-    const int knob = context.sources[p].knob;
-    if (knob >= 0 && std::count(movable.begin(), movable.end(), static_cast<std::size_t>(knob)) != 0) {
-      found.push_back(static_cast<std::size_t>(knob));
-    }
-  }
-  return found;
+  return tiles;
 }
 
 // The shape with every side shrunk to 1 that one tile spans: there, blocks are gained by no step that cuts such a tile, whose
 // parts would read the other operand once each.
 Workload without_spanned(const Workload& shape, const std::function<std::int64_t(const Workload&)>& blocks) {
-  constexpr std::int64_t far_more = 1 << 10;
   Workload rest = shape;
   for (const auto& [axis, size] : shape.sizes) {
     Workload least = shape, most = shape;
@@ -125,13 +131,13 @@ void choose_starts(const TunableContext& context, Skeleton& skeleton) {
     }
   }
   const std::vector<Expr> alone = restrictions_on_one(context, movable);
-  const auto blocks_at = [&](const std::vector<std::int64_t>& values, const Workload& shape) {
+  const BlocksAt blocks_at = [&](const std::vector<std::int64_t>& values, const Workload& shape) {
     const Constants constants = constants_of(context, values);
     return all_hold(context, alone, constants) ? blocks_of(context, constants, shape) : 0;
   };
   const Workload& shape = context.task.time_shapes[0];
   const auto blocks = [&](const auto& values) { return blocks_at(values, shape); };
-  fit_tiles(knobs, movable_in_grid(context, movable), blocks);
+  fit_tiles(knobs, tile_knobs(knobs, movable, shape, blocks_at), blocks);
   const Workload rest = without_spanned(shape, [&](const Workload& other) { return blocks_at(fallbacks(knobs), other); });
   const auto wanted = static_cast<std::int64_t>(full_enough * context.device.sms);
   fill_machine(

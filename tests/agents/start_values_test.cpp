@@ -95,3 +95,9 @@ TEST_CASE("a start is legal by every restriction on one knob", "[start_values]")
   CHECK(start_of(**space, "gemv", "rows") == 1);  // the plain pipe takes up to eight
   CHECK(start_of(**space, "gemv", "columns") == 32);
 }
+
+TEST_CASE("what is no side of a tile keeps its value", "[start_values]") {
+  const auto space = make_space(gemm_of(4096, 4096, 4096), h200(), builtin_tunables());
+  REQUIRE(space);
+  CHECK(start_of(**space, "k_slab", "block_k") == 16);  // the number of slabs bounds that of parts, and so of blocks
+}
