@@ -32,7 +32,8 @@ extern "C" void* lt_open(int dtype, int m, int n, int k, int batch, int trans_a,
     cublasLtCreate(&handle);
     cudaMalloc(&workspace, workspace_bytes);
   }
-  constexpr cudaDataType_t operands[] = {CUDA_R_32F, CUDA_R_32F, CUDA_R_16BF, CUDA_R_16F, CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3};
+  constexpr cudaDataType_t operands[] = {CUDA_R_32F,     CUDA_R_32F,     CUDA_R_16BF,   CUDA_R_16F,
+                                         CUDA_R_8F_E4M3, CUDA_R_8F_E5M2, CUDA_R_8F_E4M3};
   const cudaDataType_t type = operands[dtype];
   const cudaDataType_t result = dtype < 4 ? type : CUDA_R_16BF;
   auto* product = new Product;
