@@ -8,7 +8,7 @@
   "when": ["elem.A == 4", "elem.B == 4", "class.fp32_emulated || class.bf16x3"],
   "parameters": {
     "SCHEME": {"name": "scheme", "technique": "operand_split", "domain": [1, 2, 3], "plain": 1},
-    "FUSED": {"name": "fused", "technique": "operand_split", "domain": [0, 1, 2], "plain": 0},
+    "FUSED": {"name": "split_operand", "technique": "register_split", "domain": [0, 1, 2], "plain": 0},
     "TILE_M": {"name": "tile_m", "technique": "warpgroup_tile", "domain": [64, 128], "plain": 64},
     "TILE_N": {"name": "tile_n", "technique": "warpgroup_tile", "domain": [16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192], "plain": 128},
     "CONSUMERS": {"name": "consumers", "technique": "warp_specialisation", "domain": [1, 2, 3], "plain": 2},
