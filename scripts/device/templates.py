@@ -243,15 +243,15 @@ class Launcher:
 
 
 def tensor_map(plan_map, address, names):
-    """The 128 bytes of a tiled map of 16-bit words with zero fill, as the plan describes it."""
-    assert plan_map["type"] == "i16"
+    """The 128 bytes of a tiled map with zero fill, as the plan describes it."""
     dims, pitch, box = ([evaluate(text, names) for text in plan_map[key]] for key in ["dims", "pitch", "box"])
     raw = (ctypes.c_char * 256)()
     at = -ctypes.addressof(raw) % 64
     encoded = (ctypes.c_char * 128).from_buffer(raw, at)
     rank = len(dims)
-    uint16, none, swizzle, promotion = 1, 0, {0: 0, 32: 1, 64: 2, 128: 3}[plan_map.get("swizzle", 128)], 3
-    status = DRIVER.cuTensorMapEncodeTiled(encoded, uint16, rank, ctypes.c_void_p(address), (ctypes.c_uint64 * rank)(*dims),
+    element = {"i16": 1, "f32": 7}[plan_map["type"]]  # CUtensorMapDataType
+    none, swizzle, promotion = 0, {0: 0, 32: 1, 64: 2, 128: 3}[plan_map.get("swizzle", 128)], 3
+    status = DRIVER.cuTensorMapEncodeTiled(encoded, element, rank, ctypes.c_void_p(address), (ctypes.c_uint64 * rank)(*dims),
                                            (ctypes.c_uint64 * (rank - 1))(*pitch), (ctypes.c_uint32 * rank)(*box),
                                            (ctypes.c_uint32 * rank)(*[1] * rank), none, swizzle, promotion, none)
     assert status == 0, f"cuTensorMapEncodeTiled: {status} {dims} {pitch} {box}"
