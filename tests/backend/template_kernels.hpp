@@ -36,4 +36,13 @@ inline CompiledKernel kernel_of(const Task& task, const std::vector<Use>& uses) 
   return *kernel;
 }
 
+// The values come out of the space as they went in, or a row of a table would test another kernel than it says.
+inline void check_kept(const Task& task, const std::vector<Use>& uses) {
+  const auto space = make_space(task, virtual_h200().device(), builtin_tunables());
+  REQUIRE(space);
+  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
+  REQUIRE(completed);
+  for (const std::string& dropped : completed->dropped) FAIL(dropped);
+}
+
 }  // namespace cupilot

@@ -17,15 +17,6 @@ std::vector<Use> swapped(std::int64_t rows, std::int64_t consumers, std::int64_t
           use("warp_specialisation", {{"consumers", consumers}})};
 }
 
-// The values come out as they went in, or the row would test another kernel than it says.
-void check_kept(const Task& task, const std::vector<Use>& uses) {
-  const auto space = make_space(task, virtual_h200().device(), builtin_tunables());
-  REQUIRE(space);
-  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
-  REQUIRE(completed);
-  for (const std::string& dropped : completed->dropped) FAIL(dropped);
-}
-
 // Two cases, one with copies and products as early as they may be and one as late.
 void check_accepted(const std::vector<std::string>& words, const std::vector<Use>& uses, const std::string& name) {
   const Task task = gemm(words);

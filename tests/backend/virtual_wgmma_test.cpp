@@ -7,15 +7,6 @@ using Values = std::map<std::string, std::int64_t>;
 
 Use use(const char* technique, Values values = {}) { return {technique, std::move(values), "", {}}; }
 
-// The values come out as they went in, or the row would test another kernel than it says.
-void check_kept(const Task& task, const std::vector<Use>& uses) {
-  const auto space = make_space(task, virtual_h200().device(), builtin_tunables());
-  REQUIRE(space);
-  const auto completed = (*space)->complete(Strategy{uses, "", {}, "test"});
-  REQUIRE(completed);
-  for (const std::string& dropped : completed->dropped) FAIL(dropped);
-}
-
 struct Row {
   std::vector<std::string> words;
   std::vector<Use> uses;
