@@ -83,7 +83,7 @@ std::vector<Technique> rows() {
        {}, {R::shared}, {}, {}, {}, ""},
       {"lane_grid", "threads of a warp laid out as a grid",
        "Lay a warp's 32 threads out as a grid of lanes_m rows, so that their operand reads from shared memory broadcast.",
-       {number("lanes_m", {1, 2, 4, 8, 16, 32}, 4)}, {R::shared}, {"simt_core"}, {}, {}, ""},
+       {number("lanes_m", {1, 2, 4, 8, 16, 32}, 4)}, {R::shared}, {"simt_core|streamed_simt_core"}, {}, {}, ""},
       {"transpose_on_load", "operands turned while staging",
        "Transpose an operand while it is staged, so that the inner loop reads both operands along their fast dimension.",
        {}, {R::shared, R::issue}, {}, {}, {}, ""},
@@ -146,7 +146,7 @@ std::vector<Technique> rows() {
        {}, {R::shared}, {}, {"shared_swizzle"}, {}, ""},
       {"column_runs", "multiply-adds run down columns",
        "Order a thread's multiply-adds down the columns of its tile, so that a run keeps the column's operand in place.",
-       {}, {R::issue}, {"simt_core"}, {}, {}, ""},
+       {}, {R::issue}, {"simt_core|streamed_simt_core"}, {}, {}, ""},
       {"wgmma_core", "matrix products on the tensor pipe by wgmma",
        "Compute with warpgroup-wide wgmma instructions that read both operands from shared memory and accumulate in fp32 registers.",
        {}, {R::tensor_pipe, R::fp_pipe, R::issue}, {}, {}, {"wgmma.mma_async"}, "core"},
@@ -183,6 +183,9 @@ std::vector<Technique> rows() {
       {"deferred_store", "results stored beside the next tile's products",
        "Convert a finished tile to packed registers at once and store it piece by piece while the next tile's products run.",
        {}, {R::latency, R::tensor_pipe, R::tail}, {"tensor_map_store"}, {"ping_pong"}, {}, ""},
+      {"streamed_simt_core", "multiply-add on the plain pipe, in threads that do nothing else",
+       "Compute thread_m by thread_n outputs a thread with fused multiply-adds, in warps that do nothing else but read shared memory, which a producer keeps filled.",
+       {number("thread_m", {4, 8, 16}, 8), number("thread_n", {4, 8, 16}, 16)}, {R::fp_pipe, R::issue, R::latency, R::shared}, {}, {}, {"fma.rn", "mbarrier"}, "core"},
   };
   // clang-format on
 }

@@ -94,8 +94,8 @@ TEST_CASE("every strategy of the built-in space is legal by the kernel's own jud
     DType dtype;
     std::set<std::string> cores;
   };
-  const Case table[] = {{4096, 4096, 4096, DType::f32, {"simt_core"}},
-                        {512, 512, 512, DType::f32, {"simt_core"}},
+  const Case table[] = {{4096, 4096, 4096, DType::f32, {"simt_core", "streamed_simt_core"}},
+                        {512, 512, 512, DType::f32, {"simt_core", "streamed_simt_core"}},
                         {1, 4096, 4096, DType::bf16, {"gemv", "simt_core", "mma_core", "swap_operands", "wgmma_core"}},
                         {4095, 4097, 1023, DType::f16, {"simt_core", "mma_core"}}};
   for (const Case& c : table) {
