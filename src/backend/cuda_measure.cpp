@@ -18,6 +18,9 @@ namespace {
 
 constexpr int contents_in_rotation = 3;
 constexpr int fewest_rounds = 3;
+// Who takes longer than this, and than the fastest by this factor, is visited in the fewest rounds alone: it would take nearly
+// all the time, and three digits of a ratio of hundreds tell nobody more.
+constexpr double slow_us = 100'000, slow_factor = 20;
 constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launch
 constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
 constexpr double visit_us = 3'000;                   // of timed launches a visit, where one takes less
@@ -32,6 +35,7 @@ struct Entrant {
   std::optional<LibraryOrder> library;
   std::optional<Rejected> out;  // why it takes no further part
   int launches = 1;             // a visit
+  double warm_us = 0;           // the first timed launch
   double host_us = 0;
   std::vector<double> samples;
   std::vector<int> rounds;  // of each sample
@@ -77,6 +81,7 @@ class MeasuredRounds {
     for (int round = 0; round < std::max(options_.rounds, fewest_rounds); ++round) {
       for (std::size_t i = 0; i < entrants_.size(); ++i) {
         Entrant& entrant = entrants_[(i + static_cast<std::size_t>(round)) % entrants_.size()];
+        if (round >= fewest_rounds && slow(entrant)) continue;
         if (auto visited = visit(entrant, round); !visited) return visited.error();
       }
       const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -148,6 +153,7 @@ class MeasuredRounds {
     auto time = timed_launch(entrant, what, true);
     if (!time) return time.error();
     if (!*time) return {};
+    entrant.warm_us = **time;
     entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most_launches);
     entrant.proofs.clear();
     return second_clock(entrant, what, **time);
@@ -183,6 +189,14 @@ class MeasuredRounds {
     }
     entrant.out = reject("measure.failed", doubt);
     return {};
+  }
+
+  bool slow(const Entrant& entrant) const {
+    double fastest = entrant.warm_us;
+    for (const Entrant& other : entrants_) {
+      if (!other.out) fastest = std::min(fastest, other.warm_us);
+    }
+    return entrant.warm_us > std::max(slow_us, slow_factor * fastest);
   }
 
   Case case_of(int round, int launch) const { return launch_case(workload_, options_, round, launch); }
