@@ -60,6 +60,12 @@ struct WorkList {
     return slab < theirs ? slab / (share + 1) : longer + (slab - theirs) / share;
   }
 
+  // Slabs by which a piece of work may begin later than at its first, going on there after its last: spread over all tiles, so
+  // that blocks that share an operand do not ask L2 for the same lines at the same time.
+  __device__ __forceinline__ int turn(const Work& work) const {
+    return static_cast<int>(static_cast<long long>(work.number) * work.slabs / tiles());
+  }
+
   // Where in the output a tile lies.
   template <bool CURVED>
   __device__ __forceinline__ void locate(Work& work, int group) const {

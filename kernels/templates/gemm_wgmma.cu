@@ -20,6 +20,7 @@
     "STREAM": {"name": "stream_waves", "technique": "stream_k", "domain": [0, 1, 2], "plain": 0},
     "STRIPS": {"name": "strips", "technique": "tensor_map_store", "domain": [0, 1, 2], "plain": 0},
     "DEFERRED": {"name": "deferred_store", "technique": "deferred_store", "domain": [0, 1], "plain": 0},
+    "ROTATE": {"name": "rotated_k", "technique": "rotated_k", "domain": [0, 1], "plain": 0},
     "STREAM_STORE": {"name": "evict_first_store", "technique": "evict_first_store", "domain": [0, 1], "plain": 0}
   },
   "restrict": [
@@ -162,14 +163,16 @@ __device__ __forceinline__ void produce(const Memory& memory, const Place& place
     const Work work = route.next();
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M;
     const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
+    int slab = work.first_slab + (ROTATE != 0 ? route.list.turn(work) : 0);
 #pragma unroll 1
-    for (int slab = work.first_slab; slab < work.first_slab + work.slabs; ++slab) {
+    for (int left = work.slabs; left > 0; --left) {
       wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
       const unsigned full = memory.full(ring.stage);
       arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
       SlabA::fill(memory.a(ring.stage), map_a, full, row, slab, work.batch, place.n, place.sharers_of_a());
       SlabB::fill(memory.b(ring.stage), map_b, full, column, slab, work.batch, place.m, place.sharers_of_b());
       ring.advance();
+      if (++slab == work.first_slab + work.slabs) slab = work.first_slab;
     }
   }
 }

@@ -64,7 +64,7 @@ TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout
       {{"m=232", "n=536", "k=136", "dtype=bf16", "layout=nt"},
        {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 16}}),
         use("warp_specialisation", {{"consumers", 1}}), use("multistage", {{"stages", 3}}),
-        use("tensor_map_store", {{"strips", 1}}), use("deferred_store"), use("evict_first_store"),
+        use("tensor_map_store", {{"strips", 1}}), use("deferred_store"), use("evict_first_store"), use("rotated_k"),
         use("raster", {{"group_m", 4}, {"curve", 1}})}},
       // Tiles of a width that fills no whole box of turned columns; every slab of a tile is summed by another block.
       {{"m=200", "n=344", "k=328", "dtype=fp16"},
