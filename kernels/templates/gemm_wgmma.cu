@@ -57,7 +57,14 @@
       "stage": "(block_m + (TRANS_B ? TILE_N : up(TILE_N, 64))) * 128",
       "units": "TILE_N * elem.D / 16",
       "odd": "units % 2 ? units : units / 2 % 2 ? units / 2 : units / 4 % 2 ? units / 4 : 8",
-      "strip": "odd > 19 ? odd / 3 : odd"
+      "strip": "odd > 19 && odd % 3 == 0 ? odd / 3 : odd",
+      "feed": "block_m / CLUSTER_N + (TRANS_B || TILE_N % 64 == 0 ? TILE_N : 2 * up(TILE_N, 64)) / CLUSTER_M",
+      "slab_cycles": "max(block_m * TILE_N / 32, 2 * feed)",
+      "store_cycles": "PING_PONG ? 0 : DEFERRED ? 600 : TILE_M * TILE_N / 8",
+      "even": "streamed > 0 ? cdiv(tiles * batch * slabs, clusters) * slab_cycles + cdiv(tiles * batch, clusters) * store_cycles + 8000 : 0",
+      "dealt": "cdiv(tiles * batch * split, clusters) * (chunk * slab_cycles + store_cycles + (split > 1 ? TILE_M * TILE_N / 4 : 0))",
+      "traffic": "batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D) / 2400",
+      "cost": "max(max(streamed > 0 ? even : dealt, traffic), 40000)"
     },
     "buffers": [
       {"name": "parts", "bytes": "slots > 0 ? slots * cluster * block_m * TILE_N * 4 : 16"},
@@ -135,7 +142,7 @@ constexpr int STAGE_BYTES = SlabA::BYTES + SlabB::BYTES;
 // filled while others are copied out; barriers.
 constexpr int ROW_UNITS = TILE_N * static_cast<int>(sizeof(T_D)) / 16;  // of 16 bytes, in a tile's row of results
 constexpr int ODD_UNITS = ROW_UNITS % 2 ? ROW_UNITS : ROW_UNITS / 2 % 2 ? ROW_UNITS / 2 : ROW_UNITS / 4 % 2 ? ROW_UNITS / 4 : 8;
-constexpr int STRIP_UNITS = ODD_UNITS > 19 ? ODD_UNITS / 3 : ODD_UNITS;
+constexpr int STRIP_UNITS = ODD_UNITS > 19 && ODD_UNITS % 3 == 0 ? ODD_UNITS / 3 : ODD_UNITS;
 constexpr int STRIP_BYTES = 16 * STRIP_UNITS * 16;
 constexpr int STRIP_COLUMNS = STRIP_UNITS * 16 / static_cast<int>(sizeof(T_D));
 constexpr int STRIPS_A_ROW = TILE_N / STRIP_COLUMNS;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "agents/estimate.hpp"
 #include "agents/remembered.hpp"
 #include "agents/starts.hpp"
 #include "agents/tunable_context.hpp"
@@ -174,6 +175,22 @@ void add_requirements(const std::shared_ptr<const TunableContext>& context, Skel
   }
 }
 
+// Settings that by the template's own estimate take this much longer than another are not tried.
+constexpr double hopeless = 1.08;
+
+void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
+  if (!has_estimate(context->tunable)) return;
+  const std::optional<double> least = least_cost(context->tunable, context->task, context->device);
+  if (!least) return;
+  const LaunchPlan& plan = context->tunable.plan;
+  const auto definition = std::find_if(plan.let.begin(), plan.let.end(), [](const auto& let) { return let.first == "cost"; });
+  const auto bearable = [context, most = hopeless * *least](const Assignment& assignment) {
+    return estimated_cost(context->tunable, context->task, context->device, context->constants(assignment)).value_or(0) <= most;
+  };
+  const std::vector<std::size_t> parameters = parameters_in(*context, names_through_lets(plan, {&definition->second}));
+  skeleton.restrictions.push_back(restriction_on(context, "by its own estimate near the best", parameters, bearable));
+}
+
 }  // namespace
 
 std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<Technique>& known) {
@@ -222,6 +239,7 @@ Skeleton tunable_skeleton(const Tunable& tunable, const Task& task, const Device
   skeleton.available.insert(skeleton.available.end(), skeleton.required.begin(), skeleton.required.end());
   add_restrictions(context, skeleton);
   add_requirements(context, skeleton);
+  forbid_hopeless(context, skeleton);
   for (const auto& [name, parameters] : groups) forbid_idle(context, name, parameters, skeleton);
   return skeleton;
 }

@@ -246,6 +246,29 @@ TEST_CASE("a search starts where the chip is full", "[make_space]") {
   CHECK(small.first * small.second >= 512);
 }
 
+TEST_CASE("tiles that by the template's own estimate waste much are left out, where it matters", "[make_space]") {
+  struct Row {
+    std::int64_t m, n, k, tile_m, tile_n;
+    bool kept;
+  };
+  const Row row = GENERATE(values<Row>({
+      {4096, 11008, 4096, 64, 256, true},
+      {4096, 11008, 4096, 64, 64, false},  // feeds the tensor cores half as fast as they multiply
+      {8192, 8192, 512, 128, 16, false},
+      {136, 200, 200, 64, 64, true},  // over before a launch is
+  }));
+  const auto space = make_space(gemm_of(row.m, row.n, row.k, DType::bf16), h200(), builtin_tunables());
+  REQUIRE(space);
+  const Use tile{"warpgroup_tile", {{"tile_m", row.tile_m}, {"tile_n", row.tile_n}}, "", {}};
+  const Use consumers{"warp_specialisation", {{"consumers", 2}}, "", {}};
+  const auto completed = (*space)->complete(Strategy{{{"wgmma_core", {}, "", {}}, tile, consumers}, "", {}, "test"});
+  REQUIRE(completed);
+  INFO(row.m << "x" << row.n << "x" << row.k << ", tiles of " << row.tile_m << "x" << row.tile_n);
+  const Use* got = find_use(completed->strategy, "warpgroup_tile");
+  REQUIRE(got != nullptr);
+  CHECK((got->values == tile.values) == row.kept);
+}
+
 TEST_CASE("a task that nothing serves is a usage error that names the family", "[make_space]") {
   Task task = gemm_of(64, 64, 64);
   task.family = "origami";

@@ -1,0 +1,109 @@
+#include "agents/estimate.hpp"
+
+#include <algorithm>
+#include <cupilot/rng.hpp>
+#include <vector>
+
+#include "kernel/plan_scope.hpp"
+#include "kernel/tunable_values.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr int draws = 600;       // settings, about half of each at plain: what is off breaks no restriction
+constexpr int improved = 4;      // of the cheapest
+constexpr int most_rounds = 12;  // over all parameters
+
+const Expr* definition_of(const Tunable& tunable) {
+  for (const auto& [name, expr] : tunable.plan.let) {
+    if (name == "cost") return &expr;
+  }
+  return nullptr;
+}
+
+struct Setting {
+  Constants constants;
+  double cost = 0;
+};
+
+class Estimator {
+ public:
+  Estimator(const Tunable& tunable, const Task& task, const DeviceSpec& device)
+      : tunable_(tunable), task_(task), device_(device) {}
+
+  std::vector<Setting> drawn() const {
+    std::vector<Setting> settings;
+    Rng rng = Rng::of(1, "estimate", 0);
+    for (int draw = 0; draw < draws; ++draw) {
+      Constants constants;
+      for (const TunableParameter& p : tunable_.parameters) {
+        const auto at = rng.below(static_cast<std::int64_t>(p.domain.size()));
+        constants[p.constant] = draw == 0 || rng.chance(0.5) ? p.plain : p.domain[static_cast<std::size_t>(at)];
+      }
+      consider(settings, constants);
+    }
+    std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.cost < b.cost; });
+    if (settings.size() > improved) settings.resize(improved);
+    return settings;
+  }
+
+  // One parameter after another takes the value that makes the setting cheapest.
+  void improve(Setting& setting) const {
+    for (int round = 0; round < most_rounds; ++round) {
+      const double before = setting.cost;
+      for (const TunableParameter& p : tunable_.parameters) {
+        std::vector<Setting> others;
+        Constants constants = setting.constants;
+        for (const std::int64_t value : p.domain) {
+          constants[p.constant] = value;
+          consider(others, constants);
+        }
+        for (const Setting& other : others) {
+          if (other.cost < setting.cost) setting = other;
+        }
+      }
+      if (setting.cost >= before) return;
+    }
+  }
+
+ private:
+  void consider(std::vector<Setting>& settings, const Constants& constants) const {
+    if (broken_restriction(tunable_, task_, device_, constants)) return;
+    if (const auto cost = estimated_cost(tunable_, task_, device_, constants)) settings.push_back({constants, *cost});
+  }
+
+  const Tunable& tunable_;
+  const Task& task_;
+  const DeviceSpec& device_;
+};
+
+}  // namespace
+
+bool has_estimate(const Tunable& tunable) { return definition_of(tunable) != nullptr; }
+
+std::optional<double> estimated_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device,
+                                     const Constants& constants) {
+  const Expr* definition = definition_of(tunable);
+  if (definition == nullptr || task.time_shapes.empty()) return std::nullopt;
+  double sum = 0;
+  for (const Workload& shape : task.time_shapes) {
+    PlanScope scope(tunable.plan, constants, task, shape, device, nullptr);
+    const ExprValue value = scope.value(*definition);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    if (number == nullptr) return std::nullopt;
+    sum += shape.weight * static_cast<double>(*number);
+  }
+  return sum;
+}
+
+std::optional<double> least_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
+  const Estimator estimator(tunable, task, device);
+  std::optional<double> least;
+  for (Setting& setting : estimator.drawn()) {
+    estimator.improve(setting);
+    least = std::min(least.value_or(setting.cost), setting.cost);
+  }
+  return least;
+}
+
+}  // namespace cupilot

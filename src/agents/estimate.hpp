@@ -1,0 +1,22 @@
+// What a tunable's author expects a setting to cost: the definition named `cost` in its plan, in any unit, from waves of tiles
+// and what feeds them. It prunes before anything is compiled; only a device says which of the rest is fastest.
+#pragma once
+
+#include <optional>
+
+#include <cupilot/device.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/tunable.hpp>
+
+namespace cupilot {
+
+bool has_estimate(const Tunable& tunable);
+
+// The weighted sum over the timed shapes; nothing where the definition has no value there.
+std::optional<double> estimated_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device,
+                                     const Constants& constants);
+
+// The least that legal settings were found to cost: drawn ones, the best of them improved a parameter at a time.
+std::optional<double> least_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device);
+
+}  // namespace cupilot
