@@ -49,6 +49,7 @@
   "registers": "WARP_M * WARP_N / 32 + (WARP_M / 4 + WARP_N / 4) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 128 / (BLOCK_M / WARP_M * (BLOCK_N / WARP_N))) + 40",
   "plan": {
     "let": {
+      "cost": "max(batch * m * n * k * 4 * elem.A, dev.sms * max(10240 * 40000, 4 * batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D)))",
       "warps": "(BLOCK_M / WARP_M) * (BLOCK_N / WARP_N)",
       "tiles": "cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)",
       "slabs": "cdiv(k, BLOCK_K)",

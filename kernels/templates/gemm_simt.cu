@@ -51,6 +51,7 @@
   "registers": "THREAD_M * THREAD_N + (THREAD_M + THREAD_N) * (1 + FRAGMENTS) + (ASYNC ? 0 : (BLOCK_M + BLOCK_N) * BLOCK_K * elem.A / 4 * THREAD_M * THREAD_N / (BLOCK_M * BLOCK_N)) + 30",
   "plan": {
     "let": {
+      "cost": "max(batch * m * n * k * 80, dev.sms * max(10240 * 40000, 4 * batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D)))",
       "threads": "BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N)",
       "tiles": "cdiv(m, BLOCK_M) * cdiv(n, BLOCK_N)",
       "slabs": "cdiv(k, BLOCK_K)",

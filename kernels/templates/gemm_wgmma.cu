@@ -58,13 +58,14 @@
       "units": "TILE_N * elem.D / 16",
       "odd": "units % 2 ? units : units / 2 % 2 ? units / 2 : units / 4 % 2 ? units / 4 : 8",
       "strip": "odd > 19 && odd % 3 == 0 ? odd / 3 : odd",
-      "feed": "block_m / CLUSTER_N + (TRANS_B || TILE_N % 64 == 0 ? TILE_N : 2 * up(TILE_N, 64)) / CLUSTER_M",
+      "feed": "block_m + (TRANS_B || TILE_N % 64 == 0 ? TILE_N : 2 * up(TILE_N, 64))",
       "slab_cycles": "max(block_m * TILE_N / 32, 2 * feed)",
       "store_cycles": "PING_PONG ? 0 : DEFERRED ? 600 : TILE_M * TILE_N / 8",
-      "even": "streamed > 0 ? cdiv(tiles * batch * slabs, clusters) * slab_cycles + cdiv(tiles * batch, clusters) * store_cycles + 8000 : 0",
-      "dealt": "cdiv(tiles * batch * split, clusters) * (chunk * slab_cycles + store_cycles + (split > 1 ? TILE_M * TILE_N / 4 : 0))",
-      "traffic": "batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D) / 2400",
-      "cost": "max(max(streamed > 0 ? even : dealt, traffic), 40000)"
+      "streamed_cycles": "streamed > 0 ? cdiv(tiles * batch * slabs, clusters) * slab_cycles + cdiv(tiles * batch, clusters) * store_cycles + 8000 : 0",
+      "dealt_cycles": "cdiv(tiles * batch * split, clusters) * (chunk * slab_cycles + store_cycles + (split > 1 ? TILE_M * TILE_N / 4 : 0))",
+      "cycles": "max(streamed > 0 ? streamed_cycles : dealt_cycles, 40000)",
+      "traffic": "batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D)",
+      "cost": "dev.sms * max(10240 * cycles, 4 * traffic)"
     },
     "buffers": [
       {"name": "parts", "bytes": "slots > 0 ? slots * cluster * block_m * TILE_N * 4 : 16"},

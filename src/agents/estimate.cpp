@@ -68,8 +68,19 @@ class Estimator {
 
  private:
   void consider(std::vector<Setting>& settings, const Constants& constants) const {
-    if (broken_restriction(tunable_, task_, device_, constants)) return;
+    if (broken_restriction(tunable_, task_, device_, constants) || !serves_shapes(constants)) return;
     if (const auto cost = estimated_cost(tunable_, task_, device_, constants)) settings.push_back({constants, *cost});
+  }
+
+  bool serves_shapes(const Constants& constants) const {
+    for (const Workload& shape : task_.time_shapes) {
+      PlanScope scope(tunable_.plan, constants, task_, shape, device_, nullptr);
+      for (const Expr& expr : tunable_.plan.require) {
+        const ExprValue value = scope.value(expr);
+        if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && *number == 0) return false;
+      }
+    }
+    return true;
   }
 
   const Tunable& tunable_;

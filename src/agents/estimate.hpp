@@ -1,5 +1,6 @@
-// What a tunable's author expects a setting to cost: the definition named `cost` in its plan, in any unit, from waves of tiles
-// and what feeds them. It prunes before anything is compiled; only a device says which of the rest is fastest.
+// What a tunable's author expects a setting to cost: the definition named `cost` in its plan, in a unit that the tunables of a
+// family share, from waves of tiles and what feeds them. It prunes before anything is compiled; only a device says which of the
+// rest is fastest.
 #pragma once
 
 #include <optional>
@@ -9,6 +10,9 @@
 #include <cupilot/tunable.hpp>
 
 namespace cupilot {
+
+// Settings that an estimate puts this far above the cheapest are not tried.
+inline constexpr double hopeless = 1.08;
 
 bool has_estimate(const Tunable& tunable);
 

@@ -175,9 +175,6 @@ void add_requirements(const std::shared_ptr<const TunableContext>& context, Skel
   }
 }
 
-// Settings that by the template's own estimate take this much longer than another are not tried.
-constexpr double hopeless = 1.08;
-
 void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
   if (!has_estimate(context->tunable)) return;
   const std::optional<double> least = least_cost(context->tunable, context->task, context->device);
