@@ -89,6 +89,15 @@ TEST_CASE("factors are tensors of the task, in a family of its own") {
   CHECK(plain->constants.count("SCALE") == 0);
 }
 
+TEST_CASE("factors of sums are finite in every content, operands are not") {
+  const Task task = *gemm_task(*gemm_spec_from({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"}));
+  for (std::size_t i = 0; i + 1 < task.tensors.size(); ++i) {
+    const auto params = fill_params(task, i, task.time_shapes[0], {1, ContentKind::special});
+    REQUIRE(params);
+    CHECK(params->content == (task.tensors[i].type == DType::f32 ? content_ordinary : content_special));
+  }
+}
+
 // What a unit of the condition sum may differ by.
 double per_sum(const std::vector<std::string>& words) {
   const Task task = *gemm_task(*gemm_spec_from(words));
