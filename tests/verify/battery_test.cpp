@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cupilot/resolved_plan.hpp>
+#include <cupilot/tunable.hpp>
 #include <functional>
 #include <set>
 
@@ -51,6 +52,20 @@ TEST_CASE("steps are read off the plan") {
   CHECK(steps.stages == 3);
   CHECK(steps.split == 4);
   CHECK(steps.group == 8);
+}
+
+// A number that a definition divides an axis by counts as a tile: proofs would run products thousands deep.
+TEST_CASE("the built-in templates step an axis by no more than their tiles") {
+  for (const Tunable& tunable : builtin_tunables()) {
+    if (tunable.family != "gemm") continue;
+    KernelSource source;
+    source.plan = tunable.plan;
+    for (const TunableParameter& parameter : tunable.parameters) source.constants[parameter.constant] = parameter.plain;
+    for (const auto& [axis, steps] : plan_steps(gemm_of(4096, 4096, 4096), source, DeviceSpec{}).by_axis) {
+      INFO(tunable.name << ", axis " << axis);
+      for (const std::int64_t step : steps) CHECK(step <= 512);
+    }
+  }
 }
 
 TEST_CASE("a plan that names no axis lends its constants to all") {
