@@ -61,11 +61,12 @@
       "feed": "block_m + (TRANS_B || TILE_N % 64 == 0 ? TILE_N : 2 * up(TILE_N, 64))",
       "slab_cycles": "max(block_m * TILE_N / 32, 2 * feed)",
       "store_cycles": "PING_PONG ? 0 : DEFERRED ? 600 : TILE_M * TILE_N / 8",
-      "streamed_cycles": "streamed > 0 ? cdiv(tiles * batch * slabs, clusters) * slab_cycles + cdiv(tiles * batch, clusters) * store_cycles + 8000 : 0",
+      "streamed_cycles": "streamed > 0 ? cdiv(tiles * batch * slabs, clusters) * slab_cycles + cdiv(tiles * batch, clusters) * store_cycles : 0",
       "dealt_cycles": "cdiv(tiles * batch * split, clusters) * (chunk * slab_cycles + store_cycles + (split > 1 ? TILE_M * TILE_N / 4 : 0))",
-      "cycles": "max(streamed > 0 ? streamed_cycles : dealt_cycles, 40000)",
+      "join_cycles": "split > 1 || streamed > 0 ? 6000 : 0",
       "traffic": "batch * (m * k * elem.A + n * k * elem.B + m * n * elem.D)",
-      "cost": "dev.sms * max(10240 * cycles, 4 * traffic)"
+      "cycles": "max(streamed > 0 ? streamed_cycles : dealt_cycles, 4 * traffic / 10240) + join_cycles",
+      "cost": "dev.sms * 10240 * max(cycles, 40000)"
     },
     "buffers": [
       {"name": "parts", "bytes": "slots > 0 ? slots * cluster * block_m * TILE_N * 4 : 16"},
