@@ -140,14 +140,10 @@ using SlabA = Slab<T_A, BLOCK_M, TRANS_A == 0, CLUSTER_N>;
 using SlabB = Slab<T_B, BLOCK_N, TRANS_B != 0, CLUSTER_M>;
 constexpr int STAGE_BYTES = SlabA::BYTES + SlabB::BYTES;
 
+#include "cupilot/result_strips.cuh"
+
 // Shared memory: the stages, each a slab of A and one of B; STRIPS a warp in which results become whole rows, one being
 // filled while others are copied out; barriers.
-constexpr int ROW_UNITS = TILE_N * static_cast<int>(sizeof(T_D)) / 16;  // of 16 bytes, in a tile's row of results
-constexpr int ODD_UNITS = ROW_UNITS % 2 ? ROW_UNITS : ROW_UNITS / 2 % 2 ? ROW_UNITS / 2 : ROW_UNITS / 4 % 2 ? ROW_UNITS / 4 : 8;
-constexpr int STRIP_UNITS = ODD_UNITS > 19 && ODD_UNITS % 3 == 0 ? ODD_UNITS / 3 : ODD_UNITS;
-constexpr int STRIP_BYTES = 16 * STRIP_UNITS * 16;
-constexpr int STRIP_COLUMNS = STRIP_UNITS * 16 / static_cast<int>(sizeof(T_D));
-constexpr int STRIPS_A_ROW = TILE_N / STRIP_COLUMNS;
 constexpr int STRIPS_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = STRIPS_AT + CONSUMERS * 4 * STRIPS * STRIP_BYTES;
 struct Memory {
@@ -186,17 +182,6 @@ __device__ __forceinline__ void produce(const Memory& memory, const Place& place
   }
 }
 
-// Finished results of a warpgroup's tile on their way out, strip by strip: 16-bit pairs in registers, as put_strip takes them.
-struct Parcel {
-  static constexpr int PIECES = DEFERRED != 0 ? PARTS_M * STRIPS_A_ROW : 0;
-  static constexpr int WORDS = STRIP_COLUMNS / 4;
-  unsigned words[PIECES + 1][WORDS];
-  int row, column, batch;
-  int next = PIECES;  // piece to store
-
-  __device__ __forceinline__ bool empty() const { return next >= PIECES; }
-};
-
 // A consumer warpgroup.
 struct Consumer {
   Memory memory;
@@ -204,13 +189,14 @@ struct Consumer {
   int warp, lane;             // of the warpgroup, of the warp
   Ring<STAGES> ring;
   unsigned release_to;        // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
-  unsigned strip = 0;         // the one to fill next
   float sum[PARTS_M][BLOCK_N / 2];
-  Parcel parcel;
+  ResultStrips out;
 
   __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : memory(shared), index(consumer) {
     warp = static_cast<int>(threadIdx.x) / 32 % 4;
     lane = static_cast<int>(threadIdx.x) % 32;
+    out.strips = memory.strips(index * 4 + warp);
+    out.lane = lane;
     release_to = memory.empty(0);
     if constexpr (CLUSTER > 1) release_to = address_in(release_to, place.filler(lane < Place::FILLERS ? lane : 0));
   }
@@ -283,64 +269,6 @@ struct Consumer {
     }
   }
 
-  // Passes 16 rows of results through a strip of the warp's own, which `fill` fills and the copy engine takes them from.
-  template <class Fill>
-  __device__ __forceinline__ void store_strip(const TensorMap& map, int top, int left, int batch, Fill fill) {
-    const unsigned to = memory.strips(index * 4 + warp) + strip * STRIP_BYTES;
-    strip = strip + 1 == STRIPS ? 0 : strip + 1;
-    wait_stores_read<STRIPS - 1>();  // the copy that used this strip before has read it
-    __syncwarp();
-    fill(to);
-    fence_for_copies();
-    __syncwarp();
-    if (lane == 0) {
-      store_tile<STREAM_STORE != 0>(map, to, left * static_cast<int>(sizeof(T_D)) / 2, top, batch);
-      commit_stores();
-    }
-  }
-
-  __device__ __forceinline__ void store_tiles(const Epilogue& epilogue, const TensorMap& map, int batch, int row, int column) {
-#pragma unroll
-    for (int piece = 0; piece < PARTS_M * STRIPS_A_ROW; ++piece) {
-      const int part = piece / STRIPS_A_ROW;
-      const int first = piece % STRIPS_A_ROW * STRIP_COLUMNS;
-      const int top = row + part * 64 + warp * 16;
-      store_strip(map, top, column + first, batch, [&](unsigned to) {
-        fill_strip<T_D, STRIP_UNITS>(epilogue, to, sum[part] + first / 2, top, column + first, lane);
-      });
-    }
-  }
-
-  // The same in two steps: results are packed, which frees the sums for the next tile, and stored piece by piece beside its
-  // products.
-  template <class T>
-  __device__ __forceinline__ void pack(const Epilogue& epilogue, int batch, int row, int column) {
-#pragma unroll
-    for (int piece = 0; piece < Parcel::PIECES; ++piece) {
-      const int part = piece / STRIPS_A_ROW;
-      const int first = piece % STRIPS_A_ROW * STRIP_COLUMNS;
-      pack_results<T, STRIP_COLUMNS>(epilogue, parcel.words[piece], sum[part] + first / 2, row + part * 64 + warp * 16,
-                                       column + first, lane);
-    }
-    parcel.row = row;
-    parcel.column = column;
-    parcel.batch = batch;
-    parcel.next = 0;
-  }
-  __device__ __forceinline__ void store_piece(const TensorMap& map) {
-#pragma unroll
-    for (int piece = 0; piece < Parcel::PIECES; ++piece) {  // registers have no run-time index
-      if (piece != parcel.next) continue;
-      store_strip(map, parcel.row + piece / STRIPS_A_ROW * 64 + warp * 16,
-                  parcel.column + piece % STRIPS_A_ROW * STRIP_COLUMNS, parcel.batch,
-                  [&](unsigned to) { put_strip<STRIP_UNITS>(to, parcel.words[piece], lane); });
-    }
-    ++parcel.next;
-  }
-  __device__ __forceinline__ void store_rest(const TensorMap& map) {
-#pragma unroll 1
-    while (!parcel.empty()) store_piece(map);
-  }
 };
 
 // All that a consumer does: every tile of the cluster's work, or in ping-pong every other one.
@@ -358,12 +286,12 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
     consumer.multiply(
         work.slabs,
         [&] {
-          if (DEFERRED != 0 && !consumer.parcel.empty()) consumer.store_piece(map_d);
+          if (DEFERRED != 0 && !consumer.out.empty()) consumer.out.store_piece(map_d);
         },
         [&] {
           if (PING_PONG != 0 && route.more()) Turns<2 * GROUP>::pass_on(consumer.index);
         });
-    if constexpr (DEFERRED != 0) consumer.store_rest(map_d);  // where a tile has fewer slabs than pieces
+    if constexpr (DEFERRED != 0) consumer.out.store_rest(map_d);  // where a tile has fewer slabs than pieces
     if constexpr (SPLIT > 1 || STREAM > 0) {
       const int rank = Place::rank(place.m, place.n);
       if (work.parts > 1 && !consumer.reduce(work, route.list.slots(), rank, parts, arrived, last)) continue;
@@ -372,14 +300,14 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
     const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
     if constexpr (DEFERRED != 0) {
-      consumer.pack<T_D>(epilogue, work.batch, row, column);
+      consumer.out.pack<T_D>(epilogue, consumer.sum, work.batch, row + consumer.warp * 16, column);
     } else if constexpr (STRIPS != 0) {
-      consumer.store_tiles(epilogue, map_d, work.batch, row, column);
+      consumer.out.store(epilogue, map_d, consumer.sum, work.batch, row + consumer.warp * 16, column);
     } else {
       consumer.store_direct(epilogue, row, column);
     }
   }
-  if constexpr (DEFERRED != 0) consumer.store_rest(map_d);
+  if constexpr (DEFERRED != 0) consumer.out.store_rest(map_d);
   if constexpr (STRIPS != 0) wait_stores_read<0>();  // the strips must outlive the copies that read them
 }
 
