@@ -139,12 +139,12 @@ class Runner:
 
 
 def rewritten(runner, block):
-    """A console block with what its commands print now; those shown in part stay."""
+    """A console block with what its commands print now; what is shown in part stays."""
     lines = []
     for command, shown in captures_of(block.lines):
         partial = any("…" in line for line in shown)
-        now = shown if partial else runner.run(runner.prepared(command, dict(block.notes, set="")))[1]
-        lines += [f"$ {command}", *now]
+        said = runner.run(runner.prepared(command, dict(block.notes, set="")))[1]
+        lines += [f"$ {command}", *(shown if partial else said)]
     return lines
 
 

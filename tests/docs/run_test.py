@@ -52,7 +52,7 @@ class Documents(unittest.TestCase):
                 self.assertEqual(faults_of(text), "")
 
     def test_captures_anew(self):
-        text = "```console\n$ echo a\nb\nc\n```\n```console\n$ echo d\nd\n…\n```\nend\n"
+        text = "```console\n$ echo a\nb\nc\n```\n```console\n$ echo d | tee f\nd\n…\n$ cat f\nd\n```\nend\n"
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "document.md"
             path.write_text(text)
