@@ -1,12 +1,13 @@
 // The order in which blocks walk the tiles of the output. Blocks that run at the same time should share rows of A and
-// columns of B, so that L2 serves them: tiles are walked in bands of `group` tile rows.
+// columns of B, so that L2 serves them: tiles are walked in bands of `group` tile rows. A band counts no more
+// rows than there are, so that its tiles can be counted wherever all can.
 struct Tile {
   int m, n;
 };
 
 // A band is walked column by column, every other one backwards, so that it begins where the last one ended.
 __device__ __forceinline__ Tile tile_at(int index, int tiles_m, int tiles_n, int group) {
-  const int per_group = group * tiles_n;
+  const int per_group = min(group, tiles_m) * tiles_n;
   const int which = index / per_group;
   const int first = which * group;
   const int rows = min(group, tiles_m - first);  // the last group may be lower
@@ -37,7 +38,7 @@ __device__ __forceinline__ Tile hilbert_at(int index, int side) {
 // A band is walked square by square along Hilbert's curve; columns at the end that make no square, and a last band of fewer
 // rows, column by column. `group` is a power of two.
 __device__ __forceinline__ Tile curved_tile_at(int index, int tiles_m, int tiles_n, int group) {
-  const int per_group = group * tiles_n;
+  const int per_group = min(group, tiles_m) * tiles_n;
   const int which = index / per_group;
   const int first = which * group;
   const int within = index - which * per_group;

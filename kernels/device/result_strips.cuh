@@ -32,7 +32,7 @@ struct ResultStrips {
     fence_for_copies();
     __syncwarp();
     if (lane == 0) {
-      store_tile<STREAM_STORE != 0>(map, to, left * static_cast<int>(sizeof(T_D)) / 2, top, matrix);
+      store_tile<STREAM_STORE != 0>(map, to, left * (static_cast<int>(sizeof(T_D)) / 2), top, matrix);
       commit_stores();
     }
   }

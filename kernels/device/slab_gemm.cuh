@@ -205,7 +205,7 @@ struct Consumer {
       fence_for_copies();
       __syncwarp();
       if (lane == 0) {
-        store_tile(map, to, (column + first) * static_cast<int>(sizeof(T_D)) / 2, top, batch);
+        store_tile(map, to, (column + first) * (static_cast<int>(sizeof(T_D)) / 2), top, batch);
         commit_stores();
       }
     }

@@ -154,7 +154,7 @@ struct Consumer {
       fence_for_copies();
       __syncwarp();
       if (lane == 0) {
-        store_tile(map, to, left * static_cast<int>(sizeof(T_D)) / 2, top, batch);
+        store_tile(map, to, left * (static_cast<int>(sizeof(T_D)) / 2), top, batch);
         commit_stores();
       }
     }
