@@ -78,6 +78,7 @@ __device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned st
     pack_results<T, COLUMNS>(epilogue, words, s, top, left, lane);
     put_strip<UNITS>(strip, words, lane);
   } else {
+    static_assert(STRIPS == 0 || sizeof(T) == 4, "results of 8 bits have no strip");
     const auto finished = [&](int j, int r) {
       return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8, left + j * 8 + lane % 4 * 2 + r % 2);
     };

@@ -23,7 +23,7 @@
     "CLUSTER_M * CLUSTER_N <= 2",
     "TILE_N % (8 * CLUSTER_M) == 0",
     "TILE_M * CONSUMERS / CLUSTER_N <= 256",
-    "STRIPS == 0 || TILE_N * elem.D % 128 == 0",
+    "STRIPS == 0 || elem.D > 1 && TILE_N * elem.D % 128 == 0",
     "STAGES * ((TILE_M * CONSUMERS + TILE_N) * 128 + 16) + STRIPS * CONSUMERS * 8192 + 1024 <= dev.shared",
     "TILE_M / 64 * TILE_N + 36 + 16 * (HAS_C + HAS_BIAS + (ACT > 1)) <= (CONSUMERS == 1 ? 255 : CONSUMERS == 2 ? 232 : 160)"
   ],

@@ -1,5 +1,7 @@
 #include "catch.hpp"
 
+#include <set>
+
 #include <cupilot/gemm.hpp>
 
 #include "kernel/support.hpp"
@@ -89,6 +91,42 @@ TEST_CASE("a broken restriction is named", "[kernel]") {
   CHECK(broken(wide, 32, 1).find("nobody: ") == 0);
   wide.restrictions = {"dev.sms==132&&elem.A==4&&class.fp32_strict"};
   CHECK(broken(wide, 32, 1).empty());
+}
+
+TEST_CASE("results pass through strips of shared memory in 16 or 32 bits only", "[kernel]") {
+  // What calls for each of the templates that have strips.
+  const std::vector<GemmSpec> specs = {
+      {.dtype = DType::bf16},
+      {.dtype = DType::e4m3, .precision = Precision::fp8, .layout = "nt"},
+      {.dtype = DType::e4m3, .precision = Precision::fp8_promoted, .layout = "nt"},
+      {.dtype = DType::e4m3, .precision = Precision::fp8, .layout = "tn"},
+      {.dtype = DType::e4m3, .layout = "nt", .scale = Scaling::tensor},
+      {.dtype = DType::f32, .precision = Precision::fp32_emulated},
+  };
+  std::set<std::string> seen;
+  for (const GemmSpec& spec : specs) {
+    for (const DType type : {DType::f32, DType::bf16, DType::e4m3}) {
+      auto task = gemm_task(spec);
+      REQUIRE(task);
+      for (Tensor& tensor : task->tensors) {
+        if (tensor.name == "D") tensor.type = type;
+      }
+      for (const Tunable& tunable : builtin_tunables()) {
+        auto constants = constants_for(tunable, *task, of({}));
+        if (!serves(tunable, *task) || !constants || constants->count("STRIPS") == 0) continue;
+        const auto broken = [&](std::int64_t strips) {
+          (*constants)["STRIPS"] = strips;
+          return broken_restriction(tunable, *task, {.name = "h200"}, *constants).value_or("");
+        };
+        INFO(tunable.name << ", D of " << name_of(type));
+        CHECK(broken(0).empty());
+        CHECK((broken(1).find("STRIPS") == 0) == (type == DType::e4m3));
+        seen.insert(tunable.name);
+      }
+    }
+  }
+  CHECK(seen ==
+        std::set<std::string>{"gemm_wgmma", "gemm_wgmma_promoted", "gemm_wgmma_scaled", "gemm_wgmma_split", "gemm_wgmma_turned"});
 }
 
 TEST_CASE("a template serves by family, types and class", "[kernel]") {
