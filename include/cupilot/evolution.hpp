@@ -66,7 +66,8 @@ class Evolution {
  public:
   // Error usage: nothing can write the task, the task is not valid, a technique or an option is wrong.
   static Result<Evolution> begin(const Task& task, const DeviceSpec& device, const EvolutionOptions& options = {});
-  // Continues what save() returned, in any process, as if nothing had happened. Error usage for text that is none.
+  // Continues what save() returned, in any process, as if nothing had happened. Error usage for text that is none, and
+  // where there was a strategist of the host's and now is none, or the other way round.
   static Result<Evolution> load(std::string_view saved, Strategist* strategist = nullptr);
   // At any moment; JSON (docs/formats/evolution.md).
   Result<std::string> save() const;
@@ -75,10 +76,11 @@ class Evolution {
   Evolution& operator=(Evolution&&) noexcept;
 
   // 1 to `count` jobs; Waiting: results of these ids are needed first; Finished: a limit is reached or the space exhausted.
+  // Jobs made before an error come first, the error at the next call. A job that an error names is open: forget() it.
   Result<Jobs> ask(int count);
   // Each proposal takes one answer, in any order. Told: `late` after forget(), `again` after an answer, `unknown` for an id
-  // that was never given. Error usage for nonsense (a time that is no positive number or longer than a day, another
-  // provenance, an unknown rejection code): nothing changed, the proposal is still open.
+  // that was never given. Error usage for nonsense (a time that is no positive number or longer than a day, a count
+  // below 0 or not finite, another provenance, an unknown rejection code): nothing changed, the proposal is still open.
   Result<Receipt> tell(std::uint64_t id, const Reported& reported);
   Result<Receipt> tell(std::uint64_t id, const Rejected& rejected);    // reject() makes one
   Result<Receipt> tell(std::uint64_t id, const Candidate& candidate);  // as evaluate() returned it

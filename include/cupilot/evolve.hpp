@@ -102,7 +102,7 @@ struct EvolveReport {
   std::map<std::string, double> phase_seconds{};
 };
 
-// Errors: budget (ended before any valid candidate), no_candidate, and the machine's own.
+// A cancelled search is no error: its report lacks `best`. Errors: budget (none valid by the end), no_candidate, the machine's.
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
 // Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes what no journal holds: observer,
 // cancel, stop, strategist, writer, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded) and

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -26,6 +27,17 @@ std::optional<Error> fault_of_time(std::uint64_t id, double us) {
   }
   if (us > longest_us) {
     return nonsense(id, fmt::format("a time of {:.4g} us is longer than a day", us), "times are in microseconds");
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> fault_of_counts(std::uint64_t id, const Counts& counts) {
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    for (const double number : {counts.all[i].value, counts.all[i].low, counts.all[i].high}) {
+      if (std::isfinite(number) && number >= 0) continue;
+      return nonsense(id, fmt::format("the count {} holds {}, no number from 0 up", name_of(static_cast<Counter>(i)), number),
+                      "leave Counts::rung empty where nothing was counted");
+    }
   }
   return std::nullopt;
 }
@@ -84,7 +96,8 @@ struct __attribute__((visibility("hidden"))) Evolution::State {
   EvolutionRecord record;
   Means means;
   std::optional<Search> search;
-  double least_us = 0;  // a shorter time is not believed
+  double least_us = 0;        // a shorter time is not believed
+  std::optional<Error> owed;  // met by ask() after it had made jobs; the next ask() returns it
 
   EvolutionSlot* slot_of(std::uint64_t id) {
     return id == 0 || id > record.slots.size() ? nullptr : &record.slots[static_cast<std::size_t>(id - 1)];
@@ -185,6 +198,9 @@ Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord
   if (own_strategist && strategist == nullptr) {
     return Error{ErrorCode::usage, "the saved search had a strategist of the host's", "give it to load() again"};
   }
+  if (!own_strategist && strategist != nullptr) {
+    return Error{ErrorCode::usage, "the saved search had the built-in strategist", "load() it without one, or begin() anew"};
+  }
   auto means = find_means(task, device, options.techniques, options.tunables, options.random_search);
   if (!means) return means.error();
   state->means = std::move(*means);
@@ -221,10 +237,16 @@ Result<Evolution> Evolution::load(std::string_view saved, Strategist* strategist
 Result<std::string> Evolution::save() const { return to_json(state_->record); }
 
 Result<Jobs> Evolution::ask(int count) {
+  if (state_->owed) return std::move(*std::exchange(state_->owed, std::nullopt));
   std::vector<Job> jobs;
+  const auto after_jobs = [&](Error error) -> Result<Jobs> {
+    if (jobs.empty()) return error;
+    state_->owed = std::move(error);
+    return Jobs(std::move(jobs));
+  };
   while (static_cast<int>(jobs.size()) < std::max(1, count)) {
     auto asked = state_->search->ask(1);
-    if (!asked) return asked.error();
+    if (!asked) return after_jobs(asked.error());
     const auto* fresh = std::get_if<std::vector<Proposal>>(&*asked);
     if (fresh == nullptr && !jobs.empty()) break;
     if (auto* waiting = std::get_if<Waiting>(&*asked)) return Jobs(std::move(*waiting));
@@ -232,7 +254,7 @@ Result<Jobs> Evolution::ask(int count) {
     const Proposal& proposal = fresh->front();
     state_->record.slots.push_back({proposal, EvolutionSlot::Status::open, {}});
     auto job = state_->job_of(proposal);
-    if (job.is_error()) return job.error();
+    if (job.is_error()) return after_jobs(Error(job.error()).while_doing(fmt::format("making job {}", proposal.id)));
     if (job.is_rejected()) {
       Score score;
       score.rejection = job.rejected().code;
@@ -253,6 +275,7 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
                     "tell the candidate that evaluate() returned, or begin with Provenance::reported");
   }
   if (auto fault = fault_of_time(id, reported.time_us)) return std::move(*fault);
+  if (auto fault = fault_of_counts(id, reported.counts)) return std::move(*fault);
   const Task& task = s.record.task;
   Measurement measurement;
   measurement.provenance = Provenance::reported;
@@ -296,6 +319,7 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Candidate& candidate) {
         "one search ranks one provenance: EvolutionOptions::provenance");
   }
   if (auto fault = fault_of_time(id, score.time_us)) return std::move(*fault);
+  if (auto fault = fault_of_counts(id, accepted->measurement.counts)) return std::move(*fault);
   return s.settle_accepted(id, std::move(score), std::nullopt);
 }
 

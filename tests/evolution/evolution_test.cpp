@@ -331,6 +331,14 @@ TEST_CASE("nonsense is refused with its reason and changes nothing") {
     refused(evolution.tell(1, Reported{us, "", {}}), "is not a positive number");
   }
   for (const double us : {1e11, 1e300}) refused(evolution.tell(1, Reported{us, "", {}}), "is longer than a day");
+  for (const double number : {nan, infinite, -1.0}) {
+    for (double Count::*const part : {&Count::value, &Count::low, &Count::high}) {
+      Reported counted{5, "", {}};
+      counted.counts.rung = "counters";
+      counted.counts[Counter::dram_read_bytes].*part = number;
+      refused(evolution.tell(1, counted), "the count " + std::string(name_of(Counter::dram_read_bytes)) + " holds");
+    }
+  }
   refused(evolution.tell(1, Rejected{Stage::run, "no.such", "", ""}), "no rejection code 'no.such'");
   Candidate candidate;
   candidate.outcome = Rejected{Stage::run, "", "", ""};
@@ -342,6 +350,12 @@ TEST_CASE("nonsense is refused with its reason and changes nothing") {
     candidate.outcome = accepted;
     refused(evolution.tell(1, candidate), "this search ranks reported times");
   }
+  Accepted counted;
+  counted.measurement.provenance = Provenance::reported;
+  counted.measurement.time_us = 5;
+  counted.measurement.counts[Counter::blocks].value = nan;
+  candidate.outcome = counted;
+  refused(evolution.tell(1, candidate), "the count blocks holds");
   CHECK((save(evolution) == before));
   EvolutionOptions modelled = small_search();
   modelled.provenance = Provenance::modelled;
@@ -403,6 +417,32 @@ TEST_CASE("text that save did not write is refused") {
     INFO(from);
     CHECK_FALSE(Evolution::load(edited(from, to)));
   }
+  const auto other = random_strategist();
+  auto loaded = Evolution::load(saved, other.get());
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().message.find("had the built-in strategist") != std::string::npos);
+}
+
+TEST_CASE("jobs made before an error are given first, then the error") {
+  struct Failing : Strategist {
+    std::unique_ptr<Strategist> inner = random_strategist();
+    int calls = 0;
+    Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+      if (++calls == 4) return Error{ErrorCode::failure, "the model fell silent", "ask again"};
+      return inner->propose(brief, rng);
+    }
+  };
+  Failing strategist;
+  EvolutionOptions options = small_search();
+  options.strategist = &strategist;
+  Evolution evolution = begin(options);
+  const auto jobs = jobs_of(evolution, 50);
+  CHECK(!jobs.empty());
+  CHECK(evolution.open().size() == jobs.size());
+  auto failed = evolution.ask(1);
+  REQUIRE_FALSE(failed);
+  CHECK(failed.error().message.find("fell silent") != std::string::npos);
+  CHECK(evolution.ask(1));
 }
 
 TEST_CASE("stop rules compose") {
