@@ -134,15 +134,15 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
 
 int bench_command(const KernelFlags& flags) {
   const Result<std::vector<OwnKernel>> files = open_all(flags);
-  if (!files) return fail(files.error());
+  if (!files) return fail(files.error(), flags.common.json);
   const Result<std::vector<Contestant>> others = baselines(flags.against, *files->front().task);
-  if (!others) return fail(others.error());
+  if (!others) return fail(others.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
   const Result<Entrants> entrants = prove(*files, **backend, flags.seed);
-  if (!entrants) return fail(entrants.error());
+  if (!entrants) return fail(entrants.error(), flags.common.json);
   const Result<std::vector<BenchRow>> rows = time_all(*files->front().task, **backend, *entrants, *others, flags);
-  if (!rows) return fail(rows.error());
+  if (!rows) return fail(rows.error(), flags.common.json);
   if (flags.common.json) {
     say(bench_json(*rows, (*backend)->identity()));
   } else {

@@ -15,9 +15,8 @@ namespace {
 
 int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
   if (!report) {
-    if (json) say(error_json(report.error()));
     const int stopped = signal_exit_code();
-    const int code = fail(report.error());
+    const int code = fail(report.error(), json);
     return stopped != 0 ? stopped : code;
   }
   if (json) {
@@ -34,9 +33,9 @@ int evolve_command(const EvolveFlags& flags) {
   // A landscape spans its own space: the task says nothing.
   const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
   Result<Task> task = landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task);
-  if (!task) return fail(task.error());
+  if (!task) return fail(task.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
 
   Screen screen(flags.common.json, (*backend)->provenance());
   const EvolveOptions options = options_from(flags, *task, **backend, screen);
@@ -47,10 +46,10 @@ int evolve_command(const EvolveFlags& flags) {
 
 int resume_command(const RunFlags& flags) {
   Result<RunSummary> run = read_run(flags.dir);
-  if (!run) return fail(run.error());
+  if (!run) return fail(run.error(), flags.common.json);
   const std::string device = flags.common.device.empty() ? run->device_name : flags.common.device;
   Result<std::unique_ptr<Backend>> backend = open_device(device, flags.threads);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
 
   Screen screen(flags.common.json, (*backend)->provenance());
   EvolveOptions options;
@@ -65,16 +64,16 @@ int resume_command(const RunFlags& flags) {
 
 int record_command(const RecordFlags& flags) {
   Result<Task> task = task_from_words(flags.task);
-  if (!task) return fail(task.error());
+  if (!task) return fail(task.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
   Screen screen(flags.common.json, (*backend)->provenance());
   const Result<std::int64_t> kept = record_landscape(
       *task, **backend, flags.dir,
       {.count = flags.all ? 0 : flags.count, .seed = flags.seed, .tunables = flags.tunables, .observer = &screen});
-  if (!kept) return fail(kept.error());
+  if (!kept) return fail(kept.error(), flags.common.json);
   if (flags.common.json) {
-    say(fmt::format("{{\"recorded\": {}, \"dir\": \"{}\"}}", *kept, flags.dir));
+    say(recorded_json(*kept, flags.dir));
   } else {
     say(fmt::format("recorded {} strategies in {}; replay: cupilot evolve … --device recorded:{}", *kept, flags.dir, flags.dir));
   }

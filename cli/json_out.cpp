@@ -162,6 +162,8 @@ std::string error_json(const Error& error) {
   return dump({{"error", {{"code", static_cast<int>(error.code)}, {"message", error.message}, {"next", error.hint}}}});
 }
 
+std::string recorded_json(std::int64_t count, const std::string& dir) { return dump({{"recorded", count}, {"dir", dir}}); }
+
 std::string findings_json(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& f : findings) {

@@ -1,6 +1,7 @@
 // The one JSON object that --json prints for each verb.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ std::string candidate_json(const Candidate& candidate);
 std::string show_json(const RunCandidate& candidate);
 std::string power_json(const PowerReport& power);
 std::string error_json(const Error& error);
+std::string recorded_json(std::int64_t count, const std::string& dir);
 std::string findings_json(const std::vector<Finding>& findings);
 std::string techniques_json();
 std::string tasks_json();

@@ -1,6 +1,7 @@
 // The `cupilot` program: flags in, one verb out.
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <functional>
@@ -9,13 +10,13 @@
 #include <cupilot/version.hpp>
 
 #include "commands.hpp"
+#include "json_out.hpp"
 #include "nearest.hpp"
+#include "say.hpp"
 
 namespace {
 
 using namespace cupilot::cli;
-
-constexpr int usage_exit = 2;
 
 void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   verb.add_flag("--json", flags.json, "print one JSON object on standard output");
@@ -55,12 +56,18 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
   verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
-  verb->add_option("--shapes", flags.shapes, "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
-      ->check(CLI::ExistingFile);
+  CLI::Option* shapes =
+      verb->add_option("--shapes", flags.shapes, "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
+          ->check(CLI::ExistingFile);
   verb->add_option("--keep", flags.keep, "kernels of a portfolio at most; 0: as few as reach --regret")
-      ->check(CLI::NonNegativeNumber);
-  verb->add_option("--regret", flags.regret, "mean loss against the best kernel of each shape, percent")->capture_default_str();
-  verb->add_option("--wisdom", flags.wisdom, "file that keeps the portfolio (default wisdom.json in the run directory)");
+      ->check(CLI::NonNegativeNumber)
+      ->needs(shapes);
+  verb->add_option("--regret", flags.regret, "mean loss against the best kernel of each shape, percent")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber)
+      ->needs(shapes);
+  verb->add_option("--wisdom", flags.wisdom, "file that keeps the portfolio (default wisdom.json in the run directory)")
+      ->needs(shapes);
   verb->callback([&verbs] {
     verbs.chosen = [&verbs] {
       return verbs.evolve.shapes.empty() ? evolve_command(verbs.evolve) : portfolio_command(verbs.evolve);
@@ -182,6 +189,10 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
 );
 }
 
+bool asks_json(int argc, char** argv) {
+  return std::any_of(argv + 1, argv + argc, [](std::string_view word) { return word == "--json"; });
+}
+
 // CLI11 names a wrong word; this adds the nearest right one.
 void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::fprintf(stderr, "cupilot: %s\n", error.what());
@@ -198,7 +209,9 @@ void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char**
     const std::string near = nearest(word, known);
     if (!near.empty() && near != word) std::fprintf(stderr, "  %s: did you mean %s?\n", word.c_str(), near.c_str());
   }
-  std::fprintf(stderr, "  see: cupilot %s--help\n", verb == &app ? "" : (verb->get_name() + " ").c_str());
+  const std::string help = "cupilot " + (verb == &app ? "" : verb->get_name() + " ") + "--help";
+  std::fprintf(stderr, "  see: %s\n", help.c_str());
+  if (asks_json(argc, argv)) say(error_json({cupilot::ErrorCode::usage, error.what(), "see: " + help}));
 }
 
 }  // namespace
@@ -219,12 +232,11 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     explain(app, error, argc, argv);
-    return usage_exit;
+    return static_cast<int>(cupilot::ErrorCode::usage);
   }
   try {
     return verbs.chosen();
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "cupilot: %s\n", error.what());
-    return 1;
+    return fail({cupilot::ErrorCode::failure, error.what(), ""}, asks_json(argc, argv));
   }
 }

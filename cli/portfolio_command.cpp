@@ -41,9 +41,9 @@ Result<void> keep(const std::string& path, const WisdomEntry& entry) {
 
 int portfolio_command(const EvolveFlags& flags) {
   Result<Task> task = task_over_shapes(flags);
-  if (!task) return fail(task.error());
+  if (!task) return fail(task.error(), flags.common.json);
   auto backend = open_device(flags.common.device, flags.threads);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
   Screen screen(flags.common.json, (*backend)->provenance());
   PortfolioOptions options;
   options.evolve = options_from(flags, *task, **backend, screen);
@@ -56,10 +56,10 @@ int portfolio_command(const EvolveFlags& flags) {
   }
   Result<WisdomEntry> entry = evolve_portfolio(*task, **backend, options);
   if (!entry) {
-    const int code = fail(entry.error());
+    const int code = fail(entry.error(), flags.common.json);
     return signal_exit_code() != 0 ? signal_exit_code() : code;
   }
-  if (auto kept = keep(path, *entry); !kept) return fail(kept.error());
+  if (auto kept = keep(path, *entry); !kept) return fail(kept.error(), flags.common.json);
   say(flags.common.json ? wisdom_summary_json({{*entry}}) : wisdom_screen(*entry));
   if (!flags.common.json) say(fmt::format("next: cupilot wisdom {} --dispatcher DIR", path));
   return signal_exit_code();

@@ -4,7 +4,6 @@
 
 #include "commands.hpp"
 #include "device.hpp"
-#include "json_out.hpp"
 #include "kernel_files.hpp"
 #include "profile_screen.hpp"
 #include "say.hpp"
@@ -12,11 +11,6 @@
 
 namespace cupilot::cli {
 namespace {
-
-int fail_as(const Error& error, bool json) {
-  if (json) say(error_json(error));
-  return fail(error);
-}
 
 // A device that counts. Asked before one is opened: whether there is a GPU has no part in the answer.
 Result<std::unique_ptr<Backend>> open_counting(const std::string& name) {
@@ -45,25 +39,25 @@ Result<std::size_t> choose(const Profile& profile, const std::string& only) {
 int profile_command(const KernelFlags& flags) {
   const bool json = flags.common.json;
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
-  if (!kernel) return fail_as(kernel.error(), json);
+  if (!kernel) return fail(kernel.error(), json);
   if (kernel->source.plan.launches.empty()) {
-    return fail_as({ErrorCode::usage, kernel->path + ": no launch plan",
-                    "say it with --launch FILE, or in the file's `// cupilot:` header (docs/formats/kernel-file.md)"},
-                   json);
+    return fail({ErrorCode::usage, kernel->path + ": no launch plan",
+                 "say it with --launch FILE, or in the file's `// cupilot:` header (docs/formats/kernel-file.md)"},
+                json);
   }
   Result<std::unique_ptr<Backend>> backend = open_counting(flags.common.device);
-  if (!backend) return fail_as(backend.error(), json);
+  if (!backend) return fail(backend.error(), json);
   Attempt<CompiledKernel> compiled = (*backend)->compile(kernel->source);
-  if (compiled.is_error()) return fail_as(compiled.error(), json);
+  if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(*kernel, compiled.rejected(), **backend, json);
 
   const Task task = kernel->task ? *kernel->task : Task{};
   const Workload workload = task.time_shapes.empty() ? Workload{} : task.time_shapes.front();
   const Attempt<Profile> profile = (*backend)->profile(task, *compiled, workload);
-  if (profile.is_error()) return fail_as(profile.error(), json);
+  if (profile.is_error()) return fail(profile.error(), json);
   if (profile.is_rejected()) return say_refused(*kernel, profile.rejected(), **backend, json);
   const Result<std::size_t> chosen = choose(*profile, flags.only);
-  if (!chosen) return fail_as(chosen.error(), json);
+  if (!chosen) return fail(chosen.error(), json);
   if (json) {
     say(profile_json(*kernel, *profile, (*backend)->device()));
     return 0;

@@ -10,7 +10,7 @@ namespace cupilot::cli {
 
 int report_command(const RunFlags& flags) {
   const Result<RunSummary> run = read_run(flags.dir);
-  if (!run) return fail(run.error());
+  if (!run) return fail(run.error(), flags.common.json);
   const Result<std::string> page = write_report(flags.dir);
   if (flags.common.json) {
     say(report_json(run->report, run->task));
@@ -20,15 +20,15 @@ int report_command(const RunFlags& flags) {
     print_phases(run->report);
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
-  // A read-only directory still has its summary; only the page is missing.
-  if (!page) return fail(page.error());
+  // A read-only directory still has its summary; only the page is missing. Under --json that was the one object.
+  if (!page) return fail(page.error(), false);
   if (!flags.common.json) say("page: " + *page);
   return 0;
 }
 
 int show_command(const RunFlags& flags) {
   const Result<RunCandidate> found = read_candidate(flags.dir, flags.which);
-  if (!found) return fail(found.error());
+  if (!found) return fail(found.error(), flags.common.json);
   if (flags.common.json) {
     say(show_json(*found));
     return 0;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "json_out.hpp"
+
 namespace cupilot::cli {
 namespace {
 
@@ -36,7 +38,8 @@ std::string gain_text(const Best& best) {
 
 }  // namespace
 
-int fail(const Error& error) {
+int fail(const Error& error, bool json) {
+  if (json) say(error_json(error));
   std::fprintf(stderr, "cupilot: %s\n", error.message.c_str());
   if (!error.hint.empty()) std::fprintf(stderr, "  next: %s\n", error.hint.c_str());
   return static_cast<int>(error.code);

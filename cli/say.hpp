@@ -9,8 +9,8 @@
 
 namespace cupilot::cli {
 
-// Message and next step on standard error; returns the exit code of the error.
-int fail(const Error& error);
+// Message and next step on standard error, and with `json` the object of an error on standard output. Returns the exit code.
+int fail(const Error& error, bool json);
 
 // "61.2 us", "3.41 ms".
 std::string time_text(double us);

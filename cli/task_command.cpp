@@ -13,14 +13,11 @@ namespace cupilot::cli {
 
 int task_check_command(const TaskFlags& flags) {
   const Result<Task> task = task_from_words(flags.task);
-  if (!task) return fail(task.error());
+  if (!task) return fail(task.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
   const Result<PowerReport> power = check_power(*task, **backend);
-  if (!power) {
-    if (flags.common.json) say(error_json(power.error()));
-    return fail(power.error());
-  }
+  if (!power) return fail(power.error(), flags.common.json);
   if (flags.common.json) {
     say(power_json(*power));
     return 0;

@@ -114,9 +114,10 @@ int task_new_command(const TaskFlags& flags) {
   for (const std::string& word : {flags.name, family}) {
     if (is_lower_name(word)) continue;
     return fail(Error{ErrorCode::usage, "'" + word + "' is no name of a task or family",
-                      "use lower-case letters, digits and '_', at most 48"});
+                      "use lower-case letters, digits and '_', at most 48"},
+                false);
   }
-  if (const Result<void> written = write_all(flags.name, flags.name, family); !written) return fail(written.error());
+  if (const Result<void> written = write_all(flags.name, flags.name, family); !written) return fail(written.error(), false);
   const std::string folder = flags.name + "/";
   say(
       fmt::format("{0}task.json: what to compute, on which shapes, how exactly\n{0}reference.cu: one element, obviously right\n"

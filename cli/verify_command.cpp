@@ -17,14 +17,14 @@ namespace {
 // runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile(kernel.source);
-  if (compiled.is_error()) return fail(compiled.error());
+  if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
   bool ran = false;
   if (!kernel.source.plan.launches.empty()) {
     const Task nothing;
     const Case one{};
     const Result<TrialReport> report = backend.run(nothing, *compiled, {&one, 1});
-    if (!report) return fail(report.error());
+    if (!report) return fail(report.error(), json);
     for (const CaseReport& result : report->cases) {
       if (result.faults.empty()) continue;
       const Fault& fault = result.faults.front();
@@ -46,24 +46,25 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
 
 int verify_command(const KernelFlags& flags) {
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
-  if (!kernel) return fail(kernel.error());
+  if (!kernel) return fail(kernel.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
-  if (!backend) return fail(backend.error());
+  if (!backend) return fail(backend.error(), flags.common.json);
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
   Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();
-  if (!screen) return fail(screen.error());
+  if (!screen) return fail(screen.error(), flags.common.json);
 
   const Result<PowerReport> power = check_power(*kernel->task, *screen ? **screen : **backend);
-  if (!power && power.error().code != ErrorCode::no_device) return fail(power.error());
+  if (!power && power.error().code != ErrorCode::no_device) return fail(power.error(), flags.common.json);
 
   const Pipe pipe{&*kernel->task, backend->get(), nullptr, flags.seed, screen->get()};
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);
-  if (!candidate) return fail(candidate.error());
+  if (!candidate) return fail(candidate.error(), flags.common.json);
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
     return say_refused(*kernel, *rejected, **backend, flags.common.json);
   }
   const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
-  if (accepted == nullptr) return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"});
+  if (accepted == nullptr)
+    return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"}, flags.common.json);
   if (flags.common.json) {
     say(candidate_json(*candidate));
   } else {

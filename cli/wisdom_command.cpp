@@ -43,9 +43,9 @@ Result<void> write_dispatcher(const Wisdom& wisdom, const WisdomFlags& flags) {
 
 int wisdom_command(const WisdomFlags& flags) {
   Result<Wisdom> wisdom = load_wisdom(flags.file);
-  if (!wisdom) return fail(wisdom.error());
+  if (!wisdom) return fail(wisdom.error(), flags.json);
   if (!flags.dispatcher.empty()) {
-    if (auto written = write_dispatcher(*wisdom, flags); !written) return fail(written.error());
+    if (auto written = write_dispatcher(*wisdom, flags); !written) return fail(written.error(), flags.json);
     if (!flags.json) return 0;
   }
   if (flags.json) {

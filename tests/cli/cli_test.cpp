@@ -1,4 +1,6 @@
 // The program from outside: every bad input gets a clear message, the documented exit code, and loses nothing.
+#include <nlohmann/json.hpp>
+
 #include "catch.hpp"
 #include "cli/program.hpp"
 
@@ -46,6 +48,10 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"resume nowhere", "nowhere"},
       {"report nowhere", "nowhere"},
       {"show nowhere", "nowhere"},
+      {"evolve gemm --keep 2", "--shapes"},
+      {"evolve gemm --regret 2", "--shapes"},
+      {"evolve gemm --wisdom w.json", "--shapes"},
+      {"evolve gemm --shapes /dev/null --regret -1", "--regret"},
   };
   const Scratch scratch;
   for (const Case& c : cases) {
@@ -55,6 +61,51 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
     CHECK(ran.err.find(c.want) != std::string::npos);
     CHECK(ran.err.find("terminate") == std::string::npos);
   }
+}
+
+TEST_CASE("an error under --json is one object on standard output, with the exit's code", "[cli]") {
+  const Scratch scratch;
+  scratch.file("shapes", "m=64 n=64 k=64\n");
+  scratch.file("kernel.cu", "// cupilot: task gemm m=64\n");
+  for (const char* arguments : {
+           "evolve gem",
+           "evolve gemm --sed 3",
+           "evolve gemm m=64 --device virtual:h201",
+           "evolve gemm m=0 --shapes shapes",
+           "evolve gemm --shapes shapes --device virtual:h201",
+           "wisdom shapes",
+           "wisdom nowhere",
+           "resume nowhere",
+           "report nowhere",
+           "show nowhere",
+           "verify missing.cu",
+           "verify kernel.cu --device virtual:h201",
+           "profile missing.cu",
+           "bench missing.cu",
+           "bench kernel.cu --device virtual:h201",
+           "record gem --out r",
+           "record gemm --out r --device virtual:h201",
+           "task check gem",
+           "task check gemm --device virtual:h201",
+       }) {
+    const Ran ran = run(std::string(arguments) + " --json", scratch);
+    INFO(arguments << "\n" << ran.out << ran.err);
+    CHECK(ran.exit != 0);
+    const auto object = nlohmann::json::parse(ran.out, nullptr, false);
+    REQUIRE(object.is_object());
+    REQUIRE(object.contains("error"));
+    CHECK(object["error"]["code"] == ran.exit);
+    CHECK(ran.err.find(object["error"]["message"].get<std::string>()) != std::string::npos);
+    CHECK_FALSE(object["error"]["next"].get<std::string>().empty());
+  }
+}
+
+TEST_CASE("a folder with a quotation mark in its name is recorded into, and said as JSON", "[cli]") {
+  const Scratch scratch;
+  const Ran ran = run("record gemm m=16 n=16 k=16 --device virtual:h200 --count 1 --out 'a\\\"b' --json", scratch);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  CHECK(nlohmann::json::parse(ran.out)["dir"] == "a\"b");
 }
 
 TEST_CASE("a device that is not there is exit 3", "[cli]") {

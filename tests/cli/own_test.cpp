@@ -47,6 +47,8 @@ TEST_CASE("a new task passes its check and evolves, with its own and an imported
   const std::string import = "tunable import list.py --kernel weigh.cu --family weighed ";
   expect(run(import, scratch), 2, "problem_size[0]: 16 is a number");
   expect(run(import + "--problem cols,rows --out imported.cu", scratch), 0, "imported.cu");
+  expect(run(import + "--problem cols,rows --out weigh.cu", scratch), 2, "weigh.cu: is there already");
+  CHECK(slurp(scratch.path / "weigh.cu") == kernel);
   const Ran searched = run(
       "evolve weighed/task.json --tunable weighed/tunable.cu --tunable imported.cu --device virtual:h200 --evaluations 6 --run r",
       scratch);

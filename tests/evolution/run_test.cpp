@@ -214,3 +214,15 @@ TEST_CASE("what is no recording is refused") {
   REQUIRE_FALSE(opened);
   CHECK(opened.error().code == ErrorCode::usage);
 }
+
+TEST_CASE("what a host's device says of its confinement stands in the evidence") {
+  const TempDir dir;
+  Hooked device(fake_device(write_landscape(dir)));
+  device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "unconfined: compiled in this process"; };
+  device.on_run = [](const CompiledKernel&, TrialReport& report) { report.confinement = "unconfined: runs in this process"; };
+  REQUIRE_OK(evolve(Task{}, device, small_run(dir / "run", 20)));
+  auto best = read_candidate(dir / "run", "best");
+  REQUIRE_OK(best);
+  CHECK(best->evidence_json.find("unconfined: compiled in this process") != std::string::npos);
+  CHECK(best->evidence_json.find("unconfined: runs in this process") != std::string::npos);
+}
