@@ -1,6 +1,8 @@
 // A cluster's blocks lie side by side: CLUSTER_M along M, CLUSTER_N along N. Those of one `m` share rows of A, those of one `n`
 // columns of B; each copies its share of these into the shared memory of all that need them.
+// Wants: CLUSTER_M, CLUSTER_N; barrier.cuh.
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
+static_assert(CLUSTER_M <= 2 && CLUSTER_N <= 2, "the masks below");
 
 // Where this block stands in its cluster.
 struct Place {
@@ -13,6 +15,7 @@ struct Place {
     }
   }
   static __device__ __forceinline__ int rank(int m, int n) { return n * CLUSTER_M + m; }
+  // Bit r stands for the block of rank r.
   __device__ __forceinline__ unsigned short sharers_of_a() const {
     return static_cast<unsigned short>((CLUSTER_N == 2 ? 1 | 1 << CLUSTER_M : 1) << m);
   }

@@ -1,4 +1,5 @@
 // What happens to an accumulated sum before it is stored: D = act(alpha * sum + beta * C + bias).
+// Wants: STORE_VECTOR, STREAM_STORE, HAS_ALPHA, HAS_C, HAS_BIAS, ACT, T_C, T_bias, T_D; vector.cuh.
 __device__ __forceinline__ float activate(float x) {
   if constexpr (ACT == 1) return fmaxf(x, 0.0f);                                      // relu
   if constexpr (ACT == 2) return 0.5f * x * (1.0f + erff(x * 0.70710678118654752f));  // gelu

@@ -5,6 +5,7 @@
 // Tensor cores do not mind which element of K or which column stands where in a fragment, as long as both operands agree. So
 // what a lane owns in memory is declared to be what its registers hold: the columns are the 16 rows of the product's long
 // side, two to a lane, and the rows of A are its 8 columns.
+// Wants: PER, RUN, ROWS, PITCH, TRANS_B, T_A; mma.cuh.
 
 // What a lane loads for one step.
 struct Step {

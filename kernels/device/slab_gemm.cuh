@@ -2,8 +2,11 @@
 // templates/gemm_wgmma.cu (which says how a stage is filled, drained and released), for templates that change the operands or the
 // sums. Consumers are cooperative, and a tile is summed by one block.
 //
-// PROMOTED 0: the tensor core adds up all of K. 1: it adds up one slab (128 bytes of K), and ordinary fp32 additions the slabs:
-// its own sums keep few bits, 13 after the point for 8-bit operands, and cut off the rest.
+// multiply(): the tensor core adds up all of K. multiply_promoted(): it adds up one slab (128 bytes of K), and ordinary fp32
+// additions the slabs: its own sums keep few bits, 13 after the point for 8-bit operands, and cut off the rest.
+//
+// Wants: TILE_M, TILE_N, CONSUMERS, STAGES, STRIPS, CURVE, GROUP_M, BATCHED, T_A, T_B, T_D; wgmma.cuh, slab.cuh, cluster.cuh,
+// schedule.cuh, tile_store.cuh.
 constexpr int LINE = 128;  // bytes of a slab's line
 constexpr int BLOCK_K = LINE / static_cast<int>(sizeof(T_A));
 constexpr int STEPS = LINE / 32;  // products along a slab, 32 bytes of K each
@@ -236,7 +239,7 @@ __device__ __forceinline__ void prepare_barriers(const Memory& memory) {
   }
 }
 
-// All of a block: `tile(consumer, work, row, column)` is what a consumer does with its part of one tile.
+// All of a block: `one_tile(consumer, work, row, column)` is what a consumer does with its part of one tile.
 template <class OneTile>
 __device__ __forceinline__ void run_block(unsigned char* shared, const WorkList& list, const TensorMap& map_a,
                                           const TensorMap& map_b, OneTile one_tile) {

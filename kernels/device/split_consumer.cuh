@@ -1,5 +1,7 @@
 // A consumer warpgroup of templates/gemm_wgmma_split.cu: sums the products of the planes of its rows with those of the block's
 // columns, slab by slab, and stores them.
+// Wants: TILE_M, TILE_N, CONSUMERS, STAGES, STRIPS, FUSED, PLANES, SWAPPED, T_D and what gemm_wgmma_split.cu makes of them: the
+// slabs and their sides, Memory.
 struct Consumer {
   Memory memory;
   int index;             // among consumers

@@ -1,4 +1,5 @@
 // Results from the registers of a warp to whole rows in shared memory, from where the copy engine stores them.
+// Wants: STRIPS; tma.cuh, epilogue.cuh.
 
 // Two neighbours as they lie in memory.
 template <class T>

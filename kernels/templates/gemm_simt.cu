@@ -71,7 +71,7 @@
 }
 */
 // A block computes a BLOCK_M x BLOCK_N tile of D. It walks K in slabs of BLOCK_K: a slab of A and one of B are brought to
-// shared memory as floats, K outermost ("k-major"), so that a thread reads its rows of A and columns of B as vectors; each
+// shared memory as floats, K outermost (the field's "MN-major"), so that a thread reads its rows of A and columns of B as vectors; each
 // thread multiplies them into THREAD_M x THREAD_N sums that stay in registers.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"

@@ -66,15 +66,14 @@ constexpr int PITCH = WARP_N + 4;                   // floats between rows of su
 constexpr int THREADS = WARPS * 32;
 #include "cupilot/skinny.cuh"
 
-
 // What a lane loads: its elements of B, and of the rows of A that belong to them.
 struct Lane {
   const T_A* a;  // the matrices
   const T_B* b;
-  int m, n, length;  // sizes; length is that of K
-  int k;             // where this block's share of K ends
-  int row, column;   // its first of each
-  int run;           // its first element of K within a step
+  int m, n, k;      // sizes
+  int end;          // of this block's share of K
+  int row, column;  // its first of each
+  int run;          // its first element of K within a step
 
   static constexpr int WIDTH = TRANS_B != 0 ? 4 : PER * ELEMENT / 4;  // words a load of B
 
@@ -84,13 +83,13 @@ struct Lane {
     if constexpr (TRANS_B != 0) {
 #pragma unroll
       for (int c = 0; c < PER; ++c) {
-        const bool inside = from < k && column + c < n;
-        load_words<4>(step.b + c * 4, b + static_cast<long long>(column + c) * length + from, inside);
+        const bool inside = from < end && column + c < n;
+        load_words<4>(step.b + c * 4, b + static_cast<long long>(column + c) * k + from, inside);
       }
     } else {
 #pragma unroll
       for (int r = 0; r < RUN; ++r) {
-        const bool inside = from + r < k && column < n;
+        const bool inside = from + r < end && column < n;
         load_words<WIDTH>(step.b + r * WIDTH, b + static_cast<long long>(from + r) * n + column, inside);
       }
     }
@@ -101,12 +100,12 @@ struct Lane {
   // RUN neighbours along K of one row of A.
   __device__ __forceinline__ void load_row(unsigned (&to)[4], int at, int from) const {
     if constexpr (TRANS_A == 0) {
-      load_words<4>(to, a + static_cast<long long>(at) * length + from, at < m && from < k);
+      load_words<4>(to, a + static_cast<long long>(at) * k + from, at < m && from < end);
     } else {
       Vector<T_A, RUN> run_of_row{};
 #pragma unroll
       for (int r = 0; r < RUN; ++r) {
-        if (at < m && from + r < k) run_of_row.at[r] = a[static_cast<long long>(from + r) * m + at];
+        if (at < m && from + r < end) run_of_row.at[r] = a[static_cast<long long>(from + r) * m + at];
       }
 #pragma unroll
       for (int w = 0; w < 4; ++w) to[w] = reinterpret_cast<const unsigned*>(&run_of_row)[w];

@@ -105,6 +105,8 @@
 //
 // Blocks of a cluster lie side by side along M or N and need the same columns of B, or rows of A. Each copies its share of
 // these into the shared memory of all, so a stage is empty only when every block that it is copied into has released it.
+//
+// tf32 operands are cut off to 10 bits after the point by the unit, where gemm_mma.cu rounds them: here no register sees them.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"

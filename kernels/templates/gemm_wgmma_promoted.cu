@@ -72,8 +72,6 @@ constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
 constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
-
-constexpr int PROMOTED = 1;
 #include "cupilot/slab_gemm.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)

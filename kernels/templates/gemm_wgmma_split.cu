@@ -96,6 +96,9 @@
 // splits them in registers, from where wgmma takes its first operand. FUSED 1 does so with A; FUSED 2 with B, by computing the
 // transposed product, for few rows, where splitting B beforehand would cost more than multiplying. Below, `rows` and `columns`
 // are those of the product as it is computed.
+//
+// A stage is filled, drained and released as in gemm_wgmma.cu. Where FUSED its rows are drained by ordinary reads into registers,
+// one slab ahead, beside the products of the slab before; its columns by wgmma. It is released before its sums are flushed.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"

@@ -76,6 +76,7 @@
 */
 // wgmma takes elements of 8 and of 32 bits along K only. Operands that are stored along M or N are turned first, by a kernel of
 // its own whose time counts; the product then reads them as if they had come that way.
+// tf32 operands are cut off to 10 bits after the point by the unit, not rounded as in gemm_mma.cu: no register sees them.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
