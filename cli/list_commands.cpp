@@ -21,6 +21,7 @@ int tasks_command(const CommonFlags& flags) {
   say("       out             type of C and D (default: dtype; bf16 for 8-bit operands)");
   say("       precision       numeric class (default: the strict one of dtype); fp32 also takes tf32,");
   say("                       fp32-emulated (tf32x3, bf16x6 mean the same), bf16x3");
+  say("       scale           none, tensor, block: factors that come with 8-bit operands");
   say("       layout          nn, nt, tn, tt: op(A), op(B) as stored or transposed");
   say("       alpha beta      numbers; bias: 0 or 1; act: none relu gelu silu tanh sigmoid");
   say("FILE   a task file of your own with its reference (docs/formats/task.md)");

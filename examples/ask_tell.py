@@ -16,6 +16,10 @@ for name, result, arguments in [
     ("job_id", number, [handle]),
     ("job_constant", ctypes.c_int64, [handle, text, ctypes.c_int64]),
     ("job_description", text, [handle]),
+    ("job_free", None, [handle]),
+    ("free_text", None, [handle]),
+    ("evolution_free", None, [handle]),
+    ("task_free", None, [handle]),
 ]:
     function = getattr(cupilot, "cupilot_" + name)
     function.restype, function.argtypes = result, arguments
@@ -30,9 +34,16 @@ task = cupilot.cupilot_task_from_words(b"gemm m=1024 n=1024 k=1024 dtype=fp32", 
 search, job, answers = cupilot.cupilot_begin(task, b"h200", None, None), handle(), 0
 while cupilot.cupilot_ask(search, ctypes.byref(job), None) == 0:
     cupilot.cupilot_tell(search, cupilot.cupilot_job_id(job), toy_time_us(job), None, None)
+    cupilot.cupilot_job_free(job)
     answers += 1
     if answers == 50:  # saved text is UTF-8 and works in any process
-        search = cupilot.cupilot_load(cupilot.cupilot_save(search, None), None)
+        saved = cupilot.cupilot_save(search, None)
+        cupilot.cupilot_evolution_free(search)
+        search = cupilot.cupilot_load(saved, None)
+        cupilot.cupilot_free_text(saved)
 us = ctypes.c_double()
 best = cupilot.cupilot_job_of(search, cupilot.cupilot_best(search, ctypes.byref(us)), None)
 print(cupilot.cupilot_job_description(best).decode(), f"\n{us.value:.1f} us reported, after {answers} answers")
+cupilot.cupilot_job_free(best)
+cupilot.cupilot_evolution_free(search)
+cupilot.cupilot_task_free(task)

@@ -1,5 +1,6 @@
-// A Backend of the host's own: kernels are proved on the virtual device, and timed by the host, whose word is `reported`. A
-// host with a CUDA context and stream launches in measure(); its evidence says that nothing confined the kernel there.
+// A Backend of the host's own: kernels are compiled and proved by the virtual device, and timed by the host, whose word is
+// `reported`. A host with a CUDA context and stream launches in measure(), where nothing confines the kernel: run() says so,
+// and the evidence carries it.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
 #include <cupilot/gemm.hpp>
@@ -18,7 +19,9 @@ class HostTimer : public Backend {
   std::string identity() const override { return "host timer over " + prover_->identity(); }
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return prover_->compile(source); }
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
-    return prover_->run(task, kernel, cases);
+    auto report = prover_->run(task, kernel, cases);
+    if (report) report->confinement = "unconfined: runs in this process to be timed; proved " + report->confinement;
+    return report;
   }
   Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
                                                  std::span<const std::vector<std::byte>> tensors) override {
@@ -60,8 +63,9 @@ int main() {
   const auto report = evolve(*task, backend, {.search = {.max_evaluations = 8}});
   if (!report) return std::fprintf(stderr, "%s\n", report.error().message.c_str()), 1;
   const auto& accepted = std::get<Accepted>(report->best->candidate.outcome);
-  std::printf("%s\n%.1f us %s, proved on the virtual device: worst error %.3f of its bound\n",
+  std::printf("%s\n%.1f us %s, proved on the virtual device: worst error %.3f of its bound\nit ran %s\n",
               describe(report->best->candidate.strategy).c_str(), accepted.measurement.time_us,
-              name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio);
+              name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio,
+              accepted.conditions.ran_under.c_str());
   return 0;
 }

@@ -50,7 +50,7 @@ int main(int argc, char** argv) {
   const auto report = cupilot::evolve(*task, **device, options);
   if (!report) return fail(report.error());
   const auto& found = std::get<cupilot::Accepted>(report->best->candidate.outcome).measurement;
-  std::printf("%s\n%.2f us %s after %ld evaluations; the best of all %ld settings: %.2f us\n",
+  std::printf("%s\n%.2f us %s after %ld evaluations; the best of all %ld settings: %.2f us modelled\n",
               describe(report->best->candidate.strategy).c_str(), found.time_us, name_of(found.provenance).data(),
               static_cast<long>(report->evaluations), all.settings, all.best_us);
 }
