@@ -6,8 +6,9 @@
 // A tile's row of results is cut into strips of one width. With 8 units, the 128 bytes of a swizzled row, strips have no bank
 // conflicts; else their rows follow one another, and the 8 rows that a matrix is written to begin in different banks only where
 // the units of a row are odd. So these are halved until they are odd; where twice is not enough, 8 divides them. The box of a
-// tensor map would take up to 32 units, 256 words of 2 bytes, but wide strips take shared memory from stages: those above 19 units
-// are cut in three where 3 divides them, and stay odd. So the 21 units of 168 columns become strips of 7; 19, of 152, is prime.
+// tensor map would take up to 32 units, 256 words of 2 bytes, but wide strips take shared memory from stages: those above 19
+// units are cut in three where 3 divides them, and stay odd. So the 21 units of 168 columns become strips of 7; 19, of 152, is
+// prime.
 constexpr int ROW_UNITS = TILE_N * static_cast<int>(sizeof(T_D)) / 16;  // of 16 bytes, in a tile's row of results
 constexpr int ODD_UNITS = ROW_UNITS % 2 ? ROW_UNITS : ROW_UNITS / 2 % 2 ? ROW_UNITS / 2 : ROW_UNITS / 4 % 2 ? ROW_UNITS / 4 : 8;
 constexpr int STRIP_UNITS = ODD_UNITS > 19 && ODD_UNITS % 3 == 0 ? ODD_UNITS / 3 : ODD_UNITS;

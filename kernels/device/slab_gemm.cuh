@@ -83,8 +83,8 @@ struct NoFactors {
 // A consumer warpgroup.
 struct Consumer {
   Memory memory;
-  int index;            // among consumers
-  int warp, lane;       // of the warpgroup, of the warp
+  int index;       // among consumers
+  int warp, lane;  // of the warpgroup, of the warp
   Ring<STAGES> ring;
   unsigned release_to;  // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
   unsigned strip = 0;   // the one to fill next

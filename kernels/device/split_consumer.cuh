@@ -4,11 +4,11 @@
 // slabs and their sides, Memory.
 struct Consumer {
   Memory memory;
-  int index;             // among consumers
-  int warp, lane;        // of the warpgroup, of the warp
+  int index;       // among consumers
+  int warp, lane;  // of the warpgroup, of the warp
   Ring<STAGES> ring;
-  unsigned release_to;   // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
-  unsigned strip = 0;    // the one to fill next
+  unsigned release_to;                // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
+  unsigned strip = 0;                 // the one to fill next
   float raw[PARTS][STEPS][4];         // where FUSED: the next slab's rows,
   Fragments<STEPS> fragments[PARTS];  // and this one's planes
   float sum[PARTS][TILE_N / 2];       // of the slab

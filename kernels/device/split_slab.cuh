@@ -49,8 +49,8 @@ struct RawSlab {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const int row = top + warp * 16 + lane / 4 + i % 2 * 8, k = step * 8 + lane % 4 + i / 2 * 4;
-        const unsigned from = K_FAST ? swizzled(row, k / 4) + k % 4 * 4
-                                     : row / 32 * (32 * LINE) + swizzled(k, row % 32 / 4) + row % 4 * 4;
+        const unsigned from =
+            K_FAST ? swizzled(row, k / 4) + k % 4 * 4 : row / 32 * (32 * LINE) + swizzled(k, row % 32 / 4) + row % 4 * 4;
         asm volatile("ld.shared.f32 %0, [%1];" : "=f"(raw[step][i]) : "r"(slab + from) : "memory");
       }
     }
