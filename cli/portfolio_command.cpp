@@ -30,13 +30,6 @@ Result<Task> task_over_shapes(const EvolveFlags& flags) {
   return task;
 }
 
-Result<void> keep(const std::string& path, const WisdomEntry& entry) {
-  Result<Wisdom> wisdom = load_wisdom(path);
-  if (!wisdom) return wisdom.error();
-  remember(*wisdom, entry);
-  return save_wisdom(*wisdom, path);
-}
-
 }  // namespace
 
 int portfolio_command(const EvolveFlags& flags) {
@@ -50,6 +43,9 @@ int portfolio_command(const EvolveFlags& flags) {
   options.keep = flags.keep;
   options.regret = flags.regret / 100;
   const std::string path = flags.wisdom.empty() ? options.evolve.run_dir + "/wisdom.json" : flags.wisdom;
+  // Before anything is spent.
+  Result<Wisdom> wisdom = load_wisdom(path);
+  if (!wisdom) return fail(wisdom.error(), flags.common.json);
   if (!flags.common.json) {
     say(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name, task->time_shapes.size(),
                     (*backend)->identity(), path));
@@ -59,7 +55,8 @@ int portfolio_command(const EvolveFlags& flags) {
     const int code = fail(entry.error(), flags.common.json);
     return signal_exit_code() != 0 ? signal_exit_code() : code;
   }
-  if (auto kept = keep(path, *entry); !kept) return fail(kept.error(), flags.common.json);
+  remember(*wisdom, *entry);
+  if (auto saved = save_wisdom(*wisdom, path); !saved) return fail(saved.error(), flags.common.json);
   say(flags.common.json ? wisdom_summary_json({{*entry}}) : wisdom_screen(*entry));
   if (!flags.common.json) say(fmt::format("next: cupilot wisdom {} --dispatcher DIR", path));
   return signal_exit_code();

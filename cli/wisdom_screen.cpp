@@ -22,14 +22,27 @@ std::string sizes_text(const Task& task, const Workload& workload) {
   return text;
 }
 
-std::vector<std::string> row_of(const WisdomEntry& entry, const WisdomShape& shape) {
+// Of all shapes, each once.
+std::vector<std::string> baseline_names(const WisdomEntry& entry) {
+  std::vector<std::string> names;
+  for (const WisdomShape& shape : entry.shapes) {
+    for (const Baseline& baseline : shape.baselines) {
+      if (std::find(names.begin(), names.end(), baseline.name) == names.end()) names.push_back(baseline.name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> row_of(const WisdomEntry& entry, const WisdomShape& shape, const std::vector<std::string>& baselines) {
   std::vector<std::string> row = {sizes_text(entry.task, shape.workload), fmt::format("{:g}", shape.workload.weight)};
   double best = 0;
   for (const double time : shape.times_us) best = time > 0 && (best == 0 || time < best) ? time : best;
-  for (const double time : shape.times_us) {
-    row.push_back(time > 0 ? time_text(time) + (time == best ? " *" : "") : "-");
+  for (const double time : shape.times_us) row.push_back(time > 0 ? time_text(time) + (time == best ? " *" : "") : "-");
+  for (const std::string& name : baselines) {
+    const auto at =
+        std::find_if(shape.baselines.begin(), shape.baselines.end(), [&](const Baseline& one) { return one.name == name; });
+    row.push_back(at == shape.baselines.end() ? "-" : time_text(at->time_us));
   }
-  for (const Baseline& baseline : shape.baselines) row.push_back(time_text(baseline.time_us));
   return row;
 }
 
@@ -40,10 +53,9 @@ std::string wisdom_screen(const WisdomEntry& entry) {
   for (std::size_t i = 0; i < entry.kernels.size(); ++i) {
     rows[0].push_back(fmt::format("#{}{}", i + 1, static_cast<int>(i) == entry.fallback ? " fallback" : ""));
   }
-  if (!entry.shapes.empty()) {
-    for (const Baseline& baseline : entry.shapes[0].baselines) rows[0].push_back(baseline.name);
-  }
-  for (const WisdomShape& shape : entry.shapes) rows.push_back(row_of(entry, shape));
+  const std::vector<std::string> baselines = baseline_names(entry);
+  rows[0].insert(rows[0].end(), baselines.begin(), baselines.end());
+  for (const WisdomShape& shape : entry.shapes) rows.push_back(row_of(entry, shape, baselines));
   std::string text = fmt::format("{} ({}) on {}: {} kernels for {} shapes, mean regret {:.1f} %, {} times, cold L2\n{}",
                                  entry.task.name, name_of(entry.task.precision), entry.device_label, entry.kernels.size(),
                                  entry.shapes.size(), 100 * entry.regret, name_of(entry.provenance), table(rows));

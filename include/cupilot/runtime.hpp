@@ -38,14 +38,15 @@ class Dispatcher {
     if (sizes.size() != table_.axes.size() || tensors.size() != table_.tensors.size())
       return {-1, std::string(table_.task) + " has " + std::to_string(table_.axes.size()) + " sizes and " +
                       std::to_string(table_.tensors.size()) + " tensors"};
+    if (Status aligned = check_alignment(tensors); !aligned.ok()) return aligned;
     if (Status opened = open(); !opened.ok()) return opened;
     auto found = prepared_.find(sizes);
     if (found == prepared_.end()) {
       Prepared prepared;
       if (Status made = prepare(sizes, stream, prepared); !made.ok()) return made;
       found = prepared_.emplace(sizes, std::move(prepared)).first;
-      if (Status set_up = enqueue(found->second, tensors, stream, true); !set_up.ok()) return set_up;
     }
+    if (Status set_up = set_up_for(found->second, tensors, stream); !set_up.ok()) return set_up;
     return enqueue(found->second, tensors, stream, false);
   }
 
@@ -69,7 +70,7 @@ class Dispatcher {
       if (distance < least) least = distance, nearest = &shape;
     }
     std::vector<int> kernels = nearest != nullptr ? nearest->order : std::vector<int>{};
-    kernels.push_back(table_.fallback);
+    if (table_.fallback >= 0) kernels.push_back(table_.fallback);
     return kernels;
   }
 
@@ -79,7 +80,35 @@ class Dispatcher {
     Plan plan;
     std::vector<void*> functions;  // one a launch
     std::vector<DriverApi::Pointer> buffers;
+    bool set_up = false;
+    std::vector<void*> set_up_for;  // the tensors that its tables were made from
   };
+
+  Status check_alignment(const std::vector<void*>& tensors) const {
+    for (std::size_t i = 0; i < tensors.size(); ++i) {
+      const Tensor& tensor = table_.tensors[i];
+      if (reinterpret_cast<std::uintptr_t>(tensors[i]) % static_cast<std::uintptr_t>(tensor.alignment) != 0)
+        return {-1, std::string(tensor.name) + " is not aligned to " + std::to_string(tensor.alignment) +
+                        " bytes, as the kernels of " + table_.task + " may assume"};
+    }
+    return {};
+  }
+
+  // Tables hold what setup launches made of constant tensors: made once, and anew for other ones.
+  Status set_up_for(Prepared& prepared, const std::vector<void*>& tensors, void* stream) {
+    std::vector<void*> read;
+    for (const Launch& launch : prepared.plan.launches) {
+      if (!launch.setup) continue;
+      for (const Argument& argument : launch.arguments)
+        if (argument.kind == Argument::tensor) read.push_back(tensors[static_cast<std::size_t>(argument.index)]);
+    }
+    if (prepared.set_up && prepared.set_up_for == read) return {};
+    prepared.set_up = false;
+    if (Status done = enqueue(prepared, tensors, stream, true); !done.ok()) return done;
+    prepared.set_up = true;
+    prepared.set_up_for = std::move(read);
+    return {};
+  }
 
   Status open() {
     if (api_.launch == nullptr) {
@@ -126,7 +155,7 @@ class Dispatcher {
     void* function = nullptr;
     int blocks = 0;
     if (!asker.dispatcher->function_of(asker.kernel, entry, &function).ok()) return fault();
-    if (api.set_function(function, max_dynamic_shared, static_cast<int>(shared.value)) != 0) return fault();
+    if (!asker.dispatcher->allow_shared(function, shared).ok()) return fault();
     if (api.occupancy(&blocks, function, static_cast<int>(threads.value), static_cast<std::size_t>(shared.value)) != 0)
       return fault();
     return asker.dispatcher->device_.sms * Int(blocks);
@@ -139,9 +168,10 @@ class Dispatcher {
       expression_fault = false;
       Plan plan = table_.kernels[static_cast<std::size_t>(kernel)].plan({numbers.data(), device_, &Dispatcher::resident, &asker});
       if (!plan.fits || expression_fault || !launchable(plan)) continue;
+      out = {};
       out.kernel = kernel;
       out.plan = std::move(plan);
-      return allocate(stream, out);
+      if (fits_device(out)) return allocate(stream, out);
     }
     return {-1, std::string("no kernel of ") + table_.task + " serves these sizes"};
   }
@@ -161,9 +191,13 @@ class Dispatcher {
     }
     for (const Launch& launch : plan.launches) {
       for (int i = 0; i < 3; ++i) {
-        look(launch.grid[i], 1, i == 0 ? INT32_MAX : 65535), look(launch.block[i], 1, 1024), look(launch.cluster[i], 1, 8);
+        look(launch.grid[i], 1, i == 0 ? INT32_MAX : 65535), look(launch.block[i], 1, i == 2 ? 64 : 1024),
+            look(launch.cluster[i], 1, 8);
         legal = legal && launch.grid[i].value % std::max<std::int64_t>(launch.cluster[i].value, 1) == 0;
       }
+      if (!legal) return false;  // the products below are of legal numbers
+      look(launch.block[0] * launch.block[1] * launch.block[2], 1, device_.threads.value);
+      look(launch.cluster[0] * launch.cluster[1] * launch.cluster[2], 1, 8);
       look(launch.shared, 0, device_.shared.value);
       for (const Argument& argument : launch.arguments)
         if (argument.kind == Argument::immediate && argument.bytes == 4) look(argument.number, INT32_MIN, INT32_MAX);
@@ -171,15 +205,35 @@ class Dispatcher {
     return legal;
   }
 
-  Status allocate(void* stream, Prepared& out) {
+  // A cap of the function, which other shapes need too: only ever raised.
+  Status allow_shared(void* function, Int shared) {
+    int& allowed = allowed_shared_[function];
+    if (shared.value <= allowed) return {};
+    constexpr int max_dynamic_shared = 8;  // CUfunction_attribute
+    const int bytes = static_cast<int>(shared.value);
+    if (Status set = api_.said(api_.set_function(function, max_dynamic_shared, bytes), "cuFuncSetAttribute"); !set.ok())
+      return set;
+    allowed = bytes;
+    return {};
+  }
+
+  // Finds the functions; false where one is lacking or a block of it, or its whole cooperative grid, does not fit the device.
+  bool fits_device(Prepared& out) {
     for (const Launch& launch : out.plan.launches) {
       void* function = nullptr;
-      if (Status found = function_of(out.kernel, launch.entry, &function); !found.ok()) return found;
-      const int shared = static_cast<int>(launch.shared.value);
-      if (Status set = api_.said(api_.set_function(function, max_dynamic_shared, shared), "cuFuncSetAttribute"); !set.ok())
-        return set;
+      if (!function_of(out.kernel, launch.entry, &function).ok() || !allow_shared(function, launch.shared).ok()) return false;
       out.functions.push_back(function);
+      int blocks = 0;
+      const Int threads = launch.block[0] * launch.block[1] * launch.block[2];
+      const auto shared = static_cast<std::size_t>(launch.shared.value);
+      if (api_.occupancy(&blocks, function, static_cast<int>(threads.value), shared) != 0 || blocks < 1) return false;
+      const Int grid = launch.grid[0] * launch.grid[1] * launch.grid[2];
+      if (launch.cooperative && grid.value > blocks * device_.sms.value) return false;
     }
+    return true;
+  }
+
+  Status allocate(void* stream, Prepared& out) {
     for (const Buffer& buffer : out.plan.buffers) {
       const auto bytes = static_cast<std::size_t>(max(buffer.bytes, Int(16)).value);
       DriverApi::Pointer pointer = 0;
@@ -271,14 +325,13 @@ class Dispatcher {
     return api_.said(api_.launch(&config, function, values.data(), nullptr), "cuLaunchKernelEx");
   }
 
-  static constexpr int max_dynamic_shared = 8;  // CUfunction_attribute
-
   const Table& table_;
   const char* libcuda_;
   DriverApi api_;
   void* context_ = nullptr;
   Device device_;
   std::vector<void*> modules_;
+  std::map<void*, int> allowed_shared_;  // by function, bytes
   std::map<std::vector<std::int64_t>, Prepared> prepared_;
 };
 

@@ -43,7 +43,7 @@ struct WisdomEntry {
   Provenance provenance = Provenance::modelled;
   std::vector<WisdomKernel> kernels{};
   std::vector<WisdomShape> shapes{};
-  int fallback = 0;   // a kernel without conditions on its sizes
+  int fallback = -1;  // a kernel without conditions on its sizes; -1: no template has one
   double regret = 0;  // mean over weighted shapes of (time of the best kept / time of the best found) - 1
 };
 
@@ -66,7 +66,9 @@ struct PortfolioOptions {
   double regret = 0.02;
 };
 // One search a time shape of the task, shares by weight; every kernel found is proved and timed at every shape it serves,
-// interleaved; of these the few that serve all shapes best are kept. Errors as evolve().
+// interleaved; of these the few that serve all shapes best are kept, more than `keep` where a shape would be left without one. A
+// run directory that holds earlier searches of the same shapes continues them. Errors as evolve(), and budget when a search was
+// stopped before it had a kernel.
 Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const PortfolioOptions& options);
 
 // Which kernels to keep: at most `keep` (0: no limit), no more than reach `goal`, of least mean regret. times[kernel][shape] in

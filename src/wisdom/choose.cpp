@@ -5,6 +5,8 @@
 
 #include <cupilot/wisdom.hpp>
 
+#include "wisdom/regret.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -23,18 +25,6 @@ std::vector<int> all_of(const Times& times) {
   std::vector<int> all(times.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int>(i);
   return all;
-}
-
-double regret_of(const Times& times, const std::vector<double>& weights, const std::vector<int>& kernels) {
-  const std::vector<int> all = all_of(times);
-  double sum = 0, weight = 0;
-  for (std::size_t shape = 0; shape < weights.size(); ++shape) {
-    const double best = best_of(times, all, shape);
-    if (std::isinf(best)) continue;  // nobody serves it: no choice changes that
-    sum += weights[shape] * (best_of(times, kernels, shape) / best - 1);
-    weight += weights[shape];
-  }
-  return weight > 0 ? sum / weight : 0;
 }
 
 // The best set of `count` kernels.
@@ -67,6 +57,18 @@ KernelChoice grown(const Times& times, const std::vector<double>& weights, const
 }
 
 }  // namespace
+
+double regret_of(const Times& times, const std::vector<double>& weights, const std::vector<int>& kernels) {
+  const std::vector<int> all = all_of(times);
+  double sum = 0, weight = 0;
+  for (std::size_t shape = 0; shape < weights.size(); ++shape) {
+    const double best = best_of(times, all, shape);
+    if (std::isinf(best)) continue;  // nobody serves it: no choice changes that
+    sum += weights[shape] * (best_of(times, kernels, shape) / best - 1);
+    weight += weights[shape];
+  }
+  return weight > 0 ? sum / weight : 0;
+}
 
 KernelChoice choose_kernels(const Times& times, const std::vector<double>& weights, int keep, double goal) {
   constexpr std::size_t exact_limit = 16;

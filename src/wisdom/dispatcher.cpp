@@ -7,6 +7,7 @@
 
 #include <cupilot/wisdom.hpp>
 
+#include "kernel/plan_json.hpp"
 #include "wisdom/dispatcher_main.hpp"
 #include "wisdom/plan_export.hpp"
 
@@ -51,6 +52,13 @@ std::string quoted_names(const List& list, const Name& name) {
   return out;
 }
 
+std::string tensor_table(const Task& task) {
+  std::string out;
+  for (const Tensor& tensor : task.tensors)
+    out += fmt::format("{}{{{}, {}}}", out.empty() ? "" : ", ", cpp_quoted(tensor.name), tensor.alignment);
+  return out;
+}
+
 std::string table_text(const WisdomEntry& entry) {
   std::string kernels, shapes;
   for (const WisdomKernel& kernel : entry.kernels) {
@@ -75,25 +83,24 @@ std::string table_text(const WisdomEntry& entry) {
 }}
 )",
                      cpp_quoted(entry.task.name), cpp_quoted(entry.device_label), entry.compute_major, entry.compute_minor,
-                     quoted_names(entry.task.axes, [](const Axis& axis) { return axis.name; }),
-                     quoted_names(entry.task.tensors, [](const Tensor& tensor) { return tensor.name; }), kernels, shapes,
-                     entry.fallback);
+                     quoted_names(entry.task.axes, [](const Axis& axis) { return axis.name; }), tensor_table(entry.task), kernels,
+                     shapes, entry.fallback);
 }
 
 // The class a program uses: sizes and tensors by name.
 std::string class_text(const WisdomEntry& entry, const std::string& name) {
   std::string parameters, sizes, tensors;
   for (const Axis& axis : entry.task.axes) {
-    parameters += fmt::format("std::int64_t {}, ", axis.name);
-    sizes += (sizes.empty() ? "" : ", ") + axis.name;
+    parameters += fmt::format("std::int64_t {}, ", cpp_name(axis.name));
+    sizes += (sizes.empty() ? "" : ", ") + cpp_name(axis.name);
   }
   for (const Tensor& tensor : entry.task.tensors) {
     const bool written = tensor.role == Role::out || tensor.role == Role::in_out;
-    parameters += fmt::format("{}void* {}, ", written ? "" : "const ", tensor.name);
-    tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ",
-                           written ? tensor.name : fmt::format("const_cast<void*>({})", tensor.name));
+    const std::string own = cpp_name(tensor.name);
+    parameters += fmt::format("{}void* {}, ", written ? "" : "const ", own);
+    tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ", written ? own : fmt::format("const_cast<void*>({})", own));
   }
-  return fmt::format(R"(// Use one for each stream. Tensors are device pointers, dense row-major, of the types the task states.
+  return fmt::format(R"(// Use one for each stream. Tensors are device pointers laid out as the first lines of this file say.
 class {0} {{
  public:
   explicit {0}(const char* libcuda = "libcuda.so.1") : dispatcher_(detail_{0}::table(), libcuda) {{}}
@@ -111,12 +118,19 @@ class {0} {{
                      name, parameters, sizes, tensors);
 }
 
+std::string joined(const std::vector<Expr>& exprs, const char* between) {
+  std::string out;
+  for (const Expr& expr : exprs) out += (out.empty() ? "" : between) + expr.text;
+  return out;
+}
+
 std::string tensor_lines(const Task& task) {
   std::string out;
   for (const Tensor& tensor : task.tensors) {
-    std::string shape;
-    for (const Expr& extent : tensor.shape) shape += (shape.empty() ? "" : " x ") + extent.text;
-    out += fmt::format("//   {} {}: {}\n", tensor.name, name_of(tensor.type), shape);
+    const std::string layout =
+        tensor.strides.empty() ? "dense, the last fastest" : "strides " + joined(tensor.strides, ", ") + " elements";
+    out += fmt::format("//   {} {}: {}; {}; aligned to {} bytes\n", tensor.name, name_of(tensor.type),
+                       joined(tensor.shape, " x "), layout, tensor.alignment);
   }
   for (const Scalar& scalar : task.scalars) out += fmt::format("//   {} = {}\n", scalar.name, scalar.value);
   return out;
@@ -161,6 +175,10 @@ using namespace cupilot::runtime;
 }  // namespace
 
 Result<std::vector<GeneratedFile>> dispatcher_files(const WisdomEntry& entry, const std::string& name) {
+  if (!is_identifier(name) || cpp_name(name) != name) {
+    return Error{ErrorCode::usage, fmt::format("'{}' cannot be the name of a C++ class", name),
+                 "choose one by --name, such as my_gemm"};
+  }
   for (const WisdomKernel& kernel : entry.kernels) {
     if (kernel.image.empty()) {
       return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name), "evolve where NVRTC can assemble"};

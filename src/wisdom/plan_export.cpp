@@ -13,13 +13,6 @@
 namespace cupilot {
 namespace {
 
-// Dots are no part of a C++ name, and `class.fp8` begins with a word of the language.
-std::string cpp_name(std::string_view name) {
-  std::string out(name);
-  std::replace(out.begin(), out.end(), '.', '_');
-  return out;
-}
-
 // Writes expressions as C++ and collects the definitions they need, each before its use.
 class Exporter {
  public:
@@ -252,6 +245,22 @@ std::string filled(const char* member, const List& list, const Write& write) {
 }
 
 }  // namespace
+
+std::string cpp_name(std::string_view name) {
+  static const std::set<std::string_view> taken = {
+      "alignas", "alignof", "and", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char", "class", "compl",
+      "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "export",
+      "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
+      "noexcept", "not", "nullptr", "operator", "or", "private", "protected", "public", "register", "return", "short", "signed",
+      "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename",
+      "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
+      // of the generated code and the runtime it uses
+      "plan", "query", "sizes", "stream", "min", "max", "cdiv", "up", "pow2", "log2", "fault", "table", "std", "cupilot",
+      "dispatcher_"};
+  std::string out(name);
+  std::replace(out.begin(), out.end(), '.', '_');
+  return taken.contains(name) ? out + "_" : out;
+}
 
 std::string cpp_quoted(const std::string& text) {
   std::string out = "\"";

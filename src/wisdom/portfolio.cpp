@@ -4,8 +4,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include <optional>
+
 #include <cupilot/agents.hpp>
+#include <cupilot/host.hpp>
 #include <cupilot/wisdom.hpp>
+
+#include "wisdom/regret.hpp"
 
 namespace cupilot {
 namespace {
@@ -41,27 +46,45 @@ EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::s
   return mine;
 }
 
-void announce(const PortfolioOptions& options, const Task& task, std::size_t shape) {
-  if (options.evolve.observer == nullptr) return;
-  std::string sizes;
-  for (const auto& [axis, size] : task.time_shapes[shape].sizes) sizes += fmt::format(" {}={}", axis, size);
-  options.evolve.observer->on_notice(fmt::format("shape {} of {}:{}", shape + 1, task.time_shapes.size(), sizes));
-}
-
 bool known(const std::vector<Found>& all, const std::string& kernel_id) {
   return std::any_of(all.begin(), all.end(), [&](const Found& one) { return one.candidate.kernel_id == kernel_id; });
+}
+
+// Searches one shape, or goes on where an earlier search of it stopped.
+Result<Candidate> best_at(const Task& task, Backend& backend, const EvolveOptions& options, const std::string& shape) {
+  const bool begun = !options.run_dir.empty() && real_host().exists(options.run_dir + "/journal");
+  if (begun) {
+    auto earlier = read_run(options.run_dir);
+    if (!earlier) return earlier.error();
+    if (task_id(earlier->task) != task_id(task)) {
+      return Error{ErrorCode::usage, options.run_dir + " holds the search of another task",
+                   "name another run directory by --run"};
+    }
+  }
+  auto report = begun ? resume(options.run_dir, backend, options) : evolve(task, backend, options);
+  if (!report) return report.error();
+  if (!report->best) {
+    return Error{ErrorCode::budget, fmt::format("the search of {} ended without a kernel: {}", shape, report->stopped),
+                 "run the same command again to go on"};
+  }
+  return std::move(report->best->candidate);
 }
 
 Result<void> add(Backend& backend, std::vector<Found>& all, Candidate candidate) {
   if (known(all, candidate.kernel_id)) return {};
   Attempt<CompiledKernel> compiled = backend.compile(candidate.source);
   if (compiled.is_error()) return compiled.error();
-  if (compiled) all.push_back({std::move(candidate), std::move(*compiled), {}});
+  if (compiled.is_rejected()) {
+    return Error{ErrorCode::no_candidate, "a proven kernel no longer compiles: " + compiled.rejected().message,
+                 "see `cupilot doctor`"};
+  }
+  all.push_back({std::move(candidate), std::move(*compiled), {}});
   return {};
 }
 
-// A kernel without conditions on its sizes: the plainest strategy of a template that has none.
-Result<Candidate> fallback_of(const Task& task, Backend& backend, const EvolveOptions& options) {
+// A kernel without conditions on its sizes: the plainest strategy of a template that has none. Nothing where there is no such
+// template.
+Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend, const EvolveOptions& options) {
   std::vector<Tunable> tunables;
   for (const std::string& path : options.tunables) {
     auto loaded = load_tunable(path);
@@ -69,7 +92,8 @@ Result<Candidate> fallback_of(const Task& task, Backend& backend, const EvolveOp
     tunables.push_back(std::move(*loaded));
   }
   tunables.insert(tunables.end(), builtin_tunables().begin(), builtin_tunables().end());
-  std::erase_if(tunables, [](const Tunable& tunable) { return !tunable.plan.require.empty(); });
+  std::erase_if(tunables, [&](const Tunable& tunable) { return !tunable.plan.require.empty() || !serves(tunable, task); });
+  if (tunables.empty()) return std::optional<Candidate>();
   auto space = make_space(task, backend.device(), tunables);
   if (!space) return space.error();
   auto plainest = (*space)->complete(Strategy{});
@@ -77,11 +101,8 @@ Result<Candidate> fallback_of(const Task& task, Backend& backend, const EvolveOp
   const auto writer = template_writer(tunables);
   auto evaluated = evaluate({.task = &task, .backend = &backend, .writer = writer.get()}, plainest->strategy, ProofLevel::elite);
   if (!evaluated) return evaluated.error();
-  if (const auto* rejected = std::get_if<Rejected>(&evaluated->outcome)) {
-    return Error{ErrorCode::no_candidate, "the kernel for every shape is refused: " + rejected->code + ": " + rejected->message,
-                 "name a template without `require` by --tunable"};
-  }
-  return evaluated;
+  if (std::holds_alternative<Accepted>(evaluated->outcome)) return std::optional(std::move(*evaluated));
+  return std::optional<Candidate>();
 }
 
 // Whether the kernel is right at a shape it was not evolved for.
@@ -149,46 +170,74 @@ WisdomEntry entry_for(const Task& task, const Backend& backend, const PortfolioO
   return entry;
 }
 
-// Keeps the chosen and the fallback, which is the last of `all`.
-void keep(WisdomEntry& entry, const std::vector<Found>& all, const PortfolioOptions& options) {
+void notice(const PortfolioOptions& options, const std::string& text) {
+  if (options.evolve.observer != nullptr) options.evolve.observer->on_notice(text);
+}
+
+// Indices of the kernels kept, and their regret; `fallback`: of `all`, kept whatever it is worth.
+KernelChoice choice_of(const WisdomEntry& entry, const std::vector<Found>& all, int fallback, const PortfolioOptions& options) {
   std::vector<std::vector<double>> times;
   std::vector<double> weights;
   for (const Found& one : all) times.push_back(one.times_us);
   for (const WisdomShape& shape : entry.shapes) weights.push_back(shape.workload.weight);
   KernelChoice choice = choose_kernels(times, weights, options.keep, options.regret);
-  const int last = static_cast<int>(all.size()) - 1;
-  if (choice.kernels.empty() || choice.kernels.back() != last) choice.kernels.push_back(last);
+  for (int keep = options.keep + 1; std::isinf(choice.regret); ++keep)
+    choice = choose_kernels(times, weights, keep, options.regret);
+  if (options.keep > 0 && static_cast<int>(choice.kernels.size()) > options.keep) {
+    notice(options, fmt::format("{} kernels are kept instead of {}: fewer leave a shape without one", choice.kernels.size(),
+                                options.keep));
+  }
+  if (fallback < 0 || std::find(choice.kernels.begin(), choice.kernels.end(), fallback) != choice.kernels.end()) return choice;
+  choice.kernels.push_back(fallback);
+  choice.regret = regret_of(times, weights, choice.kernels);
+  return choice;
+}
+
+void keep(WisdomEntry& entry, const std::vector<Found>& all, int fallback, const PortfolioOptions& options) {
+  const KernelChoice choice = choice_of(entry, all, fallback, options);
   entry.regret = choice.regret;
   for (const int kernel : choice.kernels) {
     const Found& one = all[static_cast<std::size_t>(kernel)];
+    if (kernel == fallback) entry.fallback = static_cast<int>(entry.kernels.size());
     entry.kernels.push_back(kept(one, entry.kernels.size()));
     for (std::size_t shape = 0; shape < entry.shapes.size(); ++shape) entry.shapes[shape].times_us.push_back(one.times_us[shape]);
   }
-  entry.fallback = static_cast<int>(entry.kernels.size()) - 1;
+}
+
+std::string shape_text(const Task& task, std::size_t shape) {
+  std::string text = fmt::format("shape {} of {}:", shape + 1, task.time_shapes.size());
+  for (const auto& [axis, size] : task.time_shapes[shape].sizes) text += fmt::format(" {}={}", axis, size);
+  return text;
 }
 
 }  // namespace
 
 Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const PortfolioOptions& options) {
-  std::vector<Found> all;
-  for (std::size_t i = 0; i < task.time_shapes.size(); ++i) {
-    announce(options, task, i);
-    auto report = evolve(at_shape(task, task.time_shapes[i]), backend, share_of(options, task, i));
-    if (!report) return report.error();
-    if (auto added = add(backend, all, std::move(report->best->candidate)); !added) return added.error();
-  }
+  // First, since it may fail at once.
   auto fallback = fallback_of(task, backend, options.evolve);
   if (!fallback) return fallback.error();
-  std::erase_if(all, [&](const Found& one) { return one.candidate.kernel_id == fallback->kernel_id; });
-  if (auto added = add(backend, all, std::move(*fallback)); !added) return added.error();
-
+  if (!*fallback) notice(options, "no template serves every size: shapes that no kernel kept is for will be refused");
+  std::vector<Found> all;
+  for (std::size_t i = 0; i < task.time_shapes.size(); ++i) {
+    const std::string shape = shape_text(task, i);
+    notice(options, shape);
+    auto best = best_at(at_shape(task, task.time_shapes[i]), backend, share_of(options, task, i), shape);
+    if (!best) return best.error();
+    if (auto added = add(backend, all, std::move(*best)); !added) return added.error();
+  }
+  int last = -1;
+  if (*fallback) {
+    std::erase_if(all, [&](const Found& one) { return one.candidate.kernel_id == (*fallback)->kernel_id; });
+    if (auto added = add(backend, all, std::move(**fallback)); !added) return added.error();
+    last = static_cast<int>(all.size()) - 1;
+  }
   WisdomEntry entry = entry_for(task, backend, options);
   for (const Workload& workload : task.time_shapes) {
     auto shape = compare_at(task, workload, backend, all);
     if (!shape) return shape.error();
     entry.shapes.push_back(std::move(*shape));
   }
-  keep(entry, all, options);
+  keep(entry, all, last, options);
   return entry;
 }
 

@@ -147,7 +147,7 @@ WisdomEntry entry_from(JsonFaults& faults, const Json& json, const std::string& 
   for (const Json* shape : object.items("shapes", true)) {
     entry.shapes.push_back(shape_from(faults, *shape, entry, fmt::format("{}[{}]", object.where("shapes"), entry.shapes.size())));
   }
-  if (entry.fallback < 0 || entry.fallback >= static_cast<int>(entry.kernels.size())) {
+  if (entry.fallback < -1 || entry.fallback >= static_cast<int>(entry.kernels.size())) {
     object.fail("fallback", fmt::format("{} is none of the {} kernels", entry.fallback, entry.kernels.size()));
   }
   object.done();

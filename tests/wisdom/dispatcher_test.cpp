@@ -32,11 +32,12 @@ namespace {
 constexpr std::uint64_t tensor_base = 0xa0000000, buffer_base = 0xb0000000;
 
 // Launches every shape named on the command line; tensors lie at fixed addresses. The number of a launch's parameters travels as
-// its stream. "major=8" and "refuse=N" go to the fake driver.
+// its stream. The first two words go to the fake driver; "+N" moves the first tensor by N bytes.
 std::string check_program(const Task& task, std::size_t parameters) {
   std::string sizes, tensors;
   for (std::size_t i = 0; i < task.axes.size(); ++i) sizes += fmt::format("s[{}], ", i);
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) tensors += fmt::format("(void*){:#x}, ", tensor_base + 0x1000 * i);
+  for (std::size_t i = 0; i < task.tensors.size(); ++i)
+    tensors += fmt::format("(void*)({:#x} + {}), ", tensor_base + 0x1000 * i, i == 0 ? "moved" : "0");
   return fmt::format(R"(#include "dispatch.hpp"
 #include <cstdio>
 #include <cstdlib>
@@ -45,7 +46,9 @@ int main(int count, char** words) {{
   ((void (*)(int, int))dlsym(fake, "fake_set"))(std::atoi(words[1]), std::atoi(words[2]));
   dispatch all(FAKE);
   std::vector<std::int64_t> s;
+  long moved = 0;
   for (int i = 3; i < count; ++i) {{
+    if (words[i][0] == '+') {{ moved = std::atol(words[i]); continue; }}
     s.push_back(std::atoll(words[i]));
     if (s.size() < {}) continue;
     const auto status = all.launch({}{}(void*){});
@@ -131,7 +134,7 @@ std::vector<std::string> expected_lines(const CompiledKernel& kernel, const Reso
 std::vector<std::string> logged(const std::vector<std::string>& lines) {
   std::vector<std::string> out;
   for (const std::string& line : lines) {
-    if (!line.starts_with("used") && !line.starts_with("error")) out.push_back(line);
+    if (!line.starts_with("used") && !line.starts_with("error") && !line.starts_with("allow")) out.push_back(line);
   }
   return out;
 }
@@ -236,10 +239,61 @@ TEST_CASE("a dispatcher says what keeps it from launching", "[wisdom]") {
   CHECK(closed.launch({}, {}, nullptr).message.find("cannot open the CUDA driver: no-such-library.so") == 0);
 }
 
+TEST_CASE("tables are made once, anew for other constants, and again after a failure", "[wisdom]") {
+  const auto backend = open_backend("virtual:h200");
+  REQUIRE(backend);
+  auto task = gemm_task({});
+  KernelSource source = hand_made({}, "m");
+  source.plan.buffers = {{"list", 64, BufferContent::table}};
+  PlanLaunch setup = source.plan.launches[0];
+  setup.name = "setup";
+  setup.when = When::setup;
+  setup.grid = {7};
+  setup.args = {{PlanArgument::Kind::name, "A", {}}, {PlanArgument::Kind::i32, {}, 1}};
+  source.plan.launches.insert(source.plan.launches.begin(), setup);
+  auto all = support::portfolio(*task, **backend, {source});
+  const Program program(all.entry, 2);
+  const auto setups = [&](const std::string& words) {
+    const auto lines = program.run(words);
+    INFO(fmt::format("{}", fmt::join(lines, "\n")));
+    return std::count_if(lines.begin(), lines.end(),
+                         [](const std::string& line) { return line.find("grid 7 ") != std::string::npos; });
+  };
+  CHECK(setups("9 -1 1 5 5 5 1 5 5 5") == 1);
+  CHECK(setups("9 -1 1 5 5 5 +256 1 5 5 5 1 5 5 5") == 2);
+  const auto failed = program.run("9 1 1 5 5 5 1 5 5 5");
+  CHECK(failed.at(0) == "error 2 cuLaunchKernelEx: CUDA_ERROR_OUT_OF_MEMORY (2)");
+  CHECK(setups("9 1 1 5 5 5 1 5 5 5") == 2);
+}
+
+TEST_CASE("a dispatcher refuses tensors that its kernels could not read", "[wisdom]") {
+  const auto backend = open_backend("virtual:h200");
+  REQUIRE(backend);
+  auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
+  const Program program(all.entry, 2);
+  CHECK(program.run("9 -1 +8 1 5 5 5").at(0) == "error -1 A is not aligned to 256 bytes, as the kernels of gemm may assume");
+}
+
+TEST_CASE("shared memory allowed for one shape stays allowed for it", "[wisdom]") {
+  const auto backend = open_backend("virtual:h200");
+  REQUIRE(backend);
+  KernelSource source = hand_made({}, "m");
+  source.plan.launches[0].shared = "k*1024";
+  auto all = support::portfolio(*gemm_task({}), **backend, {source});
+  const Program program(all.entry, 2);
+  const auto lines = program.run("9 -1 1 5 5 100 1 5 5 10 1 5 5 100");
+  CHECK(std::count(lines.begin(), lines.end(), "allow 102400") == 1);
+  CHECK(std::count(lines.begin(), lines.end(), "allow 10240") == 0);
+  CHECK(program.run("9 -1 1 5 5 228").at(0) == "error -1 no kernel of gemm serves these sizes");
+}
+
 TEST_CASE("what no dispatcher can be made of", "[wisdom]") {
   const auto backend = open_backend("virtual:h200");
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
+  for (const char* name : {"my-gemm", "../x", "class", "stream", ""}) {
+    CHECK(dispatcher_files(all.entry, name).error().message == fmt::format("'{}' cannot be the name of a C++ class", name));
+  }
   all.entry.kernels[0].image.clear();
   CHECK(dispatcher_files(all.entry, "x").error().message == "kernel kernel_1 has no cubin");
   all.entry.kernels[0].image = {1};

@@ -12,7 +12,7 @@ namespace {
 std::string written;
 std::map<CUfunction, std::string> entries;
 std::uint64_t allocations = 0, maps = 0;
-int compute_major = 9, refuse_in = -1;
+int compute_major = 9, refuse_in = -1;  // the refuse_in-th allocation or launch from here fails
 
 template <class... Values>
 void log(const char* format, Values... values) {
@@ -72,11 +72,15 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 CUresult cuModuleUnload(CUmodule) { return CUDA_SUCCESS; }
 CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
+  for (const auto& [known, entry] : entries) {
+    if (entry == name) return *function = known, CUDA_SUCCESS;
+  }
   *function = reinterpret_cast<CUfunction>(16 * (entries.size() + 1));
   entries[*function] = name;
   return CUDA_SUCCESS;
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int) {
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int bytes) {
+  log("allow %d", bytes);
   return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t) {
@@ -129,6 +133,6 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
   log("launch %s grid %u %u %u block %u %u %u cluster %s shared %u cooperative %d:%s", entries[function].c_str(),
       config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY, config->blockDimZ,
       cluster.c_str(), config->sharedMemBytes, cooperative, words.c_str());
-  return CUDA_SUCCESS;
+  return answer();
 }
 }

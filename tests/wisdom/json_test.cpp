@@ -15,6 +15,7 @@ Wisdom small_wisdom() {
   entry.device = "virtual:h200";
   entry.device_label = "NVIDIA H200";
   entry.compute_major = 9;
+  entry.fallback = 0;
   WisdomKernel kernel{"gemm_1", "abc", "plain"};
   kernel.source.text = "// a \"kernel\"\n";
   kernel.source.constants = {{"TILE", 8}};

@@ -63,6 +63,7 @@ struct DriverApi {
     find(set_function, "cuFuncSetAttribute"), find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     find(launch, "cuLaunchKernelEx"), find(allocate, "cuMemAlloc_v2"), find(release, "cuMemFree_v2");
     find(clear, "cuMemsetD8Async"), find(encode, "cuTensorMapEncodeTiled"), find(error_name, "cuGetErrorName");
+    if (!missing.empty()) dlclose(opened);
     if (!missing.empty()) return {-1, std::string(library) + " lacks " + missing + ": the driver is too old"};
     return said(init(0), "cuInit");
   }

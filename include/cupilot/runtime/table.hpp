@@ -61,14 +61,19 @@ struct Shape {
   std::vector<std::int64_t> sizes;
   std::vector<int> order;  // kernels that were proved at it, fastest first
 };
+struct Tensor {
+  const char* name;
+  std::int64_t alignment;  // bytes; kernels may assume it of the base address
+};
 struct Table {
   const char* task;
   const char* device;  // what the kernels were chosen on
   int major, minor;    // its compute capability: the images run on no other
-  std::vector<const char*> axes, tensors;
+  std::vector<const char*> axes;
+  std::vector<Tensor> tensors;
   std::vector<Kernel> kernels;
   std::vector<Shape> shapes;
-  int fallback;  // a kernel for every shape
+  int fallback;  // a kernel without conditions on the sizes; -1: none
 };
 
 }  // namespace cupilot::runtime
