@@ -80,7 +80,7 @@ void add_wisdom(CLI::App& app, Verbs& verbs) {
   CLI::App* verb = app.add_subcommand("wisdom", "what a wisdom file holds; dispatchers from it");
   verb->add_option("file", flags.file, "a wisdom file (see `cupilot evolve --shapes`)")->required()->check(CLI::ExistingFile);
   verb->add_option("--dispatcher", flags.dispatcher, "folder to write a C++ header with the kernels and a launcher into");
-  verb->add_option("--entry", flags.entry, "which entry, from 1, where there are several")->check(CLI::PositiveNumber);
+  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all devices of the task")->check(CLI::PositiveNumber);
   verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)");
   verb->add_flag("--json", flags.json, "print one JSON object on standard output");
   verb->callback([&verbs] { verbs.chosen = [&verbs] { return wisdom_command(verbs.wisdom); }; });

@@ -13,21 +13,21 @@
 namespace cupilot::cli {
 namespace {
 
-Result<WisdomEntry> chosen_entry(const Wisdom& wisdom, const WisdomFlags& flags) {
+// The one that --entry names; all of them, for a dispatcher of several devices, where it names none.
+Result<std::vector<WisdomEntry>> chosen_entries(const Wisdom& wisdom, const WisdomFlags& flags) {
   const int count = static_cast<int>(wisdom.entries.size());
+  if (flags.entry == 0) return wisdom.entries;
   if (flags.entry > count) {
     return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count), "see `cupilot wisdom FILE`"};
   }
-  if (flags.entry == 0 && count != 1) {
-    return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count), "choose one by --entry"};
-  }
-  return wisdom.entries[static_cast<std::size_t>(std::max(flags.entry, 1) - 1)];
+  return std::vector<WisdomEntry>{wisdom.entries[static_cast<std::size_t>(flags.entry - 1)]};
 }
 
 Result<void> write_dispatcher(const Wisdom& wisdom, const WisdomFlags& flags) {
-  auto entry = chosen_entry(wisdom, flags);
-  if (!entry) return entry.error();
-  auto files = dispatcher_files(*entry, flags.name.empty() ? entry->task.name : flags.name);
+  auto entries = chosen_entries(wisdom, flags);
+  if (!entries) return entries.error();
+  const std::string task_name = entries->empty() ? "" : entries->front().task.name;
+  auto files = dispatcher_files(*entries, flags.name.empty() ? task_name : flags.name);
   if (!files) return files.error();
   Host& host = real_host();
   if (auto made = host.make_directories(flags.dispatcher); !made) return made;

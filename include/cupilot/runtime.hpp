@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cupilot/runtime/driver_api.hpp>
@@ -21,7 +22,9 @@ namespace cupilot::runtime {
 class Dispatcher {
  public:
   // Nothing is opened before the first launch.
-  explicit Dispatcher(const Table& table, const char* libcuda = "libcuda.so.1") : table_(table), libcuda_(libcuda) {}
+  // `tables`: of one task, at least one, each for another device or in order of preference; they outlive the dispatcher.
+  explicit Dispatcher(std::vector<const Table*> tables, const char* libcuda = "libcuda.so.1")
+      : tables_(std::move(tables)), table_(tables_.front()), libcuda_(libcuda) {}
   Dispatcher(const Dispatcher&) = delete;
   Dispatcher& operator=(const Dispatcher&) = delete;
   // Frees the workspace: the context of the launches must be current, and they must have finished.
@@ -35,9 +38,9 @@ class Dispatcher {
   // Enqueues the kernel for these sizes (in the order of Table::axes) into `stream` of the current context. `tensors`: device
   // pointers in the order of Table::tensors, null for those the task does not have.
   Status launch(const std::vector<std::int64_t>& sizes, const std::vector<void*>& tensors, void* stream) {
-    if (sizes.size() != table_.axes.size() || tensors.size() != table_.tensors.size())
-      return {-1, std::string(table_.task) + " has " + std::to_string(table_.axes.size()) + " sizes and " +
-                      std::to_string(table_.tensors.size()) + " tensors"};
+    if (sizes.size() != table_->axes.size() || tensors.size() != table_->tensors.size())
+      return {-1, std::string(table_->task) + " has " + std::to_string(table_->axes.size()) + " sizes and " +
+                      std::to_string(table_->tensors.size()) + " tensors"};
     if (Status aligned = check_alignment(tensors); !aligned.ok()) return aligned;
     if (Status opened = open(); !opened.ok()) return opened;
     auto found = prepared_.find(sizes);
@@ -53,7 +56,7 @@ class Dispatcher {
   // The kernel that a launch of these sizes used; null before one.
   const Kernel* used(const std::vector<std::int64_t>& sizes) const {
     const auto found = prepared_.find(sizes);
-    return found == prepared_.end() ? nullptr : &table_.kernels[static_cast<std::size_t>(found->second.kernel)];
+    return found == prepared_.end() ? nullptr : &table_->kernels[static_cast<std::size_t>(found->second.kernel)];
   }
 
   // Kernels to try for these sizes, best first: those of the nearest shape known (least sum of squared logarithms of the sizes'
@@ -61,7 +64,7 @@ class Dispatcher {
   std::vector<int> order(const std::vector<std::int64_t>& sizes) const {
     const Shape* nearest = nullptr;
     double least = HUGE_VAL;
-    for (const Shape& shape : table_.shapes) {
+    for (const Shape& shape : table_->shapes) {
       double distance = 0;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
         const double ratio = std::log(static_cast<double>(sizes[i]) / static_cast<double>(shape.sizes[i]));
@@ -70,7 +73,7 @@ class Dispatcher {
       if (distance < least) least = distance, nearest = &shape;
     }
     std::vector<int> kernels = nearest != nullptr ? nearest->order : std::vector<int>{};
-    if (table_.fallback >= 0) kernels.push_back(table_.fallback);
+    if (table_->fallback >= 0) kernels.push_back(table_->fallback);
     return kernels;
   }
 
@@ -86,10 +89,10 @@ class Dispatcher {
 
   Status check_alignment(const std::vector<void*>& tensors) const {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
-      const Tensor& tensor = table_.tensors[i];
+      const Tensor& tensor = table_->tensors[i];
       if (reinterpret_cast<std::uintptr_t>(tensors[i]) % static_cast<std::uintptr_t>(tensor.alignment) != 0)
         return {-1, std::string(tensor.name) + " is not aligned to " + std::to_string(tensor.alignment) +
-                        " bytes, as the kernels of " + table_.task + " may assume"};
+                        " bytes, as the kernels of " + table_->task + " may assume"};
     }
     return {};
   }
@@ -125,20 +128,35 @@ class Dispatcher {
     const int ids[8] = {16, 97, 1, 82, 38, 106, 75, 76};  // CUdevice_attribute
     for (int i = 0; i < 8; ++i)
       if (Status got = api_.said(api_.attribute(&values[i], ids[i], ordinal), "cuDeviceGetAttribute"); !got.ok()) return got;
-    if (values[6] != table_.major || values[7] != table_.minor)
-      return {-1, std::string("the kernels are for ") + table_.device + ", compute capability " + std::to_string(table_.major) +
-                      "." + std::to_string(table_.minor) + "; this device has " + std::to_string(values[6]) + "." +
-                      std::to_string(values[7])};
+    char name[256] = {};
+    if (Status got = api_.said(api_.device_name(name, sizeof name, ordinal), "cuDeviceGetName"); !got.ok()) return got;
+    if (Status chosen = choose_table(name, values[6], values[7]); !chosen.ok()) return chosen;
     device_ = {values[0], values[1], values[2], values[3], values[4], values[5], values[6] * 10 + values[7]};
-    modules_.assign(table_.kernels.size(), nullptr);
+    modules_.assign(table_->kernels.size(), nullptr);
     context_ = current;
+    return {};
+  }
+
+  // The table of this very device, or of one that runs the same code.
+  Status choose_table(const std::string& name, int major, int minor) {
+    const Table* like = nullptr;
+    std::string devices;
+    for (const Table* table : tables_) {
+      devices += (devices.empty() ? "" : ", ") + std::string(table->device);
+      if (table->major != major || table->minor != minor) continue;
+      if (like == nullptr || (table->device == name && like->device != name)) like = table;
+    }
+    if (like == nullptr)
+      return {-1, "the kernels are for " + devices + "; none is for compute capability " + std::to_string(major) + "." +
+                      std::to_string(minor) + ", that of " + name};
+    table_ = like;
     return {};
   }
 
   Status function_of(int kernel, const char* entry, void** function) {
     void*& module = modules_[static_cast<std::size_t>(kernel)];
     if (module == nullptr) {
-      const Kernel& one = table_.kernels[static_cast<std::size_t>(kernel)];
+      const Kernel& one = table_->kernels[static_cast<std::size_t>(kernel)];
       if (Status loaded = api_.said(api_.load(&module, one.image), "cuModuleLoadData"); !loaded.ok()) return loaded;
     }
     return api_.said(api_.function(function, module, entry), "cuModuleGetFunction");
@@ -166,14 +184,15 @@ class Dispatcher {
     for (const int kernel : order(sizes)) {
       const Asker asker{this, kernel};
       expression_fault = false;
-      Plan plan = table_.kernels[static_cast<std::size_t>(kernel)].plan({numbers.data(), device_, &Dispatcher::resident, &asker});
+      Plan plan =
+          table_->kernels[static_cast<std::size_t>(kernel)].plan({numbers.data(), device_, &Dispatcher::resident, &asker});
       if (!plan.fits || expression_fault || !launchable(plan)) continue;
       out = {};
       out.kernel = kernel;
       out.plan = std::move(plan);
       if (fits_device(out)) return allocate(stream, out);
     }
-    return {-1, std::string("no kernel of ") + table_.task + " serves these sizes"};
+    return {-1, std::string("no kernel of ") + table_->task + " serves these sizes"};
   }
 
   // What the driver would refuse, as far as it can be told beforehand: the next kernel may do.
@@ -325,7 +344,8 @@ class Dispatcher {
     return api_.said(api_.launch(&config, function, values.data(), nullptr), "cuLaunchKernelEx");
   }
 
-  const Table& table_;
+  std::vector<const Table*> tables_;
+  const Table* table_;  // the first, until a device is known
   const char* libcuda_;
   DriverApi api_;
   void* context_ = nullptr;

@@ -51,7 +51,9 @@ struct Wisdom {
   std::vector<WisdomEntry> entries{};
 };
 
-// Replaces the entry of the same task (its time shapes aside), device and provenance, or appends.
+// Whether two entries are for one task, time shapes aside.
+bool same_task(const WisdomEntry& a, const WisdomEntry& b);
+// Replaces the entry of the same task, device and provenance, or appends.
 void remember(Wisdom& wisdom, WisdomEntry entry);
 
 Result<Wisdom> wisdom_from_json(std::string_view json, const std::string& origin);
@@ -81,11 +83,12 @@ KernelChoice choose_kernels(const std::vector<std::vector<double>>& times, const
                             double goal);
 
 // Files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with `launch(sizes…, tensors…, stream)`), and
-// main.cpp, which launches it for sizes given and prints its time (needs cuda.h). Error usage when the entry holds no cubin.
+// main.cpp, which launches it for sizes given and prints its time (needs cuda.h). `entries`: of one task on several devices, or
+// one on one; at run time that of the device serves. Error usage when an entry is of another task or holds no cubin.
 struct GeneratedFile {
   std::string name{}, text{};
 };
-Result<std::vector<GeneratedFile>> dispatcher_files(const WisdomEntry& entry, const std::string& name);
+Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries, const std::string& name);
 
 // Shapes as text: a line each, "m=4096 n=4096 k=4096 [weight=2]", # begins a comment. `axes`: what may be named. Errors name
 // the line.

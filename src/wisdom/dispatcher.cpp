@@ -103,7 +103,7 @@ std::string class_text(const WisdomEntry& entry, const std::string& name) {
   return fmt::format(R"(// Use one for each stream. Tensors are device pointers laid out as the first lines of this file say.
 class {0} {{
  public:
-  explicit {0}(const char* libcuda = "libcuda.so.1") : dispatcher_(detail_{0}::table(), libcuda) {{}}
+  explicit {0}(const char* libcuda = "libcuda.so.1") : dispatcher_(detail_{0}::tables(), libcuda) {{}}
   // Enqueues into `stream` (a CUstream or cudaStream_t) of the current context.
   cupilot::runtime::Status launch({1}void* stream) {{
     return dispatcher_.launch({{{2}}}, {{{3}}}, stream);
@@ -136,7 +136,8 @@ std::string tensor_lines(const Task& task) {
   return out;
 }
 
-Result<std::string> header(const WisdomEntry& entry, const std::string& name) {
+// One device's kernels, plans and table.
+Result<std::string> device_text(const WisdomEntry& entry, std::size_t index) {
   std::string plans, images;
   for (const WisdomKernel& kernel : entry.kernels) {
     auto plan = plan_function(entry.task, kernel);
@@ -144,14 +145,35 @@ Result<std::string> header(const WisdomEntry& entry, const std::string& name) {
     plans += *plan + "\n";
     images += image_text(kernel);
   }
-  auto bytes = tensor_bytes_function(entry.task);
+  return fmt::format(R"(// {} kernels chosen on {} by {} times; mean regret {:.1f} % over {} shapes.
+namespace device_{} {{
+
+#pragma GCC diagnostic push  // expressions stand as the launch plans have them
+#pragma GCC diagnostic ignored "-Wparentheses"
+{}#pragma GCC diagnostic pop
+
+{}
+{}
+}}  // namespace device_{}
+
+)",
+                     entry.kernels.size(), entry.device_label, name_of(entry.provenance), 100 * entry.regret, entry.shapes.size(),
+                     index, plans, images, table_text(entry), index);
+}
+
+Result<std::string> header(const std::vector<WisdomEntry>& entries, const std::string& name) {
+  std::string devices, tables;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    auto text = device_text(entries[i], i + 1);
+    if (!text) return text.error();
+    devices += *text;
+    tables += fmt::format("{}&device_{}::table()", tables.empty() ? "" : ", ", i + 1);
+  }
+  const Task& task = entries.front().task;
+  auto bytes = tensor_bytes_function(task);
   if (!bytes) return bytes.error();
-  const std::string head = fmt::format(
-      "// Written by `cupilot wisdom --dispatcher`: {} kernels of {} ({}), chosen on {} by {} times;\n// mean regret {:.1f} % "
-      "over {} shapes.\n",
-      entry.kernels.size(), entry.task.name, name_of(entry.task.precision), entry.device_label, name_of(entry.provenance),
-      100 * entry.regret, entry.shapes.size());
-  return head + tensor_lines(entry.task) +
+  return fmt::format("// Written by `cupilot wisdom --dispatcher`: {}, {}.\n", task.name, name_of(task.precision)) +
+         tensor_lines(task) +
          fmt::format(R"(#pragma once
 
 #include <cupilot/runtime.hpp>
@@ -160,33 +182,45 @@ namespace detail_{0} {{
 
 using namespace cupilot::runtime;
 
-#pragma GCC diagnostic push  // expressions stand as the launch plans have them
-#pragma GCC diagnostic ignored "-Wparentheses"
-{1}#pragma GCC diagnostic pop
+{1}{2}
+inline std::vector<const Table*> tables() {{ return {{{3}}}; }}
 
-{2}
-{3}
-{4}}}  // namespace detail_{0}
+}}  // namespace detail_{0}
 
-{5})",
-                     name, plans, *bytes, images, table_text(entry), class_text(entry, name));
+{4})",
+                     name, devices, *bytes, tables, class_text(entries.front(), name));
 }
 
-}  // namespace
-
-Result<std::vector<GeneratedFile>> dispatcher_files(const WisdomEntry& entry, const std::string& name) {
+Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& name) {
   if (!is_identifier(name) || cpp_name(name) != name) {
     return Error{ErrorCode::usage, fmt::format("'{}' cannot be the name of a C++ class", name),
                  "choose one by --name, such as my_gemm"};
   }
-  for (const WisdomKernel& kernel : entry.kernels) {
-    if (kernel.image.empty()) {
-      return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name), "evolve where NVRTC can assemble"};
+  if (entries.empty()) return Error{ErrorCode::usage, "there is no entry to make a dispatcher of", "evolve with --shapes first"};
+  for (const WisdomEntry& entry : entries) {
+    if (!same_task(entry, entries.front())) {
+      return Error{ErrorCode::usage, "the entries are of several tasks", "choose one by --entry"};
+    }
+    for (const WisdomKernel& kernel : entry.kernels) {
+      if (kernel.image.empty()) {
+        return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name), "evolve where NVRTC can assemble"};
+      }
     }
   }
-  auto text = header(entry, name);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries, const std::string& name) {
+  if (auto fine = check(entries, name); !fine) return fine.error();
+  std::vector<WisdomEntry> sorted = entries;
+  // Of two entries for one device the measured one comes first.
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const WisdomEntry& a, const WisdomEntry& b) { return a.provenance < b.provenance; });
+  auto text = header(sorted, name);
   if (!text) return text.error();
-  return std::vector<GeneratedFile>{{name + ".hpp", std::move(*text)}, {"main.cpp", dispatcher_main(entry.task, name)}};
+  return std::vector<GeneratedFile>{{name + ".hpp", std::move(*text)}, {"main.cpp", dispatcher_main(sorted.front().task, name)}};
 }
 
 }  // namespace cupilot

@@ -241,14 +241,17 @@ Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const P
   return entry;
 }
 
-void remember(Wisdom& wisdom, WisdomEntry entry) {
-  const auto key = [](const WisdomEntry& one) {
-    Task bare = one.task;
-    bare.time_shapes.clear();
-    return task_id(bare) + one.device + std::string(name_of(one.provenance));
+bool same_task(const WisdomEntry& a, const WisdomEntry& b) {
+  const auto key = [](Task task) {
+    task.time_shapes.clear();
+    return task_id(task);
   };
+  return key(a.task) == key(b.task);
+}
+
+void remember(Wisdom& wisdom, WisdomEntry entry) {
   for (WisdomEntry& known : wisdom.entries) {
-    if (key(known) == key(entry)) {
+    if (known.device == entry.device && known.provenance == entry.provenance && same_task(known, entry)) {
       known = std::move(entry);
       return;
     }

@@ -64,13 +64,15 @@ int main(int count, char** words) {{
 
 class Program {
  public:
-  Program(const WisdomEntry& entry, std::size_t parameters) : folder_(fs::temp_directory_path() / "cupilot-dispatcher-test") {
+  Program(const WisdomEntry& entry, std::size_t parameters) : Program(std::vector<WisdomEntry>{entry}, parameters) {}
+  Program(const std::vector<WisdomEntry>& entries, std::size_t parameters)
+      : folder_(fs::temp_directory_path() / "cupilot-dispatcher-test") {
     fs::remove_all(folder_);
     fs::create_directories(folder_);
-    const auto files = dispatcher_files(entry, "dispatch");
+    const auto files = dispatcher_files(entries, "dispatch");
     REQUIRE(files);
     for (const GeneratedFile& file : *files) std::ofstream(folder_ / file.name) << file.text;
-    std::ofstream(folder_ / "check.cpp") << check_program(entry.task, parameters);
+    std::ofstream(folder_ / "check.cpp") << check_program(entries.front().task, parameters);
     const std::string command = fmt::format(
         "cd '{}' && {} -std=c++17 -Wall -Wextra -Werror -DFAKE='\"{}\"' -I'{}/include' -I. check.cpp -ldl -o check 2>&1",
         folder_.string(), CUPILOT_CXX, CUPILOT_FAKE_LIBCUDA, CUPILOT_SOURCE_DIR);
@@ -230,12 +232,12 @@ TEST_CASE("a dispatcher says what keeps it from launching", "[wisdom]") {
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   const Program program(all.entry, 2);
   CHECK(program.run("8 -1 1 1 1 1").at(0) ==
-        "error -1 the kernels are for NVIDIA H200, compute capability 9.0; this device has 8.0");
+        "error -1 the kernels are for NVIDIA H200; none is for compute capability 8.0, that of NVIDIA H200");
   const auto full = program.run("9 0 1 1 1 1 1 1 1 1");
   CHECK(full.at(0) == "error 2 cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)");
   CHECK(full.at(1) == "used kernel_1");  // later there is memory
   const runtime::Table empty{"gemm", "", 9, 0, {}, {}, {}, {}, 0};
-  runtime::Dispatcher closed(empty, "no-such-library.so");
+  runtime::Dispatcher closed({&empty}, "no-such-library.so");
   CHECK(closed.launch({}, {}, nullptr).message.find("cannot open the CUDA driver: no-such-library.so") == 0);
 }
 
@@ -287,20 +289,44 @@ TEST_CASE("shared memory allowed for one shape stays allowed for it", "[wisdom]"
   CHECK(program.run("9 -1 1 5 5 228").at(0) == "error -1 no kernel of gemm serves these sizes");
 }
 
+TEST_CASE("the table of the device serves, else one that runs the same code", "[wisdom]") {
+  const auto backend = open_backend("virtual:h200");
+  REQUIRE(backend);
+  const auto made_on = [&](const char* device, int major, std::int64_t grid) {
+    auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, grid)});
+    all.entry.device_label = device;
+    all.entry.compute_major = major;
+    return all.entry;
+  };
+  const std::tuple<std::vector<WisdomEntry>, const char*> rows[] = {
+      {{made_on("NVIDIA A100", 8, 1), made_on("NVIDIA H100", 9, 2), made_on("NVIDIA H200", 9, 3)}, "grid 3 1 1"},
+      {{made_on("NVIDIA H200", 9, 3), made_on("NVIDIA H100", 9, 2)}, "grid 3 1 1"},
+      {{made_on("NVIDIA A100", 8, 1), made_on("NVIDIA H100", 9, 2)}, "grid 2 1 1"},
+  };
+  for (const auto& [entries, launch] : rows) {
+    const Program program(entries, 2);
+    CHECK(program.run("9 -1 1 5 5 5").back().find(launch) != std::string::npos);
+  }
+  WisdomEntry other = made_on("NVIDIA H100", 9, 2);
+  other.task.precision = Precision::tf32;
+  CHECK(dispatcher_files({made_on("NVIDIA H200", 9, 3), other}, "x").error().message == "the entries are of several tasks");
+  CHECK(dispatcher_files({}, "x").error().message == "there is no entry to make a dispatcher of");
+}
+
 TEST_CASE("what no dispatcher can be made of", "[wisdom]") {
   const auto backend = open_backend("virtual:h200");
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   for (const char* name : {"my-gemm", "../x", "class", "stream", ""}) {
-    CHECK(dispatcher_files(all.entry, name).error().message == fmt::format("'{}' cannot be the name of a C++ class", name));
+    CHECK(dispatcher_files({all.entry}, name).error().message == fmt::format("'{}' cannot be the name of a C++ class", name));
   }
   all.entry.kernels[0].image.clear();
-  CHECK(dispatcher_files(all.entry, "x").error().message == "kernel kernel_1 has no cubin");
+  CHECK(dispatcher_files({all.entry}, "x").error().message == "kernel kernel_1 has no cubin");
   all.entry.kernels[0].image = {1};
   all.entry.kernels[0].source.plan.let = {{"a", "b"}, {"b", "a"}};
   all.entry.kernels[0].source.plan.launches[0].grid = {"a"};
-  CHECK(dispatcher_files(all.entry, "x").error().message == "kernel kernel_1 cannot be launched from C++: 'a' needs itself");
+  CHECK(dispatcher_files({all.entry}, "x").error().message == "kernel kernel_1 cannot be launched from C++: 'a' needs itself");
   all.entry.kernels[0].source.plan.launches[0].grid = {"nobody"};
-  CHECK(dispatcher_files(all.entry, "x").error().message ==
+  CHECK(dispatcher_files({all.entry}, "x").error().message ==
         "kernel kernel_1 cannot be launched from C++: 'nobody' has no meaning outside a search");
 }

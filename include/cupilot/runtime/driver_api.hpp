@@ -36,6 +36,7 @@ struct DriverApi {
   int (*context)(void**) = nullptr;
   int (*device)(int*) = nullptr;
   int (*attribute)(int*, int, int) = nullptr;
+  int (*device_name)(char*, int, int) = nullptr;
   int (*load)(void**, const void*) = nullptr;
   int (*unload)(void*) = nullptr;
   int (*function)(void**, void*, const char*) = nullptr;
@@ -58,7 +59,7 @@ struct DriverApi {
       if (member == nullptr) missing += std::string(missing.empty() ? "" : ", ") + name;
     };
     find(init, "cuInit"), find(context, "cuCtxGetCurrent"), find(device, "cuCtxGetDevice"),
-        find(attribute, "cuDeviceGetAttribute");
+        find(attribute, "cuDeviceGetAttribute"), find(device_name, "cuDeviceGetName");
     find(load, "cuModuleLoadData"), find(unload, "cuModuleUnload"), find(function, "cuModuleGetFunction");
     find(set_function, "cuFuncSetAttribute"), find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
     find(launch, "cuLaunchKernelEx"), find(allocate, "cuMemAlloc_v2"), find(release, "cuMemFree_v2");

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <cupilot/runtime/expression.hpp>
@@ -67,7 +68,7 @@ struct Tensor {
 };
 struct Table {
   const char* task;
-  const char* device;  // what the kernels were chosen on
+  std::string device;  // what the kernels were chosen on, as the driver names it
   int major, minor;    // its compute capability: the images run on no other
   std::vector<const char*> axes;
   std::vector<Tensor> tensors;
