@@ -74,12 +74,8 @@ int main() {
   check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   gemm_bf16 kernels;
   bool all = true;
-  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 512, 512},
-                                {16, 512, 512},
-                                {256, 2048, 512},
-                                {256, 512, 2048},
-                                {100, 500, 300},
-                                {7, 5, 3}}) {
+  for (const auto& [m, n, k] :
+       {std::array<std::int64_t, 3>{1, 256, 256}, {16, 256, 256}, {128, 256, 512}, {100, 500, 300}, {7, 5, 3}}) {
     all = right(kernels, m, n, k, stream) && all;
   }
   return all ? 0 : 1;

@@ -58,7 +58,9 @@ def captures_of(lines):
 class Runner:
     def __init__(self, program_folder, scratch):
         self.folder = scratch
-        self.environment = dict(os.environ, PATH=f"{program_folder}:{os.environ['PATH']}", COLUMNS="100")
+        # Where make runs the tests, a make of ours is not its child.
+        own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
+        self.environment = dict(own, PATH=f"{program_folder}:{own['PATH']}", COLUMNS="100")
 
     def run(self, command):
         return shell(command, self.folder, self.environment)
