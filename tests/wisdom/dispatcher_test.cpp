@@ -123,7 +123,7 @@ std::vector<std::string> expected_lines(const CompiledKernel& kernel, const Reso
       if (argument.kind == ResolvedArgument::Kind::tensor) word = tensor_base + 0x1000 * at;
       if (argument.kind == ResolvedArgument::Kind::buffer) word = buffer_base + 0x100 * at;
       if (argument.kind == ResolvedArgument::Kind::map) word = at + 1;
-      std::memcpy(&word, argument.bytes.data(), argument.bytes.size());
+      if (!argument.bytes.empty()) std::memcpy(&word, argument.bytes.data(), argument.bytes.size());
       words += fmt::format(" {:x}", argument.bytes.size() == 4 ? word & 0xffffffff : word);
     }
     lines.push_back(fmt::format("launch {} grid {} block {} cluster {} shared {} cooperative {:d}:{}",
