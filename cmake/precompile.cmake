@@ -21,7 +21,7 @@ endfunction()
 # cupilot_precompiled(NAME HEADERS...): a target whose precompiled headers others reuse.
 function(cupilot_precompiled name)
   if(CUPILOT_PRECOMPILE)
-    file(WRITE ${PROJECT_BINARY_DIR}/${name}.cpp "")
+    file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cpp CONTENT "")  # touched only once: what uses it would be rebuilt
     add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
     target_precompile_headers(${name} PRIVATE ${CUPILOT_COMMON_HEADERS} ${ARGN})
   endif()
