@@ -5,7 +5,8 @@ namespace {
 
 Use use(const char* technique, std::map<std::string, std::int64_t> values = {}) { return {technique, std::move(values), "", {}}; }
 
-TEST_CASE("fp32 GEMMs fed by tensor maps are accepted in every layout, tile and epilogue, in early and late mode") {
+TEST_CASE("fp32 GEMMs fed by tensor maps are accepted in every layout, tile and epilogue, in early and late mode",
+          "[templates]") {
   struct Row {
     std::vector<std::string> words;
     std::vector<Use> uses;

@@ -40,7 +40,7 @@ struct Row {
   std::vector<Use> uses;
 };
 
-TEST_CASE("GEMMs that stream B through registers are accepted in every layout, type and epilogue") {
+TEST_CASE("GEMMs that stream B through registers are accepted in every layout, type and epilogue", "[templates]") {
   const auto row = GENERATE(values<Row>({
       // Several tiles of columns, a last one that is not full, a K that ends within a step.
       {{"m=1", "n=200", "k=328", "dtype=bf16"}, streamed({{"rows", 8}, {"columns", 64}, {"warps", 4}, {"depth", 2}})},
@@ -59,7 +59,7 @@ TEST_CASE("GEMMs that stream B through registers are accepted in every layout, t
   check_accepted(row.words, row.uses, "gemm_skinny");
 }
 
-TEST_CASE("GEMMs of swapped operands are accepted in every layout, type and epilogue, in early and late mode") {
+TEST_CASE("GEMMs of swapped operands are accepted in every layout, type and epilogue, in early and late mode", "[templates]") {
   const auto row = GENERATE(values<Row>({
       {{"m=1", "n=136", "k=328", "dtype=bf16"}, swapped(8, 1, 3)},
       // A cluster whose last part is shorter than the others; one that would have empty parts.

@@ -32,7 +32,8 @@ void check_accepted(const Row& row, const char* template_name) {
   CHECK(verdict_of(report).empty());
 }
 
-TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout and epilogue, in early and late mode") {
+TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout and epilogue, in early and late mode",
+          "[templates]") {
   const auto row = GENERATE(values<Row>({
       {{"m=136", "n=200", "k=200", "dtype=bf16", "layout=nt"},
        {use("wgmma_core"), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 128}}),
@@ -81,7 +82,8 @@ TEST_CASE("GEMMs of tensor maps and wgmma are accepted in every schedule, layout
   check_accepted(row, "gemm_wgmma");
 }
 
-TEST_CASE("fp32 GEMMs of split operands are accepted in every scheme, layout and epilogue, in early and late mode") {
+TEST_CASE("fp32 GEMMs of split operands are accepted in every scheme, layout and epilogue, in early and late mode",
+          "[templates]") {
   const auto row = GENERATE(values<Row>({
       {{"m=136", "n=100", "k=200", "dtype=fp32", "precision=tf32x3"},
        {use("wgmma_core"), use("operand_split", {{"scheme", 1}}), use("warpgroup_tile", {{"tile_m", 64}, {"tile_n", 64}}),
@@ -129,7 +131,7 @@ const Use tile_128_64 = use("warpgroup_tile", {{"tile_m", 128}, {"tile_n", 64}})
 const Use one_consumer = use("warp_specialisation", {{"consumers", 1}});
 const Use two_consumers = use("warp_specialisation", {{"consumers", 2}});
 
-TEST_CASE("8-bit GEMMs whose sums are promoted are accepted in every epilogue, in early and late mode") {
+TEST_CASE("8-bit GEMMs whose sums are promoted are accepted in every epilogue, in early and late mode", "[templates]") {
   const auto row = GENERATE(values<Row>({
       {{"m=136", "n=88", "k=272", "dtype=e4m3", "precision=fp8-promoted", "layout=nt", "batch=2", "bias=1", "beta=0.5"},
        {use("wgmma_core"), use("accumulator_flush"), tile_64_80, two_consumers, use("multistage", {{"stages", 2}}),
@@ -141,7 +143,7 @@ TEST_CASE("8-bit GEMMs whose sums are promoted are accepted in every epilogue, i
   check_accepted(row, "gemm_wgmma_promoted");
 }
 
-TEST_CASE("8-bit GEMMs with factors are accepted, a factor a matrix or a block, in early and late mode") {
+TEST_CASE("8-bit GEMMs with factors are accepted, a factor a matrix or a block, in early and late mode", "[templates]") {
   const auto row = GENERATE(values<Row>({
       {{"m=72", "n=136", "k=272", "dtype=e4m3", "layout=nt", "batch=2", "scale=block", "alpha=2", "bias=1"},
        {use("wgmma_core"), tile_64_64, two_consumers, use("multistage", {{"stages", 2}}),
@@ -155,7 +157,7 @@ TEST_CASE("8-bit GEMMs with factors are accepted, a factor a matrix or a block, 
   check_accepted(row, "gemm_wgmma_scaled");
 }
 
-TEST_CASE("operands that do not lie along K are turned for types that need it, whatever their size") {
+TEST_CASE("operands that do not lie along K are turned for types that need it, whatever their size", "[templates]") {
   const auto row = GENERATE(values<Row>({
       {{"m=80", "n=133", "k=201", "dtype=e4m3", "layout=tn", "batch=2"},
        {use("wgmma_core"), use("operand_turn"), tile_64_64, two_consumers, use("multistage", {{"stages", 2}})}},
