@@ -1,0 +1,86 @@
+#include <memory>
+
+#include <cupilot/evolution.hpp>
+#include <cupilot/rejection.hpp>
+
+#include "catch.hpp"
+#include "evolution/support.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+TEST_CASE("stop rules compose") {
+  const auto history = [](std::vector<double> best) {
+    std::vector<Progress> all;
+    for (const double us : best) {
+      Progress progress;
+      progress.best_us = us;
+      progress.generation = static_cast<int>(all.size());
+      all.push_back(progress);
+    }
+    return all;
+  };
+  struct Row {
+    std::vector<double> best;
+    bool stagnates;
+  };
+  for (const Row& row : std::vector<Row>{{{}, false},
+                                         {{10}, false},
+                                         {{10, 10}, false},
+                                         {{10, 10, 10}, true},
+                                         {{10, 9.95, 9.95}, true},
+                                         {{10, 9.8, 9.8}, false},
+                                         {{0, 0, 10}, false},
+                                         {{10, 8, 8, 8}, true}}) {
+    INFO(row.best.size());
+    CHECK(!stagnation(2, 0.01)(history(row.best)).empty() == row.stagnates);
+  }
+  const auto always = [](std::string reason) { return [reason](std::span<const Progress>) { return reason; }; };
+  CHECK(any_of({always(""), always("b"), always("c")})({}) == "b");
+  CHECK(any_of({})({}).empty());
+  CHECK(all_of({always("a"), always("")})({}).empty());
+  CHECK(all_of({always("a"), always("b")})({}) == "a; b");
+  CHECK(all_of({})({}).empty());
+}
+
+TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  EvolveOptions options = small_run(dir / "run", 200);
+  options.stop = [](std::span<const Progress> all) -> std::string { return all.size() >= 3 ? "three are enough" : ""; };
+  auto report = evolve(landscape_task(), *device, options);
+  REQUIRE_OK(report);
+  CHECK(report->stopped == "three are enough");
+  CHECK(report->evaluations < 60);
+  auto resumed = resume(dir / "run", *device, {});
+  REQUIRE_OK(resumed);
+  CHECK(resumed->stopped == "three are enough");
+  CHECK(resumed->evaluations == report->evaluations);
+}
+
+TEST_CASE("evolve takes the host's strategist and writer") {
+  struct Counting : Strategist {
+    std::unique_ptr<Strategist> inner = random_strategist();
+    int calls = 0;
+    Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+      ++calls;
+      return inner->propose(brief, rng);
+    }
+  };
+  struct Constant : KernelWriter {
+    std::optional<std::string> lacks(const Task&, const Strategy&) const override { return std::nullopt; }
+    Attempt<KernelSource> write(const WriterBrief&) override { return reject("write.failed", "this one writes nothing"); }
+  };
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  Counting strategist;
+  EvolveOptions options = small_run("", 20);
+  options.strategist = &strategist;
+  REQUIRE_OK(evolve(landscape_task(), *device, options));
+  CHECK(strategist.calls > 0);
+  Constant writer;
+  options.writer = &writer;
+  auto nothing = evolve(landscape_task(), *device, options);
+  REQUIRE_FALSE(nothing);
+  CHECK(nothing.error().code == ErrorCode::no_candidate);
+}
