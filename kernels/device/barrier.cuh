@@ -31,15 +31,15 @@ __device__ __forceinline__ unsigned address_in(unsigned shared, int rank) {
 __device__ __forceinline__ void arrive_remote(unsigned there) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
 }
-// Sleeps in hardware between tries.
+// Sleeps in hardware between tries. Not bra.uni: lanes of a warp may see the phase end at different tries.
 __device__ __forceinline__ void wait_barrier(unsigned barrier, unsigned parity) {
   asm volatile(
       "{\n"
       ".reg .pred done;\n"
       "again:\n"
       "mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
-      "@done bra.uni over;\n"
-      "bra.uni again;\n"
+      "@done bra over;\n"
+      "bra again;\n"
       "over:\n"
       "}" ::"r"(barrier),
       "r"(parity)
