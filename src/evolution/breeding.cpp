@@ -173,6 +173,7 @@ std::optional<Strategy> Search::State::anything(std::int64_t slot) const {
 }
 
 Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
+  sort_tried();
   if (options.brood > 1) {
     fit_surrogate(slot);
     surrogate.update();

@@ -9,7 +9,8 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t surrogate_points = 320;
+// Points of the surrogate. Its fit costs their cube: a search that goes on for long has a cheaper one, and slots to spare.
+constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 128, late = 2048;
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
 constexpr const char* below_the_floor = "floor.impossible";
@@ -58,12 +59,19 @@ void Search::State::append(Proposal proposal) {
   SearchSlot slot;
   slot.strategy_id = strategy_id(proposal.strategy);
   slot.proposal = std::move(proposal);
-  const auto place = std::lower_bound(tried.begin(), tried.end(), slot.strategy_id);
-  if (place == tried.end() || *place != slot.strategy_id) tried.insert(place, slot.strategy_id);
+  tried.push_back(slot.strategy_id);
   slot_of.emplace(slot.strategy_id, slot.proposal.slot);
   if (surrogate_generation == generation_of(slot.proposal.slot))
     surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy);
   slots.push_back(std::move(slot));
+}
+
+void Search::State::sort_tried() {
+  const auto fresh = tried.begin() + static_cast<std::ptrdiff_t>(tried_sorted);
+  std::sort(fresh, tried.end());
+  std::inplace_merge(tried.begin(), fresh, tried.end());
+  tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
+  tried_sorted = tried.size();
 }
 
 void Search::State::settle(SearchSlot& slot) {
@@ -107,6 +115,22 @@ void Search::State::reseed_at(std::int64_t slot) {
   if (starts_epoch(slot)) population.keep_fastest(static_cast<std::size_t>(std::max(options.elites, options.population / 3)));
 }
 
+std::vector<std::int64_t> Search::State::best_below(std::int64_t end, std::size_t count) {
+  const auto better = [&](std::int64_t a, std::int64_t b) {
+    const double fa = slots[static_cast<std::size_t>(a)].fitness, fb = slots[static_cast<std::size_t>(b)].fitness;
+    return fa != fb ? fa > fb : a < b;
+  };
+  for (; ranked < end; ++ranked) {
+    if (slots[static_cast<std::size_t>(ranked)].score.accepted) best_ranked.push_back(ranked);
+  }
+  std::sort(best_ranked.begin(), best_ranked.end(), better);
+  if (best_ranked.size() > surrogate_points / 2) best_ranked.resize(surrogate_points / 2);
+  std::vector<std::int64_t> best(best_ranked.begin(),
+                                 best_ranked.begin() + static_cast<std::ptrdiff_t>(std::min(count, best_ranked.size())));
+  std::sort(best.begin(), best.end());
+  return best;
+}
+
 void Search::State::fit_surrogate(std::int64_t slot) {
   const int generation = generation_of(slot);
   if (surrogate_generation == generation) return;
@@ -114,20 +138,9 @@ void Search::State::fit_surrogate(std::int64_t slot) {
   const std::int64_t first = generation == 0 ? 0 : options.initial + static_cast<std::int64_t>(generation - 1) * options.children;
   const std::int64_t seen = std::max<std::int64_t>(0, first - options.lookahead + 1);
   // The latest half for what happens now, the best of the older ones for what is known to be good.
-  const std::int64_t latest = std::max<std::int64_t>(0, first - surrogate_points / 2);
-  std::vector<std::int64_t> chosen;
-  for (std::int64_t i = 0; i < latest; ++i) {
-    if (slots[static_cast<std::size_t>(i)].score.accepted) chosen.push_back(i);
-  }
-  if (chosen.size() > surrogate_points / 2) {
-    const auto better = [&](std::int64_t a, std::int64_t b) {
-      const double fa = slots[static_cast<std::size_t>(a)].fitness, fb = slots[static_cast<std::size_t>(b)].fitness;
-      return fa != fb ? fa > fb : a < b;
-    };
-    std::nth_element(chosen.begin(), chosen.begin() + surrogate_points / 2, chosen.end(), better);
-    chosen.resize(surrogate_points / 2);
-    std::sort(chosen.begin(), chosen.end());
-  }
+  const std::int64_t half = (first < late ? surrogate_points : surrogate_points_late) / 2;
+  const std::int64_t latest = std::max<std::int64_t>(0, first - half);
+  std::vector<std::int64_t> chosen = best_below(std::min(latest, seen), static_cast<std::size_t>(half));
   for (std::int64_t i = latest; i < first; ++i) chosen.push_back(i);
   std::vector<Observation> points;
   const auto fitness_of = [&](const SearchSlot& s) { return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt; };

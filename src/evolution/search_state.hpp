@@ -32,11 +32,12 @@ struct __attribute__((visibility("hidden"))) Search::State {
   double plain_us;
 
   std::vector<SearchSlot> slots;
-  std::vector<std::string> tried;  // sorted ids of all slots
-  std::int64_t first_open = 0;     // all slots before it are settled
-  std::int64_t evaluated = 0;      // of settled slots, absorbed or not
-  std::string finished;            // why no more slots come
-  bool stopped = false;            // from outside: open slots are not waited for
+  std::vector<std::string> tried;  // ids of all slots; the first `tried_sorted` are sorted
+  std::size_t tried_sorted = 0;
+  std::int64_t first_open = 0;  // all slots before it are settled
+  std::int64_t evaluated = 0;   // of settled slots, absorbed or not
+  std::string finished;         // why no more slots come
+  bool stopped = false;         // from outside: open slots are not waited for
 
   // Absorbed: slots [0, absorbed).
   std::int64_t absorbed = 0;
@@ -51,6 +52,8 @@ struct __attribute__((visibility("hidden"))) Search::State {
   std::unordered_map<std::string, std::int64_t> slot_of;       // strategy id -> slot
   std::vector<std::pair<double, std::int64_t>> best_so_far;    // each improvement: (us, slot), absorbed
   std::map<std::string, std::vector<Strategy>> neighbourhood;  // of recent champions, by strategy id
+  std::vector<std::int64_t> best_ranked;                       // the best accepted slots below `ranked`
+  std::int64_t ranked = 0;
 
   State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain);
 
@@ -69,6 +72,10 @@ struct __attribute__((visibility("hidden"))) Search::State {
 
   // A new epoch keeps the fastest kernels only.
   void reseed_at(std::int64_t slot);
+  // The `count` best accepted slots below `end`, ascending; `end` never falls.
+  std::vector<std::int64_t> best_below(std::int64_t end, std::size_t count);
+  // To be called before `tried` is looked at.
+  void sort_tried();
   // Makes the surrogate what it is at `slot`: a function of the slots alone, so that a replayed search needs no fits.
   void fit_surrogate(std::int64_t slot);
 
