@@ -1,6 +1,6 @@
 # Everything the library links. CUDA is headers only: libcuda, NVRTC and cuBLASLt are opened at run time.
 find_package(Threads REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto SSL)
 find_package(nlohmann_json 3.11 REQUIRED)
 find_package(fmt 9 REQUIRED)
 find_package(Boost 1.81 REQUIRED)
@@ -8,6 +8,8 @@ find_package(Eigen3 3.4 REQUIRED)
 find_package(CLI11 2.1 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(SECCOMP REQUIRED IMPORTED_TARGET libseccomp)
+pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib)
+find_path(CUPILOT_VALIJSON_INCLUDE NAMES valijson/validator.hpp REQUIRED)
 find_path(CUPILOT_CUDA_INCLUDE NAMES nvrtc.h cuda.h
   HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES include)
 if(NOT CUPILOT_CUDA_INCLUDE)

@@ -43,7 +43,8 @@ struct ChatUsage {
 };
 
 // Why an exchange gave no usable text. Each is data for who asked; a dead endpoint or an empty purse is an Error.
-enum class ChatFinish { complete, cut, refused, filtered };
+// `invalid`: after asking again the text still does not fit the schema.
+enum class ChatFinish { complete, cut, refused, filtered, invalid };
 std::string_view name_of(ChatFinish finish);
 
 struct ChatReply {

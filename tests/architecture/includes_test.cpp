@@ -20,7 +20,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"base", {}},
     {"task", {"base"}},
     {"ptx", {"base"}},
-    {"llm", {"base"}},
+    {"llm", {"base", "task"}},
     {"roofline", {"base"}},
     {"strategy", {"base"}},
     {"kernel", {"base", "task"}},
