@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -30,6 +31,14 @@ struct Individual {
 enum class BreedKind { seed, cross, mutate, explore, tune };
 std::string_view name_of(BreedKind kind);
 
+// A time expected before anything ran, by its base-2 logarithm: normal about log2_us.
+struct Forecast {
+  double log2_us = 0;
+  double sigma = 1;
+};
+// Deterministic, any thread; nullopt: it cannot say.
+using Forecaster = std::function<std::optional<Forecast>(const Strategy&)>;
+
 struct StrategyBrief {
   const Space* space = nullptr;
   BreedKind kind = BreedKind::seed;
@@ -44,6 +53,9 @@ struct StrategyBrief {
     int count = 0;
   };
   std::vector<Effect> effects{};
+  bool roofline = true;                // false: `zone` says nothing, and the parents' verdicts are empty
+  std::vector<Strategy> remembered{};  // fast for like tasks in earlier runs, best match first, feasible here
+  Forecaster forecast{};               // empty: nothing expects times
 };
 
 // Asked by one thread at a time.

@@ -61,7 +61,11 @@ struct EvolveOptions {
   Backend* screen = nullptr;            // that virtual device; null: opened by the chip's name
   std::string worker_path{};            // for opening it: BackendOptions::worker_path
   SearchObserver* observer = nullptr;
-  std::atomic<bool>* cancel = nullptr;    // set by the host: checkpoint and stop
+  std::atomic<bool>* cancel = nullptr;  // set by the host: checkpoint and stop
+  // Strategy pool (pool.hpp): read before the search, told of its champion; made when it does not exist. Empty: none.
+  std::string pool{};
+  // An experiment's: its entries carry these, and it reads none that carries one of them or is of the same task.
+  std::vector<std::string> pool_tags{};
   std::vector<std::string> task_words{};  // how the task was named, for standalone files
   std::string device_name{};              // what the backend was opened as ("virtual:h200"), for resume; empty: its identity
   Host* host = nullptr;                   // clock and files; null: the real one

@@ -16,6 +16,18 @@
 
 namespace CUPILOT_API cupilot {
 
+// Parts of a search, each of which can be switched off to see what it is worth.
+struct Steering {
+  bool roofline = true;         // zone and verdicts choose starts and changes
+  bool pool = true;             // what worked in earlier runs: Knowledge::remembered, ::effects
+  bool crossover = true;        // children of two parents
+  bool surrogate = true;        // what was measured predicts which child of a brood is best
+  bool model = true;            // Knowledge::forecast predicts before anything was measured
+  bool alignment = true;        // of models' kernels: their strategies are held to what their PTX shows
+  bool code_crossover = false;  // models cross source texts instead of strategies
+  bool operator==(const Steering&) const = default;
+};
+
 struct SearchOptions {
   std::uint64_t seed = 1;
   int population = 24;            // individuals kept
@@ -35,6 +47,14 @@ struct SearchOptions {
   int max_generations = 0;
   double target_us = 0;  // stop when reached
   int parallel = 0;      // proposals a driver keeps in flight, 0: what the backend is worth; never changes results
+  Steering steering{};
+};
+
+// What is known of a space before the first result.
+struct Knowledge {
+  std::vector<Strategy> remembered{};            // fast for like tasks in earlier runs, best match first, feasible here
+  std::vector<StrategyBrief::Effect> effects{};  // of those runs, count: how many runs say so
+  Forecaster forecast{};                         // empty: nothing expects times
 };
 
 // A slot of the search: what to evaluate.
@@ -68,7 +88,8 @@ struct Score {
 class Search {
  public:
   // `space` and `strategist` must outlive it. plain_us: the plain baseline's time, the unit of fitness.
-  Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us);
+  Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us,
+         Knowledge knowledge = {});
   ~Search();
   Search(Search&&) noexcept;
 

@@ -12,16 +12,31 @@ constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.
 constexpr int tries = 64;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
 
-BreedKind draw_kind(Rng& rng) {
+BreedKind draw_kind(Rng& rng, bool crossover) {
   const double u = rng.unit();
   if (u < explore_share) return BreedKind::explore;
-  return u < explore_share + cross_share ? BreedKind::cross : BreedKind::mutate;
+  return crossover && u < explore_share + cross_share ? BreedKind::cross : BreedKind::mutate;
 }
 
 // How much a slot likes what is uncertain: from trusting the mean to looking for surprises.
 double draw_curiosity(Rng& rng) {
   static constexpr double levels[] = {0, 0.3, 0.7, 1.5};
   return levels[rng.below(std::size(levels))];
+}
+
+// What this run saw of a technique and what earlier ones did: means weighted by how often.
+void add(std::vector<StrategyBrief::Effect>& effects, const std::vector<StrategyBrief::Effect>& more) {
+  for (const StrategyBrief::Effect& one : more) {
+    const auto same = std::find_if(effects.begin(), effects.end(), [&](const auto& e) { return e.technique == one.technique; });
+    if (same == effects.end()) {
+      effects.push_back(one);
+      continue;
+    }
+    const int count = same->count + one.count;
+    if (count <= 0) continue;
+    same->gain = (same->gain * same->count + one.gain * one.count) / count;
+    same->count = count;
+  }
 }
 
 }  // namespace
@@ -69,6 +84,15 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
     for (Strategy& strategy : recent(slot)) brief.population.push_back(std::move(strategy));
   }
   brief.effects = effects.effects();
+  if (options.steering.model) brief.forecast = knowledge.forecast;
+  if (options.steering.pool) {
+    brief.remembered = knowledge.remembered;
+    add(brief.effects, knowledge.effects);
+  }
+  brief.roofline = options.steering.roofline;
+  if (brief.roofline) return brief;
+  brief.zone = Zone::middle;
+  for (Individual& parent : brief.parents) parent.verdict = {};
   return brief;
 }
 
@@ -135,7 +159,8 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
   const int brood = screened ? options.brood : 1;
   for (int draw = 0; draw < brood; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
-    const StrategyBrief brief = brief_for(seeding ? BreedKind::seed : draw_kind(own), slot, own.fork(1));
+    const StrategyBrief brief =
+        brief_for(seeding ? BreedKind::seed : draw_kind(own, options.steering.crossover), slot, own.fork(1));
     auto proposed = strategist.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed || was_tried(strategy_id(**proposed))) continue;

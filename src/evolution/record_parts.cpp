@@ -212,6 +212,34 @@ Baseline baseline_of(const Json& json) {
 }
 
 // `parallel` is left out: it may differ between a run and its continuation and changes nothing.
+namespace {
+
+// The switches by name: one table for both directions.
+constexpr std::pair<const char*, bool Steering::*> switches[] = {
+    {"roofline", &Steering::roofline},
+    {"pool", &Steering::pool},
+    {"crossover", &Steering::crossover},
+    {"surrogate", &Steering::surrogate},
+    {"model", &Steering::model},
+    {"alignment", &Steering::alignment},
+    {"code_crossover", &Steering::code_crossover},
+};
+
+Json put(const Steering& steering) {
+  Json json = Json::object();
+  for (const auto& [name, field] : switches) json[name] = steering.*field;
+  return json;
+}
+
+// What a journal does not name was not there to be switched off.
+Steering steering_of(const Json& json) {
+  Steering steering;
+  for (const auto& [name, field] : switches) steering.*field = json.value(name, steering.*field);
+  return steering;
+}
+
+}  // namespace
+
 Json put(const SearchOptions& o) {
   return {{"seed", o.seed},
           {"population", o.population},
@@ -226,7 +254,8 @@ Json put(const SearchOptions& o) {
           {"brood", o.brood},
           {"max_evaluations", o.max_evaluations},
           {"max_generations", o.max_generations},
-          {"target_us", o.target_us}};
+          {"target_us", o.target_us},
+          {"steering", put(o.steering)}};
 }
 
 SearchOptions search_options_of(const Json& json) {
@@ -245,6 +274,7 @@ SearchOptions search_options_of(const Json& json) {
   json.at("max_evaluations").get_to(o.max_evaluations);
   json.at("max_generations").get_to(o.max_generations);
   json.at("target_us").get_to(o.target_us);
+  o.steering = steering_of(json.value("steering", Json::object()));
   return o;
 }
 

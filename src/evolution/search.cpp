@@ -25,17 +25,20 @@ SearchOptions sane(SearchOptions o) {
   o.lookahead = o.lookahead == 0 ? least_lookahead : std::max(1, o.lookahead);
   o.brood = std::max(1, o.brood);
   o.tune_share = std::clamp(o.tune_share, 0.0, 1.0);
+  if (!o.steering.surrogate) o.brood = 1;
+  if (!o.steering.roofline) o.utilisation_weight = 0;
   return o;
 }
 
 }  // namespace
 
-Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain)
+Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain, Knowledge k)
     : options(sane(o)),
       space(s),
       strategist(g),
       zone(z),
       plain_us(plain > 0 ? plain : 1),
+      knowledge(std::move(k)),
       population({options.population, options.elites, options.tournament}),
       surrogate(s) {}
 
@@ -159,8 +162,9 @@ void Search::State::absorb_below(std::int64_t end) {
   while (absorbed < end) absorb_next();
 }
 
-Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us)
-    : state_(std::make_unique<State>(options, space, strategist, zone, plain_us)) {}
+Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us,
+               Knowledge knowledge)
+    : state_(std::make_unique<State>(options, space, strategist, zone, plain_us, std::move(knowledge))) {}
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 

@@ -30,6 +30,7 @@ struct __attribute__((visibility("hidden"))) Search::State {
   Strategist& strategist;
   Zone zone;
   double plain_us;
+  Knowledge knowledge;
 
   std::vector<SearchSlot> slots;
   std::vector<std::string> tried;  // ids of all slots; the first `tried_sorted` are sorted
@@ -55,7 +56,7 @@ struct __attribute__((visibility("hidden"))) Search::State {
   std::vector<std::int64_t> best_ranked;                       // the best accepted slots below `ranked`
   std::int64_t ranked = 0;
 
-  State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain);
+  State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain, Knowledge k);
 
   int generation_of(std::int64_t slot) const;
   int epoch_of(std::int64_t slot) const;

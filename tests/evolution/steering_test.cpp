@@ -1,0 +1,111 @@
+// Parts of a search switched off: what is off neither speaks to the strategist nor breeds.
+#include <cupilot/search.hpp>
+
+#include <set>
+
+#include "backend/landscape.hpp"
+#include "catch.hpp"
+#include "evolution/records.hpp"
+#include "strategy/build_space.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+// Passes briefs on to the built-in strategist and keeps what they said.
+class Listener final : public Strategist {
+ public:
+  Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+    kinds.insert(brief.kind);
+    for (const Individual& parent : brief.parents) verdicts += parent.verdict.pressures.size();
+    zones.insert(brief.zone);
+    remembered += brief.remembered.size();
+    forecasts += brief.forecast ? 1 : 0;
+    for (const StrategyBrief::Effect& effect : brief.effects) told_effect = told_effect || effect.count == 77;
+    return own_->propose(brief, rng);
+  }
+  std::set<BreedKind> kinds;
+  std::set<Zone> zones;
+  std::size_t verdicts = 0, remembered = 0, forecasts = 0;
+  bool told_effect = false;
+
+ private:
+  std::unique_ptr<Strategist> own_ = rule_strategist();
+};
+
+Listener heard(const Steering& steering) {
+  LandscapeSpec spec;
+  spec.variables = 6;
+  spec.values = 3;
+  const auto landscape = Landscape::make(spec);
+  REQUIRE(landscape);
+  SpaceModel model;
+  model.techniques = landscape->techniques();
+  const auto space = build_space(std::move(model));
+  REQUIRE(space);
+  SearchOptions options;
+  options.max_evaluations = 40;
+  options.initial = 10;
+  options.lookahead = 1;
+  options.brood = 3;
+  options.steering = steering;
+  Knowledge knowledge;
+  knowledge.remembered = {sample(**space, Rng(3))};
+  knowledge.effects = {{"v1", 0.5, 77}};
+  knowledge.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+  Listener listener;
+  Search search(options, **space, listener, Zone::memory, 640, knowledge);
+  while (true) {
+    auto asked = search.ask(1);
+    REQUIRE(asked);
+    const auto* proposals = std::get_if<std::vector<Proposal>>(&*asked);
+    if (proposals == nullptr) return listener;
+    Score score;
+    score.accepted = score.evaluated = true;
+    score.time_us = 10 + static_cast<double>(proposals->front().id % 7);
+    score.verdict.pressures = {{Resource::dram, 0.9}};
+    search.tell(proposals->front().id, score);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a search with all its parts tells the strategist of each") {
+  const Listener all = heard({});
+  CHECK(all.kinds.count(BreedKind::cross) == 1);
+  CHECK(all.zones == std::set{Zone::memory});
+  CHECK(all.verdicts > 0);
+  CHECK(all.remembered > 0);
+  CHECK(all.forecasts > 0);
+  CHECK(all.told_effect);
+}
+
+TEST_CASE("what is switched off neither breeds nor reaches the strategist") {
+  Steering steering;
+  steering.roofline = steering.pool = steering.crossover = steering.model = false;
+  const Listener none = heard(steering);
+  CHECK(none.kinds.count(BreedKind::cross) == 0);
+  CHECK(none.zones == std::set{Zone::middle});
+  CHECK(none.verdicts == 0);
+  CHECK(none.remembered == 0);
+  CHECK(none.forecasts == 0);
+  CHECK_FALSE(none.told_effect);
+}
+
+TEST_CASE("a journal's header keeps every switch, and one without them has all parts") {
+  HeaderRecord header;
+  header.task_json = "{}";
+  header.search.steering = {.roofline = false, .pool = true, .crossover = false, .surrogate = true, .model = false};
+  header.search.steering.code_crossover = true;
+  const std::string text = to_json(header);
+  const auto read = header_from(text);
+  REQUIRE(read);
+  CHECK(read->search.steering == header.search.steering);
+  std::string old = text;
+  const auto at = old.find("\"steering\":{");
+  REQUIRE(at != std::string::npos);
+  old.replace(at, old.find('}', at) + 1 - at, "\"other\":{}");
+  const auto older = header_from(old);
+  REQUIRE(older);
+  CHECK(older->search.steering == Steering{});
+}
