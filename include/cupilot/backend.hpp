@@ -47,6 +47,13 @@ struct ContestantReport {
 };
 
 struct Profile;  // profile.hpp
+struct Peaks;    // peaks.hpp
+
+// Which hardware counters Backend::count reads.
+enum class CountDepth {
+  few,  // instructions, L2 and DRAM traffic, operations of the task's class: two runs of the kernel on most chips
+  all   // all that the chip has: about ten runs
+};
 
 // Values of one output of a task's reference in double, element by element, with their condition sums.
 struct ReferenceValues {
@@ -71,6 +78,14 @@ class Backend {
   // Any thread. Where the kernel's work and modelled time go at one workload, instruction by instruction. Error usage where the
   // device cannot tell; Rejected when the kernel faults at a smaller shape, every access checked, or at the workload itself.
   virtual Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload);
+  // Any thread. The work of each launch of the timed region, in order, by hardware counters: rung "counters", cold L2 before the
+  // first; counters that were not read have how == unknown. The region is run several times on the same operands. Error: there
+  // are no counters, or this user may not read them; the message says which. Rejected when the kernel faults.
+  virtual Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                             CountDepth depth);
+  // What this device sustains, measured in some seconds that it should have for itself; where nothing is measured, the row of
+  // the datasheet, marked so.
+  virtual Result<Peaks> peaks();
   // Any thread. The task's reference over given inputs: `tensors` holds the whole storage of each tensor of the task in order,
   // empty for pure outputs. Evaluated on the host; meant for small workloads.
   virtual Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
@@ -96,6 +111,10 @@ struct BackendOptions {
   double trial_seconds = 20;       // deadline of one request to a device process
   bool allow_mps = false;          // run untrusted kernels beside other clients of an MPS server, whom a fault would end too
   bool refuse_host_reach = false;  // give up where device code may read its process's host memory
+  bool counters = true;            // read hardware counters where the driver lets this user
+  // A file of measured peaks (peaks.hpp): what it says of this device and driver replaces the sustained rates of the datasheet.
+  // Empty, missing or without this device: the datasheet stands.
+  std::string peaks_file{};
 };
 
 // "auto", "cuda:0", "virtual:h200", "recorded:DIR", "fake:FILE". Error codes no_device, toolchain, usage.

@@ -37,7 +37,10 @@ struct DeviceSpec {
   // Peak operations a second (multiply-add = 2) by precision class, sustained and datasheet. Index: Precision.
   std::array<double, 10> sustained_flops{};
   std::array<double, 10> peak_flops{};
-  std::string source{};  // where the numbers come from
+  double shared_bytes_per_s = 0;  // of all SMs together, sustained; 0: 128 bytes a clock and SM
+  std::string source{};           // where the numbers come from
+  // Who measured the sustained rates on this very device ("cupilot peaks, FILE"); empty: nobody, they are a row of `source`.
+  std::string ceilings{};
 };
 
 // Chips known by name; "h200" first.

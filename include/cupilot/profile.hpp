@@ -47,7 +47,8 @@ struct LaunchProfile {
   int spill_store_bytes = 0, spill_load_bytes = 0;  // static, a thread
   Residency residency{};
   Counts counts{};
-  ModelledTime time{};  // of this launch, were it the plan's only one
+  ModelledTime time{};     // of this launch, were it the plan's only one
+  double measured_us = 0;  // of this launch under the hardware counters, cold L2; 0: not measured
   InstructionWork total{};
   std::vector<InstructionKind> kinds{};  // descending by issue slots
   std::vector<ProfiledLine> lines{};     // descending by issue slots
@@ -55,7 +56,8 @@ struct LaunchProfile {
 };
 
 struct Profile {
-  std::string device{};  // "virtual:h200"
+  std::string device{};   // Backend::identity(): "virtual:h200", or device UUID and driver
+  std::string counted{};  // who counted: "hardware counters of a GH100, 8 passes", or the virtual device; with what is lacking
   Workload workload{};
   std::vector<LaunchProfile> launches{};  // of the timed region, in order
   ModelledTime time{};                    // of the whole plan, buffers cleared in the timed region included

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cupilot/peaks.hpp>
 #include <cupilot/profile.hpp>
 
 #include "backend/backends.hpp"
@@ -33,6 +34,11 @@ class Substitute : public Backend {
   Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
     return inner_->profile(task, kernel, workload);
   }
+  Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                     CountDepth depth) override {
+    return inner_->count(task, kernel, workload, depth);
+  }
+  Result<Peaks> peaks() override { return inner_->peaks(); }
   Result<void> renew() override { return inner_->renew(); }
   int parallel_compiles() const override { return inner_->parallel_compiles(); }
   int parallel_trials() const override { return inner_->parallel_trials(); }
@@ -67,6 +73,12 @@ Attempt<Profile> Backend::profile(const Task&, const CompiledKernel&, const Work
   return Error{ErrorCode::usage, identity() + " cannot profile: no hardware counters are read there yet",
                "profile on a virtual device: --device virtual:CHIP"};
 }
+
+Attempt<std::vector<Counts>> Backend::count(const Task&, const CompiledKernel&, const Workload&, CountDepth) {
+  return Error{ErrorCode::usage, identity() + " has no hardware counters", "they are read on cuda:N"};
+}
+
+Result<Peaks> Backend::peaks() { return datasheet_peaks(device(), identity()); }
 
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name, const BackendOptions& options) {
   if (name == "auto") return open_best(options);

@@ -118,7 +118,9 @@ Json put(const DeviceSpec& d) {
           {"launch_seconds", d.launch_seconds},
           {"sustained_flops", d.sustained_flops},
           {"peak_flops", d.peak_flops},
-          {"source", d.source}};
+          {"shared_bytes_per_s", d.shared_bytes_per_s},
+          {"source", d.source},
+          {"ceilings", d.ceilings}};
 }
 
 DeviceSpec device_of(const Json& json) {
@@ -146,6 +148,8 @@ DeviceSpec device_of(const Json& json) {
   json.at("sustained_flops").get_to(d.sustained_flops);
   json.at("peak_flops").get_to(d.peak_flops);
   json.at("source").get_to(d.source);
+  d.shared_bytes_per_s = json.value("shared_bytes_per_s", 0.0);
+  d.ceilings = json.value("ceilings", "");
   return d;
 }
 
