@@ -19,6 +19,9 @@
 
 namespace CUPILOT_API cupilot {
 
+struct Accepted;
+struct CompiledKernel;
+
 // What a strategist sees of one individual: never its source.
 struct Individual {
   std::uint64_t id = 0;
@@ -28,7 +31,8 @@ struct Individual {
   Verdict verdict{};
 };
 
-enum class BreedKind { seed, cross, mutate, explore, tune };
+// repair: a kernel that was refused goes back to its writer, its strategy unchanged.
+enum class BreedKind { seed, cross, mutate, explore, tune, repair };
 std::string_view name_of(BreedKind kind);
 
 // A time expected before anything ran, by its base-2 logarithm: normal about log2_us.
@@ -56,12 +60,22 @@ struct StrategyBrief {
   bool roofline = true;                // false: `zone` says nothing, and the parents' verdicts are empty
   std::vector<Strategy> remembered{};  // fast for like tasks in earlier runs, best match first, feasible here
   Forecaster forecast{};               // empty: nothing expects times
+  std::int64_t slot = 0;               // what is proposed for; names the question to a model
+  int generation = 0;
+  // What was refused lately, newest last, by code alone: a message may quote source.
+  struct Failure {
+    Strategy strategy{};
+    std::string code{};
+  };
+  std::vector<Failure> failures{};
 };
 
 // Asked by one thread at a time.
 class Strategist {
  public:
   virtual ~Strategist() = default;
+  // Whether this slot's proposal is dear: it is asked for once and taken as it is, beside no brood of others.
+  virtual bool dear(std::int64_t /*slot*/, int /*generation*/) const { return false; }
   // A feasible strategy not in `tried`; nullopt when none is found. Deterministic in (brief, rng) for the built-in one.
   virtual Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) = 0;
 };
@@ -70,7 +84,16 @@ struct WriterBrief {
   const Task* task = nullptr;
   const Strategy* strategy = nullptr;
   const DeviceSpec* device = nullptr;
-  std::vector<KernelSource> bases{};  // empty for templates
+  std::vector<KernelSource> bases{};  // free-form kernels of the parents, the first parent's first; empty for templates
+  std::string key{};                  // names the question to a model: "slot 17"
+  std::vector<std::string> digest{};  // what held the base back: sentences of its verdict
+  // A kernel of this strategy that was refused, and why: to be mended instead of written anew.
+  struct Failed {
+    KernelSource source{};
+    Rejected why{};
+    int attempt = 1;  // repairs so far, this one included
+  };
+  std::optional<Failed> failed{};
 };
 
 // Asked by any thread.
@@ -79,7 +102,12 @@ class KernelWriter {
   virtual ~KernelWriter() = default;
   // Whether it can realise every technique; asked before anything is spent. The string names what it cannot.
   virtual std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const = 0;
+  // Error endpoint or budget: nobody can write it now; the candidate is lost, the search goes on.
   virtual Attempt<KernelSource> write(const WriterBrief& brief) = 0;
+  // What its kernel turned out to realise, once that was accepted: what the population keeps.
+  virtual Strategy realised(const WriterBrief& brief, const CompiledKernel& /*kernel*/, const Accepted& /*how*/) {
+    return *brief.strategy;
+  }
 };
 
 // Reads the zone, the pressures and what worked; needs no model.

@@ -14,8 +14,10 @@
 #include <cupilot/agents.hpp>
 #include <cupilot/backend.hpp>
 #include <cupilot/candidate.hpp>
+#include <cupilot/chat.hpp>
 #include <cupilot/export.hpp>
 #include <cupilot/host.hpp>
+#include <cupilot/model_agents.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
 
@@ -56,6 +58,8 @@ struct EvolveOptions {
   bool random_search = false;           // proposals by random_strategist
   Strategist* strategist = nullptr;     // who proposes, deterministic in (brief, rng); null: the built-in one
   KernelWriter* writer = nullptr;       // who writes, any thread; null: from templates
+  ChatClient* chat = nullptr;           // a model beside strategist and writer; null: none. Any thread
+  SeatOptions seats{};                  // of it
   std::int64_t raise_evaluations = 0;   // resume: the new limit in all; 0: as recorded
   bool screening = true;                // a real device's candidates are proved on a virtual device of its chip first
   Backend* screen = nullptr;            // that virtual device; null: opened by the chip's name
@@ -109,7 +113,7 @@ struct EvolveReport {
 // A cancelled search is no error: its report lacks `best`. Errors: budget (none valid by the end), no_candidate, the machine's.
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
 // Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes what no journal holds: observer,
-// cancel, stop, strategist, writer, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded) and
+// cancel, stop, strategist, writer, chat, seats, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded) and
 // raise_evaluations.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options = {});
 

@@ -42,6 +42,8 @@ struct SearchOptions {
   double utilisation_weight = 0.15;  // of the zone's utilisation in fitness
   double tune_share = 0.2;           // share of the evaluation budget kept for numeric tuning of the champion
   int brood = 12;                    // children bred a slot, of which a surrogate picks one; 1: no surrogate (dear strategists)
+  // A refused kernel of free form goes back to its writer so often, each time as a slot of its own; 0: never.
+  int repairs = 0;
   // Limits; 0: none. An evaluation is one kernel handed to the compiler.
   std::int64_t max_evaluations = 200;
   int max_generations = 0;
@@ -64,6 +66,7 @@ struct Proposal {
   std::int64_t slot = 0;
   BreedKind kind = BreedKind::seed;
   Strategy strategy{};
+  std::uint64_t failed = 0;  // repair: id of the proposal whose kernel was refused
 };
 
 struct Waiting {
@@ -82,7 +85,9 @@ struct Score {
   std::string kernel_hash{};  // of normalised PTX; a later slot with the hash of an earlier one counts as its duplicate
   double time_us = 0;
   Verdict verdict{};
-  std::string rejection{};  // code, when rejected
+  std::string rejection{};             // code, when rejected
+  bool repairable = false;             // rejected for what its free-form text says
+  std::optional<Strategy> realised{};  // what the kernel turned out to be; nothing: what was proposed
 };
 
 class Search {

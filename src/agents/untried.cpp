@@ -6,7 +6,7 @@
 namespace cupilot {
 
 std::string_view name_of(BreedKind kind) {
-  constexpr std::array names = {"seed", "cross", "mutate", "explore", "tune"};
+  constexpr std::array names = {"seed", "cross", "mutate", "explore", "tune", "repair"};
   return names[static_cast<std::size_t>(kind)];
 }
 

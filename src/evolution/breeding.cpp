@@ -11,6 +11,7 @@ namespace {
 constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15;
 constexpr int tries = 64;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
+constexpr std::size_t failures_told = 8;
 
 BreedKind draw_kind(Rng& rng, bool crossover) {
   const double u = rng.unit();
@@ -84,6 +85,9 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
     for (Strategy& strategy : recent(slot)) brief.population.push_back(std::move(strategy));
   }
   brief.effects = effects.effects();
+  brief.slot = slot;
+  brief.generation = generation_of(slot);
+  brief.failures = recent_failures();
   if (options.steering.model) brief.forecast = knowledge.forecast;
   if (options.steering.pool) {
     brief.remembered = knowledge.remembered;
@@ -94,6 +98,35 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
   brief.zone = Zone::middle;
   for (Individual& parent : brief.parents) parent.verdict = {};
   return brief;
+}
+
+// What was refused for its own sake: not what merely came twice.
+std::vector<StrategyBrief::Failure> Search::State::recent_failures() const {
+  std::vector<StrategyBrief::Failure> found;
+  for (std::int64_t at = absorbed - 1; at >= 0 && found.size() < failures_told; --at) {
+    const SearchSlot& slot = slots[static_cast<std::size_t>(at)];
+    if (slot.score.rejection.empty() || slot.score.rejection == "gate.duplicate") continue;
+    found.push_back({slot.proposal.strategy, slot.score.rejection});
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+int Search::State::repairs_before(std::int64_t slot) const {
+  int count = 0;
+  for (std::uint64_t id = slots[static_cast<std::size_t>(slot)].proposal.failed; id != 0; ++count)
+    id = slots[static_cast<std::size_t>(id - 1)].proposal.failed;
+  return count;
+}
+
+Proposal Search::State::repair() {
+  const SearchSlot& refused = slots[static_cast<std::size_t>(repairable.front())];
+  Proposal proposal;
+  proposal.kind = BreedKind::repair;
+  proposal.strategy = refused.proposal.strategy;
+  proposal.strategy.parents = {refused.strategy_id};
+  proposal.failed = refused.proposal.id;
+  return proposal;
 }
 
 // The likeliest untried neighbour of the fastest kernels: numeric tuning.
@@ -152,7 +185,8 @@ Strategy Search::State::polished(Strategy pick, double value, double curiosity, 
 Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
   const bool seeding = generation_of(slot) == 0 || population.members().empty();
-  const bool screened = !seeding && options.brood > 1 && surrogate.ready() && !rng.chance(unscreened_share);
+  const bool dear = strategist.dear(slot, generation_of(slot));
+  const bool screened = !dear && !seeding && options.brood > 1 && surrogate.ready() && !rng.chance(unscreened_share);
   const double curiosity = draw_curiosity(rng);
   std::optional<Strategy> pick;
   double pick_value = -1e300;
@@ -197,37 +231,43 @@ std::optional<Strategy> Search::State::anything(std::int64_t slot) const {
   return std::nullopt;
 }
 
+// A new strategy for this slot, of whatever kind; without one the space is exhausted.
+Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
+  Proposal proposal;
+  std::optional<Strategy> strategy;
+  if (tuning(slot) && generation_of(slot) > 0) {
+    strategy = tuned(Rng::of(options.seed, "tune", static_cast<std::uint64_t>(slot)));
+    if (strategy) proposal.kind = BreedKind::tune;
+  }
+  if (!strategy) {
+    auto bred = child(slot, proposal.kind);
+    if (!bred) return bred.error();
+    strategy = std::move(*bred);
+  }
+  if (!strategy) {
+    strategy = anything(slot);
+    proposal.kind = BreedKind::explore;
+  }
+  if (!strategy) return std::optional<Proposal>();
+  proposal.strategy = std::move(*strategy);
+  return std::optional(std::move(proposal));
+}
+
 Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
   sort_tried();
   if (options.brood > 1) {
     fit_surrogate(slot);
     surrogate.update();
   }
-  BreedKind kind = BreedKind::seed;
-  std::optional<Strategy> strategy;
-  if (tuning(slot) && generation_of(slot) > 0) {
-    strategy = tuned(Rng::of(options.seed, "tune", static_cast<std::uint64_t>(slot)));
-    if (strategy) kind = BreedKind::tune;
-  }
-  if (!strategy) {
-    auto bred = child(slot, kind);
-    if (!bred) return bred.error();
-    strategy = std::move(*bred);
-  }
-  if (!strategy) {
-    strategy = anything(slot);
-    kind = BreedKind::explore;
-  }
-  if (!strategy) return std::optional<Proposal>();
-  strategy->origin = std::string(name_of(kind));
-  Proposal proposal;
+  Result<std::optional<Proposal>> bred = repairable.empty() ? fresh(slot) : std::optional(repair());
+  if (!bred || !*bred) return bred;
+  Proposal& proposal = **bred;
+  proposal.strategy.origin = std::string(name_of(proposal.kind));
   proposal.id = static_cast<std::uint64_t>(slot) + 1;
   proposal.epoch = epoch_of(slot);
   proposal.generation = generation_of(slot);
   proposal.slot = slot;
-  proposal.kind = kind;
-  proposal.strategy = std::move(*strategy);
-  return std::optional<Proposal>(std::move(proposal));
+  return bred;
 }
 
 }  // namespace cupilot

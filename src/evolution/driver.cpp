@@ -129,6 +129,7 @@ Result<void> Driver::restore(const RunState& state) {
         search_->tell(id, score_of(result->candidate));
       }
       ledger_.settle(*result);
+      if (auto kept = remember(*result); !kept) return kept;
       std::erase_if(unfinished_, [&](const Proposal& p) { return p.id == id; });
     } else {
       const auto& decision = std::get<DecisionRecord>(event);
@@ -142,6 +143,19 @@ Result<void> Driver::restore(const RunState& state) {
     }
   }
   generations_ = ledger_.take_finished(baselines_, false);
+  return {};
+}
+
+// Texts of free form are in blobs/, not in the journal.
+Result<void> Driver::remember(const ResultRecord& result) {
+  Candidate candidate = result.candidate;
+  candidate.id = static_cast<std::uint64_t>(result.slot) + 1;
+  if (is_free_form(candidate)) {
+    auto source = kept_source(options_.run_dir, candidate.kernel_id);
+    if (!source) return source.error();
+    candidate.source = std::move(*source);
+  }
+  known_.keep(candidate);
   return {};
 }
 
@@ -161,6 +175,7 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.proof_seed = options_.search.seed;
   rules.measure.seed = measure_seed();
   rules.elite_below_us = search_->known_best_us(proposal.slot);
+  rules.brief = known_.brief_for(proposal);
   workers_->submit([this, proposal, rules]() mutable {
     const PhaseLog phases;
     const double began = host_.monotonic_seconds();
@@ -230,6 +245,7 @@ Result<void> Driver::take(Done done) {
     if (!kept) return kept;
     journal_->add(RecordType::result, to_json(record));
   }
+  known_.keep(record.candidate);
   {
     const std::lock_guard lock(owners_mutex_);
     if (std::holds_alternative<Lost>(record.candidate.outcome)) {

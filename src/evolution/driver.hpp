@@ -9,6 +9,7 @@
 #include "base/phases.hpp"
 #include "evolution/circle.hpp"
 #include "evolution/journal.hpp"
+#include "evolution/known_kernels.hpp"
 #include "evolution/pipe.hpp"
 #include "evolution/run_state.hpp"
 #include "evolution/timing.hpp"
@@ -44,6 +45,7 @@ class Driver {
   void dispatch(const Proposal& proposal);
   Result<bool> fill();  // false: the search is finished
   Result<void> take(Done done);
+  Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
   void report_generations(bool closed);
   std::string due() const;  // why the search should end now; "": it should not
@@ -63,6 +65,7 @@ class Driver {
     std::optional<CompiledKernel> kernel;  // once timed again
   };
   std::vector<Finalist> finalists() const;
+  Attempt<KernelSource> written(const Finalist& finalist) const;
   Attempt<std::vector<CompiledKernel>> compile_all(std::span<const Finalist> finalists);
   Result<void> time_again(std::vector<Finalist>& finalists);
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
@@ -87,6 +90,7 @@ class Driver {
   double baselines_seconds_ = 0;
   std::optional<Search> search_;
   Ledger ledger_;
+  KnownKernels known_;
   std::vector<Progress> generations_;  // reported so far
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread

@@ -153,29 +153,42 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const P
   return passed;
 }
 
+namespace {
+
+// Nobody can write now: that is nobody's fault, and the search goes on with what templates write.
+bool fell_silent(const Error& error) { return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget; }
+
+Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief, const PipeRules& rules) {
+  if (rules.source != nullptr) return *rules.source;
+  if (const auto lack = pipe.writer->lacks(*pipe.task, *brief.strategy))
+    return reject("write.uncovered", "no writer realises " + *lack);
+  const Phase phase("write");
+  return pipe.writer->write(brief);
+}
+
+}  // namespace
+
 Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules& rules) {
-  Passed passed;
-  passed.candidate.strategy = strategy;
-  passed.candidate.strategy_id = strategy_id(strategy);
-  if (const auto lack = pipe.writer->lacks(*pipe.task, strategy)) {
-    passed.candidate.outcome = reject("write.uncovered", "no writer realises " + *lack);
-    return passed;
-  }
-  WriterBrief brief;
+  WriterBrief brief = rules.brief;
   brief.task = pipe.task;
   brief.strategy = &strategy;
   brief.device = &pipe.backend->device();
-  auto written = pipe.writer->write(brief);
-  if (written.is_error()) return written.error();
-  if (written.is_rejected()) {
-    passed.candidate.outcome = written.rejected();
-    return passed;
+  Passed passed;
+  auto source = written(pipe, brief, rules);
+  if (source.is_error() && !fell_silent(source.error())) return source.error();
+  if (source.is_error()) passed.candidate.outcome = Lost{source.error().message};
+  if (source.is_rejected()) passed.candidate.outcome = source.rejected();
+  if (source) {
+    auto done = pass_source(pipe, *source, rules);
+    if (!done) return done;
+    passed = std::move(*done);
   }
-  auto done = pass_source(pipe, *written, rules);
-  if (!done) return done.error();
-  done->candidate.strategy = strategy;
-  done->candidate.strategy_id = passed.candidate.strategy_id;
-  return done;
+  Candidate& candidate = passed.candidate;
+  candidate.strategy = strategy;
+  const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
+  if (accepted != nullptr && rules.source == nullptr) candidate.strategy = pipe.writer->realised(brief, passed.kernel, *accepted);
+  candidate.strategy_id = strategy_id(candidate.strategy);
+  return passed;
 }
 
 Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLevel level) {

@@ -67,20 +67,25 @@ std::vector<Driver::Finalist> Driver::finalists() const {
   return all;
 }
 
+Attempt<KernelSource> Driver::written(const Finalist& finalist) const {
+  if (const KernelSource* source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1)) return *source;
+  WriterBrief brief;
+  brief.task = &task_;
+  brief.strategy = &finalist.strategy;
+  brief.device = &circle_.backend->device();
+  return circle_.writer->write(brief);
+}
+
 // Finalists anew, by processes of their own, side by side.
 Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalist> finalists) {
   const Phase phase("compile");
   std::vector<std::future<Attempt<CompiledKernel>>> running;
   for (const Finalist& finalist : finalists) {
     running.push_back(std::async(std::launch::async, [&]() -> Attempt<CompiledKernel> {
-      WriterBrief brief;
-      brief.task = &task_;
-      brief.strategy = &finalist.strategy;
-      brief.device = &circle_.backend->device();
-      auto written = circle_.writer->write(brief);
-      if (written.is_error()) return written.error();
-      if (written.is_rejected()) return written.rejected();
-      return circle_.backend->compile(*written);
+      auto source = written(finalist);
+      if (source.is_error()) return source.error();
+      if (source.is_rejected()) return source.rejected();
+      return circle_.backend->compile(*source);
     }));
   }
   std::vector<CompiledKernel> kernels;
@@ -126,6 +131,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   PipeRules rules;
   rules.level = ProofLevel::finalist;
   rules.screened_before = circle_.screen != nullptr;
+  rules.source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1);
   rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
   rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};

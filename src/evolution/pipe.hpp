@@ -9,6 +9,10 @@
 namespace cupilot {
 
 struct PipeRules {
+  // For the writer; task, strategy and device are filled in.
+  WriterBrief brief;
+  // Written already: no writer is asked.
+  const KernelSource* source = nullptr;
   ProofLevel level = ProofLevel::candidate;
   std::uint64_t proof_seed = 1;
   MeasureOptions measure{3, 1.0, true, 1};

@@ -252,6 +252,7 @@ Json put(const SearchOptions& o) {
           {"utilisation_weight", o.utilisation_weight},
           {"tune_share", o.tune_share},
           {"brood", o.brood},
+          {"repairs", o.repairs},
           {"max_evaluations", o.max_evaluations},
           {"max_generations", o.max_generations},
           {"target_us", o.target_us},
@@ -271,6 +272,7 @@ SearchOptions search_options_of(const Json& json) {
   json.at("utilisation_weight").get_to(o.utilisation_weight);
   json.at("tune_share").get_to(o.tune_share);
   json.at("brood").get_to(o.brood);
+  o.repairs = json.value("repairs", 0);
   json.at("max_evaluations").get_to(o.max_evaluations);
   json.at("max_generations").get_to(o.max_generations);
   json.at("target_us").get_to(o.target_us);

@@ -19,7 +19,9 @@ Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate
   const std::string path = blob_path(run_dir, candidate.kernel_id);
   if (host.exists(path)) return {};
   if (auto made = host.make_directories(run_dir + "/blobs"); !made) return made;
-  return host.write_file_atomically(path, standalone_text(candidate.source, task_words), false);
+  // A text of free form cannot be had again; what a template wrote can.
+  const bool synced = candidate.source.template_name.empty();
+  return host.write_file_atomically(path, standalone_text(candidate.source, task_words), synced);
 }
 
 Result<KernelSource> kept_source(const std::string& run_dir, const std::string& kernel_id) {

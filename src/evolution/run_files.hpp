@@ -9,7 +9,8 @@
 
 namespace cupilot {
 
-// blobs/KERNEL_ID.cu, a standalone file; not synced. Does nothing for a candidate without source or one already kept.
+// blobs/KERNEL_ID.cu, a standalone file, synced where it is of free form. Does nothing for a candidate without source or one
+// already kept.
 Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate& candidate,
                          const std::vector<std::string>& task_words);
 Result<KernelSource> kept_source(const std::string& run_dir, const std::string& kernel_id);

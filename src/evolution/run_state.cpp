@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "evolution/known_kernels.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -68,7 +70,9 @@ Score score_of(const Candidate& candidate) {
     score.verdict = accepted->verdict;
   } else if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) {
     score.rejection = rejected->code;
+    score.repairable = is_repairable(candidate);
   }
+  if (score.accepted && is_free_form(candidate)) score.realised = candidate.strategy;
   return score;
 }
 

@@ -24,6 +24,7 @@ SearchOptions sane(SearchOptions o) {
   o.generations_per_epoch = std::max(1, o.generations_per_epoch);
   o.lookahead = o.lookahead == 0 ? least_lookahead : std::max(1, o.lookahead);
   o.brood = std::max(1, o.brood);
+  o.repairs = std::max(0, o.repairs);
   o.tune_share = std::clamp(o.tune_share, 0.0, 1.0);
   if (!o.steering.surrogate) o.brood = 1;
   if (!o.steering.roofline) o.utilisation_weight = 0;
@@ -61,6 +62,7 @@ bool Search::State::tuning(std::int64_t slot) const {
 void Search::State::append(Proposal proposal) {
   SearchSlot slot;
   slot.strategy_id = strategy_id(proposal.strategy);
+  if (proposal.failed != 0) std::erase(repairable, static_cast<std::int64_t>(proposal.failed) - 1);
   slot.proposal = std::move(proposal);
   tried.push_back(slot.strategy_id);
   slot_of.emplace(slot.strategy_id, slot.proposal.slot);
@@ -94,24 +96,29 @@ void Search::State::absorb_next() {
   if (slot.score.rejection == below_the_floor) banned.emplace(slot.score.kernel_hash, number);
   if (!slot.score.accepted || slot.score.time_us <= 0) {
     surrogate.settle(number, std::nullopt);
+    if (slot.score.repairable && repairs_before(number) < options.repairs) repairable.push_back(number);
     return;
   }
   slot.fitness = std::log2(plain_us / slot.score.time_us) + options.utilisation_weight * slot.score.verdict.utilisation;
   surrogate.settle(number, slot.fitness);
   if (duplicate) return;
-  const Strategy& strategy = slot.proposal.strategy;
+  const Strategy& strategy = slot.score.realised ? *slot.score.realised : slot.proposal.strategy;
+  const std::string id = slot.score.realised ? strategy_id(strategy) : slot.strategy_id;
+  slot_of.insert_or_assign(id, number);
   for (const std::string& parent_id : strategy.parents) {
     const auto found = slot_of.find(parent_id);
     if (found == slot_of.end()) continue;
     const SearchSlot& parent = slots[static_cast<std::size_t>(found->second)];
-    if (parent.score.accepted) effects.note(strategy, slot.score.time_us, parent.proposal.strategy, parent.score.time_us);
+    if (!parent.score.accepted) continue;
+    const Strategy& held = parent.score.realised ? *parent.score.realised : parent.proposal.strategy;
+    effects.note(strategy, slot.score.time_us, held, parent.score.time_us);
   }
   if (best_us == 0 || slot.score.time_us < best_us) {
     best_us = slot.score.time_us;
     best_so_far.emplace_back(best_us, number);
   }
   const Individual individual{slot.proposal.id, strategy, slot.score.time_us, slot.fitness, slot.score.verdict};
-  population.add({individual, slot.strategy_id}, Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
+  population.add({individual, id}, Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
 }
 
 void Search::State::reseed_at(std::int64_t slot) {
@@ -301,7 +308,8 @@ std::vector<Individual> Search::fastest(int count) const {
     if (!fresh || !slot.score.accepted || slot.score.time_us <= 0) continue;
     const double fitness =
         std::log2(s.plain_us / slot.score.time_us) + s.options.utilisation_weight * slot.score.verdict.utilisation;
-    all.push_back({slot.proposal.id, slot.proposal.strategy, slot.score.time_us, fitness, slot.score.verdict});
+    const Strategy& strategy = slot.score.realised ? *slot.score.realised : slot.proposal.strategy;
+    all.push_back({slot.proposal.id, strategy, slot.score.time_us, fitness, slot.score.verdict});
   }
   const auto keep = std::min(all.size(), static_cast<std::size_t>(std::max(0, count)));
   std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(), faster);

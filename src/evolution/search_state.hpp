@@ -47,6 +47,7 @@ struct __attribute__((visibility("hidden"))) Search::State {
   EffectBook effects;
   Surrogate surrogate;
   int surrogate_generation = -1;                               // it was fitted for; another one's is fitted anew
+  std::vector<std::int64_t> repairable;                        // refused slots whose kernel is to be mended, in slot order
   double best_us = 0;                                          // among the absorbed
   std::unordered_map<std::string, std::int64_t> owners;        // kernel hash -> first slot
   std::unordered_map<std::string, std::int64_t> banned;        // kernel hash -> first slot below the floor
@@ -82,11 +83,15 @@ struct __attribute__((visibility("hidden"))) Search::State {
 
   // breeding.cpp. nullopt: the space is exhausted.
   Result<std::optional<Proposal>> breed(std::int64_t slot);
+  Result<std::optional<Proposal>> fresh(std::int64_t slot);
   Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
   Strategy polished(Strategy pick, double value, double curiosity, const Rng& rng) const;
   StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;
   bool was_tried(const std::string& id) const;
+  int repairs_before(std::int64_t slot) const;  // of the kernel that this slot's is a repair of
+  std::vector<StrategyBrief::Failure> recent_failures() const;
+  Proposal repair();  // of the first of `repairable`
   std::optional<Strategy> tuned(Rng rng);
   std::optional<Strategy> anything(std::int64_t slot) const;
 };

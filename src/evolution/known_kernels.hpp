@@ -1,0 +1,42 @@
+// Kernels of a run that no template can write again, and what the verdicts on all of them said: what a writer may be shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <cupilot/candidate.hpp>
+#include <cupilot/search.hpp>
+
+namespace cupilot {
+
+// Whether the candidate's text came from elsewhere than a template.
+bool is_free_form(const Candidate& candidate);
+// Whether it was refused for what a free-form text says: worth handing back to its writer.
+bool is_repairable(const Candidate& candidate);
+
+// One thread at a time.
+class KnownKernels {
+ public:
+  // `candidate.source` must hold its text where it is free-form.
+  void keep(const Candidate& candidate);
+  // The free-form text of a proposal's kernel; null: a template writes it again from its strategy.
+  const KernelSource* source_of(std::uint64_t id) const;
+  // What a writer is shown beside the strategy: parents' kernels and digests, or the refused kernel that is to be mended.
+  WriterBrief brief_for(const Proposal& proposal);
+
+ private:
+  struct Kept {
+    KernelSource source;
+    std::optional<Rejected> why;
+  };
+  int attempt_of(std::uint64_t id) const;
+  std::map<std::uint64_t, Kept> free_forms_;
+  std::map<std::uint64_t, std::uint64_t> repairs_;           // proposal -> the one it repairs
+  std::map<std::string, std::uint64_t> by_strategy_;         // accepted free-form kernels
+  std::map<std::string, std::vector<std::string>> digests_;  // of accepted kernels, by strategy
+};
+
+}  // namespace cupilot
