@@ -9,7 +9,7 @@ SECONDS_LIMIT ?= 85
 
 FUZZ_SECONDS ?= 60
 
-.PHONY: evolve build test check sanitize thread fuzz lint docs deb format bootstrap clean
+.PHONY: evolve build test check campaigns sanitize thread fuzz lint docs deb format bootstrap clean
 
 evolve: build
 	$(BUILD)/cli/cupilot evolve $(TASK) --device $(DEVICE) --evaluations $(EVALUATIONS) --seconds $(SECONDS_LIMIT)
@@ -27,7 +27,14 @@ test: bootstrap
 	cmake --build --preset release -j $(JOBS)
 	ctest --preset release -j $(JOBS)
 
-check: lint docs sanitize fuzz thread
+check: lint docs campaigns sanitize fuzz thread
+
+# Thousands of kernels through the whole pipe: the hostile, the honest and the slightly wrong. Beside the notes that `make test`
+# left, these say whether every rejection code was reached.
+campaigns: bootstrap
+	cmake --preset release
+	cmake --build --preset release --target all bench -j $(JOBS)
+	ctest --preset campaigns -j $(JOBS)
 
 # Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
 sanitize thread: bootstrap
