@@ -29,7 +29,7 @@ struct ModelEndpoint {
   std::string format = "chat";  // "chat": chat completions; "messages"
   KeySource key{};
   std::string proxy{};            // "http://host:port"; empty: ModelOptions::proxy
-  std::string ca_file{};          // PEM of further authorities; empty: the system's
+  std::string ca_file{};          // PEM of the authorities to trust; empty: the system's
   bool allow_plain_http = false;  // to a host that is not this machine
   std::map<std::string, std::string> headers{};
   int retries = 4;                 // further requests after one that may be repeated

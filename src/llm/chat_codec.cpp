@@ -1,0 +1,105 @@
+// Chat completions: /v1/chat/completions.
+#include "llm/codec.hpp"
+#include "llm/wire_json.hpp"
+
+namespace cupilot::detail {
+namespace {
+
+constexpr const char* role_names[] = {"system", "user", "assistant"};
+
+std::string encode(const WireRequest& request) {
+  WireJson json = {{"model", request.model.model}};
+  WireJson messages = WireJson::array();
+  for (const ChatMessage& message : request.ask.messages) {
+    messages.push_back({{"role", role_names[static_cast<int>(message.role)]}, {"content", message.text}});
+  }
+  json["messages"] = std::move(messages);
+  json[request.unwanted.long_limit_name ? "max_tokens" : "max_completion_tokens"] = request.output_tokens;
+  if (request.model.sampling && !request.unwanted.sampling) {
+    json["temperature"] = request.ask.temperature;
+    json["seed"] = request.ask.seed & 0x7fffffff;
+  }
+  if (!request.ask.schema.empty() && !request.unwanted.schema) {
+    json["response_format"] = {
+        {"type", "json_schema"},
+        {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", parse_wire(request.ask.schema)}}}};
+  }
+  if (request.model.stream) {
+    json["stream"] = true;
+    if (!request.unwanted.usage_in_stream) json["stream_options"] = {{"include_usage", true}};
+  }
+  return dump(json);
+}
+
+void take_usage(const WireJson& json, WireReply& sum) {
+  const WireJson& usage = at(json, "usage");
+  const auto input = count_at(usage, "prompt_tokens"), output = count_at(usage, "completion_tokens");
+  if (!input || !output) return;
+  sum.usage = ChatUsage{*input, count_at(at(usage, "prompt_tokens_details"), "cached_tokens").value_or(0), *output};
+}
+
+void take_stop(const std::string& reason, WireReply& sum) {
+  if (reason.empty()) return;
+  sum.closed = true;
+  if (reason == "length") sum.finish = ChatFinish::cut;
+  if (reason == "content_filter") sum.finish = ChatFinish::filtered;
+}
+
+void take_error(const WireJson& json, WireReply& sum) {
+  if (at(json, "error").is_null()) return;
+  const ErrorText error = error_text(dump(json));
+  sum.fault = EndpointFault::server;
+  sum.detail = error.type + " " + error.message;
+}
+
+// The part of a choice that a whole reply calls message and a stream calls delta.
+void take_choice(const WireJson& choice, const char* part, WireReply& sum) {
+  const WireJson& message = at(choice, part);
+  sum.text += text_at(message, "content");
+  const std::string refusal = text_at(message, "refusal");
+  if (!refusal.empty()) {
+    sum.finish = ChatFinish::refused;
+    sum.text += refusal;
+  }
+  if (sum.finish != ChatFinish::refused) take_stop(text_at(choice, "finish_reason"), sum);
+  if (!text_at(choice, "finish_reason").empty()) sum.closed = true;
+}
+
+WireReply decode(std::string_view body) {
+  WireReply sum;
+  const WireJson json = parse_wire(body);
+  take_error(json, sum);
+  const WireJson& choice = first_of(at(json, "choices"));
+  if (!choice.is_object() && sum.fault == EndpointFault::none) {
+    sum.fault = EndpointFault::malformed;
+    sum.detail = json.is_object() ? "it has no choices" : "no JSON object";
+  }
+  take_choice(choice, "message", sum);
+  sum.model = text_at(json, "model");
+  sum.ended = true;
+  take_usage(json, sum);
+  return sum;
+}
+
+void add(const StreamEvent& event, WireReply& sum) {
+  if (event.data == "[DONE]") {
+    sum.ended = true;
+    return;
+  }
+  const WireJson json = parse_wire(event.data);
+  if (!json.is_object()) {
+    sum.fault = EndpointFault::malformed;
+    sum.detail = "an event that is no JSON object";
+    return;
+  }
+  take_error(json, sum);
+  take_choice(first_of(at(json, "choices")), "delta", sum);
+  if (sum.model.empty()) sum.model = text_at(json, "model");
+  take_usage(json, sum);
+}
+
+}  // namespace
+
+const Codec chat_codec = {"chat", "/chat/completions", "Authorization", "Bearer ", {}, encode, decode, add};
+
+}  // namespace cupilot::detail

@@ -1,0 +1,79 @@
+// Wire formats: how a request is written and a reply read. One table of plain functions; another format is another row.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <cupilot/chat.hpp>
+#include <cupilot/models.hpp>
+
+#include "llm/fault.hpp"
+
+namespace cupilot {
+
+// What an endpoint was found to refuse in a request; left out from then on.
+struct Unwanted {
+  bool sampling = false, schema = false, usage_in_stream = false, long_limit_name = false;
+};
+
+struct WireRequest {
+  const ChatRequest& ask;
+  const ModelSpec& model;
+  std::int64_t output_tokens = 0;
+  Unwanted unwanted{};
+};
+
+// A reply as far as it was read.
+struct WireReply {
+  std::string text{}, model{};
+  ChatFinish finish = ChatFinish::complete;
+  bool closed = false;               // a reason to stop was given
+  bool ended = false;                // of a stream: nothing more comes
+  std::optional<ChatUsage> usage{};  // as claimed, unchecked
+  EndpointFault fault = EndpointFault::none;
+  std::string detail{};
+};
+
+struct StreamEvent {
+  std::string name{}, data{};
+};
+
+struct ErrorText {
+  std::string type{}, code{}, message{};
+};
+
+struct Codec {
+  std::string_view name;
+  std::string_view path;  // behind the url, which ends in /v1
+  std::string_view key_header, key_prefix;
+  std::span<const std::pair<std::string_view, std::string_view>> headers;
+  std::string (*encode)(const WireRequest& request);
+  // A whole reply of status 200.
+  WireReply (*decode)(std::string_view body);
+  // Adds one event of a stream.
+  void (*add)(const StreamEvent& event, WireReply& sum);
+};
+
+std::span<const Codec> codecs();
+const Codec* find_codec(std::string_view name);
+
+// The error object that a body of any format holds; its own fields are empty where it has none.
+ErrorText error_text(std::string_view body);
+// What a status other than 200 means.
+EndpointFault fault_of_status(int status, const ErrorText& error);
+// What to leave out after a 400 that names it; false when nothing new is named.
+bool learn_unwanted(const ErrorText& error, Unwanted& unwanted);
+
+// Reasoning that local models put before their answer, "<think>…</think>", is no part of it.
+std::string without_reasoning(std::string text);
+
+namespace detail {
+extern const Codec chat_codec;
+extern const Codec messages_codec;
+}  // namespace detail
+
+}  // namespace cupilot

@@ -1,0 +1,321 @@
+#include "llm/endpoint_client.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "llm/event_stream.hpp"
+
+namespace cupilot {
+
+// One question on its way: what was asked, and what was spent on it so far.
+struct EndpointClient::Exchange {
+  ChatRequest ask;
+  Unwanted unwanted;
+  double end;  // on the host's clock
+  Rng rng;
+  int attempts = 0, failures = 0;
+  ChatUsage usage{};
+  std::int64_t output_tokens = 0;
+};
+
+// What one request brought.
+struct EndpointClient::Answer {
+  WireReply completion;
+  HeaderMap headers;
+  int status = 0;
+  ErrorText refusal;
+  double seconds = 0;
+};
+
+namespace {
+
+constexpr int most_reasks = 2;
+constexpr double slice = 0.05;  // seconds of sleep between two looks at the cancel flag
+
+// A token is a byte at least, so these many suffice; roles and the format's own words are allowed for.
+std::int64_t most_input_tokens(const ChatRequest& ask) {
+  std::size_t bytes = 256 + ask.schema.size();
+  for (const ChatMessage& message : ask.messages) bytes += 16 + message.text.size();
+  return static_cast<std::int64_t>(bytes);
+}
+
+bool is_cancelled(const ChatRequest& ask) { return ask.cancel != nullptr && ask.cancel->load(); }
+
+bool believable(const ChatUsage& usage, std::int64_t most_input, std::int64_t most_output) {
+  return usage.input_tokens >= 0 && usage.input_tokens <= most_input && usage.cached_tokens >= 0 &&
+         usage.cached_tokens <= usage.input_tokens && usage.output_tokens >= 0 && usage.output_tokens <= most_output;
+}
+
+ErrorText refusal_of(const HttpReply& reply) {
+  ErrorText text = error_text(reply.body);
+  if (text.message.empty()) text.message = reply.body;
+  return text;
+}
+
+bool is_json(const std::map<std::string, std::string>& headers) {
+  const auto type = headers.find("content-type");
+  return type != headers.end() && type->second.find("json") != std::string::npos;
+}
+
+// A reply of status 200 that is no stream.
+WireReply whole_reply(const Codec& codec, const HttpReply& reply) {
+  if (is_json(reply.headers)) return codec.decode(reply.body);
+  WireReply completion;
+  completion.fault = EndpointFault::wrong_type;
+  const auto type = reply.headers.find("content-type");
+  completion.detail = type == reply.headers.end() ? "no content type" : type->second;
+  return completion;
+}
+
+void conclude(WireReply& completion, bool streamed) {
+  completion.text = without_reasoning(std::move(completion.text));
+  if (completion.fault != EndpointFault::none) return;
+  if (streamed && !completion.ended && !completion.closed) completion.fault = EndpointFault::cut;
+  const bool blank = completion.text.find_first_not_of(" \t\r\n") == std::string::npos;
+  if (completion.fault == EndpointFault::none && blank && completion.finish == ChatFinish::complete)
+    completion.fault = EndpointFault::empty;
+}
+
+void ask_for_json(ChatRequest& ask) {
+  ask.messages.push_back(
+      {ChatMessage::Role::user, "Answer with one JSON object, nothing else, that fits this JSON schema:\n" + ask.schema});
+}
+
+void ask_again(ChatRequest& ask, const std::string& text, const std::string& wrong) {
+  ask.messages.push_back({ChatMessage::Role::assistant, text.empty() ? "{}" : text});
+  ask.messages.push_back({ChatMessage::Role::user, "That does not fit the JSON schema: " + wrong +
+                                                       ". Answer again with the whole JSON object, mended, and nothing else."});
+}
+
+ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish finish, const ChatUsage& usage, int attempts) {
+  ChatReply reply;
+  reply.finish = finish;
+  reply.text = std::move(text);
+  reply.model = completion.model;
+  reply.usage = usage;
+  reply.attempts = attempts;
+  return reply;
+}
+
+}  // namespace
+
+EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model, std::shared_ptr<Purse> purse,
+                               const ModelOptions& options)
+    : endpoint_(std::move(endpoint)),
+      model_(std::move(model)),
+      purse_(std::move(purse)),
+      options_(options),
+      host_(options.host != nullptr ? options.host : &real_host()) {}
+
+Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
+  const double start = now();
+  Exchange exchange{
+      request, {}, start + std::min(request.seconds, purse_->seconds_left()), Rng::of(options_.seed, "model " + request.key)};
+  exchange.output_tokens =
+      request.output_tokens > 0 ? std::min(request.output_tokens, model_.output_tokens) : model_.output_tokens;
+  std::optional<AnswerSchema> schema;
+  if (!request.schema.empty()) {
+    auto parsed = AnswerSchema::from(request.schema);
+    if (!parsed) return parsed.error();
+    schema = std::move(*parsed);
+  }
+  for (int reasks = 0;; ++reasks) {
+    auto answer = ask_until_answered(exchange);
+    if (!answer) return answer.error();
+    std::string text = endpoint_->key.scrub(answer->text);
+    answer->model = endpoint_->key.scrub(excerpt(answer->model, 100));
+    ChatFinish finish = answer->finish;
+    AnswerSchema::Checked checked;
+    if (schema && finish == ChatFinish::complete) {
+      checked = schema->check(text);
+      if (checked.wrong.empty()) text = checked.object;
+      if (!checked.wrong.empty() && reasks == most_reasks) finish = ChatFinish::invalid;
+    }
+    if (checked.wrong.empty() || finish == ChatFinish::invalid) {
+      ChatReply reply = reply_of(*answer, std::move(text), finish, exchange.usage, exchange.attempts);
+      reply.seconds = now() - start;
+      return reply;
+    }
+    ask_again(exchange.ask, text, checked.wrong);
+  }
+}
+
+Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
+  for (;;) {
+    auto answer = ask_once(exchange);
+    if (!answer) return answer.error();
+    if (answer->completion.fault == EndpointFault::none) return std::move(answer->completion);
+    if (leave_out(*answer)) continue;
+    const auto seconds = wait_after(exchange, *answer);
+    if (!seconds) return seconds.error();
+    if (auto waited = wait(exchange, *seconds, answer->completion.fault); !waited) return waited.error();
+  }
+}
+
+Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
+  {
+    const std::lock_guard hold(mutex_);
+    const bool newly = unwanted_.schema && !exchange.unwanted.schema;
+    exchange.unwanted = unwanted_;
+    if (newly && !exchange.ask.schema.empty()) ask_for_json(exchange.ask);
+  }
+  const ChatUsage most{most_input_tokens(exchange.ask), 0, exchange.output_tokens};
+  const double pause = endpoint_->pace->wait_for(now(), static_cast<double>(most.input_tokens + most.output_tokens));
+  if (auto waited = wait(exchange, pause, EndpointFault::rate_limit); !waited) return waited.error();
+  const double seconds = exchange.end - now();
+  if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
+  if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
+
+  const ModelsSpent reserved{most.input_tokens + most.output_tokens, 1, cost(most), seconds};
+  if (auto made = purse_->reserve(exchange.ask.key, reserved); !made) return made.error();
+  ++exchange.attempts;
+  Answer answer = send(exchange, seconds);
+  purse_->settle(exchange.ask.key, reserved, account(exchange, answer, reserved));
+  endpoint_->pace->learn(answer.headers, now(), utc_seconds(host_->utc_now()).value_or(0));
+  return answer;
+}
+
+HttpRequest EndpointClient::wire_request(const Exchange& exchange, double seconds) const {
+  const Codec& codec = *endpoint_->codec;
+  HttpRequest request;
+  request.tls = endpoint_->url.tls;
+  request.host = endpoint_->url.host;
+  request.port = endpoint_->url.port;
+  request.path = endpoint_path(endpoint_->url.path, codec.path);
+  request.headers = {{"Content-Type", "application/json"}, {"User-Agent", "cupilot"}};
+  for (const auto& [name, value] : codec.headers) request.headers.emplace_back(name, value);
+  for (const auto& [name, value] : endpoint_->spec.headers) request.headers.emplace_back(name, value);
+  request.key_header = codec.key_header;
+  request.key_prefix = codec.key_prefix;
+  request.key = &endpoint_->key;
+  request.body = codec.encode({exchange.ask, model_, exchange.output_tokens, exchange.unwanted});
+  request.proxy_host = endpoint_->proxy_host;
+  request.proxy_port = endpoint_->proxy_port;
+  request.ca_file = endpoint_->spec.ca_file;
+  request.seconds = seconds;
+  request.cancel = exchange.ask.cancel;
+  return request;
+}
+
+EndpointClient::Answer EndpointClient::send(const Exchange& exchange, double seconds) const {
+  const Codec& codec = *endpoint_->codec;
+  Answer answer;
+  WireReply& completion = answer.completion;
+  EventSplitter splitter;
+  HttpRequest request = wire_request(exchange, seconds);
+  request.events = [&](std::string_view bytes) {
+    return splitter.feed(bytes, [&](const StreamEvent& event) {
+      codec.add(event, completion);
+      return !completion.ended && completion.fault == EndpointFault::none;
+    });
+  };
+  const double start = now();
+  const HttpReply reply = post(request);
+  answer.seconds = now() - start;
+  answer.headers = reply.headers;
+  answer.status = reply.status;
+  // What a stream had already closed is whole, however its connection ended.
+  const bool closed = reply.fault == EndpointFault::cut && reply.streamed && completion.closed;
+  if (reply.fault != EndpointFault::none && !closed) {
+    completion.fault = reply.fault;
+    completion.detail = reply.detail;
+  } else if (reply.status != 200) {
+    answer.refusal = refusal_of(reply);
+    completion.fault = fault_of_status(reply.status, answer.refusal);
+    completion.detail = fmt::format("status {} {} {}", reply.status, answer.refusal.type, answer.refusal.message);
+  } else {
+    if (!reply.streamed) completion = whole_reply(codec, reply);
+    if (splitter.overflowed()) completion.fault = EndpointFault::too_large;
+    conclude(completion, reply.streamed);
+  }
+  return answer;
+}
+
+ModelsSpent EndpointClient::account(Exchange& exchange, const Answer& answer, const ModelsSpent& reserved) const {
+  ModelsSpent spent{0, 1, 0, answer.seconds};
+  const WireReply& completion = answer.completion;
+  if (completion.fault != EndpointFault::none && !may_be_billed(completion.fault, answer.status)) return spent;
+  ChatUsage usage{reserved.tokens - exchange.output_tokens, 0, exchange.output_tokens, 0, true};
+  const bool whole = completion.fault == EndpointFault::none || completion.fault == EndpointFault::empty;
+  if (whole && completion.usage && believable(*completion.usage, usage.input_tokens, usage.output_tokens)) {
+    usage = *completion.usage;
+  } else if (whole && !completion.usage) {
+    usage.output_tokens = std::min(usage.output_tokens, static_cast<std::int64_t>(completion.text.size()) + 16);
+  }
+  usage.cost = cost(usage);
+  exchange.usage.input_tokens += usage.input_tokens;
+  exchange.usage.cached_tokens += usage.cached_tokens;
+  exchange.usage.output_tokens += usage.output_tokens;
+  exchange.usage.cost += usage.cost;
+  exchange.usage.estimated = exchange.usage.estimated || usage.estimated;
+  spent.tokens = usage.input_tokens + usage.output_tokens;
+  spent.cost = usage.cost;
+  return spent;
+}
+
+// How long to wait before the same request is sent again, or why it is not.
+Result<double> EndpointClient::wait_after(Exchange& exchange, const Answer& answer) const {
+  const EndpointFault fault = answer.completion.fault;
+  bool again = row_of(fault).retried;
+  const auto told = answer.headers.find("x-should-retry");
+  if (told != answer.headers.end() && answer.status >= 400 && fault != EndpointFault::quota &&
+      fault != EndpointFault::unauthorized) {
+    again = told->second == "true" || (again && told->second != "false");
+  }
+  const Error failed = error(fault, answer.completion.detail, exchange.attempts);
+  if (!again || ++exchange.failures > endpoint_->spec.retries) return failed;
+  const double backoff = backoff_seconds(exchange.failures, exchange.rng);
+  const auto asked = retry_after(answer.headers, utc_seconds(host_->utc_now()).value_or(0));
+  const double seconds = asked ? std::max(*asked, 0.0) : backoff;
+  if (seconds > longest_wait || now() + seconds >= exchange.end) {
+    Error late = failed;
+    late.message += fmt::format("; the next request may start in {:.0f} s, later than this one may take", seconds);
+    return late;
+  }
+  return seconds;
+}
+
+Result<void> EndpointClient::wait(const Exchange& exchange, double seconds, EndpointFault why) const {
+  if (seconds <= 0) return {};
+  if (now() + seconds >= exchange.end)
+    return error(why, fmt::format("a wait of {:.0f} s does not fit", seconds), exchange.attempts);
+  if (options_.sleep) {
+    options_.sleep(seconds);
+    return {};
+  }
+  for (const double end = now() + seconds; now() < end;) {
+    if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
+    std::this_thread::sleep_for(std::chrono::duration<double>(std::min(slice, end - now())));
+  }
+  return {};
+}
+
+// After a 400 that names a part of the request which not every model takes.
+bool EndpointClient::leave_out(const Answer& answer) {
+  if (answer.completion.fault != EndpointFault::bad_request) return false;
+  const std::lock_guard hold(mutex_);
+  return learn_unwanted(answer.refusal, unwanted_);
+}
+
+Error EndpointClient::error(EndpointFault fault, const std::string& detail, int attempts) const {
+  const FaultRow& row = row_of(fault);
+  const std::string said = endpoint_->key.scrub(excerpt(endpoint_->key.scrub(detail)));
+  return {ErrorCode::endpoint,
+          fmt::format("endpoint {} (model {}): {}: {}{}; {} request{} sent", endpoint_->spec.name, model_.model, row.name,
+                      row.meaning, said.empty() ? "" : " (" + said + ")", attempts, attempts == 1 ? "" : "s"),
+          std::string(row.next)};
+}
+
+double EndpointClient::cost(const ChatUsage& usage) const {
+  if (!model_.price) return 0;
+  const ModelPrice& price = *model_.price;
+  return (static_cast<double>(usage.input_tokens - usage.cached_tokens) * price.input +
+          static_cast<double>(usage.cached_tokens) * price.cached + static_cast<double>(usage.output_tokens) * price.output) /
+         1e6;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,63 @@
+// One model behind one endpoint: retries, waits, the budget, and answers that fit their schema (docs/formats/endpoint.md).
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include <cupilot/models.hpp>
+#include <cupilot/rng.hpp>
+
+#include "llm/answer_schema.hpp"
+#include "llm/codec.hpp"
+#include "llm/http.hpp"
+#include "llm/pace.hpp"
+#include "llm/purse.hpp"
+#include "llm/secret.hpp"
+#include "llm/url.hpp"
+
+namespace cupilot {
+
+// What its models share: the key, the pace and where it is.
+struct OpenEndpoint {
+  ModelEndpoint spec;
+  const Codec* codec = nullptr;
+  Url url;
+  std::string proxy_host;
+  int proxy_port = 0;
+  Secret key;
+  std::unique_ptr<Pace> pace;
+};
+
+class EndpointClient : public ChatClient {
+ public:
+  EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model, std::shared_ptr<Purse> purse,
+                 const ModelOptions& options);
+  Result<ChatReply> complete(const ChatRequest& request) override;
+
+ private:
+  struct Exchange;
+  struct Answer;
+  Result<WireReply> ask_until_answered(Exchange& exchange);
+  Result<Answer> ask_once(Exchange& exchange);
+  HttpRequest wire_request(const Exchange& exchange, double seconds) const;
+  Answer send(const Exchange& exchange, double seconds) const;
+  ModelsSpent account(Exchange& exchange, const Answer& answer, const ModelsSpent& reserved) const;
+  Result<double> wait_after(Exchange& exchange, const Answer& answer) const;
+  Result<void> wait(const Exchange& exchange, double seconds, EndpointFault why) const;
+  bool leave_out(const Answer& answer);
+  Error error(EndpointFault fault, const std::string& detail, int attempts) const;
+  double cost(const ChatUsage& usage) const;
+  double now() const { return host_->monotonic_seconds(); }
+
+  std::shared_ptr<OpenEndpoint> endpoint_;
+  ModelSpec model_;
+  std::shared_ptr<Purse> purse_;
+  ModelOptions options_;
+  Host* host_;
+  mutable std::mutex mutex_;
+  Unwanted unwanted_;
+};
+
+}  // namespace cupilot
