@@ -37,6 +37,8 @@ const std::array<std::vector<std::string>, 8> types = {{{"dtype=bf16"},
 const std::array<std::vector<std::string>, 4> extras = {
     {{}, {"batch=3"}, {"alpha=0.5", "beta=2", "bias=1", "act=gelu"}, {"bias=1", "act=relu"}}};
 
+constexpr std::size_t strict_fp32 = 2, approximate = 2;  // of the tables above
+
 }  // namespace
 
 std::vector<Subject> odd_subjects(int count, std::uint64_t seed) {
@@ -47,12 +49,12 @@ std::vector<Subject> odd_subjects(int count, std::uint64_t seed) {
     std::vector<std::string> sizes;
     for (const char* name : {"m=", "n=", "k="}) sizes.push_back(name + std::to_string(drawn_size(rng, shape % 2 == 0)));
     for (const char* layout : {"nn", "nt", "tn", "tt"}) {
-      Subject subject{sizes};
-      subject.words.push_back(std::string("layout=") + layout);
       // The stride makes every layout meet every type; extras follow at another pace.
-      for (const std::string& word : types[(at + static_cast<std::size_t>(shape) / 2) % types.size()])
-        subject.words.push_back(word);
-      for (const std::string& word : extras[at / 3 % extras.size()]) subject.words.push_back(word);
+      const std::size_t type = (at + static_cast<std::size_t>(shape) / 2) % types.size(), extra = at / 3 % extras.size();
+      Subject subject{sizes, type == strict_fp32 && extra != approximate};
+      subject.words.push_back(std::string("layout=") + layout);
+      for (const std::string& word : types[type]) subject.words.push_back(word);
+      for (const std::string& word : extras[extra]) subject.words.push_back(word);
       subjects.push_back(subject);
       ++at;
     }

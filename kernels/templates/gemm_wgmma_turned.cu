@@ -21,6 +21,7 @@
   "restrict": [
     "dev.cc == 90",
     "CURVE == 0 || GROUP_M > 1",
+    "CONSUMERS < 3 || TILE_N <= 200",
     "CLUSTER_M * CLUSTER_N <= 2",
     "TILE_N % (8 * CLUSTER_M) == 0",
     "TILE_M * CONSUMERS / CLUSTER_N <= 256",

@@ -62,7 +62,8 @@ std::vector<std::string> error_lines(const std::string& log) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < log.size();) {
     const std::size_t end = std::min(log.find('\n', begin), log.size());
-    if (log.substr(begin, end - begin).find("error") != std::string::npos) lines.push_back(log.substr(begin, end - begin));
+    const std::string line = log.substr(begin, end - begin);
+    if (line.find("error") != std::string::npos || line.rfind("ptxas fatal", 0) == 0) lines.push_back(line);
     begin = end + 1;
   }
   return lines;
@@ -74,7 +75,7 @@ std::string place_of(const std::string& line) {
   return line.rfind("kernel.cu(", 0) == 0 && close != std::string::npos ? "kernel.cu:" + line.substr(10, close - 10) : "";
 }
 
-// The first and the last lines of a log that say "error", and the place of the first one.
+// The first and the last lines of a log that say what failed, and the place of the first one.
 Rejected compile_error(const CompileAnswer& answer) {
   const std::string& log = answer.output.log;
   const std::vector<std::string> lines = error_lines(log);

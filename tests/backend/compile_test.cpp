@@ -74,6 +74,20 @@ TEST_CASE("errors name their line") {
   CHECK(output.rejected().message.find("\"y\" is undefined") != std::string::npos);
 }
 
+TEST_CASE("the assembler's reason is part of the message") {
+  std::string sums = "s0";
+  for (int i = 1; i < 104; ++i) sums += ",s" + std::to_string(i);
+  // 640 threads leave 96 registers each, and this instruction alone names more.
+  const auto output = compile(
+      "extern \"C\" __global__ void __launch_bounds__(640) k(unsigned long long d) { asm volatile(\"{ .reg .f32 s<104>; "
+      "wgmma.mma_async.sync.aligned.m64n208k16.f32.bf16.bf16 {" +
+      sums + "}, %0, %0, 1, 1, 1, 0, 0; }\" :: \"l\"(d)); }");
+  REQUIRE(output.is_rejected());
+  testing::expect_code(output.rejected(), "compile.error");
+  INFO(output.rejected().message);
+  CHECK(output.rejected().message.find("Insufficient registers") != std::string::npos);
+}
+
 TEST_CASE("a source that crashes NVRTC costs nothing but itself") {
   const auto crash = compile("__global__ void k() {\n}}\n}\nint y = atomicAdd((int*)0, static_cast<T<int>>(1));\n");
   REQUIRE(crash.is_rejected());

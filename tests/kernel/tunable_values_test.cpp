@@ -36,6 +36,16 @@ Strategy of(std::vector<Use> uses) {
   return strategy;
 }
 
+// What calls for each of the templates that work on tiles by wgmma.
+const std::vector<GemmSpec> wgmma_specs = {
+    {.dtype = DType::bf16},
+    {.dtype = DType::e4m3, .precision = Precision::fp8, .layout = "nt"},
+    {.dtype = DType::e4m3, .precision = Precision::fp8_promoted, .layout = "nt"},
+    {.dtype = DType::e4m3, .precision = Precision::fp8, .layout = "tn"},
+    {.dtype = DType::e4m3, .layout = "nt", .scale = Scaling::tensor},
+    {.dtype = DType::f32, .precision = Precision::fp32_emulated},
+};
+
 }  // namespace
 
 TEST_CASE("a strategy's values become constants", "[kernel]") {
@@ -94,17 +104,8 @@ TEST_CASE("a broken restriction is named", "[kernel]") {
 }
 
 TEST_CASE("results pass through strips of shared memory in 16 or 32 bits only", "[kernel]") {
-  // What calls for each of the templates that have strips.
-  const std::vector<GemmSpec> specs = {
-      {.dtype = DType::bf16},
-      {.dtype = DType::e4m3, .precision = Precision::fp8, .layout = "nt"},
-      {.dtype = DType::e4m3, .precision = Precision::fp8_promoted, .layout = "nt"},
-      {.dtype = DType::e4m3, .precision = Precision::fp8, .layout = "tn"},
-      {.dtype = DType::e4m3, .layout = "nt", .scale = Scaling::tensor},
-      {.dtype = DType::f32, .precision = Precision::fp32_emulated},
-  };
   std::set<std::string> seen;
-  for (const GemmSpec& spec : specs) {
+  for (const GemmSpec& spec : wgmma_specs) {
     for (const DType type : {DType::f32, DType::bf16, DType::e4m3}) {
       auto task = gemm_task(spec);
       REQUIRE(task);
@@ -127,6 +128,28 @@ TEST_CASE("results pass through strips of shared memory in 16 or 32 bits only", 
   }
   CHECK(seen ==
         std::set<std::string>{"gemm_wgmma", "gemm_wgmma_promoted", "gemm_wgmma_scaled", "gemm_wgmma_split", "gemm_wgmma_turned"});
+}
+
+TEST_CASE("four warpgroups have 128 registers a thread when a wgmma is assembled, too few for tiles over 200 wide", "[kernel]") {
+  std::set<std::string> seen;
+  for (const GemmSpec& spec : wgmma_specs) {
+    const auto task = gemm_task(spec);
+    REQUIRE(task);
+    for (const Tunable& tunable : builtin_tunables()) {
+      auto constants = constants_for(tunable, *task, of({}));
+      if (!serves(tunable, *task) || !constants || constants->count("PROMOTED") + constants->count("PING_PONG") == 0) continue;
+      seen.insert(tunable.name);
+      constants->insert_or_assign("TILE_M", 64);
+      if (constants->count("PROMOTED") != 0) constants->insert_or_assign("PROMOTED", 0);  // promotion alone forbids such tiles
+      constants->insert_or_assign("TILE_N", 208);
+      for (const std::int64_t consumers : {2, 3}) {
+        constants->insert_or_assign("CONSUMERS", consumers);
+        INFO(tunable.name << ", consumers " << consumers);
+        CHECK(broken_restriction(tunable, *task, {.name = "h200"}, *constants).has_value() == (consumers == 3));
+      }
+    }
+  }
+  CHECK(seen == std::set<std::string>{"gemm_wgmma", "gemm_wgmma_scaled", "gemm_wgmma_turned"});
 }
 
 TEST_CASE("a template serves by family, types and class", "[kernel]") {
