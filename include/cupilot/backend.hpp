@@ -33,7 +33,7 @@ std::string library_name(const Task& task);
 
 struct MeasureOptions {
   int rounds = 5;          // visits of each contestant, in rotating order
-  double max_seconds = 2;  // device time after which rounds stop (never below 3)
+  double max_seconds = 2;  // device time after which rounds stop (never below 3); 0: one launch a visit, too
   bool cold = true;        // L2 scrubbed before each sample
   std::uint64_t seed = 1;  // of the content; each timed launch gets its own
 };

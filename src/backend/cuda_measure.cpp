@@ -154,7 +154,8 @@ class MeasuredRounds {
     if (!time) return time.error();
     if (!*time) return {};
     entrant.warm_us = **time;
-    entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most_launches);
+    const int most = options_.max_seconds > 0 ? most_launches : 1;
+    entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most);
     entrant.proofs.clear();
     // The plain kernel is the program's own: a slow one need not be seen by two clocks.
     if (entrant.who->kind == Contestant::Kind::plain && **time > slow_us) return {};

@@ -1,0 +1,69 @@
+#include "draw.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include <cupilot/agents.hpp>
+
+using namespace cupilot;
+
+namespace {
+
+constexpr int tries_a_strategy = 6;
+
+// Shares of a landscape. Families that matter less at most shapes get fewer; which template wins is not asked.
+double share_of(const std::string& name) {
+  static const std::map<std::string, double> shares = {
+      {"gemm_wgmma", 5}, {"gemm_mma", 3}, {"gemm_simt", 2}, {"gemm_simt_ring", 2}};
+  const auto found = shares.find(name);
+  return found == shares.end() ? 1 : found->second;
+}
+
+Tunable unpriced(Tunable tunable) {
+  std::erase_if(tunable.plan.let, [](const auto& let) { return let.first == "cost"; });
+  return tunable;
+}
+
+// `wanted` strategies of one template; fewer where the space has no more.
+std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const Tunable& tunable, int wanted,
+                               std::uint64_t seed) {
+  std::vector<Drawn> drawn;
+  auto space = make_space(task, device, {unpriced(tunable)});
+  if (!space) return drawn;
+  const auto writer = template_writer(builtin_tunables());
+  std::set<std::string> seen;
+  for (int tries = 0; static_cast<int>(drawn.size()) < wanted && tries < tries_a_strategy * wanted; ++tries) {
+    const Strategy strategy = sample(**space, Rng::of(seed, "landscape " + tunable.name, static_cast<std::uint64_t>(tries)));
+    if (!(*space)->feasible(strategy) || !seen.insert(strategy_id(strategy)).second) continue;
+    WriterBrief brief;
+    brief.task = &task;
+    brief.strategy = &strategy;
+    brief.device = &device;
+    auto source = writer->write(brief);
+    if (!source || source->template_name != tunable.name) continue;
+    drawn.push_back({strategy, std::move(*source), static_cast<int>(drawn.size())});
+  }
+  return drawn;
+}
+
+}  // namespace
+
+std::vector<Drawn> draw(const Task& task, const DeviceSpec& device, int count, std::uint64_t seed) {
+  double shares = 0;
+  for (const Tunable& tunable : builtin_tunables()) shares += serves(tunable, task) ? share_of(tunable.name) : 0;
+  std::vector<std::pair<double, Drawn>> all;  // by place
+  for (const Tunable& tunable : builtin_tunables()) {
+    if (!serves(tunable, task)) continue;
+    const int wanted = std::max(1, static_cast<int>(count * share_of(tunable.name) / shares + 0.5));
+    for (Drawn& one : of_template(task, device, tunable, wanted, seed)) {
+      const double place = (one.rank + 0.5) / wanted;
+      all.emplace_back(place, std::move(one));
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Drawn> drawn;
+  for (auto& [place, one] : all) drawn.push_back(std::move(one));
+  return drawn;
+}

@@ -1,0 +1,27 @@
+// One landscape: compilers side by side feed a device that is never left waiting.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <cupilot/backend.hpp>
+
+#include "counting.hpp"
+
+struct Subject {
+  std::string name{};
+  std::vector<std::string> words{};  // as the program takes them
+  cupilot::Task task{};
+};
+
+struct RecordRules {
+  int count = 1500;     // strategies
+  int counted = 0;      // of each template, on the virtual device
+  double seconds = 60;  // after which no more is begun
+  std::uint64_t seed = 1;
+};
+
+// Writes landscape.jsonl and counts.jsonl into `folder`; a line about what was done. Errors: the machine's.
+cupilot::Result<std::string> record(const Subject& subject, cupilot::Backend& backend, const Counting& counting,
+                                    const RecordRules& rules, const std::string& folder);
