@@ -1,18 +1,21 @@
-// The device cuda:N behind the Backend seam. This process links no CUDA: all of it happens in worker processes.
+// The device cuda:N behind the Backend seam, in worker processes, and a context of the host's own, in this one.
 #include <future>
 #include <mutex>
 #include <optional>
 
 #include <fmt/core.h>
 
+#include <cupilot/in_process.hpp>
 #include <cupilot/rejection.hpp>
 
 #include "backend/admit.hpp"
 #include "backend/backends.hpp"
 #include "backend/compile_pool.hpp"
+#include "backend/cuda_device.hpp"
 #include "backend/cuda_mps.hpp"
 #include "backend/cuda_spec.hpp"
 #include "backend/cuda_trials.hpp"
+#include "backend/in_process_device.hpp"
 #include "backend/virtual_oracle.hpp"
 #include "base/phases.hpp"
 
@@ -21,7 +24,7 @@ namespace {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<CudaDevice> device, DeviceSpec spec,
+  CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device, DeviceSpec spec,
               std::vector<std::string> notices, double trial_seconds)
       : pool_(std::move(pool)),
         device_(std::move(device)),
@@ -36,7 +39,9 @@ class CudaBackend : public Backend {
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return Provenance::measured; }
   std::string identity() const override {
-    return fmt::format("{} driver {}", device_->hello().uuid, device_->hello().driver_version);
+    const DeviceHello& hello = device_->hello();
+    return fmt::format("{} driver {}{}", hello.uuid, hello.driver_version,
+                       hello.sharing == Sharing::own ? " in the host's context" : "");
   }
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, spec_.arch); }
   int parallel_compiles() const override { return pool_->jobs(); }
@@ -98,7 +103,7 @@ class CudaBackend : public Backend {
 
   std::mutex mutex_;
   std::unique_ptr<CompilePool> pool_;
-  std::unique_ptr<CudaDevice> device_;
+  std::unique_ptr<TrialDevice> device_;
   DeviceSpec spec_;
   std::vector<std::string> notices_;
   CudaPrograms programs_;
@@ -119,7 +124,13 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
   if (hello.pageable_access != 0)
     notices.emplace_back("this device may read its process's host memory: kernels are less confined");
   if (hello.run_time_limit != 0) notices.emplace_back("the driver ends kernels after a few seconds on this device");
-  notices.push_back("judge and runner are confined by: " + hello.confinement);
+  if (hello.sharing == Sharing::own) {
+    notices.emplace_back(
+        "kernels run in this process, unconfined: a fault ends the context, a kernel that never ends is waited for, inputs are "
+        "compared after each run instead of being read-only, and reads beyond a buffer are seen by the virtual device alone");
+  } else {
+    notices.push_back("judge and runner are confined by: " + hello.confinement);
+  }
   for (std::string& lack : lacks_of(sandbox)) notices.push_back(std::move(lack));
   notices.emplace_back("no hardware counters are gathered: rooflines use counts of the virtual device or analytic work");
   return notices;
@@ -139,6 +150,19 @@ std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& optio
   return std::nullopt;
 }
 
+// A healthy device with the trusted kernels in it, as a backend.
+template <class Device>
+Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool, std::unique_ptr<Device> device,
+                                          const std::string& what, double trial_seconds) {
+  DeviceSpec spec = spec_of(device->hello());
+  auto trusted = compile_trusted(*pool, spec.arch);
+  if (!trusted) return std::move(trusted.error()).while_doing("opening " + what);
+  if (auto healthy = device->trust(std::move(*trusted)); !healthy) return healthy.error();
+  auto notices = notices_of(device->hello(), pool->sandbox());
+  return std::unique_ptr<Backend>(
+      std::make_unique<CudaBackend>(std::move(pool), std::move(device), std::move(spec), std::move(notices), trial_seconds));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& options) {
@@ -148,13 +172,15 @@ Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& opti
   if (!device) return device.error();
   if (!pool) return pool.error();
   if (auto error = unfit((*device)->hello(), options)) return std::move(*error);
-  DeviceSpec spec = spec_of((*device)->hello());
-  auto trusted = compile_trusted(**pool, spec.arch);
-  if (!trusted) return std::move(trusted.error()).while_doing("opening cuda:" + std::to_string(index));
-  if (auto healthy = (*device)->trust(std::move(*trusted)); !healthy) return healthy.error();
-  auto notices = notices_of((*device)->hello(), (*pool)->sandbox());
-  return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(std::move(*pool), std::move(*device), std::move(spec),
-                                                                std::move(notices), options.trial_seconds));
+  return assemble(std::move(*pool), std::move(*device), "cuda:" + std::to_string(index), options.trial_seconds);
+}
+
+Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream, const BackendOptions& options) {
+  auto device = InProcessDevice::open(static_cast<CUcontext>(context), static_cast<CUstream>(stream));
+  if (!device) return device.error();
+  auto pool = CompilePool::open(options);
+  if (!pool) return pool.error();
+  return assemble(std::move(*pool), std::move(*device), "the host's context", options.trial_seconds);
 }
 
 }  // namespace cupilot

@@ -39,6 +39,14 @@ const char* code_of(int cuda_code, bool sticky) {
 
 }  // namespace
 
+RunnerFault fault_of(const DeviceAnswer& answer, bool loading) {
+  std::string code = code_of(answer.code, answer.state == DeviceAnswer::State::sticky);
+  if (loading && code != "load.resources") code = "load.failed";
+  std::string message = answer.what;
+  if (code == "run.out_of_bounds") message += "; an access outside every buffer, or a write to an input";
+  return {std::move(code), std::move(message), "", false};
+}
+
 CudaDevice::~CudaDevice() { forget_slots(); }
 
 std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role, DeviceMessage type, std::string body,
@@ -109,14 +117,9 @@ void CudaDevice::lose_runner() {
   ++restarts_;
 }
 
-RunnerFault CudaDevice::fault_of(const DeviceAnswer& answer, bool loading) {
-  const bool sticky = answer.state == DeviceAnswer::State::sticky;
-  std::string code = code_of(answer.code, sticky);
-  if (loading && code != "load.resources") code = "load.failed";
-  std::string message = answer.what;
-  if (code == "run.out_of_bounds") message += "; an access outside every buffer, or a write to an input";
-  if (sticky) lose_runner();
-  return {std::move(code), std::move(message), "", false};
+RunnerFault CudaDevice::runner_fault(const DeviceAnswer& answer, bool loading) {
+  if (answer.state == DeviceAnswer::State::sticky) lose_runner();
+  return fault_of(answer, loading);
 }
 
 Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& image, bool again) {
@@ -135,7 +138,7 @@ Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& 
     return std::optional<RunnerFault>({"load.failed", "loading the image ended the runner: " + failure->message, "", false});
   }
   const DeviceAnswer& answer = std::get<Exchange>(result).answer;
-  if (answer.state != DeviceAnswer::State::done) return std::optional<RunnerFault>(fault_of(answer, true));
+  if (answer.state != DeviceAnswer::State::done) return std::optional<RunnerFault>(runner_fault(answer, true));
   names.push_back(image.name);
   if (names.size() > images_remembered) names.erase(names.begin());
   return std::optional<RunnerFault>();
@@ -158,7 +161,7 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
     return Outcome(RunnerFault{"run.crash", "the runner died: " + failure->message, "", true});
   }
   const DeviceAnswer& answer = std::get<Exchange>(result).answer;
-  if (answer.state != DeviceAnswer::State::done) return Outcome(fault_of(answer, false));
+  if (answer.state != DeviceAnswer::State::done) return Outcome(runner_fault(answer, false));
   auto run_answer = unpack_run_answer(answer.payload);
   if (run_answer) return Outcome(DeviceRun{std::move(*run_answer), spent});
   lose_runner();

@@ -12,79 +12,50 @@
 
 #include <cupilot/backend.hpp>
 
-#include "backend/cuda_protocol.hpp"
 #include "backend/process.hpp"
+#include "backend/trial_device.hpp"
 
 namespace cupilot {
-
-// The runner did not do what it was asked: what that says about the kernel, by a code of the rejection table.
-struct RunnerFault {
-  std::string code;  // "run.out_of_bounds", "load.failed" …
-  std::string message;
-  std::string where;      // the launch
-  bool vanished = false;  // the runner went away by itself: it may have been killed from outside, so once more is fair
-};
-
-// What the runner says, and the controller's own clock around the saying.
-struct DeviceRun {
-  RunAnswer answer;
-  double controller_us = 0;
-};
-
-struct NamedImage {
-  std::string name;
-  std::vector<std::uint8_t> image;
-  std::vector<std::string> entries;
-  std::vector<std::vector<int>> parameter_bytes;
-};
 
 // Seconds that the controller waits for each kind of answer before it gives a process up; runs bring their own.
 struct DeviceDeadlines {
   double hello = 30, load = 10, probe = 5, slot = 20, judge = 120;
 };
 
-// Which end of a slot touches the region: its unmapped neighbour catches what runs past that end.
-enum class Fence { end, start };
-
-class CudaDevice {
+class CudaDevice : public TrialDevice {
  public:
   // Starts both processes under the strictest confinement that they work under. Error no_device when there is none.
   static Result<std::unique_ptr<CudaDevice>> open(int index, const BackendOptions& options,
                                                   const DeviceDeadlines& deadlines = {});
-  ~CudaDevice();
-  const DeviceHello& hello() const { return hello_; }
+  ~CudaDevice() override;
+  const DeviceHello& hello() const override { return hello_; }
   // The trusted kernels, loaded into every process from now on, which is then probed before use.
   Result<void> trust(std::vector<std::uint8_t> image);
-  // What an empty launch reads between events, by the runner's last probe; 0: not probed.
-  double empty_launch_us() const { return empty_us_; }
+  double empty_launch_us() const override { return empty_us_; }
 
-  // A slot of at least `bytes`, not yet leased since the last release_all(), mapped in both processes. `writable`: by the
-  // runner. The region's start is a multiple of 256 bytes; with `odd` above 0, of `odd` and of no larger power of two.
-  Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0);
-  void release_all();
-  // From the next run on until release_all() the runner may not write this region's slot.
-  void seal(const Region& region);
-  // From the next run on the runner may write inputs too, or no more.
-  void let_inputs_be_written(bool writable);
-  bool inputs_writable() const { return inputs_writable_; }
+  // Mapped in both processes.
+  Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) override;
+  void release_all() override;
+  void seal(const Region& region) override;
+  void let_inputs_be_written(bool writable) override;
+  bool inputs_writable() const override { return inputs_writable_; }
 
-  // One order to the judge; its payload. A judge that fails is replaced, and so is everything it owned.
-  Result<std::string> judge(DeviceMessage type, std::string body);
-  Result<void> load_in_judge(const NamedImage& image);
+  // A judge that fails is replaced, and so is everything it owned.
+  Result<std::string> judge(DeviceMessage type, std::string body) override;
+  Result<void> load_in_judge(const NamedImage& image) override;
   int judge_generation() const { return judge_generation_; }
 
-  // One run. A runner that faults, hangs or lies about the protocol is killed and replaced at the next use.
-  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds);
-  // Waits until no process of ours is being started: nothing else uses the card while something is timed.
-  void settle();
-  // Processes of ours that hold the card.
-  int processes() const { return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (spare_ ? 1 : 0); }
+  // A runner that faults, hangs or lies about the protocol is killed and replaced at the next use.
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) override;
+  // Waits until no process of ours is being started.
+  void settle() override;
+  int processes() const override { return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (spare_ ? 1 : 0); }
 
-  // The judge said what is not so: it is replaced, and the third such word makes the device suspect. Always an error.
-  Error distrust(const std::string& why);
+  // The judge is replaced, and its third lie makes the device suspect.
+  Error distrust(const std::string& why) override;
 
   // Kills and restarts both.
-  Result<void> renew();
+  Result<void> renew() override;
   int restarts() const { return restarts_; }
 
  private:
@@ -105,7 +76,7 @@ class CudaDevice {
   // cuda_device.cpp
   std::variant<Exchange, FrameFailure> exchange(Role role, DeviceMessage type, std::string body, std::vector<int> descriptors,
                                                 double seconds);
-  RunnerFault fault_of(const DeviceAnswer& answer, bool loading);
+  RunnerFault runner_fault(const DeviceAnswer& answer, bool loading);
   Result<std::optional<RunnerFault>> load_in_runner(const NamedImage& image, bool again = false);
   Result<void> restart_judge();
   void lose_runner();

@@ -17,7 +17,8 @@ void* look_up(void* handle, const char* versioned, const char* plain) {
 
 CudaDriver load() {
   CudaDriver calls;
-  const OpenedLibrary library = open_library({"libcuda.so.1"});
+  OpenedLibrary library = open_library({"libcuda.so.1"}, LibraryPlaces::loader);
+  if (library.handle == nullptr) library = open_library({"libcuda.so.1"});
   if (library.handle == nullptr) {
     calls.reason = library.reason;
     return calls;

@@ -1,4 +1,5 @@
-// The driver library, opened at run time; only worker processes (and `doctor`) call it. Needs cuda.h alone.
+// The driver library, opened at run time by worker processes, and in a host's own process for a context of the host's. Needs
+// cuda.h alone.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@ namespace cupilot {
 #define CUPILOT_DRIVER_CALLS(X) \
   X(cuInit) X(cuDriverGetVersion) X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetUuid) \
   X(cuDeviceGetAttribute) X(cuDeviceTotalMem) X(cuDevicePrimaryCtxRetain) X(cuCtxSetCurrent) X(cuCtxSynchronize) \
+  X(cuCtxPushCurrent) X(cuCtxPopCurrent) X(cuCtxGetDevice) X(cuStreamGetCtx) X(cuEventDestroy) \
   X(cuGetErrorName) X(cuGetErrorString) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) \
   X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuLaunchKernelEx) X(cuStreamCreate) X(cuStreamSynchronize) \
   X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) \

@@ -7,7 +7,7 @@
 #include <cupilot/task.hpp>
 
 #include "backend/compile_pool.hpp"
-#include "backend/cuda_device.hpp"
+#include "backend/trial_device.hpp"
 #include "task/reference_program.hpp"
 
 namespace cupilot {

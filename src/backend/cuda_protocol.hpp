@@ -30,8 +30,8 @@ enum class DeviceMessage : std::uint32_t {
   conditions
 };
 
-// How the judge shares memory with the runner.
-enum class Sharing : std::uint8_t { vmm, ipc };
+// How the judge shares memory with the runner. own: they are one process, and every buffer can be written.
+enum class Sharing : std::uint8_t { vmm, ipc, own };
 
 // The first frame of a device process.
 struct DeviceHello {

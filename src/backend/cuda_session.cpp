@@ -93,6 +93,29 @@ CudaSession::CudaSession(int index) {
   }
 }
 
+CudaSession::CudaSession(CUcontext context, CUstream stream) : context_(context), stream_(stream) {
+  const CudaDriver& calls = driver();
+  hello_.library = calls.path;
+  check(calls.cuDriverGetVersion(&hello_.driver_version), "driver version");
+  check(calls.cuCtxGetDevice(&device_), "asking for the context's device");
+  describe_device(device_);
+  hello_.sharing = Sharing::own;
+  hello_.usable = true;
+}
+
+void CudaSession::give_back() {
+  const auto attempt = [](const auto& call) {
+    try {
+      call();
+    } catch (const CudaFailure&) {  // the context is lost: nothing in it can be given back
+    }
+  };
+  for (auto& entry : slots) attempt([&] { release(entry.second); });
+  slots.clear();
+  for (const auto& entry : modules_) driver().cuModuleUnload(entry.second.module);
+  modules_.clear();
+}
+
 void CudaSession::describe_device(CUdevice device) {
   const CudaDriver& calls = driver();
   char name[256] = {};
@@ -206,10 +229,11 @@ MappedSlot CudaSession::create(std::int64_t wanted, int& descriptor, std::vector
   const CudaDriver& calls = driver();
   const std::int64_t bytes = rounded(wanted, granularity_);
   descriptor = -1;
-  if (hello_.sharing == Sharing::ipc) {
+  if (hello_.sharing != Sharing::vmm) {
     MappedSlot slot;
     slot.bytes = bytes;
     check(calls.cuMemAlloc(&slot.address, static_cast<std::size_t>(bytes)), "allocating memory");
+    if (hello_.sharing == Sharing::own) return slot;
     CUipcMemHandle handle{};
     check(calls.cuIpcGetMemHandle(&handle, slot.address), "sharing memory by IPC");
     ipc.resize(sizeof handle);

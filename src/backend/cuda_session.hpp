@@ -28,6 +28,10 @@ class CudaSession {
  public:
   // Opens device `index`; the hello says what it is or why it cannot be used.
   explicit CudaSession(int index);
+  // In a context that is current on the calling thread, on a stream of it; both stay the caller's. Throws CudaFailure.
+  CudaSession(CUcontext context, CUstream stream);
+  // Memory and modules go back to the context; what the driver refuses stays. For a session in a context of another's.
+  void give_back();
   const DeviceHello& hello() const { return hello_; }
   CUstream stream() const { return stream_; }
   void synchronize() { check(driver().cuStreamSynchronize(stream_), "waiting for the device"); }

@@ -12,7 +12,9 @@ namespace {
 constexpr std::int64_t region_alignment = 256;
 constexpr int images_a_runner = 500;  // then it is replaced, whatever it may have leaked
 
-// Slots come in few sizes, so that many shapes share them: granules up to 16, then eighths of powers of two.
+}  // namespace
+
+// Granules up to 16, then eighths of powers of two.
 std::int64_t slot_size(std::int64_t bytes) {
   constexpr std::int64_t granule = 2 << 20;
   const std::int64_t granules = std::max<std::int64_t>((bytes + granule - 1) / granule, 1);
@@ -21,7 +23,11 @@ std::int64_t slot_size(std::int64_t bytes) {
   return (granules + step - 1) / step * step * granule;
 }
 
-}  // namespace
+Region region_in(int slot, std::int64_t slot_bytes, std::int64_t bytes, Fence fence, std::int64_t odd) {
+  const std::int64_t step = odd > 0 ? 2 * odd : region_alignment;
+  const std::int64_t last = odd + (slot_bytes - bytes - odd) / step * step;
+  return {slot, fence == Fence::start ? odd : last, bytes};
+}
 
 // The judge's answer to one order for memory. `lost`: the judge cannot be asked again.
 Result<CudaDevice::Slot> CudaDevice::order_slot(const SlotOrder& order, bool& lost) {
@@ -82,9 +88,7 @@ Result<Region> CudaDevice::lease(std::int64_t bytes, bool writable, Fence fence,
       }
     }
     slot->leased = true;
-    const std::int64_t step = odd > 0 ? 2 * odd : region_alignment;
-    const std::int64_t last = odd + (slot->bytes - bytes - odd) / step * step;
-    return Region{slot->number, fence == Fence::start ? odd : last, bytes};
+    return region_in(slot->number, slot->bytes, bytes, fence, odd);
   }
 }
 

@@ -226,7 +226,7 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   CheckOrder order;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
     if (!is_output(trial.task.tensors[i])) {
-      if (device_.hello().sharing == Sharing::ipc)
+      if (device_.hello().sharing != Sharing::vmm)
         order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], trial.placement.layouts[i]});
       continue;
     }

@@ -11,9 +11,10 @@
 
 #include <cupilot/backend.hpp>
 
-#include "backend/cuda_device.hpp"
 #include "backend/cuda_programs.hpp"
 #include "backend/cuda_spot.hpp"
+#include "backend/frame.hpp"
+#include "backend/trial_device.hpp"
 
 namespace cupilot {
 
@@ -44,7 +45,7 @@ inline bool is_output(const Tensor& tensor) { return tensor.role == Role::out ||
 
 class CudaTrials {
  public:
-  CudaTrials(CudaDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
+  CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
       : device_(device), programs_(programs), spot_(spot), spec_(spec), trial_seconds_(trial_seconds) {}
 
   // One case from placement to comparison. Error: the machine failed.
@@ -103,7 +104,7 @@ class CudaTrials {
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;
 
-  CudaDevice& device_;
+  TrialDevice& device_;
   CudaPrograms& programs_;
   SpotCheck& spot_;
   const DeviceSpec& spec_;

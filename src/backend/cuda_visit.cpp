@@ -41,6 +41,7 @@ double microseconds_since(HostClock::time_point begin) {
 }  // namespace
 
 Visitor::~Visitor() {
+  for (const CUevent event : events_) driver().cuEventDestroy(event);
   if (memory_ != 0) driver().cuMemFree(memory_);
 }
 

@@ -14,7 +14,9 @@ struct ProcessInfo {
   unsigned long long used_bytes = 0;
   unsigned gpu_instance = 0, compute_instance = 0;
 };
-struct Calls {
+}  // namespace
+
+struct CardWatch::Calls {
   int (*init)() = nullptr;
   int (*card_by_uuid)(const char*, void**) = nullptr;
   int (*clock)(void*, unsigned, unsigned*) = nullptr;
@@ -23,9 +25,10 @@ struct Calls {
   int (*throttle)(void*, unsigned long long*) = nullptr;
   int (*processes)(void*, unsigned*, ProcessInfo*) = nullptr;
 };
-constexpr unsigned sm_clock = 1, memory_clock = 2, die_temperature = 0;
 
-Calls calls;
+namespace {
+
+constexpr unsigned sm_clock = 1, memory_clock = 2, die_temperature = 0;
 
 template <class Call>
 void find(void* library, Call& call, const char* name) {
@@ -34,11 +37,15 @@ void find(void* library, Call& call, const char* name) {
 
 }  // namespace
 
+CardWatch::CardWatch(const DeviceHello& hello) : uuid_(hello.uuid), driver_(hello.library), calls_(std::make_unique<Calls>()) {}
+CardWatch::~CardWatch() = default;
+
 void CardWatch::open() {
   opened_ = true;
+  Calls& calls = *calls_;
   // The one beside the driver's library fits the driver; another may be of another version.
   const std::string beside = driver_.substr(0, driver_.rfind('/') + 1) + "libnvidia-ml.so.1";
-  const OpenedLibrary library = open_library({beside.c_str(), "libnvidia-ml.so.1"});
+  const OpenedLibrary library = open_library({beside.c_str(), "libnvidia-ml.so.1"}, LibraryPlaces::loader);
   if (library.handle == nullptr) {
     note_ = "no management library: " + library.reason;
     return;
@@ -65,6 +72,7 @@ void CardWatch::open() {
 
 CardConditions CardWatch::look() {
   if (!opened_) open();
+  const Calls& calls = *calls_;
   CardConditions now;
   now.note = note_;
   if (card_ == nullptr) return now;

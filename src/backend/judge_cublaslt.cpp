@@ -11,7 +11,6 @@
 #include <cupilot/gemm.hpp>
 
 #include "backend/worker_device.hpp"
-#include "backend/worker_library.hpp"
 
 namespace cupilot {
 namespace {
@@ -69,6 +68,7 @@ std::string key_of(const LibraryOrder& o) {
 struct LibraryGemm::State {
   CudaSession& session;
   Visitor& visitor;
+  LibraryPlaces places;
   Calls calls;
   std::string missing;
   bool opened = false;
@@ -76,10 +76,18 @@ struct LibraryGemm::State {
   CUdeviceptr workspace = 0;
   std::map<std::string, cublasLtMatmulAlgo_t> best;
 
+  State(CudaSession& with, Visitor& by, LibraryPlaces where) : session(with), visitor(by), places(where) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    if (workspace != 0) driver().cuMemFree(workspace);
+    if (handle != nullptr) calls.cublasLtDestroy(handle);
+  }
+
   void open() {
     if (opened) return;
     opened = true;
-    const OpenedLibrary library = open_library({"libcublasLt.so.13", "libcublasLt.so.12"});
+    const OpenedLibrary library = open_library({"libcublasLt.so.13", "libcublasLt.so.12"}, places);
     if (library.handle == nullptr) {
       missing = library.reason;
       return;
@@ -181,8 +189,8 @@ struct Product {
 
 }  // namespace
 
-LibraryGemm::LibraryGemm(CudaSession& session, Visitor& visitor)
-    : state_(new State{session, visitor, {}, "", false, nullptr, 0, {}}) {}
+LibraryGemm::LibraryGemm(CudaSession& session, Visitor& visitor, LibraryPlaces places)
+    : state_(new State(session, visitor, places)) {}
 LibraryGemm::~LibraryGemm() = default;
 
 RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {

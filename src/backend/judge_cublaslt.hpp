@@ -5,12 +5,14 @@
 #include <string>
 
 #include "backend/cuda_visit.hpp"
+#include "backend/worker_library.hpp"
 
 namespace cupilot {
 
 class LibraryGemm {
  public:
-  LibraryGemm(CudaSession& session, Visitor& visitor);
+  // `places`: where the library is looked for.
+  LibraryGemm(CudaSession& session, Visitor& visitor, LibraryPlaces places);
   ~LibraryGemm();
   // Times one product. The first visit of a shape tries the heuristics and keeps the fastest. Throws CudaFailure, or
   // OrderRefused when the library is missing or has no such product.

@@ -34,6 +34,12 @@ void launch_slice(CudaSession& session, CUfunction function, std::vector<std::ui
 
 }  // namespace
 
+OracleStore::~OracleStore() {
+  for (const auto& [key, entry] : entries_) {
+    for (const CUdeviceptr memory : {entry.values, entry.begins}) driver().cuMemFree(memory);
+  }
+}
+
 void OracleStore::make_room(std::int64_t bytes) {
   const std::int64_t budget = session_.hello().memory_free / 5 * 2;
   while (!entries_.empty() && held_ + bytes > budget) {

@@ -17,6 +17,9 @@ class OracleStore {
     std::uint64_t used = 0;
   };
   explicit OracleStore(CudaSession& session) : session_(session) {}
+  OracleStore(const OracleStore&) = delete;
+  OracleStore& operator=(const OracleStore&) = delete;
+  ~OracleStore();
   // Computes the values when the key is not there. Throws CudaFailure.
   void ensure(const OracleOrder& order);
   const Entry& at(const std::string& key);

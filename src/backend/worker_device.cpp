@@ -27,6 +27,13 @@ void die_with_the_controller() {
   }).detach();
 }
 
+bool send(DeviceMessage type, std::uint64_t id, std::string body, std::vector<int> descriptors) {
+  const Frame frame{static_cast<std::uint32_t>(type), id, std::move(body), std::move(descriptors)};
+  return std::holds_alternative<std::monostate>(send_frame(worker_channel, frame, deadline_in(write_seconds)));
+}
+
+}  // namespace
+
 DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame, std::vector<int>& descriptors) {
   DeviceAnswer answer;
   try {
@@ -45,13 +52,6 @@ DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame, std::vec
   }
   return answer;
 }
-
-bool send(DeviceMessage type, std::uint64_t id, std::string body, std::vector<int> descriptors) {
-  const Frame frame{static_cast<std::uint32_t>(type), id, std::move(body), std::move(descriptors)};
-  return std::holds_alternative<std::monostate>(send_frame(worker_channel, frame, deadline_in(write_seconds)));
-}
-
-}  // namespace
 
 ConfinedSession::ConfinedSession(int device, int confinement)
     : level(static_cast<ConfineLevel>(std::clamp(confinement, 0, confine_levels - 1))),

@@ -20,6 +20,9 @@ struct OrderRefused {
 // Payload of the answer; descriptors to send along are appended to `descriptors`.
 using OrderHandler = std::function<std::string(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors)>;
 
+// The handler's answer, or what its exception says.
+DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame, std::vector<int>& descriptors);
+
 // Confines itself and opens the device.
 struct ConfinedSession {
   ConfinedSession(int device, int confinement);

@@ -24,10 +24,11 @@ std::vector<std::string> toolkit_library_folders() {
   return folders;
 }
 
-OpenedLibrary open_library(std::initializer_list<const char*> names) {
+OpenedLibrary open_library(std::initializer_list<const char*> names, LibraryPlaces where) {
   OpenedLibrary opened;
   std::string last;
-  const std::vector<std::string> folders = toolkit_library_folders();
+  std::vector<std::string> folders;
+  if (where == LibraryPlaces::loader_and_toolkit) folders = toolkit_library_folders();
   for (const char* name : names) {
     std::vector<std::string> places{name};
     for (const std::string& folder : folders) places.push_back(folder + "/" + name);

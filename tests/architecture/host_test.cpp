@@ -57,7 +57,6 @@ TEST_CASE("the environment is handed to workers and read nowhere", "[architectur
 TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
   const std::set<std::pair<std::string, std::string>> harmless = {
       {"src/backend/compile_nvrtc.cpp", "calls"},      // NVRTC's functions, in the compiling worker alone
-      {"src/backend/judge_conditions.cpp", "calls"},   // NVML's functions, in the judge alone
       {"src/base/host.cpp", "host"},                   // has no members
       {"src/base/phases.cpp", "current"},              // where this thread's phases go: set and put back by scope
       {"src/agents/tunable_skeleton.cpp", "key"},      // a thread's scratch memory

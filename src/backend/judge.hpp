@@ -1,0 +1,55 @@
+// The judge: owns all memory, makes content, computes reference values, compares, times the library. Trusted code only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/cuda_visit.hpp"
+#include "backend/frame.hpp"
+#include "backend/judge_check.hpp"
+#include "backend/judge_conditions.hpp"
+#include "backend/judge_cublaslt.hpp"
+#include "backend/judge_oracle.hpp"
+#include "backend/judge_repeat.hpp"
+#include "backend/worker_library.hpp"
+
+namespace cupilot {
+
+// The content of sealed slots, so that it need not be made again.
+class Contents {
+ public:
+  explicit Contents(CudaSession& session) : session_(session) {}
+  void prepare(const PrepareItem& item);
+  void forget() { held_.clear(); }
+
+ private:
+  CudaSession& session_;
+  std::map<int, std::string> held_;
+};
+
+// Everything the judge keeps between orders.
+class Judge {
+ public:
+  Judge(CudaSession& session, LibraryPlaces places) : session_(session), library_(session, visitor_, places) {}
+  // The payload of the answer to one order. Throws CudaFailure, or OrderRefused. A slot's descriptor, to be sent along, is
+  // appended to `descriptors`.
+  std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
+  Visitor& visitor() { return visitor_; }
+
+ private:
+  std::string prepare(const PrepareOrder& order);
+  std::string check(const CheckOrder& order);
+  std::string repeat(const RepeatOrder& order);
+
+  CudaSession& session_;
+  Visitor visitor_{session_};
+  OracleStore oracles_{session_};
+  Checker checker_{session_, oracles_};
+  LibraryGemm library_;
+  Contents contents_{session_};
+  Repeats repeats_{session_};
+  CardWatch card_{session_.hello()};
+};
+
+}  // namespace cupilot
