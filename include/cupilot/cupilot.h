@@ -26,6 +26,7 @@ typedef struct cupilot_task cupilot_task;           /* what to compute */
 typedef struct cupilot_evolution cupilot_evolution; /* a search in the host's hands */
 typedef struct cupilot_job cupilot_job;             /* one kernel to try */
 typedef struct cupilot_report cupilot_report;       /* what cupilot_evolve found */
+typedef struct cupilot_stop cupilot_stop;           /* a wish to end a search, made while it runs */
 
 /* code: 1 failure, 2 usage, 3 no such device, 4 toolchain missing, 5 model endpoint, 6 budget, 7 no valid candidate, 8 refused
  * (docs/formats/exit-codes.md). Longer texts are cut. */
@@ -35,17 +36,21 @@ typedef struct cupilot_error {
   char hint[512];     /* the next step */
 } cupilot_error;
 
-/* Zero bytes are the defaults. `size` is sizeof(cupilot_options): the library reads no further. */
+/* Zero bytes are the defaults. Fields are only ever added at the end. `size` is sizeof(cupilot_options): the library reads no
+ * further. */
 typedef struct cupilot_options {
   size_t size;
-  uint64_t seed;           /* 0: 1 */
-  int64_t max_evaluations; /* kernels handed to the compiler; 0: 200 */
-  int64_t max_generations; /* 0: no limit */
-  double target_us;        /* stop when reached; 0: no target */
-  double max_seconds;      /* cupilot_evolve: wall clock; 0: no limit */
-  double plain_us;         /* cupilot_begin: the plain baseline's time; 0: unknown */
-  const char* run_dir;     /* cupilot_evolve: where the run is kept; null: nowhere */
-  const char* worker_path; /* cupilot_evolve: the program cupilot-worker; null: found by itself */
+  uint64_t seed;               /* 0: 1 */
+  int64_t max_evaluations;     /* kernels handed to the compiler; 0: 200 */
+  int64_t max_generations;     /* 0: no limit */
+  double target_us;            /* stop when reached; 0: no target */
+  double max_seconds;          /* cupilot_evolve: wall clock; 0: no limit */
+  double plain_us;             /* cupilot_begin: the plain baseline's time; 0: unknown */
+  const char* run_dir;         /* cupilot_evolve: where the run is kept; null: nowhere */
+  const char* worker_path;     /* cupilot_evolve: the program cupilot-worker; null: found by itself */
+  const char* const* tunables; /* paths of own templates (docs/formats/tunable.md), searched beside the built-in ones */
+  size_t tunable_count;
+  cupilot_stop* stop; /* cupilot_evolve, cupilot_resume: outlives the call; null: none */
 } cupilot_options;
 
 enum cupilot_ask_answer { CUPILOT_ERROR = -1, CUPILOT_JOB = 0, CUPILOT_WAITING = 1, CUPILOT_FINISHED = 2 };
@@ -109,10 +114,24 @@ CUPILOT_C_API void cupilot_job_free(cupilot_job* job);
 /* The whole circle on a device by name: "auto", "cuda:0", "virtual:h200", "recorded:DIR", "fake:FILE". */
 CUPILOT_C_API cupilot_report* cupilot_evolve(const cupilot_task* task, const char* device, const cupilot_options* options,
                                              cupilot_error* error);
+/* The same in the host's own CUcontext, on a CUstream of it that is no default stream. Nothing confines a kernel there:
+ * cupilot/in_process.hpp says what that means. */
+CUPILOT_C_API cupilot_report* cupilot_evolve_in_process(const cupilot_task* task, void* context, void* stream,
+                                                        const cupilot_options* options, cupilot_error* error);
+/* Continues the run kept in run_dir, as if it had never stopped. device: the one that it was begun on; null opens it by the name
+ * it had. Of options: max_evaluations (a new limit, in all), max_seconds (a new budget), worker_path and stop. */
+CUPILOT_C_API cupilot_report* cupilot_resume(const char* run_dir, const char* device, const cupilot_options* options,
+                                             cupilot_error* error);
+/* cupilot_request_stop, on any thread and in a signal handler too, ends the searches that were given `stop`: what runs is
+ * finished, the run directory can be resumed, and null with code 7 is returned. */
+CUPILOT_C_API cupilot_stop* cupilot_stop_new(void);
+CUPILOT_C_API void cupilot_request_stop(cupilot_stop* stop);
+CUPILOT_C_API void cupilot_stop_free(cupilot_stop* stop);
 CUPILOT_C_API const char* cupilot_report_source(const cupilot_report* report); /* the best kernel, a .cu that stands alone */
 CUPILOT_C_API const char* cupilot_report_description(const cupilot_report* report);
 CUPILOT_C_API double cupilot_report_time_us(const cupilot_report* report);
 CUPILOT_C_API const char* cupilot_report_provenance(const cupilot_report* report); /* "measured", "modelled", "reported" */
+CUPILOT_C_API int64_t cupilot_report_evaluations(const cupilot_report* report);    /* kernels handed to the compiler */
 /* Of a baseline, "plain" or "cublaslt", 0 where there is none; same provenance. */
 CUPILOT_C_API double cupilot_report_baseline_us(const cupilot_report* report, const char* name);
 CUPILOT_C_API void cupilot_report_free(cupilot_report* report);

@@ -45,7 +45,9 @@ cupilot_evolution* cupilot_begin(const cupilot_task* task, const char* name, con
     if (!options) return options.error();
     auto device = chip(name);
     if (!device) return device.error();
-    auto evolution = Evolution::begin(task->task, *device, {.search = search_options(*options), .plain_us = options->plain_us});
+    EvolutionOptions how{.search = search_options(*options), .plain_us = options->plain_us};
+    how.tunables = tunables_of(*options);
+    auto evolution = Evolution::begin(task->task, *device, how);
     if (!evolution) return evolution.error();
     return new cupilot_evolution{std::move(*evolution)};
   });

@@ -45,7 +45,15 @@ Result<cupilot_options> options_of(const cupilot_options* given) {
   if (options.max_evaluations < 0 || options.max_generations < 0 || options.max_generations > std::numeric_limits<int>::max()) {
     return Error{ErrorCode::usage, "a count in cupilot_options is negative or too large", "0 means the default"};
   }
+  if (options.tunable_count > 0 && options.tunables == nullptr) return null_argument("cupilot_options::tunables");
+  for (std::size_t i = 0; i < options.tunable_count; ++i) {
+    if (options.tunables[i] == nullptr) return null_argument("a path of cupilot_options::tunables");
+  }
   return options;
+}
+
+std::vector<std::string> tunables_of(const cupilot_options& options) {
+  return {options.tunables, options.tunables + options.tunable_count};
 }
 
 SearchOptions search_options(const cupilot_options& options) {

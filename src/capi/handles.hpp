@@ -1,8 +1,10 @@
 // What stands behind the handles of cupilot.h, and how errors cross it.
 #pragma once
 
+#include <atomic>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include <cupilot/cupilot.h>
 #include <cupilot/evolution.hpp>
@@ -20,6 +22,10 @@ struct cupilot_evolution {
 struct cupilot_job {
   cupilot::Job job;
   std::string strategy, plan, description;
+};
+
+struct cupilot_stop {
+  std::atomic<bool> wanted = false;
 };
 
 struct cupilot_report {
@@ -51,6 +57,7 @@ T guarded(cupilot_error* error, T failed, Body body) noexcept {
 // The caller's options, as many bytes of them as it knows; the rest are zero.
 Result<cupilot_options> options_of(const cupilot_options* given);
 SearchOptions search_options(const cupilot_options& options);
+std::vector<std::string> tunables_of(const cupilot_options& options);
 inline std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
 
 }  // namespace cupilot::c

@@ -93,6 +93,7 @@ TEST_CASE("every function takes null") {
     CHECK(std::string(text(nullptr)).empty());
   }
   CHECK(cupilot_report_time_us(nullptr) == 0);
+  CHECK(cupilot_report_evaluations(nullptr) == 0);
   CHECK(cupilot_report_baseline_us(nullptr, "plain") == 0);
   // Without an error to fill, the answer is the same.
   CHECK(cupilot_task_from_words(nullptr, nullptr) == nullptr);
