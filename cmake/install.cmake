@@ -10,6 +10,15 @@ install(TARGETS cupilot EXPORT cupilot-static ARCHIVE DESTINATION ${CMAKE_INSTAL
 install(TARGETS cupilot_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
 install(DIRECTORY include/cupilot DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN *.h*)
 
+# Side by side, as the docs' links to the examples want it; share/doc is left out of many images.
+set(shared ${CMAKE_INSTALL_DATADIR}/cupilot)
+install(DIRECTORY docs DESTINATION ${shared} COMPONENT program FILES_MATCHING PATTERN *.md
+  PATTERN results EXCLUDE PATTERN decisions EXCLUDE)
+install(DIRECTORY examples DESTINATION ${shared} COMPONENT development USE_SOURCE_PERMISSIONS
+  PATTERN CMakeLists.txt EXCLUDE PATTERN check EXCLUDE PATTERN installed EXCLUDE)
+install(FILES examples/installed/CMakeLists.txt DESTINATION ${shared}/examples COMPONENT development)
+install(FILES CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cupilot COMPONENT program)
+
 # find_package(cupilot 0.1 COMPONENTS core c static)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cupilot)
