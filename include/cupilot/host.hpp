@@ -1,8 +1,9 @@
-// The seam to the machine the controller runs on: clock and files. A simulated one ships in tests/support.
-// Any thread; one thread at a time for each AppendFile.
+// The seam to the machine the controller runs on: clock, files and threads. A simulated one ships in tests/support.
+// Any thread; one thread at a time for each AppendFile and Crew.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -21,6 +22,16 @@ class AppendFile {
   virtual Result<void> sync() = 0;  // after a failure the file must not be used again
 };
 
+// Does jobs side by side. When it goes, jobs not begun are dropped and those begun are waited for.
+class Crew {
+ public:
+  virtual ~Crew() = default;
+  // A job that throws ends the process. Returns the job's number: 0, 1, 2 …
+  virtual std::int64_t submit(std::function<void()> job) = 0;
+  // Numbers of jobs that ended since the last call, in that order; waits for one at most `seconds`.
+  virtual std::vector<std::int64_t> ended(double seconds) = 0;
+};
+
 class Host {
  public:
   virtual ~Host() = default;
@@ -35,6 +46,8 @@ class Host {
   virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
   // Exclusive advisory lock for the process's life; Error{usage} names the holder's pid.
   virtual Result<std::shared_ptr<void>> lock(const std::string& path) = 0;
+  // At most `size` jobs at a time; threads unless a host has something else.
+  virtual std::unique_ptr<Crew> crew(int size);
 };
 
 Host& real_host();

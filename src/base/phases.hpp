@@ -2,7 +2,7 @@
 // ("proof/references"), its seconds are those it spends in no phase inside it, so that all of them add up.
 #pragma once
 
-#include <chrono>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -14,7 +14,8 @@ using PhaseSeconds = std::map<std::string, double>;  // by path
 // Collects this thread's phases while it lives; where none does, phases cost nothing and are lost.
 class PhaseLog {
  public:
-  PhaseLog();
+  // `clock`: seconds; empty: the machine's.
+  explicit PhaseLog(std::function<double()> clock = {});
   ~PhaseLog();
   PhaseLog(const PhaseLog&) = delete;
   PhaseLog& operator=(const PhaseLog&) = delete;
@@ -23,6 +24,7 @@ class PhaseLog {
  private:
   friend class Phase;
   friend void credit(std::string_view phase, double seconds);
+  std::function<double()> clock_;
   PhaseLog* outer_;
   PhaseSeconds seconds_;
   std::string path_;
@@ -38,11 +40,10 @@ class Phase {
   Phase& operator=(const Phase&) = delete;
 
  private:
-  using Clock = std::chrono::steady_clock;
   PhaseLog* log_;
   std::size_t path_before_ = 0;
   double inside_before_ = 0;
-  Clock::time_point began_;
+  double began_ = 0;
 };
 
 // Seconds of the current phase that another process says it spent in a phase inside it.

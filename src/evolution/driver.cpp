@@ -7,6 +7,7 @@
 #include <cupilot/rejection.hpp>
 #include <cupilot/version.hpp>
 
+#include "base/guard.hpp"
 #include "evolution/run_files.hpp"
 #include "evolution/search_state.hpp"
 #include "evolution/timing.hpp"
@@ -43,7 +44,8 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
       pipe_{&task_, circle_.backend, circle_.writer, options.search.seed, circle_.screen},
-      started_(host_.monotonic_seconds()) {
+      started_(host_.monotonic_seconds()),
+      phases_([this] { return host_.monotonic_seconds(); }) {
   options_.search = resolved(options.search, *circle_.backend);
 }
 
@@ -151,7 +153,7 @@ Result<void> Driver::remember(const ResultRecord& result) {
   Candidate candidate = result.candidate;
   candidate.id = static_cast<std::uint64_t>(result.slot) + 1;
   if (is_free_form(candidate)) {
-    auto source = kept_source(options_.run_dir, candidate.kernel_id);
+    auto source = kept_source(host_, options_.run_dir, candidate.kernel_id);
     if (!source) return source.error();
     candidate.source = std::move(*source);
   }
@@ -177,7 +179,7 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   rules.brief = known_.brief_for(proposal);
   workers_->submit([this, proposal, rules]() mutable {
-    const PhaseLog phases;
+    const PhaseLog phases([this] { return host_.monotonic_seconds(); });
     const double began = host_.monotonic_seconds();
     rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
       const std::lock_guard lock(owners_mutex_);
@@ -188,10 +190,10 @@ void Driver::dispatch(const Proposal& proposal) {
       if (owner < 0) return std::nullopt;
       return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
     };
-    auto passed = [&] {
+    auto passed = guarded([&] {
       const Phase phase("search");
       return pass(pipe_, proposal.strategy, rules);
-    }();
+    });
     return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds()};
   });
 }
@@ -280,7 +282,7 @@ std::string Driver::due() const {
 }
 
 Result<void> Driver::search() {
-  workers_ = std::make_unique<Workers<Done>>(width_of(*circle_.backend, options_.search));
+  workers_ = std::make_unique<Workers<Done>>(host_, width_of(*circle_.backend, options_.search));
   std::optional<Error> failed;
   const auto note = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();

@@ -7,6 +7,7 @@
 
 #include <cupilot/checker_power.hpp>
 
+#include "base/guard.hpp"
 #include "evolution/driver.hpp"
 #include "evolution/run_files.hpp"
 
@@ -21,7 +22,7 @@ Result<RunState> state_of(Host& host, const std::string& run_dir) {
   return fold(*read);
 }
 
-EvolveReport report_of(const RunState& state, const std::string& run_dir) {
+EvolveReport report_of(const RunState& state, Host& host, const std::string& run_dir) {
   EvolveReport report;
   Ledger ledger;
   for (const SearchEvent& event : state.events) {
@@ -36,7 +37,8 @@ EvolveReport report_of(const RunState& state, const std::string& run_dir) {
   for (const FinalRecord& record : state.finals) {
     if (std::holds_alternative<Accepted>(record.candidate.outcome)) {
       report.best = best_of(record);
-      if (auto source = kept_source(run_dir, record.candidate.kernel_id)) report.best->candidate.source = std::move(*source);
+      if (auto source = kept_source(host, run_dir, record.candidate.kernel_id))
+        report.best->candidate.source = std::move(*source);
       for (std::string& alarm : drift_alarms(*report.best)) report.notices.push_back(std::move(alarm));
     } else {
       ++report.rejected["confirm.failed"];
@@ -100,9 +102,7 @@ Result<void> prove_the_check(const Task& task, Circle& circle) {
   return {};
 }
 
-}  // namespace
-
-Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
+Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
   const Task searched = backend.techniques().empty() ? task : landscape_task();
   auto circle = open_circle(searched, backend, options);
   if (!circle) return circle.error();
@@ -118,14 +118,14 @@ Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOpti
   return driver.run();
 }
 
-Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
   Host& host = host_of(options);
   auto opened = Journal::open(host, run_dir);
   if (!opened) return opened.error();
   auto state = fold(opened->read);
   if (!state) return std::move(state.error()).while_doing(run_dir);
   if (auto same = same_device(*state, backend); !same) return same.error();
-  if (state->end && !reopens(*state, options)) return report_of(*state, run_dir);
+  if (state->end && !reopens(*state, options)) return report_of(*state, host, run_dir);
   if (reopens(*state, options)) {
     const DecisionRecord decision{"extend", "", std::max(options.raise_evaluations, state->header.search.max_evaluations), 0};
     opened->journal.add(RecordType::decision, to_json(decision));
@@ -152,22 +152,38 @@ Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const 
   return driver.run();
 }
 
-Result<RunSummary> read_run(const std::string& run_dir) {
-  auto state = state_of(real_host(), run_dir);
-  if (!state) return state.error();
+}  // namespace
+
+Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
+  return guarded([&] { return begin_run(task, backend, options); });
+}
+
+Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+  return guarded([&] { return continue_run(run_dir, backend, options); });
+}
+
+RunSummary summary_of(const RunState& state, Host& host, const std::string& run_dir) {
   RunSummary summary;
-  summary.report = report_of(*state, run_dir);
-  summary.device_name = state->header.device_name;
+  summary.report = report_of(state, host, run_dir);
+  summary.device_name = state.header.device_name;
   Ledger ledger;
-  for (const SearchEvent& event : state->events) {
+  for (const SearchEvent& event : state.events) {
     if (const auto* proposal = std::get_if<Proposal>(&event)) ledger.propose(*proposal);
     if (const auto* result = std::get_if<ResultRecord>(&event)) ledger.settle(*result);
   }
-  for (const Progress& progress : ledger.take_finished(state->baselines.value_or(BaselinesRecord{}), true)) {
+  for (const Progress& progress : ledger.take_finished(state.baselines.value_or(BaselinesRecord{}), true)) {
     summary.lines.push_back(line_of(progress));
   }
-  summary.task = std::move(state->task);
+  summary.task = state.task;
   return summary;
+}
+
+Result<RunSummary> read_run(const std::string& run_dir) {
+  return guarded([&]() -> Result<RunSummary> {
+    auto state = state_of(real_host(), run_dir);
+    if (!state) return state.error();
+    return summary_of(*state, real_host(), run_dir);
+  });
 }
 
 namespace {
@@ -203,12 +219,10 @@ std::vector<std::string> lineage_of(const RunState& state, const Candidate& cand
   return lines;
 }
 
-}  // namespace
-
-Result<RunCandidate> read_candidate(const std::string& run_dir, const std::string& which) {
+Result<RunCandidate> find_candidate(const std::string& run_dir, const std::string& which) {
   auto state = state_of(real_host(), run_dir);
   if (!state) return state.error();
-  const EvolveReport report = report_of(*state, run_dir);
+  const EvolveReport report = report_of(*state, real_host(), run_dir);
   RunCandidate found;
   Best shown{{}, report.baselines};
   bool known = false;
@@ -234,11 +248,17 @@ Result<RunCandidate> read_candidate(const std::string& run_dir, const std::strin
     return Error{ErrorCode::usage, run_dir + " has no candidate " + which,
                  "give best, a candidate's number, or four digits of its kernel's id"};
   }
-  if (auto source = kept_source(run_dir, shown.candidate.kernel_id)) shown.candidate.source = std::move(*source);
+  if (auto source = kept_source(real_host(), run_dir, shown.candidate.kernel_id)) shown.candidate.source = std::move(*source);
   found.evidence_json = evidence_json(shown, state->task, state->header.identity);
   found.candidate = std::move(shown.candidate);
   found.lineage = lineage_of(*state, found.candidate);
   return found;
+}
+
+}  // namespace
+
+Result<RunCandidate> read_candidate(const std::string& run_dir, const std::string& which) {
+  return guarded([&] { return find_candidate(run_dir, which); });
 }
 
 }  // namespace cupilot

@@ -1,7 +1,6 @@
 // What follows a search: the fastest are timed again beside one another, and the best is confirmed by fresh processes.
 #include <algorithm>
 #include <cmath>
-#include <future>
 #include <span>
 #include <tuple>
 
@@ -9,6 +8,7 @@
 
 #include <cupilot/rejection.hpp>
 
+#include "base/guard.hpp"
 #include "evolution/driver.hpp"
 #include "evolution/run_files.hpp"
 #include "evolution/timing.hpp"
@@ -79,21 +79,32 @@ Attempt<KernelSource> Driver::written(const Finalist& finalist) const {
 // Finalists anew, by processes of their own, side by side.
 Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalist> finalists) {
   const Phase phase("compile");
-  std::vector<std::future<Attempt<CompiledKernel>>> running;
-  for (const Finalist& finalist : finalists) {
-    running.push_back(std::async(std::launch::async, [&]() -> Attempt<CompiledKernel> {
-      auto source = written(finalist);
-      if (source.is_error()) return source.error();
-      if (source.is_rejected()) return source.rejected();
-      return circle_.backend->compile(*source);
-    }));
+  struct Compiled {
+    std::size_t place = 0;
+    Attempt<CompiledKernel> kernel;
+  };
+  const auto compile_anew = [this](const Finalist& finalist) -> Attempt<CompiledKernel> {
+    auto source = written(finalist);
+    if (source.is_error()) return source.error();
+    if (source.is_rejected()) return source.rejected();
+    return circle_.backend->compile(*source);
+  };
+  Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
+  for (std::size_t place = 0; place < finalists.size(); ++place) {
+    workers.submit([&compile_anew, place, &finalist = finalists[place]] {
+      return Compiled{place, guarded([&] { return compile_anew(finalist); })};
+    });
   }
+  std::vector<Compiled> all;
+  while (all.size() < finalists.size()) {
+    for (Compiled& one : workers.collect(1)) all.push_back(std::move(one));
+  }
+  std::sort(all.begin(), all.end(), [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
   std::vector<CompiledKernel> kernels;
-  for (auto& one : running) {
-    auto compiled = one.get();
-    if (compiled.is_error()) return compiled.error();
-    if (compiled.is_rejected()) return compiled.rejected();
-    kernels.push_back(std::move(*compiled));
+  for (Compiled& one : all) {
+    if (one.kernel.is_error()) return one.kernel.error();
+    if (one.kernel.is_rejected()) return one.kernel.rejected();
+    kernels.push_back(std::move(*one.kernel));
   }
   return kernels;
 }
@@ -230,7 +241,7 @@ Result<EvolveReport> Driver::conclude_run() {
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {
-    if (auto page = write_report(options_.run_dir); !page) return page.error();
+    if (auto page = write_report(host_, options_.run_dir); !page) return page.error();
   }
   if (report.best) return report;
   return nothing_valid(report);

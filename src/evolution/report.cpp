@@ -6,8 +6,9 @@
 #include <map>
 #include <set>
 
+#include "base/guard.hpp"
 #include "evolution/journal.hpp"
-#include "evolution/run_state.hpp"
+#include "evolution/run_files.hpp"
 
 namespace cupilot {
 namespace {
@@ -244,30 +245,33 @@ std::string rejections_table(const EvolveReport& report) {
 
 }  // namespace
 
-Result<std::string> write_report(const std::string& run_dir) {
-  auto read = read_journal(real_host(), run_dir);
+Result<std::string> write_report(Host& host, const std::string& run_dir) {
+  auto read = read_journal(host, run_dir);
   if (!read) return read.error();
   auto state = fold(*read);
   if (!state) return state.error();
-  auto summary = read_run(run_dir);
-  if (!summary) return summary.error();
-  const EvolveReport& report = summary->report;
+  const RunSummary summary = summary_of(*state, host, run_dir);
+  const EvolveReport& report = summary.report;
   const std::vector<Point> points = accepted_points(*state);
   std::string html(head);
   html +=
       fmt::format("<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {:.1f} s, {}; cupilot {}, {}</p>\n",
-                  escaped(summary->task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
+                  escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
                   report.wall_seconds, escaped(report.stopped), escaped(state->header.program), escaped(state->header.started));
   html += chart(points, report.baselines, report.proposed);
   html += champion_part(report, points);
-  html += generations_table(*summary);
+  html += generations_table(summary);
   html += rejections_table(report);
   html += phases_table(report);
   for (const std::string& notice : report.notices) html += "<p class=quiet>" + escaped(notice) + "</p>\n";
   html += "</body></html>\n";
   const std::string path = run_dir + "/report.html";
-  if (auto written = real_host().write_file_atomically(path, html, false); !written) return written.error();
+  if (auto written = host.write_file_atomically(path, html, false); !written) return written.error();
   return path;
+}
+
+Result<std::string> write_report(const std::string& run_dir) {
+  return guarded([&] { return write_report(real_host(), run_dir); });
 }
 
 }  // namespace cupilot

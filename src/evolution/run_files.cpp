@@ -3,6 +3,7 @@
 #include <cupilot/resolved_plan.hpp>
 
 #include "evolution/records.hpp"
+#include "kernel/standalone.hpp"
 
 namespace cupilot {
 namespace {
@@ -17,17 +18,25 @@ Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate
                          const std::vector<std::string>& task_words) {
   if (candidate.kernel_id.empty() || candidate.source.text.empty()) return {};
   const std::string path = blob_path(run_dir, candidate.kernel_id);
-  if (host.exists(path)) return {};
+  const std::string text = standalone_text(candidate.source, task_words);
+  if (host.exists(path)) {
+    // Not synced when it was written: after a crash it may be empty or torn.
+    if (auto kept = host.read_file(path); kept && *kept == text) return {};
+  }
   if (auto made = host.make_directories(run_dir + "/blobs"); !made) return made;
   // A text of free form cannot be had again; what a template wrote can.
   const bool synced = candidate.source.template_name.empty();
-  return host.write_file_atomically(path, standalone_text(candidate.source, task_words), synced);
+  return host.write_file_atomically(path, text, synced);
 }
 
-Result<KernelSource> kept_source(const std::string& run_dir, const std::string& kernel_id) {
-  auto kept = read_standalone(blob_path(run_dir, kernel_id));
+Result<KernelSource> kept_source(Host& host, const std::string& run_dir, const std::string& id) {
+  const std::string path = blob_path(run_dir, id);
+  auto text = host.read_file(path);
+  if (!text) return text.error();
+  auto kept = standalone_from(*text, path);
   if (!kept) return kept.error();
-  return std::move(kept->source);
+  if (kernel_id(kept->source) == id) return std::move(kept->source);
+  return Error{ErrorCode::failure, path + " does not hold the kernel it is named after", "the journal and best/ still do"};
 }
 
 Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,

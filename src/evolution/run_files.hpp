@@ -7,17 +7,23 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/host.hpp>
 
+#include "evolution/run_state.hpp"
+
 namespace cupilot {
 
 // blobs/KERNEL_ID.cu, a standalone file, synced where it is of free form. Does nothing for a candidate without source or one
 // already kept.
 Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate& candidate,
                          const std::vector<std::string>& task_words);
-Result<KernelSource> kept_source(const std::string& run_dir, const std::string& kernel_id);
+Result<KernelSource> kept_source(Host& host, const std::string& run_dir, const std::string& kernel_id);
 
 // best/: kernel.cu, launch.json, strategy.json, evidence.json and, for a kernel of a CUDA device, a launcher.
 Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
                         const CompiledKernel& kernel, const std::vector<std::string>& task_words);
+
+RunSummary summary_of(const RunState& state, Host& host, const std::string& run_dir);
+// report.html; its path.
+Result<std::string> write_report(Host& host, const std::string& run_dir);
 
 // main.cpp of the launcher: driver API and NVRTC, no library of ours. Nullopt reason when the plan cannot be resolved.
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, const CompiledKernel& kernel);

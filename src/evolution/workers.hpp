@@ -1,74 +1,48 @@
-// A few threads that do jobs and hand back their results.
+// A crew whose jobs hand back results.
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <functional>
+#include <map>
+#include <memory>
 #include <mutex>
-#include <thread>
+#include <utility>
 #include <vector>
+
+#include <cupilot/host.hpp>
 
 namespace cupilot {
 
 template <class Done>
 class Workers {
  public:
-  explicit Workers(int count) {
-    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
-  }
-  // Jobs not begun are dropped; those begun are waited for.
-  ~Workers() {
-    {
-      const std::lock_guard lock(mutex_);
-      closing_ = true;
-      jobs_.clear();
-    }
-    wake_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
-  }
-  Workers(const Workers&) = delete;
-  Workers& operator=(const Workers&) = delete;
+  Workers(Host& host, int count) : crew_(host.crew(count)) {}
 
-  void submit(std::function<Done()> job) {
-    {
+  // Returns the job's number: 0, 1, 2 …
+  std::int64_t submit(std::function<Done()> job) {
+    const std::int64_t number = next_++;
+    crew_->submit([this, number, job = std::move(job)] {
+      Done done = job();
       const std::lock_guard lock(mutex_);
-      jobs_.push_back(std::move(job));
-    }
-    wake_.notify_one();
+      done_.emplace(number, std::move(done));
+    });
+    return number;
   }
 
   // Results that came since the last call; waits for one at most `seconds`.
   std::vector<Done> collect(double seconds) {
-    std::unique_lock lock(mutex_);
-    done_wake_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return !done_.empty(); });
-    std::vector<Done> taken = std::move(done_);
-    done_.clear();
+    std::vector<Done> taken;
+    for (const std::int64_t number : crew_->ended(seconds)) {
+      const std::lock_guard lock(mutex_);
+      taken.push_back(std::move(done_.extract(number).mapped()));
+    }
     return taken;
   }
 
  private:
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      wake_.wait(lock, [this] { return closing_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      std::function<Done()> job = std::move(jobs_.front());
-      jobs_.pop_front();
-      lock.unlock();
-      Done done = job();
-      lock.lock();
-      done_.push_back(std::move(done));
-      done_wake_.notify_one();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_, done_wake_;
-  std::deque<std::function<Done()>> jobs_;
-  std::vector<Done> done_;
-  std::vector<std::thread> threads_;
-  bool closing_ = false;
+  std::mutex mutex_;  // of done_
+  std::map<std::int64_t, Done> done_;
+  std::int64_t next_ = 0;
+  std::unique_ptr<Crew> crew_;  // last: its jobs end first
 };
 
 }  // namespace cupilot

@@ -5,6 +5,7 @@
 
 #include "kernel/file_text.hpp"
 #include "kernel/plan_json.hpp"
+#include "kernel/standalone.hpp"
 
 namespace cupilot {
 namespace {
@@ -45,9 +46,12 @@ std::string dump(const Json& json) { return json.dump(-1, ' ', true, Json::error
 }  // namespace
 
 Result<StandaloneKernel> read_standalone(const std::string& path) {
-  const auto whole = file_text(path);
-  if (!whole) return Error{ErrorCode::usage, path + ": cannot be read", "name a kernel file"};
-  const std::string& text = *whole;
+  const auto text = file_text(path);
+  if (!text) return Error{ErrorCode::usage, path + ": cannot be read", "name a kernel file"};
+  return standalone_from(*text, path);
+}
+
+Result<StandaloneKernel> standalone_from(std::string_view text, const std::string& path) {
   if (text.size() > file_limit) return Error{ErrorCode::usage, fmt::format("{}: over {} bytes", path, file_limit), {}};
   StandaloneKernel kernel;
   if (path.ends_with(".ptx")) kernel.source.language = Language::ptx;
@@ -55,7 +59,7 @@ Result<StandaloneKernel> read_standalone(const std::string& path) {
   int number = 0;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
-    const std::string_view line = std::string_view(text).substr(from, end - from);
+    const std::string_view line = text.substr(from, end - from);
     const std::string_view bare = trimmed(line.ends_with('\n') ? line.substr(0, line.size() - 1) : line);
     from = end;
     ++number;

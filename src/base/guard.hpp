@@ -1,0 +1,24 @@
+// Turns what a library under us throws (memory, threads, a file system's surprises) into an Error at the edge of a public
+// function.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+// What `work` returns, a Result or Attempt, or Error{failure} in place of an exception.
+template <class Work>
+auto guarded(Work work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+    return Error{ErrorCode::failure, "out of memory", ""};  // short enough to need none
+  } catch (const std::exception& fault) {
+    return Error{ErrorCode::failure, fault.what(), ""};
+  }
+}
+
+}  // namespace cupilot

@@ -1,0 +1,67 @@
+// A device of a simulated machine: kernels of a landscape, some of them dishonest, on hardware that hangs, vanishes and heals.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include <cupilot/backend.hpp>
+
+#include "backend/landscape.hpp"
+#include "support/sim_host.hpp"
+
+namespace cupilot::testing {
+
+// What a kernel is in truth. A turncoat is right and fast until processes are renewed, wrong after that.
+enum class Nature { honest, refused, wrong, faulty, hanging, too_fast, no_number, turncoat };
+
+struct DeviceTrouble {
+  double lost = 0;          // chance a call that the device is gone; every call fails then, until heal()
+  double slow = 0;          // chance a call that it takes ten times as long
+  bool dishonest = true;    // natures other than honest occur
+  double pace_seconds = 8;  // of a compile, on average
+};
+
+class SimDevice : public Backend {
+ public:
+  SimDevice(SimHost& host, Landscape landscape, std::uint64_t seed, const DeviceTrouble& trouble);
+
+  const DeviceSpec& device() const override { return spec_; }
+  Provenance provenance() const override { return Provenance::modelled; }
+  std::string identity() const override { return "simulated"; }
+  std::vector<Technique> techniques() const override { return landscape_.techniques(); }
+  int parallel_compiles() const override { return 3; }
+  int parallel_trials() const override { return 1; }
+  Attempt<CompiledKernel> compile(const KernelSource& source) override;
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override;
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
+                                                std::span<const Contestant> contestants, const MeasureOptions& options) override;
+  Result<void> renew() override;
+
+  // A person looked after it; new processes.
+  void heal();
+  bool lost() const { return lost_; }
+
+  // The truth, for who checks what the controller believes.
+  Nature nature_of(const std::string& kernel_hash) const;
+  double true_time_us(const Constants& constants) const { return landscape_.time_us(landscape_.point_of(constants)); }
+  // Compiles so far, by strategy.
+  const std::map<std::string, int>& compiled() const { return compiled_; }
+  // Called before a compile is paid for.
+  std::function<void(const std::string& strategy_id)> on_compile;
+
+ private:
+  Result<void> take_time(double seconds);
+  bool betrays(const std::string& kernel_hash) const { return renewed_ && nature_of(kernel_hash) == Nature::turncoat; }
+
+  SimHost& host_;
+  Landscape landscape_;
+  std::uint64_t seed_;
+  DeviceTrouble trouble_;
+  DeviceSpec spec_;
+  Rng dice_;
+  bool lost_ = false, renewed_ = false;
+  std::map<std::string, int> compiled_;
+};
+
+}  // namespace cupilot::testing
