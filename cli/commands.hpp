@@ -82,10 +82,18 @@ struct TunableFlags {
   std::string out;  // empty: standard output
 };
 
+struct ReplayFlags {
+  bool json = false;
+  std::string dir;
+  std::string policy = "run";  // run, rules, random
+  std::int64_t seed = -1;      // -1: the run's
+};
+
 int evolve_command(const EvolveFlags& flags);
 int portfolio_command(const EvolveFlags& flags);
 int wisdom_command(const WisdomFlags& flags);
 int resume_command(const RunFlags& flags);
+int replay_command(const ReplayFlags& flags);
 int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);

@@ -36,6 +36,7 @@ struct Verbs {
   RecordFlags record;
   TaskFlags task_check, task_new;
   TunableFlags tunable_import;
+  ReplayFlags replay;
   CommonFlags tasks, techniques, doctor;
   std::function<int()> chosen;
 };
@@ -106,6 +107,18 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   show->add_option("which", verbs.show.which, "best, or a candidate's id")->capture_default_str();
   add_common(*show, verbs.show.common, false);
   show->callback([&verbs] { verbs.chosen = [&verbs] { return show_command(verbs.show); }; });
+}
+
+void add_model_verbs(CLI::App& app, Verbs& verbs) {
+  ReplayFlags& flags = verbs.replay;
+  CLI::App* replay = app.add_subcommand("replay", "repeat a run from its directory, without device, model or key");
+  replay->add_option("dir", flags.dir, "run directory")->required();
+  replay->add_option("--policy", flags.policy, "who proposes: run (as it was), rules, random")
+      ->check(CLI::IsMember({"run", "rules", "random"}))
+      ->capture_default_str();
+  replay->add_option("--seed", flags.seed, "another seed than the run's")->check(CLI::NonNegativeNumber);
+  replay->add_flag("--json", flags.json, "print one JSON object on standard output");
+  replay->callback([&verbs] { verbs.chosen = [&verbs] { return replay_command(verbs.replay); }; });
 }
 
 void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
@@ -224,6 +237,7 @@ int main(int argc, char** argv) {
   add_evolve(app, verbs);
   add_wisdom(app, verbs);
   add_run_verbs(app, verbs);
+  add_model_verbs(app, verbs);
   add_kernel_verbs(app, verbs);
   add_lists(app, verbs);
   add_tunable_verbs(app, verbs);

@@ -11,38 +11,6 @@ using parts::Json;
 
 constexpr const char* statuses[] = {"open", "told", "forgotten"};
 
-Json put(const Technique& t) {
-  Json parameters = Json::array();
-  for (const TechniqueParameter& p : t.parameters) {
-    parameters.push_back({{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
-  }
-  Json relieves = Json::array();
-  for (const Resource resource : t.relieves) relieves.push_back(name_of(resource));
-  return {{"name", t.name},       {"summary", t.summary}, {"sentence", t.sentence}, {"parameters", std::move(parameters)},
-          {"relieves", relieves}, {"needs", t.needs},     {"excludes", t.excludes}, {"must", t.must},
-          {"group", t.group}};
-}
-
-Technique technique_of(const Json& json) {
-  Technique t;
-  json.at("name").get_to(t.name);
-  json.at("summary").get_to(t.summary);
-  json.at("sentence").get_to(t.sentence);
-  for (const Json& p : json.at("parameters")) {
-    t.parameters.push_back({p.at("name").get<std::string>(), p.at("domain").get<std::vector<std::int64_t>>(),
-                            p.at("labels").get<std::vector<std::string>>(), p.at("fallback").get<std::int64_t>()});
-  }
-  constexpr int resources = static_cast<int>(Resource::tail) + 1;
-  for (const Json& name : json.at("relieves")) {
-    t.relieves.push_back(parts::enum_of<Resource>(name.get<std::string>(), resources));
-  }
-  json.at("needs").get_to(t.needs);
-  json.at("excludes").get_to(t.excludes);
-  json.at("must").get_to(t.must);
-  json.at("group").get_to(t.group);
-  return t;
-}
-
 Json put(const Score& s) {
   if (!s.accepted) return {{"rejection", s.rejection}, {"evaluated", s.evaluated}, {"kernel_hash", s.kernel_hash}};
   return {{"time_us", s.time_us}, {"kernel_hash", s.kernel_hash}, {"verdict", parts::put(s.verdict)}};
@@ -101,7 +69,7 @@ EvolutionRecord record_of(const Json& json) {
   json.at("write").get_to(options.write);
   json.at("random_search").get_to(options.random_search);
   json.at("tunables").get_to(options.tunables);
-  for (const Json& technique : json.at("techniques")) options.techniques.push_back(technique_of(technique));
+  for (const Json& technique : json.at("techniques")) options.techniques.push_back(parts::technique_of(technique));
   json.at("own_strategist").get_to(record.own_strategist);
   for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
   return record;
@@ -118,7 +86,7 @@ Result<std::string> to_json(const EvolutionRecord& record) {
   if (!task) return task.error();
   const EvolutionOptions& options = record.options;
   Json techniques = Json::array(), slots = Json::array();
-  for (const Technique& technique : options.techniques) techniques.push_back(put(technique));
+  for (const Technique& technique : options.techniques) techniques.push_back(parts::put(technique));
   for (const EvolutionSlot& slot : record.slots) slots.push_back(put(slot));
   const Json json = {{"cupilot_evolution", evolution_format},
                      {"program", version},

@@ -280,4 +280,35 @@ SearchOptions search_options_of(const Json& json) {
   return o;
 }
 
+Json put(const Technique& t) {
+  Json parameters = Json::array();
+  for (const TechniqueParameter& p : t.parameters) {
+    parameters.push_back({{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
+  }
+  Json relieves = Json::array();
+  for (const Resource resource : t.relieves) relieves.push_back(name_of(resource));
+  return {{"name", t.name},       {"summary", t.summary}, {"sentence", t.sentence}, {"parameters", std::move(parameters)},
+          {"relieves", relieves}, {"needs", t.needs},     {"excludes", t.excludes}, {"must", t.must},
+          {"group", t.group}};
+}
+
+Technique technique_of(const Json& json) {
+  Technique t;
+  json.at("name").get_to(t.name);
+  json.at("summary").get_to(t.summary);
+  json.at("sentence").get_to(t.sentence);
+  for (const Json& p : json.at("parameters")) {
+    t.parameters.push_back({p.at("name").get<std::string>(), p.at("domain").get<std::vector<std::int64_t>>(),
+                            p.at("labels").get<std::vector<std::string>>(), p.at("fallback").get<std::int64_t>()});
+  }
+  for (const Json& name : json.at("relieves")) {
+    t.relieves.push_back(enum_of<Resource>(name.get<std::string>(), resources));
+  }
+  json.at("needs").get_to(t.needs);
+  json.at("excludes").get_to(t.excludes);
+  json.at("must").get_to(t.must);
+  json.at("group").get_to(t.group);
+  return t;
+}
+
 }  // namespace cupilot::parts

@@ -12,6 +12,7 @@ Json put(const Strategy& strategy);
 Json put(const Candidate& candidate);
 Json put(const Conditions& conditions);
 Json put(const Baseline& baseline);
+Json put(const Technique& technique);
 Json put(const SearchOptions& options);
 
 Verification verification_of(const Json& json);
@@ -20,6 +21,7 @@ Conditions conditions_of(const Json& json);
 Strategy strategy_of(const Json& json);
 Candidate candidate_of(const Json& json);
 Baseline baseline_of(const Json& json);
+Technique technique_of(const Json& json);
 SearchOptions search_options_of(const Json& json);
 
 }  // namespace cupilot::parts

@@ -34,18 +34,10 @@ Json put_all(const std::vector<Baseline>& baselines) {
   return all;
 }
 
-// Names and domains: what a replay of a landscape needs to span the same space.
-Json put_techniques(const std::vector<Technique>& techniques) {
+// What a replay of a landscape needs to span the same space.
+Json put_all(const std::vector<Technique>& techniques) {
   Json all = Json::array();
-  for (const Technique& technique : techniques) {
-    Json parameters = Json::array();
-    for (const TechniqueParameter& parameter : technique.parameters) {
-      parameters.push_back({{"name", parameter.name}, {"domain", parameter.domain}, {"fallback", parameter.fallback}});
-    }
-    Json relieves = Json::array();
-    for (const Resource resource : technique.relieves) relieves.push_back(name_of(resource));
-    all.push_back({{"name", technique.name}, {"relieves", relieves}, {"parameters", std::move(parameters)}});
-  }
+  for (const Technique& technique : techniques) all.push_back(parts::put(technique));
   return all;
 }
 
@@ -74,7 +66,7 @@ std::string to_json(const HeaderRecord& r) {
                     {"identity", r.identity},
                     {"provenance", name_of(r.provenance)},
                     {"device", parts::put(r.device)},
-                    {"techniques", put_techniques(r.techniques)},
+                    {"techniques", put_all(r.techniques)},
                     {"screen", r.screen},
                     {"clock", {{"started", r.started}}}});
 }
@@ -100,6 +92,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
     r.device = parts::device_of(json.at("device"));
+    for (const Json& technique : json.at("techniques")) r.techniques.push_back(parts::technique_of(technique));
     r.screen = json.value("screen", "");
     r.started = json.at("clock").at("started").get<std::string>();
     return r;

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/replay.hpp>
+
+#include "commands.hpp"
+#include "say.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+std::string best_text(double us) { return us > 0 ? time_text(us) : "none"; }
+
+void print(const ReplayReport& report, const std::string& dir) {
+  const bool whole = report.same == report.recorded;
+  say(fmt::format("replayed {}: {} proposals, {} as the run made them{}", dir, report.proposed, report.same,
+                  whole ? "" : fmt::format("; the first other one is in slot {}", report.first_other_slot)));
+  if (report.unknown > 0) say(fmt::format("of {} proposals the run knows no outcome: they count as lost", report.unknown));
+  say(fmt::format("best {} of the search, {} of the run{}", best_text(report.best_us), best_text(report.run_best_us),
+                  report.best_strategy.empty() ? "" : ": " + report.best_strategy));
+}
+
+void print_json(const ReplayReport& report) {
+  const nlohmann::ordered_json json = {{"proposed", report.proposed},
+                                       {"same", report.same},
+                                       {"first_other_slot", report.first_other_slot},
+                                       {"unknown", report.unknown},
+                                       {"recorded", report.recorded},
+                                       {"best_us", report.best_us},
+                                       {"run_best_us", report.run_best_us},
+                                       {"best_strategy", report.best_strategy}};
+  say(json.dump());
+}
+
+}  // namespace
+
+int replay_command(const ReplayFlags& flags) {
+  ReplayOptions options;
+  if (flags.policy != "run") options.random_search = flags.policy == "random";
+  if (flags.seed >= 0) options.change = [&](SearchOptions& search) { search.seed = static_cast<std::uint64_t>(flags.seed); };
+  const Result<ReplayReport> report = replay(flags.dir, options);
+  if (!report) return fail(report.error(), flags.json);
+  if (flags.json) {
+    print_json(*report);
+  } else {
+    print(*report, flags.dir);
+  }
+  return 0;
+}
+
+}  // namespace cupilot::cli

@@ -1,0 +1,43 @@
+// A run repeated from its directory, without device or model: the journal answers for the device, the tape for the models.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <cupilot/agents.hpp>
+#include <cupilot/device.hpp>
+#include <cupilot/export.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/search.hpp>
+#include <cupilot/task.hpp>
+
+namespace CUPILOT_API cupilot {
+
+struct ReplayOptions {
+  // Who proposes; given are the run's task, device and options and its own built-in strategist, which outlives it.
+  // Null: that strategist.
+  std::function<Result<std::unique_ptr<Strategist>>(const Task&, const DeviceSpec&, const SearchOptions&, Strategist&)>
+      strategist{};
+  // Changes the policy before the search begins: a seed, a population, parts switched off. Null: as recorded.
+  std::function<void(SearchOptions&)> change{};
+  std::optional<bool> random_search{};  // the built-in strategist: random_strategist or rule_strategist; nullopt: the run's
+};
+
+struct ReplayReport {
+  std::int64_t proposed = 0;
+  std::int64_t same = 0;                // proposals equal to the run's of the same slot
+  std::int64_t first_other_slot = -1;   // the first that differs; -1: none
+  std::int64_t unknown = 0;             // proposals whose outcome the run does not know: they count as lost
+  std::int64_t recorded = 0;            // proposals of the run
+  double best_us = 0, run_best_us = 0;  // fastest of the search; 0: none
+  std::string best_strategy{};          // describe()
+};
+
+// Searches again with as many proposals as the run made. With the run's own policy every proposal is the same. Error{usage}: no
+// run directory, or one without baselines; errors of the strategist.
+Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& options = {});
+
+}  // namespace cupilot
