@@ -208,9 +208,12 @@ Error Driver::nothing_valid(const EvolveReport& report) {
       report.stopped == "evaluations spent" || report.stopped == "time spent" || report.stopped == "generations spent";
   std::string codes;
   for (const auto& [code, count] : report.rejected) codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
+  const bool unrecorded = report.device.starts_with("recorded:") && report.rejected.contains("measure.failed");
+  const char* next = unrecorded ? "the recording lacks most strategies: record more with --count, or every one with --all"
+                     : limited  ? "give more evaluations or seconds"
+                                : "look at the rejections with `cupilot report`";
   return {limited ? ErrorCode::budget : ErrorCode::no_candidate,
-          fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes),
-          limited ? "give more evaluations or seconds" : "look at the rejections with `cupilot report`"};
+          fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes), next};
 }
 
 Result<EvolveReport> Driver::conclude_run() {

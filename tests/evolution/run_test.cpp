@@ -205,6 +205,18 @@ TEST_CASE("a recorded landscape answers a search with any seed") {
   CHECK(journals[0] == journals[1]);
 }
 
+TEST_CASE("a search that a recording cannot answer is told to record more") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  REQUIRE_OK(record_landscape(Task{}, *device, dir / "recording", {.count = 1}));
+  auto replay = open_recorded(dir / "recording", {});
+  REQUIRE_OK(replay);
+  auto report = evolve(Task{}, **replay, small_run("", 4));
+  REQUIRE_FALSE(report);
+  CHECK(report.error().message.find("measure.failed") != std::string::npos);
+  CHECK(report.error().hint.find("--all") != std::string::npos);
+}
+
 TEST_CASE("what is no recording is refused") {
   const TempDir dir;
   CHECK_FALSE(open_recorded(dir / "nowhere", {}));
