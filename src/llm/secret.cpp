@@ -35,39 +35,51 @@ void add_base64(std::set<std::string>& traces, std::string_view key) {
   }
 }
 
-// `unit` written for every character, or for those alone that are neither letters nor digits.
-template <class Write>
-std::string written(std::string_view key, bool every, Write unit) {
+// An escape: how a character is written, and which ones beside letters and digits are left as they are.
+struct Escape {
+  const char* unit;  // of fmt, for the character's number
+  std::string_view kept;
+};
+
+constexpr std::string_view unreserved = "-._~", of_uris = "-._~!#$&'()*+,/:;=?@[]";
+constexpr std::string_view ascii_but_quotes = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~";
+constexpr std::string_view ascii_but_quotes_and_slash = "!#$%&'()*+,-.:;<=>?@[]^_`{|}~";
+constexpr Escape escapes[] = {
+    {"%{:02X}", unreserved},
+    {"%{:02x}", unreserved},
+    {"%{:02X}", of_uris},
+    {"%{:02x}", of_uris},
+    {"%{:02X}", ""},
+    {"%{:02x}", ""},
+    {"\\u{:04x}", ""},
+    {"\\u{:04X}", ""},
+    {"\\{:c}", ascii_but_quotes},
+    {"\\{:c}", ascii_but_quotes_and_slash},
+};
+// Every character written so.
+constexpr const char* codes[] = {"{:02x}", "{:02X}", "%{:02x}", "%{:02X}", "\\u{:04x}", "\\u{:04X}", "\\x{:02x}"};
+
+std::string escaped(std::string_view key, const Escape& escape) {
   std::string out;
   for (const char c : key) {
     const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    out += plain && !every ? std::string(1, c) : unit(static_cast<unsigned>(static_cast<unsigned char>(c)));
+    const bool kept = plain || escape.kept.find(c) != escape.kept.npos;
+    out += kept ? std::string(1, c) : fmt::format(fmt::runtime(escape.unit), static_cast<int>(c));
   }
+  return out;
+}
+
+std::string coded(std::string_view key, const char* unit) {
+  std::string out;
+  for (const char c : key) out += fmt::format(fmt::runtime(unit), static_cast<int>(c));
   return out;
 }
 
 std::set<std::string> traces_of(std::string_view key) {
   std::set<std::string> traces = {std::string(key), std::string(key.rbegin(), key.rend())};
   add_base64(traces, key);
-  for (const bool every : {false, true}) {
-    traces.insert(written(key, every, [](unsigned c) { return fmt::format("%{:02X}", c); }));
-    traces.insert(written(key, every, [](unsigned c) { return fmt::format("%{:02x}", c); }));
-    traces.insert(written(key, every, [](unsigned c) { return fmt::format("\\u{:04x}", c); }));
-    traces.insert(written(key, every, [](unsigned c) { return fmt::format("\\u{:04X}", c); }));
-  }
-  traces.insert(written(key, true, [](unsigned c) { return fmt::format("{:02x}", c); }));
-  traces.insert(written(key, true, [](unsigned c) { return fmt::format("{:02X}", c); }));
-  // The escapes that leave most characters alone: of a URL and of JSON.
-  for (const std::string_view kept : {"-._~", "!$&'()*+,-./:;=?@_~"}) {
-    traces.insert(written(key, false, [&](unsigned c) {
-      const char ch = static_cast<char>(c);
-      return kept.find(ch) != kept.npos ? std::string(1, ch) : fmt::format("%{:02X}", c);
-    }));
-  }
-  traces.insert(written(key, false, [](unsigned c) {
-    const char ch = static_cast<char>(c);
-    return ch == '"' || ch == '\\' || ch == '/' ? std::string("\\") + ch : std::string(1, ch);
-  }));
+  for (const Escape& escape : escapes) traces.insert(escaped(key, escape));
+  for (const char* unit : codes) traces.insert(coded(key, unit));
   return traces;
 }
 
