@@ -1,7 +1,9 @@
 #include "llm/secret.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <openssl/crypto.h>
@@ -35,52 +37,54 @@ void add_base64(std::set<std::string>& traces, std::string_view key) {
   }
 }
 
-// An escape: how a character is written, and which ones beside letters and digits are left as they are.
-struct Escape {
-  const char* unit;  // of fmt, for the character's number
-  std::string_view kept;
-};
+// Writings of the whole key that escape no single character.
+std::set<std::string> traces_of(std::string_view key) {
+  std::set<std::string> traces = {std::string(key.rbegin(), key.rend())};
+  add_base64(traces, key);
+  for (const char* unit : {"{:02x}", "{:02X}"}) {
+    std::string hex;
+    for (const char c : key) hex += fmt::format(fmt::runtime(unit), static_cast<int>(c));
+    traces.insert(hex);
+  }
+  return traces;
+}
 
-constexpr std::string_view unreserved = "-._~", of_uris = "-._~!#$&'()*+,/:;=?@[]";
-constexpr std::string_view ascii_but_quotes = "!#$%&'()*+,-./:;<=>?@[]^_`{|}~";
-constexpr std::string_view ascii_but_quotes_and_slash = "!#$%&'()*+,-.:;<=>?@[]^_`{|}~";
-constexpr Escape escapes[] = {
-    {"%{:02X}", unreserved},
-    {"%{:02x}", unreserved},
-    {"%{:02X}", of_uris},
-    {"%{:02x}", of_uris},
-    {"%{:02X}", ""},
-    {"%{:02x}", ""},
-    {"\\u{:04x}", ""},
-    {"\\u{:04X}", ""},
-    {"\\{:c}", ascii_but_quotes},
-    {"\\{:c}", ascii_but_quotes_and_slash},
-};
-// Every character written so.
-constexpr const char* codes[] = {"{:02x}", "{:02X}", "%{:02x}", "%{:02X}", "\\u{:04x}", "\\u{:04X}", "\\x{:02x}"};
+// Whether `digits` hexadecimal digits behind `prefix` name `c`.
+bool is_code(std::string_view text, std::string_view prefix, std::size_t digits, char c) {
+  if (!text.starts_with(prefix) || text.size() < prefix.size() + digits) return false;
+  int value = 0;
+  const char* begin = text.data() + prefix.size();
+  const auto [end, error] = std::from_chars(begin, begin + digits, value, 16);
+  return error == std::errc() && end == begin + digits && value == static_cast<int>(c);
+}
 
-std::string escaped(std::string_view key, const Escape& escape) {
+// Length of `key` at the begin of `text`, each character as it is or escaped as in URLs, JSON or C, in any mixture; 0: it does
+// not stand there.
+std::size_t written_length(std::string_view text, std::string_view key) {
+  if (key.empty() || text.empty()) return 0;
+  const char c = key.front();
+  const std::pair<bool, std::size_t> ways[] = {{text.front() == c, 1},
+                                               {is_code(text, "%", 2, c), 3},
+                                               {is_code(text, "\\u", 4, c), 6},
+                                               {is_code(text, "\\x", 2, c), 4},
+                                               {text.size() > 1 && text[0] == '\\' && text[1] == c, 2}};
+  for (const auto& [fits, size] : ways) {
+    if (!fits) continue;
+    if (key.size() == 1) return size;
+    const std::size_t rest = written_length(text.substr(size), key.substr(1));
+    if (rest > 0) return size + rest;
+  }
+  return 0;
+}
+
+std::string without_escaped(std::string_view text, std::string_view key) {
   std::string out;
-  for (const char c : key) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-    const bool kept = plain || escape.kept.find(c) != escape.kept.npos;
-    out += kept ? std::string(1, c) : fmt::format(fmt::runtime(escape.unit), static_cast<int>(c));
+  while (!text.empty()) {
+    const std::size_t length = written_length(text, key);
+    out += length > 0 ? mask : text.substr(0, 1);
+    text.remove_prefix(std::max<std::size_t>(length, 1));
   }
   return out;
-}
-
-std::string coded(std::string_view key, const char* unit) {
-  std::string out;
-  for (const char c : key) out += fmt::format(fmt::runtime(unit), static_cast<int>(c));
-  return out;
-}
-
-std::set<std::string> traces_of(std::string_view key) {
-  std::set<std::string> traces = {std::string(key), std::string(key.rbegin(), key.rend())};
-  add_base64(traces, key);
-  for (const Escape& escape : escapes) traces.insert(escaped(key, escape));
-  for (const char* unit : codes) traces.insert(coded(key, unit));
-  return traces;
 }
 
 }  // namespace
@@ -97,7 +101,7 @@ Secret::~Secret() {
 }
 
 std::string Secret::scrub(std::string_view text) const {
-  std::string out(text);
+  std::string out = without_escaped(text, text_);
   for (const std::string& trace : traces_) {
     for (std::size_t at = out.find(trace); at != out.npos; at = out.find(trace, at + mask.size()))
       out.replace(at, trace.size(), mask);

@@ -19,7 +19,8 @@ class Secret {
   ~Secret();  // overwrites the text
 
   bool empty() const { return text_.empty(); }
-  // `text` with every trace of the key replaced by "[key]": as it is, reversed, and in base64, hex, percent and JSON escapes.
+  // `text` with every trace of the key replaced by "[key]": as it is, reversed, in base64
+  // and hex, and with any of its characters escaped as in URLs, JSON or C.
   std::string scrub(std::string_view text) const;
 
  private:

@@ -117,6 +117,7 @@ TEST_CASE("a key is scrubbed in every writing", "[llm]") {
       "sk-Abc%2F12%2B34%3D%2256",
       "sk-Abc%2f12%2b34%3d%2256",
       "sk-Abc/12+34=\\\"56",
+      "sk-Abc/12%2B34=%22\\u0035\\x36",
       "736b2d4162632f31322b33343d223536",
       "736B2D4162632F31322B33343D223536",
   };
