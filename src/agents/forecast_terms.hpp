@@ -1,0 +1,23 @@
+// What a GEMM template's setting costs on each resource, by arithmetic from its constants.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <cupilot/device.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/tunable.hpp>
+
+namespace cupilot {
+
+struct ForecastTerms {
+  double us = 0;                    // expected time
+  std::vector<double> knobs{};      // place of each constant in its domain, 0 to 1
+  std::vector<double> resources{};  // log2 of what each resource alone would need, and of how well the machine is filled
+};
+
+// At the first timed shape. Nothing where the template is not modelled or has no such numbers.
+std::optional<ForecastTerms> forecast_terms(const Tunable& tunable, const Constants& constants, const Task& task,
+                                            const DeviceSpec& device);
+
+}  // namespace cupilot
