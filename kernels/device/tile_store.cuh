@@ -1,5 +1,22 @@
-// Results from the registers of a warp to whole rows in shared memory, from where the copy engine stores them.
+// A warp's results from the registers where wgmma leaves them (wgmma.cuh): straight to memory, or to whole rows in shared memory,
+// from where the copy engine stores them.
 // Wants: STRIPS; tma.cuh, epilogue.cuh.
+
+// Stores a warpgroup's sums as they lie, two neighbours of a row a thread. (row, column): where its part of the output begins.
+template <int PARTS, int COUNT>
+__device__ __forceinline__ void store_direct(const Epilogue& epilogue, const float (&sum)[PARTS][COUNT], int row, int column,
+                                             int warp, int lane) {
+#pragma unroll
+  for (int part = 0; part < PARTS; ++part) {
+#pragma unroll
+    for (int j = 0; j < COUNT / 4; ++j) {
+      const float* s = sum[part] + 4 * j;
+      const int at = row + part * 64 + warp * 16 + lane / 4;
+      epilogue.store(at, column + j * 8 + lane % 4 * 2, {s[0], s[1]});
+      epilogue.store(at + 8, column + j * 8 + lane % 4 * 2, {s[2], s[3]});
+    }
+  }
+}
 
 // Two neighbours as they lie in memory.
 template <class T>

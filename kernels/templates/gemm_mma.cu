@@ -84,6 +84,8 @@
 constexpr int WARPS_M = BLOCK_M / WARP_M;
 constexpr int WARPS_N = BLOCK_N / WARP_N;
 constexpr int THREADS = WARPS_M * WARPS_N * 32;
+#include "cupilot/operand_copy.cuh"
+
 constexpr int ELEMENT = static_cast<int>(sizeof(T_A));  // bytes
 constexpr int HALF_K = 16 / ELEMENT;                    // elements of K in a 16-byte half of a step
 constexpr int STEP_K = 2 * HALF_K;                      // elements of K in one multiply-add
@@ -91,21 +93,20 @@ constexpr int STEPS = BLOCK_K / STEP_K;
 constexpr int SUBS_M = WARP_M / 16;  // 16-row parts of a warp's tile
 constexpr int SUBS_N = WARP_N / 8;   // 8-column parts
 
-// One operand's way from global to shared memory. o is the row of A or the column of B. K_FAST: neighbours along K are
-// adjacent in memory (A as stored, or B transposed), and so they are in the slab; otherwise neighbours along o are.
-template <class T, int OUTER, bool K_FAST>
-struct Operand {
+// One operand's way to shared memory: its slabs keep the order of global memory.
+template <int LINE>
+constexpr int copy_width = VECTOR < LINE ? VECTOR : LINE;  // elements a copy moves
+template <class T, int OUTER, bool K_FAST, class Copy = OperandCopy<T, OUTER, K_FAST, copy_width<(K_FAST ? BLOCK_K : OUTER)>>>
+struct Operand : Copy {
   static constexpr int LINE = K_FAST ? BLOCK_K : OUTER;  // adjacent elements of a slab
   static constexpr int LINES = K_FAST ? OUTER : BLOCK_K;
   static constexpr int PITCH = (LINE + PAD) * ELEMENT;  // bytes
   static constexpr int BYTES = PITCH * LINES;
-  static constexpr int WIDTH = VECTOR < LINE ? VECTOR : LINE;  // elements a copy moves
+  static constexpr int WIDTH = copy_width<LINE>;
   static constexpr bool BY_ASYNC = ASYNC != 0 && WIDTH * ELEMENT >= 4;
-  static constexpr int PER_LINE = LINE / WIDTH;
-  static constexpr int COPIES = PER_LINE * LINES;
-  static constexpr int EACH = (COPIES + THREADS - 1) / THREADS;  // copies a thread makes
-  // With a fast path for whole slabs, the careful one is seldom run and may stay small.
-  static constexpr int TAIL_UNROLL = FULL_PATH != 0 ? 1 : EACH;
+  using Copy::EACH, Copy::TAIL_UNROLL, Copy::PER_LINE;
+  using Copy::from, Copy::mine, Copy::present, Copy::place, Copy::load_chunk;
+  using Copy::o, Copy::k, Copy::aligned, Copy::all_outer, Copy::matrix_start;
   // Whether fragments are read as 8 x 16-byte matrices; tf32 cannot be transposed on the way.
   static constexpr bool BY_MATRIX = LDMATRIX != 0 && (K_FAST || ELEMENT == 2);
 
@@ -123,65 +124,15 @@ struct Operand {
     return line * PITCH + (((byte / 16) ^ key) * 16 | byte % 16);
   }
 
-  struct Place {
-    int o, k;
-  };
-  // Where a copy starts within a slab. Copies are dealt to threads in turn: thread t makes t, t + THREADS, ...; its later
-  // ones lie a constant step from its first.
-  static __device__ constexpr Place place(int copy) {
-    const int line = copy / PER_LINE;
-    const int along = copy % PER_LINE * WIDTH;
-    return K_FAST ? Place{line, along} : Place{along, line};
-  }
-  static_assert(THREADS % PER_LINE == 0 || PER_LINE % THREADS == 0, "copies of a thread lie at constant steps");
-  static __device__ __forceinline__ bool mine(int i) {
-    return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
-  }
-
-  const T* matrix_start;                       // a legal address for copies of nothing
-  const T* origin;                             // this thread's first element of slab 0
-  int pitch;                                   // elements between lines in global memory
-  int o, k;                                    // place of that element in its slab
-  int count;                                   // rows or columns that exist from the block's first: at least 1
-  bool aligned;                                // vectors of WIDTH elements may be loaded
-  bool all_outer;                              // every row or column of the block exists, and vectors are aligned
   Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
+  using Copy::Copy;
 
-  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first) {
-    const Place p = place(static_cast<int>(threadIdx.x));
-    o = p.o;
-    k = p.k;
-    pitch = row_pitch;
-    matrix_start = matrix;
-    origin = matrix + (K_FAST ? static_cast<long long>(outer_first + o) * pitch + k_first + k
-                              : static_cast<long long>(k_first + k) * pitch + outer_first + o);
-    count = outer_count - outer_first;
-    aligned = rows_aligned(matrix, row_pitch, WIDTH);
-    all_outer = FULL_PATH != 0 && aligned && count >= OUTER;
-  }
-
-  // Element of this thread's i-th copy of a slab, and its place in shared memory.
-  __device__ __forceinline__ const T* from(int slab, int i) const {
-    const Place step = place(i * THREADS);
-    const T* first = origin + (K_FAST ? slab * BLOCK_K : static_cast<long long>(slab * BLOCK_K) * pitch);
-    return first + (K_FAST ? static_cast<long long>(step.o) * pitch + step.k : static_cast<long long>(step.k) * pitch + step.o);
-  }
+  // Place in shared memory of this thread's i-th copy of a slab.
   __device__ __forceinline__ int to(int i) const {
     constexpr int STEP_LINES = THREADS / PER_LINE;  // lines between copies; the key of a line repeats every 8 lines
-    const Place step = place(i * THREADS);
+    const auto step = place(i * THREADS);
     if constexpr (THREADS % PER_LINE == 0 && STEP_LINES % 8 == 0) return offset(o, k) + i * STEP_LINES * PITCH;
     return offset(o + step.o, k + step.k);
-  }
-  static __device__ __forceinline__ Vector<T, WIDTH> load_chunk(const T* address) {
-    if constexpr (CACHE_HINT != 0) return load_vector_streaming<T, WIDTH>(address);
-    return load_vector<T, WIDTH>(address);
-  }
-  // Elements of that copy that exist, when the slab holds k_left of K; the others become zeros.
-  __device__ __forceinline__ int present(int i, int k_left) const {
-    const Place step = place(i * THREADS);
-    const int outer = count - o - step.o;
-    const int inner = k_left - k - step.k;
-    return outer > 0 && inner > 0 ? min(WIDTH, K_FAST ? inner : outer) : 0;
   }
   __device__ __forceinline__ Vector<T, WIDTH> gather(int slab, int i, int number) const {
     if (aligned && number == WIDTH) return load_chunk(from(slab, i));

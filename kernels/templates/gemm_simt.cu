@@ -71,8 +71,8 @@
 }
 */
 // A block computes a BLOCK_M x BLOCK_N tile of D. It walks K in slabs of BLOCK_K: a slab of A and one of B are brought to
-// shared memory as floats, K outermost (the field's "MN-major"), so that a thread reads its rows of A and columns of B as vectors; each
-// thread multiplies them into THREAD_M x THREAD_N sums that stay in registers.
+// shared memory as floats, K outermost (the field's "MN-major"), so that a thread reads its rows of A and columns of B as
+// vectors; each thread multiplies them into THREAD_M x THREAD_N sums that stay in registers.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/pipeline.cuh"
@@ -81,6 +81,8 @@
 #include "cupilot/epilogue.cuh"
 
 constexpr int THREADS = BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N);
+#include "cupilot/operand_copy.cuh"
+
 constexpr int LANES_N = 32 / LANES_M;
 constexpr int WARPS_M = BLOCK_M / (LANES_M * THREAD_M);
 constexpr int WARPS_N = BLOCK_N / (LANES_N * THREAD_N);
@@ -109,84 +111,38 @@ struct Pieces {
 using RowPieces = Pieces<THREAD_M, LANES_M>;
 using ColumnPieces = Pieces<THREAD_N, LANES_N>;
 
-// One operand's way from global memory to a slab in shared memory: slab[k][o], o the row of A or the column of B.
-// K_FAST: in global memory neighbours along K are adjacent (A as stored, or B transposed), so the slab is a transpose.
-template <class T, int OUTER, bool K_FAST, int PIECE_WIDTH>
-struct Operand {
+// A slab passes registers when it must be converted, or transposed by the register route.
+template <class T, bool K_FAST>
+constexpr bool by_async = ASYNC != 0 && is_float<T> && !(K_FAST && TRANSPOSE != 0);
+// Elements a single copy moves. cp.async can only transpose one element at a time.
+template <class T, bool K_FAST>
+constexpr int copy_width = by_async<T, K_FAST>&& K_FAST ? 1 : VECTOR;
+
+// One operand's way to a slab in shared memory: slab[k][o], so where neighbours along K are adjacent in global memory the slab is
+// a transpose.
+template <class T, int OUTER, bool K_FAST, int PIECE_WIDTH, class Copy = OperandCopy<T, OUTER, K_FAST, copy_width<T, K_FAST>>>
+struct Operand : Copy {
   static constexpr int PITCH = OUTER + PAD;
   static constexpr int FLOATS = PITCH * BLOCK_K;
-  // A slab passes registers when it must be converted, or transposed by the register route.
-  static constexpr bool BY_ASYNC = ASYNC != 0 && is_float<T> && !(K_FAST && TRANSPOSE != 0);
-  // Elements a single copy moves. cp.async can only transpose one element at a time.
-  static constexpr int WIDTH = BY_ASYNC && K_FAST ? 1 : VECTOR;
-  static constexpr int PER_ROW = (K_FAST ? BLOCK_K : OUTER) / WIDTH;  // copies along the adjacent dimension
-  static constexpr int COPIES = OUTER * BLOCK_K / WIDTH;
-  static constexpr int EACH = (COPIES + THREADS - 1) / THREADS;  // copies a thread makes
-  // With a fast path for whole slabs, the careful one is seldom run and may stay small.
-  static constexpr int TAIL_UNROLL = FULL_PATH != 0 ? 1 : EACH;
+  static constexpr bool BY_ASYNC = by_async<T, K_FAST>;
+  static constexpr int WIDTH = copy_width<T, K_FAST>;
+  using Copy::EACH, Copy::TAIL_UNROLL, Copy::PER_LINE;
+  using Copy::from, Copy::mine, Copy::present, Copy::place, Copy::load_chunk;
+  using Copy::o, Copy::k, Copy::aligned, Copy::all_outer, Copy::matrix_start;
 
-  struct Place {
-    int o, k;
-  };
-  // Where a copy starts within a slab. Copies are dealt to threads in turn: thread t makes t, t + THREADS, ...; its later
-  // ones lie a constant step from its first.
-  static __device__ constexpr Place place(int copy) {
-    const int row = copy / PER_ROW;
-    const int column = copy % PER_ROW * WIDTH;
-    return K_FAST ? Place{row, column} : Place{column, row};
-  }
-  static_assert(THREADS % PER_ROW == 0 || PER_ROW % THREADS == 0, "copies of a thread lie at constant steps");
   // A warp that transposes single elements writes BLOCK_K rows of one column: with a pitch of 4 beyond a multiple of 32,
   // every eighth row falls into the same bank. Permuted, each group of 8 rows permutes the floats within a vector its own
   // way, which spreads them over the banks; the reader undoes it by naming registers.
   static constexpr bool PERMUTED = PERMUTE != 0 && K_FAST && WIDTH == 1 && PIECE_WIDTH == 4 && BLOCK_K <= 32 &&
-                                   THREADS % PER_ROW == 0 && THREADS / PER_ROW % 4 == 0;
+                                   THREADS % PER_LINE == 0 && THREADS / PER_LINE % 4 == 0;
   static __device__ constexpr int key(int k) { return PERMUTED && BLOCK_K > 8 ? k / 8 * (32 / BLOCK_K) % 4 : 0; }
-  static __device__ __forceinline__ bool mine(int i) {
-    return COPIES % THREADS == 0 || static_cast<int>(threadIdx.x) + i * THREADS < COPIES;
-  }
 
-  const T* matrix_start;                       // a legal address for copies of nothing
-  const T* origin;                             // this thread's first element of slab 0
-  int pitch;                                   // elements between rows in global memory
-  int o, k;                                    // place of that element in its slab
-  int to;                                      // and its index in shared memory
-  int count;                                   // rows or columns that exist from the block's first: at least 1
-  bool aligned;                                // vectors of WIDTH elements may be loaded
-  bool all_outer;                              // every row or column of the block exists, and vectors are aligned
+  int to;                                      // index in shared memory of this thread's first element of a slab
   Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
 
-  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first) {
-    const Place p = place(static_cast<int>(threadIdx.x));
-    o = p.o;
-    k = p.k;
-    pitch = row_pitch;
-    matrix_start = matrix;
-    origin = matrix + (K_FAST ? static_cast<long long>(outer_first + o) * pitch + k_first + k
-                              : static_cast<long long>(k_first + k) * pitch + outer_first + o);
-    to = k * PITCH + (o ^ key(k));
-    count = outer_count - outer_first;
-    aligned = rows_aligned(matrix, row_pitch, WIDTH);
-    all_outer = FULL_PATH != 0 && aligned && count >= OUTER;
-  }
+  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first)
+      : Copy(matrix, row_pitch, outer_first, outer_count, k_first), to(k * PITCH + (o ^ key(k))) {}
 
-  // Element of this thread's i-th copy of a slab.
-  __device__ __forceinline__ const T* from(int slab, int i) const {
-    const Place step = place(i * THREADS);
-    const T* first = origin + (K_FAST ? slab * BLOCK_K : static_cast<long long>(slab * BLOCK_K) * pitch);
-    return first + (K_FAST ? static_cast<long long>(step.o) * pitch + step.k : static_cast<long long>(step.k) * pitch + step.o);
-  }
-  static __device__ __forceinline__ Vector<T, WIDTH> load_chunk(const T* address) {
-    if constexpr (CACHE_HINT != 0) return load_vector_streaming<T, WIDTH>(address);
-    return load_vector<T, WIDTH>(address);
-  }
-  // Elements of that copy that exist, when the slab holds k_left of K; the others become zeros.
-  __device__ __forceinline__ int present(int i, int k_left) const {
-    const Place step = place(i * THREADS);
-    const int outer = count - o - step.o;
-    const int inner = k_left - k - step.k;
-    return outer > 0 && inner > 0 ? min(WIDTH, K_FAST ? inner : outer) : 0;
-  }
   static __device__ constexpr int to_step(int i) { return place(i * THREADS).k * PITCH + place(i * THREADS).o; }
 
   // Starts the copies of a slab straight into shared memory.

@@ -92,19 +92,13 @@
   }
 }
 */
-// Blocks stay on their SM and take one tile of D after another. There are as many as SMs, or a few less where that costs no turn:
-// then none idles while others take the last tile. A producer warp feeds slabs of A and B into a ring of stages in shared memory;
-// consumer warpgroups multiply them on tensor cores and store the tiles.
-//
-// The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells `full` the bytes to expect
-//                       drained   by wgmma, once `full` says that the bytes have landed
-//                       released  by an arrival of each consumer warp at `empty`, once its products were waited for
+// The plain Hopper GEMM: two slabs a stage, as tensor maps fill them and wgmma reads them. ring_gemm.cuh says how a stage is
+// filled, drained and released.
 //
 // Cooperative consumers share a slab, each with its own rows of one tile. In ping-pong they own a tile each and take turns at
 // the tensor cores: one multiplies while the other stores.
 //
-// Blocks of a cluster lie side by side along M or N and need the same columns of B, or rows of A. Each copies its share of
-// these into the shared memory of all, so a stage is empty only when every block that it is copied into has released it.
+// There are as many blocks as SMs, or a few less where that costs no turn: then none idles while others take the last tile.
 //
 // tf32 operands are cut off to 10 bits after the point by the unit, where gemm_mma.cu rounds them: here no register sees them.
 #include "cupilot/vector.cuh"
@@ -121,94 +115,39 @@
 constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
+#include "cupilot/warpgroups.cuh"
 
-constexpr int LINE = 128;                                     // bytes of a slab's line
 constexpr int BLOCK_K = LINE / static_cast<int>(sizeof(T_A));
-constexpr int STEPS = LINE / 32;  // products along a slab, 32 bytes of K each
 constexpr int BLOCK_M = TILE_M * (PING_PONG != 0 ? 1 : CONSUMERS);
-constexpr int BLOCK_N = TILE_N;
-constexpr int PARTS_M = TILE_M / 64;  // products side by side in a warpgroup
-constexpr int PART_BYTES = 64 * LINE;
-constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int THREADS = GROUP * (CONSUMERS + 1);
 constexpr int DRAINERS = PING_PONG != 0 ? 1 : CONSUMERS;  // warpgroups that drain one stage
-// With one block an SM a thread starts with 65536 / THREADS registers; the producer needs few and gives its own away. A
-// lone consumer starts with all that a thread can have.
-constexpr bool REALLOCATE = CONSUMERS > 1;
-constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
 
-using SlabA = Slab<T_A, BLOCK_M, TRANS_A == 0, CLUSTER_N>;
-using SlabB = Slab<T_B, BLOCK_N, TRANS_B != 0, CLUSTER_M>;
-constexpr int STAGE_BYTES = SlabA::BYTES + SlabB::BYTES;
-
+using RowSlab = Slab<T_A, BLOCK_M, TRANS_A == 0, CLUSTER_N>;
+using ColumnSlab = Slab<T_B, TILE_N, TRANS_B != 0, CLUSTER_M>;
 #include "cupilot/result_strips.cuh"
+#include "cupilot/ring_gemm.cuh"
+#include "cupilot/tile_parts.cuh"
 
-// Shared memory: the stages, each a slab of A and one of B; STRIPS a warp in which results become whole rows, one being
-// filled while others are copied out; barriers.
-constexpr int STRIPS_AT = STAGES * STAGE_BYTES;
-constexpr int BARRIERS_AT = STRIPS_AT + CONSUMERS * 4 * STRIPS * STRIP_BYTES;
-struct Memory {
-  unsigned base;
-  __device__ __forceinline__ unsigned a(int stage) const { return base + stage * STAGE_BYTES; }
-  __device__ __forceinline__ unsigned b(int stage) const { return a(stage) + SlabA::BYTES; }
-  __device__ __forceinline__ unsigned strips(int consumer_warp) const {
-    return base + STRIPS_AT + consumer_warp * STRIPS * STRIP_BYTES;
-  }
-  __device__ __forceinline__ unsigned full(int stage) const { return base + BARRIERS_AT + stage * 16; }
-  __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
-};
-constexpr int LAST_AT = BARRIERS_AT + STAGES * 16;  // a byte a consumer, for split K
-
-using Route = Walk<CURVE != 0, GROUP_M>;
-
-// The producer: one thread. Fills stage after stage, for every item of the cluster's work.
-__device__ __forceinline__ void produce(const Memory& memory, const Place& place, Route route, const TensorMap& map_a,
-                                        const TensorMap& map_b) {
-  Ring<STAGES> ring;
-  while (route.more()) {
-    const Work work = route.next();
-    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M;
-    const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
-    int slab = work.first_slab + (ROTATE != 0 ? route.list.turn(work) : 0);
+// The slabs of a piece of work from one on that differs from tile to tile (ROTATE), and round.
+struct Rotated {
+  template <class Fill>
+  static __device__ __forceinline__ void walk(const WorkList& list, const Work& work, Fill fill) {
+    int slab = work.first_slab + (ROTATE != 0 ? list.turn(work) : 0);
 #pragma unroll 1
     for (int left = work.slabs; left > 0; --left) {
-      wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
-      const unsigned full = memory.full(ring.stage);
-      arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
-      SlabA::fill(memory.a(ring.stage), map_a, full, row, slab, work.batch, place.n, place.sharers_of_a());
-      SlabB::fill(memory.b(ring.stage), map_b, full, column, slab, work.batch, place.m, place.sharers_of_b());
-      ring.advance();
+      fill(slab);
       if (++slab == work.first_slab + work.slabs) slab = work.first_slab;
     }
   }
-}
+};
 
 // A consumer warpgroup.
-struct Consumer {
-  Memory memory;
-  int index;                  // among consumers
-  int warp, lane;             // of the warpgroup, of the warp
-  Ring<STAGES> ring;
-  unsigned release_to;        // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
-  float sum[PARTS_M][BLOCK_N / 2];
+struct Consumer : Drainer {
+  float sum[PARTS_M][TILE_N / 2];
   ResultStrips out;
 
-  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : memory(shared), index(consumer) {
-    warp = static_cast<int>(threadIdx.x) / 32 % 4;
-    lane = static_cast<int>(threadIdx.x) % 32;
+  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : Drainer(shared, place, consumer) {
     out.strips = memory.strips(index * 4 + warp);
     out.lane = lane;
-    release_to = memory.empty(0);
-    if constexpr (CLUSTER > 1) release_to = address_in(release_to, place.filler(lane < Place::FILLERS ? lane : 0));
-  }
-
-  __device__ __forceinline__ void release(int stage) const {
-    if constexpr (CLUSTER > 1) {
-      if (lane < Place::FILLERS) arrive_remote(release_to + stage * 16);
-    } else {
-      if (lane == 0) arrive(release_to + stage * 16);
-    }
   }
 
   // Sums the products of `slabs` slabs. One group of products is always under way: a stage is released when the next one's
@@ -219,17 +158,17 @@ struct Consumer {
     int previous = 0;
 #pragma unroll 1
     for (int slab = 0; slab < slabs; ++slab) {
-      wait_barrier(memory.full(ring.stage), ring.parity);
+      wait();
       const int own_rows = PING_PONG != 0 ? 0 : index * PARTS_M * PART_BYTES;
-      const unsigned long long a = SlabA::descriptor(memory.a(ring.stage) + own_rows);
-      const unsigned long long b = SlabB::descriptor(memory.b(ring.stage));
+      const unsigned long long a = RowSlab::descriptor(memory.rows(ring.stage) + own_rows);
+      const unsigned long long b = ColumnSlab::descriptor(memory.columns(ring.stage));
       multiply_fence();
 #pragma unroll
       for (int step = 0; step < STEPS; ++step) {
 #pragma unroll
         for (int part = 0; part < PARTS_M; ++part) {
-          Wgmma<BLOCK_N>::template multiply<T_A, SlabA::TURNED, SlabB::TURNED>(
-              sum[part], a + (step * SlabA::STEP_BYTES + part * PART_BYTES) / 16, b + step * SlabB::STEP_BYTES / 16,
+          Wgmma<TILE_N>::template multiply<T_A, RowSlab::TURNED, ColumnSlab::TURNED>(
+              sum[part], a + (step * RowSlab::STEP_BYTES + part * PART_BYTES) / 16, b + step * ColumnSlab::STEP_BYTES / 16,
               slab + step);  // the first product of a tile does not look at the sums
         }
       }
@@ -246,36 +185,11 @@ struct Consumer {
     for (int part = 0; part < PARTS_M; ++part) settle(sum[part]);
     release(previous);
   }
-
-  // Adds the parts of a tile that several blocks summed; false when another block will have the whole sum.
-  __device__ __forceinline__ bool reduce(const Work& work, int slots, int rank, float* parts, unsigned* arrived, bool* last) {
-    constexpr int EACH = TILE_M * TILE_N / GROUP;
-    const int who = rank * CONSUMERS + index;
-    float(&flat)[EACH] = reinterpret_cast<float(&)[EACH]>(sum);
-    const long long at = static_cast<long long>(who) * slots + work.slot;
-    return reduce_split<GROUP>(flat, parts + at * TILE_M * TILE_N, arrived + work.number * CLUSTER * CONSUMERS + who, work.part,
-                               work.parts, warp * 32 + lane, last + index, [&] { named_wait(1 + index, GROUP); });
-  }
-
-  // Stores the sums as the tensor core left them: two neighbours of a row a thread.
-  __device__ __forceinline__ void store_direct(const Epilogue& epilogue, int row, int column) const {
-#pragma unroll
-    for (int part = 0; part < PARTS_M; ++part) {
-#pragma unroll
-      for (int j = 0; j < BLOCK_N / 8; ++j) {
-        const float* s = sum[part] + 4 * j;
-        const int at = row + part * 64 + warp * 16 + lane / 4;
-        epilogue.store(at, column + j * 8 + lane % 4 * 2, {s[0], s[1]});
-        epilogue.store(at + 8, column + j * 8 + lane % 4 * 2, {s[2], s[3]});
-      }
-    }
-  }
-
 };
 
 // All that a consumer does: every tile of the cluster's work, or in ping-pong every other one.
 __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route, const TensorMap& map_d,
-                                        const Epilogue& first_matrix, float* parts, unsigned* arrived, bool* last) {
+                                        const Epilogue& first_matrix, const Meeting& meeting) {
   int turn = 0;
 #pragma unroll 1
   for (; route.more(); ++turn) {
@@ -295,38 +209,20 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
         });
     if constexpr (DEFERRED != 0) consumer.out.store_rest(map_d);  // where a tile has fewer slabs than pieces
     if constexpr (SPLIT > 1 || STREAM > 0) {
-      const int rank = Place::rank(place.m, place.n);
-      if (work.parts > 1 && !consumer.reduce(work, route.list.slots(), rank, parts, arrived, last)) continue;
+      if (work.parts > 1 && !meeting.join(consumer, work, consumer.sum)) continue;
     }
     const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
-    const int column = (work.tile.n * CLUSTER_N + place.n) * BLOCK_N;
+    const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
     if constexpr (DEFERRED != 0) {
       consumer.out.pack<T_D>(epilogue, consumer.sum, work.batch, row + consumer.warp * 16, column);
     } else if constexpr (STRIPS != 0) {
       consumer.out.store(epilogue, map_d, consumer.sum, work.batch, row + consumer.warp * 16, column);
     } else {
-      consumer.store_direct(epilogue, row, column);
+      store_direct(epilogue, consumer.sum, row, column, consumer.warp, consumer.lane);
     }
   }
   if constexpr (DEFERRED != 0) consumer.out.store_rest(map_d);
-  if constexpr (STRIPS != 0) wait_stores_read<0>();  // the strips must outlive the copies that read them
-}
-
-// Before anybody waits for them or copies to them.
-__device__ __forceinline__ void prepare_barriers(const Memory& memory) {
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < STAGES; ++stage) {
-      init_barrier(memory.full(stage), 1);
-      init_barrier(memory.empty(stage), DRAINERS * 4 * Place::FILLERS);
-    }
-    publish_barriers();
-  }
-  if constexpr (CLUSTER > 1) {
-    cluster_wait();
-  } else {
-    __syncthreads();
-  }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
@@ -339,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const Place place;
   const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
   const WorkList list{(m + BLOCK_M * CLUSTER_M - 1) / (BLOCK_M * CLUSTER_M),
-                      (n + BLOCK_N * CLUSTER_N - 1) / (BLOCK_N * CLUSTER_N),
+                      (n + TILE_N * CLUSTER_N - 1) / (TILE_N * CLUSTER_N),
                       slabs,
                       SPLIT > 1 ? chunk : slabs,
                       SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1,
@@ -347,26 +243,22 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
                       static_cast<int>(gridDim.x) / CLUSTER,
                       STREAM > 0 ? streamed : 0};
   const Route route(list, static_cast<int>(blockIdx.x) / CLUSTER);
-
   if (threadIdx.x == 0) {
     prefetch_map(map_a);
     prefetch_map(map_b);
   }
   prepare_barriers(memory);
 
-  // The same for all lanes, and known to be: descriptors then live in uniform registers.
-  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
+  const int warpgroup = own_warpgroup();
   if (warpgroup == CONSUMERS) {
-    if constexpr (REALLOCATE) take_registers<PRODUCER_REGISTERS, false>();
-    if (threadIdx.x % GROUP == 0) produce(memory, place, route, map_a, map_b);
-    __syncwarp();
+    produce<Rotated>(memory, place, route, map_a, map_b);
   } else {
-    if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
+    begin_consuming();
     Consumer consumer(memory, place, warpgroup);
     const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-    consume(consumer, place, route, STRIP_UNITS == 8 ? map_d : map_d_narrow, first_matrix, parts, arrived,
-            reinterpret_cast<bool*>(shared + LAST_AT));
+    const Meeting meeting{list, place, parts, arrived, reinterpret_cast<bool*>(shared + LAST_AT)};
+    consume(consumer, place, route, STRIP_UNITS == 8 ? map_d : map_d_narrow, first_matrix, meeting);
+    end_consuming();
   }
-  // Nobody leaves while a neighbour may still copy into its stages or arrive at its barriers.
-  if constexpr (CLUSTER > 1) cluster_wait();
+  leave_cluster();
 }
