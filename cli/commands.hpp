@@ -10,6 +10,7 @@ namespace cupilot::cli {
 struct CommonFlags {
   std::string device = "auto";
   bool json = false;
+  bool counters = true;  // read hardware counters where there are any
 };
 
 struct EvolveFlags {
@@ -29,6 +30,11 @@ struct EvolveFlags {
   int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
   double regret = 2;   // percent
   std::string wisdom;  // file that keeps the portfolio; empty: wisdom.json in the run directory
+};
+
+struct PeaksFlags {
+  CommonFlags common;
+  std::string out;  // the file that keeps them; empty: the user's own
 };
 
 struct WisdomFlags {
@@ -98,6 +104,7 @@ int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);
 int profile_command(const KernelFlags& flags);
+int peaks_command(const PeaksFlags& flags);
 int bench_command(const KernelFlags& flags);
 int record_command(const RecordFlags& flags);
 int task_check_command(const TaskFlags& flags);

@@ -34,7 +34,7 @@ int evolve_command(const EvolveFlags& flags) {
   const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
   Result<Task> task = landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task);
   if (!task) return fail(task.error(), flags.common.json);
-  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads);
+  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads, flags.common.counters);
   if (!backend) return fail(backend.error(), flags.common.json);
 
   Screen screen(flags.common.json, (*backend)->provenance());

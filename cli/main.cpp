@@ -28,11 +28,16 @@ void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   }
 }
 
+void add_counters(CLI::App& verb, CommonFlags& flags) {
+  verb.add_flag("!--no-counters", flags.counters, "read no hardware counters: the virtual device's counts stand in");
+}
+
 struct Verbs {
   EvolveFlags evolve;
   WisdomFlags wisdom;
   RunFlags resume, report, show;
   KernelFlags verify, profile, bench;
+  PeaksFlags peaks;
   RecordFlags record;
   TaskFlags task_check, task_new;
   TunableFlags tunable_import;
@@ -57,6 +62,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
   verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
+  add_counters(*verb, flags.common);
   CLI::Option* shapes =
       verb->add_option("--shapes", flags.shapes, "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
           ->check(CLI::ExistingFile);
@@ -140,7 +146,14 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")->check(CLI::PositiveNumber);
   verbs.profile.common.device = "virtual:h200";
   add_common(*profile, verbs.profile.common, true);
+  add_counters(*profile, verbs.profile.common);
   profile->callback([&verbs] { verbs.chosen = [&verbs] { return profile_command(verbs.profile); }; });
+
+  CLI::App* peaks = app.add_subcommand("peaks", "measure what a device sustains, for verdicts and models; takes some seconds");
+  peaks->add_option("--out", verbs.peaks.out, "the file that keeps it (default cupilot/peaks.json in the user's data folder)");
+  verbs.peaks.common.device = "cuda:0";
+  add_common(*peaks, verbs.peaks.common, true);
+  peaks->callback([&verbs] { verbs.chosen = [&verbs] { return peaks_command(verbs.peaks); }; });
 
   CLI::App* bench = app.add_subcommand("bench", "time proven kernels against each other and the baselines, interleaved");
   bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();

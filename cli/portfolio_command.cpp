@@ -35,7 +35,7 @@ Result<Task> task_over_shapes(const EvolveFlags& flags) {
 int portfolio_command(const EvolveFlags& flags) {
   Result<Task> task = task_over_shapes(flags);
   if (!task) return fail(task.error(), flags.common.json);
-  auto backend = open_device(flags.common.device, flags.threads);
+  auto backend = open_device(flags.common.device, flags.threads, flags.common.counters);
   if (!backend) return fail(backend.error(), flags.common.json);
   Screen screen(flags.common.json, (*backend)->provenance());
   PortfolioOptions options;

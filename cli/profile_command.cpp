@@ -12,14 +12,6 @@
 namespace cupilot::cli {
 namespace {
 
-// A device that counts. Asked before one is opened: whether there is a GPU has no part in the answer.
-Result<std::unique_ptr<Backend>> open_counting(const std::string& name) {
-  if (name.rfind("virtual", 0) == 0) return open_device(name);
-  return Error{ErrorCode::usage,
-               fmt::format("--device {}: no hardware counters are read yet, so only virtual devices are profiled", name),
-               "for example --device virtual:h200"};
-}
-
 // The launch named `only`, or else the one that takes longest.
 Result<std::size_t> choose(const Profile& profile, const std::string& only) {
   std::string known;
@@ -45,7 +37,7 @@ int profile_command(const KernelFlags& flags) {
                  "say it with --launch FILE, or in the file's `// cupilot:` header (docs/formats/kernel-file.md)"},
                 json);
   }
-  Result<std::unique_ptr<Backend>> backend = open_counting(flags.common.device);
+  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, 0, flags.common.counters);
   if (!backend) return fail(backend.error(), json);
   Attempt<CompiledKernel> compiled = (*backend)->compile(kernel->source);
   if (compiled.is_error()) return fail(compiled.error(), json);

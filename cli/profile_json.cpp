@@ -67,6 +67,7 @@ Json launch(const OwnKernel& kernel, const LaunchProfile& l, const DeviceSpec& d
           {"occupancy", residency(l, device)},
           {"model", time(l.time)},
           {"counts", counts(l.counts)},
+          {"measured_us", l.measured_us},
           {"total", work(l.total)},
           {"mix", kinds},
           {"lines_from", l.lines_from},
@@ -85,6 +86,7 @@ std::string profile_json(const OwnKernel& kernel, const Profile& profile, const 
                     {"shape", profile.workload.sizes},
                     {"model", time(profile.time)},
                     {"floor_us", profile.floor_us},
+                    {"counted", profile.counted},
                     {"launches", launches}};
   return all.dump(2, ' ', false, Json::error_handler_t::replace);
 }

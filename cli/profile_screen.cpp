@@ -215,9 +215,11 @@ std::string profile_screen(const OwnKernel& kernel, const Profile& profile, cons
                                    kernel.task ? ", task " + kernel.task->name : "", shape_text(profile.workload));
   put(screen, "time", time_text_of(profile.time, profile.floor_us), 2);
   put(screen, "terms", terms_text(profile.time), 3);
+  if (!profile.counted.empty()) put(screen, "counted", profile.counted, 2);
   if (profile.launches.size() > 1) put_launches(screen, profile, chosen);
   const LaunchProfile& l = profile.launches[chosen];
   put(screen, "launch", launch_text(l), 2);
+  if (l.measured_us > 0) put(screen, "measured", time_text(l.measured_us) + " under the counters, cold L2", 2);
   put(screen, "occupancy", residency_text(l, device), 2);
   put(screen, "work", work_text(l), 2);
   put(screen, "operations", flops_text(l.counts), 2);

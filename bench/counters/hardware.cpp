@@ -212,8 +212,9 @@ Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, Compil
     std::size_t launches = 0;
     for (const Subject& subject : subjects) launches += subject.orders.size();
     // Before the modules are loaded: some metrics are had by instrumenting their code.
-    Result<RangeCounters> ranges = RangeCounters::open(context, 0, metrics, launches);
+    Result<RangeCounters> ranges = RangeCounters::open(context, 0);
     if (!ranges) return ranges.error();
+    if (auto chosen = ranges->choose(metrics, launches); !chosen) return chosen.error();
     fmt::print(stderr, "{} passes planned\n", ranges->passes());
     std::vector<Loaded> loaded(subjects.size());
     for (std::size_t i = 0; i < subjects.size(); ++i) load(subjects[i], loaded[i]);

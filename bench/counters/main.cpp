@@ -253,7 +253,7 @@ const std::vector<Compared> compared = {
 
 double hardware_count(const json& metrics, const json& values, const std::string& chip, const Compared& what) {
   double sum = 0;
-  for (const MetricTerm& term : counter_metrics(chip.c_str())) {
+  for (const MetricTerm& term : counter_metrics(chip)) {
     if (std::find(what.counters.begin(), what.counters.end(), term.counter) == what.counters.end()) continue;
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       if (metrics[m] == term.metric) sum += term.factor * values[m].get<double>();

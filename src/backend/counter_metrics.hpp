@@ -1,11 +1,15 @@
 // What the counters of counts.hpp are in the performance monitors of each family of chips.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <cupilot/backend.hpp>
 #include <cupilot/counts.hpp>
+#include <cupilot/dtype.hpp>
 #include <cupilot/result.hpp>
 
 namespace cupilot {
@@ -18,10 +22,21 @@ struct MetricTerm {
 };
 
 // Chips as CUPTI names them share a table: "GA100", "AD102", "GH100". Empty: no table for such a chip.
-std::span<const MetricTerm> counter_metrics(const char* chip);
+std::span<const MetricTerm> counter_metrics(std::string_view chip);
+// How long a range took, in nanoseconds; on every chip.
+inline constexpr const char* duration_metric = "gpu__time_duration.sum";
 
-// The names in `metrics` that a chip lacks, by CUPTI's tables for it; needs no device. Error: CUPTI cannot be opened, or knows no
-// such chip.
+// Counters as a mask, bit by their number.
+using CounterMask = std::uint64_t;
+constexpr CounterMask mask_of(Counter counter) { return CounterMask{1} << static_cast<unsigned>(counter); }
+// What each depth reads of a kernel of a class.
+CounterMask counters_of(CountDepth depth, Precision precision);
+// The metrics of the chip that these counters are made of, each once.
+std::vector<std::string> metrics_of(std::string_view chip, CounterMask counters);
+
+// The names in `metrics` that a chip lacks, and how often a kernel is run for all of them, by CUPTI's tables; needs no device.
+// Error: CUPTI cannot be opened, or knows no such chip.
 Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics);
+Result<std::size_t> planned_passes(const std::string& chip, const std::vector<std::string>& metrics);
 
 }  // namespace cupilot

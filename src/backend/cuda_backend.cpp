@@ -6,6 +6,8 @@
 #include <fmt/core.h>
 
 #include <cupilot/in_process.hpp>
+#include <cupilot/peaks.hpp>
+#include <cupilot/profile.hpp>
 #include <cupilot/rejection.hpp>
 
 #include "backend/admit.hpp"
@@ -13,6 +15,8 @@
 #include "backend/compile_pool.hpp"
 #include "backend/cuda_device.hpp"
 #include "backend/cuda_mps.hpp"
+#include "backend/cuda_peaks.hpp"
+#include "backend/cuda_profile.hpp"
 #include "backend/cuda_spec.hpp"
 #include "backend/cuda_trials.hpp"
 #include "backend/in_process_device.hpp"
@@ -22,27 +26,32 @@
 namespace cupilot {
 namespace {
 
+std::string identity_of(const DeviceHello& hello) {
+  return fmt::format("{} driver {}{}", hello.uuid, hello.driver_version,
+                     hello.sharing == Sharing::own ? " in the host's context" : "");
+}
+
 class CudaBackend : public Backend {
  public:
   CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device, DeviceSpec spec,
-              std::vector<std::string> notices, double trial_seconds)
+              std::vector<std::string> notices, const BackendOptions& options)
       : pool_(std::move(pool)),
         device_(std::move(device)),
         spec_(std::move(spec)),
         notices_(std::move(notices)),
         programs_(*pool_, spec_.arch),
         spot_(*pool_, spec_.arch),
-        trials_(*device_, programs_, spot_, spec_, trial_seconds),
+        trials_(*device_, programs_, spot_, spec_, options.trial_seconds),
+        counters_(options.counters),
         inputs_(0),
-        oracle_(*pool_, spec_.arch, inputs_, 0) {}
+        oracle_(*pool_, spec_.arch, inputs_, 0) {
+    virtual_options_.worker_path = options.worker_path;
+    virtual_options_.compile_jobs = 1;  // it compiles references only
+  }
 
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return Provenance::measured; }
-  std::string identity() const override {
-    const DeviceHello& hello = device_->hello();
-    return fmt::format("{} driver {}{}", hello.uuid, hello.driver_version,
-                       hello.sharing == Sharing::own ? " in the host's context" : "");
-  }
+  std::string identity() const override { return identity_of(device_->hello()); }
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, spec_.arch); }
   int parallel_compiles() const override { return pool_->jobs(); }
   std::vector<std::string> notices() const override { return notices_; }
@@ -78,6 +87,34 @@ class CudaBackend : public Backend {
     return reports;
   }
 
+  Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                     CountDepth depth) override {
+    auto counted = count_run(task, kernel, workload, depth);
+    if (counted.is_error()) return counted.error();
+    if (counted.is_rejected()) return counted.rejected();
+    return std::move(counted->launches);
+  }
+
+  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+    if (!virtual_) {
+      auto opened = open_virtual(spec_.name, virtual_options_);
+      if (!opened) return std::move(opened.error()).while_doing("opening the virtual device that knows source lines");
+      virtual_ = std::move(*opened);
+    }
+    auto profile = virtual_->profile(task, kernel, workload);
+    if (profile.is_error() || profile.is_rejected()) return profile;
+    profile->device = identity();
+    add_counters(*profile, count_run(task, kernel, workload, CountDepth::all));
+    return profile;
+  }
+
+  Result<Peaks> peaks() override {
+    const auto lock = hold();
+    auto peaks = measure_peaks(*device_, *pool_, spec_, trials_);
+    if (peaks) peaks->identity = identity();
+    return peaks;
+  }
+
   Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
                                                  std::span<const std::vector<std::byte>> tensors) override {
     return oracle_.over(task, task_id(task), workload, tensors);
@@ -89,6 +126,13 @@ class CudaBackend : public Backend {
   }
 
  private:
+  Attempt<CountedRun> count_run(const Task& task, const CompiledKernel& kernel, const Workload& workload, CountDepth depth) {
+    if (!counters_)
+      return Error{ErrorCode::usage, "hardware counters are switched off", "leave out --no-counters or BackendOptions::counters"};
+    if (kernel.cubin.empty()) return Error{ErrorCode::failure, "the kernel has PTX only", "compile it with this backend"};
+    const auto lock = hold();
+    return trials_.count(task, task_id(task), kernel, workload, depth);
+  }
   std::unique_lock<std::mutex> hold() {
     const Phase phase("wait for the device");
     return std::unique_lock(mutex_);
@@ -109,12 +153,16 @@ class CudaBackend : public Backend {
   CudaPrograms programs_;
   SpotCheck spot_;
   CudaTrials trials_;
+  bool counters_ = true;
+  // Knows instructions and source lines, which counters do not; opened when a profile is asked for.
+  std::unique_ptr<Backend> virtual_;
+  BackendOptions virtual_options_;
   // References over given inputs are evaluated on the host.
   VirtualInputs inputs_;
   VirtualOracle oracle_;
 };
 
-std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState& sandbox) {
+std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState& sandbox, const BackendOptions& options) {
   std::vector<std::string> notices;
   if (hello.sharing == Sharing::ipc) {
     notices.push_back(
@@ -132,7 +180,8 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
     notices.push_back("judge and runner are confined by: " + hello.confinement);
   }
   for (std::string& lack : lacks_of(sandbox)) notices.push_back(std::move(lack));
-  notices.emplace_back("no hardware counters are gathered: rooflines use counts of the virtual device or analytic work");
+  if (!options.counters)
+    notices.emplace_back("no hardware counters are read, as was asked: rooflines use counts of the virtual device");
   return notices;
 }
 
@@ -153,14 +202,19 @@ std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& optio
 // A healthy device with the trusted kernels in it, as a backend.
 template <class Device>
 Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool, std::unique_ptr<Device> device,
-                                          const std::string& what, double trial_seconds) {
+                                          const std::string& what, const BackendOptions& options) {
   DeviceSpec spec = spec_of(device->hello());
+  if (!options.peaks_file.empty()) {
+    const auto peaks = load_peaks(options.peaks_file, identity_of(device->hello()));
+    if (!peaks) return peaks.error();
+    if (*peaks) spec = with_peaks(std::move(spec), **peaks, options.peaks_file);
+  }
   auto trusted = compile_trusted(*pool, spec.arch);
   if (!trusted) return std::move(trusted.error()).while_doing("opening " + what);
   if (auto healthy = device->trust(std::move(*trusted)); !healthy) return healthy.error();
-  auto notices = notices_of(device->hello(), pool->sandbox());
+  auto notices = notices_of(device->hello(), pool->sandbox(), options);
   return std::unique_ptr<Backend>(
-      std::make_unique<CudaBackend>(std::move(pool), std::move(device), std::move(spec), std::move(notices), trial_seconds));
+      std::make_unique<CudaBackend>(std::move(pool), std::move(device), std::move(spec), std::move(notices), options));
 }
 
 }  // namespace
@@ -172,7 +226,7 @@ Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& opti
   if (!device) return device.error();
   if (!pool) return pool.error();
   if (auto error = unfit((*device)->hello(), options)) return std::move(*error);
-  return assemble(std::move(*pool), std::move(*device), "cuda:" + std::to_string(index), options.trial_seconds);
+  return assemble(std::move(*pool), std::move(*device), "cuda:" + std::to_string(index), options);
 }
 
 Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream, const BackendOptions& options) {
@@ -180,7 +234,7 @@ Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream, co
   if (!device) return device.error();
   auto pool = CompilePool::open(options);
   if (!pool) return pool.error();
-  return assemble(std::move(*pool), std::move(*device), "the host's context", options.trial_seconds);
+  return assemble(std::move(*pool), std::move(*device), "the host's context", options);
 }
 
 }  // namespace cupilot

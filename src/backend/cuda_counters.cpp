@@ -183,6 +183,8 @@ void initialize() {
 }  // namespace
 
 struct RangeCounters::State {
+  std::string chip;
+  std::vector<std::uint8_t> available;
   std::vector<std::string> metrics;
   std::unique_ptr<Host> host;
   std::vector<std::uint8_t> config, data;
@@ -264,21 +266,33 @@ struct RangeCounters::State {
   }
 };
 
-Result<RangeCounters> RangeCounters::open(CUcontext context, std::size_t index, std::vector<std::string> metrics,
-                                          std::size_t ranges) {
+Result<RangeCounters> RangeCounters::open(CUcontext context, std::size_t index) {
   if (!cupti().reason.empty()) return lacking();
   try {
     initialize();
     auto state = std::make_unique<State>();
-    state->metrics = std::move(metrics);
-    state->ranges = ranges;
-    state->host = std::make_unique<Host>(chip_of(index), availability(context));
-    check(state->host->add(state->metrics), "choosing the metrics");
-    state->config = state->host->config();
-    state->passes = passes_of(state->config);
+    state->chip = chip_of(index);
+    state->available = availability(context);
     state->enable(context);
     return RangeCounters(std::move(state));
   } catch (const CuptiFailure& failure) {
+    return error_of(failure);
+  }
+}
+
+Result<void> RangeCounters::choose(std::vector<std::string> metrics, std::size_t ranges) {
+  State& state = *state_;
+  if (state.host && state.metrics == metrics && state.ranges == ranges) return {};
+  try {
+    state.ranges = ranges;
+    state.metrics = std::move(metrics);
+    state.host = std::make_unique<Host>(state.chip, state.available);
+    check(state.host->add(state.metrics), "choosing the metrics");
+    state.config = state.host->config();
+    state.passes = passes_of(state.config);
+    return {};
+  } catch (const CuptiFailure& failure) {
+    state.host.reset();
     return error_of(failure);
   }
 }
@@ -333,6 +347,18 @@ Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const 
   }
 }
 
+Result<std::size_t> planned_passes(const std::string& chip, const std::vector<std::string>& metrics) {
+  if (!cupti().reason.empty()) return lacking();
+  try {
+    Host host(chip, {});
+    check(host.add(metrics), "choosing the metrics");
+    std::vector<std::uint8_t> config = host.config();
+    return passes_of(config);
+  } catch (const CuptiFailure& failure) {
+    return error_of(failure);
+  }
+}
+
 #else
 
 struct RangeCounters::State {};
@@ -341,13 +367,15 @@ namespace {
 Error lacking() { return {ErrorCode::no_device, "hardware counters: cupilot was built without CUPTI's headers", ""}; }
 }  // namespace
 
-Result<RangeCounters> RangeCounters::open(CUcontext, std::size_t, std::vector<std::string>, std::size_t) { return lacking(); }
+Result<RangeCounters> RangeCounters::open(CUcontext, std::size_t) { return lacking(); }
+Result<void> RangeCounters::choose(std::vector<std::string>, std::size_t) { return lacking(); }
 Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>&) { return lacking(); }
 void RangeCounters::begin() {}
 void RangeCounters::end() {}
 std::size_t RangeCounters::passes() const { return 0; }
 std::string chip_of(std::size_t) { return ""; }
 Result<std::vector<std::string>> unknown_metrics(const std::string&, const std::vector<std::string>&) { return lacking(); }
+Result<std::size_t> planned_passes(const std::string&, const std::vector<std::string>&) { return lacking(); }
 
 #endif
 

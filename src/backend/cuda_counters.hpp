@@ -17,12 +17,14 @@ namespace cupilot {
 
 class RangeCounters {
  public:
-  // For the current context of device `index`, at most `ranges` ranges. Error: CUPTI is missing, does not know a metric, or the
-  // driver lets this user read no counters; the message names which. One at a time in a process.
-  static Result<RangeCounters> open(CUcontext context, std::size_t index, std::vector<std::string> metrics, std::size_t ranges);
+  // Takes the counters of the current context, before the modules to be counted are loaded: some metrics are had by
+  // instrumenting code. Error: CUPTI is missing, or the driver lets this user read no counters. One at a time in a process.
+  static Result<RangeCounters> open(CUcontext context, std::size_t index);
   RangeCounters(RangeCounters&&) noexcept;
   ~RangeCounters();
 
+  // What is read from now on, of at most `ranges` ranges. Error: a metric that the chip lacks.
+  Result<void> choose(std::vector<std::string> metrics, std::size_t ranges);
   // How often collect() will repeat the work.
   std::size_t passes() const;
 

@@ -1,11 +1,13 @@
 // The controller's side of one device: its judge and runner processes, the shared slots, deadlines, health and replacement.
 //
-// cuda_device.cpp speaks to the processes, cuda_health.cpp starts and trusts them, cuda_slots.cpp shares memory.
+// cuda_device.cpp speaks to the processes, cuda_health.cpp starts and trusts them, cuda_slots.cpp shares memory, cuda_count.cpp
+// has a third process count.
 #pragma once
 
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -47,9 +49,13 @@ class CudaDevice : public TrialDevice {
 
   // A runner that faults, hangs or lies about the protocol is killed and replaced at the next use.
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) override;
+  // In a process that reads hardware counters, started when it is first wanted.
+  Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage& image, const CountOrder& order, double seconds) override;
   // Waits until no process of ours is being started.
   void settle() override;
-  int processes() const override { return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (spare_ ? 1 : 0); }
+  int processes() const override {
+    return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (processes_[2] ? 1 : 0) + (spare_ ? 1 : 0);
+  }
 
   // The judge is replaced, and its third lie makes the device suspect.
   Error distrust(const std::string& why) override;
@@ -59,7 +65,7 @@ class CudaDevice : public TrialDevice {
   int restarts() const { return restarts_; }
 
  private:
-  enum Role { judge_role, runner_role };
+  enum Role { judge_role, runner_role, counter_role };
   struct Slot {
     int number = -1;
     std::int64_t bytes = 0;
@@ -74,6 +80,7 @@ class CudaDevice : public TrialDevice {
   CudaDevice() = default;
 
   // cuda_device.cpp
+  static constexpr std::size_t roles = 3;
   std::variant<Exchange, FrameFailure> exchange(Role role, DeviceMessage type, std::string body, std::vector<int> descriptors,
                                                 double seconds);
   RunnerFault runner_fault(const DeviceAnswer& answer, bool loading);
@@ -94,7 +101,14 @@ class CudaDevice : public TrialDevice {
   void keep_spare();
   bool grown() const;
 
+  // cuda_count.cpp
+  Result<void> start_counter();
+  void finish_counting() { processes_[counter_role] = Process(); }
+  Result<void> ready_counter(const NamedImage& image, std::optional<RunnerFault>& fault);
+  Result<void> map_in_counter(const Slot& slot);
+
   // cuda_slots.cpp
+  SlotOrder mapping_of(const Slot& slot) const;
   Result<Slot> order_slot(const SlotOrder& order, bool& lost);
   Result<Slot*> make_slot(std::int64_t size, bool writable);
   Result<void> rehearse_sharing();
@@ -103,15 +117,16 @@ class CudaDevice : public TrialDevice {
   void trim_slots();
   void forget_slots();
 
-  int index_ = 0, confinement_ = 0;
+  int index_ = 0, confinement_ = 0, counter_confinement_ = 0;
+  std::string counters_lost_;  // why none can be read, once that is known
   std::string worker_;
   DeviceDeadlines deadlines_;
   DeviceHello hello_;
   std::vector<std::uint8_t> trusted_;
-  std::array<Process, 2> processes_;
-  std::array<bool, 2> trusted_loaded_{};
-  std::array<std::vector<std::string>, 2> loaded_;  // names of images, oldest first
-  Process spare_;                                   // a runner that waits, once one had to be replaced
+  std::array<Process, roles> processes_;
+  std::array<bool, roles> trusted_loaded_{};
+  std::array<std::vector<std::string>, roles> loaded_;  // names of images, oldest first
+  Process spare_;                                       // a runner that waits, once one had to be replaced
   bool spare_greeted_ = false;
   std::vector<Slot> slots_;
   bool inputs_writable_ = false;

@@ -17,7 +17,7 @@ namespace cupilot {
   X(cuGetErrorName) X(cuGetErrorString) X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction) \
   X(cuFuncSetAttribute) X(cuFuncGetAttribute) X(cuLaunchKernelEx) X(cuStreamCreate) X(cuStreamSynchronize) \
   X(cuEventCreate) X(cuEventRecord) X(cuEventSynchronize) X(cuEventElapsedTime) X(cuMemAlloc) X(cuMemFree) \
-  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemcpyDtoD) X(cuMemsetD8Async) X(cuMemGetInfo) X(cuStreamBeginCapture) X(cuStreamEndCapture) \
+  X(cuMemcpyDtoH) X(cuMemcpyHtoD) X(cuMemcpyDtoD) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async) X(cuMemGetInfo) X(cuStreamBeginCapture) X(cuStreamEndCapture) \
   X(cuGraphInstantiate) X(cuGraphLaunch) X(cuGraphDestroy) X(cuGraphExecDestroy) X(cuMemAddressReserve) \
   X(cuMemAddressFree) X(cuMemCreate) X(cuMemRelease) X(cuMemMap) X(cuMemUnmap) X(cuMemSetAccess) \
   X(cuMemGetAllocationGranularity) X(cuMemExportToShareableHandle) X(cuMemImportFromShareableHandle) \

@@ -16,7 +16,7 @@ namespace {
 constexpr int most_strikes = 3;
 constexpr double band = 3;  // a healthy probe lies within this factor of the first
 constexpr std::int64_t most_growth = 256ll << 20;
-constexpr const char* role_names[] = {"judge", "runner"};
+constexpr const char* role_names[] = {"judge", "runner", "counter"};
 
 // Resident bytes of a process, 0 when they cannot be read.
 std::int64_t resident_bytes(int pid) {
@@ -73,7 +73,9 @@ Error CudaDevice::suspect() const {
 
 Result<Process> CudaDevice::start_process(Role role) {
   return Process::start(
-      {worker_, {role_names[role], std::to_string(index_), std::to_string(confinement_)}, worker_environment(true)});
+      {worker_,
+       {role_names[role], std::to_string(index_), std::to_string(role == counter_role ? counter_confinement_ : confinement_)},
+       worker_environment(true)});
 }
 
 Result<DeviceHello> CudaDevice::greet(Role role, Process& process) {

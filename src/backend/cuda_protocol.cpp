@@ -112,6 +112,15 @@ constexpr auto walk_run = [](auto& io, auto& o) {
   io.value(o.timing);
 };
 constexpr auto walk_run_answer = [](auto& io, auto& a) { io.plain(a.event_us), io.value(a.wall_us); };
+constexpr auto walk_count = [](auto& io, auto& o) { walk_run(io, o.run), io.value(o.counters); };
+constexpr auto walk_count_answer = [](auto& io, auto& a) {
+  io.value(a.chip), io.value(a.passes), io.value(a.seconds), io.plain(a.launches);
+};
+constexpr auto walk_sustain = [](auto& io, auto& o) {
+  io.value(o.image), io.value(o.entry), io.value(o.bytes), io.value(o.rounds), io.value(o.blocks), io.value(o.threads);
+  io.value(o.shared), io.value(o.repeats), io.value(o.seconds), io.value(o.warm_seconds);
+};
+constexpr auto walk_sustain_answer = [](auto& io, auto& a) { io.plain(a.launch_us); };
 constexpr auto walk_probe = [](auto& io, auto& a) { io.value(a.value), io.value(a.known_us), io.value(a.empty_us); };
 constexpr auto walk_repeat = [](auto& io, auto& o) { io.value(o.first), io.plain(o.outputs), io.plain(o.items); };
 constexpr auto walk_repeat_answer = [](auto& io, auto& a) { io.plain(a.differing); };
@@ -153,6 +162,16 @@ std::string pack(const LibraryOrder& order, const std::vector<Region>& poison) {
   return packed(LibraryVisit{order, poison}, walk_library);
 }
 std::optional<LibraryVisit> unpack_library(std::string_view body) { return unpacked<LibraryVisit>(body, walk_library); }
+std::string pack(const CountOrder& order) { return packed(order, walk_count); }
+std::optional<CountOrder> unpack_count(std::string_view body) { return unpacked<CountOrder>(body, walk_count); }
+std::string pack(const CountAnswer& answer) { return packed(answer, walk_count_answer); }
+std::optional<CountAnswer> unpack_count_answer(std::string_view body) { return unpacked<CountAnswer>(body, walk_count_answer); }
+std::string pack(const SustainOrder& order) { return packed(order, walk_sustain); }
+std::optional<SustainOrder> unpack_sustain(std::string_view body) { return unpacked<SustainOrder>(body, walk_sustain); }
+std::string pack(const SustainAnswer& answer) { return packed(answer, walk_sustain_answer); }
+std::optional<SustainAnswer> unpack_sustain_answer(std::string_view body) {
+  return unpacked<SustainAnswer>(body, walk_sustain_answer);
+}
 std::string pack(const ProbeAnswer& answer) { return packed(answer, walk_probe); }
 std::optional<ProbeAnswer> unpack_probe_answer(std::string_view body) { return unpacked<ProbeAnswer>(body, walk_probe); }
 std::string pack(const RepeatOrder& order) { return packed(order, walk_repeat); }

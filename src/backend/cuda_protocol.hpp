@@ -1,11 +1,14 @@
 // What the controller says to the judge and the runner of one device. Orders hold plain numbers only; both ends are one build.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <cupilot/counts.hpp>
 
 #include "backend/frame_body.hpp"
 #include "trusted/bound.cuh"
@@ -27,7 +30,9 @@ enum class DeviceMessage : std::uint32_t {
   probe,
   repeat,
   read,
-  conditions
+  conditions,
+  count,
+  sustain
 };
 
 // How the judge shares memory with the runner. own: they are one process, and every buffer can be written.
@@ -214,6 +219,49 @@ struct RunAnswer {
 };
 std::string pack(const RunAnswer& answer);
 std::optional<RunAnswer> unpack_run_answer(std::string_view body);
+
+// Launches to be counted, a range each; what the region clears counts with the first. The order's timing is not looked at.
+struct CountOrder {
+  RunOrder run;
+  std::uint64_t counters = 0;  // a CounterMask
+};
+std::string pack(const CountOrder& order);
+std::optional<CountOrder> unpack_count(std::string_view body);
+
+struct CountedLaunch {
+  std::array<double, counter_count> values{};  // by Counter
+  std::uint64_t known = 0;                     // which of them the chip has a metric for, a CounterMask
+  double us = 0;
+};
+struct CountAnswer {
+  std::string chip;
+  std::uint64_t passes = 0;
+  double seconds = 0;  // that it all took
+  std::vector<CountedLaunch> launches;
+};
+std::string pack(const CountAnswer& answer);
+std::optional<CountAnswer> unpack_count_answer(std::string_view body);
+
+// The code of a refusal that says that counters cannot be read, rather than something of the kernel.
+inline constexpr int no_counters = -1;
+
+// One trusted kernel of kernels/trusted/peaks.cu, run back to back for a time: entry(memory, bytes, rounds).
+struct SustainOrder {
+  std::string image, entry;  // entry "": a copy by the driver, of half the memory onto the other half
+  std::int64_t bytes = 0;    // of scratch memory, filled with random bits
+  std::int64_t rounds = 1;   // what the kernel does again within one launch
+  int blocks = 0, threads = 0, shared = 0;
+  int repeats = 5;
+  double seconds = 0.1, warm_seconds = 0.3;  // a repeat, and before the first, about
+};
+std::string pack(const SustainOrder& order);
+std::optional<SustainOrder> unpack_sustain(std::string_view body);
+
+struct SustainAnswer {
+  std::vector<double> launch_us;  // mean over the launches of a repeat, between events
+};
+std::string pack(const SustainAnswer& answer);
+std::optional<SustainAnswer> unpack_sustain_answer(std::string_view body);
 
 // What a healthy process says to `probe`: the value of probe_value(), and how long the known kernel and an empty one took.
 struct ProbeAnswer {

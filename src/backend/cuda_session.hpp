@@ -33,6 +33,7 @@ class CudaSession {
   // Memory and modules go back to the context; what the driver refuses stays. For a session in a context of another's.
   void give_back();
   const DeviceHello& hello() const { return hello_; }
+  CUcontext context() const { return context_; }
   CUstream stream() const { return stream_; }
   void synchronize() { check(driver().cuStreamSynchronize(stream_), "waiting for the device"); }
 

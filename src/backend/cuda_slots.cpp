@@ -92,8 +92,12 @@ Result<Region> CudaDevice::lease(std::int64_t bytes, bool writable, Fence fence,
   }
 }
 
+SlotOrder CudaDevice::mapping_of(const Slot& slot) const {
+  return {slot.number, slot.bytes, (slot.writable && !slot.sealed) || inputs_writable_, slot.ipc};
+}
+
 Result<void> CudaDevice::map_in_runner(Slot& slot) {
-  const SlotOrder order{slot.number, slot.bytes, (slot.writable && !slot.sealed) || inputs_writable_, slot.ipc};
+  const SlotOrder order = mapping_of(slot);
   std::vector<int> descriptors;
   if (slot.descriptor >= 0) descriptors.push_back(slot.descriptor);
   const auto result = exchange(runner_role, DeviceMessage::map_slot, pack(order), descriptors, deadlines_.slot);

@@ -43,6 +43,15 @@ Slices slices_of(const Task& task, const Case& what, std::size_t output, std::in
 inline bool is_input(const Tensor& tensor) { return tensor.role != Role::out; }
 inline bool is_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
 
+// What the counters said of each launch of a timed region.
+struct CountedRun {
+  std::vector<Counts> launches;
+  std::vector<double> us;  // of each, under the profiler
+  std::string chip;        // as CUPTI calls it
+  int passes = 0;
+  double seconds = 0;  // that it took
+};
+
 class CudaTrials {
  public:
   CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
@@ -61,6 +70,13 @@ class CudaTrials {
   // Interleaved timing of all contestants.
   Result<std::vector<ContestantReport>> measure(const Task& task, const std::string& task_key, const Workload& workload,
                                                 std::span<const Contestant> contestants, const MeasureOptions& options);
+
+  // One run under the hardware counters (cuda_count.cpp). Error no_device: none can be read.
+  Attempt<CountedRun> count(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Workload& workload,
+                            CountDepth depth);
+
+  // Microseconds of the library's kernel for a task, back to back for `seconds` at a time, warm (cuda_peaks.cpp).
+  Result<std::vector<double>> sustain_library(const Task& task, int times, double seconds);
 
  private:
   friend class MeasuredRounds;

@@ -23,6 +23,12 @@ class Visitor {
   // What an earlier kernel left in shared memory is gone from every SM.
   void scrub_shared();
 
+  // The same, and of the L2.
+  void scrub_all() {
+    scrub_shared();
+    scrub_l2();
+  }
+
   // The known kernel and an empty one.
   ProbeAnswer probe();
 

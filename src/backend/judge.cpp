@@ -77,6 +77,8 @@ std::string Judge::serve(DeviceMessage type, const Frame& frame, std::vector<int
       return pack(read_elements(session_, oracles_, readable(unpack_read(frame.body))));
     case DeviceMessage::library:
       return pack(library_.visit(readable(unpack_library(frame.body))));
+    case DeviceMessage::sustain:
+      return pack(sustainer_.run(readable(unpack_sustain(frame.body))));
     case DeviceMessage::conditions:
       return pack(card_.look());
     default:

@@ -11,6 +11,7 @@
 #include "backend/judge_conditions.hpp"
 #include "backend/judge_cublaslt.hpp"
 #include "backend/judge_oracle.hpp"
+#include "backend/judge_peaks.hpp"
 #include "backend/judge_repeat.hpp"
 #include "backend/worker_library.hpp"
 
@@ -50,6 +51,7 @@ class Judge {
   Contents contents_{session_};
   Repeats repeats_{session_};
   CardWatch card_{session_.hello()};
+  Sustainer sustainer_{session_};
 };
 
 }  // namespace cupilot

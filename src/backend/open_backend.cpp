@@ -70,8 +70,8 @@ Result<std::vector<ReferenceValues>> Backend::reference(const Task&, const Workl
 }
 
 Attempt<Profile> Backend::profile(const Task&, const CompiledKernel&, const Workload&) {
-  return Error{ErrorCode::usage, identity() + " cannot profile: no hardware counters are read there yet",
-               "profile on a virtual device: --device virtual:CHIP"};
+  return Error{ErrorCode::usage, identity() + " cannot profile: it runs nothing of its own",
+               "profile on cuda:N or on a virtual device: --device virtual:CHIP"};
 }
 
 Attempt<std::vector<Counts>> Backend::count(const Task&, const CompiledKernel&, const Workload&, CountDepth) {

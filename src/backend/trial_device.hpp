@@ -65,6 +65,11 @@ class TrialDevice {
   virtual Result<void> load_in_judge(const NamedImage& image) = 0;
   // One run, ended after `seconds` where the runner can be killed.
   virtual Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) = 0;
+  // One run under the hardware counters. An error is no fault of the kernel's: none can be read here, and that is not tried
+  // again.
+  virtual Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage&, const CountOrder&, double) {
+    return Error{ErrorCode::usage, "hardware counters are not read in a host's own context", ""};
+  }
   // Waits until nothing else of ours uses the card: something is about to be timed.
   virtual void settle() = 0;
   // Processes of ours that hold the card.

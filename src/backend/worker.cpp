@@ -21,6 +21,7 @@ int worker_main(int argc, char** argv) {
   const int device = argc > 2 ? std::atoi(argv[2]) : 0, confinement = argc > 3 ? std::atoi(argv[3]) : 0;
   if (role == "judge") return serve_judge(device, confinement);
   if (role == "runner") return serve_runner(device, confinement);
+  if (role == "counter") return serve_counter(device, confinement);
   std::fprintf(stderr, "cupilot-worker: no role %s\n", argv[1]);
   return 2;
 }

@@ -1,25 +1,10 @@
 // The runner: the one process that launches untrusted kernels. It maps what it is given and never sees a reference value.
 #include "backend/runner.hpp"
+#include "backend/runner_launch.hpp"
 #include "backend/worker.hpp"
 #include "backend/worker_device.hpp"
 
 namespace cupilot {
-namespace {
-
-// A slot that is mapped already is mapped anew: that is how its access changes.
-void map_slot(CudaSession& session, const Frame& frame) {
-  const auto order = unpack_slot(frame.body);
-  if (!order || (order->ipc.empty() && frame.descriptors.size() != 1)) throw OrderRefused{0, "a slot order that cannot be read"};
-  if (const auto found = session.slots.find(order->slot); found != session.slots.end()) {
-    session.synchronize();
-    session.release(found->second);
-    session.slots.erase(found);
-  }
-  session.slots[order->slot] = session.import(*order, frame.descriptors.empty() ? -1 : frame.descriptors[0]);
-}
-
-}  // namespace
-
 int serve_runner(int device, int confinement) {
   ConfinedSession confined(device, confinement);
   CudaSession& session = confined.session;

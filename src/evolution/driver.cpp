@@ -17,6 +17,7 @@ namespace {
 
 constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
 constexpr int baseline_rounds = 7;
+constexpr std::int64_t candidates_a_count = 10;
 
 // Half as many again as compile wait for a device, so that it never waits for them.
 int with_waiting(int compiles) { return compiles + compiles / 2; }
@@ -178,6 +179,13 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.measure.seed = measure_seed();
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   rules.brief = known_.brief_for(proposal);
+  // Counting runs a kernel several times more: those that take the lead, and at most one candidate in ten.
+  rules.count = [this, slot = proposal.slot](bool leads) -> std::optional<CountDepth> {
+    if (!leads || circle_.backend->provenance() != Provenance::measured) return std::nullopt;
+    if (counted_.load() * candidates_a_count > slot) return std::nullopt;
+    ++counted_;
+    return CountDepth::few;
+  };
   workers_->submit([this, proposal, rules]() mutable {
     const PhaseLog phases([this] { return host_.monotonic_seconds(); });
     const double began = host_.monotonic_seconds();

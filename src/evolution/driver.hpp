@@ -1,6 +1,7 @@
 // Drives a Search with threads, a clock and a journal. evolve() and resume() are its two beginnings.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -95,6 +96,7 @@ class Driver {
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0;
+  std::atomic<std::int64_t> counted_ = 0;   // candidates whose work was counted
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
   std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first

@@ -7,6 +7,7 @@
 
 #include "base/phases.hpp"
 #include "evolution/circle.hpp"
+#include "evolution/count_work.hpp"
 #include "evolution/pipe.hpp"
 #include "evolution/screen.hpp"
 #include "evolution/timing.hpp"
@@ -110,7 +111,12 @@ Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
   if (!refused || *refused) return refused;
   const bool elite =
       rules.level == ProofLevel::candidate && rules.elite_below_us > 0 && accepted.measurement.time_us < rules.elite_below_us;
-  return elite ? prove(pipe, rules, kernel, ProofLevel::elite, accepted) : refused;
+  if (elite) refused = prove(pipe, rules, kernel, ProofLevel::elite, accepted);
+  if (!refused || *refused || !rules.count) return refused;
+  if (const auto depth = rules.count(elite)) {
+    if (auto counted = count_work(pipe, kernel, *depth, accepted); !counted) return counted.error();
+  }
+  return refused;
 }
 
 Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {

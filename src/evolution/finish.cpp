@@ -147,6 +147,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});
+  if (circle_.backend->provenance() == Provenance::measured) rules.count = [](bool) { return CountDepth::all; };
   for (const Baseline& baseline : baselines_.baselines) {
     if (baseline.name != "plain") rules.others.push_back({Contestant::Kind::library, baseline.name, nullptr});
   }

@@ -14,6 +14,13 @@ namespace {
 
 double peak(const DeviceSpec& device, Precision precision) { return device.peak_flops[static_cast<std::size_t>(precision)]; }
 
+// What a kernel is held against: what the device was seen to sustain, else its datasheet. Floors rest on the datasheet alone.
+double ceiling(const DeviceSpec& device, Precision precision) {
+  const double measured = device.sustained_flops[static_cast<std::size_t>(precision)];
+  return !device.ceilings.empty() && measured > 0 ? measured : peak(device, precision);
+}
+double bandwidth(const DeviceSpec& device) { return device.ceilings.empty() ? device.dram_bytes_per_s : device.dram_sustained; }
+
 bool on_tensor_pipe(Precision precision) {
   switch (precision) {
     case Precision::fp32_emulated:
@@ -38,8 +45,8 @@ Ridges ridges(const Task& task, const DeviceSpec& device) {
   const bool tensor = on_tensor_pipe(task.precision) && !(task.work.matmul_like.empty() && task.family != "gemm");
   const Precision plain = on_tensor_pipe(task.precision) ? Precision::fp32_strict : task.precision;
   Ridges found;
-  found.plain = peak(device, plain) / device.dram_bytes_per_s;
-  found.tensor = tensor ? std::max(found.plain, peak(device, task.precision) / device.dram_bytes_per_s) : found.plain;
+  found.plain = ceiling(device, plain) / bandwidth(device);
+  found.tensor = tensor ? std::max(found.plain, ceiling(device, task.precision) / bandwidth(device)) : found.plain;
   return found;
 }
 
@@ -124,9 +131,9 @@ constexpr std::pair<std::string_view, Resource> bindings[] = {
 };
 
 double utilisation(const Verdict& verdict, const Task& task, const DeviceSpec& device) {
-  const double memory = verdict.achieved_bytes / device.dram_bytes_per_s;
-  const double plain = verdict.ridge_plain * device.dram_bytes_per_s;
-  const double tensor = verdict.ridge_tensor * device.dram_bytes_per_s;
+  const double memory = verdict.achieved_bytes / bandwidth(device);
+  const double plain = verdict.ridge_plain * bandwidth(device);
+  const double tensor = verdict.ridge_tensor * bandwidth(device);
   const double compute = verdict.achieved_flops / (on_tensor_pipe(task.precision) ? tensor : plain);
   double share = memory;
   if (verdict.zone == Zone::compute) share = compute;
@@ -173,6 +180,7 @@ void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSp
   if (const double blocks = value(counts, Counter::blocks); blocks > 0) {
     say.push_back(fmt::format("{:.0f} blocks on {} SMs.", blocks, device.sms));
   }
+  if (!device.ceilings.empty()) say.push_back(fmt::format("Ceilings {}.", device.ceilings));
 }
 
 }  // namespace

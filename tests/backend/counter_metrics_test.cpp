@@ -1,7 +1,5 @@
 #include "backend/counter_metrics.hpp"
 
-#include <set>
-
 #include "catch.hpp"
 
 namespace cupilot {
@@ -14,24 +12,45 @@ constexpr bool may_open = false;
 constexpr bool may_open = true;
 #endif
 
+constexpr const char* chips[] = {"GA100", "GA102", "AD102", "AD104", "GH100", "GB100", "GB202", "GB205"};
+
 TEST_CASE("Every metric of a chip's table is one that CUPTI knows for it", "[counters]") {
-  for (const char* chip : {"GH100"}) {
-    std::set<std::string> metrics;
-    for (const MetricTerm& term : counter_metrics(chip)) metrics.insert(term.metric);
+  for (const char* chip : chips) {
+    INFO(chip);
+    const std::vector<std::string> metrics = metrics_of(chip, counters_of(CountDepth::all, Precision::bf16));
     CHECK(metrics.size() > 20);
     if (!may_open) continue;
-    const auto unknown = unknown_metrics(chip, {metrics.begin(), metrics.end()});
+    const auto unknown = unknown_metrics(chip, metrics);
     if (!unknown) {
       WARN(unknown.error().message);  // no CUPTI here
       continue;
     }
     for (const std::string& metric : *unknown) FAIL_CHECK(chip << " has no " << metric);
-    const auto wrong = unknown_metrics(chip, {"dram__bytes_read.sum", "no__such_metric.sum", "dram__bytes_write.sum"});
-    REQUIRE(wrong);
-    REQUIRE(wrong->size() == 1);
-    CHECK(wrong->front() == "no__such_metric.sum");
   }
   CHECK(counter_metrics("GX999").empty());
+  CHECK(metrics_of("GX999", ~CounterMask{0}).empty());
+}
+
+TEST_CASE("CUPTI tells a metric that a chip lacks", "[counters]") {
+  if (!may_open) return;
+  const auto wrong = unknown_metrics("GH100", {"dram__bytes_read.sum", "no__such_metric.sum", "dram__bytes_write.sum"});
+  if (!wrong) return WARN(wrong.error().message);
+  REQUIRE(wrong->size() == 1);
+  CHECK(wrong->front() == "no__such_metric.sum");
+}
+
+TEST_CASE("What is read of every kernel that takes the lead is had in two runs of it", "[counters]") {
+  for (const Precision precision : {Precision::fp64, Precision::fp32_strict, Precision::fp32_emulated, Precision::bf16x3,
+                                    Precision::tf32, Precision::fp16, Precision::bf16, Precision::fp8, Precision::integer}) {
+    INFO(name_of(precision));
+    const CounterMask few = counters_of(CountDepth::few, precision);
+    CHECK((few & mask_of(Counter::dram_read_bytes)) != 0);
+    CHECK((few & counters_of(CountDepth::all, precision)) == few);
+    if (!may_open) continue;
+    const auto passes = planned_passes("GH100", metrics_of("GH100", few));
+    if (passes) CHECK(*passes <= 2);
+    if (!passes) WARN(passes.error().message);
+  }
 }
 
 }  // namespace

@@ -59,6 +59,8 @@ std::string step_of(DeviceMessage type, const std::string& body) {
       return "read";
     case DeviceMessage::conditions:
       return "conditions";
+    case DeviceMessage::count:
+      return "count";
     case DeviceMessage::run: {
       const VisitTiming::Mode mode = unpack_run(body)->timing.mode;
       return mode == VisitTiming::Mode::once ? "run" : mode == VisitTiming::Mode::timed ? "timed" : "burst";
@@ -114,6 +116,8 @@ std::string honest_payload(DeviceMessage type, const std::string& body) {
       return pack(RepeatAnswer{std::vector<std::int64_t>(unpack_repeat(body)->outputs.size())});
     case DeviceMessage::probe:
       return pack(ProbeAnswer{probe_value(), 30, 4});
+    case DeviceMessage::count:
+      return pack(CountAnswer{"GH100", 2, 0.1, std::vector<CountedLaunch>(unpack_count(body)->run.launches.size())});
     case DeviceMessage::conditions:
       return pack(CardConditions{"", 1980, 3201, 40, 200000, 0, {1, 2}});
     default:
@@ -223,6 +227,7 @@ bool break_protocol(const std::string& what, Frame& reply) {
 
 // A driver error by number: "e700" sticky, "r701" refused.
 std::optional<DeviceAnswer> driver_error(const std::string& what) {
+  if (what == "norights") return DeviceAnswer{DeviceAnswer::State::refused, no_counters, "not allowed", ""};
   if (what.size() < 2 || (what[0] != 'e' && what[0] != 'r') || std::isdigit(static_cast<unsigned char>(what[1])) == 0)
     return std::nullopt;
   const auto state = what[0] == 'e' ? DeviceAnswer::State::sticky : DeviceAnswer::State::refused;

@@ -1,0 +1,60 @@
+#include "evolution/count_work.hpp"
+
+#include "base/phases.hpp"
+
+namespace cupilot {
+namespace {
+
+// The interpreter's counts at full size; rung "" when there is no screen, or it cannot run the kernel.
+Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
+  if (pipe.screen == nullptr) return {};
+  const Contestant alone[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
+  const auto reports = pipe.screen->measure(*pipe.task, workload, alone, {});
+  if (!reports || !reports->front().measurement) return {};
+  return reports->front().measurement->counts;
+}
+
+void add(Counts& sum, const Counts& launch) {
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    if (launch.all[i].how == CountHow::unknown) continue;
+    sum.all[i].how = launch.all[i].how;
+    sum.all[i].value += launch.all[i].value;
+    sum.all[i].low += launch.all[i].low;
+    sum.all[i].high += launch.all[i].high;
+  }
+  sum.rung = launch.rung;
+}
+
+void overlay(Counts& counts, const std::vector<Counts>& launches) {
+  Counts sum;
+  for (const Counts& launch : launches) add(sum, launch);
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    if (sum.all[i].how != CountHow::unknown) counts.all[i] = sum.all[i];
+  }
+  if (!sum.rung.empty()) counts.rung = sum.rung;
+}
+
+}  // namespace
+
+Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, CountDepth depth, Accepted& accepted) {
+  const Workload& workload = pipe.task->time_shapes.front();
+  Measurement& measurement = accepted.measurement;
+  {
+    const Phase phase("virtual counts");
+    if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty()) measurement.counts = counts;
+  }
+  const Phase phase("counters");
+  const auto counted = pipe.backend->count(*pipe.task, kernel, workload, depth);
+  if (counted) overlay(measurement.counts, *counted);
+  auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement);
+  if (!verdict) return verdict.error();
+  accepted.verdict = std::move(*verdict);
+  // A device that has none need not say so with every kernel.
+  if (!counted && (counted.is_rejected() || counted.error().code != ErrorCode::usage)) {
+    const std::string& why = counted.is_error() ? counted.error().message : counted.rejected().message;
+    accepted.verdict.digest.push_back("Counted without the chip's own counters: " + why + ".");
+  }
+  return {};
+}
+
+}  // namespace cupilot
