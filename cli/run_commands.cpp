@@ -1,12 +1,28 @@
 #include <fmt/format.h>
 
 #include <cupilot/evolve.hpp>
+#include <cupilot/roofline_chart.hpp>
 
 #include "commands.hpp"
 #include "json_out.hpp"
 #include "say.hpp"
 
 namespace cupilot::cli {
+
+namespace {
+
+// The chart of a run, `shown` marked instead of the champion; nothing where no ceilings are known.
+void print_roofline(const std::string& dir, const Candidate* shown) {
+  auto chart = roofline_of_run(dir);
+  if (!chart || chart->population.empty() || !chart->floor) return;
+  if (const auto* accepted = shown != nullptr ? std::get_if<Accepted>(&shown->outcome) : nullptr) {
+    chart->champion = {accepted->verdict.intensity, accepted->verdict.achieved_flops,
+                       fmt::format("#{}: {}", shown->id, time_text(accepted->measurement.time_us))};
+  }
+  say("\n" + roofline_text(*chart));
+}
+
+}  // namespace
 
 int report_command(const RunFlags& flags) {
   const Result<RunSummary> run = read_run(flags.dir);
@@ -18,6 +34,7 @@ int report_command(const RunFlags& flags) {
     for (const std::string& line : run->lines) say(line);
     print_report(run->report, run->task);
     print_phases(run->report);
+    print_roofline(flags.dir, nullptr);
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
   // A read-only directory still has its summary; only the page is missing. Under --json that was the one object.
@@ -41,6 +58,7 @@ int show_command(const RunFlags& flags) {
     say("\nlineage, nearest first:");
     for (const std::string& line : found->lineage) say("  " + line);
   }
+  print_roofline(flags.dir, &candidate);
   say("\nevidence:\n" + found->evidence_json);
   if (!candidate.source.text.empty()) say("\nsource:\n" + candidate.source.text);
   return 0;

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include <cupilot/roofline_chart.hpp>
+
 #include "base/guard.hpp"
 #include "evolution/journal.hpp"
 #include "evolution/run_files.hpp"
@@ -186,6 +188,13 @@ std::string evidence_rows(const Best& best, const Accepted& accepted) {
   return html;
 }
 
+// The chart stands beside the words; a run of a device that spans its own space has none.
+std::string roofline_part(const std::string& run_dir) {
+  const auto chart = roofline_of_run(run_dir);
+  if (!chart || chart->population.empty() || !chart->floor) return "";
+  return "<h2>Roofline</h2>\n" + roofline_svg(*chart) + "<p class=quiet>ceilings: " + escaped(chart->source) + "</p>\n";
+}
+
 std::string champion_part(const EvolveReport& report, const std::vector<Point>& points) {
   if (!report.best) return "<h2>Best</h2><p>No kernel was confirmed.</p>\n";
   const Candidate& c = report.best->candidate;
@@ -206,7 +215,7 @@ std::string champion_part(const EvolveReport& report, const std::vector<Point>& 
                           accepted.verification.cases.size(), accepted.verification.compared, accepted.verification.worst_ratio,
                           name_of(accepted.verification.proved), accepted.verification.processes));
   html += evidence_rows(*report.best, accepted);
-  html += "</table><h2>Roofline</h2><table>\n";
+  html += "</table><h2>Verdict</h2><table>\n";
   const Verdict& v = accepted.verdict;
   html += row("zone", std::string(name_of(v.zone)));
   html += row("floor", fmt::format("{:.4g} us, {:.1f} % of the time", v.floor_us, 100 * v.floor_share));
@@ -259,6 +268,7 @@ Result<std::string> write_report(Host& host, const std::string& run_dir) {
                   escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
                   report.wall_seconds, escaped(report.stopped), escaped(state->header.program), escaped(state->header.started));
   html += chart(points, report.baselines, report.proposed);
+  html += roofline_part(run_dir);
   html += champion_part(report, points);
   html += generations_table(summary);
   html += rejections_table(report);
