@@ -34,7 +34,10 @@ TEST_CASE("Every metric of a chip's table is one that CUPTI knows for it", "[cou
 TEST_CASE("CUPTI tells a metric that a chip lacks", "[counters]") {
   if (!may_open) return;
   const auto wrong = unknown_metrics("GH100", {"dram__bytes_read.sum", "no__such_metric.sum", "dram__bytes_write.sum"});
-  if (!wrong) return WARN(wrong.error().message);
+  if (!wrong) {
+    WARN(wrong.error().message);
+    return;
+  }
   REQUIRE(wrong->size() == 1);
   CHECK(wrong->front() == "no__such_metric.sum");
 }
