@@ -1,6 +1,7 @@
 #include "base/record_file.hpp"
 
 #include <array>
+#include <cstring>
 
 namespace cupilot {
 namespace {
@@ -32,10 +33,34 @@ T get(std::string_view bytes, std::size_t at) {
 
 }  // namespace
 
-std::uint32_t crc32c(std::string_view bytes) {
-  std::uint32_t crc = ~0u;
+namespace {
+
+std::uint32_t crc_by_table(std::uint32_t crc, std::string_view bytes) {
   for (const char c : bytes) crc = (crc >> 8) ^ crc_table[(crc ^ static_cast<unsigned char>(c)) & 0xFF];
-  return ~crc;
+  return crc;
+}
+
+#ifdef __x86_64__
+// The processor's own instruction: a long journal is checked at the speed it is read.
+__attribute__((target("sse4.2"))) std::uint32_t crc_by_processor(std::uint32_t crc, std::string_view bytes) {
+  std::uint64_t wide = crc;
+  while (bytes.size() >= sizeof(std::uint64_t)) {
+    std::uint64_t eight = 0;
+    std::memcpy(&eight, bytes.data(), sizeof eight);
+    wide = __builtin_ia32_crc32di(wide, eight);
+    bytes.remove_prefix(sizeof eight);
+  }
+  return crc_by_table(static_cast<std::uint32_t>(wide), bytes);
+}
+#endif
+
+}  // namespace
+
+std::uint32_t crc32c(std::string_view bytes) {
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("sse4.2")) return ~crc_by_processor(~0u, bytes);
+#endif
+  return ~crc_by_table(~0u, bytes);
 }
 
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload) {

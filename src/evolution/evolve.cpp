@@ -16,10 +16,10 @@ namespace {
 
 Host& host_of(const EvolveOptions& options) { return options.host != nullptr ? *options.host : real_host(); }
 
-Result<RunState> state_of(Host& host, const std::string& run_dir) {
+Result<RunState> state_of(Host& host, const std::string& run_dir, Evidence evidence = Evidence::dropped) {
   auto read = read_journal(host, run_dir);
   if (!read) return read.error();
-  return fold(*read);
+  return fold(*read, evidence);
 }
 
 EvolveReport report_of(const RunState& state, Host& host, const std::string& run_dir) {
@@ -123,6 +123,7 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
   auto opened = Journal::open(host, run_dir);
   if (!opened) return opened.error();
   auto state = fold(opened->read);
+  opened->read.records = {};  // a long run's are not kept twice
   if (!state) return std::move(state.error()).while_doing(run_dir);
   if (auto same = same_device(*state, backend); !same) return same.error();
   if (state->end && !reopens(*state, options)) return report_of(*state, host, run_dir);
@@ -149,6 +150,7 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
   if (!circle) return circle.error();
   Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
   if (auto restored = driver.restore(*state); !restored) return std::move(restored.error()).while_doing(run_dir);
+  state->events = {};
   return driver.run();
 }
 
@@ -220,7 +222,7 @@ std::vector<std::string> lineage_of(const RunState& state, const Candidate& cand
 }
 
 Result<RunCandidate> find_candidate(const std::string& run_dir, const std::string& which) {
-  auto state = state_of(real_host(), run_dir);
+  auto state = state_of(real_host(), run_dir, Evidence::kept);
   if (!state) return state.error();
   const EvolveReport report = report_of(*state, real_host(), run_dir);
   RunCandidate found;

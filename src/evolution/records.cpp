@@ -152,6 +152,15 @@ Result<ResultRecord> result_from(std::string_view text) {
   });
 }
 
+Result<ResultRecord> result_without_cases(std::string_view text) {
+  // A record's keys are sorted: this one is followed by "compared". A quote within a text has a backslash before it.
+  constexpr std::string_view begin = "\"cases\":[", end = "],\"compared\":";
+  const std::size_t from = text.find(begin);
+  const std::size_t to = from == std::string_view::npos ? from : text.find(end, from);
+  if (to == std::string_view::npos) return result_from(text);
+  return result_from(std::string(text.substr(0, from + begin.size())) + std::string(text.substr(to)));
+}
+
 std::string to_json(const DecisionRecord& r) {
   return canonical({{"stage", "decision"},
                     {"kind", r.kind},

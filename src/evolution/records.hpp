@@ -99,6 +99,8 @@ Result<HeaderRecord> header_from(std::string_view json);
 Result<BaselinesRecord> baselines_from(std::string_view json);
 Result<Proposal> proposal_from(std::string_view json);
 Result<ResultRecord> result_from(std::string_view json);
+// Without Verification::cases, which are most of it.
+Result<ResultRecord> result_without_cases(std::string_view json);
 Result<DecisionRecord> decision_from(std::string_view json);
 Result<FinalRecord> final_from(std::string_view json);
 Result<EndRecord> end_from(std::string_view json);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <future>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -18,7 +20,31 @@ Result<void> keep(Result<T> read, Place place) {
   return {};
 }
 
-Result<void> take(RunState& state, const FramedRecord& record) {
+using Parsed = std::optional<Result<ResultRecord>>;
+
+// Records of a long run are many: each thread reads a stretch of them.
+std::vector<Parsed> parsed_results(const ReadRecords& read, Evidence evidence) {
+  std::vector<Parsed> parsed(read.records.size());
+  const auto parse = [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (static_cast<RecordType>(read.records[i].type) != RecordType::result) continue;
+      const std::string& text = read.records[i].payload;
+      parsed[i] = evidence == Evidence::kept ? result_from(text) : result_without_cases(text);
+    }
+  };
+  constexpr std::size_t worth_a_thread = 2048;
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t parts = std::clamp(read.records.size() / worth_a_thread, std::size_t{1}, cores);
+  std::vector<std::future<void>> others;
+  for (std::size_t part = 1; part < parts; ++part) {
+    others.push_back(std::async(std::launch::async, parse, parsed.size() * part / parts, parsed.size() * (part + 1) / parts));
+  }
+  parse(0, parsed.size() / parts);
+  for (std::future<void>& other : others) other.get();
+  return parsed;
+}
+
+Result<void> take(RunState& state, const FramedRecord& record, Parsed& result) {
   const std::string& text = record.payload;
   switch (static_cast<RecordType>(record.type)) {
     case RecordType::header:
@@ -28,7 +54,7 @@ Result<void> take(RunState& state, const FramedRecord& record) {
     case RecordType::proposal:
       return keep(proposal_from(text), [&](Proposal r) { state.events.emplace_back(std::move(r)); });
     case RecordType::result:
-      return keep(result_from(text), [&](ResultRecord r) { state.events.emplace_back(std::move(r)); });
+      return keep(std::move(*result), [&](ResultRecord r) { state.events.emplace_back(std::move(r)); });
     case RecordType::decision:
       return keep(decision_from(text), [&](DecisionRecord r) {
         // A raised limit reopens the search: what was concluded before no longer stands.
@@ -49,10 +75,12 @@ Result<void> take(RunState& state, const FramedRecord& record) {
 
 }  // namespace
 
-Result<RunState> fold(const ReadRecords& read) {
+Result<RunState> fold(const ReadRecords& read, Evidence evidence) {
   RunState state;
-  for (const FramedRecord& record : read.records) {
-    if (auto taken = take(state, record); !taken) return taken.error();
+  std::vector<Parsed> results = parsed_results(read, evidence);
+  for (std::size_t i = 0; i < read.records.size(); ++i) {
+    if (auto taken = take(state, read.records[i], results[i]); !taken) return taken.error();
+    results[i].reset();
   }
   auto task = task_from_json(state.header.task_json, "the journal's task");
   if (!task) return task.error();

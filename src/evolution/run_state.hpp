@@ -24,7 +24,10 @@ struct RunState {
   std::optional<EndRecord> end;
 };
 
-Result<RunState> fold(const ReadRecords& read);
+// What the fold keeps of results: their evidence is most of a journal, and a search that goes on needs none of it.
+enum class Evidence { dropped, kept };
+// Results are parsed by as many threads as there are cores.
+Result<RunState> fold(const ReadRecords& read, Evidence evidence = Evidence::dropped);
 
 Score score_of(const Candidate& candidate);
 Best best_of(const FinalRecord& record);

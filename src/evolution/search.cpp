@@ -74,8 +74,10 @@ void Search::State::append(Proposal proposal) {
 void Search::State::sort_tried() {
   const auto fresh = tried.begin() + static_cast<std::ptrdiff_t>(tried_sorted);
   std::sort(fresh, tried.end());
+  tried.erase(std::unique(fresh, tried.end()), tried.end());
+  const auto old = [&](const std::string& id) { return std::binary_search(tried.begin(), fresh, id); };
+  tried.erase(std::remove_if(fresh, tried.end(), old), tried.end());
   std::inplace_merge(tried.begin(), fresh, tried.end());
-  tried.erase(std::unique(tried.begin(), tried.end()), tried.end());
   tried_sorted = tried.size();
 }
 

@@ -48,6 +48,8 @@ void Watcher::reread(const std::vector<FramedRecord>& records) {
 
 void Watcher::take(const FramedRecord& record) {
   const auto type = static_cast<RecordType>(record.type);
+  // A new budget voids what was concluded.
+  if (type == RecordType::decision) ended_ = false;
   note(!ended_, "a record follows the end");
   if (type == RecordType::proposal) {
     const auto proposal = proposal_from(record.payload);
@@ -90,6 +92,7 @@ void Watcher::take_result(const std::string& payload) {
 void Watcher::take_final(const std::string& payload) {
   const auto final = final_from(payload);
   note(static_cast<bool>(final), "a final cannot be read");
+  ++finals_;
   if (!final) return;
   const auto* accepted = std::get_if<Accepted>(&final->candidate.outcome);
   if (accepted == nullptr) return;

@@ -29,6 +29,7 @@ class Watcher {
     if (!holds && broken_.size() < 8) broken_.push_back(invariant);
   }
   std::int64_t evaluated() const { return evaluated_; }
+  int finals() const { return finals_; }
   bool confirmed(std::int64_t slot) const { return confirmed_.count(slot) != 0; }
 
  private:
@@ -40,6 +41,7 @@ class Watcher {
   std::int64_t max_evaluations_ = 0, evaluated_ = 0;
   std::set<std::string> proposed_, settled_;  // strategy ids
   std::set<std::int64_t> open_, slots_, confirmed_;
+  int finals_ = 0;
   bool ended_ = false;
   std::vector<std::string> broken_;
 };

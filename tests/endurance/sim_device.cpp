@@ -71,7 +71,7 @@ Result<void> SimDevice::take_time(double seconds) {
   if (host_.dead()) return Error{ErrorCode::failure, "the machine is off", ""};
   lost_ = lost_ || dice_.chance(trouble_.lost);
   if (lost_) return Error{ErrorCode::no_device, "the simulated device fell off the bus", "restart the machine"};
-  host_.spend(seconds * (dice_.chance(trouble_.slow) ? 10 : 1));
+  host_.spend(seconds * (dice_.chance(trouble_.slow) ? 3 : 1));
   return {};
 }
 

@@ -17,7 +17,7 @@ enum class Nature { honest, refused, wrong, faulty, hanging, too_fast, no_number
 
 struct DeviceTrouble {
   double lost = 0;          // chance a call that the device is gone; every call fails then, until heal()
-  double slow = 0;          // chance a call that it takes ten times as long
+  double slow = 0;          // chance a call that it takes three times as long
   bool dishonest = true;    // natures other than honest occur
   double pace_seconds = 8;  // of a compile, on average
 };

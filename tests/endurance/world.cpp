@@ -14,8 +14,8 @@ namespace {
 
 constexpr int most_sittings = 60;
 constexpr double night_seconds = 1800;
-// A sitting may pass its limit by what was in flight: a compile and a trial that take ten times as long, and the confirmation.
-constexpr double grace_seconds = 2400;
+// A sitting may pass its limit by what is in flight, and by as much for each finalist that it looks at.
+constexpr double grace_seconds = 900;
 
 struct World {
   WorldRules rules;
@@ -162,7 +162,8 @@ void prepare(World& w) {
 
 void check_clock(World& w) {
   const double spent = w.host.monotonic_seconds() - w.sitting_began;
-  w.watcher.note(w.options.max_seconds <= 0 || spent <= w.options.max_seconds + grace_seconds, "a sitting passed its seconds");
+  w.watcher.note(w.options.max_seconds <= 0 || spent <= w.options.max_seconds + (2 + w.watcher.finals()) * grace_seconds,
+                 "a sitting passed its seconds");
 }
 
 }  // namespace
