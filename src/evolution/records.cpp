@@ -223,8 +223,10 @@ std::string comparable_record(std::uint32_t type, std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return std::string(text);
   json.erase("clock");
+  const auto slot = json.find("slot");
+  const long long number = slot != json.end() && slot->is_number() ? slot->get<long long>() : -1;
   char key[64];
-  std::snprintf(key, sizeof key, "%u %012lld ", type, static_cast<long long>(json.value("slot", std::int64_t{-1})));
+  std::snprintf(key, sizeof key, "%u %012lld ", type, number);
   return key + canonical(json);
 }
 

@@ -6,7 +6,7 @@ using namespace cupilot;
 using namespace cupilot::testing;
 
 TEST_CASE("a disk that fails at any call ends a run cleanly, and nothing is lost") {
-  ShortRun whole;
+  ShortRun whole(9);
   REQUIRE(whole.go_on());
   const std::string expected = whole.essence();
   struct Row {
@@ -24,7 +24,7 @@ TEST_CASE("a disk that fails at any call ends a run cleanly, and nothing is lost
     int struck = 0;
     for (int call = 0;; ++call) {
       INFO(row.name << " at call " << call);
-      ShortRun run;
+      ShortRun run(9);
       run.host.fail_call(call, row.fault);
       run.host.stay_full(row.stays);
       const auto report = run.go_on();

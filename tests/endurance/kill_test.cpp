@@ -120,7 +120,7 @@ int struck(int kills, bool at_calls) {
 
 }  // namespace
 
-TEST_CASE("kill -9 at calls of the host changes nothing") { CHECK(struck(20, true) > 5); }
+TEST_CASE("kill -9 at calls of the host changes nothing") { CHECK(struck(10, true) > 3); }
 
 TEST_CASE("kill -9 at 500 moments changes nothing", "[.kills]") {
   CHECK(struck(250, true) > 125);

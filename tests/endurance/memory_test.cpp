@@ -75,7 +75,7 @@ TEST_CASE("an allocation that fails in a search is told as an error") {
   const std::string expected = whole.essence();
   const char* asked = std::getenv("CUPILOT_ALLOCATIONS");  // how many of them fail, each in a run of its own
   const char* first = std::getenv("CUPILOT_FIRST_ALLOCATION");
-  const long stride = std::max(1L, all / (asked != nullptr ? std::atol(asked) : 150));
+  const long stride = std::max(1L, all / (asked != nullptr ? std::atol(asked) : 80));
   int failed = 0, aborted = 0;
   for (long allocation = first != nullptr ? std::atol(first) : 0; allocation < all; allocation += stride) {
     INFO("allocation " << allocation << " of " << all);

@@ -88,9 +88,9 @@ nlohmann::json survey(std::int64_t count, std::uint64_t first) {
 
 TEST_CASE("simulated nights break no invariant") {
 #ifdef __SANITIZE_ADDRESS__
-  const std::int64_t worlds = 20;
+  const std::int64_t worlds = 16;
 #else
-  const std::int64_t worlds = 100;
+  const std::int64_t worlds = 60;
 #endif
   const nlohmann::json sum = survey(worlds, 1);
   INFO(sum["broken"].dump(1));
