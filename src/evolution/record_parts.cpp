@@ -292,22 +292,29 @@ Json put(const Technique& t) {
           {"group", t.group}};
 }
 
+// Journals of earlier programs tell names and domains alone: what spanned the space.
 Technique technique_of(const Json& json) {
+  const auto if_told = [](const Json& from, const char* key, auto& place) {
+    if (const auto found = from.find(key); found != from.end()) found->get_to(place);
+  };
   Technique t;
   json.at("name").get_to(t.name);
-  json.at("summary").get_to(t.summary);
-  json.at("sentence").get_to(t.sentence);
+  if_told(json, "summary", t.summary);
+  if_told(json, "sentence", t.sentence);
   for (const Json& p : json.at("parameters")) {
-    t.parameters.push_back({p.at("name").get<std::string>(), p.at("domain").get<std::vector<std::int64_t>>(),
-                            p.at("labels").get<std::vector<std::string>>(), p.at("fallback").get<std::int64_t>()});
+    TechniqueParameter& parameter = t.parameters.emplace_back();
+    p.at("name").get_to(parameter.name);
+    p.at("domain").get_to(parameter.domain);
+    if_told(p, "labels", parameter.labels);
+    p.at("fallback").get_to(parameter.fallback);
   }
   for (const Json& name : json.at("relieves")) {
     t.relieves.push_back(enum_of<Resource>(name.get<std::string>(), resources));
   }
-  json.at("needs").get_to(t.needs);
-  json.at("excludes").get_to(t.excludes);
-  json.at("must").get_to(t.must);
-  json.at("group").get_to(t.group);
+  if_told(json, "needs", t.needs);
+  if_told(json, "excludes", t.excludes);
+  if_told(json, "must", t.must);
+  if_told(json, "group", t.group);
   return t;
 }
 
