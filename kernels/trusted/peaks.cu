@@ -22,6 +22,7 @@ extern "C" __global__ void fill_random(u64* memory, i64 bytes, i64) {
 
 extern "C" __global__ void idle(uint4*, i64, i64) {}
 
+// `bytes` is a whole number of what all threads take at once.
 // Around the first level: what is read again lies in L2 or beyond.
 __device__ inline uint4 load_l2(const uint4* at) {
   uint4 v;
@@ -34,11 +35,9 @@ extern "C" __global__ void read_memory(uint4* memory, i64 bytes, i64 rounds) {
   unsigned mixed = 0;
   for (i64 round = 0; round < rounds; ++round) {
     for (i64 at = FIRST; at < count; at += STEP * together) {
-      uint4 v[together] = {};
+      uint4 v[together];
 #pragma unroll
-      for (int j = 0; j < together; ++j) {
-        if (at + j * STEP < count) v[j] = load_l2(memory + at + j * STEP);
-      }
+      for (int j = 0; j < together; ++j) v[j] = load_l2(memory + at + j * STEP);
 #pragma unroll
       for (int j = 0; j < together; ++j) mixed ^= v[j].x + v[j].y + v[j].z + v[j].w;
     }
@@ -49,15 +48,11 @@ extern "C" __global__ void read_memory(uint4* memory, i64 bytes, i64 rounds) {
 extern "C" __global__ void copy_memory(uint4* memory, i64 bytes, i64) {
   const i64 count = bytes / 32;
   for (i64 at = FIRST; at < count; at += STEP * together) {
-    uint4 v[together] = {};
+    uint4 v[together];
 #pragma unroll
-    for (int j = 0; j < together; ++j) {
-      if (at + j * STEP < count) v[j] = __ldcs(memory + at + j * STEP);
-    }
+    for (int j = 0; j < together; ++j) v[j] = __ldcs(memory + at + j * STEP);
 #pragma unroll
-    for (int j = 0; j < together; ++j) {
-      if (at + j * STEP < count) __stcs(memory + count + at + j * STEP, v[j]);
-    }
+    for (int j = 0; j < together; ++j) __stcs(memory + count + at + j * STEP, v[j]);
   }
 }
 

@@ -91,9 +91,8 @@ Result<std::string> CudaDevice::judge(DeviceMessage type, std::string body) {
 }
 
 Result<void> CudaDevice::restart_judge() {
-  // What the judge shared dies with it, and the others' mappings mean nothing any more.
+  // What the judge shared dies with it, and the runner's mappings mean nothing any more. The counter has none between two counts.
   processes_[judge_role] = Process();
-  finish_counting();
   lose_runner();
   forget_slots();
   return ensure(judge_role);
@@ -172,7 +171,6 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
 Result<void> CudaDevice::renew() {
   // The new runner opens the device while the new judge does.
   processes_[runner_role] = Process();
-  finish_counting();
   spare_ = Process();
   spare_greeted_ = false;
   if (auto process = start_process(runner_role)) spare_ = std::move(*process);

@@ -56,7 +56,7 @@ constexpr Way ways[] = {
     {"dram copy", "B/s", "", "the driver's copy, half read and half written", bytes_read, far_bytes, 1, 1, 32, memory_seconds},
     {"dram copy", "B/s", "copy_memory", "a kernel of 16-byte copies", bytes_read, far_bytes, 1, 4, 512, memory_seconds},
     {"dram read", "B/s", "read_memory", "a kernel of 16-byte loads", bytes_read, far_bytes, 1, 4, 512, memory_seconds},
-    {"l2 read", "B/s", "read_memory", "24 MiB read again and again around L1", bytes_read, near_bytes, 64, 4, 512,
+    {"l2 read", "B/s", "read_memory", "a third of L2 read again and again, around L1", bytes_read, near_bytes, 64, 1, 512,
      memory_seconds},
     {"shared read", "B/s", "read_shared", "16-byte loads without conflicts", shared_bytes, near_bytes, 20'000, 1, 1024,
      memory_seconds},
@@ -109,6 +109,9 @@ Result<std::vector<double>> sustain(TrialDevice& device, const SustainOrder& ord
   return std::move(answer->launch_us);
 }
 
+// A whole number of eight 16-byte accesses of every thread, twice over for a copy.
+std::int64_t whole(std::int64_t bytes, std::int64_t threads) { return bytes / (threads * 256) * (threads * 256); }
+
 Result<void> measure_kernels(TrialDevice& device, const DeviceSpec& spec, Peaks& peaks) {
   std::vector<Ceiling> measured;
   for (int visit = 0; visit < visits; ++visit) {
@@ -117,8 +120,9 @@ Result<void> measure_kernels(TrialDevice& device, const DeviceSpec& spec, Peaks&
       if (visit == 0) measured.push_back({way.ceiling, way.unit, 0, {}, way.how});
       if (way.hopper && spec.arch != "sm_90a") continue;
       const int blocks = spec.sms * way.blocks_per_sm, shared = way.hopper ? spec.shared_per_block : 0;
-      const SustainOrder order{image_name,  way.entry, way.bytes, way.rounds,  blocks,
-                               way.threads, shared,    repeats,   way.seconds, way.seconds * warm_by_seconds};
+      const std::int64_t bytes = whole(way.bytes, blocks * way.threads);
+      const SustainOrder order{image_name,  way.entry, bytes,   way.rounds,  blocks,
+                               way.threads, shared,    repeats, way.seconds, way.seconds * warm_by_seconds};
       auto times = sustain(device, order);
       if (!times) return std::move(times.error()).while_doing(fmt::format("measuring {}", way.ceiling));
       for (const double us : *times) measured[i].repeats.push_back(way.amount(order) / (us * 1e-6));
