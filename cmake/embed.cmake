@@ -1,5 +1,5 @@
 # cupilot_embed(TARGET NAME files...): compiles files into TARGET as `std::span<const EmbeddedFile> NAME()` (base/embedded.hpp),
-# named by their path under kernels/.
+# named by their path under kernels/ or src/agents/.
 function(cupilot_embed target name)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   set(inputs)

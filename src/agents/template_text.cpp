@@ -7,13 +7,12 @@
 #include <set>
 #include <string_view>
 
-#include "kernel/kernel_files.hpp"
+#include "agents/device_headers.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr std::size_t comment_columns = 100;
-constexpr std::string_view include_mark = "#include \"cupilot/";
 
 // Prose as `//` lines. Nothing in it may end the comment, continue a line or look like a `// cupilot:` header.
 std::string comment(std::string_view prose) {
@@ -64,7 +63,7 @@ std::string constant_line(const std::string& name, std::int64_t value, const std
 }
 
 std::string constant_lines(const Tunable& tunable, const Task& task, const Constants& constants) {
-  std::string text = "\n// What the strategy chose.\n";
+  std::string text = fmt::format("\n{}", chosen_mark);
   for (const TunableParameter& parameter : tunable.parameters) {
     const std::string& owner = parameter.technique.empty() ? tunable.name : parameter.technique;
     const std::string remark = owner == parameter.name ? owner : owner + "." + parameter.name;
@@ -77,7 +76,7 @@ std::string constant_lines(const Tunable& tunable, const Task& task, const Const
 
 // Types of the task's tensors; an optional tensor that the task lacks gets the type of its first output.
 std::string type_lines(const Tunable& tunable, const Task& task) {
-  std::string text = "\n// Storage types of the tensors.\n";
+  std::string text = fmt::format("\n{}", types_mark);
   std::set<std::string> named;
   std::string_view out = "float";
   for (auto tensor = task.tensors.rbegin(); tensor != task.tensors.rend(); ++tensor) {
@@ -95,41 +94,15 @@ std::string type_lines(const Tunable& tunable, const Task& task) {
   return text;
 }
 
-// Copies `text`, each device header in place of its first include.
-Result<void> inline_headers(std::string_view text, const std::string& file, std::set<std::string>& seen, std::string& out) {
-  for (std::size_t from = 0; from < text.size();) {
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    const std::string_view line = text.substr(from, end - from);
-    from = end + 1;
-    if (!line.starts_with(include_mark)) {
-      out += fmt::format("{}\n", line);
-      continue;
-    }
-    const std::string name(line.substr(include_mark.size(), line.find('"', include_mark.size()) - include_mark.size()));
-    if (!seen.insert(name).second) continue;
-    const std::string_view header = find_embedded(kernel_files(), "device/" + name);
-    if (header.empty()) {
-      std::string known;
-      for (const EmbeddedFile& one : kernel_files()) {
-        if (one.name.starts_with("device/")) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name.substr(7));
-      }
-      return Error{ErrorCode::usage, fmt::format("{}: no device header \"cupilot/{}\"", file, name), "there are " + known};
-    }
-    out += fmt::format("// cupilot/{}\n", name);
-    if (auto done = inline_headers(header, name, seen, out); !done) return done;
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::string> template_text(const Tunable& tunable, const Task& task, const Strategy& strategy,
                                   const Constants& constants) {
   std::string text = heading(tunable, task, strategy) + "\n";
   std::set<std::string> seen;
-  if (auto done = inline_headers("#include \"cupilot/types.cuh\"", tunable.file, seen, text); !done) return done.error();
+  if (auto done = inline_device_headers("#include \"cupilot/types.cuh\"", tunable.file, seen, text); !done) return done.error();
   text += constant_lines(tunable, task, constants) + type_lines(tunable, task) + "\n";
-  if (auto done = inline_headers(tunable.text, tunable.file, seen, text); !done) return done.error();
+  if (auto done = inline_device_headers(tunable.text, tunable.file, seen, text); !done) return done.error();
   return text;
 }
 
