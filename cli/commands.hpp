@@ -13,6 +13,17 @@ struct CommonFlags {
   bool counters = true;  // read hardware counters where there are any
 };
 
+// Models beside the built-in strategist and the templates.
+struct SeatFlags {
+  std::string models;     // file of endpoints and roles; empty: none
+  std::string tape;       // answers from this tape alone
+  std::string statement;  // file: what the task computes, in words or another language
+  double share = 0.5;     // of slots that a model proposes for
+  int repairs = 3;        // of a refused kernel
+  bool prose = true, alignment = true;
+  bool code_crossover = false;
+};
+
 struct EvolveFlags {
   CommonFlags common;
   std::vector<std::string> task;  // "gemm m=512 …" or a path
@@ -25,6 +36,7 @@ struct EvolveFlags {
   std::string run_dir;                // empty: runs/<time>-<task>
   std::vector<std::string> tunables;  // the user's own templates
   bool random = false;
+  SeatFlags seats;
   bool screen = true;  // on a virtual device before a real one
   std::string shapes;  // a list of shapes: a portfolio instead of one kernel
   int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
@@ -49,6 +61,7 @@ struct RunFlags {
   CommonFlags common;
   std::string dir;
   std::string which = "best";
+  SeatFlags seats;               // resume
   std::int64_t evaluations = 0;  // resume: 0 keeps the run's own limit
   double seconds = 0;
   int threads = 0;

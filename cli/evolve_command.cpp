@@ -7,6 +7,7 @@
 #include "json_out.hpp"
 #include "say.hpp"
 #include "search_run.hpp"
+#include "seats.hpp"
 #include "signals.hpp"
 #include "words.hpp"
 
@@ -38,7 +39,13 @@ int evolve_command(const EvolveFlags& flags) {
   if (!backend) return fail(backend.error(), flags.common.json);
 
   Screen screen(flags.common.json, (*backend)->provenance());
-  const EvolveOptions options = options_from(flags, *task, **backend, screen);
+  EvolveOptions options = options_from(flags, *task, **backend, screen);
+  const auto models =
+      open_seats(flags.seats, options.run_dir, flags.seed, [&](const std::string& text) { screen.on_notice(text); });
+  if (!models) return fail(models.error(), flags.common.json);
+  const bool measures = (*backend)->provenance() == Provenance::measured;
+  if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
+    return fail(seated.error(), flags.common.json);
   if (!flags.common.json)
     say(fmt::format("evolving {} on {}; run directory {}", task->name, (*backend)->identity(), options.run_dir));
   return finish(evolve(*task, **backend, options), *task, flags.common.json);
@@ -59,6 +66,11 @@ int resume_command(const RunFlags& flags) {
   options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();
+  const auto models = open_seats(flags.seats, flags.dir, 1, [&](const std::string& text) { screen.on_notice(text); });
+  if (!models) return fail(models.error(), flags.common.json);
+  const bool measures = (*backend)->provenance() == Provenance::measured;
+  if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
+    return fail(seated.error(), flags.common.json);
   return finish(resume(flags.dir, **backend, options), run->task, flags.common.json);
 }
 

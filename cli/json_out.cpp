@@ -115,7 +115,7 @@ Json baselines(const std::vector<Baseline>& list) {
 
 }  // namespace
 
-std::string report_json(const EvolveReport& report, const Task& task) {
+std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use) {
   Json json = {{"task", task.name},
                {"baselines", baselines(report.best ? report.best->baselines : report.baselines)},
                {"evaluations", report.evaluations},
@@ -134,6 +134,16 @@ std::string report_json(const EvolveReport& report, const Task& task) {
     json["best"]["ratio_interval"] = {report.best->ratio_low, report.best->ratio_high};
     json["best"]["gain"] = report.best->gain;
     json["best"]["gain_noise"] = report.best->gain_noise;
+  }
+  if (use != nullptr) {
+    json["models"] = {{"exchanges", use->exchanges},
+                      {"failed", use->failed},
+                      {"prompt_tokens", use->prompt_tokens},
+                      {"estimated", use->estimated},
+                      {"reused", use->reused},
+                      {"tokens", use->tokens},
+                      {"cost", use->cost},
+                      {"cost_per_candidate", use->cost_per_candidate}};
   }
   return dump(json);
 }

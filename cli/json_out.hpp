@@ -9,9 +9,12 @@
 #include <cupilot/checker_power.hpp>
 #include <cupilot/evolve.hpp>
 
+#include "model_report.hpp"
+
 namespace cupilot::cli {
 
-std::string report_json(const EvolveReport& report, const Task& task);
+// `use`: of language models; null: none.
+std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use = nullptr);
 std::string candidate_json(const Candidate& candidate);
 std::string show_json(const RunCandidate& candidate);
 std::string power_json(const PowerReport& power);

@@ -46,6 +46,27 @@ struct Verbs {
   std::function<int()> chosen;
 };
 
+void add_seats(CLI::App& verb, SeatFlags& flags) {
+  CLI::Option* models = verb.add_option("--models", flags.models,
+                                        "language models beside the built-in strategist: a file of "
+                                        "endpoints, models and roles (docs/formats/models.md)")
+                            ->check(CLI::ExistingFile);
+  verb.add_option("--tape", flags.tape, "models' answers from this tape, without endpoint or key")
+      ->check(CLI::ExistingFile)
+      ->excludes(models);
+  verb.add_option("--model-share", flags.share, "share of the slots that models propose for")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1.0));
+  verb.add_option("--repairs", flags.repairs, "how often a refused kernel goes back to its model")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--statement", flags.statement, "a file that says what the task computes, for a model's first kernel")
+      ->check(CLI::ExistingFile);
+  verb.add_flag("!--no-prose", flags.prose, "let no model rewrite the reason of a strategy that alignment changed");
+  verb.add_flag("!--no-alignment", flags.alignment, "believe models' strategies without looking at the PTX: for research");
+  verb.add_flag("--code-crossover", flags.code_crossover, "models cross source texts instead of strategies: for research");
+}
+
 void add_evolve(CLI::App& app, Verbs& verbs) {
   EvolveFlags& flags = verbs.evolve;
   CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
@@ -61,6 +82,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
+  add_seats(*verb, flags.seats);
   verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
   add_counters(*verb, flags.common);
   CLI::Option* shapes =
@@ -101,6 +123,8 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")->check(CLI::NonNegativeNumber);
   resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")->check(CLI::NonNegativeNumber);
   resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->check(CLI::NonNegativeNumber);
+  resume->add_option("--models", verbs.resume.seats.models, "the language models that the run goes on with")
+      ->check(CLI::ExistingFile);
   resume->callback([&verbs] { verbs.chosen = [&verbs] { return resume_command(verbs.resume); }; });
 
   CLI::App* report = app.add_subcommand("report", "summary of a run; writes report.html");

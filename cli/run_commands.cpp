@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "json_out.hpp"
+#include "model_report.hpp"
 #include "say.hpp"
 
 namespace cupilot::cli {
@@ -28,13 +29,15 @@ int report_command(const RunFlags& flags) {
   const Result<RunSummary> run = read_run(flags.dir);
   if (!run) return fail(run.error(), flags.common.json);
   const Result<std::string> page = write_report(flags.dir);
+  const std::optional<ModelUse> use = model_use(flags.dir, run->report.evaluations);
   if (flags.common.json) {
-    say(report_json(run->report, run->task));
+    say(report_json(run->report, run->task, use ? &*use : nullptr));
   } else {
     for (const std::string& line : run->lines) say(line);
     print_report(run->report, run->task);
     print_phases(run->report);
     print_roofline(flags.dir, nullptr);
+    if (use) say(model_use_line(*use));
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
   // A read-only directory still has its summary; only the page is missing. Under --json that was the one object.

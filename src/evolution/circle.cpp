@@ -79,6 +79,25 @@ Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
   return {};
 }
 
+// Models beside whoever proposes and writes so far.
+void seat_models(Circle& circle, const EvolveOptions& options) {
+  ModelSeat seat;
+  seat.client = options.chat;
+  seat.task = circle.task;
+  seat.device = &circle.backend->device();
+  seat.options = options.seats;
+  if (!circle.templates) seat.options.share = 1;
+  seat.alignment = options.search.steering.alignment;
+  seat.code_crossover = options.search.steering.code_crossover;
+  if (options.observer != nullptr) {
+    seat.notice = [observer = options.observer](const std::string& notice) { observer->on_notice(notice); };
+  }
+  circle.model_strategist = model_strategist(seat, *circle.strategist);
+  circle.model_writer = model_writer(seat, *circle.writer);
+  circle.strategist = circle.model_strategist.get();
+  circle.writer = circle.model_writer.get();
+}
+
 }  // namespace
 
 Task landscape_task() {
@@ -98,7 +117,7 @@ Task landscape_task() {
 }
 
 Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
-                         const std::vector<std::string>& tunables, bool random_search) {
+                         const std::vector<std::string>& tunables, bool random_search, bool free) {
   Means means;
   means.own_strategist = random_search ? random_strategist() : rule_strategist();
   means.strategist = means.own_strategist.get();
@@ -118,6 +137,8 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::
     auto loaded = load_tunables(task, device, tunables);
     if (!loaded) return loaded.error();
     auto space = make_space(task, device, *loaded);
+    means.templates = static_cast<bool>(space);
+    if (!space && free) space = free_space(task);
     if (!space) return space.error();
     means.space = std::move(*space);
     means.own_writer = template_writer(std::move(*loaded));
@@ -129,7 +150,7 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::
 
 Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options) {
   const std::vector<Technique> techniques = backend.techniques();
-  auto means = find_means(task, backend.device(), techniques, options.tunables, options.random_search);
+  auto means = find_means(task, backend.device(), techniques, options.tunables, options.random_search, options.chat != nullptr);
   if (!means) return means.error();
   Circle circle;
   static_cast<Means&>(circle) = std::move(*means);
@@ -137,6 +158,7 @@ Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptio
   circle.backend = &backend;
   if (options.strategist != nullptr) circle.strategist = options.strategist;
   if (options.writer != nullptr) circle.writer = options.writer;
+  if (options.chat != nullptr && techniques.empty()) seat_models(circle, options);
   if (!techniques.empty()) return circle;
   if (auto added = add_screen(circle, options); !added) return added.error();
   return circle;

@@ -19,18 +19,22 @@ struct Means {
   Zone zone = Zone::memory;
   std::unique_ptr<Strategist> own_strategist;
   std::unique_ptr<KernelWriter> own_writer;
+  bool templates = true;  // false: no template serves the task
 };
 
 // `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths. Error{usage} when nothing can
 // write the task, or the task is not valid.
+// `free`: a model can write what no template serves.
 Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
-                         const std::vector<std::string>& tunables, bool random_search);
+                         const std::vector<std::string>& tunables, bool random_search, bool free = false);
 
 struct Circle : Means {
   const Task* task = nullptr;
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
+  std::unique_ptr<Strategist> model_strategist;
+  std::unique_ptr<KernelWriter> model_writer;
   // What the run should say of itself from the start: why nothing screens, what the task's own check was shown to reject.
   std::vector<std::string> notices;
 };

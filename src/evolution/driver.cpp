@@ -46,6 +46,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       journal_(std::move(journal)),
       pipe_{&task_, circle_.backend, circle_.writer, options.search.seed, circle_.screen},
       started_(host_.monotonic_seconds()),
+      known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); }) {
   options_.search = resolved(options.search, *circle_.backend);
 }
@@ -99,6 +100,7 @@ Result<void> Driver::begin() {
     header.max_seconds = options_.max_seconds;
     header.tunables = options_.tunables;
     header.random_search = options_.random_search;
+    if (options_.chat != nullptr) header.seats = options_.seats;
     header.identity = circle_.backend->identity();
     header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
     header.provenance = circle_.backend->provenance();
@@ -153,7 +155,7 @@ Result<void> Driver::restore(const RunState& state) {
 Result<void> Driver::remember(const ResultRecord& result) {
   Candidate candidate = result.candidate;
   candidate.id = static_cast<std::uint64_t>(result.slot) + 1;
-  if (is_free_form(candidate)) {
+  if (known_.wants(candidate)) {
     auto source = kept_source(host_, options_.run_dir, candidate.kernel_id);
     if (!source) return source.error();
     candidate.source = std::move(*source);

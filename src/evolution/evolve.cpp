@@ -142,6 +142,7 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
   all.run_dir = run_dir;
   all.tunables = state->header.tunables;
   all.random_search = state->header.random_search;
+  if (state->header.seats) all.seats = *state->header.seats;
   all.screening = !state->header.screen.empty();
   all.task_words = state->header.task_words;
   all.device_name = state->header.device_name;

@@ -25,7 +25,7 @@ bool is_repairable(const Candidate& candidate) {
 void KnownKernels::keep(const Candidate& candidate) {
   const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
   if (accepted != nullptr) digests_[candidate.strategy_id] = accepted->verdict.digest;
-  if (!is_free_form(candidate)) return;
+  if (!wants(candidate)) return;
   Kept& kept = free_forms_[candidate.id];
   kept.source = candidate.source;
   if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) kept.why = *rejected;

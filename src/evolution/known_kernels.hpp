@@ -20,7 +20,11 @@ bool is_repairable(const Candidate& candidate);
 // One thread at a time.
 class KnownKernels {
  public:
-  // `candidate.source` must hold its text where it is free-form.
+  // `all`: kernels of templates too, where their texts are crossed.
+  explicit KnownKernels(bool all = false) : all_(all) {}
+  // Whether it wants the candidate's text.
+  bool wants(const Candidate& candidate) const { return is_free_form(candidate) || (all_ && !candidate.kernel_id.empty()); }
+  // `candidate.source` must hold its text where that is wanted.
   void keep(const Candidate& candidate);
   // The free-form text of a proposal's kernel; null: a template writes it again from its strategy.
   const KernelSource* source_of(std::uint64_t id) const;
@@ -28,6 +32,7 @@ class KnownKernels {
   WriterBrief brief_for(const Proposal& proposal);
 
  private:
+  bool all_ = false;
   struct Kept {
     KernelSource source;
     std::optional<Rejected> why;

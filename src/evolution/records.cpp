@@ -53,22 +53,41 @@ PhaseSeconds phases_in(const Json& json) { return json.at("clock").value("phases
 }  // namespace
 
 // Times of day and durations stand under "clock", so that one rule drops them when journals are compared.
+namespace {
+
+Json put(const SeatOptions& seats) {
+  return {{"share", seats.share}, {"initial", seats.initial}, {"statement", seats.statement}, {"prose", seats.prose}};
+}
+
+SeatOptions seats_of(const Json& json) {
+  SeatOptions seats;
+  json.at("share").get_to(seats.share);
+  json.at("initial").get_to(seats.initial);
+  json.at("statement").get_to(seats.statement);
+  json.at("prose").get_to(seats.prose);
+  return seats;
+}
+
+}  // namespace
+
 std::string to_json(const HeaderRecord& r) {
-  return canonical({{"cupilot_journal", r.format},
-                    {"program", r.program},
-                    {"task", Json::parse(r.task_json)},
-                    {"task_words", r.task_words},
-                    {"search", parts::put(r.search)},
-                    {"max_seconds", r.max_seconds},
-                    {"tunables", r.tunables},
-                    {"random_search", r.random_search},
-                    {"device_name", r.device_name},
-                    {"identity", r.identity},
-                    {"provenance", name_of(r.provenance)},
-                    {"device", parts::put(r.device)},
-                    {"techniques", put_all(r.techniques)},
-                    {"screen", r.screen},
-                    {"clock", {{"started", r.started}}}});
+  Json json = {{"cupilot_journal", r.format},
+               {"program", r.program},
+               {"task", Json::parse(r.task_json)},
+               {"task_words", r.task_words},
+               {"search", parts::put(r.search)},
+               {"max_seconds", r.max_seconds},
+               {"tunables", r.tunables},
+               {"random_search", r.random_search},
+               {"device_name", r.device_name},
+               {"identity", r.identity},
+               {"provenance", name_of(r.provenance)},
+               {"device", parts::put(r.device)},
+               {"techniques", put_all(r.techniques)},
+               {"screen", r.screen},
+               {"clock", {{"started", r.started}}}};
+  if (r.seats) json["seats"] = put(*r.seats);
+  return canonical(json);
 }
 
 Result<HeaderRecord> header_from(std::string_view text) {
@@ -94,6 +113,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.device = parts::device_of(json.at("device"));
     for (const Json& technique : json.at("techniques")) r.techniques.push_back(parts::technique_of(technique));
     r.screen = json.value("screen", "");
+    if (json.contains("seats")) r.seats = seats_of(json.at("seats"));
     r.started = json.at("clock").at("started").get<std::string>();
     return r;
   });

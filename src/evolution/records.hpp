@@ -37,8 +37,9 @@ struct HeaderRecord {
   double max_seconds = 0;
   std::vector<std::string> tunables;
   bool random_search = false;
-  std::string device_name;  // to open the backend again
-  std::string identity;     // Backend::identity()
+  std::optional<SeatOptions> seats;  // of models; nothing: there are none
+  std::string device_name;           // to open the backend again
+  std::string identity;              // Backend::identity()
   Provenance provenance = Provenance::modelled;
   DeviceSpec device;
   std::vector<Technique> techniques;  // Backend::techniques(): of a device that spans its own space

@@ -1,0 +1,49 @@
+#include "seats.hpp"
+
+#include <cupilot/models.hpp>
+
+#include "models.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+// Proposals are dear and see more: small generations, the next one soon.
+constexpr int initial = 12, children = 8, lookahead = 4;
+
+}  // namespace
+
+Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir, std::uint64_t seed,
+                                               std::function<void(const std::string&)> notice) {
+  if (!flags.models.empty()) return open_models_file(flags.models, run_dir, seed, std::move(notice));
+  if (flags.tape.empty()) {
+    // A run that had models goes on with what they said; what they did not say is left to the built-in strategist.
+    const bool goes_on = real_host().exists(tape_path(run_dir));
+    return goes_on ? open_tape(tape_path(run_dir)) : std::unique_ptr<ChatClient>();
+  }
+  auto text = real_host().read_file(flags.tape);
+  if (!text) return Error{ErrorCode::usage, "--tape: " + text.error().message, "name a tape (docs/formats/tape.md)"};
+  // The run keeps it, so that it can be resumed, replayed and reported.
+  if (auto made = real_host().make_directories(run_dir); !made) return made.error();
+  if (auto kept = real_host().write_file_atomically(tape_path(run_dir), *text, true); !kept) return kept.error();
+  return open_tape(tape_path(run_dir));
+}
+
+Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measures, EvolveOptions& options) {
+  if (client == nullptr) return {};
+  options.chat = client;
+  options.seats.share = flags.share;
+  options.seats.prose = flags.prose;
+  options.search.initial = initial;
+  options.search.children = children;
+  options.search.repairs = flags.repairs;
+  options.search.steering.alignment = flags.alignment;
+  options.search.steering.code_crossover = flags.code_crossover;
+  if (!measures) options.search.lookahead = lookahead;
+  if (flags.statement.empty()) return {};
+  auto text = real_host().read_file(flags.statement);
+  if (!text) return Error{ErrorCode::usage, "--statement: " + text.error().message, "name a file of text"};
+  options.seats.statement = std::move(*text);
+  return {};
+}
+
+}  // namespace cupilot::cli

@@ -1,0 +1,22 @@
+// Models in the seats of a search, as flags say.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <cupilot/evolve.hpp>
+
+#include "commands.hpp"
+
+namespace cupilot::cli {
+
+// Null when the flags name no model. `notice` is called from any thread.
+Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir, std::uint64_t seed,
+                                               std::function<void(const std::string&)> notice);
+
+// What a search with models does otherwise: fewer slots a generation, each bred from what is freshest, and refused kernels go
+// back. Error usage: a file of the flags cannot be read.
+Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measures, EvolveOptions& options);
+
+}  // namespace cupilot::cli
