@@ -62,6 +62,7 @@ deb: bootstrap
 
 format: bootstrap
 	git ls-files '*.hpp' '*.cpp' | xargs clang-format-14 -i
+	scripts/format-kernels
 
 clean:
 	rm -rf build

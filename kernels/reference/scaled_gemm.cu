@@ -26,8 +26,8 @@ __device__ real reference_D(const In& in, long long index) {
     real part = real(0.0);
     for (long long p = s * block; p < in.k && p < (s + 1) * block; ++p) part = part + in.A(a + p * a_step) * in.B(b + p * b_step);
     if (SCALE == 2) {
-      part = part * (in.scale_a((batch * blocks_k + s) * in.m + row) *
-                     in.scale_b((batch * blocks_n + column / block) * blocks_k + s));
+      part = part *
+             (in.scale_a((batch * blocks_k + s) * in.m + row) * in.scale_b((batch * blocks_n + column / block) * blocks_k + s));
     }
     sum = sum + part;
   }

@@ -96,7 +96,8 @@ struct Operand {
   // By all threads of the producer, a square of 4 outers by 4 of K at a time: each line of the square comes in one load where
   // `aligned`, and leaves turned in one store. 8 lanes side by side along the outers write to all banks. What lies outside the
   // matrix becomes zero.
-  static __device__ __forceinline__ void turn(unsigned char* to, const float* from, int pitch, int outers, int depth, bool aligned) {
+  static __device__ __forceinline__ void turn(unsigned char* to, const float* from, int pitch, int outers, int depth,
+                                              bool aligned) {
     constexpr int SQUARES = OUTER / 4 * (BLOCK_K / 4);
 #pragma unroll 1
     for (int square = static_cast<int>(threadIdx.x) % GROUP; square < SQUARES; square += GROUP) {
@@ -309,8 +310,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
   extern __shared__ __align__(128) unsigned char shared[];
   const Memory memory{shared};
   const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
-  const WorkList list{
-      (m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, slabs, slabs, 1, BATCHED != 0 ? batches : 1};
+  const WorkList list{(m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, slabs, slabs, 1, BATCHED != 0 ? batches : 1};
   prepare_barriers(memory);
 
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);

@@ -175,8 +175,15 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   const int first = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int last = SPLIT > 1 ? min(first + chunk, k) : k;
 
-  const Lane own{A + static_cast<long long>(matrix) * m * k, B + static_cast<long long>(matrix) * n * k, m, n, k, last,
-                 top + (TENSOR ? lane / 4 : 0), left + lane / 4 * PER, lane % 4 * RUN};
+  const Lane own{A + static_cast<long long>(matrix) * m * k,
+                 B + static_cast<long long>(matrix) * n * k,
+                 m,
+                 n,
+                 k,
+                 last,
+                 top + (TENSOR ? lane / 4 : 0),
+                 left + lane / 4 * PER,
+                 lane % 4 * RUN};
   Sums<TENSOR> sums;
   multiply_steps(own, sums, first / STEP_K + warp, (last + STEP_K - 1) / STEP_K);
   sums.leave(tiles + warp * TILE_M * PITCH, lane);

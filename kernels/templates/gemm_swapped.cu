@@ -158,7 +158,8 @@ __device__ __forceinline__ float2 load_pair_of(unsigned tile, int rank) {
 }
 
 // Adds the tiles of all blocks of the cluster and stores this one's share: pairs of columns, dealt to all threads in turn.
-__device__ __forceinline__ void add_and_store(const Epilogue& epilogue, const Part& part, const float* tile, int rank, int split) {
+__device__ __forceinline__ void add_and_store(const Epilogue& epilogue, const Part& part, const float* tile, int rank,
+                                              int split) {
   constexpr int PAIRS = TILE_M * COLUMNS / 2;
   for (int pair = rank * THREADS + static_cast<int>(threadIdx.x); pair < PAIRS; pair += split * THREADS) {
     const int row = pair / (COLUMNS / 2);
@@ -189,8 +190,8 @@ __device__ __forceinline__ void everyone_waits() {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_swapped(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, const T_C* C, const T_bias* bias,
-                 T_D* D, float alpha, float beta, int m, int n, int slabs, int chunk) {
+    gemm_swapped(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, const T_C* C,
+                 const T_bias* bias, T_D* D, float alpha, float beta, int m, int n, int slabs, int chunk) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   if (threadIdx.x == 0) {

@@ -55,8 +55,8 @@
   }
 }
 */
-// The tensor core's sums of 8-bit products keep 13 bits after the point. Here they hold one slab, 128 of K, and start anew with the
-// next; ordinary registers add them up. A warpgroup waits for its own products before it adds, so two are needed to keep the
+// The tensor core's sums of 8-bit products keep 13 bits after the point. Here they hold one slab, 128 of K, and start anew with
+// the next; ordinary registers add them up. A warpgroup waits for its own products before it adds, so two are needed to keep the
 // tensor cores busy, and twice the registers a result: tiles are half as large as without.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
@@ -72,12 +72,16 @@ constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
 constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
+#include "cupilot/warpgroups.cuh"
+#include "cupilot/along_k.cuh"
+#include "cupilot/result_strips.cuh"
+#include "cupilot/ring_gemm.cuh"
 #include "cupilot/slab_gemm.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma_promoted(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                        const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float alpha, float beta,
-                        int m, int n, int k, int batches) {
+                        const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float alpha,
+                        float beta, int m, int n, int k, int batches) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
   run_block(shared, work_list(m, n, k, batches), map_a, map_b, [&](Consumer& consumer, const Work& work, int row, int column) {

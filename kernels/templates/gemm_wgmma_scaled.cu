@@ -76,6 +76,10 @@ constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
 constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
+#include "cupilot/warpgroups.cuh"
+#include "cupilot/along_k.cuh"
+#include "cupilot/result_strips.cuh"
+#include "cupilot/ring_gemm.cuh"
 #include "cupilot/slab_gemm.cuh"
 
 // A thread's factors of one slab: its rows', each times that of the tile's block of columns, which a tile does not cross.

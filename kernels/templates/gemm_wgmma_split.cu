@@ -86,7 +86,7 @@
 */
 // fp32 products on tensor cores that multiply tf32 or bf16: each operand is split into planes of falling magnitude, and the
 // products of planes that matter are summed (split.cuh says which). Two launches: the first writes planes to memory, every line
-// along K whatever the layout; the second is the Hopper GEMM of gemm_wgmma.cu, with as many slabs in a stage as there are planes.
+// along K whatever the layout; the second is a Hopper GEMM like gemm_wgmma.cu, with as many slabs in a stage as there are planes.
 //
 // Tensor cores cut off what does not fit a sum, always toward zero. Two rules keep that below the rounding of fp32:
 //   smallest first   a slab's small products are summed before its large ones, so that few cuts are made at a large sum
@@ -97,8 +97,9 @@
 // transposed product, for few rows, where splitting B beforehand would cost more than multiplying. Below, `rows` and `columns`
 // are those of the product as it is computed.
 //
-// A stage is filled, drained and released as in gemm_wgmma.cu. Where FUSED its rows are drained by ordinary reads into registers,
-// one slab ahead, beside the products of the slab before; its columns by wgmma. It is released before its sums are flushed.
+// A stage is filled, drained and released as ring_gemm.cuh says. Where FUSED its rows are drained by ordinary reads into
+// registers, one slab ahead, beside the products of the slab before; its columns by wgmma. It is released before its sums are
+// flushed.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -118,102 +119,44 @@ constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
 
-constexpr int LINE = 128;  // bytes of a slab's line
+#include "cupilot/warpgroups.cuh"
+
 constexpr int BLOCK_K = LINE / static_cast<int>(sizeof(Plane));
-constexpr int STEPS = LINE / 32;  // products along a slab, 32 bytes of K each
-constexpr int BLOCK_ROWS = TILE_M * CONSUMERS;
-constexpr int PARTS = TILE_M / 64;  // products side by side in a warpgroup
-constexpr int PART_BYTES = 64 * LINE;
-constexpr int GROUP = 128;  // threads of a warpgroup
-constexpr int THREADS = GROUP * (CONSUMERS + 1);
-constexpr bool REALLOCATE = CONSUMERS > 1;  // registers, from the producer to the consumers
-constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32;
-constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 160;
+constexpr int BLOCK_M = TILE_M * CONSUMERS;
+constexpr int DRAINERS = CONSUMERS;
+constexpr int DEFERRED = 0;
 
 constexpr bool ROWS_K_FAST = SWAPPED ? TRANS_B != 0 : TRANS_A == 0;
 constexpr bool COLUMNS_K_FAST = SWAPPED ? TRANS_A == 0 : TRANS_B != 0;
-using RowPlanes = PlaneSlab<BLOCK_ROWS, CLUSTER_N>;
-using RawRows = RawSlab<BLOCK_ROWS, ROWS_K_FAST, CLUSTER_N>;
+using RowPlanes = PlaneSlab<BLOCK_M, CLUSTER_N>;
+using RawRows = RawSlab<BLOCK_M, ROWS_K_FAST, CLUSTER_N>;
 using RowSlab = Either<FUSED != 0, RawRows, RowPlanes>::type;
 using ColumnSlab = PlaneSlab<TILE_N, CLUSTER_M>;
-constexpr int STAGE_BYTES = RowSlab::BYTES + ColumnSlab::BYTES;
-
-// Shared memory: the stages; STRIPS a warp in which results become whole rows; barriers.
-constexpr int STRIP_BYTES = 16 * LINE;
-constexpr int STRIPS_AT = STAGES * STAGE_BYTES;
-constexpr int BARRIERS_AT = STRIPS_AT + CONSUMERS * 4 * STRIPS * STRIP_BYTES;
-struct Memory {
-  unsigned base;
-  __device__ __forceinline__ unsigned rows(int stage) const { return base + stage * STAGE_BYTES; }
-  __device__ __forceinline__ unsigned columns(int stage) const { return rows(stage) + RowSlab::BYTES; }
-  __device__ __forceinline__ unsigned strips(int consumer_warp) const {
-    return base + STRIPS_AT + consumer_warp * STRIPS * STRIP_BYTES;
-  }
-  __device__ __forceinline__ unsigned full(int stage) const { return base + BARRIERS_AT + stage * 16; }
-  __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
-};
-constexpr int LAST_AT = BARRIERS_AT + STAGES * 16;  // a byte a consumer, for split K
-
-using Route = Walk<CURVE != 0, GROUP_M>;
-
-// The producer: one thread. Fills stage after stage, for every item of the cluster's work.
-__device__ __forceinline__ void produce(const Memory& memory, const Place& place, Route route, const TensorMap& map_rows,
-                                        const TensorMap& map_columns) {
-  Ring<STAGES> ring;
-  while (route.more()) {
-    const Work work = route.next();
-    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_ROWS;
-    const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
-#pragma unroll 1
-    for (int slab = work.first_slab; slab < work.first_slab + work.slabs; ++slab) {
-      wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
-      const unsigned full = memory.full(ring.stage);
-      arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
-      RowSlab::fill(memory.rows(ring.stage), map_rows, full, row, slab, work.batch, place.n, place.sharers_of_a());
-      ColumnSlab::fill(memory.columns(ring.stage), map_columns, full, column, slab, work.batch, place.m, place.sharers_of_b());
-      ring.advance();
-    }
-  }
-}
-
+#include "cupilot/result_strips.cuh"
+#include "cupilot/ring_gemm.cuh"
+#include "cupilot/tile_parts.cuh"
 #include "cupilot/split_consumer.cuh"
 
 // All that a consumer does: its rows of every tile of the cluster's work.
 __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route, const TensorMap& map_d,
-                                        const Epilogue& first_matrix, float* parts, unsigned* arrived, bool* last) {
+                                        const Epilogue& first_matrix, const Meeting& meeting) {
 #pragma unroll 1
   while (route.more()) {
     const Work work = route.next();
     consumer.multiply(work.slabs);
     if constexpr (SPLIT > 1 || STREAM > 0) {
-      const int rank = Place::rank(place.m, place.n);
-      if (work.parts > 1 && !consumer.reduce(work, route.list.slots(), rank, parts, arrived, last)) continue;
+      if (work.parts > 1 && !meeting.join(consumer, work, consumer.total)) continue;
     }
     const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
-    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_ROWS + consumer.index * TILE_M;
+    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + consumer.index * TILE_M;
     const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
     if constexpr (STRIPS != 0) {
-      consumer.store_tiles(epilogue, map_d, work.batch, row, column);
+      consumer.out.store(epilogue, map_d, consumer.total, work.batch, row + consumer.warp * 16, column);
+    } else if constexpr (SWAPPED) {
+      consumer.store_swapped(epilogue, row, column);
     } else {
-      consumer.store_direct(epilogue, row, column);
+      store_direct(epilogue, consumer.total, row, column, consumer.warp, consumer.lane);
     }
-  }
-  if constexpr (STRIPS != 0) wait_stores_read<0>();  // the strips must outlive the copies that read them
-}
-
-// Before anybody waits for them or copies to them.
-__device__ __forceinline__ void prepare_barriers(const Memory& memory) {
-  if (threadIdx.x == 0) {
-    for (int stage = 0; stage < STAGES; ++stage) {
-      init_barrier(memory.full(stage), 1);
-      init_barrier(memory.empty(stage), CONSUMERS * 4 * Place::FILLERS);
-    }
-    publish_barriers();
-  }
-  if constexpr (CLUSTER > 1) {
-    cluster_wait();
-  } else {
-    __syncthreads();
   }
 }
 
@@ -227,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const Place place;
   const int rows = SWAPPED ? n : m, columns = SWAPPED ? m : n;
   const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
-  const WorkList list{(rows + BLOCK_ROWS * CLUSTER_M - 1) / (BLOCK_ROWS * CLUSTER_M),
+  const WorkList list{(rows + BLOCK_M * CLUSTER_M - 1) / (BLOCK_M * CLUSTER_M),
                       (columns + TILE_N * CLUSTER_N - 1) / (TILE_N * CLUSTER_N),
                       slabs,
                       SPLIT > 1 ? chunk : slabs,
@@ -238,27 +181,24 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   const Route route(list, static_cast<int>(blockIdx.x) / CLUSTER);
   prepare_barriers(memory);
 
-  // The same for all lanes, and known to be: descriptors then live in uniform registers.
-  const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
+  const int warpgroup = own_warpgroup();
   if (warpgroup == CONSUMERS) {
-    if constexpr (REALLOCATE) take_registers<PRODUCER_REGISTERS, false>();
-    if (threadIdx.x % GROUP == 0) {
-      produce(memory, place, route, FUSED == 0 ? map_rows : FUSED == 1 ? map_raw_a : map_raw_b, map_columns);
-    }
-    __syncwarp();
+    produce(memory, place, route, FUSED == 0 ? map_rows : FUSED == 1 ? map_raw_a : map_raw_b, map_columns);
   } else {
-    if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
+    begin_consuming();
     Consumer consumer(memory, place, warpgroup);
     const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-    consume(consumer, place, route, map_d, first_matrix, parts, arrived, reinterpret_cast<bool*>(shared + LAST_AT));
+    const Meeting meeting{list, place, parts, arrived, reinterpret_cast<bool*>(shared + LAST_AT)};
+    consume(consumer, place, route, map_d, first_matrix, meeting);
+    end_consuming();
   }
-  // Nobody leaves while a neighbour may still copy into its stages or arrive at its barriers.
-  if constexpr (CLUSTER > 1) cluster_wait();
+  leave_cluster();
 }
 
 // The first launch: operands to planes, a square of one of them a block.
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
-    split_operands(const float* A, const float* B, Plane* row_planes, Plane* column_planes, int rows, int columns, int k, int pitch) {
+    split_operands(const float* A, const float* B, Plane* row_planes, Plane* column_planes, int rows, int columns, int k,
+                   int pitch) {
   const int across = (k + SQUARE - 1) / SQUARE;
   const int of_rows = FUSED != 0 ? 0 : (rows + SQUARE - 1) / SQUARE * across;
   const int all = of_rows + (columns + SQUARE - 1) / SQUARE * across;

@@ -93,6 +93,10 @@ constexpr int STORE_VECTOR = 2;  // what neighbours a thread holds
 constexpr int STREAM_STORE = 0;
 #include "cupilot/epilogue.cuh"
 #include "cupilot/tile_store.cuh"
+#include "cupilot/warpgroups.cuh"
+#include "cupilot/along_k.cuh"
+#include "cupilot/result_strips.cuh"
+#include "cupilot/ring_gemm.cuh"
 #include "cupilot/slab_gemm.cuh"
 
 // A block a square: those of A first, where it is turned at all, square after square of a line of squares along K.
@@ -126,5 +130,6 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     }
     consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row, column);
   };
-  run_block(shared, work_list(m, n, k, batches), TRANS_A != 0 ? map_turned_a : map_a, TRANS_B != 0 ? map_b : map_turned_b, one_tile);
+  run_block(shared, work_list(m, n, k, batches), TRANS_A != 0 ? map_turned_a : map_a, TRANS_B != 0 ? map_b : map_turned_b,
+            one_tile);
 }

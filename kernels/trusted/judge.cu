@@ -158,12 +158,12 @@ __device__ inline Judged judge_one(const void* memory, const FillParams& p, cons
 }
 
 struct Tally {
-  u64 failed, worst;  // worst: ratio as fp32 bits above the complement of j
+  u64 failed, worst;                     // worst: ratio as fp32 bits above the complement of j
   u64 one_term, inexact, inexact_error;  // of elements that are one term; the error as fp64 bits
 };
 
-extern "C" __global__ void compare_output(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d, const double* values,
-                                          const double* sums, Tally* tally) {
+extern "C" __global__ void compare_output(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d,
+                                          const double* values, const double* sums, Tally* tally) {
   Tally mine = {0, 0, 0, 0, 0};
   for (i64 j = FIRST; j < d.count; j += STEP) {
     const Found f = element_of(d, j);
@@ -194,8 +194,8 @@ struct Worst {
   double ratio, got, want, bound;
 };
 
-extern "C" __global__ void describe_worst(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d, const double* values,
-                                          const double* sums, const Tally* tally, Worst* worst) {
+extern "C" __global__ void describe_worst(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d,
+                                          const double* values, const double* sums, const Tally* tally, Worst* worst) {
   worst->failed = tally->failed;
   worst->index = -1;
   if (tally->worst == 0 || d.count == 0) return;
