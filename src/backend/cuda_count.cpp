@@ -1,5 +1,6 @@
 // Hardware counters of a kernel: a third process runs it several times under the profiler, beside the two that prove and time.
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 #include <cupilot/rejection.hpp>
@@ -64,6 +65,8 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImag
   const Phase phase("counter");
   using Outcome = std::variant<CountAnswer, RunnerFault>;
   std::string why = counters_lost_;
+  // A process that has counted one set of them does not survive being asked for another.
+  if (order.counters != std::exchange(counted_set_, order.counters)) finish_counting();
   // Reading counters may ask for more than running does: under less confinement until it works, or never again.
   while (counters_lost_.empty()) {
     std::optional<RunnerFault> fault;

@@ -120,7 +120,7 @@ Result<void> measure_kernels(TrialDevice& device, const DeviceSpec& spec, Peaks&
       if (visit == 0) measured.push_back({way.ceiling, way.unit, 0, {}, way.how});
       if (way.hopper && spec.arch != "sm_90a") continue;
       const int blocks = spec.sms * way.blocks_per_sm, shared = way.hopper ? spec.shared_per_block : 0;
-      const std::int64_t bytes = whole(way.bytes, blocks * way.threads);
+      const std::int64_t bytes = way.amount == bytes_read ? whole(way.bytes, blocks * way.threads) : way.bytes;
       const SustainOrder order{image_name,  way.entry, bytes,   way.rounds,  blocks,
                                way.threads, shared,    repeats, way.seconds, way.seconds * warm_by_seconds};
       auto times = sustain(device, order);
