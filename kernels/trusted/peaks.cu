@@ -104,23 +104,22 @@ extern "C" __global__ void multiply_add_fp64(uint4* memory, i64, i64 rounds) { m
 #define BITS_E4M3 0x9F9F9F9Fu, 0x20202020u
 
 // A warp's products of registers: two sums in flight a scheduler are too few, eight enough.
-#define MMA_KERNEL(NAME, SHAPE, BITS)                                                                                        \
-  template <unsigned KEPT, unsigned SET>                                                                                     \
-  __device__ inline void NAME##_of(uint4* memory, i64 rounds) {                                                              \
-    const uint4 a4 = memory[FIRST % 65536], b4 = memory[(FIRST + 7) % 65536];                                                \
-    const unsigned a[4] = {a4.x & KEPT | SET, a4.y & KEPT | SET, a4.z & KEPT | SET, a4.w & KEPT | SET};                      \
-    const unsigned b[2] = {b4.x & KEPT | SET, b4.y & KEPT | SET};                                                            \
-    float sum[together][4] = {};                                                                                             \
-    _Pragma("unroll 1") for (i64 round = 0; round < rounds; ++round) {                                                       \
-      _Pragma("unroll") for (int j = 0; j < together; ++j)                                                                   \
-          asm volatile("mma.sync.aligned." SHAPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"          \
-                       : "+f"(sum[j][0]), "+f"(sum[j][1]), "+f"(sum[j][2]), "+f"(sum[j][3])                                  \
-                       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));                                  \
-    }                                                                                                                        \
-    float all = 0;                                                                                                           \
-    for (int j = 0; j < together; ++j) all += sum[j][0] + sum[j][1] + sum[j][2] + sum[j][3];                                 \
-    if (all == 1234.5f) memory[0].x = never;                                                                                 \
-  }                                                                                                                          \
+#define MMA_KERNEL(NAME, SHAPE, BITS)                                                                                            \
+  template <unsigned KEPT, unsigned SET>                                                                                         \
+  __device__ inline void NAME##_of(uint4* memory, i64 rounds) {                                                                  \
+    const uint4 a4 = memory[FIRST % 65536], b4 = memory[(FIRST + 7) % 65536];                                                    \
+    const unsigned a[4] = {a4.x & KEPT | SET, a4.y & KEPT | SET, a4.z & KEPT | SET, a4.w & KEPT | SET};                          \
+    const unsigned b[2] = {b4.x & KEPT | SET, b4.y & KEPT | SET};                                                                \
+    float sum[together][4] = {};                                                                                                 \
+    _Pragma("unroll 1") for (i64 round = 0; round < rounds; ++round) {                                                           \
+      _Pragma("unroll") for (int j = 0; j < together; ++j) asm volatile(                                                         \
+          "mma.sync.aligned." SHAPE " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" : "+f"(sum[j][0]),        \
+          "+f"(sum[j][1]), "+f"(sum[j][2]), "+f"(sum[j][3]) : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1])); \
+    }                                                                                                                            \
+    float all = 0;                                                                                                               \
+    for (int j = 0; j < together; ++j) all += sum[j][0] + sum[j][1] + sum[j][2] + sum[j][3];                                     \
+    if (all == 1234.5f) memory[0].x = never;                                                                                     \
+  }                                                                                                                              \
   extern "C" __global__ void NAME(uint4* memory, i64, i64 rounds) { NAME##_of<BITS>(memory, rounds); }
 
 #if __CUDA_ARCH__ >= 800
@@ -165,8 +164,10 @@ __device__ inline void multiply_tiles(uint4* memory, i64 rounds) {
   for (int i = 0; i < rows_b / 2; ++i) all += sum[i];
   if (all == 1234.5f) memory[0].x = never;
 }
-#define WGMMA_KERNEL(NAME, T, BITS) \
-  extern "C" __global__ void __launch_bounds__(256, 1) NAME(uint4* memory, i64, i64 rounds) { multiply_tiles<T, BITS>(memory, rounds); }
+#define WGMMA_KERNEL(NAME, T, BITS)                                                           \
+  extern "C" __global__ void __launch_bounds__(256, 1) NAME(uint4* memory, i64, i64 rounds) { \
+    multiply_tiles<T, BITS>(memory, rounds);                                                  \
+  }
 WGMMA_KERNEL(wgmma_bf16, bf16, BITS_BF16)
 WGMMA_KERNEL(wgmma_fp16, fp16, BITS_FP16)
 WGMMA_KERNEL(wgmma_tf32, float, BITS_TF32)
