@@ -215,3 +215,40 @@ TEST_CASE("claims without trace are dropped, and only what ran is added", "[agen
   REQUIRE(ran.changes.size() == 2);
   CHECK(ran.strategy.uses.back().technique == "mma_core");
 }
+
+TEST_CASE("texts instead of strategies are crossed where that is asked", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(good_file); });
+  ModelSeat seat = room.seat(model);
+  seat.code_crossover = true;
+  StrategyBrief brief = room.brief(BreedKind::cross, 9, 1);
+  brief.parents.resize(2);
+  brief.parents[0].strategy = free_strategy();
+  brief.parents[1].strategy = free_strategy();
+  const auto proposed = model_strategist(seat, *room.rules)->propose(brief, Rng::of(1, "t", 0));
+  REQUIRE(proposed);
+  REQUIRE(proposed->has_value());
+  CHECK((*proposed)->uses.back().text == "texts crossed in slot 9");
+  CHECK(model.asked.empty());  // no question for a strategy
+  WriterBrief writing = room.writing(**proposed);
+  KernelSource first, second;
+  first.text = "// the first\n__global__ void a() {}\n";
+  second.text = "// the second\n__global__ void b() {}\n";
+  writing.bases = {first, second};
+  REQUIRE(model_writer(seat, *room.templates)->write(writing));
+  const std::string asked = model.asked.front().messages.back().text;
+  CHECK(asked.find("the first") < asked.find("the second"));
+  CHECK(asked.find("the second") != std::string::npos);
+}
+
+TEST_CASE("without a kernel to begin with the generator is asked, with the user's words", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(good_file); });
+  ModelSeat seat = room.seat(model);
+  seat.options.statement = "y = x / rms(x)";
+  const auto nothing = template_writer({});
+  const Strategy strategy = free_strategy();
+  REQUIRE(model_writer(seat, *nothing)->write(room.writing(strategy)));
+  CHECK(model.asked.front().agent == "generator");
+  CHECK(model.asked.front().messages.back().text.find("y = x / rms(x)") != std::string::npos);
+}

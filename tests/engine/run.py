@@ -76,6 +76,15 @@ def candidates(run, count):
             yield json.loads(done.stdout)
 
 
+def plain(text):
+    """What cleaning leaves alone."""
+    return "".join(c for c in text if c.isascii() and c.isalnum())
+
+
+def same(kept, said):
+    return len(kept) >= 4 and said.startswith(kept[:60])
+
+
 def essence(report):
     return {key: report[key] for key in ("evaluations", "proposed", "rejected", "best")} | {"path": None}
 
@@ -93,9 +102,10 @@ def main():
     check(len(answered) >= 3, f"the tape holds {len(answered)} plans of {len(asked)} questions")
     said = [strategy for one in answered for strategy in json.loads(one["reply"]["text"])["strategies"]]
     check(len(said) >= 3, f"{len(said)} strategies, all of the schema's form")
-    proposed = [c for c in candidates(run, report["proposed"]) if c["strategy"].get("rationale")]
-    text = json.dumps(proposed)
-    check(len(proposed) > 0 and "accepted" in text or report["best"] is not None, "the population is fed")
+    reasons = {plain(strategy["rationale"]) for strategy in said}
+    fed = [c for c in candidates(run, report["proposed"])
+           if c["outcome"] == "accepted" and any(same(plain(c["strategy"].get("rationale", "")), one) for one in reasons)]
+    check(len(fed) >= 1, f"the population is fed: {len(fed)} kernels of its strategies were accepted")
     again = evolve(FOLDER / "again", "--tape", str(run / "tape.jsonl"))
     for one in (report, again):
         if one["best"]:

@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "models/prompt_scan.hpp"
+#include "support/scripted_chat.hpp"
 
 using namespace cupilot;
 
@@ -86,4 +87,31 @@ TEST_CASE("a tape written by hand: free kernels are refused, mended, and win", "
   CHECK(story.mended >= 3);
   CHECK(report->best->candidate.source.template_name.empty());
   CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance == Provenance::modelled);
+}
+
+TEST_CASE("a task that no template serves is the model's altogether", "[models]") {
+  const auto task = load_task("examples/model_tape/task.json");
+  REQUIRE(task);
+  const auto backend = open_backend("virtual:h200", {});
+  REQUIRE(backend);
+  const auto tape = read_tape("examples/model_tape/tape.jsonl");
+  REQUIRE(tape);
+  std::string good;
+  for (const TapeEntry& entry : tape->entries) good = entry.key == "slot 8/repair/0" ? entry.reply.text : good;
+  testing::ScriptedChat model([&](const ChatRequest& request) -> Result<ChatReply> {
+    if (request.agent == "strategist") return testing::silence();
+    return testing::said(good);
+  });
+  Story story;
+  EvolveOptions options = options_of(model, story);
+  options.tunables.clear();
+  options.search.max_evaluations = 2;
+  const auto report = evolve(*task, **backend, options);
+  INFO((report ? "" : report.error().message));
+  REQUIRE(report);
+  REQUIRE(report->best);
+  CHECK(report->best->candidate.source.template_name.empty());
+  CHECK(story.notices.find("no model answers") != std::string::npos);
+  options.chat = nullptr;
+  CHECK_FALSE(evolve(*task, **backend, options));
 }
