@@ -101,6 +101,14 @@ struct TunableFlags {
   std::string out;  // empty: standard output
 };
 
+struct PlanFlags {
+  CommonFlags common;
+  std::vector<std::string> task;
+  std::string models;
+  std::int64_t evaluations = 200;
+  double share = 0.5;  // of slots that a model proposes for
+};
+
 struct ReplayFlags {
   bool json = false;
   std::string dir;
@@ -112,6 +120,7 @@ int evolve_command(const EvolveFlags& flags);
 int portfolio_command(const EvolveFlags& flags);
 int wisdom_command(const WisdomFlags& flags);
 int resume_command(const RunFlags& flags);
+int plan_command(const PlanFlags& flags);
 int replay_command(const ReplayFlags& flags);
 int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);

@@ -42,6 +42,7 @@ struct Verbs {
   TaskFlags task_check, task_new;
   TunableFlags tunable_import;
   ReplayFlags replay;
+  PlanFlags plan;
   CommonFlags tasks, techniques, doctor;
   std::function<int()> chosen;
 };
@@ -140,6 +141,15 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
 }
 
 void add_model_verbs(CLI::App& app, Verbs& verbs) {
+  CLI::App* plan = app.add_subcommand("plan", "what a run with language models would ask and cost, without asking");
+  plan->add_option("task", verbs.plan.task, "gemm key=value …, or a task file")->required();
+  plan->add_option("--models", verbs.plan.models, "file of endpoints, models and roles (docs/formats/models.md)")->required();
+  plan->add_option("--evaluations", verbs.plan.evaluations, "of the run")->check(CLI::PositiveNumber)->capture_default_str();
+  plan->add_option("--model-share", verbs.plan.share, "of the slots that models propose for")->check(CLI::Range(0.0, 1.0));
+  verbs.plan.common.device = "virtual:h200";
+  add_common(*plan, verbs.plan.common, true);
+  plan->callback([&verbs] { verbs.chosen = [&verbs] { return plan_command(verbs.plan); }; });
+
   ReplayFlags& flags = verbs.replay;
   CLI::App* replay = app.add_subcommand("replay", "repeat a run from its directory, without device, model or key");
   replay->add_option("dir", flags.dir, "run directory")->required();

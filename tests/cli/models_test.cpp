@@ -1,0 +1,50 @@
+// The program and models: plans, replays, and what is wrong with a models file.
+#include <nlohmann/json.hpp>
+
+#include "cli/program.hpp"
+
+using support::run;
+
+namespace {
+
+const std::string models = R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1"}],
+  "models": [{"name": "m", "endpoint": "e", "model": "large", "price": {"input": 3, "output": 15}}],
+  "roles": {"*": "m"}, "budget": {"tokens": 5000}})";
+
+}  // namespace
+
+TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]") {
+  const support::Scratch scratch;
+  scratch.file("models.json", models);
+  const auto plan = run("plan gemm m=64 n=64 k=64 --models models.json --evaluations 40 --json", scratch);
+  REQUIRE(plan.exit == 0);
+  const auto json = nlohmann::json::parse(plan.out);
+  CHECK(json["priced"] == true);
+  CHECK(json["least"]["calls"] == 1);
+  CHECK(json["most"]["calls"] == 41);
+  CHECK(json["most"]["cost"].get<double>() > json["least"]["cost"].get<double>());
+  for (const auto& agent : json["agents"]) {
+    INFO(agent.dump());
+    CHECK(agent["prompt_tokens"].get<int>() > 500);
+    CHECK(agent["prompt_tokens"].get<int>() <= 12000);
+    CHECK(agent["kept_tokens"].get<int>() > 0);
+  }
+  CHECK(run("plan gemm m=64 n=64 k=64 --models models.json", scratch).out.find("the budget of tokens may end") !=
+        std::string::npos);
+}
+
+TEST_CASE("what is wrong with a models file ends in exit code 2 before anything is asked", "[cli]") {
+  const support::Scratch scratch;
+  scratch.file("open.json",
+               R"({"endpoints": [{"name": "e", "url": "https://x", "key": "sk-0123456789"}], "models": [], "roles": {}})");
+  for (const char* file : {"none.json", "open.json"}) {
+    for (const char* verb : {"plan", "evolve"}) {
+      const auto wrong = run(std::string(verb) + " gemm m=64 n=64 k=64 --models " + file, scratch);
+      INFO(wrong.err);
+      CHECK(wrong.exit == 2);
+      CHECK_FALSE(wrong.err.empty());
+      CHECK((wrong.out + wrong.err).find("sk-0123456789") == std::string::npos);
+    }
+  }
+  CHECK(run("replay none", scratch).exit == 2);
+}
