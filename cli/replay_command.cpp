@@ -6,6 +6,7 @@
 #include <cupilot/replay.hpp>
 
 #include "commands.hpp"
+#include "models.hpp"
 #include "say.hpp"
 
 namespace cupilot::cli {
@@ -40,6 +41,13 @@ int replay_command(const ReplayFlags& flags) {
   ReplayOptions options;
   if (flags.policy != "run") options.random_search = flags.policy == "random";
   if (flags.seed >= 0) options.change = [&](SearchOptions& search) { search.seed = static_cast<std::uint64_t>(flags.seed); };
+  std::unique_ptr<ChatClient> tape;
+  if (flags.policy == "run" && real_host().exists(tape_path(flags.dir))) {
+    auto opened = open_tape(tape_path(flags.dir));
+    if (!opened) return fail(opened.error(), flags.json);
+    tape = std::move(*opened);
+    options.chat = tape.get();
+  }
   const Result<ReplayReport> report = replay(flags.dir, options);
   if (!report) return fail(report.error(), flags.json);
   if (flags.json) {

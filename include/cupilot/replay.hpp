@@ -8,6 +8,7 @@
 #include <string>
 
 #include <cupilot/agents.hpp>
+#include <cupilot/chat.hpp>
 #include <cupilot/device.hpp>
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
@@ -17,8 +18,10 @@
 namespace CUPILOT_API cupilot {
 
 struct ReplayOptions {
-  // Who proposes; given are the run's task, device and options and its own built-in strategist, which outlives it.
-  // Null: that strategist.
+  // Answers for the models of a run that had some, such as open_tape() of its tape; null: the built-in strategist proposes for
+  // them. A question without answer ends in the built-in strategist too, as it did in the run.
+  ChatClient* chat = nullptr;
+  // Who proposes, made from the run's task, device and options and its own strategist, which outlives it; null: that strategist.
   std::function<Result<std::unique_ptr<Strategist>>(const Task&, const DeviceSpec&, const SearchOptions&, Strategist&)>
       strategist{};
   // Changes the policy before the search begins: a seed, a population, parts switched off. Null: as recorded.

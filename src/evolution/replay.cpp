@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include <cupilot/model_agents.hpp>
+
 #include "evolution/circle.hpp"
 #include "evolution/run_state.hpp"
 
@@ -71,6 +73,14 @@ void raise_limits(SearchOptions& search, const RunState& state) {
   }
 }
 
+// As the run seated them.
+ModelSeat seat_of(const RunState& state, const Means& means, const SearchOptions& rules, ChatClient& chat) {
+  ModelSeat seat{
+      &chat, &state.task, &state.header.device, *state.header.seats, rules.steering.alignment, rules.steering.code_crossover, {}};
+  if (!means.templates) seat.options.share = 1;
+  return seat;
+}
+
 void settle(Search& search, const Outcomes& outcomes, const Proposal& proposal, ReplayReport& report) {
   ++report.proposed;
   if (outcomes.made(proposal)) {
@@ -117,19 +127,24 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   }
   const HeaderRecord& header = state->header;
   auto means = find_means(state->task, header.device, header.techniques, header.tunables,
-                          options.random_search.value_or(header.random_search));
+                          options.random_search.value_or(header.random_search), header.seats.has_value());
   if (!means) return std::move(means.error()).while_doing(run_dir);
   SearchOptions rules = header.search;
   raise_limits(rules, *state);
   if (options.change) options.change(rules);
-  std::unique_ptr<Strategist> given;
+  Strategist* strategist = means->strategist;
+  std::unique_ptr<Strategist> seated, given;
+  if (options.chat != nullptr && header.seats && header.techniques.empty()) {
+    seated = model_strategist(seat_of(*state, *means, rules, *options.chat), *strategist);
+    strategist = seated.get();
+  }
   if (options.strategist) {
-    auto made = options.strategist(state->task, header.device, rules, *means->strategist);
+    auto made = options.strategist(state->task, header.device, rules, *strategist);
     if (!made) return made.error();
     given = std::move(*made);
+    strategist = given.get();
   }
-  Strategist& strategist = given ? *given : *means->strategist;
-  Search search(rules, *means->space, strategist, means->zone, plain_us_of(*state));
+  Search search(rules, *means->space, *strategist, means->zone, plain_us_of(*state));
   return search_again(search, Outcomes(*state));
 }
 
