@@ -1,6 +1,7 @@
 #include "llm/secret.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <set>
 #include <utility>
@@ -49,13 +50,16 @@ std::set<std::string> traces_of(std::string_view key) {
   return traces;
 }
 
+// Upper and lower case are one: a key that something lowered still tells nearly all of itself.
+bool same(char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b)); }
+
 // Whether `digits` hexadecimal digits behind `prefix` name `c`.
 bool is_code(std::string_view text, std::string_view prefix, std::size_t digits, char c) {
   if (!text.starts_with(prefix) || text.size() < prefix.size() + digits) return false;
   int value = 0;
   const char* begin = text.data() + prefix.size();
   const auto [end, error] = std::from_chars(begin, begin + digits, value, 16);
-  return error == std::errc() && end == begin + digits && value == static_cast<int>(c);
+  return error == std::errc() && end == begin + digits && same(static_cast<char>(value), c);
 }
 
 // Length of `key` at the begin of `text`, each character as it is or escaped as in URLs, JSON or C, in any mixture; 0: it does
@@ -63,11 +67,11 @@ bool is_code(std::string_view text, std::string_view prefix, std::size_t digits,
 std::size_t written_length(std::string_view text, std::string_view key) {
   if (key.empty() || text.empty()) return 0;
   const char c = key.front();
-  const std::pair<bool, std::size_t> ways[] = {{text.front() == c, 1},
+  const std::pair<bool, std::size_t> ways[] = {{same(text.front(), c), 1},
                                                {is_code(text, "%", 2, c), 3},
                                                {is_code(text, "\\u", 4, c), 6},
                                                {is_code(text, "\\x", 2, c), 4},
-                                               {text.size() > 1 && text[0] == '\\' && text[1] == c, 2}};
+                                               {text.size() > 1 && text[0] == '\\' && same(text[1], c), 2}};
   for (const auto& [fits, size] : ways) {
     if (!fits) continue;
     if (key.size() == 1) return size;

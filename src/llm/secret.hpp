@@ -20,7 +20,7 @@ class Secret {
 
   bool empty() const { return text_.empty(); }
   // `text` with every trace of the key replaced by "[key]": as it is, reversed, in base64
-  // and hex, and with any of its characters escaped as in URLs, JSON or C.
+  // and hex, and with any of its characters escaped as in URLs, JSON or C, in upper or lower case.
   std::string scrub(std::string_view text) const;
 
  private:

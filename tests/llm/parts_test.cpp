@@ -118,6 +118,7 @@ TEST_CASE("a key is scrubbed in every writing", "[llm]") {
       "sk-Abc%2f12%2b34%3d%2256",
       "sk-Abc/12+34=\\\"56",
       "sk-Abc/12%2B34=%22\\u0035\\x36",
+      "SK-ABC%2f12+34=\"56",
       "736b2d4162632f31322b33343d223536",
       "736B2D4162632F31322B33343D223536",
   };
