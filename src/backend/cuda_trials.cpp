@@ -226,8 +226,11 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   CheckOrder order;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
     if (!is_output(trial.task.tensors[i])) {
-      if (device_.hello().sharing != Sharing::vmm)
-        order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], trial.placement.layouts[i]});
+      if (device_.hello().sharing == Sharing::vmm) continue;
+      // Timed launches find other content than the one that places were laid out for.
+      auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
+      if (!recipe) return recipe.error();
+      order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], *recipe});
       continue;
     }
     auto item = check_item(trial, i);
