@@ -18,6 +18,12 @@ constexpr std::int64_t block_defaults[] = {256, 1, 1};  // Kernel Tuner's
 constexpr const char* divisors[] = {"grid_div_x", "grid_div_y", "grid_div_z"};
 constexpr const char* sides[] = {"X", "Y", "Z"};
 
+// An int64 that an expression can hold as a literal.
+bool is_whole(const Json& value) {
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>() <= INT64_MAX;
+  return value.is_number_integer() && value.get<std::int64_t>() != INT64_MIN;
+}
+
 class Reader {
  public:
   Reader(JsonFaults& faults, const std::vector<Expr>& problem) : faults_(faults), problem_(problem) {}
@@ -54,7 +60,7 @@ class Reader {
  private:
   // A whole number, or a text in Python's way over the parameters (and sizes, where a grid is meant).
   Expr expr(const Json& value, const std::string& where) {
-    if (value.is_number_integer()) return Expr(value.get<std::int64_t>());
+    if (is_whole(value)) return Expr(value.get<std::int64_t>());
     if (!value.is_string()) {
       faults_.fail(where, fmt::format("{} is neither a whole number nor a text", value.dump()),
                    "write \"block_size_x * 2\" or 4");
@@ -87,7 +93,7 @@ class Reader {
     }
     for (const Json& value : values) {
       const std::string place = fmt::format("{}[{}]", where, domain.size());
-      if (!value.is_number_integer() && !value.is_boolean()) {
+      if (!is_whole(value) && !value.is_boolean()) {
         return faults_.fail(place, fmt::format("{} is no whole number", value.dump()),
                             "number the choices, and let the kernel say what a number means");
       }

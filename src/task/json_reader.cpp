@@ -109,7 +109,8 @@ std::vector<std::int64_t> JsonObject::integers(const char* key, bool needed) {
 }
 
 Expr JsonObject::to_expr(const Json& value, const std::string& place) {
-  if (fits_64_bits(value)) return Expr(value.get<std::int64_t>());
+  // The least of all has no literal: -x is minus applied to x.
+  if (fits_64_bits(value) && value.get<std::int64_t>() != INT64_MIN) return Expr(value.get<std::int64_t>());
   if (!value.is_string()) {
     faults_.fail(place, fmt::format("{} is neither a whole number nor an expression", quoted(value)), "write \"2*m\" or 4");
     return 0;

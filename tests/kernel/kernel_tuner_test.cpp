@@ -161,6 +161,7 @@ TEST_CASE("what a list says and a tunable cannot is told by place, reason and fi
       {json, {"\"block_size_x\": [64", "\"block size\": [64"}},
       {json, {"[64, 128, 256]", "[]"}},
       {json, {"[64, 128, 256]", "\"64:256\""}},
+      {json, {"[64, 128, 256]", "[64, 18446744073709551615]"}},
       {json, {"[64, 128, 256]", "[64, 1.5]"}},
       {json, {"[64, 128, 256]", "[\"small\", \"large\"]"}},
       {json, {"[64, 128, 256]", "[64, 64]"}},

@@ -87,6 +87,7 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
       {"[\"rows\", \"cols\"]", "[\"rows\", \"cols+\"]", "tensors[0].shape[1]: expression \"cols+\", column 6", "expr.md"},
       {"[\"rows\", \"cols\"]", "[\"rows\", \"columns\"]", "unknown name 'columns'", ""},
       {"[\"rows\", \"cols\"]", "[\"rows\", 1.5]", "tensors[0].shape[1]: 1.5 is neither a whole number nor an expression", "2*m"},
+      {"[\"rows\", \"cols\"]", "[\"rows\", -9223372036854775808]", "is neither a whole number nor an expression", "2*m"},
       {"[\"rows\", \"cols\"]", "\"rows\"", "tensors[0].shape: \"rows\" is not an array", "["},
       {"\"high\": 2", "\"high\": \"2\"", "tensors[0].fill.high: \"2\" is not a number", "without quotes"},
       {"\"high\": 2", "\"high\": 1e999", "cannot be read as JSON", ""},
