@@ -1,5 +1,6 @@
 // `cupilot profile`: the screen, the object, the example of docs/formats/profile.md, and what it refuses.
 #include <algorithm>
+#include <filesystem>
 
 #include <nlohmann/json.hpp>
 
@@ -135,6 +136,19 @@ TEST_CASE("a kernel in PTX is told by its own lines", "[cli][profile]") {
     CHECK(refused.out.find("bad.ptx:12 (st.global.u32)") != std::string::npos);
     CHECK(refused.out.find("st.global.u32 [%l3+4], %r1;") != std::string::npos);
   }
+}
+
+TEST_CASE("peaks of a device that is only modelled are its datasheet's row, said so and not kept", "[cli][peaks]") {
+  const Scratch scratch;
+  const std::string file = (scratch.path / "peaks.json").string();
+  const auto shown = run_at_root("peaks --device virtual:a100 --out " + file, scratch);
+  CHECK(shown.exit == 0);
+  CHECK(shown.out.find("not measured: a row of a datasheet") != std::string::npos);
+  CHECK(shown.out.find("source: ") != std::string::npos);
+  CHECK(shown.out.find("kept in") == std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(file));
+  CHECK(run_at_root("peaks --device virtual:a100 --json", scratch).out.find("\"measured\": false") != std::string::npos);
+  CHECK(run_at_root("peaks --device cuda:99", scratch).exit == 3);
 }
 
 TEST_CASE("what cannot be profiled is answered with the reason and the next step", "[cli][profile]") {
