@@ -10,7 +10,7 @@ namespace cupilot {
 namespace {
 
 // Points of the surrogate. Its fit costs their cube: a search that goes on for long has a cheaper one, and slots to spare.
-constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 128, late = 2048;
+constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 96, late = 2048;
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
 constexpr const char* below_the_floor = "floor.impossible";

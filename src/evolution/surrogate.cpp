@@ -38,13 +38,15 @@ StrategyEncoder::StrategyEncoder(const Space& space) {
     fallbacks_.push_back(0);
     domains_.push_back(0);
   }
+  for (std::size_t site = 0; site < techniques_.size(); ++site) sites_of_[techniques_[site]].push_back(site);
 }
 
 StrategyCode StrategyEncoder::encode(const Strategy& strategy) const {
   StrategyCode code(domains_.size(), 0);
   for (const Use& use : strategy.uses) {
-    for (std::size_t site = 0; site < code.size(); ++site) {
-      if (techniques_[site] != use.technique) continue;
+    const auto sites = sites_of_.find(use.technique);
+    if (sites == sites_of_.end()) continue;
+    for (const std::size_t site : sites->second) {
       code[site] = 1;
       if (parameters_[site].empty()) continue;
       const auto found = use.values.find(parameters_[site]);

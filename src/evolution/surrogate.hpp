@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <cupilot/space.hpp>
@@ -24,9 +26,10 @@ class StrategyEncoder {
   const std::vector<int>& domains() const { return domains_; }
 
  private:
-  std::vector<std::string> techniques_;            // of each site
-  std::vector<std::string> parameters_;            // "" for a technique without knobs
-  std::vector<std::vector<std::int64_t>> values_;  // of each site
+  std::vector<std::string> techniques_;                                 // of each site
+  std::unordered_map<std::string, std::vector<std::size_t>> sites_of_;  // of each technique
+  std::vector<std::string> parameters_;                                 // "" for a technique without knobs
+  std::vector<std::vector<std::int64_t>> values_;                       // of each site
   std::vector<std::int64_t> fallbacks_;
   std::vector<int> domains_;
 };
