@@ -22,16 +22,31 @@ Error no_counting(const std::string& why) {
 
 }  // namespace
 
-Result<void> CudaDevice::start_counter() {
-  if (processes_[counter_role]) return {};
+// Starts the process without waiting for it.
+Result<void> CudaDevice::begin_counter() {
   loaded_[counter_role].clear();
-  trusted_loaded_[counter_role] = false;
+  trusted_loaded_[counter_role] = counter_greeted_ = false;
+  counted_set_ = 0;
   auto process = start_process(counter_role);
   if (!process) return process.error();
   processes_[counter_role] = std::move(*process);
+  return {};
+}
+
+Result<void> CudaDevice::greet_counter() {
+  if (counter_greeted_) return {};
   auto hello = greet(counter_role, processes_[counter_role]);
   if (!hello) return hello.error();
   if (!hello->usable) return unusable(*hello);
+  counter_greeted_ = true;
+  return {};
+}
+
+Result<void> CudaDevice::start_counter() {
+  if (!processes_[counter_role]) {
+    if (auto begun = begin_counter(); !begun) return begun;
+  }
+  if (auto greeted = greet_counter(); !greeted) return greeted;
   return trust_process(counter_role);
 }
 
@@ -65,8 +80,8 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImag
   const Phase phase("counter");
   using Outcome = std::variant<CountAnswer, RunnerFault>;
   std::string why = counters_lost_;
-  // A process that has counted one set of them does not survive being asked for another.
-  if (order.counters != std::exchange(counted_set_, order.counters)) finish_counting();
+  // A process that had counted one set of them was seen to die when it was asked for another (H200, CUPTI 13.0).
+  if (counted_set_ != 0 && counted_set_ != order.counters) finish_counting();
   // Reading counters may ask for more than running does: under less confinement until it works, or never again.
   while (counters_lost_.empty()) {
     std::optional<RunnerFault> fault;
@@ -76,6 +91,7 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImag
       return Outcome(std::move(*fault));
     }
     if (ready) {
+      counted_set_ = order.counters;
       const auto result = exchange(counter_role, DeviceMessage::count, pack(order), {}, seconds);
       if (const auto* failure = std::get_if<FrameFailure>(&result)) {
         finish_counting();

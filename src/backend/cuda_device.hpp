@@ -102,6 +102,8 @@ class CudaDevice : public TrialDevice {
   bool grown() const;
 
   // cuda_count.cpp
+  Result<void> begin_counter();
+  Result<void> greet_counter();
   Result<void> start_counter();
   void finish_counting() { processes_[counter_role] = Process(); }
   Result<void> ready_counter(const NamedImage& image, std::optional<RunnerFault>& fault);
@@ -117,7 +119,8 @@ class CudaDevice : public TrialDevice {
   void trim_slots();
   void forget_slots();
 
-  std::uint64_t counted_set_ = 0;  // counters that the counter process was asked for
+  std::uint64_t counted_set_ = 0;  // counters that the counter process was asked for; 0: none yet
+  bool counter_greeted_ = false;
   int index_ = 0, confinement_ = 0, counter_confinement_ = 0;
   std::string counters_lost_;  // why none can be read, once that is known
   std::string worker_;

@@ -196,6 +196,7 @@ void CudaDevice::keep_spare() {
 }
 
 void CudaDevice::settle() {
+  if (processes_[counter_role] && !greet_counter()) finish_counting();
   if (!spare_ || spare_greeted_) return;
   const auto hello = greet(runner_role, spare_);
   spare_greeted_ = hello && hello->usable;
