@@ -8,12 +8,14 @@
 // each kind recomputed by the controller. What is written stays when time ends. `--seed N` first draws others.
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 
 #include <cupilot/gemm.hpp>
 
 #include "merge.hpp"
 #include "recorder.hpp"
+#include "rows.hpp"
 
 using namespace cupilot;
 
@@ -67,6 +69,24 @@ int record_all(const std::vector<std::string>& words, RecordRules rules) {
   return 0;
 }
 
+// Nothing is timed: kernels are compiled for the recording's chip and counted.
+int count_again(const std::vector<std::string>& words) {
+  auto rows = rows_of(words[2], words[3], std::atoi(words[4].c_str()));
+  if (!rows) fail(rows.error());
+  auto counting = Counting::open("h200");
+  if (!counting) fail(counting.error());
+  auto backend = open_backend("virtual:h200");
+  if (!backend) fail(backend.error());
+  std::ofstream out(words[1]);
+  for (const Drawn& drawn : rows->drawn) {
+    auto kernel = (*backend)->compile(drawn.source);
+    if (!kernel) continue;
+    auto inputs = (*counting)->inputs(rows->task, task_id(rows->task), *kernel);
+    if (inputs) out << counts_line(drawn, *inputs) << std::flush;
+  }
+  return 0;
+}
+
 int merge_all(const std::vector<std::string>& words) {
   auto count = merge(words[1], {words.begin() + 2, words.end()});
   if (!count) fail(count.error());
@@ -84,8 +104,10 @@ int main(int count, char** arguments) {
     words.erase(words.begin(), words.begin() + 2);
   }
   if (words.size() > 6 && words[0] == "record") return record_all(words, rules);
+  if (words.size() == 5 && words[0] == "count") return count_again(words);
   if (words.size() > 2 && words[0] == "merge") return merge_all(words);
   std::cerr << "usage: landscape [--seed N] record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word...\n"
+               "       landscape count OUT.jsonl LANDSCAPE.jsonl TEMPLATE N\n"
                "       landscape merge OUT.jsonl IN.jsonl...\n";
   return 2;
 }

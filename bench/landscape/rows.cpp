@@ -1,6 +1,10 @@
 #include "rows.hpp"
 
 #include <cmath>
+#include <fstream>
+
+#include <cupilot/agents.hpp>
+#include <cupilot/gemm.hpp>
 
 #include "base/measurement_json.hpp"
 
@@ -75,4 +79,30 @@ std::string counts_line(const Drawn& drawn, const std::vector<ModelInput>& launc
   Json all = Json::array();
   for (const ModelInput& input : launches) all.push_back(input_json(input));
   return Json{{"id", drawn.source.strategy_id.substr(0, 16)}, {"launches", std::move(all)}}.dump() + "\n";
+}
+
+Result<Recorded> rows_of(const std::string& path, const std::string& template_name, int most) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return Error{ErrorCode::usage, path + " holds no landscape", "give a landscape.jsonl"};
+  const auto spec = gemm_spec_from(Json::parse(line).at("task_words").get<std::vector<std::string>>());
+  if (!spec) return spec.error();
+  auto task = gemm_task(*spec);
+  if (!task) return task.error();
+  Recorded recorded{std::move(*task), {}};
+  const auto writer = template_writer(builtin_tunables());
+  const auto device = chip("h200");
+  while (static_cast<int>(recorded.drawn.size()) < most && std::getline(file, line)) {
+    const Json row = Json::parse(line);
+    if (row.at("template") != template_name) continue;
+    auto strategy = strategy_from_json(Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
+    if (!strategy) return strategy.error();
+    WriterBrief brief;
+    brief.task = &recorded.task;
+    brief.strategy = &*strategy;
+    brief.device = &*device;
+    auto source = writer->write(brief);
+    if (source) recorded.drawn.push_back({std::move(*strategy), std::move(*source), static_cast<int>(recorded.drawn.size())});
+  }
+  return recorded;
 }

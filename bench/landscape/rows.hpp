@@ -23,3 +23,10 @@ std::string result_line(const Drawn& drawn, const std::string& kernel_hash,
                         const cupilot::Attempt<cupilot::Measurement>& measured, double anchor_us);
 // The time model's input for its launches.
 std::string counts_line(const Drawn& drawn, const std::vector<cupilot::ModelInput>& launches);
+
+// The first `most` strategies of a template that a landscape holds, written anew.
+struct Recorded {
+  cupilot::Task task{};
+  std::vector<Drawn> drawn{};
+};
+cupilot::Result<Recorded> rows_of(const std::string& path, const std::string& template_name, int most);

@@ -27,7 +27,7 @@ namespace {
 constexpr std::size_t drawn_here = 200;
 
 // What was learnt of a landscape: the strategies of one half (0, 1; -1: both), at most so many.
-void add_outcomes(std::vector<Outcome>& outcomes, const Landscape& landscape, int half, std::size_t most) {
+void add_outcomes(std::vector<KnownTime>& outcomes, const Landscape& landscape, int half, std::size_t most) {
   std::size_t added = 0;
   for (const Row& row : landscape.rows) {
     if ((half >= 0 && row.half != half) || added == most) continue;
@@ -70,7 +70,7 @@ Expect learnt(const std::vector<Landscape>& all, std::size_t own, bool halves, s
   const Landscape& landscape = all[own];
   std::vector<Forecaster> of_half;
   for (const int half : {0, 1}) {
-    std::vector<Outcome> outcomes;
+    std::vector<KnownTime> outcomes;
     add_outcomes(outcomes, landscape, 1 - half, here);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (i != own) add_outcomes(outcomes, all[i], halves ? 1 - half : -1, all[i].rows.size());

@@ -10,7 +10,7 @@
 namespace CUPILOT_API cupilot {
 
 // One strategy and the time it turned out to take, for this task or another of its family at another shape.
-struct Outcome {
+struct KnownTime {
   const Strategy* strategy = nullptr;
   double time_us = 0;
   const Task* task = nullptr;  // null: the forecast's own
@@ -19,6 +19,6 @@ struct Outcome {
 // An analytic model of the templates, and a residual learnt from outcomes on top. Any thread; deterministic; below 1 ms a call.
 // It has nothing to say of a strategy that no modelled template realises. An empty function: of none for this task.
 Forecaster make_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
-                           std::span<const Outcome> learnt = {});
+                           std::span<const KnownTime> learnt = {});
 
 }  // namespace cupilot

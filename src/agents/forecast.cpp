@@ -38,9 +38,9 @@ struct Known {
     return Realised{*tunable, std::move(*terms)};
   }
 
-  void learn(std::span<const Outcome> outcomes) {
+  void learn(std::span<const KnownTime> outcomes) {
     std::map<std::string, std::vector<ResidualPoint>> points;
-    for (const Outcome& outcome : outcomes) {
+    for (const KnownTime& outcome : outcomes) {
       if (outcome.strategy == nullptr || !(outcome.time_us > 0)) continue;
       auto found = realised(outcome.task != nullptr ? *outcome.task : task, *outcome.strategy);
       if (!found) continue;
@@ -66,7 +66,7 @@ struct Known {
 }  // namespace
 
 Forecaster make_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
-                           std::span<const Outcome> learnt) {
+                           std::span<const KnownTime> learnt) {
   if (task.family != "gemm" || task.time_shapes.empty()) return {};
   const auto known = std::make_shared<Known>(Known{task, device, tunables, {}});
   known->learn(learnt);

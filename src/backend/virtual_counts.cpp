@@ -15,6 +15,8 @@
 namespace cupilot {
 namespace {
 
+constexpr std::int64_t staying_blocks = 4;  // times the usual host bytes may be filled for a grid that does not grow
+
 // A position along one side of the grid and how many it stands for.
 struct Place {
   std::int64_t at = 0;
@@ -208,6 +210,15 @@ bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller, const
   return blocks > 0.75 * work;
 }
 
+// Whether every timed launch has more blocks where there is more work.
+bool all_grow(const ResolvedPlan& small, const Workload& smaller, const ResolvedPlan& plan, const Workload& workload) {
+  for (std::size_t l = 0; l < plan.launches.size(); ++l) {
+    const bool timed = plan.launches[l].when == When::run;
+    if (timed && !grows_with_work(small.launches[l], smaller, plan.launches[l], workload)) return false;
+  }
+  return true;
+}
+
 ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch) {
   ModelInput input;
   input.blocks = static_cast<std::int64_t>(block_count(launch));
@@ -295,35 +306,6 @@ double rounds_ahead(const ptx::Module& module, const ptx::Function& entry) {
   return ahead;
 }
 
-Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload, std::int64_t step) {
-  const auto bytes = [&](const Workload& at) -> std::int64_t {
-    const Attempt<Resolution> resolution = plan_at(at);
-    if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) return -1;
-    std::int64_t sum = 0;
-    for (const ResolvedBuffer& buffer : std::get<ResolvedPlan>(*resolution).buffers) sum += 2 * buffer.bytes;
-    for (const Tensor& tensor : task.tensors) {
-      const Result<TensorShape> shape = shape_of(task, tensor, at);
-      if (shape) sum += shape->span * size_of(tensor.type) * (tensor.role == Role::in ? 1 : 2);
-    }
-    return sum;
-  };
-  Workload smaller = workload;
-  while (bytes(smaller) > counting_bytes) {
-    std::string longest;
-    for (const Axis& axis : task.axes) {
-      if (axis.kind != AxisKind::free || smaller.sizes.count(axis.name) == 0) continue;
-      if (longest.empty() || smaller.sizes.at(axis.name) > smaller.sizes.at(longest)) longest = axis.name;
-    }
-    if (longest.empty() || smaller.sizes.at(longest) < 4 * step) break;
-    Workload next = smaller;
-    const std::int64_t extent = smaller.sizes.at(longest);
-    next.sizes[longest] = extent / step / 2 * step + extent % step;
-    if (bytes(next) < 0) break;
-    smaller = next;
-  }
-  return smaller;
-}
-
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
                                                 const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
                                                 const ResolvedPlan& plan, const Workload& workload, const Content& content) {
@@ -331,6 +313,10 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   const Attempt<Resolution> resolution = plan_at(smaller);
   const ResolvedPlan* small = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (small == nullptr || small->launches.size() != plan.launches.size()) small = &plan;
+  // Blocks that stay tell of the whole only at full size.
+  if (small != &plan && !all_grow(*small, smaller, plan, workload) &&
+      host_bytes(task.task, plan_at, workload) <= staying_blocks * counting_bytes)
+    small = &plan;
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
   std::vector<bool> counted;

@@ -33,6 +33,10 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
 // Host bytes that counting may fill, about.
 inline constexpr std::int64_t counting_bytes = 96ll << 20;
 
+// Host bytes that counting at a workload fills: what outputs and buffers hold, and what is known of each byte. -1: the plan is
+// not for it.
+std::int64_t host_bytes(const Task& task, const PlanAt& plan_at, const Workload& at);
+
 // `workload`, its longest free axes halved (residues modulo `step` kept) until the plan's tensors and buffers take at most
 // counting_bytes: a block's work does not depend on how many there are. Never fewer than two steps a side.
 Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload, std::int64_t step);

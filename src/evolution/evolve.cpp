@@ -9,6 +9,7 @@
 
 #include "base/guard.hpp"
 #include "evolution/driver.hpp"
+#include "evolution/forecast_score.hpp"
 #include "evolution/run_files.hpp"
 
 namespace cupilot {
@@ -178,6 +179,7 @@ RunSummary summary_of(const RunState& state, Host& host, const std::string& run_
     summary.lines.push_back(line_of(progress));
   }
   summary.task = state.task;
+  if (std::string score = forecast_score(state); !score.empty()) summary.report.notices.push_back(std::move(score));
   return summary;
 }
 

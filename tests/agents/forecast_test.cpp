@@ -64,7 +64,7 @@ TEST_CASE("what outcomes teach is believed near them, and at other shapes") {
   for (const std::int64_t tile_n : {32, 64, 96, 128, 160, 192, 208, 224}) {
     for (const std::int64_t stages : {2, 3, 4}) seen.push_back(wgmma(tile_n, stages));
   }
-  std::vector<Outcome> outcomes;
+  std::vector<KnownTime> outcomes;
   for (std::size_t i = 0; i < seen.size(); ++i)  // narrow tiles take twice as long as expected, wide ones six times
     outcomes.push_back({&seen[i], (i < seen.size() / 2 ? 2 : 6) * expected_us(before, seen[i]), &task});
   const Strategy narrow = wgmma(48, 4), wide = wgmma(176, 4);

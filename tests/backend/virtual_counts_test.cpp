@@ -7,6 +7,7 @@
 #include "backend/virtual_traffic.hpp"
 #include "catch.hpp"
 #include "ptx/parser.hpp"
+#include "tests/backend/template_kernels.hpp"
 
 namespace cupilot {
 namespace {
@@ -118,6 +119,22 @@ ptx::Module module_of(const std::string& body) {
       body + "\nret;\n}\n");
   REQUIRE(module);
   return std::move(*module);
+}
+
+TEST_CASE("Blocks that stay are counted at full size, where fewer tiles would tell of another deal") {
+  const Task task = gemm({"m=4096", "n=6144", "k=128", "dtype=bf16"});
+  const std::vector<Use> uses = {{"wgmma_core"},
+                                 {"warp_specialisation", {{"consumers", 2}}},
+                                 {"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 240}}},
+                                 {"cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}}}};
+  check_kept(task, uses);
+  const CompiledKernel kernel = kernel_of(task, uses);
+  const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
+  const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+  REQUIRE(reports);
+  REQUIRE(reports->front().measurement);
+  const Count& operations = reports->front().measurement->counts[Counter::ops_tensor_bf16];
+  CHECK(operations.value == Approx(2.0 * 4096 * (26 * 240) * 128).epsilon(0.05));
 }
 
 TEST_CASE("Tickets and flags make blocks dependent") {

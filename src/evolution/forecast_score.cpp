@@ -1,0 +1,66 @@
+#include "evolution/forecast_score.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cupilot/forecast.hpp>
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace cupilot {
+namespace {
+
+constexpr std::size_t fewest_kernels = 10;
+
+// Ranks, equal values sharing theirs.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<std::size_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+  std::vector<double> rank(values.size());
+  for (std::size_t begin = 0, end = 0; begin < order.size(); begin = end) {
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (std::size_t i = begin; i < end; ++i) rank[order[i]] = static_cast<double>(begin + end - 1) / 2;
+  }
+  return rank;
+}
+
+}  // namespace
+
+double rank_correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const std::vector<double> left = ranks(a), right = ranks(b);
+  const double centre = (static_cast<double>(a.size()) - 1) / 2;
+  double both = 0, first = 0, second = 0;
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    both += (left[i] - centre) * (right[i] - centre);
+    first += (left[i] - centre) * (left[i] - centre);
+    second += (right[i] - centre) * (right[i] - centre);
+  }
+  return first > 0 && second > 0 ? both / std::sqrt(first * second) : 0;
+}
+
+std::string forecast_score(const RunState& state) {
+  if (!state.header.techniques.empty()) return "";
+  const Forecaster forecaster = make_forecaster(state.task, state.header.device, builtin_tunables());
+  if (!forecaster) return "";
+  std::vector<double> expected, taken, errors;
+  for (const SearchEvent& event : state.events) {
+    const auto* result = std::get_if<ResultRecord>(&event);
+    const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+    if (accepted == nullptr || !(accepted->measurement.time_us > 0)) continue;
+    const auto forecast = forecaster(result->candidate.strategy);
+    if (!forecast) continue;
+    expected.push_back(forecast->log2_us);
+    taken.push_back(std::log2(accepted->measurement.time_us));
+    errors.push_back(std::abs(std::exp2(expected.back() - taken.back()) - 1));
+  }
+  if (taken.size() < fewest_kernels) return "";
+  const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
+  std::nth_element(errors.begin(), middle, errors.end());
+  return fmt::format(
+      "forecasts, by arithmetic before anything was compiled, against the times of {} kernels: rank correlation {:.2f}, median "
+      "error {:.0f} %",
+      taken.size(), rank_correlation(expected, taken), 100 * *middle);
+}
+
+}  // namespace cupilot
