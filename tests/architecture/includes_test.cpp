@@ -22,6 +22,7 @@ const std::map<std::string, std::set<std::string>> allowed = {
     {"ptx", {"base"}},
     {"llm", {"base", "task"}},
     {"roofline", {"base"}},
+    {"pool", {"base"}},
     {"strategy", {"base"}},
     {"kernel", {"base", "task"}},
     {"agents", {"base", "strategy", "kernel"}},
