@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/search.hpp>
+
 namespace cupilot::cli {
 
 struct CommonFlags {
@@ -42,6 +44,9 @@ struct EvolveFlags {
   int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
   double regret = 2;   // percent
   std::string wisdom;  // file that keeps the portfolio; empty: wisdom.json in the run directory
+  Steering steering{};
+  std::string pool;                     // file of the strategy pool, or "off"; empty: the user's own
+  std::vector<std::string> pool_guard;  // tags of an experiment
 };
 
 struct PeaksFlags {
@@ -65,6 +70,13 @@ struct RunFlags {
   std::int64_t evaluations = 0;  // resume: 0 keeps the run's own limit
   double seconds = 0;
   int threads = 0;
+};
+
+struct ExplainFlags {
+  CommonFlags common;
+  std::string dir;
+  int rounds = 15;
+  bool screen = true;
 };
 
 struct KernelFlags {
@@ -122,6 +134,7 @@ int wisdom_command(const WisdomFlags& flags);
 int resume_command(const RunFlags& flags);
 int plan_command(const PlanFlags& flags);
 int replay_command(const ReplayFlags& flags);
+int explain_command(const ExplainFlags& flags);
 int report_command(const RunFlags& flags);
 int show_command(const RunFlags& flags);
 int verify_command(const KernelFlags& flags);

@@ -13,6 +13,7 @@
 #include "json_out.hpp"
 #include "nearest.hpp"
 #include "say.hpp"
+#include "steering.hpp"
 
 namespace {
 
@@ -36,6 +37,7 @@ struct Verbs {
   EvolveFlags evolve;
   WisdomFlags wisdom;
   RunFlags resume, report, show;
+  ExplainFlags explain;
   KernelFlags verify, profile, bench;
   PeaksFlags peaks;
   RecordFlags record;
@@ -84,6 +86,7 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
   add_seats(*verb, flags.seats);
+  add_steering(*verb, flags);
   verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
   add_counters(*verb, flags.common);
   CLI::Option* shapes =
@@ -138,6 +141,16 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   show->add_option("which", verbs.show.which, "best, or a candidate's id")->capture_default_str();
   add_common(*show, verbs.show.common, false);
   show->callback([&verbs] { verbs.chosen = [&verbs] { return show_command(verbs.show); }; });
+
+  CLI::App* explain = app.add_subcommand("explain", "what each technique of a run's champion is worth, taken away one at a time");
+  explain->add_option("dir", verbs.explain.dir, "run directory")->required();
+  verbs.explain.common.device = "";
+  add_common(*explain, verbs.explain.common, true);
+  explain->add_option("--rounds", verbs.explain.rounds, "visits of each contestant")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  explain->add_flag("!--no-screen", verbs.explain.screen, "do not interpret kernels on a virtual device before a real one");
+  explain->callback([&verbs] { verbs.chosen = [&verbs] { return explain_command(verbs.explain); }; });
 }
 
 void add_model_verbs(CLI::App& app, Verbs& verbs) {

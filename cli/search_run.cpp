@@ -8,6 +8,7 @@
 #include "device.hpp"
 #include "say.hpp"
 #include "signals.hpp"
+#include "steering.hpp"
 
 namespace cupilot::cli {
 
@@ -35,6 +36,9 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
       flags.run_dir.empty() ? fmt::format("runs/{:%Y%m%dT%H%M%S}-{}", fmt::gmtime(std::time(nullptr)), task.name) : flags.run_dir;
   options.tunables = flags.tunables;
   options.random_search = flags.random;
+  options.search.steering = flags.steering;
+  options.pool = pool_of(flags);
+  options.pool_tags = flags.pool_guard;
   options.screening = flags.screen;
   options.task_words = flags.task;
   options.device_name = flags.common.device;

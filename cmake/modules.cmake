@@ -46,7 +46,7 @@ endfunction()
 set(CUPILOT_REACHED ${PROJECT_BINARY_DIR}/reached.txt)
 function(cupilot_reaches name)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED reached
-    ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name}")
+    ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name};CUPILOT_POOL=set:off")
   set_property(GLOBAL APPEND PROPERTY CUPILOT_REACHED_TESTS ${name})
 endfunction()
 

@@ -36,9 +36,10 @@ Strategy pattern(const Space& space, const Technique* core, const std::vector<Re
   return whole ? std::move(whole->strategy) : wish;
 }
 
-// How many of the zone's resources a technique relieves.
-std::ptrdiff_t relieved_in(Zone zone, const Technique& technique) {
-  const std::vector<Resource>& resources = resources_of(zone);
+// How many of the zone's resources a technique relieves; without a roofline nothing is known to matter more.
+std::ptrdiff_t relieved_in(const StrategyBrief& brief, const Technique& technique) {
+  if (!brief.roofline) return 0;
+  const std::vector<Resource>& resources = resources_of(brief.zone);
   return std::count_if(resources.begin(), resources.end(), [&](Resource r) {
     return std::find(technique.relieves.begin(), technique.relieves.end(), r) != technique.relieves.end();
   });
@@ -50,9 +51,8 @@ std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
     if (technique.group == "core") cores.push_back(&technique);
   }
   // What relieves most of the zone first: a short run may end before the last pattern.
-  std::stable_sort(cores.begin(), cores.end(), [&](const Technique* a, const Technique* b) {
-    return relieved_in(brief.zone, *a) > relieved_in(brief.zone, *b);
-  });
+  std::stable_sort(cores.begin(), cores.end(),
+                   [&](const Technique* a, const Technique* b) { return relieved_in(brief, *a) > relieved_in(brief, *b); });
   if (cores.empty()) cores.push_back(nullptr);
   for (const std::vector<Resource>& emphasis : emphases(brief.zone)) {
     for (const Technique* core : cores) {
@@ -84,7 +84,7 @@ Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
   Strategy wish = sample(space, rng.fork(1));
   for (const Technique& technique : space.techniques()) {
     if (!technique.group.empty() || find_use(wish, technique.name) != nullptr) continue;
-    if (relieved_in(brief.zone, technique) > 0 && rng.chance(0.5)) wish.uses.push_back({technique.name, {}, "", {}});
+    if (relieved_in(brief, technique) > 0 && rng.chance(0.5)) wish.uses.push_back({technique.name, {}, "", {}});
   }
   for (Use& use : wish.uses) {
     for (const Knob* knob : knobs_of(space, use.technique)) use.values[knob->parameter] = near_start(*knob, rng);
@@ -98,7 +98,7 @@ double core_share(const StrategyBrief& brief, const Strategy& strategy) {
   double own = 0, most = 0;
   for (const Technique& technique : brief.space->techniques()) {
     if (technique.group != "core") continue;
-    const auto relieved = static_cast<double>(relieved_in(brief.zone, technique));
+    const auto relieved = static_cast<double>(relieved_in(brief, technique));
     most = std::max(most, relieved);
     if (find_use(strategy, technique.name) != nullptr) own = relieved;
   }
@@ -121,7 +121,17 @@ std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
   return best;
 }
 
+// The best of what earlier runs found that was not tried.
+std::optional<Strategy> untried_memory(const StrategyBrief& brief) {
+  for (const Strategy& strategy : brief.remembered) {
+    if (!was_tried(brief, strategy)) return strategy;
+  }
+  return std::nullopt;
+}
+
 std::optional<Strategy> seed(const StrategyBrief& brief, const Rng& rng) {
+  if (std::optional<Strategy> strategy = untried_memory(brief)) return strategy;
+  if (!brief.roofline) return far_sample(brief, rng);
   // Every other seed is a pattern while there are any, so that a short run meets both.
   if (brief.population.size() % 2 == 0) {
     if (std::optional<Strategy> strategy = untried_pattern(brief)) return strategy;
@@ -146,7 +156,7 @@ double inheritance(const StrategyBrief& brief, const Technique* row, const Indiv
   if (row == nullptr) return 0.5;
   const double gain = learnt_gain(brief, row->name);
   const double chance = (of_better ? 0.85 : 0.5) + 0.25 * std::clamp(gain, -1.0, 1.0);
-  return std::clamp(chance + (of_better ? 0.0 : 0.3 * relief(*row, better.verdict, brief.zone)), 0.05, 0.98);
+  return std::clamp(chance + (of_better ? 0.0 : 0.3 * relief(brief, *row, better.verdict)), 0.05, 0.98);
 }
 
 // The union of both parents, the better one's parameters first; what only the other has comes in where it helps.

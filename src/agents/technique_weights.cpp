@@ -18,6 +18,13 @@ bool relieves(const Technique& technique, Resource resource) {
   return std::find(technique.relieves.begin(), technique.relieves.end(), resource) != technique.relieves.end();
 }
 
+// What a technique takes of a resource's time: most of what it relieves first of all, less of what it relieves besides.
+double part_relieved(const Technique& technique, Resource resource) {
+  const auto place = std::find(technique.relieves.begin(), technique.relieves.end(), resource);
+  if (place == technique.relieves.end()) return 0;
+  return 1 / (1 + 0.5 * static_cast<double>(place - technique.relieves.begin()));
+}
+
 }  // namespace
 
 const std::vector<Resource>& resources_of(Zone zone) {
@@ -38,15 +45,16 @@ double learnt_gain(const StrategyBrief& brief, const std::string& technique) {
   return 0;
 }
 
-double relief(const Technique& technique, const Verdict& verdict, Zone zone) {
-  const std::vector<Resource>& zone_resources = resources_of(zone);
+double relief(const StrategyBrief& brief, const Technique& technique, const Verdict& verdict) {
+  if (!brief.roofline) return 0;
+  const std::vector<Resource>& zone_resources = resources_of(brief.zone);
   if (verdict.pressures.empty()) {
     return std::any_of(zone_resources.begin(), zone_resources.end(), [&](Resource r) { return relieves(technique, r); }) ? 0.5
                                                                                                                          : 0.0;
   }
   double relieved = 0;
   for (const Pressure& pressure : verdict.pressures) {
-    if (relieves(technique, pressure.resource)) relieved = std::max(relieved, pressure.share);
+    relieved = std::max(relieved, pressure.share * part_relieved(technique, pressure.resource));
   }
   return std::clamp(relieved, 0.0, 1.0);
 }
@@ -61,7 +69,7 @@ std::map<std::string, double> change_weights(const StrategyBrief& brief, const I
     double knobs = 0;
     for (const Knob* knob : knobs_of(*brief.space, technique.name)) knobs += knob->domain.size() > 1 ? 1.0 : 0.0;
     const double breadth = held ? std::max(knobs, 0.5) : 1.0;
-    weights[technique.name] = (base + strongest * relief(technique, parent.verdict, brief.zone)) * learnt * breadth;
+    weights[technique.name] = (base + strongest * relief(brief, technique, parent.verdict)) * learnt * breadth;
   }
   return weights;
 }

@@ -15,8 +15,9 @@ const std::vector<Resource>& resources_of(Zone zone);
 // Mean gain (log2) of having the technique, drawn towards 0 where it was seen seldom; 0: nothing known.
 double learnt_gain(const StrategyBrief& brief, const std::string& technique);
 
-// Share of the verdict's pressures that the technique relieves, 0..1; the zone's resources where there is no verdict.
-double relief(const Technique& technique, const Verdict& verdict, Zone zone);
+// Share of the time that the technique may take away, 0..1, by the verdict; a guess from the zone where there is no verdict;
+// 0 without a roofline.
+double relief(const StrategyBrief& brief, const Technique& technique, const Verdict& verdict);
 
 // Weight of changing something about each technique of the space, by name. `parent`: the strategy to be changed.
 std::map<std::string, double> change_weights(const StrategyBrief& brief, const Individual& parent);

@@ -8,7 +8,7 @@ namespace {
 
 // Shares of the kinds of children, and of slots that take their first child unscreened, so that a wrong surrogate cannot
 // hold the search.
-constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15;
+constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15, unscreened_seeds = 0.5;
 constexpr int tries = 64;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
 constexpr std::size_t failures_told = 8;
@@ -88,7 +88,7 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
   brief.slot = slot;
   brief.generation = generation_of(slot);
   brief.failures = recent_failures();
-  if (options.steering.model) brief.forecast = knowledge.forecast;
+  brief.forecast = knowledge.forecast;
   if (options.steering.pool) {
     brief.remembered = knowledge.remembered;
     add(brief.effects, knowledge.effects);
@@ -149,10 +149,10 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
     }
     if (open.empty()) continue;
     const Strategy* pick = open[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(open.size())))];
-    if (surrogate.ready()) {
+    if (foresees()) {
       double best = -1e300;
       for (const Strategy* strategy : open) {
-        const Prediction p = surrogate.predict(*strategy);
+        const Prediction p = predict(*strategy);
         if (p.mean + curiosity * p.deviation > best) {
           best = p.mean + curiosity * p.deviation;
           pick = strategy;
@@ -172,7 +172,7 @@ Strategy Search::State::polished(Strategy pick, double value, double curiosity, 
   for (int draw = 0; draw < 2 * options.brood; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
     if (was_tried(strategy_id(changed))) continue;
-    const Prediction p = surrogate.predict(changed);
+    const Prediction p = predict(changed);
     const double better = p.mean + curiosity * p.deviation;
     if (better <= value) continue;
     changed.parents = pick.parents;
@@ -186,7 +186,8 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
   const bool seeding = generation_of(slot) == 0 || population.members().empty();
   const bool dear = strategist.dear(slot, generation_of(slot));
-  const bool screened = !dear && !seeding && options.brood > 1 && surrogate.ready() && !rng.chance(unscreened_share);
+  const double unscreened = seeding ? unscreened_seeds : unscreened_share;
+  const bool screened = !dear && options.brood > 1 && foresees() && !rng.chance(unscreened);
   const double curiosity = draw_curiosity(rng);
   std::optional<Strategy> pick;
   double pick_value = -1e300;
@@ -198,12 +199,13 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     auto proposed = strategist.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed || was_tried(strategy_id(**proposed))) continue;
+    if (pick && strategy_id(**proposed) == strategy_id(*pick)) break;
     Strategy strategy = std::move(**proposed);
     strategy.parents.clear();
     for (const Individual& parent : brief.parents) strategy.parents.push_back(strategy_id(parent.strategy));
     double value = 0;
     if (screened) {
-      const Prediction p = surrogate.predict(strategy);
+      const Prediction p = predict(strategy);
       value = p.mean + curiosity * p.deviation;
     }
     if (!pick || value > pick_value) {
@@ -212,7 +214,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
       pick = std::move(strategy);
     }
   }
-  if (!pick || !screened) return pick;
+  if (!pick || !screened || seeding) return pick;
   return std::optional(polished(std::move(*pick), pick_value, curiosity, rng));
 }
 
@@ -255,7 +257,7 @@ Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
 
 Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
   sort_tried();
-  if (options.brood > 1) {
+  if (options.brood > 1 && options.steering.surrogate) {
     fit_surrogate(slot);
     surrogate.update();
   }

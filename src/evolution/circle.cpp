@@ -1,5 +1,8 @@
 #include "evolution/circle.hpp"
 
+#include <cupilot/forecast.hpp>
+
+#include "evolution/knowledge.hpp"
 #include "kernel/tunable_check.hpp"
 #include "strategy/build_space.hpp"
 
@@ -98,6 +101,22 @@ void seat_models(Circle& circle, const EvolveOptions& options) {
   circle.writer = circle.model_writer.get();
 }
 
+// A pool that cannot be read costs its advice, not the run.
+void consult_pool(Circle& circle, const EvolveOptions& options) {
+  if (options.pool.empty() || !options.search.steering.pool) return;
+  const std::optional<Zone> zone = options.search.steering.roofline ? std::optional(circle.zone) : std::nullopt;
+  const PoolGuard guard{options.pool_tags.empty() ? "" : task_id(*circle.task), options.pool_tags};
+  const auto pool = StrategyPool::open(options.pool);
+  auto remembered = pool ? remember(*circle.task, circle.backend->device(), *circle.space, zone, *pool, guard)
+                         : Result<Remembered>(pool.error());
+  if (!remembered) {
+    circle.notices.push_back("nothing was read from the " + remembered.error().message);
+    return;
+  }
+  circle.knowledge.remembered = std::move(remembered->strategies);
+  circle.knowledge.effects = std::move(remembered->effects);
+}
+
 }  // namespace
 
 Task landscape_task() {
@@ -141,6 +160,7 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::
     if (!space && free) space = free_space(task);
     if (!space) return space.error();
     means.space = std::move(*space);
+    means.knowledge.forecast = make_forecaster(task, device, *loaded);
     means.own_writer = template_writer(std::move(*loaded));
     means.zone = zone_of(task, task.time_shapes.front(), device);
   }
@@ -161,6 +181,7 @@ Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptio
   if (options.chat != nullptr && techniques.empty()) seat_models(circle, options);
   if (!techniques.empty()) return circle;
   if (auto added = add_screen(circle, options); !added) return added.error();
+  consult_pool(circle, options);
   return circle;
 }
 

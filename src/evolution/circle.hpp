@@ -17,6 +17,7 @@ struct Means {
   Strategist* strategist = nullptr;
   KernelWriter* writer = nullptr;
   Zone zone = Zone::memory;
+  Knowledge knowledge;
   std::unique_ptr<Strategist> own_strategist;
   std::unique_ptr<KernelWriter> own_writer;
   bool templates = true;  // false: no template serves the task

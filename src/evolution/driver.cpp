@@ -107,6 +107,8 @@ Result<void> Driver::begin() {
     header.device = circle_.backend->device();
     header.techniques = circle_.backend->techniques();
     if (circle_.screen != nullptr) header.screen = circle_.screen->identity();
+    header.remembered = circle_.knowledge.remembered;
+    header.remembered_effects = circle_.knowledge.effects;
     header.started = host_.utc_now();
     journal_->add(RecordType::header, to_json(header));
     // The header is safe before anything is spent, so that a full or read-only disk is told at once.
@@ -120,7 +122,7 @@ Result<void> Driver::restore(const RunState& state) {
   baselines_ = *state.baselines;
   double plain_us = 0;
   for (const Baseline& baseline : baselines_.baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
-  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us);
+  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us, circle_.knowledge);
   for (const SearchEvent& event : state.events) {
     if (const auto* proposal = std::get_if<Proposal>(&event)) {
       if (auto replayed = search_->replay(*proposal); !replayed) return replayed;
@@ -328,7 +330,7 @@ Result<void> Driver::run_search() {
     if (auto done = commit(); !done) return explain(std::move(done.error()));
     double plain_us = 0;
     for (const Baseline& baseline : baselines_.baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
-    search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us);
+    search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us, circle_.knowledge);
   }
   if (options_.max_seconds > 0) {
     // Confirmation costs about what the baselines did, twice, and a few trials; the search ends early enough for it.

@@ -78,6 +78,7 @@ class Driver {
   Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all, std::int64_t& failed);
   static Error nothing_valid(const EvolveReport& report);
   Result<EvolveReport> conclude_run();
+  void keep_lessons(EvolveReport& report);
   EvolveReport report_so_far() const;
 
   const Task& task_;

@@ -208,7 +208,8 @@ Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord
   auto least = least_mean_us(task, device, task.precision);
   if (!least) return least.error();
   state->least_us = *least;
-  state->search.emplace(options.search, *state->means.space, *state->means.strategist, state->means.zone, options.plain_us);
+  state->search.emplace(options.search, *state->means.space, *state->means.strategist, state->means.zone, options.plain_us,
+                        state->means.knowledge);
   if (auto replayed = state->replay(); !replayed) return replayed.error();
   return state;
 }

@@ -148,8 +148,13 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
   all.task_words = state->header.task_words;
   all.device_name = state->header.device_name;
   if (all.max_seconds <= 0) all.max_seconds = state->header.max_seconds;
+  // What the pool said at the beginning, whatever it says now.
+  all.search.steering.pool = false;
   auto circle = open_circle(state->task, backend, all);
   if (!circle) return circle.error();
+  all.search.steering = state->header.search.steering;
+  circle->knowledge.remembered = state->header.remembered;
+  circle->knowledge.effects = state->header.remembered_effects;
   Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
   if (auto restored = driver.restore(*state); !restored) return std::move(restored.error()).while_doing(run_dir);
   state->events = {};

@@ -10,6 +10,7 @@
 
 #include "base/guard.hpp"
 #include "evolution/driver.hpp"
+#include "evolution/knowledge.hpp"
 #include "evolution/run_files.hpp"
 #include "evolution/timing.hpp"
 
@@ -17,21 +18,6 @@ namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the binomial).
-std::pair<double, double> median_interval(std::vector<double> values) {
-  if (values.empty()) return {0, 0};
-  std::sort(values.begin(), values.end());
-  const auto count = static_cast<double>(values.size());
-  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - 0.98 * std::sqrt(count))));
-  return {values[low], values[values.size() - 1 - low]};
-}
 
 // `before`: what the baselines took before the search.
 Baseline baseline_from(const ContestantReport& report, const std::vector<Baseline>& before) {
@@ -49,11 +35,11 @@ void compare(FinalRecord& record) {
                                           [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
   if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
   std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
-  const double middle = median(strongest->ratio);
+  const double middle = median_of(strongest->ratio);
   std::vector<double> deviations;
   for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
   constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
-  record.gain_noise = mean_to_median * mad_to_sigma * median(deviations) / std::sqrt(static_cast<double>(deviations.size()));
+  record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) / std::sqrt(static_cast<double>(deviations.size()));
   if (middle - 1 > 2 * record.gain_noise) record.gain = middle - 1;
 }
 
@@ -217,6 +203,24 @@ Error Driver::nothing_valid(const EvolveReport& report) {
           fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes), next};
 }
 
+// What worked goes to the pool. One that cannot be written costs later runs its advice, not this run.
+void Driver::keep_lessons(EvolveReport& report) {
+  if (options_.pool.empty() || !circle_.backend->techniques().empty()) return;
+  const Candidate& champion = report.best->candidate;
+  const auto* accepted = std::get_if<Accepted>(&champion.outcome);
+  if (accepted == nullptr) return;
+  std::vector<Individual> fastest = search_->fastest(static_cast<int>(search_->proposed()));
+  fastest.insert(fastest.begin(), {champion.id, champion.strategy, accepted->measurement.time_us, 0, accepted->verdict});
+  double plain_us = 0;
+  for (const Baseline& baseline : report.best->baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
+  const Backend& backend = *circle_.backend;
+  const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest, options_.pool_tags);
+  if (auto kept = keep_in_pool(options_.pool, lessons); !kept) {
+    report.notices.push_back("nothing was kept in the " + kept.error().message);
+    tell(report.notices.back());
+  }
+}
+
 Result<EvolveReport> Driver::conclude_run() {
   std::vector<Finalist> all = finalists();
   if (auto timed = time_again(all); !timed) return timed.error();
@@ -238,6 +242,7 @@ Result<EvolveReport> Driver::conclude_run() {
       if (!written) return written.error();
     }
     report.best = std::move(best.best);
+    keep_lessons(report);
   }
   if (journal_) {
     journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed,

@@ -41,6 +41,25 @@ Json put_all(const std::vector<Technique>& techniques) {
   return all;
 }
 
+Json put_remembered(const HeaderRecord& r) {
+  Json strategies = Json::array(), effects = Json::array();
+  for (const Strategy& strategy : r.remembered) strategies.push_back(parts::put(strategy));
+  for (const StrategyBrief::Effect& effect : r.remembered_effects) {
+    effects.push_back({{"technique", effect.technique}, {"gain", parts::finite(effect.gain)}, {"count", effect.count}});
+  }
+  return {{"strategies", std::move(strategies)}, {"effects", std::move(effects)}};
+}
+
+// Journals written before there was a pool have none.
+void take_remembered(const Json& json, HeaderRecord& r) {
+  if (!json.contains("remembered")) return;
+  for (const Json& one : json.at("remembered").at("strategies")) r.remembered.push_back(parts::strategy_of(one));
+  for (const Json& one : json.at("remembered").at("effects")) {
+    r.remembered_effects.push_back(
+        {one.at("technique").get<std::string>(), one.at("gain").get<double>(), one.at("count").get<int>()});
+  }
+}
+
 std::vector<Baseline> baselines_in(const Json& json) {
   std::vector<Baseline> all;
   for (const Json& entry : json) all.push_back(parts::baseline_of(entry));
@@ -85,6 +104,7 @@ std::string to_json(const HeaderRecord& r) {
                {"device", parts::put(r.device)},
                {"techniques", put_all(r.techniques)},
                {"screen", r.screen},
+               {"remembered", put_remembered(r)},
                {"clock", {{"started", r.started}}}};
   if (r.seats) json["seats"] = put(*r.seats);
   return canonical(json);
@@ -114,6 +134,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     for (const Json& technique : json.at("techniques")) r.techniques.push_back(parts::technique_of(technique));
     r.screen = json.value("screen", "");
     if (json.contains("seats")) r.seats = seats_of(json.at("seats"));
+    take_remembered(json, r);
     r.started = json.at("clock").at("started").get<std::string>();
     return r;
   });

@@ -44,7 +44,9 @@ struct HeaderRecord {
   DeviceSpec device;
   std::vector<Technique> techniques;  // Backend::techniques(): of a device that spans its own space
   std::string screen;                 // identity of the virtual device that proves candidates first; "": none
-  std::string started;                // UTC
+  std::vector<Strategy> remembered;   // Knowledge::remembered: what the strategy pool said
+  std::vector<StrategyBrief::Effect> remembered_effects;
+  std::string started;  // UTC
 };
 
 struct BaselinesRecord {

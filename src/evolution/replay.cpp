@@ -144,7 +144,8 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
     given = std::move(*made);
     strategist = given.get();
   }
-  Search search(rules, *means->space, *strategist, means->zone, plain_us_of(*state));
+  Search search(rules, *means->space, *strategist, means->zone, plain_us_of(*state),
+                {header.remembered, header.remembered_effects, means->knowledge.forecast});
   return search_again(search, Outcomes(*state));
 }
 

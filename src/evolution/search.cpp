@@ -26,7 +26,6 @@ SearchOptions sane(SearchOptions o) {
   o.brood = std::max(1, o.brood);
   o.repairs = std::max(0, o.repairs);
   o.tune_share = std::clamp(o.tune_share, 0.0, 1.0);
-  if (!o.steering.surrogate) o.brood = 1;
   if (!o.steering.roofline) o.utilisation_weight = 0;
   return o;
 }
@@ -41,7 +40,21 @@ Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone
       plain_us(plain > 0 ? plain : 1),
       knowledge(std::move(k)),
       population({options.population, options.elites, options.tournament}),
-      surrogate(s) {}
+      surrogate(s) {
+  // The model is the roofline's: without the one there is none of the other.
+  if (!options.steering.model || !options.steering.roofline) knowledge.forecast = {};
+  if (!options.steering.surrogate && !knowledge.forecast) options.brood = 1;
+}
+
+double Search::State::prior_of(const Strategy& strategy) const {
+  if (!knowledge.forecast) return 0;
+  const std::optional<Forecast> forecast = knowledge.forecast(strategy);
+  return forecast ? std::log2(plain_us) - forecast->log2_us : usual_prior;
+}
+
+bool Search::State::foresees() const {
+  return (options.steering.surrogate && surrogate.ready()) || static_cast<bool>(knowledge.forecast);
+}
 
 int Search::State::generation_of(std::int64_t slot) const {
   return slot < options.initial ? 0 : 1 + static_cast<int>((slot - options.initial) / options.children);
@@ -63,11 +76,13 @@ void Search::State::append(Proposal proposal) {
   SearchSlot slot;
   slot.strategy_id = strategy_id(proposal.strategy);
   if (proposal.failed != 0) std::erase(repairable, static_cast<std::int64_t>(proposal.failed) - 1);
+  slot.prior = prior_of(proposal.strategy);
+  usual_prior += (slot.prior - usual_prior) / static_cast<double>(slots.size() + 1);
   slot.proposal = std::move(proposal);
   tried.push_back(slot.strategy_id);
   slot_of.emplace(slot.strategy_id, slot.proposal.slot);
   if (surrogate_generation == generation_of(slot.proposal.slot))
-    surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy);
+    surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy, slot.prior);
   slots.push_back(std::move(slot));
 }
 
@@ -158,11 +173,12 @@ void Search::State::fit_surrogate(std::int64_t slot) {
   const auto fitness_of = [&](const SearchSlot& s) { return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt; };
   for (const std::int64_t i : chosen) {
     const SearchSlot& s = slots[static_cast<std::size_t>(i)];
-    points.push_back({i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt});
+    points.push_back({i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt, s.prior});
   }
   surrogate.fit(points);
   for (std::int64_t i = first; i < static_cast<std::int64_t>(slots.size()); ++i) {
-    surrogate.add_pending(i, slots[static_cast<std::size_t>(i)].proposal.strategy);
+    const SearchSlot& pending = slots[static_cast<std::size_t>(i)];
+    surrogate.add_pending(i, pending.proposal.strategy, pending.prior);
   }
   for (std::int64_t i = seen; i < absorbed; ++i) surrogate.settle(i, fitness_of(slots[static_cast<std::size_t>(i)]));
 }

@@ -21,6 +21,7 @@ struct SearchSlot {
   enum class Status { open, told, forgotten } status = Status::open;
   Score score;
   double fitness = 0;
+  double prior = 0;  // State::prior_of
 };
 
 // Not exported with the class that it belongs to.
@@ -80,6 +81,13 @@ struct __attribute__((visibility("hidden"))) Search::State {
   void sort_tried();
   // Makes the surrogate what it is at `slot`: a function of the slots alone, so that a replayed search needs no fits.
   void fit_surrogate(std::int64_t slot);
+
+  double usual_prior = 0;  // mean over the slots
+  // The fitness expected of a strategy before anything ran: the usual one where a forecast cannot say, 0 without forecasts.
+  double prior_of(const Strategy& strategy) const;
+  Prediction predict(const Strategy& strategy) const { return surrogate.predict(strategy, prior_of(strategy)); }
+  // Whether predictions can tell two strategies apart.
+  bool foresees() const;
 
   // breeding.cpp. nullopt: the space is exhausted.
   Result<std::optional<Proposal>> breed(std::int64_t slot);

@@ -17,6 +17,7 @@ struct Hyper {
 };
 
 constexpr std::size_t fewest_points = 8;
+constexpr double trusted_points = 4, steepest = 1.2;  // of the prior's slope
 
 }  // namespace
 
@@ -67,13 +68,15 @@ struct Surrogate::State {
     bool settled = false;
     bool refused = false;
     double fitness = 0;
+    double prior = 0;
   };
   std::vector<Point> points;  // rows of the factor, in order
   Hyper hyper;
   Eigen::MatrixXd factor;  // lower, its first `rows` rows are valid
   Eigen::Index rows = 0;
   Eigen::VectorXd weights;
-  double centre = 0, scale = 1;
+  double slope = 1;              // of the prior
+  double centre = 0, scale = 1;  // of what the prior leaves
   bool ready = false;
 
   explicit State(const Space& space) : encoder(space) {}
@@ -95,24 +98,46 @@ struct Surrogate::State {
     return h.additive * (1 - apart / sites) + (1 - h.additive) * std::exp(-apart / h.length);
   }
 
-  void standardise() {
-    double sum = 0, squares = 0, worst = 0;
-    int count = 0;
-    for (const Point& point : points) {
-      if (!point.settled || point.refused) continue;
-      worst = count == 0 ? point.fitness : std::min(worst, point.fitness);
-      sum += point.fitness;
-      squares += point.fitness * point.fitness;
-      ++count;
+  // Least squares through what was measured, with the weight of a few points that the prior is right.
+  void choose_slope(const std::vector<const Point*>& known) {
+    const auto count = static_cast<double>(known.size());
+    double x = 0, y = 0, xx = 0, xy = 0;
+    for (const Point* point : known) {
+      x += point->prior / count;
+      y += point->fitness / count;
     }
-    ready = count >= static_cast<int>(fewest_points);
-    if (count == 0) return;
+    for (const Point* point : known) {
+      xx += (point->prior - x) * (point->prior - x);
+      xy += (point->prior - x) * (point->fitness - y);
+    }
+    const double trust = trusted_points * xx / count;
+    slope = xx > 1e-9 ? std::clamp((xy + trust) / (xx + trust), 0.0, steepest) : 1;
+  }
+
+  void standardise() {
+    std::vector<const Point*> known;
+    for (const Point& point : points) {
+      if (point.settled && !point.refused) known.push_back(&point);
+    }
+    ready = known.size() >= fewest_points;
+    if (known.empty()) return;
+    choose_slope(known);
+    const auto count = static_cast<double>(known.size());
+    double sum = 0, squares = 0;
+    worst = known.front()->fitness;
+    for (const Point* point : known) {
+      const double left = point->fitness - slope * point->prior;
+      worst = std::min(worst, point->fitness);
+      sum += left;
+      squares += left * left;
+    }
     centre = sum / count;
     scale = std::sqrt(std::max(1e-6, squares / count - centre * centre));
-    refused_value = (worst - centre) / scale;
   }
-  double refused_value = 0;
-  double target(const Point& point) const { return point.refused ? refused_value : (point.fitness - centre) / scale; }
+  double worst = 0;  // of what was measured: a refused strategy counts as no better
+  double target(const Point& point) const {
+    return ((point.refused ? worst : point.fitness) - slope * point.prior - centre) / scale;
+  }
 
   // Marginal likelihood over a small grid.
   void choose_hyper() {
@@ -173,8 +198,8 @@ Surrogate::Surrogate(const Space& space) : state_(std::make_unique<State>(space)
 Surrogate::~Surrogate() = default;
 Surrogate::Surrogate(Surrogate&&) noexcept = default;
 
-void Surrogate::add_pending(std::int64_t slot, const Strategy& strategy) {
-  State::Point point{slot, state_->encoder.encode(strategy), false, false, 0};
+void Surrogate::add_pending(std::int64_t slot, const Strategy& strategy, double prior) {
+  State::Point point{slot, state_->encoder.encode(strategy), false, false, 0, prior};
   state_->append_row(point);
   state_->points.push_back(std::move(point));
 }
@@ -194,7 +219,7 @@ void Surrogate::fit(const std::vector<Observation>& points) {
   s.points.clear();
   for (const Observation& point : points) {
     s.points.push_back({point.slot, s.encoder.encode(*point.strategy), point.settled, point.settled && !point.fitness,
-                        point.fitness.value_or(0)});
+                        point.fitness.value_or(0), point.prior});
   }
   s.standardise();
   if (s.ready) s.choose_hyper();
@@ -219,8 +244,9 @@ void Surrogate::update() {
 
 bool Surrogate::ready() const { return state_->ready; }
 
-Prediction Surrogate::predict(const Strategy& strategy) const {
+Prediction Surrogate::predict(const Strategy& strategy, double prior) const {
   const State& s = *state_;
+  if (!s.ready) return {s.slope * prior, 1};
   const StrategyCode code = s.encoder.encode(strategy);
   Eigen::VectorXd k(s.rows);
   for (Eigen::Index i = 0; i < s.rows; ++i) {
@@ -229,7 +255,7 @@ Prediction Surrogate::predict(const Strategy& strategy) const {
   const double mean = k.dot(s.weights);
   s.factor.topLeftCorner(s.rows, s.rows).triangularView<Eigen::Lower>().solveInPlace(k);
   const double variance = std::max(1e-9, 1 - k.squaredNorm());
-  return {s.centre + s.scale * mean, s.scale * std::sqrt(variance)};
+  return {s.slope * prior + s.centre + s.scale * mean, s.scale * std::sqrt(variance)};
 }
 
 }  // namespace cupilot

@@ -1,6 +1,7 @@
 // A Gaussian process over strategies: predicts fitness of what was not tried from what was. Cheap next to one evaluation.
 // Similarity of two strategies is a mix of an additive part (each site by itself) and a product part (sites together);
-// the mix and the length are chosen by marginal likelihood (Rasmussen and Williams 2006, chapter 5).
+// the mix and the length are chosen by marginal likelihood (Rasmussen and Williams 2006, chapter 5). Its mean is a multiple of
+// what was expected before anything ran, as far as the outcomes bear it out.
 #pragma once
 
 #include <cstdint>
@@ -44,6 +45,7 @@ struct Observation {
   const Strategy* strategy = nullptr;
   bool settled = false;
   std::optional<double> fitness;
+  double prior = 0;  // the fitness expected before anything ran
 };
 
 class Surrogate {
@@ -55,14 +57,14 @@ class Surrogate {
   // Forgets all and chooses hyperparameters anew. O(points^3).
   void fit(const std::vector<Observation>& points);
   // A proposed strategy, result unknown: it lowers the uncertainty near it at once.
-  void add_pending(std::int64_t slot, const Strategy& strategy);
+  void add_pending(std::int64_t slot, const Strategy& strategy, double prior = 0);
   // Its fitness. Slots it does not hold are ignored.
   void settle(std::int64_t slot, std::optional<double> fitness);
   // Call after settle and before predict.
   void update();
   // Whether enough is known to predict at all.
   bool ready() const;
-  Prediction predict(const Strategy& strategy) const;
+  Prediction predict(const Strategy& strategy, double prior = 0) const;
 
  private:
   struct State;

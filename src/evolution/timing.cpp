@@ -142,4 +142,19 @@ Result<double> least_mean_us(const Task& task, const DeviceSpec& device, Precisi
 
 std::uint64_t timing_seed(std::uint64_t search_seed) { return Rng::of(search_seed, "measure").next(); }
 
+double median_of(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::pair<double, double> median_interval(std::vector<double> values) {
+  if (values.empty()) return {0, 0};
+  std::sort(values.begin(), values.end());
+  const auto count = static_cast<double>(values.size());
+  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - 0.98 * std::sqrt(count))));
+  return {values[low], values[values.size() - 1 - low]};
+}
+
 }  // namespace cupilot

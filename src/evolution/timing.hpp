@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <cupilot/backend.hpp>
@@ -21,6 +22,10 @@ Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend, std::
 // floor.impossible when a shape's time lies below the floor of the weakest class the contract allows, less the margin that
 // clocks above their nominal rate may take.
 Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device, Precision proved, const Timed& timed);
+
+double median_of(std::vector<double> values);  // 0 of none
+// 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the binomial).
+std::pair<double, double> median_interval(std::vector<double> values);
 
 // Longer than any launch may take.
 inline constexpr double longest_us = 86400e6;

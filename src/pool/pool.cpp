@@ -89,7 +89,8 @@ Result<void> make_tables(const Database& database) {
 
 }  // namespace
 
-struct StrategyPool::State {
+// Not exported with the class that it belongs to.
+struct __attribute__((visibility("hidden"))) StrategyPool::State {
   Database database;
 
   Result<void> insert(const PoolEntry& entry) const;

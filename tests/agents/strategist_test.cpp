@@ -236,12 +236,20 @@ TEST_CASE("pressures, zones and experience weigh techniques", "[strategist]") {
   const Technique& raster = *find_technique("raster");
   Verdict verdict;
   verdict.pressures = {{Resource::issue, 1.0}, {Resource::l2, 0.4}};
-  CHECK(relief(raster, verdict, Zone::compute) == Approx(0.4));
+  StrategyBrief brief, memory;
+  brief.zone = Zone::compute;
+  memory.zone = Zone::memory;
+  CHECK(relief(brief, raster, verdict) == Approx(0.4));
+  // What a technique relieves first of all it relieves most.
+  verdict.pressures = {{Resource::dram, 0.4}};
+  CHECK(relief(brief, raster, verdict) < 0.4);
+  CHECK(relief(brief, raster, verdict) > 0.2);
   verdict.pressures = {{Resource::fp_pipe, 1.0}};
-  CHECK(relief(raster, verdict, Zone::memory) == 0);
+  CHECK(relief(memory, raster, verdict) == 0);
   verdict.pressures.clear();
-  CHECK(relief(raster, verdict, Zone::memory) > relief(raster, verdict, Zone::compute));
-  StrategyBrief brief;
+  CHECK(relief(memory, raster, verdict) > relief(brief, raster, verdict));
+  memory.roofline = false;
+  CHECK(relief(memory, raster, verdict) == 0);
   brief.effects = {{"raster", 1.0, 2}, {"split_k", 1.0, 200}};
   CHECK(learnt_gain(brief, "raster") < learnt_gain(brief, "split_k"));
   CHECK(learnt_gain(brief, "unroll") == 0);

@@ -60,7 +60,7 @@ class Runner:
         self.folder = scratch
         # Where make runs the tests, a make of ours is not its child.
         own = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")}
-        self.environment = dict(own, PATH=f"{program_folder}:{own['PATH']}", COLUMNS="100")
+        self.environment = dict(own, PATH=f"{program_folder}:{own['PATH']}", COLUMNS="100", CUPILOT_POOL="off")
 
     def run(self, command):
         return shell(command, self.folder, self.environment)

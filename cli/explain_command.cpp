@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cupilot/explain.hpp>
+
+#include "commands.hpp"
+#include "device.hpp"
+#include "say.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+Json worth_json(const TechniqueWorth& worth) {
+  if (!worth.kept_for.empty()) return {{"technique", worth.technique}, {"cannot_be_removed_alone", worth.kept_for}};
+  return {{"technique", worth.technique}, {"us", worth.us}, {"us_95", {worth.low_us, worth.high_us}}, {"matters", worth.matters}};
+}
+
+std::string explanation_json(const Explanation& all, const std::string& device) {
+  Json techniques = Json::array();
+  for (const TechniqueWorth& worth : all.techniques) techniques.push_back(worth_json(worth));
+  return Json{{"device", device},
+              {"provenance", name_of(all.provenance)},
+              {"champion", Json::parse(strategy_to_json(all.champion))},
+              {"champion_us", all.champion_us},
+              {"techniques", std::move(techniques)},
+              {"dropped", all.dropped},
+              {"put_back", all.put_back},
+              {"essential", Json::parse(strategy_to_json(all.essential))},
+              {"essential_ratio", all.essential_ratio},
+              {"essential_ratio_95", {all.ratio_low, all.ratio_high}}}
+      .dump(2);
+}
+
+std::string line_of(const TechniqueWorth& worth, double champion_us) {
+  if (!worth.kept_for.empty()) return fmt::format("  {:<24} cannot be removed alone: {}", worth.technique, worth.kept_for);
+  return fmt::format("  {:<24} {:>+9.3f} us  ({:+.3f} to {:+.3f})  {:>+6.1f} %{}", worth.technique, worth.us, worth.low_us,
+                     worth.high_us, 100 * worth.us / champion_us, worth.matters ? "" : "  does nothing");
+}
+
+void print(const Explanation& all) {
+  say(fmt::format("champion: {:.2f} us {}, {}", all.champion_us, name_of(all.provenance), describe(all.champion)));
+  say("without one technique it takes longer by (95 % interval):");
+  for (const TechniqueWorth& worth : all.techniques) say(line_of(worth, all.champion_us));
+  if (all.dropped.empty()) {
+    say("every technique that can be removed alone is needed");
+  } else {
+    say(fmt::format("without {}: {:.4f} of the champion's time ({:.4f} to {:.4f})", joined(all.dropped), all.essential_ratio,
+                    all.ratio_low, all.ratio_high));
+    say("essential: " + describe(all.essential));
+  }
+  if (!all.put_back.empty()) say("missed when they went with the others: " + joined(all.put_back));
+}
+
+}  // namespace
+
+int explain_command(const ExplainFlags& flags) {
+  Result<RunSummary> run = read_run(flags.dir);
+  if (!run) return fail(run.error(), flags.common.json);
+  const std::string device = flags.common.device.empty() ? run->device_name : flags.common.device;
+  Result<std::unique_ptr<Backend>> backend = open_device(device);
+  if (!backend) return fail(backend.error(), flags.common.json);
+  ExplainOptions options;
+  options.rounds = flags.rounds;
+  std::unique_ptr<Backend> screen;
+  if (flags.screen && (*backend)->techniques().empty()) {
+    auto opened = open_screen(**backend, backend_options());
+    if (!opened) return fail(opened.error(), flags.common.json);
+    screen = std::move(*opened);
+    options.screen = screen.get();
+  }
+  const Result<Explanation> all = explain(flags.dir, **backend, options);
+  if (!all) return fail(all.error(), flags.common.json);
+  if (flags.common.json) {
+    say(explanation_json(*all, (*backend)->identity()));
+  } else {
+    print(*all);
+  }
+  return 0;
+}
+
+}  // namespace cupilot::cli

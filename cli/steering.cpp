@@ -1,0 +1,51 @@
+#include "steering.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace cupilot::cli {
+namespace {
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// Empty when the user has no home, or it cannot be written.
+std::string data_folder() {
+  std::string base = environment("XDG_DATA_HOME");
+  if (base.empty() || base.front() != '/') {
+    const std::string home = environment("HOME");
+    if (home.empty()) return "";
+    base = home + "/.local/share";
+  }
+  std::error_code failed;
+  std::filesystem::create_directories(base + "/cupilot", failed);
+  return failed ? "" : base + "/cupilot";
+}
+
+}  // namespace
+
+void add_steering(CLI::App& verb, EvolveFlags& flags) {
+  Steering& steering = flags.steering;
+  verb.add_flag("!--no-roofline", steering.roofline,
+                "propose without zones, verdicts and what follows from them, the model included");
+  verb.add_flag("!--no-model", steering.model, "propose without forecasts of times");
+  verb.add_flag("!--no-surrogate", steering.surrogate, "do not learn which children are worth compiling");
+  verb.add_flag("!--no-crossover", steering.crossover, "breed children of one parent only");
+  verb.add_flag("!--no-pool", steering.pool, "propose without what worked in earlier runs");
+  verb.add_option("--pool", flags.pool,
+                  "file of what worked in earlier runs, read and written; off: none (default: in your data folder)");
+  verb.add_option("--pool-guard", flags.pool_guard,
+                  "an experiment's tag: neither this task's entries nor those with the tag are read, what is written carries it");
+}
+
+std::string pool_of(const EvolveFlags& flags) {
+  std::string pool = flags.pool.empty() ? environment("CUPILOT_POOL") : flags.pool;
+  if (pool == "off") return "";
+  if (!pool.empty()) return pool;
+  const std::string folder = data_folder();
+  return folder.empty() ? "" : folder + "/pool.sqlite";
+}
+
+}  // namespace cupilot::cli

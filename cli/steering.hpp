@@ -1,0 +1,18 @@
+// Flags of what steers a search.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+
+#include "commands.hpp"
+
+namespace cupilot::cli {
+
+void add_steering(CLI::App& verb, EvolveFlags& flags);
+
+// The pool that a search reads and writes; "": none. Where the flag is silent: $CUPILOT_POOL, else pool.sqlite in the user's data
+// folder (XDG base directories), which is made.
+std::string pool_of(const EvolveFlags& flags);
+
+}  // namespace cupilot::cli

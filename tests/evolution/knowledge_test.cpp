@@ -1,0 +1,133 @@
+// What a run leaves in the strategy pool, and what another one takes from it.
+#include "evolution/knowledge.hpp"
+
+#include <set>
+
+#include "catch.hpp"
+#include "evolution/records.hpp"
+#include "strategy/build_space.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+// Three switches and a knob.
+std::vector<Technique> rows() {
+  std::vector<Technique> all;
+  for (const char* name : {"a", "b", "c"}) {
+    Technique& row = all.emplace_back();
+    row.name = row.summary = row.sentence = name;
+  }
+  Technique& tile = all.emplace_back();
+  tile.name = tile.summary = tile.sentence = "tile";
+  tile.parameters = {{"size", {16, 32, 64}, {}, 32}};
+  return all;
+}
+
+Strategy of(const std::set<std::string>& names, std::int64_t size = 0) {
+  Strategy strategy;
+  for (const std::string& name : names) strategy.uses.push_back({name, {}, "", {}});
+  if (size > 0) strategy.uses.push_back({"tile", {{"size", size}}, "", {}});
+  return strategy;
+}
+
+Individual individual(Strategy strategy, double time_us, const std::vector<Strategy>& parents = {}) {
+  Individual one;
+  for (const Strategy& parent : parents) strategy.parents.push_back(strategy_id(parent));
+  one.strategy = std::move(strategy);
+  one.time_us = time_us;
+  one.verdict.zone = Zone::compute;
+  one.verdict.floor_share = 0.5;
+  return one;
+}
+
+Task toy_task() {
+  Task task = landscape_task();
+  task.family = "toy";
+  task.precision = Precision::bf16;
+  return task;
+}
+
+}  // namespace
+
+TEST_CASE("a run leaves its fastest kernels that differ in techniques, with what each technique did") {
+  const Strategy bare = of({}, 16), with_a = of({"a"}, 16);
+  const std::vector<Individual> fastest = {individual(of({"a", "b"}, 32), 4, {with_a}), individual(of({"a", "b"}, 64), 5),
+                                           individual(with_a, 8, {bare}), individual(bare, 16), individual(of({"c"}, 16), 32)};
+  DeviceSpec device;
+  device.name = "h200";
+  const auto lessons = lessons_of(toy_task(), device, Provenance::measured, 64, fastest, {"tag"});
+  REQUIRE(lessons.size() == 3);
+  CHECK(lessons[0].strategy.uses == fastest[0].strategy.uses);
+  CHECK(lessons[1].strategy.uses == fastest[2].strategy.uses);
+  CHECK(lessons[0].log2_gain == Approx(4));
+  CHECK(lessons[0].zone == Zone::compute);
+  CHECK(lessons[0].device == "h200");
+  CHECK(lessons[0].origin == "measured");
+  CHECK(lessons[0].tags == std::vector<std::string>{"tag"});
+  double gain_a = 0, gain_b = 0;
+  for (const auto& effect : lessons[0].effects) {
+    if (effect.technique == "a") gain_a = effect.gain;
+    if (effect.technique == "b") gain_b = effect.gain;
+  }
+  CHECK(gain_a == Approx(1));
+  CHECK(gain_b == Approx(1));
+}
+
+TEST_CASE("another run starts from what is feasible to it, of its type, and never from what it must not know") {
+  auto space = build_space({rows(), {}});
+  REQUIRE(space);
+  auto pool = StrategyPool::open(":memory:");
+  REQUIRE(pool);
+  DeviceSpec device;
+  device.name = "h200";
+  const Task task = toy_task();
+  const auto keep = [&](Strategy strategy, const std::string& of_task, Precision precision, const std::string& tag) {
+    PoolEntry entry;
+    entry.strategy = std::move(strategy);
+    entry.family = "toy";
+    entry.precision = name_of(precision);
+    entry.device = "h200";
+    entry.effects = {{"a", 1.0, 2}};
+    entry.task = of_task;
+    entry.tags = {tag};
+    REQUIRE(pool->add(entry));
+  };
+  keep(of({"a", "unknown here"}, 64), "other", Precision::bf16, "old");
+  keep(of({"b"}), task_id(task), Precision::bf16, "old");
+  keep(of({"c"}), "other", Precision::fp32_strict, "old");
+  keep(of({"a", "c"}), "other", Precision::bf16, "mine");
+
+  const auto techniques = [](const Remembered& all) {
+    std::set<std::set<std::string>> sets;
+    for (const Strategy& strategy : all.strategies) {
+      std::set<std::string> names;
+      for (const Use& use : strategy.uses) names.insert(use.technique);
+      sets.insert(names);
+    }
+    return sets;
+  };
+  const auto free = remember(task, device, **space, Zone::compute, *pool, {});
+  REQUIRE(free);
+  for (const Strategy& strategy : free->strategies) CHECK((*space)->feasible(strategy));
+  CHECK(techniques(*free) == std::set<std::set<std::string>>{{"a", "tile"}, {"b"}, {"a", "c"}});
+  const auto guarded = remember(task, device, **space, Zone::compute, *pool, {task_id(task), {"mine"}});
+  REQUIRE(guarded);
+  CHECK(techniques(*guarded) == std::set<std::set<std::string>>{{"a", "tile"}});
+  REQUIRE(guarded->effects.size() == 1);
+  CHECK(guarded->effects[0].gain == Approx(1));
+  CHECK(guarded->effects[0].count == 2);
+}
+
+TEST_CASE("a journal's header keeps what the pool said") {
+  HeaderRecord header;
+  header.task_json = "{}";
+  header.remembered = {of({"a"}, 16), of({"b"})};
+  header.remembered_effects = {{"a", 0.25, 3}};
+  const auto read = header_from(to_json(header));
+  REQUIRE(read);
+  REQUIRE(read->remembered.size() == 2);
+  CHECK(read->remembered[0].uses == header.remembered[0].uses);
+  REQUIRE(read->remembered_effects.size() == 1);
+  CHECK(read->remembered_effects[0].count == 3);
+}
