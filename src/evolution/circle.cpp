@@ -108,7 +108,7 @@ void consult_pool(Circle& circle, const EvolveOptions& options) {
   const PoolGuard guard{options.pool_tags.empty() ? "" : task_id(*circle.task), options.pool_tags};
   const auto pool = StrategyPool::open(options.pool);
   auto remembered = pool ? remember(*circle.task, circle.backend->device(), *circle.space, zone, *pool, guard)
-                         : Result<Remembered>(pool.error());
+                         : Result<Recollection>(pool.error());
   if (!remembered) {
     circle.notices.push_back("nothing was read from the " + remembered.error().message);
     return;

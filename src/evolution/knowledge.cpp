@@ -55,8 +55,8 @@ std::string words_of(const Task& task) {
 
 }  // namespace
 
-Result<Remembered> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
-                            const StrategyPool& pool, const PoolGuard& guard) {
+Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
+                              const StrategyPool& pool, const PoolGuard& guard) {
   PoolQuery query;
   query.family = task.family;
   query.precision = name_of(task.precision);
@@ -70,7 +70,7 @@ Result<Remembered> remember(const Task& task, const DeviceSpec& device, const Sp
   query.without_tags = guard.tags;
   const auto matches = pool.find(query);
   if (!matches) return matches.error();
-  Remembered all;
+  Recollection all;
   std::set<std::string> ids;
   for (const PoolMatch& match : *matches) {
     // Another type's kernels need another core.

@@ -11,7 +11,7 @@
 namespace cupilot {
 
 // What the pool says of a task.
-struct Remembered {
+struct Recollection {
   std::vector<Strategy> strategies{};
   std::vector<StrategyBrief::Effect> effects{};
 };
@@ -23,8 +23,8 @@ struct PoolGuard {
 };
 
 // Best match first, each feasible in the space and none twice. Error: the pool cannot be read.
-Result<Remembered> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
-                            const StrategyPool& pool, const PoolGuard& guard);
+Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
+                              const StrategyPool& pool, const PoolGuard& guard);
 
 // What each technique did among a search's accepted kernels.
 std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all);

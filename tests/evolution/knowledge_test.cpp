@@ -98,7 +98,7 @@ TEST_CASE("another run starts from what is feasible to it, of its type, and neve
   keep(of({"c"}), "other", Precision::fp32_strict, "old");
   keep(of({"a", "c"}), "other", Precision::bf16, "mine");
 
-  const auto techniques = [](const Remembered& all) {
+  const auto techniques = [](const Recollection& all) {
     std::set<std::set<std::string>> sets;
     for (const Strategy& strategy : all.strategies) {
       std::set<std::string> names;
