@@ -36,7 +36,8 @@ const Arm arms[] = {{"full", {}},
                     {"no-pool", {.pool = false}},
                     {"no-crossover", {.crossover = false}},
                     {"no-surrogate", {.surrogate = false}},
-                    {"no-model", {.model = false}}};
+                    {"no-model", {.model = false}},
+                    {"no-pool, no-roofline", {.roofline = false, .pool = false}}};
 
 struct World {
   Table table;
