@@ -91,7 +91,9 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   add_counters(*verb, flags.common);
   CLI::Option* shapes =
       verb->add_option("--shapes", flags.shapes, "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
-          ->check(CLI::ExistingFile);
+          ->check(CLI::ExistingFile)
+          ->excludes("--models")  // models see one shape
+          ->excludes("--tape");
   verb->add_option("--keep", flags.keep, "kernels of a portfolio at most; 0: as few as reach --regret")
       ->check(CLI::NonNegativeNumber)
       ->needs(shapes);

@@ -19,7 +19,7 @@ namespace CUPILOT_API cupilot {
 // Parts of a search, each of which can be switched off to see what it is worth.
 struct Steering {
   bool roofline = true;         // zone and verdicts choose starts and changes
-  bool pool = true;             // what worked in earlier runs: Knowledge::remembered, ::effects
+  bool pool = true;             // what worked in earlier runs: remembered and effects of Knowledge
   bool crossover = true;        // children of two parents
   bool surrogate = true;        // what was measured predicts which child of a brood is best
   bool model = true;            // Knowledge::forecast predicts before anything was measured

@@ -52,6 +52,7 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"evolve gemm --regret 2", "--shapes"},
       {"evolve gemm --wisdom w.json", "--shapes"},
       {"evolve gemm --shapes /dev/null --regret -1", "--regret"},
+      {"evolve gemm --shapes /dev/null --tape /dev/null", "--tape"},
   };
   const Scratch scratch;
   for (const Case& c : cases) {
