@@ -30,7 +30,8 @@ class Notebook : public TrialDevice {
   bool inputs_writable() const override { return true; }
   Result<std::string> judge(DeviceMessage type, std::string body) override {
     if (type == DeviceMessage::prepare) {
-      for (const PrepareItem& item : unpack_prepare(body)->items) filled_[item.region.slot] = item.recipe;
+      const auto order = unpack_prepare(body);
+      for (const PrepareItem& item : order->items) filled_[item.region.slot] = item.recipe;
       return pack(PrepareAnswer{});
     }
     if (type == DeviceMessage::conditions) return pack(CardConditions{});
