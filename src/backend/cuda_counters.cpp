@@ -3,90 +3,12 @@
 #include <fmt/core.h>
 
 #include "backend/counter_metrics.hpp"
-#include "backend/worker_library.hpp"
-
-#if __has_include(<cupti_range_profiler.h>)
-#define CUPILOT_HAS_CUPTI 1
-#include <cupti_profiler_host.h>
-#include <cupti_profiler_target.h>
-#include <cupti_range_profiler.h>
-#include <cupti_target.h>
-#include <dlfcn.h>
-#endif
+#include "backend/cupti_calls.hpp"
 
 namespace cupilot {
 
 #ifdef CUPILOT_HAS_CUPTI
 namespace {
-
-// clang-format off
-#define CUPILOT_CUPTI_CALLS(X) \
-  X(cuptiGetResultString) X(cuptiDeviceGetChipName) X(cuptiProfilerInitialize) X(cuptiProfilerGetCounterAvailability) \
-  X(cuptiProfilerHostInitialize) X(cuptiProfilerHostDeinitialize) X(cuptiProfilerHostConfigAddMetrics) \
-  X(cuptiProfilerHostGetConfigImageSize) X(cuptiProfilerHostGetConfigImage) X(cuptiProfilerHostGetNumOfPasses) \
-  X(cuptiProfilerHostEvaluateToGpuValues) X(cuptiRangeProfilerEnable) X(cuptiRangeProfilerDisable) \
-  X(cuptiRangeProfilerGetCounterDataSize) X(cuptiRangeProfilerCounterDataImageInitialize) X(cuptiRangeProfilerSetConfig) \
-  X(cuptiRangeProfilerStart) X(cuptiRangeProfilerStop) X(cuptiRangeProfilerPushRange) X(cuptiRangeProfilerPopRange) \
-  X(cuptiRangeProfilerDecodeData) X(cuptiRangeProfilerGetCounterDataInfo)
-// clang-format on
-
-struct Cupti {
-#define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;
-  CUPILOT_CUPTI_CALLS(CUPILOT_MEMBER)
-#undef CUPILOT_MEMBER
-  std::string reason;  // why it cannot be used; empty when it can
-};
-
-Cupti load() {
-  Cupti calls;
-  const OpenedLibrary library = open_library({"libcupti.so.13", "libcupti.so.12", "libcupti.so"});
-  calls.reason = library.reason;
-  if (library.handle == nullptr) return calls;
-#define CUPILOT_LOAD(name)                                                           \
-  calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(library.handle, #name)); \
-  if (calls.name == nullptr && calls.reason.empty()) calls.reason = fmt::format("{} lacks {}", library.path, #name);
-  CUPILOT_CUPTI_CALLS(CUPILOT_LOAD)
-#undef CUPILOT_LOAD
-  return calls;
-}
-
-const Cupti& cupti() {
-  static const Cupti calls = load();
-  return calls;
-}
-
-// A call failed; caught where the public functions begin.
-struct CuptiFailure {
-  CUptiResult code;
-  const char* what;
-};
-
-void check(CUptiResult code, const char* what) {
-  if (code != CUPTI_SUCCESS) throw CuptiFailure{code, what};
-}
-
-Error error_of(const CuptiFailure& failure) {
-  const char* text = nullptr;
-  cupti().cuptiGetResultString(failure.code, &text);
-  const bool refused = failure.code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
-  return {ErrorCode::no_device,
-          fmt::format("hardware counters: {}: {}", failure.what, text != nullptr ? text : std::to_string(failure.code)),
-          refused ? "run as root, or have the administrator set NVreg_RestrictProfilingToAdminUsers=0" : ""};
-}
-
-Error lacking() {
-  return {ErrorCode::no_device, "hardware counters: CUPTI " + cupti().reason,
-          "install CUPTI of the CUDA toolkit, 12.6 or later, or go without counters"};
-}
-
-// Parameter blocks carry their own size.
-template <class Params>
-Params sized(std::size_t size) {
-  Params params{};
-  params.structSize = size;
-  return params;
-}
-#define CUPILOT_PARAMS(name, type) type name = sized<type>(type##_STRUCT_SIZE)
 
 std::vector<const char*> pointers(const std::vector<std::string>& names) {
   std::vector<const char*> out;
@@ -180,16 +102,24 @@ void initialize() {
   check(cupti().cuptiProfilerInitialize(&p), "starting the profiler");
 }
 
+// Counters chosen together. CUPTI was seen to die when it was set up anew after what it was set up with before had been freed.
+struct CounterSet {
+  std::vector<std::string> metrics;
+  std::size_t ranges = 0, passes = 0;
+  std::unique_ptr<Host> host;
+  std::vector<std::uint8_t> config, data;
+};
+
 }  // namespace
 
 struct RangeCounters::State {
   std::string chip;
   std::vector<std::uint8_t> available;
-  std::vector<std::string> metrics;
-  std::unique_ptr<Host> host;
-  std::vector<std::uint8_t> config, data;
+  std::vector<std::unique_ptr<CounterSet>> sets;  // all that were ever chosen
+  CounterSet* set = nullptr;                      // the one chosen last
+  std::unique_ptr<Host> spare;                    // opened ahead: reading the tables takes a tenth of a second
   CUpti_RangeProfiler_Object* object = nullptr;
-  std::size_t passes = 0, ranges = 0, next = 0;
+  std::size_t next = 0;
 
   ~State() {
     if (object == nullptr) return;
@@ -206,32 +136,32 @@ struct RangeCounters::State {
   }
 
   void make_data() {
-    std::vector<const char*> names = pointers(metrics);
+    std::vector<const char*> names = pointers(set->metrics);
     CUPILOT_PARAMS(size, CUpti_RangeProfiler_GetCounterDataSize_Params);
     size.pRangeProfilerObject = object;
     size.pMetricNames = names.data();
     size.numMetrics = names.size();
-    size.maxNumOfRanges = ranges;
-    size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(ranges);
+    size.maxNumOfRanges = set->ranges;
+    size.maxNumRangeTreeNodes = static_cast<std::uint32_t>(set->ranges);
     check(cupti().cuptiRangeProfilerGetCounterDataSize(&size), "sizing the counter data");
-    data.assign(size.counterDataSize, 0);
+    set->data.assign(size.counterDataSize, 0);
     CUPILOT_PARAMS(p, CUpti_RangeProfiler_CounterDataImage_Initialize_Params);
     p.pRangeProfilerObject = object;
-    p.counterDataSize = data.size();
-    p.pCounterData = data.data();
+    p.counterDataSize = set->data.size();
+    p.pCounterData = set->data.data();
     check(cupti().cuptiRangeProfilerCounterDataImageInitialize(&p), "preparing the counter data");
   }
 
   void configure() {
     CUPILOT_PARAMS(p, CUpti_RangeProfiler_SetConfig_Params);
     p.pRangeProfilerObject = object;
-    p.configSize = config.size();
-    p.pConfig = config.data();
-    p.counterDataImageSize = data.size();
-    p.pCounterDataImage = data.data();
+    p.configSize = set->config.size();
+    p.pConfig = set->config.data();
+    p.counterDataImageSize = set->data.size();
+    p.pCounterDataImage = set->data.data();
     p.range = CUPTI_UserRange;
     p.replayMode = CUPTI_UserReplay;
-    p.maxRangesPerPass = ranges;
+    p.maxRangesPerPass = set->ranges;
     p.numNestingLevels = 1;
     p.minNestingLevel = 1;
     p.passIndex = 0;
@@ -257,11 +187,11 @@ struct RangeCounters::State {
     decode.pRangeProfilerObject = object;
     check(cupti().cuptiRangeProfilerDecodeData(&decode), "decoding the counters");
     CUPILOT_PARAMS(info, CUpti_RangeProfiler_GetCounterDataInfo_Params);
-    info.pCounterDataImage = data.data();
-    info.counterDataImageSize = data.size();
+    info.pCounterDataImage = set->data.data();
+    info.counterDataImageSize = set->data.size();
     check(cupti().cuptiRangeProfilerGetCounterDataInfo(&info), "counting the ranges");
     std::vector<std::vector<double>> out;
-    for (std::size_t r = 0; r < info.numTotalRanges; ++r) out.push_back(host->values(data, r, metrics));
+    for (std::size_t r = 0; r < info.numTotalRanges; ++r) out.push_back(set->host->values(set->data, r, set->metrics));
     return out;
   }
 };
@@ -280,19 +210,33 @@ Result<RangeCounters> RangeCounters::open(CUcontext context, std::size_t index) 
   }
 }
 
+void RangeCounters::prepare() {
+  if (state_->spare) return;
+  try {
+    state_->spare = std::make_unique<Host>(state_->chip, state_->available);
+  } catch (const CuptiFailure&) {
+    // choose() meets it too, and says so.
+  }
+}
+
 Result<void> RangeCounters::choose(std::vector<std::string> metrics, std::size_t ranges) {
   State& state = *state_;
-  if (state.host && state.metrics == metrics && state.ranges == ranges) return {};
+  for (const auto& known : state.sets) {
+    if (known->metrics != metrics || known->ranges != ranges) continue;
+    state.set = known.get();
+    return {};
+  }
   try {
-    state.ranges = ranges;
-    state.metrics = std::move(metrics);
-    state.host = std::make_unique<Host>(state.chip, state.available);
-    check(state.host->add(state.metrics), "choosing the metrics");
-    state.config = state.host->config();
-    state.passes = passes_of(state.config);
+    auto set = std::make_unique<CounterSet>();
+    set->metrics = std::move(metrics);
+    set->ranges = ranges;
+    set->host = state.spare ? std::move(state.spare) : std::make_unique<Host>(state.chip, state.available);
+    check(set->host->add(set->metrics), "choosing the metrics");
+    set->config = set->host->config();
+    set->passes = passes_of(set->config);
+    state.set = state.sets.emplace_back(std::move(set)).get();
     return {};
   } catch (const CuptiFailure& failure) {
-    state.host.reset();
     return error_of(failure);
   }
 }
@@ -323,7 +267,7 @@ void RangeCounters::end() {
   check(cupti().cuptiRangeProfilerPopRange(&p), "ending a range");
 }
 
-std::size_t RangeCounters::passes() const { return state_->passes; }
+std::size_t RangeCounters::passes() const { return state_->set != nullptr ? state_->set->passes : 0; }
 
 std::string chip_of(std::size_t index) {
   if (!cupti().reason.empty()) return "";
@@ -368,6 +312,7 @@ Error lacking() { return {ErrorCode::no_device, "hardware counters: cupilot was 
 }  // namespace
 
 Result<RangeCounters> RangeCounters::open(CUcontext, std::size_t) { return lacking(); }
+void RangeCounters::prepare() {}
 Result<void> RangeCounters::choose(std::vector<std::string>, std::size_t) { return lacking(); }
 Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>&) { return lacking(); }
 void RangeCounters::begin() {}

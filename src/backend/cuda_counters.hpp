@@ -23,6 +23,8 @@ class RangeCounters {
   RangeCounters(RangeCounters&&) noexcept;
   ~RangeCounters();
 
+  // Does ahead what the next choice of new metrics needs of CUPTI's tables: a tenth of a second.
+  void prepare();
   // What is read from now on, of at most `ranges` ranges. Error: a metric that the chip lacks.
   Result<void> choose(std::vector<std::string> metrics, std::size_t ranges);
   // How often collect() will repeat the work.

@@ -20,6 +20,8 @@ Result<RangeCounters> take_counters(const CudaSession& session, int device) {
   return RangeCounters::open(session.context(), static_cast<std::size_t>(device));
 }
 
+std::string said(const Error& error) { return error.hint.empty() ? error.message : error.message + "; " + error.hint; }
+
 void need(const Result<void>& done) {
   if (!done) throw OrderRefused{no_counters, done.error().message};
 }
@@ -79,16 +81,14 @@ int serve_counter(int device, int confinement) {
   Result<RangeCounters> ranges = take_counters(session, device);
   const std::string chip = chip_of(static_cast<std::size_t>(device));
   Visitor visitor(session);
-  return serve_device(confined, [&](DeviceMessage type, const Frame& frame, std::vector<int>&) -> std::string {
-    if (auto common = serve_common(session, visitor, type, frame)) return *common;
-    if (type == DeviceMessage::map_slot) {
-      map_slot(session, frame);
-      return "";
-    }
-    const auto order = type == DeviceMessage::count ? unpack_count(frame.body) : std::nullopt;
-    if (!order) throw OrderRefused{0, "an order the counter does not know"};
-    if (!ranges) throw OrderRefused{no_counters, ranges.error().message};
+  const auto work = [&](const Frame& frame) -> std::optional<std::string> {
+    const auto order = unpack_count(frame.body);
+    if (!order) return std::nullopt;
+    if (!ranges) throw OrderRefused{no_counters, said(ranges.error())};
     return count(session, visitor, *ranges, chip, *order);
+  };
+  return serve_launches(confined, visitor, DeviceMessage::count, work, [&] {
+    if (ranges) ranges->prepare();
   });
 }
 

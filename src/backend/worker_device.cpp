@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "backend/process.hpp"
+#include "backend/runner_launch.hpp"
 #include "backend/worker.hpp"
 
 namespace cupilot {
@@ -58,7 +59,7 @@ ConfinedSession::ConfinedSession(int device, int confinement)
       held(confine_before_device(level)),
       session(device) {}
 
-int serve_device(ConfinedSession& confined, const OrderHandler& handler) {
+int serve_device(ConfinedSession& confined, const OrderHandler& handler, const std::function<void()>& idle) {
   die_with_the_controller();
   DeviceHello hello = confined.session.hello();
   hello.confinement = confined.held + ", " + confine_after_device(confined.level);
@@ -67,6 +68,7 @@ int serve_device(ConfinedSession& confined, const OrderHandler& handler) {
   if (!send(DeviceMessage::hello, 0, pack(hello), {})) return 1;
   if (!hello.usable) return 3;
   for (;;) {
+    if (idle) idle();
     auto received = receive_frame(worker_channel, deadline_in(365.0 * 86400));
     Frame* frame = std::get_if<Frame>(&received);
     if (frame == nullptr) _exit(0);
@@ -104,6 +106,22 @@ std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, 
     }
   }
   return "";
+}
+
+int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own, const LaunchWork& work,
+                   const std::function<void()>& idle) {
+  CudaSession& session = confined.session;
+  const auto handler = [&](DeviceMessage type, const Frame& frame, std::vector<int>&) -> std::string {
+    if (auto common = serve_common(session, visitor, type, frame)) return *common;
+    if (type == DeviceMessage::map_slot) {
+      map_slot(session, frame);
+      return "";
+    }
+    auto answer = type == own ? work(frame) : std::nullopt;
+    if (!answer) throw OrderRefused{0, "an order this process does not know"};
+    return std::move(*answer);
+  };
+  return serve_device(confined, handler, idle);
 }
 
 }  // namespace cupilot

@@ -32,8 +32,14 @@ struct ConfinedSession {
 };
 
 // Confines itself further, greets, then answers orders until the controller goes away or the device is lost. A thread kills
-// this process when the controller dies while a kernel runs. Returns the exit status.
-int serve_device(ConfinedSession& confined, const OrderHandler& handler);
+// this process when the controller dies while a kernel runs. `idle` is called before each wait. Returns the exit status.
+int serve_device(ConfinedSession& confined, const OrderHandler& handler, const std::function<void()>& idle = {});
+
+// A process that launches kernels on memory that it is given to map: `work` carries out its one own order; nullopt: that order
+// cannot be read.
+using LaunchWork = std::function<std::optional<std::string>(const Frame& frame)>;
+int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own, const LaunchWork& work,
+                   const std::function<void()>& idle = {});
 
 // What both roles do, loading images, dropping slots and the health probe; nullopt for other orders.
 std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type, const Frame& frame);

@@ -7,17 +7,11 @@
 namespace cupilot {
 int serve_runner(int device, int confinement) {
   ConfinedSession confined(device, confinement);
-  CudaSession& session = confined.session;
-  Visitor visitor(session);
-  return serve_device(confined, [&](DeviceMessage type, const Frame& frame, std::vector<int>&) -> std::string {
-    if (auto common = serve_common(session, visitor, type, frame)) return *common;
-    if (type == DeviceMessage::map_slot) {
-      map_slot(session, frame);
-      return "";
-    }
-    const auto order = type == DeviceMessage::run ? unpack_run(frame.body) : std::nullopt;
-    if (!order) throw OrderRefused{0, "an order the runner does not know"};
-    return carry_out(session, visitor, *order);
+  Visitor visitor(confined.session);
+  return serve_launches(confined, visitor, DeviceMessage::run, [&](const Frame& frame) -> std::optional<std::string> {
+    const auto order = unpack_run(frame.body);
+    if (!order) return std::nullopt;
+    return carry_out(confined.session, visitor, *order);
   });
 }
 
