@@ -1,4 +1,5 @@
 // The device cuda:N behind the Backend seam, in worker processes, and a context of the host's own, in this one.
+#include <atomic>
 #include <future>
 #include <mutex>
 #include <optional>
@@ -52,7 +53,10 @@ class CudaBackend : public Backend {
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return Provenance::measured; }
   std::string identity() const override { return identity_of(device_->hello()); }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, spec_.arch); }
+  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+    expect_counting();
+    return compile_and_admit(*pool_, source, spec_.arch);
+  }
   int parallel_compiles() const override { return pool_->jobs(); }
   std::vector<std::string> notices() const override { return notices_; }
 
@@ -79,6 +83,7 @@ class CudaBackend : public Backend {
 
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
                                                 std::span<const Contestant> contestants, const MeasureOptions& options) override {
+    timed_ = true;
     const std::string key = task_id(task);
     trials_.foresee(task, key, CudaTrials::cases_of(workload, options));
     const auto lock = hold();
@@ -133,6 +138,12 @@ class CudaBackend : public Backend {
     const auto lock = hold();
     return trials_.count(task, task_id(task), kernel, workload, depth);
   }
+  // Who compiles after having timed searches, and will count: the process that does opens the device while kernels compile.
+  void expect_counting() {
+    if (!counters_ || !timed_ || counting_expected_) return;
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock && !counting_expected_.exchange(true)) device_->expect_counting();
+  }
   std::unique_lock<std::mutex> hold() {
     const Phase phase("wait for the device");
     return std::unique_lock(mutex_);
@@ -154,6 +165,7 @@ class CudaBackend : public Backend {
   SpotCheck spot_;
   CudaTrials trials_;
   bool counters_ = true;
+  std::atomic<bool> timed_ = false, counting_expected_ = false;
   // Knows instructions and source lines, which counters do not; opened when a profile is asked for.
   std::unique_ptr<Backend> virtual_;
   BackendOptions virtual_options_;

@@ -62,7 +62,11 @@ Result<void> CudaDevice::map_in_counter(const Slot& slot) {
 
 // The process started, what the run needs mapped, the kernel loaded.
 Result<void> CudaDevice::ready_counter(const NamedImage& image, std::optional<RunnerFault>& fault) {
-  if (auto started = start_counter(); !started) return started;
+  {
+    const Phase phase("start");
+    if (auto started = start_counter(); !started) return started;
+  }
+  const Phase phase("load");
   for (const Slot& slot : slots_) {
     if (!slot.leased) continue;
     if (auto mapped = map_in_counter(slot); !mapped) return mapped;
@@ -75,49 +79,54 @@ Result<void> CudaDevice::ready_counter(const NamedImage& image, std::optional<Ru
   return {};
 }
 
+void CudaDevice::expect_counting() {
+  if (processes_[counter_role] || !counters_lost_.empty()) return;
+  (void)begin_counter();  // what fails is met, and said, when something is counted
+}
+
+// What one process said of the run; an Error when it reads no counters, or when it ended and another may do better.
+Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const NamedImage& image, const CountOrder& order,
+                                                                      double seconds) {
+  using Outcome = std::variant<CountAnswer, RunnerFault>;
+  std::optional<RunnerFault> fault;
+  if (auto ready = ready_counter(image, fault); !ready) return ready.error();
+  if (fault) return Outcome(std::move(*fault));
+  const bool other_set = counted_set_ != 0 && counted_set_ != order.counters;
+  counted_set_ = order.counters;
+  const auto result = exchange(counter_role, DeviceMessage::count, pack(order), {}, seconds);
+  if (const auto* failure = std::get_if<FrameFailure>(&result)) {
+    const bool late = failure->kind == FrameFailure::Kind::timeout;
+    // A process that had counted one set of them was seen to die when it was asked for another (H200, CUPTI 13.0).
+    if (!late && other_set) one_set_a_process_ = true;
+    if (!late && other_set) return Error{ErrorCode::failure, failure->message, ""};
+    return Outcome(RunnerFault{late ? "run.hang" : "run.crash", "under the hardware counters: " + failure->message, "", false});
+  }
+  const DeviceAnswer& said = std::get<Exchange>(result).answer;
+  auto answer = said.state == DeviceAnswer::State::done ? unpack_count_answer(said.payload) : std::nullopt;
+  if (!answer && said.state == DeviceAnswer::State::refused && said.code == no_counters)
+    return Error{ErrorCode::no_device, said.what, ""};
+  if (!answer) return Outcome(fault_of(said, false));
+  credit("passes", answer->seconds);
+  // The judge may give memory back before the next kernel is counted.
+  (void)exchange(counter_role, DeviceMessage::drop_slots, "", {}, deadlines_.slot);
+  return Outcome(std::move(*answer));
+}
+
 Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImage& image, const CountOrder& order,
                                                                  double seconds) {
   const Phase phase("counter");
-  using Outcome = std::variant<CountAnswer, RunnerFault>;
-  std::string why = counters_lost_;
-  // A process that had counted one set of them was seen to die when it was asked for another (H200, CUPTI 13.0).
-  if (counted_set_ != 0 && counted_set_ != order.counters) finish_counting();
+  if (one_set_a_process_ && counted_set_ != 0 && counted_set_ != order.counters) finish_counting();
   // Reading counters may ask for more than running does: under less confinement until it works, or never again.
   while (counters_lost_.empty()) {
-    std::optional<RunnerFault> fault;
-    const auto ready = ready_counter(image, fault);
-    if (fault) {
-      finish_counting();
-      return Outcome(std::move(*fault));
-    }
-    if (ready) {
-      counted_set_ = order.counters;
-      const auto result = exchange(counter_role, DeviceMessage::count, pack(order), {}, seconds);
-      if (const auto* failure = std::get_if<FrameFailure>(&result)) {
-        finish_counting();
-        const bool late = failure->kind == FrameFailure::Kind::timeout;
-        return Outcome(
-            RunnerFault{late ? "run.hang" : "run.crash", "under the hardware counters: " + failure->message, "", false});
-      }
-      const Exchange* reply = std::get_if<Exchange>(&result);
-      auto answer = reply->answer.state == DeviceAnswer::State::done ? unpack_count_answer(reply->answer.payload) : std::nullopt;
-      if (answer) {
-        // The judge may give memory back before the next kernel is counted.
-        (void)exchange(counter_role, DeviceMessage::drop_slots, "", {}, deadlines_.slot);
-        return Outcome(std::move(*answer));
-      }
-      if (reply->answer.state != DeviceAnswer::State::refused || reply->answer.code != no_counters) {
-        finish_counting();
-        return Outcome(fault_of(reply->answer, false));
-      }
-      why = reply->answer.what;
-    } else {
-      why = ready.error().message;
-    }
+    const bool one_set = one_set_a_process_;
+    auto counted = count_once(image, order, seconds);
+    if (counted && std::holds_alternative<CountAnswer>(*counted)) return counted;
     finish_counting();
-    if (++counter_confinement_ >= confine_levels) counters_lost_ = why;
+    if (counted) return counted;
+    if (one_set_a_process_ != one_set) continue;
+    if (++counter_confinement_ >= confine_levels) counters_lost_ = counted.error().message;
   }
-  return no_counting(why);
+  return no_counting(counters_lost_);
 }
 
 namespace {

@@ -49,8 +49,9 @@ class CudaDevice : public TrialDevice {
 
   // A runner that faults, hangs or lies about the protocol is killed and replaced at the next use.
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) override;
-  // In a process that reads hardware counters, started when it is first wanted.
+  // In a process that reads hardware counters, started when it is first wanted or expected.
   Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage& image, const CountOrder& order, double seconds) override;
+  void expect_counting() override;
   // Waits until no process of ours is being started.
   void settle() override;
   int processes() const override {
@@ -106,6 +107,7 @@ class CudaDevice : public TrialDevice {
   Result<void> greet_counter();
   Result<void> start_counter();
   void finish_counting() { processes_[counter_role] = Process(); }
+  Result<std::variant<CountAnswer, RunnerFault>> count_once(const NamedImage& image, const CountOrder& order, double seconds);
   Result<void> ready_counter(const NamedImage& image, std::optional<RunnerFault>& fault);
   Result<void> map_in_counter(const Slot& slot);
 
@@ -120,7 +122,7 @@ class CudaDevice : public TrialDevice {
   void forget_slots();
 
   std::uint64_t counted_set_ = 0;  // counters that the counter process was asked for; 0: none yet
-  bool counter_greeted_ = false;
+  bool counter_greeted_ = false, one_set_a_process_ = false;
   int index_ = 0, confinement_ = 0, counter_confinement_ = 0;
   std::string counters_lost_;  // why none can be read, once that is known
   std::string worker_;

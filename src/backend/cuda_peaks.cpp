@@ -18,7 +18,8 @@ namespace {
 constexpr const char* image_name = "peaks";
 // Each way is visited twice, other ways between, so that the spread is that of the card and not of a moment.
 constexpr int visits = 2, repeats = 3;
-constexpr std::int64_t far_bytes = 4ll << 30, near_bytes = 24ll << 20;  // far beyond L2; well within half of it
+constexpr std::int64_t far_bytes = 4ll << 30, near_bytes = 24ll << 20;  // far beyond L2; within it
+constexpr std::int64_t l2_bytes = 16ll << 20;                           // within each half of it; a power of two
 // A card at its power limit swings for about a second before it settles.
 constexpr double memory_seconds = 0.05, rate_seconds = 0.25, warm_by_seconds = 2;
 
@@ -26,7 +27,8 @@ constexpr double memory_seconds = 0.05, rate_seconds = 0.25, warm_by_seconds = 2
 using Amount = double (*)(const SustainOrder&);
 double bytes_read(const SustainOrder& o) { return static_cast<double>(o.bytes) * static_cast<double>(o.rounds); }
 double threads_of(const SustainOrder& o) { return static_cast<double>(o.blocks) * o.threads * static_cast<double>(o.rounds); }
-double shared_bytes(const SustainOrder& o) { return threads_of(o) * 8 * 16; }
+// Eight 16-byte loads of every thread, from L2 or from shared memory.
+double loaded_bytes(const SustainOrder& o) { return threads_of(o) * 8 * 16; }
 double plain_operations(const SustainOrder& o) { return threads_of(o) * 16 * 8 * 2; }
 // A warp's eight products of 16 x 8 results, K bytes of an operand's line apart.
 template <int K>
@@ -56,9 +58,13 @@ constexpr Way ways[] = {
     {"dram copy", "B/s", "", "the driver's copy, half read and half written", bytes_read, far_bytes, 1, 1, 32, memory_seconds},
     {"dram copy", "B/s", "copy_memory", "a kernel of 16-byte copies", bytes_read, far_bytes, 1, 4, 512, memory_seconds},
     {"dram read", "B/s", "read_memory", "a kernel of 16-byte loads", bytes_read, far_bytes, 1, 4, 512, memory_seconds},
-    {"l2 read", "B/s", "read_memory", "a third of L2 read again and again, around L1", bytes_read, near_bytes, 64, 1, 512,
-     memory_seconds},
-    {"shared read", "B/s", "read_shared", "16-byte loads without conflicts", shared_bytes, near_bytes, 20'000, 1, 1024,
+    {"l2 read", "B/s", "read_around", "16 MiB read again and again by all, around L1", loaded_bytes, l2_bytes, 500, 2, 512,
+     rate_seconds},
+    {"l2 read", "B/s", "read_around", "16 MiB read again and again by all, around L1", loaded_bytes, l2_bytes, 500, 1, 1024,
+     rate_seconds},
+    {"l2 read", "B/s", "read_around", "16 MiB read again and again by all, around L1", loaded_bytes, l2_bytes, 500, 1, 512,
+     rate_seconds},
+    {"shared read", "B/s", "read_shared", "16-byte loads without conflicts", loaded_bytes, near_bytes, 20'000, 1, 1024,
      memory_seconds},
     {"fp32", "op/s", "multiply_add_fp32", "multiply-adds of registers", plain_operations, near_bytes, 4'000, 2, 512,
      rate_seconds},

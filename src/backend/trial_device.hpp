@@ -70,6 +70,8 @@ class TrialDevice {
   virtual Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage&, const CountOrder&, double) {
     return Error{ErrorCode::usage, "hardware counters are not read in a host's own context", ""};
   }
+  // Something will be counted: what that takes is made ready meanwhile.
+  virtual void expect_counting() {}
   // Waits until nothing else of ours uses the card: something is about to be timed.
   virtual void settle() = 0;
   // Processes of ours that hold the card.

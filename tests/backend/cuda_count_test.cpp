@@ -6,8 +6,9 @@ using namespace cupilot;
 
 namespace {
 
-std::string outcome(CudaDevice& device, double seconds = 5) {
+std::string outcome(CudaDevice& device, double seconds = 5, std::uint64_t counters = 1) {
   CountOrder order;
+  order.counters = counters;
   order.run.launches.resize(2);
   const auto counted = device.count({"image", {1, 2, 3}, {"k"}, {}}, order, seconds);
   if (!counted) return "error: " + counted.error().message;
@@ -59,13 +60,39 @@ TEST_CASE("a counting process that never starts is given up, with its reason") {
   CHECK(device->processes() == 2);
 }
 
-TEST_CASE("no process counts before one is asked to, and a new one does after renewing") {
-  const FakeWorker fake("none");
+TEST_CASE("a counting process that ends at another set of counters is replaced, and each set then has one of its own") {
+  const FakeWorker fake("counter-count-otherset");
   const auto device = fake.open();
   REQUIRE(device->trust({1}));
+  for (const std::uint64_t counters : {1u, 3u, 3u, 1u, 3u}) CHECK(outcome(*device, 5, counters) == "2 launches");
+}
+
+TEST_CASE("no process counts before one is asked to or expected to, and it outlives a renewing") {
+  for (const bool expected : {false, true}) {
+    const FakeWorker fake("none");
+    const auto device = fake.open();
+    REQUIRE(device->trust({1}));
+    CHECK(device->processes() == 2);
+    if (expected) {
+      device->expect_counting();
+      CHECK(device->processes() == 3);
+      device->settle();
+      CHECK(device->processes() == 3);
+    }
+    CHECK(outcome(*device) == "2 launches");
+    CHECK(device->processes() == 3);
+    REQUIRE(device->renew());
+    CHECK(device->processes() == 4);  // a runner waits too
+    CHECK(outcome(*device) == "2 launches");
+  }
+}
+
+TEST_CASE("a process that was expected to count and never starts costs nobody else") {
+  const FakeWorker fake("counter-hello-die");
+  const auto device = fake.open();
+  REQUIRE(device->trust({1}));
+  device->expect_counting();
+  device->settle();
   CHECK(device->processes() == 2);
-  CHECK(outcome(*device) == "2 launches");
-  CHECK(device->processes() == 3);
-  REQUIRE(device->renew());
-  CHECK(outcome(*device) == "2 launches");
+  CHECK(device->run({"image", {1, 2, 3}, {"k"}, {}}, RunOrder{}, 5));
 }
