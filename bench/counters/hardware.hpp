@@ -25,4 +25,7 @@ struct HardwareRun {
 Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, CompilePool& pool,
                                     const std::vector<std::string>& metrics);
 
+// Launches of known work, counted and written with what they should be. 0: all within a percent, 8: not.
+int check_known(CompilePool& pool, const std::string& path);
+
 }  // namespace counters

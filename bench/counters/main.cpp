@@ -6,6 +6,7 @@
 //
 //   counters full OUT.json works                                        counts at full size against whole runs
 //   counters traffic OUT.json big HARDWARE.json                         L2 and DRAM bytes as estimated
+//   counters known OUT.json                                             on the GPU: launches of known work; exit 8 beyond 1 %
 //
 // Groups: works, probes, products, big.
 #include <algorithm>
@@ -350,10 +351,12 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
+  const bool of_known_work = words.size() == 2 && words[0] == "known";
   const bool known = !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare" ||
                                         words[0] == "full" || words[0] == "traffic");
-  if (!known || words.size() != (words[0] == "compare" ? 5 : words[0] == "traffic" ? 4 : 3)) {
-    std::cerr << "usage: counters device|virtual|full OUT.json GROUP | counters traffic OUT.json big HARDWARE.json | counters "
+  if (!of_known_work && (!known || words.size() != (words[0] == "compare" ? 5 : words[0] == "traffic" ? 4 : 3))) {
+    std::cerr << "usage: counters known OUT.json | counters device|virtual|full OUT.json GROUP | counters traffic OUT.json big "
+                 "HARDWARE.json | counters "
                  "compare OUT.json GROUP HARDWARE.json "
                  "DIFFERENCES.json\n";
     return 2;
@@ -363,6 +366,7 @@ int main(int argc, char** argv) {
     std::cerr << pool.error().message << "\n";
     return 4;
   }
+  if (of_known_work) return check_known(**pool, words[1]);
   std::vector<Subject> subjects = make(group_of(**pool, words[2]));
   if (words[0] == "device") return count_device(**pool, words[1], subjects);
   if (words[0] == "traffic") return check_traffic(words[1], subjects, words[3]);
