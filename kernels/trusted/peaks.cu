@@ -22,7 +22,7 @@ extern "C" __global__ void fill_random(u64* memory, i64 bytes, i64) {
 
 extern "C" __global__ void idle(uint4*, i64, i64) {}
 
-// `bytes` is a whole number of what all threads take at once.
+// `bytes` is a whole number of what all threads take at once, in read_memory and copy_memory.
 // Around the first level: what is read again lies in L2 or beyond.
 __device__ inline uint4 load_l2(const uint4* at) {
   uint4 v;
@@ -41,6 +41,21 @@ extern "C" __global__ void read_memory(uint4* memory, i64 bytes, i64 rounds) {
 #pragma unroll
       for (int j = 0; j < together; ++j) mixed ^= v[j].x + v[j].y + v[j].z + v[j].w;
     }
+  }
+  if (mixed == never) memory[0].x = mixed;
+}
+
+// All threads walk around the same `bytes`, a power of two, each from its own place: what one SM reads others read before.
+extern "C" __global__ void read_around(uint4* memory, i64 bytes, i64 rounds) {
+  const unsigned last = static_cast<unsigned>(bytes / 16) - 1, step = static_cast<unsigned>(STEP);
+  unsigned at = static_cast<unsigned>(FIRST), mixed = 0;
+  for (i64 round = 0; round < rounds; ++round) {
+    uint4 v[together];
+#pragma unroll
+    for (int j = 0; j < together; ++j) v[j] = load_l2(memory + ((at + j * step) & last));
+    at += together * step;
+#pragma unroll
+    for (int j = 0; j < together; ++j) mixed ^= v[j].x + v[j].y + v[j].z + v[j].w;
   }
   if (mixed == never) memory[0].x = mixed;
 }
