@@ -47,6 +47,7 @@ struct Consumer : Drainer {
     if constexpr (FUSED != 0) {
 #pragma unroll
       for (int part = 0; part < PARTS_M; ++part) fragments[part].split(raw[part]);
+      fence_for_copies();  // the rows were read: copies may go over them once the stage is released
     }
     multiply_fence();
 #pragma unroll

@@ -27,9 +27,12 @@ __device__ __forceinline__ void load_tile_multicast(unsigned to, const TensorMap
       : "memory");
 }
 
-// Shared to global, in groups of the issuing thread. What ordinary stores put into shared memory must pass
-// fence_for_copies() in the storing threads, then a barrier, before the copy is issued.
+// Between ordinary accesses to shared memory and copies of the same bytes, by the threads that made the accesses and before they
+// tell the copying thread: after stores that a copy is to read, and after loads of what a copy is to replace. Without it an
+// mbarrier's arrival does not wait for loads under way, and the copy overtakes them (seen on an H200).
 __device__ __forceinline__ void fence_for_copies() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+
+// Shared to global, in groups of the issuing thread.
 // STREAM: L2 should rather give up these lines than others.
 template <bool STREAM = false>
 __device__ __forceinline__ void store_tile(const TensorMap& map, unsigned from, int x, int y, int z) {

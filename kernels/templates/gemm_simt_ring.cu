@@ -254,6 +254,7 @@ struct Consumer {
       // The last slab has none to read ahead from: its own first step is read once more, to no end but without a branch.
       const Ring<STAGES> next = slab + 1 < slabs ? ring : now;
       multiply_slab(now, next);
+      if constexpr (MAPPED_BYTES > 0) fence_for_copies();
       __syncwarp();
       if (lane == 0) arrive(memory.empty(now.stage));
     }

@@ -8,7 +8,7 @@ Needs torch, cupy, nvcc and NVRTC; run from the repository root. Prints a short 
 import ctypes, json, multiprocessing, os, random, re, subprocess, sys, time, traceback
 from concurrent.futures import ProcessPoolExecutor
 
-ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+ROOT = os.path.abspath(os.environ.get("TEMPLATES_ROOT") or os.path.join(os.path.dirname(__file__), "..", ".."))
 C_NAME = {"fp32": "float", "emulated": "float", "bf16x3": "float", "tf32": "float", "bf16": "bf16", "fp16": "fp16", "e4m3": "e4m3",
           "e5m2": "e5m2", "e4m3-promoted": "e4m3"}
 BYTES = {dtype: {"float": 4, "bf16": 2, "fp16": 2, "e4m3": 1, "e5m2": 1}[name] for dtype, name in C_NAME.items()}
@@ -505,6 +505,28 @@ def prove(runner, job, variants, modules):
     return {"job": job, "worst": worst, "failed": failed}
 
 
+def repeat(runner, job, variants, modules):
+    """Launches every variant `times` times on the same inputs, every second time with a cold L2. A fault of timing shows as launches
+    whose result is not the first one's, which was checked."""
+    torch, shape, rows = runner.torch, tuple(job["shape"]), []
+    for variant, module in zip(variants, modules):
+        if module is None:
+            continue
+        wrong, _ = runner.check(variant, shape, module)
+        run, output = runner.launch_of(variant, shape, runner.case(job["dtype"], shape, {**TASK, **variant["task"]})[:4], module)[:2]
+        run()
+        first, odd = output.clone(), 0
+        for i in range(job["times"]):
+            output.fill_(float("nan"))
+            if i % 2:
+                runner.flush.max()
+            run()
+            odd += int(not torch.equal(output, first))
+        rows.append({"values": variant["values"], "wrong": wrong, "launches": job["times"], "unlike_the_first": odd})
+        print(f"  {job['name']}: {odd} of {job['times']} launches unlike the first {wrong} {json.dumps(variant['values'])}", flush=True)
+    return {"job": job, "repeats": rows}
+
+
 def variants_of(job):
     if job["kind"] == "prove":
         return anywhere(job["template"], job["dtype"], job["count"], job.get("seed", 1))
@@ -522,7 +544,8 @@ def variants_of(job):
 
 def main():
     """Jobs: {"kind": "time", name, template, dtype, shape [batch, m, n, k], task, bases, count, changes}
-    (or, in place of bases and so on, variants: [{template, values}]) or {"kind": "prove", name, template, dtype, count, shapes}."""
+    (or, in place of bases and so on, variants: [{template, values}]), {"kind": "prove", name, template, dtype, count, shapes} or
+    {"kind": "repeat", name, dtype, shape, times, variants}. TEMPLATES_ROOT names another tree whose kernels/ are meant."""
     out = os.environ.get("OUT", "/tmp")
     jobs = json.load(open(sys.argv[2]))
     planned = [(job, variants_of(job)) for job in jobs]
@@ -592,7 +615,7 @@ def run_job(job, variants, code, out, runner=None):
                 module = runner.cupy.cuda.function.Module()
                 module.load(b["cubin"])
             modules.append(module)
-        result = (compete if job["kind"] == "time" else prove)(runner, job, variants, modules)
+        result = {"time": compete, "prove": prove, "repeat": repeat}[job["kind"]](runner, job, variants, modules)
     except Exception:
         print("JOB FAILED", job["name"], traceback.format_exc()[-900:], flush=True)
         return
