@@ -146,7 +146,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.beyond = {};
   if (block.beyond) {
     warp.beyond.far.assign(32 * block.cluster->blocks.size(), 1);
-    warp.beyond.proxied = warp.beyond.far;
+    warp.beyond.proxied = warp.beyond.drained = warp.beyond.far;
   }
   enter_frame(warp, program.entry_code, 0);
   const Code& code = *warp.code;

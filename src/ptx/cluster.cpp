@@ -25,6 +25,7 @@ void cluster_arrive(Lanes& l, const Step& s) {
                  "arrives at the cluster's barrier again without having waited");
   }
   tick(w);
+  drain_reads(w);
   if ((s.aux & 1) == 0) release_to(w, cluster.barrier.open);
   w.cluster_owed |= w.mask;
   w.cluster_phase = cluster.barrier.phase;

@@ -170,6 +170,7 @@ void run_barrier(Lanes& l, const Step& s) {
   count_up(w, Counter::barriers, 1);
   barrier.arrived += given ? 32 : static_cast<u32>(__builtin_popcount(w.live));
   warp_ordered(w);
+  drain_reads(w);
   release_to(w, barrier.released);
   w.barrier_reduce = static_cast<std::uint8_t>((s.aux >> 2) & 3);
   w.barrier = id;

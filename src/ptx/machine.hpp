@@ -132,6 +132,7 @@ struct AsyncCopy {
 struct Beyond {
   std::vector<std::uint32_t> far;      // clock of every warp of the cluster (32 a block) up to which its accesses are known
   std::vector<std::uint32_t> proxied;  // the same, with a proxy fence since
+  std::vector<std::uint32_t> drained;  // the same of its reads, with a proxy fence or a barrier of warps since
   std::vector<std::uint32_t> seen;     // phases seen to complete, of every mbarrier and stream of groups (their slots)
 };
 
@@ -330,8 +331,10 @@ bool check_members(Warp& warp, const Step& step, std::uint32_t mask_slot);
 void release_to(Warp& warp, Knowledge& to);
 void acquire_from(Warp& warp, const Knowledge& from);
 void merge_knowledge(Knowledge& into, const Knowledge& from);
-// fence.proxy.async: writes known so far may be read by the asynchronous proxy.
+// fence.proxy.async: writes known so far may be read by the asynchronous proxy, what was read so far it may overwrite.
 void fence_proxy(Warp& warp);
+// A barrier of warps: it waits for the warp's own reads, and the asynchronous proxy may overwrite what they read.
+void drain_reads(Warp& warp);
 // Whether all 32 lanes execute a warp-wide instruction; else a fault.
 bool whole_warp(Warp& warp, const Step& step);
 

@@ -18,6 +18,7 @@ void merge(std::vector<u32>& into, const std::vector<u32>& from) {
 void merge(Beyond& into, const Beyond& from) {
   merge(into.far, from.far);
   merge(into.proxied, from.proxied);
+  merge(into.drained, from.drained);
   merge(into.seen, from.seen);
 }
 
@@ -125,9 +126,16 @@ void fence_proxy(Warp& w) {
   tick(w);
   share_own(w);
   merge(w.beyond.proxied, w.beyond.far);
+  merge(w.beyond.drained, w.beyond.far);
   const u32 ordered = w.known[w.index];
   const u32 earlier = w.unfenced.to > ordered ? w.unfenced.lanes : full_mask;
   w.unfenced = {ordered, w.clock, w.touched & ~w.mask & w.live & earlier, false};
+}
+
+void drain_reads(Warp& w) {
+  if (!w.block->beyond) return;
+  const u32 own = 32 * w.block->rank + w.index;
+  w.beyond.drained[own] = std::max(w.beyond.drained[own], w.clock);
 }
 
 u32 take_slot(Cluster& cluster) { return cluster.slots++; }

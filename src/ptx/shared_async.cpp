@@ -44,9 +44,38 @@ bool write_proxied(const Warp& w, const Block& target, u32 stamp) {
   return index < w.beyond.proxied.size() && clock < w.beyond.proxied[index];
 }
 
+// Whether all reads of a stamp (no mark) of the target's shared memory lie before these clocks of its warps.
+bool reads_before(const Block& target, u32 stamp, const u32* clocks) {
+  if (read_who(stamp) != read_by_set) return read_clock(stamp) < clocks[read_warp(stamp)];
+  const ReaderSets& sets = target.readers;
+  if (stamp >> 6 < sets.first) return true;
+  const std::array<u32, 32>& read = sets.clocks[(stamp >> 6) - sets.first];
+  for (u32 i = 0; i < 32; ++i) {
+    if (read[i] >> 6 >= clocks[i]) return false;
+  }
+  return true;
+}
+
+// Whether reads by threads are over for the asynchronous proxy too. An mbarrier does not say so: a warp arrives while loads that
+// it issued are still on their way, and a copy issued upon the arrival overtakes them. PTX wants a proxy fence between; barriers
+// of warps wait for loads.
+bool read_drained(const Warp& w, const Block& target, u32 stamp) {
+  const std::vector<u32>& drained = w.beyond.drained;
+  if (stamp == 0 || drained.empty()) return true;
+  if ((stamp & read_mark) == 0) return reads_before(target, stamp, drained.data() + 32 * target.rank);
+  const Mark& mark = target.cluster->marks[stamp & ~read_mark];
+  return !mark.far || mark.phase < drained[mark.slot];
+}
+
 bool race(Warp& w, const Step& s, u32 lane, std::string message) {
   fault(w, s, lane, "run.race", std::move(message));
   return false;
+}
+
+// Who read, where that is in order but for the asynchronous proxy.
+std::string loader_name(const Warp& w, const Block& target, u32 stamp) {
+  if ((stamp & read_mark) != 0) return far_name(w, target.cluster->marks[stamp & ~read_mark].thread);
+  return read_who(stamp) == read_by_set ? "several warps" : fmt::format("warp {}", read_warp(stamp));
 }
 
 bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32 offset, u32 stamp) {
@@ -115,15 +144,7 @@ bool read_ordered(const Warp& w, u32 lane, const Block& target, u32 stamp) {
   if ((stamp & read_mark) != 0) return mark_ordered(w, target.cluster->marks[stamp & ~read_mark]);
   if (target.rank == w.block->rank) return after_reads(w, lane, stamp, false);
   if (stamp == 0 || w.beyond.far.empty()) return stamp == 0;
-  const u32* known = w.beyond.far.data() + 32 * target.rank;
-  if (read_who(stamp) != read_by_set) return read_clock(stamp) < known[read_warp(stamp)];
-  const ReaderSets& sets = target.readers;
-  if (stamp >> 6 < sets.first) return true;
-  const std::array<u32, 32>& clocks = sets.clocks[(stamp >> 6) - sets.first];
-  for (u32 i = 0; i < 32; ++i) {
-    if (clocks[i] >> 6 >= known[i]) return false;
-  }
-  return true;
+  return reads_before(target, stamp, w.beyond.far.data() + 32 * target.rank);
 }
 
 std::string writer_name(const Warp& w, const Block& target, u32 stamp) {
@@ -180,6 +201,13 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
       return race(w, s, lane,
                   fmt::format("has an asynchronous copy write {} that {} may still read", place_name(target, c << shift),
                               reader_name(w, target, reader)));
+    }
+    if (check && !read_drained(w, target, reader)) {
+      return race(
+          w, s, lane,
+          fmt::format("has an asynchronous copy write {} while loads of {} may be on their way: an mbarrier does not wait "
+                      "for them, fence.proxy.async before the arrival does",
+                      place_name(target, c << shift), loader_name(w, target, reader)));
     }
     target.writer[c] = mark_base + mark;
   }

@@ -10,6 +10,9 @@ typedef unsigned u32; typedef unsigned short u16; typedef unsigned long long u64
 struct __align__(64) Map { char bytes[128]; };
 #define K extern "C" __global__ void
 #define D __device__ __forceinline__
+#ifndef DRAIN
+#define DRAIN asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
+#endif
 #ifndef FENCE_PROXY
 #define FENCE_PROXY asm volatile("fence.proxy.async.shared::cta;" ::: "memory")
 #endif

@@ -53,7 +53,7 @@ K multicast(const __grid_constant__ Map m, u32* o, int laps) {
     for (int i = 0; i < laps; ++i) {
       wait(&full, i & 1);
       u32 sum = 0; for (int j = 0; j < n; ++j) sum += s[32 * j + t] * (j + 1);
-      RELEASE;
+      DRAIN; RELEASE;
       o[(r * laps + i) * 32 + t] = sum;
     }
   }
@@ -201,6 +201,7 @@ TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
       {"multicast", "#define EMPTY_WAIT", "run.", ""},
       {"multicast", "#define RELEASE", "run.hang", "arrivals"},
       {"multicast", "#define RELEASE mapped_arrive(&empty, r)", "run.hang", "arrivals"},
+      {"multicast", "#define DRAIN", "run.race", "may be on their way"},
       {"sends", "#define SENT_WAIT", "run.", ""},
       {"bulk", "#define FENCE_PROXY", "run.race", "without fence.proxy.async"},
       {"half_barrier", "", "run.divergence", "cluster's barrier"},

@@ -48,6 +48,7 @@ K ring(const float* a, float* o, int n) {
     for (int i = 0; i < n; ++i) {
       FULL_WAIT;
       float v[4]; for (int j = 0; j < 4; ++j) v[j] = s[i & 1][t + 32 * j] * 2;
+      DRAIN;
 #ifndef NO_EMPTY_ARRIVE
       arrive(&empty[i & 1]);
 #endif
@@ -177,6 +178,7 @@ TEST_CASE("what a ring of bulk copies needs shows when it is removed", "[mbarrie
       {"#define NO_EMPTY_ARRIVE", "run.hang", "32 of 32 arrivals"},
       {"#define NO_READ_WAIT", "run.race", "may still read"},
       {"#define NO_WARP_BARRIER\n#define NO_READ_WAIT", "run.race", ""},
+      {"#define DRAIN", "run.race", "loads of warp 0 may be on their way"},
       {"#define FENCE_PROXY", "run.race", "without fence.proxy.async"},
       {"#define EXPECT 516", "run.hang", "4 bytes to come"},
       {"#define EXPECT 508", "run.", ""},

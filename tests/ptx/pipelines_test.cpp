@@ -29,7 +29,7 @@ K copy(const float* a, float* o, int tiles) {
     for (int i = 0, s = 0, p = 0; i < tiles; ++i) {
       CUT(FULL, wait(&full[s], p));
       float v[4]; for (int j = 0; j < 4; ++j) v[j] = 3 * in[s][w * 128 + j * 32 + lane];
-      CUT(LANES, __syncwarp()); if (lane == 0) { CUT(RELEASE, arrive(&empty[s])); CUT(READ, wait_read()); } CUT(LANES2, __syncwarp());
+      CUT(DRAINED, DRAIN); CUT(LANES, __syncwarp()); if (lane == 0) { CUT(RELEASE, arrive(&empty[s])); CUT(READ, wait_read()); } CUT(LANES2, __syncwarp());
       for (int j = 0; j < 4; ++j) out[w][j * 32 + lane] = v[j];
       CUT(PROXY, FENCE_PROXY); CUT(LANES3, __syncwarp());
       if (lane == 0) { store(o + (blockIdx.x * tiles + i) * 256 + w * 128, out[w], 512); commit(); }
@@ -84,7 +84,7 @@ K shared_tile(const __grid_constant__ Map m, float* o, int laps) {
     for (int i = 0; i < laps; ++i) { int st = i & 1;
       CUT(FULL, wait(&full[st], (i >> 1) & 1));
       for (int y = w; y < 16; y += 3) sum += s[st][y][lane] * (r + 1);
-      CUT(LANES, __syncwarp());
+      CUT(DRAINED, DRAIN); CUT(LANES, __syncwarp());
       if (lane == 0) CUT(RELEASE, for (u32 j = 0; j < n; ++j) mapped_arrive(&empty[st], j)); }
     o[(blockIdx.x * 3 + w) * 32 + lane] = sum;
   }
@@ -98,9 +98,9 @@ std::string without(const std::string& line) {
          "#define CUT__(KEEP, ...) CUT_##KEEP(__VA_ARGS__)\n#define CUT_1(...) __VA_ARGS__\n#define CUT_0(...) ((void)0)\n" +
          [&] {
            std::string out;
-           for (const char* name :
-                {"INIT_FENCE", "SYNC",    "SYNC2", "SYNC3", "SYNC4",     "EMPTY",     "EXPECT", "FULL",    "LANES",   "LANES2",
-                 "LANES3",     "RELEASE", "READ",  "PROXY", "MAX_READY", "SUM_READY", "LAST",   "CLEARED", "COUNTED", "FIRST"})
+           for (const char* name : {"INIT_FENCE", "SYNC",      "SYNC2",     "SYNC3",   "SYNC4",   "EMPTY",   "EXPECT",
+                                    "FULL",       "LANES",     "LANES2",    "DRAINED", "LANES3",  "RELEASE", "READ",
+                                    "PROXY",      "MAX_READY", "SUM_READY", "LAST",    "CLEARED", "COUNTED", "FIRST"})
              out += std::string("#define KEEP_") + name + (line == name ? " 0\n" : " 1\n");
            return out;
          }() +
@@ -210,11 +210,11 @@ TEST_CASE("every fence, wait, arrival and barrier of a pipeline is missed", "[pi
     const char* line;
   };
   const Mutant mutants[] = {
-      {copy, "SYNC"},           {copy, "EMPTY"},        {copy, "EXPECT"},       {copy, "FULL"},          {copy, "RELEASE"},
-      {copy, "READ"},           {copy, "PROXY"},        {softmax, "SYNC"},      {softmax, "MAX_READY"},  {softmax, "SYNC2"},
-      {softmax, "SYNC3"},       {softmax, "SUM_READY"}, {softmax, "SYNC4"},     {softmax, "LAST"},       {histogram, "CLEARED"},
-      {histogram, "COUNTED"},   {shared_tile, "FIRST"}, {shared_tile, "EMPTY"}, {shared_tile, "EXPECT"}, {shared_tile, "FULL"},
-      {shared_tile, "RELEASE"}, {shared_tile, "LAST"},
+      {copy, "SYNC"},         {copy, "EMPTY"},          {copy, "EXPECT"},         {copy, "FULL"},         {copy, "RELEASE"},
+      {copy, "READ"},         {copy, "DRAINED"},        {copy, "PROXY"},          {softmax, "SYNC"},      {softmax, "MAX_READY"},
+      {softmax, "SYNC2"},     {softmax, "SYNC3"},       {softmax, "SUM_READY"},   {softmax, "SYNC4"},     {softmax, "LAST"},
+      {histogram, "CLEARED"}, {histogram, "COUNTED"},   {shared_tile, "FIRST"},   {shared_tile, "EMPTY"}, {shared_tile, "EXPECT"},
+      {shared_tile, "FULL"},  {shared_tile, "RELEASE"}, {shared_tile, "DRAINED"}, {shared_tile, "LAST"},
   };
   for (const Mutant& mutant : mutants) {
     for (const Mode& mode : modes) {

@@ -51,6 +51,7 @@ extern "C" __global__ void gemm(const __grid_constant__ Map ma, const __grid_con
   for (int i = 0; i < steps; ++i) {
     wait(&full[i % 2], i / 2 & 1);
     for (int q = 0; q < 16; ++q) sum += as[i % 2][ty][q] * bs[i % 2][q][tx];
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
     if (t % 32 == 0) release_in(&empty[i % 2], 0), release_in(&empty[i % 2], 1);
     if (t == 0 && i + 2 < steps) fetch(i + 2);

@@ -36,6 +36,7 @@ extern "C" __global__ void sums(const __grid_constant__ Map rows, float* y, int 
     }
     const float2 v = __bfloat1622float2(*reinterpret_cast<const __nv_bfloat162*>(tile + 2 * threadIdx.x));
     sum += v.x + v.y;
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
   }
   for (int s = 16; s > 0; s >>= 1) sum += __shfl_xor_sync(~0u, sum, s);

@@ -39,6 +39,7 @@ extern "C" __global__ void __launch_bounds__(256, 1) scale(const float* x, float
     for (int i = 0; i < tiles; ++i) {
       wait(&full[i % STAGES], i / STAGES & 1);
       for (int j = t - 128; j < TILE; j += 128) y[i * TILE + j] = 2.f * ring[i % STAGES][j];
+      asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       __syncwarp();
       if (t % 32 == 0) asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at(&empty[i % STAGES])) : "memory");
     }
