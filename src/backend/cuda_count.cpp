@@ -1,5 +1,6 @@
 // Hardware counters of a kernel: a third process runs it several times under the profiler, beside the two that prove and time.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/core.h>
@@ -18,6 +19,13 @@ namespace {
 Error no_counting(const std::string& why) {
   return {ErrorCode::no_device, why.rfind("hardware counters", 0) == 0 ? why : "hardware counters: " + why,
           "go on without: verdicts then rest on the virtual device's counts"};
+}
+
+bool all_counted(const CountAnswer& answer) {
+  for (const CountedLaunch& launch : answer.launches) {
+    if (!std::all_of(launch.values.begin(), launch.values.end(), [](double value) { return std::isfinite(value); })) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -84,21 +92,17 @@ void CudaDevice::expect_counting() {
   (void)begin_counter();  // what fails is met, and said, when something is counted
 }
 
-// What one process said of the run; an Error when it reads no counters, or when it ended and another may do better.
+// What one process said of the run; an Error when it reads no counters.
 Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const NamedImage& image, const CountOrder& order,
                                                                       double seconds) {
   using Outcome = std::variant<CountAnswer, RunnerFault>;
   std::optional<RunnerFault> fault;
   if (auto ready = ready_counter(image, fault); !ready) return ready.error();
   if (fault) return Outcome(std::move(*fault));
-  const bool other_set = counted_set_ != 0 && counted_set_ != order.counters;
   counted_set_ = order.counters;
   const auto result = exchange(counter_role, DeviceMessage::count, pack(order), {}, seconds);
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
     const bool late = failure->kind == FrameFailure::Kind::timeout;
-    // A process that had counted one set of them was seen to die when it was asked for another (H200, CUPTI 13.0).
-    if (!late && other_set) one_set_a_process_ = true;
-    if (!late && other_set) return Error{ErrorCode::failure, failure->message, ""};
     return Outcome(RunnerFault{late ? "run.hang" : "run.crash", "under the hardware counters: " + failure->message, "", false});
   }
   const DeviceAnswer& said = std::get<Exchange>(result).answer;
@@ -106,6 +110,7 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const Name
   if (!answer && said.state == DeviceAnswer::State::refused && said.code == no_counters)
     return Error{ErrorCode::no_device, said.what, ""};
   if (!answer) return Outcome(fault_of(said, false));
+  if (!all_counted(*answer)) return Error{ErrorCode::failure, "a counter came back without a value", ""};
   credit("passes", answer->seconds);
   // The judge may give memory back before the next kernel is counted.
   (void)exchange(counter_role, DeviceMessage::drop_slots, "", {}, deadlines_.slot);
@@ -115,15 +120,15 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const Name
 Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImage& image, const CountOrder& order,
                                                                  double seconds) {
   const Phase phase("counter");
-  if (one_set_a_process_ && counted_set_ != 0 && counted_set_ != order.counters) finish_counting();
+  // A process that had counted one set of them was seen to die, or to go on with the first, when it was asked for another
+  // (H200, CUPTI 13.0).
+  if (counted_set_ != 0 && counted_set_ != order.counters) finish_counting();
   // Reading counters may ask for more than running does: under less confinement until it works, or never again.
   while (counters_lost_.empty()) {
-    const bool one_set = one_set_a_process_;
     auto counted = count_once(image, order, seconds);
     if (counted && std::holds_alternative<CountAnswer>(*counted)) return counted;
     finish_counting();
     if (counted) return counted;
-    if (one_set_a_process_ != one_set) continue;
     if (++counter_confinement_ >= confine_levels) counters_lost_ = counted.error().message;
   }
   return no_counting(counters_lost_);

@@ -1,5 +1,7 @@
 #include "backend/cuda_counters.hpp"
 
+#include <cmath>
+
 #include <fmt/core.h>
 
 #include "backend/counter_metrics.hpp"
@@ -102,7 +104,7 @@ void initialize() {
   check(cupti().cuptiProfilerInitialize(&p), "starting the profiler");
 }
 
-// Counters chosen together. CUPTI was seen to die when it was set up anew after what it was set up with before had been freed.
+// Counters chosen together, with what CUPTI points to while they are read.
 struct CounterSet {
   std::vector<std::string> metrics;
   std::size_t ranges = 0, passes = 0;
@@ -117,22 +119,36 @@ struct RangeCounters::State {
   std::vector<std::uint8_t> available;
   std::vector<std::unique_ptr<CounterSet>> sets;  // all that were ever chosen
   CounterSet* set = nullptr;                      // the one chosen last
-  std::unique_ptr<Host> spare;                    // opened ahead: reading the tables takes a tenth of a second
+  CounterSet* taken = nullptr;                    // the one that `object` reads
+  CUcontext context = nullptr;
+  std::unique_ptr<Host> spare;  // opened ahead: reading the tables takes a tenth of a second
   CUpti_RangeProfiler_Object* object = nullptr;
   std::size_t next = 0;
 
-  ~State() {
+  ~State() { disable(); }
+
+  void disable() {
     if (object == nullptr) return;
     CUPILOT_PARAMS(p, CUpti_RangeProfiler_Disable_Params);
     p.pRangeProfilerObject = object;
     cupti().cuptiRangeProfilerDisable(&p);
+    object = nullptr;
   }
 
-  void enable(CUcontext context) {
+  void enable() {
     CUPILOT_PARAMS(p, CUpti_RangeProfiler_Enable_Params);
     p.ctx = context;
     check(cupti().cuptiRangeProfilerEnable(&p), "taking the counters");
     object = p.pRangeProfilerObject;
+  }
+
+  // What a profiler was first set up for it reads for ever after (H200, CUPTI 13.0): another set takes another one.
+  void take_set() {
+    if (taken != nullptr && taken != set) {
+      disable();
+      enable();
+    }
+    taken = set;
   }
 
   void make_data() {
@@ -191,7 +207,11 @@ struct RangeCounters::State {
     info.counterDataImageSize = set->data.size();
     check(cupti().cuptiRangeProfilerGetCounterDataInfo(&info), "counting the ranges");
     std::vector<std::vector<double>> out;
-    for (std::size_t r = 0; r < info.numTotalRanges; ++r) out.push_back(set->host->values(set->data, r, set->metrics));
+    for (std::size_t r = 0; r < info.numTotalRanges; ++r) {
+      for (const double value : out.emplace_back(set->host->values(set->data, r, set->metrics))) {
+        if (!std::isfinite(value)) throw CuptiFailure{CUPTI_ERROR_INVALID_OPERATION, "a counter came back without a value"};
+      }
+    }
     return out;
   }
 };
@@ -203,7 +223,8 @@ Result<RangeCounters> RangeCounters::open(CUcontext context, std::size_t index) 
     auto state = std::make_unique<State>();
     state->chip = chip_of(index);
     state->available = availability(context);
-    state->enable(context);
+    state->context = context;
+    state->enable();
     return RangeCounters(std::move(state));
   } catch (const CuptiFailure& failure) {
     return error_of(failure);
@@ -243,6 +264,7 @@ Result<void> RangeCounters::choose(std::vector<std::string> metrics, std::size_t
 
 Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>& work) {
   try {
+    state_->take_set();
     state_->make_data();
     state_->configure();
     while (!state_->pass(work)) {

@@ -171,6 +171,8 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
 Result<void> CudaDevice::renew() {
   // The new runner opens the device while the new judge does.
   processes_[runner_role] = Process();
+  // Who has counted will count again, another set: like the others it starts while nothing is timed.
+  if (std::exchange(processes_[counter_role], Process())) (void)begin_counter();
   spare_ = Process();
   spare_greeted_ = false;
   if (auto process = start_process(runner_role)) spare_ = std::move(*process);

@@ -122,7 +122,7 @@ class CudaDevice : public TrialDevice {
   void forget_slots();
 
   std::uint64_t counted_set_ = 0;  // counters that the counter process was asked for; 0: none yet
-  bool counter_greeted_ = false, one_set_a_process_ = false;
+  bool counter_greeted_ = false;
   int index_ = 0, confinement_ = 0, counter_confinement_ = 0;
   std::string counters_lost_;  // why none can be read, once that is known
   std::string worker_;

@@ -26,6 +26,7 @@ struct Row {
 
 TEST_CASE("what a counting process does wrong is the kernel's fault, or the end of counting, and never the device's") {
   constexpr const char* refused = "error: hardware counters: not allowed";
+  constexpr const char* lost = "error: hardware counters: a counter came back without a value";
   const Row rows[] = {
       {"none", "2 launches", "2 launches"},
       {"counter-count-norights", refused, refused},
@@ -34,6 +35,8 @@ TEST_CASE("what a counting process does wrong is the kernel's fault, or the end 
       {"counter-count-die-once", "run.crash", "2 launches"},
       {"counter-count-garbage-once", "run.crash", "2 launches"},
       {"counter-count-e700-once", "run.out_of_bounds", "2 launches"},
+      {"counter-count-nancount-once", "2 launches", "2 launches"},
+      {"counter-count-nancount", lost, lost},
       {"counter-load-r200-once", "load.failed", "2 launches"},
       {"counter-probe-wrongvalue-once", "2 launches", "2 launches"},
   };
@@ -60,14 +63,14 @@ TEST_CASE("a counting process that never starts is given up, with its reason") {
   CHECK(device->processes() == 2);
 }
 
-TEST_CASE("a counting process that ends at another set of counters is replaced, and each set then has one of its own") {
+TEST_CASE("each set of counters has a process of its own") {
   const FakeWorker fake("counter-count-otherset");
   const auto device = fake.open();
   REQUIRE(device->trust({1}));
   for (const std::uint64_t counters : {1u, 3u, 3u, 1u, 3u}) CHECK(outcome(*device, 5, counters) == "2 launches");
 }
 
-TEST_CASE("no process counts before one is asked to or expected to, and it outlives a renewing") {
+TEST_CASE("no process counts before one is asked to or expected to, and a new one does after renewing") {
   for (const bool expected : {false, true}) {
     const FakeWorker fake("none");
     const auto device = fake.open();
