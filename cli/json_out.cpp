@@ -115,6 +115,10 @@ Json baselines(const std::vector<Baseline>& list) {
 
 }  // namespace
 
+double controller_cpu_ms(const EvolveReport& report) {
+  return report.proposed > 0 ? 1e3 * report.controller_cpu_seconds / static_cast<double>(report.proposed) : 0;
+}
+
 std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use) {
   Json json = {{"task", task.name},
                {"baselines", baselines(report.best ? report.best->baselines : report.baselines)},
@@ -123,6 +127,8 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                {"rejected", report.rejected},
                {"wall_s", report.wall_seconds},
                {"phase_seconds", report.phase_seconds},
+               {"counting_s", report.counting_seconds},
+               {"controller_cpu_ms_per_candidate", controller_cpu_ms(report)},
                {"seed", report.seed},
                {"device", report.device},
                {"stopped", report.stopped},

@@ -92,6 +92,12 @@ void print_phases(const EvolveReport& report) {
   std::sort(phases.rbegin(), phases.rend());
   if (!phases.empty()) say("where the time went (search: added up over threads):");
   for (const auto& [seconds, path] : phases) say(fmt::format("  {:>8.2f} s  {}", seconds, path));
+  if (report.counting_seconds > 0 && report.wall_seconds > 0) {
+    say(fmt::format("hardware counters took {:.2f} s, {:.1f} % of the time", report.counting_seconds,
+                    100 * report.counting_seconds / report.wall_seconds));
+  }
+  if (report.controller_cpu_seconds > 0)
+    say(fmt::format("the controller's own work took {:.2f} ms of CPU a candidate", controller_cpu_ms(report)));
 }
 
 void print_report(const EvolveReport& report, const Task& task) {

@@ -108,6 +108,10 @@ struct EvolveReport {
   // Where the time went, seconds by path. "search/…" is added up over the threads that work on candidates side by side, all
   // else is wall time.
   std::map<std::string, double> phase_seconds{};
+  double counting_seconds = 0;  // of them, in which hardware counters were read
+  // CPU of the threads that propose, write, gate, judge and keep; not what they interpret as a virtual device or as a check of
+  // the device's reference values, nor any other process.
+  double controller_cpu_seconds = 0;
 };
 
 // A cancelled search is no error: its report lacks `best`. Errors: budget (none valid by the end), no_candidate, the machine's.

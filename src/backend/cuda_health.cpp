@@ -9,6 +9,7 @@
 
 #include "backend/cuda_device.hpp"
 #include "backend/worker_confine.hpp"
+#include "base/phases.hpp"
 
 namespace cupilot {
 namespace {
@@ -196,7 +197,10 @@ void CudaDevice::keep_spare() {
 }
 
 void CudaDevice::settle() {
-  if (processes_[counter_role] && !greet_counter()) finish_counting();
+  if (processes_[counter_role] && !counter_greeted_) {
+    const Phase phase("counters");
+    if (!greet_counter()) finish_counting();
+  }
   if (!spare_ || spare_greeted_) return;
   const auto hello = greet(runner_role, spare_);
   spare_greeted_ = hello && hello->usable;

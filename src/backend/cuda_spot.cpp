@@ -212,6 +212,7 @@ Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> m
 
 void CudaTrials::foresee(const Task& task, const std::string& task_key, std::span<const Case> cases) {
   const Phase phase("own reference");
+  const DeviceWork interpreting;
   const auto compute = [&](const Case& what) {
     for (std::size_t i = 0; i < task.tensors.size(); ++i) {
       if (!is_output(task.tensors[i])) continue;
@@ -253,6 +254,7 @@ Result<std::int64_t> CudaTrials::look_at(const Trial& trial, std::size_t tensor,
                                          const OutputReport& said) {
   auto known = [&] {
     const Phase phase("own reference");
+    const DeviceWork interpreting;
     return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
   }();
   if (!known) return known.error();

@@ -9,6 +9,7 @@
 #include "backend/virtual_measure.hpp"
 #include "backend/virtual_profile.hpp"
 #include "backend/virtual_run.hpp"
+#include "base/phases.hpp"
 
 namespace cupilot {
 namespace {
@@ -31,6 +32,7 @@ class VirtualBackend final : public Backend {
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, device_.arch); }
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+    const DeviceWork interpreting;
     TrialReport report;
     report.confinement = "interpreted: the kernel never runs on a device";
     Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
@@ -54,15 +56,18 @@ class VirtualBackend final : public Backend {
 
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
                                                 std::span<const Contestant> contestants, const MeasureOptions& options) override {
+    const DeviceWork interpreting;
     return measurer_.measure({task, task_id(task)}, workload, contestants, options);
   }
 
   Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+    const DeviceWork interpreting;
     return profile_kernel(context(), {task, task_id(task)}, kernel, workload);
   }
 
   Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
                                                  std::span<const std::vector<std::byte>> tensors) override {
+    const DeviceWork interpreting;
     return oracle_.over(task, task_id(task), workload, tensors);
   }
 

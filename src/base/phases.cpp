@@ -1,6 +1,7 @@
 #include "base/phases.hpp"
 
 #include <chrono>
+#include <ctime>
 #include <utility>
 
 namespace cupilot {
@@ -10,11 +11,31 @@ thread_local PhaseLog* current = nullptr;
 
 double machine_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+double thread_cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
 }  // namespace
 
 PhaseLog::PhaseLog(std::function<double()> clock)
-    : clock_(clock ? std::move(clock) : machine_seconds), outer_(std::exchange(current, this)) {}
+    : clock_(clock ? std::move(clock) : machine_seconds),
+      outer_(std::exchange(current, this)),
+      cpu_began_(thread_cpu_seconds()) {}
 PhaseLog::~PhaseLog() { current = outer_; }
+double PhaseLog::own_cpu_seconds() const { return thread_cpu_seconds() - cpu_began_ - as_device_; }
+
+DeviceWork::DeviceWork() : log_(current) {
+  if (log_ == nullptr) return;
+  before_ = log_->as_device_;
+  began_ = thread_cpu_seconds();
+}
+
+// What was noted within is part of it.
+DeviceWork::~DeviceWork() {
+  if (log_ != nullptr) log_->as_device_ = before_ + thread_cpu_seconds() - began_;
+}
 
 Phase::Phase(std::string_view name) : log_(current) {
   if (log_ == nullptr) return;

@@ -36,7 +36,7 @@ void overlay(Counts& counts, const std::vector<Counts>& launches) {
 
 }  // namespace
 
-Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, CountDepth depth, Accepted& accepted) {
+Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan, Accepted& accepted) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
   {
@@ -44,7 +44,8 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, CountDep
     if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty()) measurement.counts = counts;
   }
   const Phase phase("counters");
-  const auto counted = pipe.backend->count(*pipe.task, kernel, workload, depth);
+  Attempt<std::vector<Counts>> counted = Error{ErrorCode::budget, plan.without, ""};
+  if (plan.without.empty()) counted = pipe.backend->count(*pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
   auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement);
   if (!verdict) return verdict.error();

@@ -5,9 +5,15 @@
 
 namespace cupilot {
 
+// How a kernel's work is counted.
+struct CountPlan {
+  CountDepth depth = CountDepth::few;
+  std::string without{};  // why the chip's own counters are left alone; empty: they are read
+};
+
 // Puts counts into an accepted kernel's measurement and judges it anew: what the screen's interpreter counts, and over that what
 // the hardware counters say (rung "counters"). Without a screen or without counters the rung is the next one, down to
 // "analytic"; why is a sentence of the digest. Never refuses a kernel. Error: the machine failed.
-Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, CountDepth depth, Accepted& accepted);
+Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan, Accepted& accepted);
 
 }  // namespace cupilot

@@ -183,16 +183,11 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.measure.seed = measure_seed();
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   rules.brief = known_.brief_for(proposal);
-  // Counting runs a kernel several times more: those that take the lead, and at most one candidate in ten.
-  rules.count = [this, slot = proposal.slot](bool leads) -> std::optional<CountDepth> {
-    if (!leads || circle_.backend->provenance() != Provenance::measured) return std::nullopt;
-    if (counted_.load() * candidates_a_count > slot) return std::nullopt;
-    ++counted_;
-    return CountDepth::few;
-  };
   workers_->submit([this, proposal, rules]() mutable {
     const PhaseLog phases([this] { return host_.monotonic_seconds(); });
     const double began = host_.monotonic_seconds();
+    bool granted = false;
+    rules.count = [&](bool leads) { return leads ? plan_count(proposal.slot, granted) : std::nullopt; };
     rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
       const std::lock_guard lock(owners_mutex_);
       if (search_->known_banned(kernel.facts.normalized_hash, slot)) {
@@ -206,8 +201,19 @@ void Driver::dispatch(const Proposal& proposal) {
       const Phase phase("search");
       return pass(pipe_, proposal.strategy, rules);
     });
-    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds()};
+    counting_.settle(counting_seconds(phases.seconds()), granted);
+    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(), phases.own_cpu_seconds()};
   });
+}
+
+// Counting runs a kernel several times more: those that take the lead, at most one candidate in ten, and a share of the time.
+std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
+  if (circle_.backend->provenance() != Provenance::measured) return std::nullopt;
+  if (counted_.load() * candidates_a_count > slot) return std::nullopt;
+  ++counted_;
+  granted = counting_.grant(host_.monotonic_seconds() - started_, CountBudget::while_searching);
+  if (granted) return CountPlan{};
+  return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::while_searching)};
 }
 
 Result<bool> Driver::fill() {
@@ -254,6 +260,7 @@ Result<void> Driver::take(Done done) {
   record.candidate.id = done.proposal.id;
   record.seconds = done.seconds;
   record.phases = std::move(done.phases);
+  record.cpu_seconds = done.cpu_seconds;
   if (!options_.run_dir.empty()) {
     auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
     if (!kept) return kept;

@@ -9,6 +9,7 @@
 
 #include "base/phases.hpp"
 #include "evolution/circle.hpp"
+#include "evolution/count_budget.hpp"
 #include "evolution/journal.hpp"
 #include "evolution/known_kernels.hpp"
 #include "evolution/pipe.hpp"
@@ -38,6 +39,7 @@ class Driver {
     Result<Passed> passed;
     double seconds = 0;
     PhaseSeconds phases;
+    double cpu_seconds = 0;
   };
 
   // driver.cpp
@@ -45,6 +47,7 @@ class Driver {
   Result<void> search();
   void dispatch(const Proposal& proposal);
   Result<bool> fill();  // false: the search is finished
+  std::optional<CountPlan> plan_count(std::int64_t slot, bool& granted);
   Result<void> take(Done done);
   Result<void> remember(const ResultRecord& result);
   Result<void> stop(const std::string& reason);
@@ -69,6 +72,7 @@ class Driver {
   Attempt<KernelSource> written(const Finalist& finalist) const;
   Attempt<std::vector<CompiledKernel>> compile_all(std::span<const Finalist> finalists);
   Result<void> time_again(std::vector<Finalist>& finalists);
+  CountPlan plan_last_count();
   Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
   struct Confirmed {
     Best best;
@@ -97,7 +101,8 @@ class Driver {
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0;
-  std::atomic<std::int64_t> counted_ = 0;   // candidates whose work was counted
+  std::atomic<std::int64_t> counted_ = 0;  // candidates whose work was counted
+  CountBudget counting_;
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
   std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first

@@ -113,8 +113,8 @@ Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
       rules.level == ProofLevel::candidate && rules.elite_below_us > 0 && accepted.measurement.time_us < rules.elite_below_us;
   if (elite) refused = prove(pipe, rules, kernel, ProofLevel::elite, accepted);
   if (!refused || *refused || !rules.count) return refused;
-  if (const auto depth = rules.count(elite)) {
-    if (auto counted = count_work(pipe, kernel, *depth, accepted); !counted) return counted.error();
+  if (const auto plan = rules.count(elite)) {
+    if (auto counted = count_work(pipe, kernel, *plan, accepted); !counted) return counted.error();
   }
   return refused;
 }

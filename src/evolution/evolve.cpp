@@ -49,6 +49,7 @@ EvolveReport report_of(const RunState& state, Host& host, const std::string& run
   report.evaluations = ledger.evaluations();
   report.proposed = ledger.proposed();
   report.phase_seconds = ledger.phases();
+  report.controller_cpu_seconds = ledger.cpu_seconds();
   report.seed = state.header.search.seed;
   report.device = state.header.identity;
   report.run_dir = run_dir;
@@ -56,7 +57,9 @@ EvolveReport report_of(const RunState& state, Host& host, const std::string& run
     report.stopped = state.end->stopped;
     report.wall_seconds = state.end->wall_seconds;
     for (const auto& [path, seconds] : state.end->phases) report.phase_seconds[path] += seconds;
+    report.controller_cpu_seconds += state.end->cpu_seconds;
   }
+  report.counting_seconds = counting_seconds(report.phase_seconds);
   return report;
 }
 

@@ -18,6 +18,7 @@ namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
+constexpr double full_set = 1.5;  // what the champion's counters cost, of what a leader's do
 
 // `before`: what the baselines took before the search.
 Baseline baseline_from(const ContestantReport& report, const std::vector<Baseline>& before) {
@@ -122,6 +123,14 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   return {};
 }
 
+// Everything, or what every leader had, or nothing, as time allows.
+CountPlan Driver::plan_last_count() {
+  const double elapsed = host_.monotonic_seconds() - started_;
+  if (counting_.grant(elapsed, CountBudget::at_the_end, full_set)) return {CountDepth::all, ""};
+  if (counting_.grant(elapsed, CountBudget::at_the_end)) return {CountDepth::few, ""};
+  return {CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::at_the_end)};
+}
+
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
   const Phase phase("confirm");
   if (auto renewed = circle_.backend->renew(); !renewed) return renewed.error();
@@ -133,7 +142,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});
-  if (circle_.backend->provenance() == Provenance::measured) rules.count = [](bool) { return CountDepth::all; };
+  if (circle_.backend->provenance() == Provenance::measured) rules.count = [this](bool) { return plan_last_count(); };
   for (const Baseline& baseline : baselines_.baselines) {
     if (baseline.name != "plain") rules.others.push_back({Contestant::Kind::library, baseline.name, nullptr});
   }
@@ -171,6 +180,8 @@ EvolveReport Driver::report_so_far() const {
   report.notices = baselines_.notices;
   report.phase_seconds = ledger_.phases();
   for (const auto& [path, seconds] : phases_.seconds()) report.phase_seconds[path] += seconds;
+  report.counting_seconds = counting_seconds(report.phase_seconds);
+  report.controller_cpu_seconds = ledger_.cpu_seconds() + phases_.own_cpu_seconds();
   return report;
 }
 
@@ -246,7 +257,7 @@ Result<EvolveReport> Driver::conclude_run() {
   }
   if (journal_) {
     journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed,
-                                                     report.wall_seconds, phases_.seconds()}));
+                                                     report.wall_seconds, phases_.seconds(), phases_.own_cpu_seconds()}));
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {

@@ -6,6 +6,8 @@
 
 #include <cupilot/evolve.hpp>
 
+#include "evolution/count_work.hpp"
+
 namespace cupilot {
 
 struct PipeRules {
@@ -20,8 +22,8 @@ struct PipeRules {
   std::function<std::optional<Rejected>(const CompiledKernel&)> admit;
   // A candidate faster than this (0: none) gets the elite's proof too before it is believed.
   double elite_below_us = 0;
-  // Asked once a kernel is accepted, with whether it took the lead: how much of its work is counted; nullopt: nothing.
-  std::function<std::optional<CountDepth>(bool leads)> count;
+  // Asked once a kernel is accepted, with whether it took the lead: how its work is counted; nullopt: not at all.
+  std::function<std::optional<CountPlan>(bool leads)> count;
   // Of the same source, compiled already by a process of its own; null: it is compiled here.
   const CompiledKernel* compiled = nullptr;
   // The screen let the same kernel pass at a lower level: it may look again while the device runs.

@@ -177,7 +177,7 @@ std::string to_json(const ResultRecord& r) {
                     {"stage", "result"},
                     {"candidate", parts::put(r.candidate)},
                     {"kernel_hash", r.candidate.kernel_hash},
-                    {"clock", {{"seconds", r.seconds}, {"phases", r.phases}}}});
+                    {"clock", {{"seconds", r.seconds}, {"phases", r.phases}, {"cpu", r.cpu_seconds}}}});
 }
 
 Result<ResultRecord> result_from(std::string_view text) {
@@ -187,7 +187,8 @@ Result<ResultRecord> result_from(std::string_view text) {
                    json.at("slot").get<std::int64_t>(),
                    parts::candidate_of(json.at("candidate")),
                    json.at("clock").at("seconds").get<double>(),
-                   phases_in(json)};
+                   phases_in(json),
+                   json.at("clock").value("cpu", 0.0)};
     r.candidate.kernel_hash = json.at("kernel_hash").get<std::string>();
     return r;
   });
@@ -246,7 +247,7 @@ std::string to_json(const EndRecord& r) {
                     {"best_slot", r.best_slot},
                     {"evaluations", r.evaluations},
                     {"proposed", r.proposed},
-                    {"clock", {{"wall_seconds", r.wall_seconds}, {"phases", r.phases}}}});
+                    {"clock", {{"wall_seconds", r.wall_seconds}, {"phases", r.phases}, {"cpu", r.cpu_seconds}}}});
 }
 
 Result<EndRecord> end_from(std::string_view text) {
@@ -256,7 +257,8 @@ Result<EndRecord> end_from(std::string_view text) {
                      json.at("evaluations").get<std::int64_t>(),
                      json.at("proposed").get<std::int64_t>(),
                      json.at("clock").at("wall_seconds").get<double>(),
-                     phases_in(json)};
+                     phases_in(json),
+                     json.at("clock").value("cpu", 0.0)};
   });
 }
 

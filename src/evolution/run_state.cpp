@@ -121,6 +121,15 @@ std::vector<std::string> drift_alarms(const Best& best) {
   return alarms;
 }
 
+double counting_seconds(const PhaseSeconds& phases) {
+  double sum = 0;
+  for (const auto& [path, seconds] : phases) {
+    const bool counting = ("/" + path + "/").find("/counters/") != std::string::npos;
+    if (counting && !path.ends_with("/wait for the device")) sum += seconds;
+  }
+  return sum;
+}
+
 void Ledger::propose(const Proposal& proposal) {
   Row row;
   row.epoch = proposal.epoch;
@@ -133,6 +142,7 @@ void Ledger::settle(const ResultRecord& record) {
   if (record.slot < 0 || record.slot >= static_cast<std::int64_t>(rows_.size())) return;
   Row& row = rows_[static_cast<std::size_t>(record.slot)];
   for (const auto& [path, seconds] : record.phases) phases_[path] += seconds;
+  cpu_seconds_ += record.cpu_seconds;
   const Score score = score_of(record.candidate);
   row.settled = true;
   row.accepted = score.accepted;

@@ -29,6 +29,9 @@ enum class Evidence { dropped, kept };
 // Results are parsed by as many threads as there are cores.
 Result<RunState> fold(const ReadRecords& read, Evidence evidence = Evidence::dropped);
 
+// Of these phases, those in which hardware counters were read; who waits for a device loses nothing by them.
+double counting_seconds(const PhaseSeconds& phases);
+
 Score score_of(const Candidate& candidate);
 Best best_of(const FinalRecord& record);
 // A sentence for each baseline whose time beside the champion is not its time before the search.
@@ -44,6 +47,7 @@ class Ledger {
   std::int64_t evaluations() const;
   std::int64_t proposed() const { return static_cast<std::int64_t>(rows_.size()); }
   const PhaseSeconds& phases() const { return phases_; }
+  double cpu_seconds() const { return cpu_seconds_; }
   // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as gate.duplicate.
   std::map<std::string, std::int64_t> rejected() const;
 
@@ -60,7 +64,8 @@ class Ledger {
   };
   void count(Sum& sum, std::size_t begin, std::size_t end) const;
   std::vector<Row> rows_;
-  PhaseSeconds phases_;    // "search/…"
+  PhaseSeconds phases_;  // "search/…"
+  double cpu_seconds_ = 0;
   std::size_t taken_ = 0;  // rows of generations already taken
   Sum sum_;                // over those
 };

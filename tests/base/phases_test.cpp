@@ -1,6 +1,7 @@
 #include "base/phases.hpp"
 
 #include <chrono>
+#include <ctime>
 #include <thread>
 
 #include "catch.hpp"
@@ -43,6 +44,26 @@ TEST_CASE("each second of nested phases counts once") {
   CHECK(sum <= all);
   CHECK(sum >= 8e-3);
   CHECK(log.seconds().at("proof/judge/references") == Approx(1e-3));
+}
+
+TEST_CASE("a thread's own CPU leaves out what it does as a device, nested or not, and what it waits for") {
+  const auto burn = [](double seconds) {
+    const auto cpu = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
+    for (const double until = cpu() + seconds; cpu() < until;) {
+    }
+  };
+  PhaseLog log;
+  burn(0.02);
+  const double before = log.own_cpu_seconds();
+  CHECK(before > 0.01);
+  {
+    const DeviceWork device;
+    burn(0.1);
+    const DeviceWork within;
+    burn(0.1);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(60));
+  CHECK(log.own_cpu_seconds() - before < 0.05);
 }
 
 TEST_CASE("phases belong to the thread and the innermost log") {

@@ -37,7 +37,7 @@ Counts launch(double read, double written) {
   return counts;
 }
 
-Accepted counted(Attempt<std::vector<Counts>> answer) {
+Accepted counted(Attempt<std::vector<Counts>> answer, const CountPlan& plan = {}) {
   const Task task = *gemm_task({});
   Counting device(std::move(answer));
   Pipe pipe;
@@ -48,7 +48,7 @@ Accepted counted(Attempt<std::vector<Counts>> answer) {
   accepted.measurement.time_us = 100;
   accepted.measurement.counts.rung = "analytic";
   accepted.measurement.counts[Counter::blocks] = {64, 64, 64, CountHow::exact};
-  const auto done = count_work(pipe, {}, CountDepth::few, accepted);
+  const auto done = count_work(pipe, {}, plan, accepted);
   if (!done) FAIL(done.error().message);
   return accepted;
 }
@@ -83,6 +83,13 @@ TEST_CASE("without counters the verdict stands on the next rung and says why, un
     CHECK((last.find("Counted without the chip's own counters: ") == 0) == (row.said != nullptr));
     if (row.said != nullptr) CHECK(last.find(row.said) != std::string::npos);
   }
+}
+
+TEST_CASE("counters that have had their time are left alone, and the verdict says so", "[counters]") {
+  const Accepted accepted = counted(std::vector<Counts>{launch(8e6, 1e6)}, {CountDepth::few, "they have had their share"});
+  CHECK(accepted.verdict.rung == "analytic");
+  CHECK(accepted.measurement.counts[Counter::dram_read_bytes].how == CountHow::unknown);
+  CHECK(accepted.verdict.digest.back() == "Counted without the chip's own counters: they have had their share.");
 }
 
 }  // namespace
