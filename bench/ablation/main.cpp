@@ -1,21 +1,20 @@
 // What each part of the steering is worth: evaluations until a search is within 5 % of the best of a recorded landscape, with
-// all parts and without each of them.
-// usage: ablation SEEDS OUTPUT.json FOLDER...
-// A search meets the recorded strategies alone. Its pool holds what one search of each other landscape left behind.
+// all parts and without some of them.
+//
+//   ablation SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER…    COUNTS_DIR/counts-NAME.jsonl: the virtual device's counts
+//
+// A search meets the recorded strategies alone. Each landscape has a thread of its own.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <span>
+#include <thread>
 
-#include <cupilot/forecast.hpp>
-#include <cupilot/pool.hpp>
-#include <cupilot/tunable.hpp>
-
-#include "ablation/table.hpp"
-#include "evolution/knowledge.hpp"
+#include "ablation/world.hpp"
 
 namespace {
 
@@ -23,64 +22,24 @@ using namespace cupilot;
 
 constexpr std::int64_t cap = 300;  // a race that takes longer counts as one more
 constexpr double within = 1 / 0.95;
-constexpr std::uint64_t teacher_seed = 1000;  // of the searches whose lessons the pool holds; no race has it
-constexpr std::int64_t teacher_evaluations = 100;
-
-struct Arm {
-  const char* name;
-  Steering steering;
-};
 
 const Arm arms[] = {{"full", {}},
                     {"no-roofline", {.roofline = false}},
-                    {"no-pool", {.pool = false}},
+                    {"no-verdict", {}, false},
+                    {"no-model", {.model = false}},
                     {"no-crossover", {.crossover = false}},
                     {"no-surrogate", {.surrogate = false}},
-                    {"no-model", {.model = false}},
-                    {"no-pool, no-roofline", {.roofline = false, .pool = false}}};
+                    {"no-pool", {.pool = false}},
+                    {"no-pool, no-roofline", {.roofline = false, .pool = false}},
+                    {"no-pool, no-verdict", {.pool = false}, false},
+                    {"no-pool, no-model", {.pool = false, .model = false}},
+                    {"no-pool, no-crossover", {.pool = false, .crossover = false}},
+                    {"no-pool, no-surrogate", {.pool = false, .surrogate = false}}};
 
-struct World {
-  Table table;
-  std::unique_ptr<Space> space;
-  Zone zone = Zone::middle;
-  Knowledge knowledge;
+struct Seeds {
+  int count = 0;
+  std::uint64_t first = 1;
 };
-
-const TableRow* row_of(const World& world, const Strategy& strategy) {
-  const std::string id = strategy_id(strategy);
-  for (const TableRow& row : world.table.rows) {
-    if (row.id == id) return &row;
-  }
-  return nullptr;
-}
-
-// One proposal at a time, as `evolve` runs it but for the budget. Evaluations until `goal_us`; 0: not reached.
-std::int64_t race(const World& world, const SearchOptions& options, double goal_us, std::vector<Individual>* all) {
-  const auto strategist = rule_strategist();
-  Search search(options, *world.space, *strategist, world.zone, world.table.plain_us, world.knowledge);
-  for (std::int64_t count = 1;; ++count) {
-    auto asked = search.ask(1);
-    const auto* proposals = asked ? std::get_if<std::vector<Proposal>>(&*asked) : nullptr;
-    if (proposals == nullptr) break;
-    const TableRow* row = row_of(world, proposals->front().strategy);
-    if (row == nullptr) return 0;
-    if (row->time_us > 0 && row->time_us <= goal_us) return count;
-    search.tell(proposals->front().id, world.table.score(*row));
-  }
-  if (all != nullptr) *all = search.fastest(static_cast<int>(search.proposed()));
-  return 0;
-}
-
-// What a search without a pool leaves for others.
-Result<std::vector<PoolEntry>> lessons(const World& world) {
-  SearchOptions options;
-  options.seed = teacher_seed;
-  options.max_evaluations = teacher_evaluations;
-  options.steering.pool = false;
-  std::vector<Individual> all;
-  race(world, options, 0, &all);
-  return lessons_of(world.table.task, world.table.device, Provenance::measured, world.table.plain_us, all, {"ablation"});
-}
 
 std::int64_t random_race(const Table& table, double goal_us, std::uint64_t seed) {
   std::vector<double> times;
@@ -93,57 +52,57 @@ std::int64_t random_race(const Table& table, double goal_us, std::uint64_t seed)
   return static_cast<std::int64_t>(times.size());
 }
 
-double median(std::vector<std::int64_t> counts) {
-  std::sort(counts.begin(), counts.end());
-  return static_cast<double>(counts[counts.size() / 2]);
-}
-
-double mean(const std::vector<std::int64_t>& counts) {
+nlohmann::json summary_of(std::vector<std::int64_t> counts) {
   double sum = 0;
   for (const std::int64_t count : counts) sum += static_cast<double>(count);
-  return sum / static_cast<double>(counts.size());
+  nlohmann::json json = {{"evaluations", counts}, {"mean", sum / static_cast<double>(counts.size())}};
+  std::sort(counts.begin(), counts.end());
+  json["median"] = counts[counts.size() / 2];
+  return json;
 }
 
-Result<World> open_world(const std::string& folder) {
-  auto table = read_table(folder);
-  if (!table) return table.error();
-  auto whole = make_space(table->task, table->device, builtin_tunables());
-  if (!whole) return whole.error();
-  World world{std::move(*table), nullptr, Zone::middle, {}};
-  world.zone = zone_of(world.table.task, world.table.task.time_shapes.front(), world.table.device);
-  world.space = std::move(*whole);
-  world.knowledge.forecast = make_forecaster(world.table.task, world.table.device, builtin_tunables());
-  return world;
+nlohmann::json raced(const World& world, const Arm& arm, const Seeds& seeds, double goal_us) {
+  std::vector<std::int64_t> counts;
+  double cpu_ms = 0;
+  for (int i = 0; i < seeds.count; ++i) {
+    SearchOptions options;
+    options.seed = seeds.first + static_cast<std::uint64_t>(i);
+    options.max_evaluations = cap;
+    options.tune_share = 0;
+    const Race done = race(world, arm, options, goal_us);
+    counts.push_back(done.evaluations > 0 ? done.evaluations : cap + 1);
+    cpu_ms += done.cpu_ms / seeds.count;
+  }
+  nlohmann::json json = summary_of(counts);
+  json["cpu_ms_per_proposal"] = cpu_ms;
+  return json;
 }
 
-nlohmann::json results_of(const World& world, int seeds) {
+void show(const std::string& landscape, const std::string& arm, const nlohmann::json& summary) {
+  std::printf("%-22s %-24s median %5.0f  mean %6.1f  cpu %.2f ms\n", landscape.c_str(), arm.c_str(),
+              summary["median"].get<double>(), summary["mean"].get<double>(), summary.value("cpu_ms_per_proposal", 0.0));
+  std::fflush(stdout);
+}
+
+nlohmann::json results_of(const World& world, const Seeds& seeds, const Lessons& lessons) {
   const double goal_us = world.table.best_us * within;
-  const auto near = static_cast<double>(world.table.near(within)), size = static_cast<double>(world.table.rows.size());
+  const std::size_t near = world.table.near(within), size = world.table.rows.size();
   nlohmann::json json = {{"landscape", world.table.name},
-                         {"strategies", world.table.rows.size()},
+                         {"strategies", size},
+                         {"counted", world.table.counted()},
                          {"best_us", world.table.best_us},
                          {"within_5_percent", near},
-                         {"random_expected", (size + 1) / (near + 1)},
+                         {"random_expected", static_cast<double>(size + 1) / static_cast<double>(near + 1)},
                          {"remembered", world.knowledge.remembered.size()}};
+  for (const auto& [name, left] : lessons.teachers) json["taught_by"][name] = left;
   std::vector<std::int64_t> random;
-  for (int seed = 1; seed <= seeds; ++seed) random.push_back(random_race(world.table, goal_us, static_cast<std::uint64_t>(seed)));
-  json["arms"]["random"] = {{"median", median(random)}, {"mean", mean(random)}, {"evaluations", random}};
-  std::printf("%-24s %4zu strategies, %2.0f near; random %5.0f (mean %5.1f)\n", world.table.name.c_str(), world.table.rows.size(),
-              near, median(random), mean(random));
+  for (int i = 0; i < seeds.count; ++i)
+    random.push_back(random_race(world.table, goal_us, seeds.first + static_cast<std::uint64_t>(i)));
+  json["arms"]["random"] = summary_of(random);
+  show(world.table.name, "random", json["arms"]["random"]);
   for (const Arm& arm : arms) {
-    std::vector<std::int64_t> counts;
-    for (int seed = 1; seed <= seeds; ++seed) {
-      SearchOptions options;
-      options.seed = static_cast<std::uint64_t>(seed);
-      options.max_evaluations = cap;
-      options.tune_share = 0;
-      options.steering = arm.steering;
-      const std::int64_t count = race(world, options, goal_us, nullptr);
-      counts.push_back(count > 0 ? count : cap + 1);
-    }
-    json["arms"][arm.name] = {{"median", median(counts)}, {"mean", mean(counts)}, {"evaluations", counts}};
-    std::printf("  %-32s median %5.0f  mean %6.1f\n", arm.name, median(counts), mean(counts));
-    std::fflush(stdout);
+    json["arms"][arm.name] = raced(world, arm, seeds, goal_us);
+    show(world.table.name, arm.name, json["arms"][arm.name]);
   }
   return json;
 }
@@ -153,38 +112,49 @@ int fail(const Error& error) {
   return 2;
 }
 
+Result<std::vector<World>> open_all(std::span<char*> folders, const std::string& counts_folder) {
+  std::vector<World> worlds;
+  for (const char* folder : folders) {
+    auto table = read_table(folder, counts_folder);
+    if (!table) return table.error();
+    auto world = open_world(std::move(*table));
+    if (!world) return world.error();
+    worlds.push_back(std::move(*world));
+  }
+  for (World& world : worlds) world.space = table_space(world.table, world.whole);
+  return worlds;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 4) {
-    std::fprintf(stderr, "usage: ablation SEEDS OUTPUT.json FOLDER...\n");
+  if (argc < 6) {
+    std::fprintf(stderr, "usage: ablation SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER...\n");
     return 2;
   }
-  std::vector<World> worlds;
-  for (const char* folder : std::span(argv + 3, argv + argc)) {
-    auto world = open_world(folder);
-    if (!world) return fail(world.error());
-    worlds.push_back(std::move(*world));
+  const Seeds seeds{std::atoi(argv[1]), static_cast<std::uint64_t>(std::atoll(argv[2]))};
+  auto worlds = open_all(std::span(argv + 5, argv + argc), argv[4]);
+  if (!worlds) return fail(worlds.error());
+  std::vector<Lessons> lessons;
+  for (World& world : *worlds) {
+    auto learnt = lessons_for(world, *worlds);
+    if (!learnt) return fail(learnt.error());
+    lessons.push_back(std::move(*learnt));
+    if (auto taken = learn(world, lessons.back()); !taken) return fail(taken.error());
   }
-  auto pool = StrategyPool::open(":memory:");
-  if (!pool) return fail(pool.error());
-  for (World& world : worlds) {
-    world.space = table_space(world.table, std::move(world.space));
-    const auto left = lessons(world);
-    if (!left) return fail(left.error());
-    for (const PoolEntry& entry : *left) {
-      if (auto added = pool->add(entry); !added) return fail(added.error());
-    }
+  nlohmann::json out = {
+      {"goal", "95 percent of the best recorded"}, {"cap", cap}, {"seeds", seeds.count}, {"first_seed", seeds.first}};
+  out["landscapes"] = nlohmann::json::array();
+  std::mutex writing;
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < worlds->size(); ++i) {
+    threads.emplace_back([&, i] {
+      nlohmann::json results = results_of((*worlds)[i], seeds, lessons[i]);
+      const std::lock_guard lock(writing);
+      out["landscapes"].push_back(std::move(results));
+      std::ofstream(argv[3]) << out.dump(1) << "\n";
+    });
   }
-  nlohmann::json out = {{"goal", "95 percent of the best recorded"}, {"cap", cap}, {"seeds", std::atoi(argv[1])}};
-  for (World& world : worlds) {
-    auto remembered =
-        remember(world.table.task, world.table.device, *world.space, world.zone, *pool, {task_id(world.table.task), {}});
-    if (!remembered) return fail(remembered.error());
-    world.knowledge.remembered = std::move(remembered->strategies);
-    world.knowledge.effects = std::move(remembered->effects);
-    out["landscapes"].push_back(results_of(world, std::atoi(argv[1])));
-    std::ofstream(argv[2]) << out.dump(1) << "\n";
-  }
+  for (std::thread& thread : threads) thread.join();
   return 0;
 }

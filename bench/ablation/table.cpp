@@ -4,6 +4,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include <cupilot/verdict.hpp>
 
@@ -13,6 +14,8 @@ namespace cupilot {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr std::size_t digits = 16;  // of a strategy's id, in files
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -42,8 +45,9 @@ TableRow row_of(const Json& json) {
   return row;
 }
 
-// The counts of a strategy's launches, added up. Known only where the file names them.
-void take_counts(const Json& json, Counts& counts) {
+// The counts of a strategy's launches, added up.
+Counts counts_of(const Json& json) {
+  Counts counts;
   counts.rung = "virtual";
   for (const Json& launch : json.at("launches")) {
     for (const auto& [name, value] : launch.at("counts").items()) {
@@ -53,35 +57,35 @@ void take_counts(const Json& json, Counts& counts) {
       count.how = CountHow::estimated;
     }
   }
+  return counts;
 }
 
+// Each line names a strategy by the first digits of its id.
 void read_counts(const std::string& path, Table& table) {
   std::ifstream file(path);
-  std::map<std::string, Json> by_prefix;
+  std::map<std::string, TableRow*> rows;
+  for (TableRow& row : table.rows) rows[row.id.substr(0, digits)] = &row;
   for (std::string line; std::getline(file, line);) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (json.is_object()) by_prefix[json.at("strategy").get<std::string>()] = json;
-  }
-  for (TableRow& row : table.rows) {
-    for (const auto& [prefix, json] : by_prefix) {
-      if (row.id.compare(0, prefix.size(), prefix) == 0) take_counts(json, row.counts);
-    }
+    const Json json = Json::parse(line);
+    const auto row = rows.find(json.at("id").get<std::string>().substr(0, digits));
+    if (row != rows.end()) row->second->counts = counts_of(json);
   }
 }
 
-// Times scaled to one temperature of the card: by the anchor kernel timed beside each.
-void scale_by_anchor(std::vector<double>& anchors, Table& table) {
-  std::vector<double> known;
-  for (const double us : anchors) {
-    if (us > 0) known.push_back(us);
-  }
-  const double usual = median(known);
-  for (std::size_t i = 0; i < table.rows.size(); ++i) {
-    if (anchors[i] > 0) table.rows[i].time_us *= usual / anchors[i];
+void find_best(Table& table) {
+  table.best_us = 0;
+  for (const TableRow& row : table.rows) {
+    if (row.time_us > 0 && (table.best_us == 0 || row.time_us < table.best_us)) table.best_us = row.time_us;
   }
 }
 
 }  // namespace
+
+const TableRow* Table::find(const Strategy& strategy) const {
+  const std::string id = strategy_id(strategy);
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) { return one.id == id; });
+  return row == rows.end() ? nullptr : &*row;
+}
 
 Score Table::score(const TableRow& row) const {
   Score score;
@@ -96,7 +100,6 @@ Score Table::score(const TableRow& row) const {
   auto verdict = judge(task, task.time_shapes.front(), device, measurement);
   if (!verdict) return score;
   score.verdict = std::move(*verdict);
-  if (row.counts.rung.empty()) score.verdict.pressures.clear();  // nothing was counted: nothing is said to bind
   return score;
 }
 
@@ -105,23 +108,33 @@ std::size_t Table::near(double factor) const {
       rows.begin(), rows.end(), [&](const TableRow& row) { return row.time_us > 0 && row.time_us <= best_us * factor; }));
 }
 
-Result<Table> read_table(const std::string& folder) {
+std::size_t Table::counted() const {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const TableRow& row) { return !row.counts.rung.empty(); }));
+}
+
+Table Table::without(const Table& other) const {
+  std::set<std::string> theirs;
+  for (const TableRow& row : other.rows) theirs.insert(row.id);
+  Table rest = *this;
+  std::erase_if(rest.rows, [&](const TableRow& row) { return theirs.count(row.id) != 0; });
+  find_best(rest);
+  return rest;
+}
+
+Result<Table> read_table(const std::string& folder, const std::string& counts_folder) {
   const std::string path = folder + "/landscape.jsonl";
   std::ifstream file(path);
   Table table;
   table.name = folder.substr(folder.find_last_of('/') + 1);
   std::string task_text;
-  std::vector<double> anchors;
   try {
     for (std::string line; std::getline(file, line);) {
       const Json json = Json::parse(line);
-      if (json.contains("task")) {
-        take_header(json, table, task_text);
-      } else if (json.contains("techniques")) {
-        table.rows.push_back(row_of(json));
-        anchors.push_back(json.value("anchor_us", 0.0));
-      }
+      if (json.contains("task")) take_header(json, table, task_text);
+      if (json.contains("techniques")) table.rows.push_back(row_of(json));
     }
+    read_counts(counts_folder + "/counts-" + table.name + ".jsonl", table);
   } catch (const Json::exception& fault) {
     return Error{ErrorCode::failure, path + ": " + fault.what(), "record it anew"};
   }
@@ -129,11 +142,7 @@ Result<Table> read_table(const std::string& folder) {
   auto task = task_from_json(task_text, path);
   if (!task) return task.error();
   table.task = std::move(*task);
-  scale_by_anchor(anchors, table);
-  read_counts(folder + "/counts.jsonl", table);
-  for (const TableRow& row : table.rows) {
-    if (row.time_us > 0 && (table.best_us == 0 || row.time_us < table.best_us)) table.best_us = row.time_us;
-  }
+  find_best(table);
   return table;
 }
 
