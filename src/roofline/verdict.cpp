@@ -90,6 +90,28 @@ double tail_share(const Counts& counts, const DeviceSpec& device) {
   return waves > 0 ? 1 - waves / std::ceil(waves) : 0;
 }
 
+// What no resource explains is waiting: for memory, or for blocks that other SMs still run.
+void add_waits(std::vector<Row>& all, double tail_share, const DeviceSpec& device, double seconds) {
+  double busiest = 0;
+  for (const Row& row : all) busiest = std::max(busiest, row.seconds);
+  const double idle = std::max(0.0, seconds - device.launch_seconds - busiest);
+  const double tail = std::min(idle, tail_share * seconds);
+  all.push_back({Resource::tail, tail});
+  all.push_back({Resource::latency, idle - tail});
+}
+
+// Of a kernel of which nothing was counted: it does the task's work at least. What else it does passes for waiting.
+std::vector<Row> rows_of_work(const Task& task, double bytes, double flops, const DeviceSpec& device, double seconds) {
+  const double rate = ceiling(device, task.precision);
+  std::vector<Row> all = {
+      {Resource::dram, bytes / bandwidth(device)},
+      {on_tensor_pipe(task.precision) ? Resource::tensor_pipe : Resource::fp_pipe, rate > 0 ? flops / rate : 0},
+      {Resource::launch, device.launch_seconds},
+  };
+  add_waits(all, 0, device, seconds);
+  return all;
+}
+
 std::vector<Row> rows(const Counts& counts, const DeviceSpec& device, double seconds) {
   const PipeCycles cycles = pipe_cycles(device, counts, Bound::value);
   const double blocks = value(counts, Counter::blocks);
@@ -105,13 +127,7 @@ std::vector<Row> rows(const Counts& counts, const DeviceSpec& device, double sec
       {Resource::issue, cycles.issue * second},
       {Resource::launch, device.launch_seconds},
   };
-  double busiest = 0;
-  for (const Row& row : all) busiest = std::max(busiest, row.seconds);
-  // What no pipe explains is waiting: for memory, or for blocks that other SMs still run.
-  const double idle = std::max(0.0, seconds - device.launch_seconds - busiest);
-  const double tail = std::min(idle, tail_share(counts, device) * seconds);
-  all.push_back({Resource::tail, tail});
-  all.push_back({Resource::latency, idle - tail});
+  add_waits(all, tail_share(counts, device), device, seconds);
   return all;
 }
 
@@ -233,7 +249,10 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   verdict.achieved_bytes = moved / seconds;
   verdict.floor_us = *floor;
   verdict.floor_share = std::min(1.0, *floor / measurement.time_us);
-  for (const Row& row : rows(counts, device, seconds)) {
+  const bool counted_any = !counts.rung.empty();
+  for (const Row& row : counted_any
+                            ? rows(counts, device, seconds)
+                            : rows_of_work(task, static_cast<double>(*bytes), static_cast<double>(*flops), device, seconds)) {
     verdict.pressures.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
   }
   std::stable_sort(verdict.pressures.begin(), verdict.pressures.end(),

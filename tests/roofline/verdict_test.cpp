@@ -110,6 +110,18 @@ TEST_CASE("without counts a verdict is analytic", "[roofline]") {
   CHECK(verdict->rung == "analytic");
   CHECK(verdict->achieved_flops == Approx(2 * std::pow(512, 3) / 20e-6));
   CHECK(verdict->digest[0].find("measured time") == 0);
+  // The work that the task asks for needs its part of the pipe; what it does not explain is waiting.
+  const DeviceSpec device = h200();
+  const double pipe = 2 * std::pow(512, 3) / device.peak_flops[static_cast<std::size_t>(Precision::fp32_strict)] / 20e-6;
+  const auto share = [&](Resource resource) {
+    for (const Pressure& pressure : verdict->pressures) {
+      if (pressure.resource == resource) return pressure.share;
+    }
+    return -1.0;
+  };
+  CHECK(share(Resource::fp_pipe) == Approx(pipe).epsilon(0.2));
+  CHECK(share(Resource::latency) == Approx(1 - device.launch_seconds / 20e-6 - share(Resource::fp_pipe)).epsilon(0.01));
+  CHECK(share(Resource::shared) == -1);
   measurement.time_us = 0;
   CHECK_FALSE(judge(task, task.time_shapes[0], h200(), measurement));
 }
