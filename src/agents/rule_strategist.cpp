@@ -9,10 +9,11 @@
 namespace cupilot {
 namespace {
 
-constexpr int attempts = 12;            // of the rule asked for, before a random sample
-constexpr int fallback_draws = 24;      // random samples before the space counts as exhausted
-constexpr int spread_draws = 8;         // samples of which the one farthest from the population is taken
-constexpr double informed_share = 0.5;  // of samples, drawn around the starting values instead of uniformly
+constexpr int attempts = 12;                                 // of the rule asked for, before a random sample
+constexpr int fallback_draws = 24;                           // random samples before the space counts as exhausted
+constexpr int spread_draws = 8;                              // samples of which the one farthest from the population is taken
+constexpr double informed_share = 0.5;                       // of samples, drawn around the starting values instead of uniformly
+constexpr double memory_share = 0.25, pattern_share = 0.15;  // of seeds that forecasts choose from
 
 // Starting points that follow from what techniques relieve first of all: for every core (without any: once) the kernel with
 // all that feeds the zone's pipes, the one that hides latency, the one that saves traffic, and the bare one. What relieves
@@ -129,7 +130,21 @@ std::optional<Strategy> untried_memory(const StrategyBrief& brief) {
   return std::nullopt;
 }
 
+// One of many seeds, of which forecasts choose: they say what is fast, so that samples need not keep apart by themselves.
+std::optional<Strategy> forecast_seed(const StrategyBrief& brief, Rng rng) {
+  const double u = rng.unit();
+  if (u < memory_share || brief.population.empty()) {
+    if (std::optional<Strategy> strategy = untried_memory(brief)) return strategy;
+  }
+  if (u < memory_share + pattern_share) {
+    if (std::optional<Strategy> strategy = untried_pattern(brief)) return strategy;
+  }
+  Strategy strategy = rng.chance(informed_share) ? informed_sample(brief, rng.fork(1)) : sample(*brief.space, rng.fork(2));
+  return was_tried(brief, strategy) ? std::nullopt : std::optional(std::move(strategy));
+}
+
 std::optional<Strategy> seed(const StrategyBrief& brief, const Rng& rng) {
+  if (brief.forecast) return forecast_seed(brief, rng);
   if (std::optional<Strategy> strategy = untried_memory(brief)) return strategy;
   if (!brief.roofline) return far_sample(brief, rng);
   // Every other seed is a pattern while there are any, so that a short run meets both.

@@ -9,7 +9,8 @@ namespace {
 // Shares of the kinds of children, and of slots that take their first child unscreened, so that a wrong surrogate cannot
 // hold the search.
 constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15, unscreened_seeds = 0.5;
-constexpr int tries = 64;  // draws before a space counts as exhausted
+constexpr double seed_share = 0.5;  // of a brood of generation 0, once a forecast's first results are in
+constexpr int tries = 64;           // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
 constexpr std::size_t failures_told = 8;
 
@@ -152,11 +153,10 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
     if (foresees()) {
       double best = -1e300;
       for (const Strategy* strategy : open) {
-        const Prediction p = predict(*strategy);
-        if (p.mean + curiosity * p.deviation > best) {
-          best = p.mean + curiosity * p.deviation;
-          pick = strategy;
-        }
+        const double value = promise(*strategy, curiosity);
+        if (value <= best) continue;
+        best = value;
+        pick = strategy;
       }
     }
     Strategy child = *pick;
@@ -166,14 +166,17 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
   return std::nullopt;
 }
 
-// A strategist's child for this slot: the one of a brood that the surrogate likes best.
+double Search::State::promise(const Strategy& strategy, double curiosity) const {
+  const Prediction p = predict(strategy);
+  return p.mean + curiosity * p.deviation;
+}
+
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
 Strategy Search::State::polished(Strategy pick, double value, double curiosity, const Rng& rng) const {
   for (int draw = 0; draw < 2 * options.brood; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
     if (was_tried(strategy_id(changed))) continue;
-    const Prediction p = predict(changed);
-    const double better = p.mean + curiosity * p.deviation;
+    const double better = promise(changed, curiosity);
     if (better <= value) continue;
     changed.parents = pick.parents;
     value = better;
@@ -182,40 +185,50 @@ Strategy Search::State::polished(Strategy pick, double value, double curiosity, 
   return pick;
 }
 
+// How a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they are chosen as all children are,
+// and what came of the first ones is bred from at once.
+Search::State::Brood Search::State::brood_for(std::int64_t slot, Rng& rng) const {
+  const bool forecasts = static_cast<bool>(knowledge.forecast);
+  const bool first = generation_of(slot) == 0, empty = population.members().empty();
+  Brood brood;
+  brood.seeds = empty || (first && !forecasts) ? 1 : first ? seed_share : 0;
+  brood.spreading = brood.seeds >= 1 && !forecasts;
+  // What earlier runs found is tried once whatever is expected of it.
+  const bool recalled = forecasts && slot == 0 && options.steering.pool && !knowledge.remembered.empty();
+  const bool judged = !strategist.dear(slot, generation_of(slot)) && !recalled && options.brood > 1 && foresees();
+  const bool screened = judged && !rng.chance(brood.spreading ? unscreened_seeds : unscreened_share);
+  brood.size = screened ? options.brood : 1;
+  brood.curiosity = draw_curiosity(rng);
+  return brood;
+}
+
 Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
-  const bool seeding = generation_of(slot) == 0 || population.members().empty();
-  const bool dear = strategist.dear(slot, generation_of(slot));
-  const double unscreened = seeding ? unscreened_seeds : unscreened_share;
-  const bool screened = !dear && options.brood > 1 && foresees() && !rng.chance(unscreened);
-  const double curiosity = draw_curiosity(rng);
+  const Brood brood = brood_for(slot, rng);
   std::optional<Strategy> pick;
   double pick_value = -1e300;
-  const int brood = screened ? options.brood : 1;
-  for (int draw = 0; draw < brood; ++draw) {
+  for (int draw = 0; draw < brood.size; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
-    const StrategyBrief brief =
-        brief_for(seeding ? BreedKind::seed : draw_kind(own, options.steering.crossover), slot, own.fork(1));
+    const bool seed = brood.seeds >= 1 || (brood.seeds > 0 && own.chance(brood.seeds));
+    const StrategyBrief brief = brief_for(seed ? BreedKind::seed : draw_kind(own, options.steering.crossover), slot, own.fork(1));
     auto proposed = strategist.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed || was_tried(strategy_id(**proposed))) continue;
-    if (pick && strategy_id(**proposed) == strategy_id(*pick)) break;
+    if (pick && strategy_id(**proposed) == strategy_id(*pick)) {
+      if (!knowledge.forecast) break;
+      continue;
+    }
     Strategy strategy = std::move(**proposed);
     strategy.parents.clear();
     for (const Individual& parent : brief.parents) strategy.parents.push_back(strategy_id(parent.strategy));
-    double value = 0;
-    if (screened) {
-      const Prediction p = predict(strategy);
-      value = p.mean + curiosity * p.deviation;
-    }
-    if (!pick || value > pick_value) {
-      pick_value = value;
-      kind = brief.kind;
-      pick = std::move(strategy);
-    }
+    const double value = brood.size > 1 ? promise(strategy, brood.curiosity) : 0;
+    if (pick && value <= pick_value) continue;
+    pick_value = value;
+    kind = brief.kind;
+    pick = std::move(strategy);
   }
-  if (!pick || !screened || seeding) return pick;
-  return std::optional(polished(std::move(*pick), pick_value, curiosity, rng));
+  if (!pick || brood.size == 1 || brood.spreading) return pick;
+  return std::optional(polished(std::move(*pick), pick_value, brood.curiosity, rng));
 }
 
 // When a strategist has nothing new: draws, then whatever lies beside what was tried.

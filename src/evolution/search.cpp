@@ -13,6 +13,8 @@ namespace {
 constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 96, late = 2048;
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
+// How far, in octaves, forecasts of one search lie from outcomes once their common error is known (docs/results/model).
+constexpr double forecasts_within = 0.5;
 constexpr const char* below_the_floor = "floor.impossible";
 
 SearchOptions sane(SearchOptions o) {
@@ -30,6 +32,11 @@ SearchOptions sane(SearchOptions o) {
   return o;
 }
 
+// The model is the roofline's: without the one there is none of the other.
+bool forecasts(const SearchOptions& options, const Knowledge& knowledge) {
+  return options.steering.model && options.steering.roofline && knowledge.forecast;
+}
+
 }  // namespace
 
 Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain, Knowledge k)
@@ -40,9 +47,8 @@ Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone
       plain_us(plain > 0 ? plain : 1),
       knowledge(std::move(k)),
       population({options.population, options.elites, options.tournament}),
-      surrogate(s) {
-  // The model is the roofline's: without the one there is none of the other.
-  if (!options.steering.model || !options.steering.roofline) knowledge.forecast = {};
+      surrogate(s, forecasts(options, knowledge) ? forecasts_within : 0) {
+  if (!forecasts(options, knowledge)) knowledge.forecast = {};
   if (!options.steering.surrogate && !knowledge.forecast) options.brood = 1;
 }
 

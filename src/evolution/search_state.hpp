@@ -92,7 +92,16 @@ struct __attribute__((visibility("hidden"))) Search::State {
   // breeding.cpp. nullopt: the space is exhausted.
   Result<std::optional<Proposal>> breed(std::int64_t slot);
   Result<std::optional<Proposal>> fresh(std::int64_t slot);
+  struct Brood {
+    int size = 1;            // 1: the strategist's word is taken
+    double seeds = 0;        // share of seeds in it
+    bool spreading = false;  // seeds of a search that expects nothing
+    double curiosity = 0;
+  };
+  Brood brood_for(std::int64_t slot, Rng& rng) const;
+  // The strategist's child for this slot: the one of a brood that promises most.
   Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
+  double promise(const Strategy& strategy, double curiosity) const;
   Strategy polished(Strategy pick, double value, double curiosity, const Rng& rng) const;
   StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;

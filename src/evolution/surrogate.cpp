@@ -17,7 +17,9 @@ struct Hyper {
 };
 
 constexpr std::size_t fewest_points = 8;
-constexpr double trusted_points = 4, steepest = 1.2;  // of the prior's slope
+constexpr double trusted_points = 4, steepest = 1.2;   // of the prior's slope
+constexpr double usual_sites = 5, usual_noise = 0.02;  // before the first outcomes: length as a part of all sites
+constexpr double refused_target = -2;                  // of a refused strategy while none was accepted
 
 }  // namespace
 
@@ -79,7 +81,11 @@ struct Surrogate::State {
   double centre = 0, scale = 1;  // of what the prior leaves
   bool ready = false;
 
-  explicit State(const Space& space) : encoder(space) {}
+  double expected_within = 0;
+
+  State(const Space& space, double within) : encoder(space), scale(within > 0 ? within : 1), expected_within(within) {
+    if (within > 0) hyper = {0.5, std::max(1.0, static_cast<double>(encoder.sites()) / usual_sites), usual_noise};
+  }
 
   // How much two values of one site differ: 0 equal, 1 when only one uses the technique, between 0.6 and 1 by rank.
   double site_distance(std::size_t site, std::int16_t a, std::int16_t b) const {
@@ -119,11 +125,14 @@ struct Surrogate::State {
     for (const Point& point : points) {
       if (point.settled && !point.refused) known.push_back(&point);
     }
-    ready = known.size() >= fewest_points;
+    accepted = known.size();
+    ready = accepted >= fewest_points || expected_within > 0;
     if (known.empty()) return;
     choose_slope(known);
-    const auto count = static_cast<double>(known.size());
-    double sum = 0, squares = 0;
+    // What was expected counts as a few outcomes that were as expected.
+    const double believed = expected_within > 0 ? trusted_points : 0;
+    const double count = static_cast<double>(known.size()) + believed;
+    double sum = 0, squares = believed * expected_within * expected_within;
     worst = known.front()->fitness;
     for (const Point* point : known) {
       const double left = point->fitness - slope * point->prior;
@@ -135,7 +144,9 @@ struct Surrogate::State {
     scale = std::sqrt(std::max(1e-6, squares / count - centre * centre));
   }
   double worst = 0;  // of what was measured: a refused strategy counts as no better
+  std::size_t accepted = 0;
   double target(const Point& point) const {
+    if (point.refused && accepted == 0) return refused_target;
     return ((point.refused ? worst : point.fitness) - slope * point.prior - centre) / scale;
   }
 
@@ -194,7 +205,7 @@ struct Surrogate::State {
   }
 };
 
-Surrogate::Surrogate(const Space& space) : state_(std::make_unique<State>(space)) {}
+Surrogate::Surrogate(const Space& space, double expected_within) : state_(std::make_unique<State>(space, expected_within)) {}
 Surrogate::~Surrogate() = default;
 Surrogate::Surrogate(Surrogate&&) noexcept = default;
 
@@ -222,7 +233,7 @@ void Surrogate::fit(const std::vector<Observation>& points) {
                         point.fitness.value_or(0), point.prior});
   }
   s.standardise();
-  if (s.ready) s.choose_hyper();
+  if (s.accepted >= fewest_points) s.choose_hyper();
   s.rows = 0;
   for (const State::Point& point : s.points) s.append_row(point);
 }

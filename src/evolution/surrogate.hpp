@@ -50,7 +50,9 @@ struct Observation {
 
 class Surrogate {
  public:
-  explicit Surrogate(const Space& space);
+  // expected_within: how far outcomes lie from what was expected of them, as a standard deviation; it predicts from the first
+  // point on. 0: nothing was expected, and it waits for a few outcomes.
+  explicit Surrogate(const Space& space, double expected_within = 0);
   ~Surrogate();
   Surrogate(Surrogate&&) noexcept;
 

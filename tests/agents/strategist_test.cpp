@@ -134,6 +134,28 @@ TEST_CASE("seeds begin with patterns of every core that relieve the zone", "[str
   CHECK(find_use(patterns[0], "launch_bounds") == nullptr);
 }
 
+TEST_CASE("seeds to choose from by forecast differ from draw to draw, what earlier runs found among them", "[strategist]") {
+  const auto space = toy_space();
+  REQUIRE(space);
+  const auto strategist = rule_strategist();
+  const Tried none;
+  StrategyBrief brief = brief_of(*space, BreedKind::seed, none);
+  brief.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+  brief.remembered = {sample(*space, Rng(77))};
+  const std::string remembered = strategy_id(brief.remembered[0]);
+  CHECK(strategy_id(ask(*strategist, brief, 0)) == remembered);
+  brief.population = {sample(*space, Rng(78))};
+  std::set<std::string> ids;
+  int recalled = 0;
+  for (std::uint64_t draw = 0; draw < 100; ++draw) {
+    ids.insert(strategy_id(ask(*strategist, brief, draw)));
+    recalled += strategy_id(ask(*strategist, brief, draw)) == remembered ? 1 : 0;
+  }
+  CHECK(ids.size() > 40);
+  CHECK(recalled > 5);
+  CHECK(recalled < 60);
+}
+
 TEST_CASE("exploring stays farther from the population than plain samples do", "[strategist]") {
   const auto space = toy_space();
   REQUIRE(space);

@@ -1,6 +1,8 @@
 // Parts of a search switched off: what is off neither speaks to the strategist nor breeds.
 #include <cupilot/search.hpp>
 
+#include <cmath>
+#include <functional>
 #include <set>
 
 #include "backend/landscape.hpp"
@@ -90,6 +92,57 @@ TEST_CASE("what is switched off neither breeds nor reaches the strategist") {
   CHECK(none.remembered == 0);
   CHECK(none.forecasts == 0);
   CHECK_FALSE(none.told_effect);
+}
+
+namespace {
+
+// Mean of log2(time) over the first slots of a search, none of which may see a result.
+double first_slots(const Forecaster& forecast, const Space& space, const std::function<double(const Strategy&)>& time_us) {
+  double sum = 0;
+  constexpr int slots = 12, searches = 4;
+  const double optimum_us = LandscapeSpec{}.best_us;
+  for (std::uint64_t seed = 1; seed <= searches; ++seed) {
+    SearchOptions options;
+    options.seed = seed;
+    options.lookahead = slots;
+    Knowledge knowledge;
+    knowledge.forecast = forecast;
+    const auto strategist = rule_strategist();
+    Search search(options, space, *strategist, Zone::middle, 640, knowledge);
+    auto asked = search.ask(slots);
+    REQUIRE(asked);
+    const auto& proposals = std::get<std::vector<Proposal>>(*asked);
+    REQUIRE(proposals.size() == slots);
+    for (const Proposal& proposal : proposals) sum += std::log2(time_us(proposal.strategy) / optimum_us);
+  }
+  return sum / (slots * searches);
+}
+
+}  // namespace
+
+TEST_CASE("forecasts choose what is tried before there is a result, and leave some to chance") {
+  LandscapeSpec spec;
+  spec.variables = 6;
+  spec.values = 3;
+  const auto landscape = Landscape::make(spec);
+  REQUIRE(landscape);
+  SpaceModel model;
+  model.techniques = landscape->techniques();
+  const auto space = build_space(std::move(model));
+  REQUIRE(space);
+  const auto time_us = [&](const Strategy& strategy) {
+    Constants constants;
+    for (const Use& use : strategy.uses) {
+      constants[use.technique] = 1;
+      for (const auto& [name, value] : use.values) constants[use.technique + "." + name] = value;
+    }
+    return landscape->time_us(landscape->point_of(constants));
+  };
+  const double blind = first_slots({}, **space, time_us);
+  const Forecaster truth = [&](const Strategy& s) { return std::optional(Forecast{std::log2(time_us(s)), 0.1}); };
+  const double sighted = first_slots(truth, **space, time_us);
+  CHECK(sighted < 0.6 * blind);
+  CHECK(sighted > 0);
 }
 
 TEST_CASE("a journal's header keeps every switch, and one without them has all parts") {

@@ -1,0 +1,73 @@
+// What the surrogate predicts before and after outcomes.
+#include "evolution/surrogate.hpp"
+
+#include "catch.hpp"
+#include "strategy/build_space.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+std::unique_ptr<Space> three_knobs() {
+  SpaceModel model;
+  for (const char* name : {"a", "b", "c"}) {
+    Technique technique;
+    technique.name = name;
+    technique.parameters = {{"x", {1, 2, 3, 4}, {}, 1}};
+    model.techniques.push_back(technique);
+  }
+  auto space = build_space(std::move(model));
+  REQUIRE(space);
+  return std::move(*space);
+}
+
+Strategy with_a(const Space& space, std::int64_t x) {
+  const auto whole = space.complete(Strategy{{{"a", {{"x", x}}, "", {}}, {"b", {{"x", 2}}, "", {}}}, "", {}, ""});
+  REQUIRE(whole);
+  return whole->strategy;
+}
+
+}  // namespace
+
+TEST_CASE("a surrogate of expected outcomes predicts them from the first point on") {
+  const auto space = three_knobs();
+  Surrogate surrogate(*space, 0.5);
+  surrogate.fit({});
+  surrogate.update();
+  CHECK(surrogate.ready());
+  const Strategy near = with_a(*space, 2), far = sample(*space, Rng(3));
+  const Prediction before = surrogate.predict(near, 3);
+  CHECK(before.mean == Approx(3));
+  CHECK(before.deviation == Approx(0.5));
+
+  // What is on its way lowers the doubt about what is like it, and says nothing else.
+  surrogate.add_pending(0, with_a(*space, 1), 3);
+  surrogate.update();
+  const Prediction beside = surrogate.predict(near, 3);
+  CHECK(beside.mean == Approx(3));
+  CHECK(beside.deviation < 0.95 * before.deviation);
+
+  // An outcome worse than expected is a warning about what is like it.
+  surrogate.settle(0, 2);
+  surrogate.update();
+  CHECK(surrogate.predict(near, 3).mean < 2.9);
+  CHECK(surrogate.predict(near, 3).mean < surrogate.predict(far, 3).mean + 1e-9);
+}
+
+TEST_CASE("a refused kernel is a warning before any was accepted") {
+  const auto space = three_knobs();
+  Surrogate surrogate(*space, 0.5);
+  surrogate.fit({});
+  surrogate.add_pending(0, with_a(*space, 1), 3);
+  surrogate.settle(0, std::nullopt);
+  surrogate.update();
+  CHECK(surrogate.predict(with_a(*space, 2), 3).mean < 2.9);
+}
+
+TEST_CASE("a surrogate that expects nothing waits for outcomes") {
+  const auto space = three_knobs();
+  Surrogate surrogate(*space);
+  surrogate.fit({});
+  surrogate.update();
+  CHECK_FALSE(surrogate.ready());
+}
