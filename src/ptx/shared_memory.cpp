@@ -360,8 +360,9 @@ bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     const AsLane as(warp, late != 0);
     if (late != 0 && !checks(warp, step, late, late, several, addresses, bytes, intent)) return false;
   }
-  std::uint8_t* const base = block.shared.data() - shared_base;
-  for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = base + addresses.at[i];
+  // As numbers: a lane that takes no part may have any address.
+  const auto base = reinterpret_cast<std::uintptr_t>(block.shared.data()) - shared_base;
+  for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = reinterpret_cast<std::uint8_t*>(base + addresses.at[i]);
   return true;
 }
 
