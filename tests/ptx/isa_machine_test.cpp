@@ -6,6 +6,7 @@
 #include <random>
 
 #include "catch.hpp"
+#include "ptx/half.hpp"
 #include "ptx/runner.hpp"
 
 using namespace support;
@@ -17,8 +18,8 @@ using u64 = std::uint64_t;
 
 namespace {
 
-float fp16(u64 h) { return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(h))); }
-u64 to_fp16(double x) { return std::bit_cast<u16>(static_cast<_Float16>(x)); }
+float fp16(u64 h) { return conformance::value_of_fp16(h); }
+u64 to_fp16(double x) { return conformance::nearest_fp16(x); }
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include <random>
 
 #include "catch.hpp"
+#include "ptx/half.hpp"
 #include "ptx/runner.hpp"
 
 using namespace support;
@@ -79,11 +80,11 @@ void check(const std::string& body, Want want, bool halves = false) {
   CHECK(false);
 }
 
-// ---- 16-bit floats by the host's own fp16, and bf16 by fp32.
+// ---- 16-bit floats: fp16 by integers, bf16 by fp32.
 
-float fp16(u64 h) { return static_cast<float>(std::bit_cast<_Float16>(static_cast<u16>(h))); }
+float fp16(u64 h) { return conformance::value_of_fp16(h); }
 float bf16(u64 h) { return std::bit_cast<float>(static_cast<u32>(h & 0xffff) << 16); }
-u64 to_fp16(double x) { return std::isnan(x) ? 0x7fff : std::bit_cast<u16>(static_cast<_Float16>(x)); }
+u64 to_fp16(double x) { return conformance::nearest_fp16(x); }
 double flushed(double x, double least) { return std::fabs(x) < least ? std::copysign(0.0, x) : x; }
 
 template <class F>

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "catch.hpp"
+#include "ptx/half.hpp"
 #include "ptx/runner.hpp"
 
 using namespace support;
@@ -27,7 +28,7 @@ struct Kind {
   const char* scales;  // what follows scale-d
 };
 
-u32 as_fp16(int v) { return std::bit_cast<std::uint16_t>(static_cast<_Float16>(v)); }
+u32 as_fp16(int v) { return static_cast<u32>(conformance::nearest_fp16(v)); }
 u32 as_bf16(int v) { return std::bit_cast<u32>(static_cast<float>(v)) >> 16; }
 u32 as_fp32(int v) { return std::bit_cast<u32>(static_cast<float>(v)); }
 u32 as_byte(int v) { return static_cast<u8>(v); }
