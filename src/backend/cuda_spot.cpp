@@ -40,7 +40,7 @@ void add_word(std::vector<std::uint8_t>& bytes, T value) {
   std::memcpy(bytes.data() + at, &value, 8);
 }
 
-// The tracked entry's parameters up to its last two; the buffers for values and sums come last.
+// The tracked entry's parameters, and the buffers it writes.
 struct Bench {
   ptx::DeviceMemory memory{virtual_memory_cap};
   std::vector<std::uint8_t> parameters;
@@ -68,7 +68,8 @@ Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::s
   return bench.memory.address(*added);
 }
 
-Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what, VirtualInputs& inputs) {
+Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what, VirtualInputs& inputs,
+                    std::span<const std::int64_t> runs, std::int64_t elements) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (!is_input(task.tensors[i])) continue;
     auto address = add_read_part(bench, task, task_key, i, what, inputs);
@@ -81,11 +82,16 @@ Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key,
     add_word(bench.parameters, size == what.workload.sizes.end() ? std::int64_t{1} : size->second);
   }
   for (std::size_t* buffer : {&bench.values, &bench.sums}) {
-    auto added = bench.memory.add("reference", run_length * 8, ptx::Access::read_write);
+    auto added = bench.memory.add("reference", static_cast<std::uint64_t>(elements) * 8, ptx::Access::read_write);
     if (!added) return added.error();
     *buffer = *added;
     add_word(bench.parameters, bench.memory.address(*added));
   }
+  auto begins = add_input(bench.memory, "runs", std::as_bytes(runs));
+  if (!begins) return begins.error();
+  add_word(bench.parameters, *begins);
+  add_word(bench.parameters, run_length);
+  add_word(bench.parameters, elements);
   return {};
 }
 
@@ -182,29 +188,28 @@ Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> m
                                             std::int64_t elements) {
   auto program = ptx::make_program(std::move(module), entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
+  // The last run ends with the output.
+  const std::int64_t count =
+      run_length * static_cast<std::int64_t>(runs.size()) - std::max<std::int64_t>(runs.back() + run_length - elements, 0);
   Bench bench;
-  if (auto ready = set_up(bench, task, task_key, what, inputs_); !ready) return ready.error();
+  if (auto ready = set_up(bench, task, task_key, what, inputs_, runs, count); !ready) return ready.error();
   ptx::ExecuteOptions options;
-  options.instruction_budget = most_instructions;
+  options.instruction_budget = most_instructions * runs.size();
   options.check_races = options.check_initialised = options.count = false;
+  ptx::Launch launch;
+  launch.grid.y = static_cast<std::uint32_t>(runs.size());
+  launch.block.x = static_cast<std::uint32_t>(run_length);
+  launch.parameters = bench.parameters;
+  auto report = ptx::execute(**program, bench.memory, launch, options);
+  if (report.is_error()) return report.error();
+  if (report.is_rejected() || !report->faults.empty()) return SpotValues{};  // dearer than it is worth here
   SpotValues found;
-  for (const std::int64_t begin : runs) {
-    const std::int64_t count = std::min(run_length, elements - begin);
-    ptx::Launch launch;
-    launch.block.x = static_cast<std::uint32_t>(run_length);
-    launch.parameters = bench.parameters;
-    add_word(launch.parameters, begin);
-    add_word(launch.parameters, count);
-    auto report = ptx::execute(**program, bench.memory, launch, options);
-    if (report.is_error()) return report.error();
-    if (report.is_rejected() || !report->faults.empty()) return SpotValues{};  // dearer than it is worth here
-    for (std::int64_t i = 0; i < count; ++i) {
-      found.indices.push_back(begin + i);
-      for (const auto& [buffer, into] : {std::pair(bench.values, &found.values), std::pair(bench.sums, &found.sums)}) {
-        double value = 0;
-        std::memcpy(&value, bench.memory.data(buffer).data() + i * 8, 8);
-        into->push_back(value);
-      }
+  for (std::int64_t at = 0; at < count; ++at) {
+    found.indices.push_back(runs[static_cast<std::size_t>(at / run_length)] + at % run_length);
+    for (const auto& [buffer, into] : {std::pair(bench.values, &found.values), std::pair(bench.sums, &found.sums)}) {
+      double value = 0;
+      std::memcpy(&value, bench.memory.data(buffer).data() + at * 8, 8);
+      into->push_back(value);
     }
   }
   return found;

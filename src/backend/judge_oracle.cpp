@@ -16,19 +16,22 @@ std::vector<std::uint64_t> parameters(const CudaSession& session, const OracleOr
     words.push_back(word);
   }
   for (const std::int64_t axis : order.axes) words.push_back(static_cast<std::uint64_t>(axis));
-  words.insert(words.end(), {entry.values, entry.sums, 0, 0});
+  words.insert(words.end(), {entry.values, entry.sums, entry.begins, static_cast<std::uint64_t>(order.slice),
+                             static_cast<std::uint64_t>(order.elements)});
   return words;
 }
 
-void launch_slice(CudaSession& session, CUfunction function, std::vector<std::uint64_t>& words, std::int64_t count) {
+void launch(CudaSession& session, const OracleOrder& order, std::vector<std::uint64_t> words) {
   std::vector<void*> pointers;
   for (std::uint64_t& word : words) pointers.push_back(&word);
   CUlaunchConfig config{};
-  config.gridDimX = static_cast<unsigned>((count + 255) / 256);
-  config.gridDimY = config.gridDimZ = 1;
+  config.gridDimX = static_cast<unsigned>((std::min(order.slice, order.elements) + 255) / 256);
+  config.gridDimY = static_cast<unsigned>(order.begins.size());
+  config.gridDimZ = 1;
   config.blockDimX = 256;
   config.blockDimY = config.blockDimZ = 1;
   config.hStream = session.stream();
+  const CUfunction function = session.function(order.image, order.entry);
   check(driver().cuLaunchKernelEx(&config, function, pointers.data(), nullptr), "launching the reference");
 }
 
@@ -70,18 +73,7 @@ void OracleStore::ensure(const OracleOrder& order) {
   entry.sums = entry.values + half;
   check(driver().cuMemAlloc(&entry.begins, begins), "memory for reference values");
   if (!order.begins.empty()) check(driver().cuMemcpyHtoD(entry.begins, order.begins.data(), begins), "copying slices");
-  const CUfunction function = session_.function(order.image, order.entry);
-  std::vector<std::uint64_t> words = parameters(session_, order, entry);
-  std::int64_t done = 0;
-  for (const std::int64_t begin : order.begins) {
-    const std::int64_t count = std::min(order.slice, order.elements - done);
-    words[words.size() - 4] = entry.values + static_cast<CUdeviceptr>(done) * 8;
-    words[words.size() - 3] = entry.sums + static_cast<CUdeviceptr>(done) * 8;
-    words[words.size() - 2] = static_cast<std::uint64_t>(begin);
-    words[words.size() - 1] = static_cast<std::uint64_t>(count);
-    if (count > 0) launch_slice(session_, function, words, count);
-    done += count;
-  }
+  if (order.elements > 0) launch(session_, order, parameters(session_, order, entry));
   session_.synchronize();
   held_ += entry.bytes;
   entries_[order.key] = entry;

@@ -42,6 +42,47 @@ ptx::ExecuteOptions trusted_options() {
   return options;
 }
 
+// What a tracked entry is asked for: all elements in one slice, or a slice a drawn block.
+struct SliceList {
+  std::vector<std::int64_t> begins;
+  std::int64_t slice = 0, count = 0;  // elements of a slice, of all
+};
+
+SliceList slices_of(const std::vector<std::int64_t>& blocks, std::int64_t elements) {
+  constexpr std::int64_t size = OracleValues::block_elements;
+  if (static_cast<std::int64_t>(blocks.size()) * size >= elements) return {{0}, elements, elements};
+  SliceList slices{{}, size, 0};
+  for (const std::int64_t block : blocks) {
+    slices.begins.push_back(block * size);
+    slices.count += std::min(size, elements - block * size);
+  }
+  return slices;
+}
+
+// The tracked entry's parameters up to its results.
+Result<Words> task_parameters(ptx::DeviceMemory& memory, const Task& task, const Workload& workload,
+                              const std::vector<std::span<const std::byte>>& inputs) {
+  Words parameters;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) continue;
+    Result<std::uint64_t> address = add_input(memory, task.tensors[i].name, inputs[i]);
+    if (!address) return address.error();
+    parameters.add(*address);
+  }
+  for (const Scalar& scalar : task.scalars) parameters.add(scalar.value);
+  for (const Axis& axis : task.axes) {
+    const auto size = workload.sizes.find(axis.name);
+    parameters.add(size == workload.sizes.end() ? std::int64_t{1} : size->second);
+  }
+  return parameters;
+}
+
+std::vector<double> numbers_in(const ptx::DeviceMemory& memory, std::size_t buffer, std::int64_t count) {
+  std::vector<double> numbers(static_cast<std::size_t>(count));
+  std::memcpy(numbers.data(), memory.data(buffer).data(), numbers.size() * 8);
+  return numbers;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw, std::uint64_t seed) {
@@ -127,55 +168,34 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
   auto program = ptx::make_program((*reference)->module, entry->entry);
   if (!program) return reference_error(task, program.is_rejected() ? program.rejected().message : program.error().message);
 
-  ptx::DeviceMemory memory(virtual_memory_cap);
-  Words parameters;
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (task.tensors[i].role == Role::out) continue;
-    Result<std::uint64_t> address = add_input(memory, task.tensors[i].name, inputs[i]);
-    if (!address) return address.error();
-    parameters.add(*address);
-  }
-  for (const Scalar& scalar : task.scalars) parameters.add(scalar.value);
-  for (const Axis& axis : task.axes) {
-    const auto size = workload.sizes.find(axis.name);
-    parameters.add(size == workload.sizes.end() ? std::int64_t{1} : size->second);
-  }
-  const std::int64_t size = OracleValues::block_elements;
-  const bool whole = static_cast<std::int64_t>(blocks.size()) * size >= elements;
-  const std::int64_t chunk = whole ? elements : size;  // elements a launch
   OracleValues out;
   out.blocks = std::move(blocks);
   if (elements == 0) return out;
-  Result<std::size_t> values = memory.add("values", static_cast<std::uint64_t>(chunk) * 8, ptx::Access::read_write);
+  const SliceList slices = slices_of(out.blocks, elements);
+  ptx::DeviceMemory memory(virtual_memory_cap);
+  auto parameters = task_parameters(memory, task, workload, inputs);
+  if (!parameters) return parameters.error();
+  auto values = memory.add("values", static_cast<std::uint64_t>(slices.count) * 8, ptx::Access::read_write);
   if (!values) return values.error();
-  Result<std::size_t> sums = memory.add("sums", static_cast<std::uint64_t>(chunk) * 8, ptx::Access::read_write);
+  auto sums = memory.add("sums", static_cast<std::uint64_t>(slices.count) * 8, ptx::Access::read_write);
   if (!sums) return sums.error();
-  parameters.add(memory.address(*values));
-  parameters.add(memory.address(*sums));
-  const std::size_t range_at = parameters.bytes.size();
+  auto begins = add_input(memory, "begins", std::as_bytes(std::span(slices.begins)));
+  if (!begins) return begins.error();
+  for (const std::uint64_t word : {memory.address(*values), memory.address(*sums), *begins}) parameters->add(word);
+  for (const std::int64_t word : {slices.slice, slices.count}) parameters->add(word);
 
-  for (std::size_t i = 0; i < (whole ? 1 : out.blocks.size()); ++i) {
-    const std::int64_t begin = whole ? 0 : out.blocks[i] * size;
-    const std::int64_t count = std::min(chunk, elements - begin);
-    parameters.bytes.resize(range_at);
-    parameters.add(begin);
-    parameters.add(count);
-    ptx::Launch launch;
-    launch.grid.x = static_cast<std::uint32_t>((count + size - 1) / size);
-    launch.block.x = static_cast<std::uint32_t>(size);
-    launch.parameters = parameters.bytes;
-    auto report = ptx::execute(**program, memory, launch, trusted_options());
-    if (report.is_error()) return report.error();
-    if (report.is_rejected()) return reference_error(task, report.rejected().message);
-    if (!report->faults.empty()) return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
-    const auto append = [&](std::vector<double>& to, std::size_t from) {
-      const std::size_t at = to.size();
-      to.resize(at + static_cast<std::size_t>(count));
-      std::memcpy(to.data() + at, memory.data(from).data(), static_cast<std::size_t>(count) * 8);
-    };
-    append(out.values, *values);
-    append(out.sums, *sums);
-  }
+  constexpr std::int64_t threads = OracleValues::block_elements;
+  ptx::Launch launch;
+  launch.grid.x = static_cast<std::uint32_t>((slices.slice + threads - 1) / threads);
+  launch.grid.y = static_cast<std::uint32_t>(slices.begins.size());
+  launch.block.x = static_cast<std::uint32_t>(threads);
+  launch.parameters = parameters->bytes;
+  auto report = ptx::execute(**program, memory, launch, trusted_options());
+  if (report.is_error()) return report.error();
+  if (report.is_rejected()) return reference_error(task, report.rejected().message);
+  if (!report->faults.empty()) return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
+  out.values = numbers_in(memory, *values, slices.count);
+  out.sums = numbers_in(memory, *sums, slices.count);
   return out;
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "task/content.hpp"
@@ -10,7 +11,9 @@ namespace cupilot {
 namespace {
 
 constexpr std::array<const char*, 3> build_names = {"oracle", "plain", "tracked"};
-constexpr std::array<const char*, 3> result_parameters = {"double* values", "void* output", "double* values, double* sums"};
+constexpr std::array<const char*, 3> result_parameters = {
+    "double* values, long long begin, long long count", "void* output, long long begin, long long count",
+    "double* values, double* sums, const long long* begins, long long slice, long long count"};
 
 bool has_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
 bool is_read(const Tensor& tensor) { return tensor.role != Role::out; }
@@ -45,6 +48,30 @@ constexpr const char* expr_functions = R"(
   __device__ static long long pow2(long long a) { return a <= 1 ? 1 : 2ll << log2(a - 1); }
 )";
 
+// Which of `count` elements in order thread `thread` does: the threads of a warp take a tile of rows and columns, and so read a
+// few lines of each operand, whatever the layouts, where a row of elements may read a line for each of them. What fills no whole
+// row stays in order.
+constexpr const char* dealing = R"(
+__device__ long long cupilot_dealt(long long thread, long long count, long long columns) {
+  const long long high = 4, wide = 8;
+  const long long band = thread / (high * columns) * high;
+  const long long rows = count / columns - band < high ? count / columns - band : high;
+  const long long in_band = thread - band * columns;
+  if (in_band >= rows * columns) return thread;
+  const long long tile = in_band / (rows * wide) * wide;
+  const long long width = columns - tile < wide ? columns - tile : wide;
+  const long long in_tile = in_band - rows * tile;
+  return (band + in_tile / width) * columns + tile + in_tile % width;
+}
+
+)";
+
+// Elements that share operands lie along both of the last two axes, where anything is summed over.
+bool has_tiles(const Task& task, const Tensor& tensor) {
+  const bool sums = std::any_of(task.axes.begin(), task.axes.end(), [](const Axis& a) { return a.kind == AxisKind::reduced; });
+  return sums && tensor.shape.size() >= 2;
+}
+
 // Storage offset of a dense index, over the sizes.
 std::string offset_text(const Tensor& tensor) {
   if (tensor.strides.empty()) return "index";
@@ -62,6 +89,10 @@ std::string tensor_members(const Tensor& tensor, ReferenceBuild build) {
   const std::string& name = tensor.name;
   const auto type = static_cast<int>(tensor.type);
   std::string out = fmt::format("  // {}: {}\n", name, name_of(tensor.type));
+  if (has_output(tensor)) {
+    const std::string columns = tensor.shape.empty() ? "1" : tensor.shape.back().text;
+    out += fmt::format("  __device__ long long cupilot_columns_{}() const {{ return {}; }}\n", name, columns);
+  }
   out += fmt::format("  __device__ long long cupilot_offset_{}(long long index) const {{ return {}; }}\n", name,
                      offset_text(tensor));
   if (!is_read(tensor)) return out;
@@ -93,7 +124,7 @@ std::string parameters(const Task& task, ReferenceBuild build) {
   }
   for (const Scalar& scalar : task.scalars) out += fmt::format("double p_{}, ", scalar.name);
   for (const Axis& axis : task.axes) out += fmt::format("long long p_{}, ", axis.name);
-  return out + result_parameters[static_cast<std::size_t>(build)] + ", long long begin, long long count";
+  return out + result_parameters[static_cast<std::size_t>(build)];
 }
 
 std::string store_text(const Tensor& tensor, ReferenceBuild build) {
@@ -105,9 +136,18 @@ std::string store_text(const Tensor& tensor, ReferenceBuild build) {
       type);
 }
 
+// A slice a row of blocks.
+constexpr const char* slice_text = R"(  const long long begin = begins[blockIdx.y];
+  values += blockIdx.y * slice;
+  sums += blockIdx.y * slice;
+  count -= blockIdx.y * slice;
+  if (count > slice) count = slice;
+)";
+
 std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build, const std::string& entry) {
   std::string out = fmt::format("extern \"C\" __global__ void {}({}) {{\n", entry, parameters(task, build));
-  out += "  const long long at = blockIdx.x * 256ll + threadIdx.x;\n  if (at >= count) return;\n  Inputs in;\n";
+  if (build == ReferenceBuild::tracked) out += slice_text;
+  out += "  const long long thread = blockIdx.x * 256ll + threadIdx.x;\n  if (thread >= count) return;\n  Inputs in;\n";
   for (const Axis& axis : task.axes) out += fmt::format("  in.{0} = p_{0};\n", axis.name);
   // A kernel gets the scalar as its type; so does the reference.
   for (const Scalar& scalar : task.scalars) {
@@ -117,6 +157,9 @@ std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild bu
   for (const Tensor& input : task.tensors) {
     if (is_read(input)) out += fmt::format("  in.cupilot_{0} = p_{0};\n", input.name);
   }
+  out += has_tiles(task, tensor)
+             ? fmt::format("  const long long at = cupilot_dealt(thread, count, in.cupilot_columns_{}());\n", tensor.name)
+             : "  const long long at = thread;\n";
   out += "  const long long index = begin + at;\n";
   out += fmt::format("  const real result = real(reference_{}(in, index));\n", tensor.name);
   return out + store_text(tensor, build) + "}\n\n";
@@ -138,6 +181,7 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
   program.text += fmt::format("\nusing real = {};\n", real_of(task, build));
   for (const auto& [constant, value] : task.constants)
     program.text += fmt::format("constexpr long long {} = {};\n", constant, value);
+  program.text += dealing;
   program.text += inputs_struct(task, build);
   program.text += fmt::format("#line 1 \"{}\"\n", task.reference.file.empty() ? "reference.cu" : task.reference.file);
   program.text += task.reference.text + "\n#line 1 \"entries\"\n";

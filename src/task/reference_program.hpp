@@ -25,9 +25,11 @@ struct ReferenceProgram {
 
 // Parameters of every entry: one `const void*` per tensor that is not `out`, in task order; one `double` per scalar; one
 // `long long` per axis in task order; then
-//   oracle: double* values · tracked: double* values, double* sums · plain: void* output (whole tensor, storage type);
-// then long long begin, long long count. values[i], sums[i] belong to element begin + i; the plain build writes elements
-// [begin, begin + count) at their place. One thread an element: grid cdiv(count, 256), block 256.
+//   oracle: double* values, begin, count: values[i] belongs to element begin + i;
+//   plain: void* output (whole tensor, storage type), begin, count: elements [begin, begin + count) are written at their place;
+//   tracked: double* values, double* sums, const long long* begins, slice, count: slices of `slice` elements from begins[0],
+//   begins[1] ... on, one after the other in values and sums, of which there are `count`;
+// numbers `long long`. One thread an element: grid cdiv(count, 256), for tracked cdiv(slice, 256) by the slices; block 256.
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build);
 
 }  // namespace cupilot

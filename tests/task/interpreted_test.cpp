@@ -90,17 +90,24 @@ Built run_gemm(const host_gemm::Problem& p, ReferenceBuild build, std::int64_t b
   const double alpha = p.task.scalars[0].value, beta = p.task.scalars[1].value;
   const long long batch = p.size("batch"), m = p.size("m"), n = p.size("n"), k = p.size("k"), first = begin, number = count;
   const std::string entry = program.entries[0].entry;
-  const auto launch = [&](auto... results) {
-    const ptx::Dim3 grid = blocks_of(count), block = {.x = 256};
+  // A tracked build takes its elements in slices, as long as `slice` and the last shorter.
+  const long long slice = (count + 2) / 3;
+  std::vector<long long> begins;
+  for (long long at = 0; at < count; at += slice) begins.push_back(first + at);
+  const std::size_t slices = device.input("begins", begins);
+  const auto launch = [&](ptx::Dim3 grid, auto... results) {
+    const ptx::Dim3 block = {.x = 256};
     if (in.size() == 2) {
-      return device.run(module, entry, grid, block, 0, in[0], in[1], alpha, beta, batch, m, n, k, results..., first, number);
+      return device.run(module, entry, grid, block, 0, in[0], in[1], alpha, beta, batch, m, n, k, results...);
     }
-    return device.run(module, entry, grid, block, 0, in[0], in[1], in[2], in[3], alpha, beta, batch, m, n, k, results..., first,
-                      number);
+    return device.run(module, entry, grid, block, 0, in[0], in[1], in[2], in[3], alpha, beta, batch, m, n, k, results...);
   };
-  const ptx::Report report = build == ReferenceBuild::oracle    ? launch(Device::Pointer{values})
-                             : build == ReferenceBuild::tracked ? launch(Device::Pointer{values}, Device::Pointer{sums})
-                                                                : launch(Device::Pointer{output});
+  ptx::Dim3 sliced = blocks_of(slice);
+  sliced.y = static_cast<std::uint32_t>(begins.size());
+  const Device::Pointer to{values}, sums_to{sums}, out{output}, from{slices};
+  const ptx::Report report = build == ReferenceBuild::oracle    ? launch(blocks_of(count), to, first, number)
+                             : build == ReferenceBuild::tracked ? launch(sliced, to, sums_to, from, slice, number)
+                                                                : launch(blocks_of(count), out, first, number);
   REQUIRE(support::faults_of(report) == "");
   return {device.values<double>(values), device.values<double>(sums), device.values<std::uint8_t>(output)};
 }
@@ -145,6 +152,49 @@ TEST_CASE("the three builds of gemm agree with the host") {
   compare_builds(full, [&](long long i) { return tt_gelu_tracked::reference_D(full_in, i); });
 }
 
+// A row of elements would read 33 sectors a step of K where lines of B lie along K; a tile of 4 x 8 reads 12.
+TEST_CASE("the threads of a warp read few lines in every layout") {
+  const std::string layout = GENERATE("nn", "nt", "tn", "tt");
+  GemmSpec spec{.m = 32, .n = 64, .k = 16};
+  spec.layout = layout;
+  const host_gemm::Problem p(spec, {.seed = 4});
+  const ReferenceProgram program = *reference_program(p.task, ReferenceBuild::plain);
+  Device device;
+  device.options.count = true;
+  const Device::Pointer a{device.input("A", p.memory[0])}, b{device.input("B", p.memory[1])};
+  const Device::Pointer out{device.output("D", 32 * 64 * 4)};
+  const ptx::Report report = device.run(support::module_of_cuda(program.text), program.entries[0].entry, blocks_of(32 * 64),
+                                        {.x = 256}, 0, a, b, 1.0, 0.0, 1ll, 32ll, 64ll, 16ll, out, 0ll, 32 * 64ll);
+  REQUIRE(support::faults_of(report) == "");
+  INFO(layout);
+  const double steps = 32 * 64 / 32 * 16;  // of all warps
+  CHECK(report.counts[Counter::global_load_sectors].value <= 12 * steps);
+  CHECK(report.counts[Counter::global_store_sectors].value <= 4 * 32 * 64 / 32);
+}
+
+TEST_CASE("every element has a thread, whatever is asked of an output and wherever it begins") {
+  Task task = *load_task(std::string(CUPILOT_SOURCE_DIR) + "/tests/data/softmax/task.json");
+  task.reference.text = "__device__ real reference_y(const Inputs& in, long long index) { return real(double(index)); }";
+  const ReferenceProgram program = *reference_program(task, ReferenceBuild::oracle);
+  const auto module = support::module_of_cuda(program.text);
+  REQUIRE(program.text.find("cupilot_dealt(thread") != std::string::npos);
+  for (const long long columns : {1, 3, 8, 13, 64}) {
+    for (const long long count : {1, 7, 32, 100, 257, 300}) {
+      Device device;
+      const Device::Pointer x{device.input("x", std::vector<float>(1))};
+      const std::size_t values = device.output("v", static_cast<std::size_t>(count) * 8);
+      const ptx::Report report = device.run(module, program.entries[0].entry, blocks_of(count), {.x = 256}, 0, x, 100ll, columns,
+                                            Device::Pointer{values}, 5ll, count);
+      REQUIRE(support::faults_of(report) == "");
+      const auto found = device.values<double>(values);
+      std::vector<double> all(static_cast<std::size_t>(count));
+      std::iota(all.begin(), all.end(), 5.0);
+      INFO(columns << " columns, " << count << " elements");
+      CHECK(found == all);
+    }
+  }
+}
+
 TEST_CASE("the interpreted oracle passes a random-vector product") {
   const host_gemm::Problem p({.m = 50, .n = 40, .k = 60}, {.seed = 12});
   const Built oracle = run_gemm(p, ReferenceBuild::oracle, 0, p.outputs());
@@ -175,8 +225,9 @@ TEST_CASE("a user's softmax reference is right and sees an unstable kernel") {
     fill(params, x);
     Device device;
     const Device::Pointer in{device.input("x", x)}, values{device.output("v", 366 * 8)}, sums{device.output("s", 366 * 8)};
-    const ptx::Report report =
-        device.run(module, program.entries[0].entry, blocks_of(366), {.x = 256}, 0, in, 6ll, 61ll, values, sums, 0ll, 366ll);
+    const Device::Pointer begins{device.input("begins", std::vector<long long>{0})};
+    const ptx::Report report = device.run(module, program.entries[0].entry, blocks_of(366), {.x = 256}, 0, in, 6ll, 61ll, values,
+                                          sums, begins, 366ll, 366ll);
     REQUIRE(support::faults_of(report) == "");
     const auto want = device.values<double>(values.index), sum = device.values<double>(sums.index);
     const BoundParams bound = *bound_params(task, 1, shape, {});
