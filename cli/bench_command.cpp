@@ -28,6 +28,7 @@ BenchRow row_of(const ContestantReport& report) {
     const Measurement& m = *report.measurement;
     row.time_us = m.time_us;
     row.spread_us = m.spread_us;
+    row.rounds = m.provenance == Provenance::measured ? static_cast<int>(m.samples_us.size()) : 0;
     row.ratio = median(report.ratio);
     row.provenance = name_of(m.provenance);
   } else {
@@ -83,8 +84,8 @@ void print_rows(const std::vector<BenchRow>& rows, const std::string& device) {
   std::vector<std::vector<std::string>> cells = {{"kernel", "time", "spread", "ratio to first", "how"}};
   for (const BenchRow& row : rows) {
     if (row.refused.empty()) {
-      cells.push_back(
-          {row.name, time_text(row.time_us), time_text(row.spread_us), fmt::format("{:.3f}", row.ratio), row.provenance});
+      cells.push_back({row.name, time_text(row.time_us), row.rounds == 1 ? "one round" : time_text(row.spread_us),
+                       fmt::format("{:.3f}", row.ratio), row.provenance});
     } else {
       cells.push_back({row.name, "refused", "", "", row.refused});
     }

@@ -31,6 +31,7 @@ struct BenchRow {
   double time_us = 0, spread_us = 0, ratio = 0;  // ratio: this time / the first row's
   std::string provenance;
   std::string refused;  // why there is no time
+  int rounds = 0;       // of a measured time
 };
 std::string bench_json(const std::vector<BenchRow>& rows, const std::string& device);
 

@@ -26,8 +26,13 @@ double median(std::vector<double> values) {
 std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) {
   const bool paired = !baseline.ratio.empty();
   const double ratio = paired ? median(baseline.ratio) : baseline.time_us / best_us;
+  const bool once = baseline.provenance == Provenance::measured && baseline.ratio.size() == 1;
   return {baseline.name, time_text(baseline.time_us), std::string(name_of(baseline.provenance)),
-          best_us > 0 ? fmt::format("{:.2f}x{}", ratio, paired ? "" : " (not interleaved)") : ""};
+          best_us > 0 ? fmt::format("{:.2f}x{}", ratio,
+                                    once     ? " (one round)"
+                                    : paired ? ""
+                                             : " (not interleaved)")
+                      : ""};
 }
 
 std::string gain_text(const Best& best) {

@@ -21,6 +21,10 @@ constexpr int fewest_rounds = 3;
 // Who takes longer than this, and than the fastest by this factor, is visited in the first round alone: it would take nearly all
 // the time, and nobody needs a ratio of hundreds to a percent.
 constexpr double slow_us = 100'000, slow_factor = 20;
+// Of the time for all rounds, what the plain kernel may take beyond its first launch.
+constexpr double plain_share = 0.05;
+// What a first launch has to load takes no telling part of one as long as this.
+constexpr double long_us = 5'000;
 constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launch
 constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
 constexpr double visit_us = 3'000;                   // of timed launches a visit, where one takes less
@@ -35,7 +39,7 @@ struct Entrant {
   std::optional<LibraryOrder> library;
   std::optional<Rejected> out;  // why it takes no further part
   int launches = 1;             // a visit
-  double warm_us = 0;           // the first timed launch
+  double warm_us = 0;           // a timed launch before the rounds
   double host_us = 0;
   std::vector<double> samples;
   std::vector<int> rounds;  // of each sample
@@ -78,10 +82,10 @@ class MeasuredRounds {
     }
     trials_.device_.settle();
     const auto begin = Clock::now();
-    for (int round = 0; round < std::max(options_.rounds, fewest_rounds); ++round) {
+    for (int round = 0; round < rounds(); ++round) {
       for (std::size_t i = 0; i < entrants_.size(); ++i) {
         Entrant& entrant = entrants_[(i + static_cast<std::size_t>(round)) % entrants_.size()];
-        if (round > 0 && slow(entrant)) continue;
+        if (round >= visits(entrant) || (round == 0 && !entrant.samples.empty())) continue;
         if (auto visited = visit(entrant, round); !visited) return visited.error();
       }
       const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
@@ -128,38 +132,36 @@ class MeasuredRounds {
     return {};
   }
 
-  // Setup launches, one untimed and one timed launch, then the controller's clock: finds faults, fills caches, says how many
-  // launches a visit takes.
+  // Setup launches, a first launch and, unless that was long, a second, then the controller's clock: finds faults, fills caches,
+  // says how many launches a visit takes.
   Result<void> warm_up(Entrant& entrant) {
     if (entrant.out) return {};
     const Case what = case_of(0, 0);
     if (entrant.kernel) {
-      CudaTrials::Trial trial = trial_of(entrant, what);
-      auto faulted = trials_.run_setup(trial);
+      auto faulted = trials_.run_setup(trial_of(entrant, what));
       if (!faulted) return faulted.error();
       if (*faulted) {
         entrant.out = rejection_of(**faulted);
         return {};
       }
-      const double seconds = trials_.run_seconds(task_, workload_);
-      auto ran = trials_.launch(trial, entrant.kernel->run, seconds);
-      if (!ran) return ran.error();
-      if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
-        if (auto told = trials_.tell_input_writes(trial, *fault, seconds); !told) return told;
-        entrant.out = rejection_of(*fault);
-        return {};
-      }
     }
-    auto time = timed_launch(entrant, what, true);
+    auto time = entrant.kernel ? timed_launch(entrant, what, Looks::if_long) : timed_launch(entrant, what, Looks::closely);
+    if (time && *time && entrant.kernel && **time < long_us) time = timed_launch(entrant, what, Looks::closely);
     if (!time) return time.error();
     if (!*time) return {};
     entrant.warm_us = **time;
     const int most = options_.max_seconds > 0 ? most_launches : 1;
     entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most);
-    entrant.proofs.clear();
+    const bool plain = entrant.who->kind == Contestant::Kind::plain;
+    const bool seldom = plain && visits(entrant) < rounds();
+    if ((plain && visits(entrant) == 1) || (**time >= long_us && rounds() == fewest_rounds)) {
+      entrant.samples.push_back(**time);
+      entrant.rounds.push_back(0);
+    } else {
+      entrant.proofs.clear();
+    }
     // The plain kernel is the program's own: a slow one need not be seen by two clocks.
-    if (entrant.who->kind == Contestant::Kind::plain && **time > slow_us) return {};
-    return second_clock(entrant, what, **time);
+    return seldom ? Result<void>() : second_clock(entrant, what, **time);
   }
 
   // The controller's own clock: a warm launch cannot take much longer by it than a cold one by the runner's events.
@@ -194,12 +196,19 @@ class MeasuredRounds {
     return {};
   }
 
-  bool slow(const Entrant& entrant) const {
+  int rounds() const { return std::max(options_.rounds, fewest_rounds); }
+
+  // Rounds that an entrant takes part in.
+  int visits(const Entrant& entrant) const {
+    if (entrant.who->kind == Contestant::Kind::plain && options_.max_seconds > 0) {
+      const double affordable = plain_share * options_.max_seconds * 1e6 / std::max(entrant.warm_us, 1.0);
+      return static_cast<int>(std::clamp<double>(affordable, 1, rounds()));
+    }
     double fastest = entrant.warm_us;
     for (const Entrant& other : entrants_) {
-      if (!other.out) fastest = std::min(fastest, other.warm_us);
+      if (!other.out && other.warm_us > 0) fastest = std::min(fastest, other.warm_us);
     }
-    return entrant.warm_us > std::max(slow_us, slow_factor * fastest);
+    return entrant.warm_us > std::max(slow_us, slow_factor * fastest) ? 1 : rounds();
   }
 
   Case case_of(int round, int launch) const { return launch_case(workload_, options_, round, launch); }
@@ -209,7 +218,7 @@ class MeasuredRounds {
     // Where a visit is one launch, every second one has content that was never there before.
     const int first = entrant.launches == 1 ? round % 2 : 0;
     for (int launch = first; launch < first + entrant.launches && !entrant.out; ++launch) {
-      auto time = timed_launch(entrant, case_of(round, launch), launch == 0);
+      auto time = timed_launch(entrant, case_of(round, launch), launch == 0 ? Looks::closely : Looks::briefly);
       if (!time) return time.error();
       if (*time) times.push_back(**time);
     }
@@ -219,8 +228,12 @@ class MeasuredRounds {
     return {};
   }
 
+  // How a launch's outputs are compared: as the judge says, and some also here; `if_long`: not at all after a short launch, which
+  // another follows.
+  enum class Looks { briefly, closely, if_long };
+
   // One launch between events, checked; nothing when the entrant left.
-  Result<std::optional<double>> timed_launch(Entrant& entrant, const Case& what, bool looked_at) {
+  Result<std::optional<double>> timed_launch(Entrant& entrant, const Case& what, Looks looks) {
     if (entrant.out) return std::optional<double>();
     CudaTrials::Trial trial = trial_of(entrant, what);
     auto ran = order(entrant, trial, {VisitTiming::Mode::timed, 1, options_.cold});
@@ -231,17 +244,19 @@ class MeasuredRounds {
       entrant.out = reject("measure.failed", why);
       return std::optional<double>();
     }
+    const double us = (*ran)->answer.event_us[0];
+    if (looks == Looks::if_long && us < long_us) return std::optional(us);
     CaseReport proof;
     proof.what = what;
     proof.seconds = (*ran)->controller_us * 1e-6;
     if (auto checked = trials_.check(trial, proof); !checked) return checked.error();
-    if (looked_at) {
+    if (looks != Looks::briefly) {
       if (auto looked = trials_.look(trial, proof); !looked) return looked.error();
     }
     judge_launch(entrant, proof);
     entrant.proofs.push_back(std::move(proof));
     if (entrant.out) return std::optional<double>();
-    return std::optional<double>((*ran)->answer.event_us[0]);
+    return std::optional(us);
   }
 
   void judge_launch(Entrant& entrant, const CaseReport& proof) const {
@@ -268,7 +283,8 @@ class MeasuredRounds {
     const double seconds = std::min(trials_.run_seconds(task_, workload_) * std::max(timing.replays, 1), trials_.trial_seconds_);
     auto ran = trials_.launch(trial, run, seconds);
     if (!ran) return ran.error();
-    if (const auto* fault = std::get_if<RunnerFault>(&*ran)) {
+    if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
+      if (auto told = trials_.tell_input_writes(trial, *fault, seconds); !told) return told.error();
       entrant.out = rejection_of(*fault);
       return std::optional<DeviceRun>();
     }

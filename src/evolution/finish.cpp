@@ -30,7 +30,7 @@ Baseline baseline_from(const ContestantReport& report, const std::vector<Baselin
 }
 
 // The champion against the strongest of the baselines beside it. A gain is claimed above twice its noise only: the standard
-// error of the median ratio, from the ratios' median absolute deviation.
+// error of the median ratio, from the ratios' median absolute deviation; of one measured round, the champion's own spread.
 void compare(FinalRecord& record) {
   const auto strongest = std::min_element(record.baselines.begin(), record.baselines.end(),
                                           [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
@@ -41,6 +41,10 @@ void compare(FinalRecord& record) {
   for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
   constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
   record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) / std::sqrt(static_cast<double>(deviations.size()));
+  const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome);
+  if (deviations.size() == 1 && accepted != nullptr && accepted->measurement.time_us > 0) {
+    record.gain_noise = mad_to_sigma * middle * accepted->measurement.spread_us / accepted->measurement.time_us;
+  }
   if (middle - 1 > 2 * record.gain_noise) record.gain = middle - 1;
 }
 

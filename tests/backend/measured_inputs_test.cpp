@@ -1,7 +1,9 @@
 // A measurement on a device that holds no memory: where inputs can be written, each timed launch's are compared with what was
-// made for it.
+// made for it; and how many launches it takes.
 #include <cstring>
 #include <map>
+#include <memory>
+#include <utility>
 
 #include <cupilot/gemm.hpp>
 
@@ -19,7 +21,8 @@ class Notebook : public TrialDevice {
     hello_.sharing = Sharing::own;
     hello_.memory_free = 1ll << 40;
   }
-  int compared = 0, mistaken = 0;
+  int compared = 0, mistaken = 0, launched = 0;
+  double launch_us = 5000;
 
   const DeviceHello& hello() const override { return hello_; }
   double empty_launch_us() const override { return 1; }
@@ -39,8 +42,9 @@ class Notebook : public TrialDevice {
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order, double) override {
-    const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0, 5000);
-    return std::variant<DeviceRun, RunnerFault>(DeviceRun{{times, 5000}, 5100});
+    launched += order.timing.mode == VisitTiming::Mode::timed ? 1 : order.timing.replays;
+    const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0, launch_us);
+    return std::variant<DeviceRun, RunnerFault>(DeviceRun{{times, launch_us}, launch_us + 100});
   }
   void settle() override {}
   int processes() const override { return 1; }
@@ -70,25 +74,70 @@ class Notebook : public TrialDevice {
   std::map<int, FillParams> filled_;
 };
 
+struct Trials {
+  std::unique_ptr<CompilePool> pool = std::move(*CompilePool::open({}));
+  DeviceSpec spec = *chip("h200");
+  CudaPrograms programs{*pool, spec.arch};
+  SpotCheck spot{*pool, spec.arch};
+  Notebook device;
+  CudaTrials trials{device, programs, spot, spec, 20};
+  // Inputs of more than half a gibibyte: the controller computes no reference values of its own.
+  Task task = *gemm_task({.m = 16384, .n = 128, .k = 16384});
+
+  ContestantReport measure(const Contestant& contestant, const MeasureOptions& options) {
+    auto reports = trials.measure(task, task_id(task), task.time_shapes.front(), {&contestant, 1}, options);
+    REQUIRE(reports);
+    const auto& measured = reports->front().measurement;
+    if (measured.is_rejected()) FAIL(measured.rejected().message);
+    return std::move(reports->front());
+  }
+};
+const Contestant plain_kernel{Contestant::Kind::plain, "plain", nullptr};
+
 }  // namespace
 
 TEST_CASE("inputs that can be written are compared with the content of their own launch") {
-  auto pool = CompilePool::open({});
-  REQUIRE(pool);
-  const DeviceSpec spec = *chip("h200");
-  CudaPrograms programs(**pool, spec.arch);
-  SpotCheck spot(**pool, spec.arch);
-  Notebook device;
-  CudaTrials trials(device, programs, spot, spec, 20);
-  // Inputs of more than half a gibibyte: the controller computes no reference values of its own.
-  const auto task = gemm_task({.m = 16384, .n = 128, .k = 16384});
-  REQUIRE(task);
-  const Contestant plain{Contestant::Kind::plain, "plain", nullptr};
-  const auto reports = trials.measure(*task, task_id(*task), task->time_shapes.front(), {&plain, 1}, {});
-  REQUIRE(reports);
-  const auto& measured = reports->front().measurement;
-  if (measured.is_rejected()) FAIL(measured.rejected().message);
-  CHECK(measured->samples_us.size() >= 3);
-  CHECK(device.compared > 6);
-  CHECK(device.mistaken == 0);
+  Trials on;
+  const ContestantReport report = on.measure(plain_kernel, {});
+  CHECK(report.measurement->samples_us.size() >= 3);
+  CHECK(on.device.compared > 6);
+  CHECK(on.device.mistaken == 0);
+}
+
+TEST_CASE("a slow plain kernel takes a twentieth of the time, and one launch at least") {
+  struct Case {
+    double launch_us;
+    int launches;
+    std::size_t samples;
+  };
+  // Of the 100 ms that are a twentieth of 2 s. A first launch that is not the only one is no sample.
+  const Case c = GENERATE(from_range(std::vector<Case>{{2'000'000, 1, 1}, {60'000, 1, 1}, {40'000, 3, 2}, {30'000, 4, 3}}));
+  Trials on;
+  on.device.launch_us = c.launch_us;
+  const ContestantReport report = on.measure(plain_kernel, {7, 2.0, true, 1});
+  CAPTURE(c.launch_us);
+  CHECK(on.device.launched == c.launches);
+  CHECK(report.measurement->samples_us.size() == c.samples);
+  CHECK(report.ratio.size() == c.samples);
+  CHECK(report.proofs.size() == c.samples);
+}
+
+TEST_CASE("a long first launch counts where few rounds are asked for") {
+  struct Case {
+    double launch_us;
+    int rounds, launches;
+  };
+  // Beside the rounds: the launch that the controller's clock sees, and what goes before.
+  const Case c = GENERATE(from_range(std::vector<Case>{{6000, 3, 4}, {6000, 5, 7}, {4000, 3, 6}}));
+  Trials on;
+  on.device.launch_us = c.launch_us;
+  CompiledKernel kernel;
+  kernel.source.text = "candidate";
+  kernel.source.plan.launches = {{.name = "main", .entry = "gemm", .grid = {"1"}, .block = {"32"}}};
+  kernel.entries = {{.name = "gemm", .source_name = "gemm"}};
+  const ContestantReport report = on.measure({Contestant::Kind::candidate, "candidate", &kernel}, {c.rounds, 1.0, true, 1});
+  CAPTURE(c.launch_us, c.rounds);
+  CHECK(on.device.launched == c.launches);
+  CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));
+  CHECK(report.proofs.size() == static_cast<std::size_t>(c.rounds));
 }

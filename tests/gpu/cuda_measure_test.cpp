@@ -32,7 +32,8 @@ TEST_CASE("candidate, plain and library are timed in turn") {
     for (const ContestantReport& report : *reports) {
       WARN(size << " " << line(report));
       REQUIRE(report.measurement);
-      CHECK(report.measurement->samples_us.size() >= 3);
+      // A slow plain kernel is timed less often.
+      CHECK(report.measurement->samples_us.size() >= (report.name == "plain" ? 1 : 3));
       CHECK(report.proofs.size() >= report.measurement->samples_us.size());
     }
     CHECK(*(*reports)[3].measurement->samples_us.begin() < *(*reports)[0].measurement->samples_us.begin());
