@@ -9,7 +9,7 @@
 // What a slab's sums are multiplied by before they join the others: here nothing.
 struct NoFactors {
   static constexpr bool ANY = false;
-  __device__ __forceinline__ void fetch(int) {}
+  __device__ __forceinline__ void take(int) {}
   __device__ __forceinline__ float of(int, int) const { return 1.0f; }
 };
 
@@ -61,19 +61,17 @@ struct Consumer : Drainer {
   // Slab by slab: the tensor core's sums start anew with each and are added up here. While this warpgroup adds, the others
   // multiply.
   template <class Factors>
-  __device__ __forceinline__ void multiply_promoted(int slabs, Factors next) {
+  __device__ __forceinline__ void multiply_promoted(int slabs, Factors factors) {
 #pragma unroll
     for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
       for (int i = 0; i < TILE_N / 2; ++i) sum[part][i] = 0.0f;
     }
-    next.fetch(0);
 #pragma unroll 1
     for (int slab = 0; slab < slabs; ++slab) {
       float own[PARTS_M][TILE_N / 2];
       issue(own, false);
-      const Factors now = next;
-      if (slab + 1 < slabs) next.fetch(slab + 1);
+      factors.take(slab);
       multiply_wait<0>();
 #pragma unroll
       for (int part = 0; part < PARTS_M; ++part) settle(own[part]);
@@ -83,7 +81,8 @@ struct Consumer : Drainer {
       for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
         for (int i = 0; i < TILE_N / 2; ++i) {
-          sum[part][i] = Factors::ANY ? fmaf(now.of(part, i / 2 % 2), own[part][i], sum[part][i]) : sum[part][i] + own[part][i];
+          sum[part][i] =
+              Factors::ANY ? fmaf(factors.of(part, i / 2 % 2), own[part][i], sum[part][i]) : sum[part][i] + own[part][i];
         }
       }
     }

@@ -82,24 +82,55 @@ constexpr int STREAM_STORE = 0;
 #include "cupilot/ring_gemm.cuh"
 #include "cupilot/slab_gemm.cuh"
 
-// A thread's factors of one slab: its rows', each times that of the tile's block of columns, which a tile does not cross.
+// A thread's factors: its rows', each times that of the tile's block of columns, which a tile does not cross. What lies outside
+// the matrix takes the factors of its edge: it is never stored. A load takes longer than a slab. So the four lanes that hold the
+// same rows fetch those of a slab each, a group of four slabs ahead, and hand them round.
 struct BlockFactors {
   static constexpr bool ANY = true;
-  const float* a;  // of the thread's first row, slab 0
-  const float* b;  // of the tile's columns, slab 0
-  int rows;        // between two slabs' factors of a
-  int inside;      // rows from the thread's first to the end of the matrix
-  float factor[PARTS_M][2];
+  static constexpr int SLABS = 4;            // a group
+  const float* a;                            // of row 0, slab 0
+  const float* b;                            // of the tile's columns, slab 0
+  int rows, slabs;                           // of the matrix
+  int own[PARTS_M][2];                       // the thread's rows
+  float coming[PARTS_M][2], coming_columns;  // of this lane's slab in the next group
+  float group[PARTS_M][2];                   // in this one
+  float factor[PARTS_M][2];                  // of the slab
 
-  __device__ __forceinline__ void fetch(int slab) {
-    const float of_columns = b != nullptr ? b[slab] : 0.0f;
+  __device__ __forceinline__ BlockFactors(const float* of_rows, const float* of_columns, int m, int all, int row)
+      : a(of_rows), b(of_columns), rows(m), slabs(all) {
 #pragma unroll
     for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const int row = part * 64 + half * 8;
-        factor[part][half] = row < inside ? a[static_cast<long long>(slab) * rows + row] * of_columns : 0.0f;
+      for (int half = 0; half < 2; ++half) own[part][half] = min(row + part * 64 + half * 8, m - 1);
+    }
+    fetch(0);
+  }
+
+  __device__ __forceinline__ void fetch(int first) {
+    const int slab = first + static_cast<int>(threadIdx.x) % SLABS;
+    const float* of_slab = a + static_cast<long long>(slab) * rows;
+    coming_columns = slab < slabs ? b[slab] : 0.0f;
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) coming[part][half] = slab < slabs ? of_slab[own[part][half]] : 0.0f;
+    }
+  }
+
+  // The factors of a slab; slabs come in order.
+  __device__ __forceinline__ void take(int slab) {
+    if (slab % SLABS == 0) {
+#pragma unroll
+      for (int part = 0; part < PARTS_M; ++part) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) group[part][half] = coming[part][half] * coming_columns;
       }
+      fetch(slab + SLABS);
+    }
+#pragma unroll
+    for (int part = 0; part < PARTS_M; ++part) {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) factor[part][half] = __shfl_sync(0xffffffffu, group[part][half], slab % SLABS, SLABS);
     }
   }
   __device__ __forceinline__ float of(int part, int half) const { return factor[part][half]; }
@@ -114,10 +145,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
   run_block(shared, work_list(m, n, k, batches), map_a, map_b, [&](Consumer& consumer, const Work& work, int row, int column) {
     if constexpr (SCALE == 2) {
       const int blocks_n = (n + 127) / 128;
-      const int own_row = row + consumer.warp * 16 + consumer.lane / 4;
-      const float* a = scale_a + static_cast<long long>(work.batch) * work.slabs * m + own_row;
-      const float* b = scale_b + (static_cast<long long>(work.batch) * blocks_n + column / 128) * work.slabs;
-      consumer.multiply_promoted(work.slabs, BlockFactors{a, column < n ? b : nullptr, m, m - own_row});
+      const float* a = scale_a + static_cast<long long>(work.batch) * work.slabs * m;
+      const float* b = scale_b + (static_cast<long long>(work.batch) * blocks_n + min(column / 128, blocks_n - 1)) * work.slabs;
+      consumer.multiply_promoted(work.slabs, BlockFactors(a, b, m, work.slabs, row + consumer.warp * 16 + consumer.lane / 4));
     } else if constexpr (PROMOTED != 0) {
       consumer.multiply_promoted(work.slabs, NoFactors{});
     } else {
