@@ -6,11 +6,12 @@
 namespace cupilot {
 namespace {
 
-std::string parents_text(const std::vector<Individual>& parents) {
+std::string parents_text(const StrategyBrief& brief) {
+  const std::vector<Individual>& parents = brief.parents;
   double best_us = 0;
   for (const Individual& parent : parents) best_us = best_us == 0 ? parent.time_us : std::min(best_us, parent.time_us);
   std::string text;
-  for (const Individual& parent : parents) text += individual_text(parent, best_us);
+  for (const Individual& parent : parents) text += individual_text(brief, parent, best_us);
   return text;
 }
 
@@ -24,7 +25,7 @@ std::string question_text(const StrategyBrief& brief, std::size_t count) {
     values["population"] = population_text(brief.population);
     return filled_prompt("explore", values);
   }
-  values["parents"] = parents_text(brief.parents);
+  values["parents"] = parents_text(brief);
   return filled_prompt(brief.parents.size() >= 2 ? "cross" : "improve", values);
 }
 

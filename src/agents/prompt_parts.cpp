@@ -7,6 +7,7 @@
 
 #include <cupilot/rejection.hpp>
 
+#include "agents/relief.hpp"
 #include "agents/untrusted.hpp"
 
 namespace cupilot {
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t longest_reference = 6000, longest_text = 400, longest_sentence = 240;
 constexpr std::size_t effects_told = 12, remembered_told = 4;
-constexpr std::size_t population_told = 12;
+constexpr std::size_t population_told = 12, reliefs_told = 6;
 
 std::string joined(const std::vector<std::string>& words, std::string_view between) {
   return fmt::format("{}", fmt::join(words, between));
@@ -72,6 +73,18 @@ std::string quoted(const std::string& text) {
 }
 
 std::string one_line(const Strategy& strategy) { return tamed_line(describe(strategy), longest_text); }
+
+std::string relief_text(const std::vector<Relief>& all) {
+  std::string text;
+  for (const Relief& relief : all) {
+    text += fmt::format("- {}: relieves {}, at most {:.0f} % of the time", tamed_line(relief.technique->name, 64),
+                        name_of(relief.resource), 100 * relief.share);
+    if (relief.log2_gain)
+      text += fmt::format("; a forecast changes the speed by {:+.0f} %", 100 * (std::exp2(*relief.log2_gain) - 1));
+    text += "\n";
+  }
+  return text.empty() ? text : "It does not use these, which relieve what holds it back, the most promising first:\n" + text;
+}
 
 }  // namespace
 
@@ -142,14 +155,14 @@ std::string digest_text(const std::vector<std::string>& digest) {
   return text.empty() ? text : "What the roofline says of the kernel below:\n" + text;
 }
 
-std::string individual_text(const Individual& individual, double best_us) {
+std::string individual_text(const StrategyBrief& brief, const Individual& individual, double best_us) {
   std::string text = strategy_text(individual.strategy);
   text += fmt::format("Time {:.4g} us", individual.time_us);
   if (best_us > 0 && best_us < individual.time_us)
     text += fmt::format(", {:.3g} times the better one's", individual.time_us / best_us);
   text += ".\n";
   for (const std::string& sentence : individual.verdict.digest) text += tamed_line(sentence, longest_sentence) + "\n";
-  return text + "\n";
+  return text + relief_text(reliefs(brief, individual, reliefs_told)) + "\n";
 }
 
 std::string known_text(const StrategyBrief& brief) {

@@ -16,7 +16,7 @@ std::string device_text(const DeviceSpec& device, Precision precision);
 std::string techniques_text(const Space& space);
 // A line a technique in use, then the reason.
 std::string strategy_text(const Strategy& strategy);
-std::string individual_text(const Individual& individual, double best_us);
+std::string individual_text(const StrategyBrief& brief, const Individual& individual, double best_us);
 // What helped, what harmed, what was refused and why; "" when nothing is known.
 std::string known_text(const StrategyBrief& brief);
 std::string digest_text(const std::vector<std::string>& digest);

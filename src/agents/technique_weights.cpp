@@ -18,14 +18,13 @@ bool relieves(const Technique& technique, Resource resource) {
   return std::find(technique.relieves.begin(), technique.relieves.end(), resource) != technique.relieves.end();
 }
 
-// What a technique takes of a resource's time: most of what it relieves first of all, less of what it relieves besides.
+}  // namespace
+
 double part_relieved(const Technique& technique, Resource resource) {
   const auto place = std::find(technique.relieves.begin(), technique.relieves.end(), resource);
   if (place == technique.relieves.end()) return 0;
   return 1 / (1 + 0.5 * static_cast<double>(place - technique.relieves.begin()));
 }
-
-}  // namespace
 
 const std::vector<Resource>& resources_of(Zone zone) {
   static const std::vector<Resource> memory = {Resource::dram,      Resource::l2,     Resource::latency,
