@@ -52,7 +52,11 @@ class ModelStrategist final : public Strategist {
     if (head_.empty()) head_ = strategist_head(*seat_.task, *seat_.device, *brief.space);
     if (brief.kind == BreedKind::seed && brief.generation == 0) {
       if (!initial_) {
-        auto asked = ask_strategist(*seat_.client, head_, brief, static_cast<std::size_t>(seat_.options.initial), "initial");
+        // Of nothing that the run has seen: resumed before the next generation, it asks the same.
+        StrategyBrief start = brief;
+        start.effects.clear();
+        start.failures.clear();
+        auto asked = ask_strategist(*seat_.client, head_, start, static_cast<std::size_t>(seat_.options.initial), "initial");
         if (!asked) return asked.error();
         const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
         initial_ = strategies != nullptr ? *strategies : std::vector<Strategy>();

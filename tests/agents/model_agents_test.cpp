@@ -129,6 +129,21 @@ TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[age
   CHECK(room.notices[1].find("answers again") != std::string::npos);
 }
 
+TEST_CASE("the question a search begins with is the same whenever it is asked", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(free_reply); });
+  StrategyBrief first = room.brief(BreedKind::seed, 0), resumed = room.brief(BreedKind::seed, 5);
+  resumed.effects = {{"row_per_block", 0.5, 3}};
+  resumed.failures = {{free_strategy(), "verify.bound"}};
+  for (const StrategyBrief& brief : {first, resumed}) {
+    REQUIRE(model_strategist(room.seat(model), *room.rules)->propose(brief, Rng::of(1, "t", 0)));
+  }
+  REQUIRE(model.asked.size() == 2);
+  CHECK(model.asked[0].key == "initial/0");
+  CHECK(model.asked[1].key == "initial/0");
+  CHECK(model.asked[0].messages.back().text == model.asked[1].messages.back().text);
+}
+
 TEST_CASE("which seat a slot belongs to depends on the slot alone", "[agents][model]") {
   Room room;
   ScriptedChat model([](const ChatRequest&) -> Result<ChatReply> { return silence(); });
