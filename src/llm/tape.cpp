@@ -65,6 +65,7 @@ void Tape::learn(TapeLines lines) {
   }
   texts_ = std::move(lines.texts);
   before_ = lines.spent;
+  unsettled_ = std::move(lines.open);
 }
 
 const TapeEntry* Tape::find(const ChatRequest& request) const {
@@ -91,7 +92,9 @@ Result<void> Tape::append(const std::string& line) {
 
 Result<void> Tape::add(const ChatRequest& request, const Result<ChatReply>& answer, const ModelsSpent& spent) {
   const std::lock_guard hold(mutex_);
-  return append(exchange_lines(request, answer, spent, texts_));
+  ModelsSpent all = spent;
+  if (const auto earlier = unsettled_.extract(request.key)) add_spent(all, earlier.mapped());
+  return append(exchange_lines(request, answer, all, texts_));
 }
 
 Result<void> Tape::reserve(const std::string& key, const ModelsSpent& amount) {

@@ -41,6 +41,8 @@ class Tape {
   std::map<std::string, std::unique_ptr<TapeQuestion>> entries_;
   std::set<std::string> texts_;  // digests of long messages that the file holds
   ModelsSpent before_;
+  // Of processes that ended within an exchange: its line counts them too, or the next process would not know of them.
+  std::map<std::string, ModelsSpent> unsettled_;
   std::shared_ptr<void> lock_;
   std::unique_ptr<AppendFile> file_;
   std::optional<Error> failed_;

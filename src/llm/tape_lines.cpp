@@ -80,14 +80,13 @@ ChatReply reply_from(const Json& json) {
 struct Reader {
   TapeLines lines;
   std::map<std::string, std::string> texts;
-  std::map<std::string, ModelsSpent> open;  // reservations by key
 
   void read(const Json& line) {
     const std::string kind = line.items().begin().key();
     const Json& value = line.begin().value();
     if (kind == "cupilot_tape") return header(line);
     if (kind == "text") texts[value.at("digest").get<std::string>()] = value.at("text").get<std::string>();
-    if (kind == "reservation") add(open[value.at("key").get<std::string>()], spent_from(value), 1);
+    if (kind == "reservation") reserve(value);
     if (kind == "exchange") exchange(value);
     if (kind != "text" && kind != "reservation" && kind != "exchange")
       throw std::invalid_argument("unknown kind \"" + kind + "\"");
@@ -97,6 +96,12 @@ struct Reader {
     const int format = line.at("cupilot_tape").get<int>();
     if (format != tape_format) throw std::invalid_argument(fmt::format("format {}, this program reads {}", format, tape_format));
     lines.note = line.value("note", std::string());
+  }
+
+  void reserve(const Json& value) {
+    ModelsSpent amount = spent_from(value);
+    amount.unsettled = 1;
+    add_spent(lines.open[value.at("key").get<std::string>()], amount);
   }
 
   void exchange(const Json& value) {
@@ -114,8 +119,8 @@ struct Reader {
     } else {
       entry.reply = reply_from(value.at("reply"));
     }
-    if (value.contains("spent")) add(lines.spent, spent_from(value.at("spent")), 0);
-    open.erase(entry.key);
+    if (value.contains("spent")) add_spent(lines.spent, spent_from(value.at("spent")));
+    lines.open.erase(entry.key);
     lines.questions.push_back(std::move(question));
   }
 
@@ -134,16 +139,8 @@ struct Reader {
     return message;
   }
 
-  static void add(ModelsSpent& sum, const ModelsSpent& more, std::int64_t unsettled) {
-    sum.tokens += more.tokens;
-    sum.calls += more.calls;
-    sum.cost += more.cost;
-    sum.seconds += more.seconds;
-    sum.unsettled += unsettled;
-  }
-
   TapeLines finish() {
-    for (const auto& [key, amount] : open) add(lines.spent, amount, amount.unsettled);
+    for (const auto& [key, amount] : lines.open) add_spent(lines.spent, amount);
     for (const auto& [digest, text] : texts) lines.texts.insert(digest);
     return std::move(lines);
   }
@@ -157,6 +154,14 @@ std::string question_digest(const ChatRequest& request) {
   json.push_back(request.schema);
   json.push_back(request.output_tokens);
   return digest_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void add_spent(ModelsSpent& sum, const ModelsSpent& more) {
+  sum.tokens += more.tokens;
+  sum.calls += more.calls;
+  sum.cost += more.cost;
+  sum.seconds += more.seconds;
+  sum.unsettled += more.unsettled;
 }
 
 std::string tape_header_line(const std::string& note) {

@@ -1,6 +1,7 @@
 // The lines of a tape as values, and their JSON (docs/formats/tape.md). Text in, text out: JSON stays in the .cpp.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -22,12 +23,15 @@ struct TapeLines {
   std::vector<TapeQuestion> questions;  // in the order of the file
   std::set<std::string> texts;          // digests of long messages that the file holds
   ModelsSpent spent;
-  std::size_t valid_bytes = 0;  // up to the end of the last whole line
-  bool torn = false;            // something stands behind it
+  std::map<std::string, ModelsSpent> open;  // by key: reserved, and no exchange followed; part of `spent`
+  std::size_t valid_bytes = 0;              // up to the end of the last whole line
+  bool torn = false;                        // something stands behind it
 };
 
 // What tells two questions apart: messages, schema and the limit of the answer.
 std::string question_digest(const ChatRequest& request);
+
+void add_spent(ModelsSpent& sum, const ModelsSpent& more);
 
 std::string tape_header_line(const std::string& note);
 std::string reservation_line(const std::string& key, const ModelsSpent& amount);

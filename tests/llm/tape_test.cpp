@@ -140,6 +140,13 @@ TEST_CASE("a reservation without an end counts as spent", "[llm]") {
   CHECK(read->spent.calls == 2);
   CHECK(read->spent.cost == 7.75);
   CHECK(read->spent.unsettled == 1);
+  // Asked again by the next process, the question has cost both.
+  { REQUIRE(Session(folder.file()).client->complete(ask("b", "one"))); }
+  const auto again = read_tape(folder.file());
+  REQUIRE(again);
+  CHECK(again->spent.tokens == 3030);
+  CHECK(again->spent.calls == 3);
+  CHECK(again->spent.unsettled == 0);
 }
 
 TEST_CASE("a torn last line is set aside; a broken one elsewhere is named", "[llm]") {
