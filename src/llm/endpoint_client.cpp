@@ -104,11 +104,12 @@ ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish fin
 }  // namespace
 
 EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model, std::shared_ptr<Purse> purse,
-                               const ModelOptions& options)
+                               const ModelOptions& options, HttpCarrier carry)
     : endpoint_(std::move(endpoint)),
       model_(std::move(model)),
       purse_(std::move(purse)),
       options_(options),
+      carry_(std::move(carry)),
       host_(options.host != nullptr ? options.host : &real_host()) {}
 
 Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
@@ -214,7 +215,7 @@ EndpointClient::Answer EndpointClient::send(const Exchange& exchange, double sec
     });
   };
   const double start = now();
-  const HttpReply reply = post(request);
+  const HttpReply reply = carry_(request);
   answer.seconds = now() - start;
   answer.headers = reply.headers;
   answer.status = reply.status;

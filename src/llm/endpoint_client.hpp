@@ -33,7 +33,7 @@ struct OpenEndpoint {
 class EndpointClient : public ChatClient {
  public:
   EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model, std::shared_ptr<Purse> purse,
-                 const ModelOptions& options);
+                 const ModelOptions& options, HttpCarrier carry);
   Result<ChatReply> complete(const ChatRequest& request) override;
 
  private:
@@ -55,6 +55,7 @@ class EndpointClient : public ChatClient {
   ModelSpec model_;
   std::shared_ptr<Purse> purse_;
   ModelOptions options_;
+  HttpCarrier carry_;
   Host* host_;
   mutable std::mutex mutex_;
   Unwanted unwanted_;

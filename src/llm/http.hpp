@@ -46,4 +46,7 @@ struct HttpReply {
 
 HttpReply post(const HttpRequest& request);
 
+// What stands for post() on a simulated machine.
+using HttpCarrier = std::function<HttpReply(const HttpRequest&)>;
+
 }  // namespace cupilot

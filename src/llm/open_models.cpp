@@ -1,7 +1,7 @@
+#include "llm/open_models.hpp"
+
 #include <algorithm>
 #include <set>
-
-#include <cupilot/models.hpp>
 
 #include "llm/endpoint_client.hpp"
 #include "llm/key_source.hpp"
@@ -64,6 +64,10 @@ void note_missing_prices(const ModelsConfig& config, const ModelOptions& options
 }  // namespace
 
 Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config, const ModelOptions& options) {
+  return open_models_by(post, config, options);
+}
+
+Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config, const ModelOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
   std::shared_ptr<Tape> tape;
   if (options.tape.empty()) {
@@ -90,7 +94,7 @@ Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config, cons
       endpoint = std::move(*opened);
     }
     if (!endpoint) return Error{ErrorCode::usage, "no endpoint is called \"" + model.endpoint + "\"", "docs/formats/models.md"};
-    clients[model.name] = std::make_unique<EndpointClient>(endpoint, model, purse, options);
+    clients[model.name] = std::make_unique<EndpointClient>(endpoint, model, purse, options, carry);
   }
   for (const std::string& name : used) {
     if (!clients.contains(name)) return Error{ErrorCode::usage, "no model is called \"" + name + "\"", "docs/formats/models.md"};

@@ -85,7 +85,7 @@ void Watcher::take_result(const std::string& payload) {
   if (accepted == nullptr) return;
   note(has_evidence(*accepted), "a verdict without evidence");
   note(may_be_accepted(device_->nature_of(result->candidate.kernel_hash)), "a kernel was believed that is not honest");
-  const double truth = device_->true_time_us(result->candidate.source.constants);
+  const double truth = device_->true_time_us(result->candidate.kernel_hash);
   note(accepted->measurement.time_us == truth, "a time that the device did not give");
 }
 

@@ -67,6 +67,19 @@ Nature SimDevice::nature_of(const std::string& kernel_hash) const {
   return Nature::honest;
 }
 
+double SimDevice::true_time_us(const std::string& kernel_hash) const {
+  const auto found = times_us_.find(kernel_hash);
+  return found == times_us_.end() ? 0 : found->second;
+}
+
+std::vector<int> SimDevice::point_of(const KernelSource& source) const {
+  if (!source.template_name.empty()) return landscape_.point_of(source.constants);
+  Rng rng = Rng::of(seed_, "text " + source.text);
+  std::vector<int> point(landscape_.sites());
+  for (int& state : point) state = static_cast<int>(rng.below(landscape_.states()));
+  return point;
+}
+
 Result<void> SimDevice::take_time(double seconds) {
   if (host_.dead()) return Error{ErrorCode::failure, "the machine is off", ""};
   lost_ = lost_ || dice_.chance(trouble_.lost);
@@ -84,8 +97,10 @@ Attempt<CompiledKernel> SimDevice::compile(const KernelSource& source) {
   kernel.id = kernel_id(source);
   kernel.arch = kernel.compiler = "simulated";
   std::string text;
-  for (const int state : landscape_.point_of(source.constants)) text += std::to_string(state) + ",";
+  const std::vector<int> point = point_of(source);
+  for (const int state : point) text += std::to_string(state) + ",";
   kernel.facts.normalized_hash = sha256_hex(text);
+  times_us_[kernel.facts.normalized_hash] = landscape_.time_us(point);
   if (nature_of(kernel.facts.normalized_hash) == Nature::refused)
     return reject("compile.error", "the simulated compiler refused it");
   return kernel;
@@ -123,7 +138,7 @@ Result<std::vector<ContestantReport>> SimDevice::measure(const Task& task, const
     }
     const bool candidate = contestant.kind == Contestant::Kind::candidate;
     const Nature nature = candidate ? nature_of(contestant.kernel->facts.normalized_hash) : Nature::honest;
-    double us = candidate ? true_time_us(contestant.kernel->source.constants)
+    double us = candidate ? true_time_us(contestant.kernel->facts.normalized_hash)
                           : landscape_.spec().best_us * std::exp2(landscape_.spec().octaves);
     if (nature == Nature::too_fast) us = 0.01;
     if (nature == Nature::no_number) us = std::numeric_limits<double>::quiet_NaN();

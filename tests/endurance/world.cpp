@@ -7,6 +7,7 @@
 
 #include "base/hash.hpp"
 #include "endurance/invariants.hpp"
+#include "endurance/sim_models.hpp"
 #include "evolution/journal.hpp"
 
 namespace cupilot::testing {
@@ -14,26 +15,31 @@ namespace {
 
 constexpr int most_sittings = 60;
 constexpr double night_seconds = 1800;
-// A sitting may pass its limit by what is in flight, and by as much for each finalist that it looks at.
-constexpr double grace_seconds = 900;
+constexpr double pace_factor = 6;  // three compile side by side, and not all of the time
+// A sitting may pass its limit by what is in flight, and by as much for each finalist that it looks at: compiles of at most this
+// many times their mean.
+constexpr double longest_compile = 6;
 
 struct World {
   WorldRules rules;
   Rng dice;
   SimHost host;
   SimDevice device;
+  SimEndpoint endpoint;
+  ModelBudget budget;
   Watcher watcher;
   EvolveOptions options;
   std::atomic<bool> cancel = false;
   double cancel_at = -1;
   WorldReport report;
-  double sitting_began = 0;
+  double sitting_began = 0, grace_seconds = 0;
 
   World(const WorldRules& r, Landscape landscape, const DeviceTrouble& trouble)
       : rules(r),
         dice(Rng::of(r.seed, "world")),
         host(dice.fork(1)),
         device(host, std::move(landscape), r.seed, trouble),
+        endpoint(host, r.seed, true),
         watcher(device, 0) {}
 };
 
@@ -78,6 +84,14 @@ void draw_troubles(World& w, int sitting) {
 Result<EvolveReport> sit(World& w) {
   w.cancel = false;
   w.sitting_began = w.host.monotonic_seconds();
+  std::unique_ptr<SimModels> models;
+  if (w.report.models) {
+    auto seated = SimModels::seat(w.host, w.device, w.endpoint, w.budget);
+    if (!seated) return seated.error();
+    models = std::move(*seated);
+    w.options.strategist = models->strategist();
+    w.options.writer = models->writer();
+  }
   if (!w.host.exists(journal_path("run"))) return evolve(Task{}, w.device, w.options);
   auto report = resume("run", w.device, w.options);
   // A run that died before its header was whole.
@@ -139,13 +153,19 @@ std::vector<FramedRecord> records_on_disk(World& w) {
 }
 
 void prepare(World& w) {
-  w.options.search = search_of(w.dice.fork(2));
+  w.options.search = search_of(Rng::of(w.rules.seed, "search"));
   w.options.run_dir = "run";
   w.options.host = &w.host;
   w.options.cancel = &w.cancel;
-  if (Rng(w.rules.seed).chance(0.3)) {
-    w.report.by_time = true;
-    w.options.max_seconds = night_seconds * (0.2 + 0.8 * w.dice.fork(3).unit());
+  Rng limits = Rng::of(w.rules.seed, "limits");
+  if (limits.chance(0.3)) {
+    w.report.bounded = true;
+    w.options.max_seconds = night_seconds * (1 + 0.3 * limits.unit());
+  }
+  w.report.models = w.rules.seed % 3 == 0;
+  if (w.report.models && limits.chance(0.3)) {
+    w.report.bounded = true;
+    w.budget.tokens = 10000 + limits.below(200000);
   }
   w.watcher = Watcher(w.device, w.options.search.max_evaluations);
   w.host.on_durable = [&w](const std::string& path, std::string_view bytes) {
@@ -162,18 +182,34 @@ void prepare(World& w) {
 
 void check_clock(World& w) {
   const double spent = w.host.monotonic_seconds() - w.sitting_began;
-  w.watcher.note(w.options.max_seconds <= 0 || spent <= w.options.max_seconds + (2 + w.watcher.finals()) * grace_seconds,
+  w.watcher.note(w.options.max_seconds <= 0 || spent <= w.options.max_seconds + (2 + w.watcher.finals()) * w.grace_seconds,
                  "a sitting passed its seconds");
+}
+
+void check_tape(World& w) {
+  if (!w.report.models) return;
+  const TapeLook look = look_at_tape(w.host, w.endpoint, w.budget);
+  for (const std::string& fault : look.faults) w.watcher.note(false, fault);
+  w.report.silences = look.silences;
 }
 
 }  // namespace
 
 WorldReport run_world(const WorldRules& rules) {
   auto landscape = Landscape::make(landscape_of(rules.seed));
-  if (!landscape) return {{landscape.error().message}, "", "", 0, 0, 0, 0, 0, false, 0, 0};
+  if (!landscape) {
+    WorldReport none;
+    none.broken = {landscape.error().message};
+    return none;
+  }
+  // A search of few kernels has a slow compiler: each fills the night.
+  const SearchOptions search = search_of(Rng::of(rules.seed, "search"));
   DeviceTrouble trouble;
-  if (rules.troubled) trouble = {0.002, 0.02, true, 100};
+  trouble.pace_seconds = pace_factor * night_seconds / static_cast<double>(search.max_evaluations);
+  if (rules.troubled) trouble.lost = 0.002;
+  if (rules.troubled) trouble.slow = 0.02;
   World w(rules, std::move(*landscape), trouble);
+  w.grace_seconds = longest_compile * trouble.pace_seconds;
   prepare(w);
   for (int sitting = 0;; ++sitting) {
     draw_troubles(w, sitting);
@@ -184,6 +220,7 @@ WorldReport run_world(const WorldRules& rules) {
     const bool over = (report && report->stopped != "interrupted") || nothing_found(report);
     if (over) {
       if (report) check_best(w, *report);
+      check_tape(w);
       const auto records = records_on_disk(w);
       w.report.journal = journal_of(records);
       w.report.essence = essence_of(records, report);
@@ -192,10 +229,13 @@ WorldReport run_world(const WorldRules& rules) {
     w.watcher.note(sitting < most_sittings, "the night does not end");
     if (sitting >= most_sittings || w.watcher.broken().size() >= 8) break;
     w.host.start();
+    check_tape(w);
     w.device.heal();
     w.watcher.reread(records_on_disk(w));
   }
   w.report.evaluations = w.watcher.evaluated();
+  w.report.questions = w.endpoint.asked();
+  w.report.endpoint_faults = w.endpoint.faults();
   w.report.virtual_seconds = w.host.monotonic_seconds();
   w.report.broken = w.watcher.broken();
   return w.report;

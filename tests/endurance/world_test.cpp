@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -26,7 +27,7 @@ std::int64_t environment(const char* name, std::int64_t otherwise) {
 WorldReport lived_through(std::uint64_t seed, bool again, bool beside_calm) {
   WorldReport report = run_world({seed, true});
   if (again && run_world({seed, true}).journal != report.journal) report.broken.emplace_back("the same seed, another journal");
-  if (beside_calm && !report.by_time && run_world({seed, false}).essence != report.essence) {
+  if (beside_calm && !report.bounded && report.silences == 0 && run_world({seed, false}).essence != report.essence) {
     report.broken.emplace_back("trouble changed what was found");
   }
   return report;
@@ -49,6 +50,8 @@ std::vector<WorldReport> live_through(std::int64_t count, std::uint64_t first) {
 
 nlohmann::json sum_of(const std::vector<WorldReport>& reports, std::uint64_t first) {
   WorldReport sum;
+  double shortest = HUGE_VAL;
+  int with_models = 0;
   std::string journals;
   nlohmann::json broken = nlohmann::json::array();
   for (std::size_t i = 0; i < reports.size(); ++i) {
@@ -59,7 +62,11 @@ nlohmann::json sum_of(const std::vector<WorldReport>& reports, std::uint64_t fir
     sum.device_losses += one.device_losses;
     sum.signals += one.signals;
     sum.evaluations += one.evaluations;
+    sum.questions += one.questions;
+    sum.endpoint_faults += one.endpoint_faults;
     sum.virtual_seconds += one.virtual_seconds;
+    shortest = std::min(shortest, one.virtual_seconds);
+    with_models += one.models ? 1 : 0;
     journals += one.journal;
     for (const std::string& what : one.broken) broken.push_back({{"seed", first + i}, {"broken", what}});
   }
@@ -72,8 +79,12 @@ nlohmann::json sum_of(const std::vector<WorldReport>& reports, std::uint64_t fir
           {"device_losses", sum.device_losses},
           {"signals", sum.signals},
           {"evaluations", sum.evaluations},
+          {"worlds_with_models", with_models},
+          {"questions_to_models", sum.questions},
+          {"endpoint_faults", sum.endpoint_faults},
           {"journals", sha256_hex(journals)},
           {"virtual_minutes_a_world", sum.virtual_seconds / 60 / worlds},
+          {"virtual_minutes_of_the_shortest", shortest / 60},
           {"broken", broken}};
 }
 
@@ -96,10 +107,11 @@ TEST_CASE("simulated nights break no invariant") {
   INFO(sum["broken"].dump(1));
   CHECK(sum["broken"].empty());
   // They were nights of trouble.
-  for (const char* trouble : {"crashes", "disk_faults", "device_losses", "signals"}) {
+  for (const char* trouble : {"crashes", "disk_faults", "device_losses", "signals", "endpoint_faults"}) {
     INFO(trouble);
     CHECK(sum[trouble] >= worlds / 20);
   }
+  CHECK(sum["virtual_minutes_of_the_shortest"] >= 30);
 }
 
 TEST_CASE("thousands of simulated nights", "[.worlds]") {
@@ -108,4 +120,5 @@ TEST_CASE("thousands of simulated nights", "[.worlds]") {
   if (const char* out = std::getenv("CUPILOT_WORLDS_OUT")) std::ofstream(out) << sum.dump(1) << "\n";
   INFO(sum.dump(1));
   CHECK(sum["broken"].empty());
+  CHECK(sum["virtual_minutes_of_the_shortest"] >= 30);
 }

@@ -1,0 +1,15 @@
+// Models behind another carrier than the network.
+#pragma once
+
+#include <memory>
+
+#include <cupilot/models.hpp>
+
+#include "llm/http.hpp"
+
+namespace cupilot {
+
+// As open_models().
+Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config, const ModelOptions& options);
+
+}  // namespace cupilot

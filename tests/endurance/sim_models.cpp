@@ -1,0 +1,79 @@
+#include "endurance/sim_models.hpp"
+
+#include <set>
+
+#include "llm/open_models.hpp"
+#include "llm/tape_lines.hpp"
+
+namespace cupilot::testing {
+namespace {
+
+ModelsConfig config_of(const ModelBudget& budget) {
+  ModelsConfig config;
+  ModelEndpoint endpoint;
+  endpoint.name = "simulated";
+  endpoint.url = "https://models.example/v1";
+  config.endpoints = {endpoint};
+  ModelSpec planner;
+  planner.name = planner.model = "planner";
+  planner.endpoint = endpoint.name;
+  planner.output_tokens = 1000;
+  planner.stream = false;
+  ModelSpec coder = planner;
+  coder.name = coder.model = "coder";
+  coder.stream = true;
+  config.models = {planner, coder};
+  config.roles = {{"strategist", "planner"}, {"*", "coder"}};
+  config.budget = budget;
+  return config;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& device, SimEndpoint& endpoint,
+                                                   const ModelBudget& budget) {
+  ModelOptions options;
+  options.tape = sim_tape;
+  options.host = &host;
+  options.sleep = [&host](double seconds) { host.spend(seconds); };
+  if (auto made = host.make_directories("run"); !made) return made.error();
+  auto client = open_models_by([&](const HttpRequest& request) { return endpoint.carry(request); }, config_of(budget), options);
+  if (!client) return client.error();
+  std::unique_ptr<SimModels> models(new SimModels);
+  models->client_ = std::move(*client);
+  models->task_ = landscape_task();
+  auto means = find_means(models->task_, device.device(), device.techniques(), {}, false);
+  if (!means) return means.error();
+  models->means_ = std::move(*means);
+  ModelSeat seat;
+  seat.client = models->client_.get();
+  seat.task = &models->task_;
+  seat.device = &device.device();
+  models->strategist_ = model_strategist(seat, *models->means_.strategist);
+  models->writer_ = model_writer(seat, *models->means_.writer);
+  return models;
+}
+
+TapeLook look_at_tape(SimHost& host, const SimEndpoint& endpoint, const ModelBudget& budget) {
+  TapeLook look;
+  auto bytes = host.read_file(sim_tape);
+  if (!bytes) {
+    if (endpoint.billed_tokens() > 0) look.faults.emplace_back("a bill without a tape");
+    return look;
+  }
+  const auto tape = tape_lines_from(*bytes, sim_tape);
+  if (!tape) {
+    look.faults.push_back("a tape that cannot be read: " + tape.error().message);
+    return look;
+  }
+  if (budget.tokens > 0 && tape->spent.tokens > budget.tokens) look.faults.emplace_back("more tokens than the budget");
+  if (tape->spent.tokens < endpoint.billed_tokens()) look.faults.emplace_back("more on the bill than on the tape");
+  std::set<std::string> keys;
+  for (const TapeQuestion& question : tape->questions) {
+    if (!keys.insert(question.entry.key).second) look.faults.push_back("asked twice: " + question.entry.key);
+    look.silences += question.entry.agent == "strategist" && question.entry.error ? 1 : 0;
+  }
+  return look;
+}
+
+}  // namespace cupilot::testing

@@ -1,0 +1,45 @@
+// Models in both seats of a search on a simulated machine, behind its endpoint, and what their tape must show.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/model_agents.hpp>
+#include <cupilot/models.hpp>
+
+#include "endurance/sim_device.hpp"
+#include "endurance/sim_endpoint.hpp"
+#include "evolution/circle.hpp"
+
+namespace cupilot::testing {
+
+inline constexpr const char* sim_tape = "run/tape.jsonl";
+
+// Of one sitting; it must outlive it.
+class SimModels {
+ public:
+  static Result<std::unique_ptr<SimModels>> seat(SimHost& host, SimDevice& device, SimEndpoint& endpoint,
+                                                 const ModelBudget& budget);
+  Strategist* strategist() { return strategist_.get(); }
+  KernelWriter* writer() { return writer_.get(); }
+
+ private:
+  SimModels() = default;
+  Task task_;
+  Means means_;
+  std::unique_ptr<ChatClient> client_;
+  std::unique_ptr<Strategist> strategist_;
+  std::unique_ptr<KernelWriter> writer_;
+};
+
+struct TapeLook {
+  // Unreadable, over its budget, less than the endpoint's bill, or a question asked twice.
+  std::vector<std::string> faults;
+  std::int64_t silences = 0;  // questions to the strategist that were given up
+};
+// As the tape lies on the disk.
+TapeLook look_at_tape(SimHost& host, const SimEndpoint& endpoint, const ModelBudget& budget);
+
+}  // namespace cupilot::testing
