@@ -1,37 +1,28 @@
 #include "fuzz/parsers.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include <cupilot/evolution.hpp>
 #include <cupilot/expr.hpp>
 #include <cupilot/gemm.hpp>
 #include <cupilot/host.hpp>
+#include <cupilot/kernel_tuner.hpp>
 #include <cupilot/models.hpp>
 #include <cupilot/tunable.hpp>
 #include <cupilot/wisdom.hpp>
 
-#include "backend/compile_protocol.hpp"
-#include "backend/frame.hpp"
 #include "backend/landscape.hpp"
 #include "base/record_file.hpp"
 #include "endurance/short_run.hpp"
 #include "evolution/evolution_text.hpp"
 #include "evolution/run_state.hpp"
+#include "fuzz/corpus.hpp"
 #include "kernel/python_expr.hpp"
 #include "kernel/standalone.hpp"
-#include "llm/codec.hpp"
-#include "llm/event_stream.hpp"
-#include "llm/tape_lines.hpp"
-#include "llm/url.hpp"
 
 namespace cupilot::fuzz {
 namespace {
 
-using Texts = std::vector<std::string>;
-
 std::string file(const std::string& path) {
-  auto text = real_host().read_file(CUPILOT_SOURCE_DIR "/" + path);
+  auto text = real_host().read_file(sources() + "/" + path);
   return text ? *text : "";
 }
 
@@ -46,6 +37,13 @@ Texts journals() { return {some_journal()}; }
 bool takes_journal(const std::string& text) {
   const ReadRecords read = read_records(text);
   return !read.records.empty() && fold(read);
+}
+// What is read of a journal is the bytes it was read from.
+std::string wrong_journal(const std::string& text) {
+  const ReadRecords read = read_records(text);
+  std::string written;
+  for (const FramedRecord& record : read.records) written += frame(record.type, record.sequence, record.payload);
+  return written == text.substr(0, read.valid_bytes) ? "" : "other bytes than were read";
 }
 
 Texts payloads() {
@@ -64,11 +62,28 @@ bool takes_payload(const std::string& text) {
   comparable_record(4, text);
   return header || result || bare || others[0] || others[1] || others[2] || others[3] || others[4];
 }
+std::string wrong_payload(const std::string& text) {
+  const auto write = [](const auto& record) { return to_json(record); };
+  const std::string wrong[] = {wrong_when_written(text, header_from, write),   wrong_when_written(text, baselines_from, write),
+                               wrong_when_written(text, proposal_from, write), wrong_when_written(text, result_from, write),
+                               wrong_when_written(text, decision_from, write), wrong_when_written(text, final_from, write),
+                               wrong_when_written(text, end_from, write)};
+  for (const std::string& one : wrong) {
+    if (!one.empty()) return one;
+  }
+  return "";
+}
 
 Texts tasks() { return {*task_to_json(*gemm_task({})), *task_to_json(landscape_task()), file("tests/data/softmax/task.json")}; }
 bool takes_task(const std::string& text) {
   const auto task = task_from_json(text, "fuzz");
   return task && validate(*task);
+}
+std::string wrong_task(const std::string& text) {
+  if (!takes_task(text)) return "";
+  return wrong_when_written(
+      text, [](const std::string& json) { return task_from_json(json, "fuzz"); },
+      [](const Task& task) { return *task_to_json(task); });
 }
 
 Texts tunables() { return {file("tests/data/softmax/softmax_tunable.cu"), file("kernels/templates/gemm_simt.cu")}; }
@@ -93,31 +108,20 @@ KernelSource some_source() {
 }
 Texts plans() { return {launch_plan_to_json(some_source().plan)}; }
 bool takes_plan(const std::string& text) { return static_cast<bool>(launch_plan_from_json(text)); }
+std::string wrong_plan(const std::string& text) { return wrong_when_written(text, launch_plan_from_json, launch_plan_to_json); }
 Texts standalones() { return {standalone_text(some_source(), {"gemm", "m=8"})}; }
 bool takes_standalone(const std::string& text) { return static_cast<bool>(standalone_from(text, "fuzz.cu")); }
+std::string wrong_standalone(const std::string& text) {
+  return wrong_when_written(
+      text, [](const std::string& file) { return standalone_from(file, "fuzz.cu"); },
+      [](const StandaloneKernel& kernel) { return standalone_text(kernel.source, kernel.task_words); });
+}
 
 Texts strategies() { return {file("tests/data/strategy/example.json")}; }
 bool takes_strategy(const std::string& text) { return static_cast<bool>(strategy_from_json(text)); }
+std::string wrong_strategy(const std::string& text) { return wrong_when_written(text, strategy_from_json, strategy_to_json); }
 Texts landscapes() { return {file("tests/data/landscapes/small.json"), file("bench/landscapes/nk.json")}; }
 bool takes_landscape(const std::string& text) { return static_cast<bool>(landscape_from_json(text, "fuzz")); }
-
-Texts frames() {
-  CompileAnswer answer;
-  answer.output.ptx = ".version 9.0";
-  answer.output.lowered_names = {{"k<3>", "_Z1kILi3EEvv"}};
-  return {std::string("CPLT\1\0\0\0\7\0\0\0\0\0\0\0\2\0\0\0", 20) + pack(answer), pack(answer)};
-}
-bool takes_frame(const std::string& text) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return false;
-  const std::string sent = text.substr(0, 60000);
-  static_cast<void>(::send(ends[0], sent.data(), sent.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-  ::close(ends[0]);
-  const auto got = receive_frame(ends[1], deadline_in(1));
-  ::close(ends[1]);
-  const bool read = unpack_answer(text) || unpack_order(text) || unpack_hello(text);
-  return std::holds_alternative<Frame>(got) || read;
-}
 
 Texts wisdoms() {
   WisdomEntry entry;
@@ -131,6 +135,10 @@ Texts wisdoms() {
   return {wisdom_to_json({{entry}})};
 }
 bool takes_wisdom(const std::string& text) { return static_cast<bool>(wisdom_from_json(text, "fuzz")); }
+std::string wrong_wisdom(const std::string& text) {
+  return wrong_when_written(
+      text, [](const std::string& json) { return wisdom_from_json(json, "fuzz"); }, wisdom_to_json);
+}
 
 Texts evolutions() {
   testing::ShortRun run(8);
@@ -141,6 +149,9 @@ Texts evolutions() {
   return {*to_json(record)};
 }
 bool takes_evolution(const std::string& text) { return static_cast<bool>(evolution_from(text)); }
+std::string wrong_evolution(const std::string& text) {
+  return wrong_when_written(text, evolution_from, [](const EvolutionRecord& record) { return *to_json(record); });
+}
 
 Texts models() {
   return {
@@ -150,67 +161,59 @@ Texts models() {
 }
 bool takes_models(const std::string& text) { return static_cast<bool>(read_models(text, "fuzz")); }
 
-Texts tapes() {
-  ChatRequest request;
-  request.key = "slot 3/write/0";
-  request.agent = "generator";
-  std::set<std::string> texts;
-  return {tape_header_line("a note") + reservation_line("slot 3/write/0", {}) + exchange_lines(request, ChatReply{}, {}, texts)};
-}
-bool takes_tape(const std::string& text) { return static_cast<bool>(tape_lines_from(text, "fuzz")); }
+Texts shapes() { return {"# a comment\nm=4096 n=4096 k=4096 weight=2\n\nm=1 n=8 k=16\n"}; }
+bool takes_shapes(const std::string& text) { return static_cast<bool>(shapes_from_text(text, "fuzz", {"m", "n", "k"})); }
 
-// A reply whole and as a stream, in every wire format.
-Texts replies() {
-  return {
-      R"({"id":"1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}})",
-      R"({"type":"message","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4}})",
-      "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n",
-      "event: content_block_delta\r\ndata: "
-      "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\r\n\r\n",
-      R"({"error":{"type":"overloaded_error","code":"x","message":"max_tokens is too large"}})"};
-}
-bool takes_reply(const std::string& text) {
-  bool taken = false;
-  for (const Codec& codec : codecs()) {
-    taken = codec.decode(text).closed || taken;
-    WireReply sum;
-    EventSplitter splitter;
-    const auto add = [&](const StreamEvent& event) {
-      codec.add(event, sum);
-      return !sum.ended;
-    };
-    const std::size_t half = text.size() / 2;
-    if (splitter.feed(std::string_view(text).substr(0, half), add)) splitter.feed(std::string_view(text).substr(half), add);
-    taken = taken || sum.closed || sum.ended;
-  }
-  Unwanted unwanted;
-  learn_unwanted(error_text(text), unwanted);
-  without_reasoning(text);
-  return taken;
-}
+const std::string tuned_kernel =
+    "extern \"C\" __global__ void __launch_bounds__(block_size_x)\n"
+    "    vector_add(float* __restrict__ c, const float* a /* first */, const float* b, float scale, int n, long long stride) {\n"
+    "  for (int i = 0; i < items; ++i) c[i] = a[i] + scale * b[i];\n}\n";
+const std::string tuners_list =
+    "tune_params = dict()  # threads\ntune_params[\"block_size_x\"] = [64, 128,\n 256]\ntune_params[\"items\"] = (1, 2, 4,)\n"
+    "kernel_name = 'vector_add'\nproblem_size = \"n\"\nrestrictions = ['block_size_x*items<=1024 and not items in [3]']\n"
+    "grid_div_x = [\"block_size_x\", \"items\"]\n";
 
-Texts urls() { return {"https://models.example.com:8443/v1/chat", "http://[::1]:8080", "http://127.0.0.1"}; }
-bool takes_url(const std::string& text) { return static_cast<bool>(parse_url(text)); }
+// What is imported reads as a tunable.
+std::string wrong_import(const Result<std::string>& made) {
+  if (!made) return "";
+  const auto tunable = parse_tunable(*made, "fuzz.cu");
+  return tunable ? "" : "what was imported is not taken: " + tunable.error().message;
+}
+Result<std::string> imported(const std::string& list, const std::string& kernel) {
+  return import_tuner_list(list, "fuzz", kernel, {.family = "vectors", .name = {}, .problem = {}});
+}
+Texts tuners_lists() { return {tuners_list}; }
+bool takes_list(const std::string& text) { return static_cast<bool>(imported(text, tuned_kernel)); }
+std::string wrong_list(const std::string& text) { return wrong_import(imported(text, tuned_kernel)); }
+Texts tuned_kernels() { return {tuned_kernel}; }
+bool takes_tuned(const std::string& text) { return static_cast<bool>(imported(tuners_list, text)); }
+std::string wrong_tuned(const std::string& text) { return wrong_import(imported(tuners_list, text)); }
 
-constexpr Target all[] = {{"journal", journals, takes_journal},
-                          {"journal record", payloads, takes_payload},
-                          {"task", tasks, takes_task},
+constexpr Target own[] = {{"journal", journals, takes_journal, wrong_journal},
+                          {"journal record", payloads, takes_payload, wrong_payload},
+                          {"task", tasks, takes_task, wrong_task},
                           {"tunable", tunables, takes_tunable},
                           {"expression", expressions, takes_expression},
-                          {"launch plan", plans, takes_plan},
-                          {"standalone kernel", standalones, takes_standalone},
-                          {"strategy", strategies, takes_strategy},
+                          {"launch plan", plans, takes_plan, wrong_plan},
+                          {"standalone kernel", standalones, takes_standalone, wrong_standalone},
+                          {"strategy", strategies, takes_strategy, wrong_strategy},
                           {"landscape", landscapes, takes_landscape},
-                          {"worker frame", frames, takes_frame},
-                          {"wisdom", wisdoms, takes_wisdom},
-                          {"evolution", evolutions, takes_evolution},
+                          {"wisdom", wisdoms, takes_wisdom, wrong_wisdom},
+                          {"evolution", evolutions, takes_evolution, wrong_evolution},
                           {"models", models, takes_models},
-                          {"tape", tapes, takes_tape},
-                          {"reply", replies, takes_reply},
-                          {"url", urls, takes_url}};
+                          {"shapes", shapes, takes_shapes},
+                          {"list of tuners", tuners_lists, takes_list, wrong_list},
+                          {"tuned kernel", tuned_kernels, takes_tuned, wrong_tuned}};
 
 }  // namespace
 
-std::span<const Target> targets() { return all; }
+std::span<const Target> targets() {
+  static const std::vector<Target> all = [] {
+    std::vector<Target> both(std::begin(own), std::end(own));
+    both.insert(both.end(), wire_targets().begin(), wire_targets().end());
+    return both;
+  }();
+  return all;
+}
 
 }  // namespace cupilot::fuzz

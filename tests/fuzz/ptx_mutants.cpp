@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "fuzz/corpus.hpp"
 #include "ptx/parser.hpp"
 
 namespace cupilot::fuzz {
@@ -55,7 +56,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 std::vector<Seed> seeds() {
   std::vector<Seed> all;
-  for (const auto& file : std::filesystem::directory_iterator(CUPILOT_SOURCE_DIR "/tests/data/ptx-fuzz")) {
+  for (const auto& file : std::filesystem::directory_iterator(sources() + "/tests/data/ptx-fuzz")) {
     std::ifstream in(file.path());
     Seed seed{file.path().stem(), std::string(std::istreambuf_iterator<char>(in), {}), {}};
     const auto module = ptx::parse(seed.text);
