@@ -1,3 +1,6 @@
+#include <chrono>
+#include <thread>
+
 #include "catch.hpp"
 #include "hooked.hpp"
 #include "support.hpp"
@@ -203,6 +206,22 @@ TEST_CASE("a recorded landscape answers a search with any seed") {
     journals.push_back(comparable(options.run_dir));
   }
   CHECK(journals[0] == journals[1]);
+}
+
+TEST_CASE("times that were measured when they were recorded are replayed at once") {
+  const TempDir dir;
+  Hooked device(fake_device(write_landscape(dir)));
+  device.kind = Provenance::measured;
+  device.on_measure = [](std::span<const Contestant>, std::vector<ContestantReport>&) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // longer than its samples
+  };
+  REQUIRE_OK(record_landscape(Task{}, device, dir / "recording", {.count = 40}));
+  auto replay = open_recorded(dir / "recording", {});
+  REQUIRE_OK(replay);
+  auto report = evolve(Task{}, **replay, small_run("", 60));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance == Provenance::measured);
 }
 
 TEST_CASE("a search that a recording cannot answer is told to record more") {
