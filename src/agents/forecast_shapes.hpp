@@ -23,15 +23,14 @@ struct GemmSetting {
   double threads = 32, registers = 0, shared = 0;  // a block; registers a thread
   double split = 1;                                // parts of K
   double ahead = 0;                                // slabs on their way while one is multiplied
-  double serial = 0;                               // loads of a thread and slab that wait for one another
+  double turning = 0;                              // loads one after another that a slab takes a producer
   double group = 1;                                // tile rows walked together
-  double cluster_m = 1, cluster_n = 1;             // blocks that share operands
   double math = 1, issue = 1, reads = 1;           // cycles: multiply pipe, schedulers, shared memory
   double store = 0;                                // cycles that storing a tile keeps a block from multiplying
   double resident = 0;                             // blocks an SM; 0: by occupancy
-  bool persistent = false, even = false;           // blocks stay; slabs are dealt evenly (stream-K)
+  bool persistent = false;                         // blocks stay
 };
-// By the template's name; nothing for one that is not modelled.
+// By the template's name; nothing for one that is not modelled so.
 std::optional<GemmSetting> gemm_setting(const Tunable& tunable, const Constants& constants, const GemmShape& shape);
 
 }  // namespace cupilot

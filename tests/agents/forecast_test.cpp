@@ -29,6 +29,18 @@ Strategy wgmma(std::int64_t tile_n, std::int64_t stages, std::int64_t split = 1)
   return strategy;
 }
 
+// 128 x 128 by mma.sync, slabs through registers 16 bytes at a time.
+Strategy mma(const std::vector<Use>& more) {
+  Strategy strategy;
+  strategy.uses.push_back({"mma_core"});
+  strategy.uses.push_back({"block_tile", {{"block_m", 128}, {"block_n", 128}}});
+  strategy.uses.push_back({"k_slab", {{"block_k", 32}}});
+  strategy.uses.push_back({"warp_tile", {{"warp_m", 64}, {"warp_n", 32}}});
+  strategy.uses.push_back({"vector_load", {{"vector", 8}}});
+  strategy.uses.insert(strategy.uses.end(), more.begin(), more.end());
+  return strategy;
+}
+
 double expected_us(const Forecaster& forecaster, const Strategy& strategy) {
   const auto forecast = forecaster(strategy);
   REQUIRE(forecast);
@@ -49,6 +61,22 @@ TEST_CASE("a forecast follows the machine") {
   CHECK(expected_us(forecaster, wgmma(256, 2)) > 1.1 * good);      // no slab on its way while one is multiplied
   CHECK(expected_us(forecaster, wgmma(16, 4)) > 2 * good);         // narrow products read shared memory for nothing
   CHECK(expected_us(forecaster, wgmma(256, 4, 16)) > 1.5 * good);  // sixteen times the result in parts
+}
+
+TEST_CASE("copies through registers are priced as the compiler orders them") {
+  const Forecaster forecaster = make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
+  const Use split{"split_k", {{"split", 2}}}, whole{"predicated_tail"}, hint{"cache_hint"};
+  const double waiting = expected_us(forecaster, mma({split}));
+  CHECK(expected_us(forecaster, mma({split, whole})) < 0.7 * waiting);         // issued together
+  CHECK(expected_us(forecaster, mma({split, whole, hint})) > 0.95 * waiting);  // volatile: one after another again
+  CHECK(expected_us(forecaster, mma({{"async_copy"}, {"multistage", {{"stages", 3}}}})) < 0.7 * waiting);
+}
+
+TEST_CASE("registers that do not fit cost") {
+  const Forecaster forecaster = make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
+  const Use async{"async_copy"}, stages{"multistage", {{"stages", 2}}};
+  const double roomy = expected_us(forecaster, mma({async, stages}));
+  CHECK(expected_us(forecaster, mma({async, stages, {"launch_bounds", {{"min_blocks", 4}}}})) > 1.2 * roomy);
 }
 
 TEST_CASE("splitting K pays where tiles are few") {
