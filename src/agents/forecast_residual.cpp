@@ -9,6 +9,9 @@ namespace cupilot {
 namespace {
 
 constexpr std::size_t points_for_scales = 300;  // of which marginal likelihood is taken
+constexpr double deviation_of_median = 1.48;    // a normal standard deviation, in median deviations
+constexpr double usual_most = 2.5;              // deviations at which an error is cut off
+constexpr double least_usual = 0.05;
 
 // In units of the error's variance. A site's distance is 0 to 1; `knob` and `resource` are lengths in sites.
 struct Scales {
@@ -96,6 +99,23 @@ struct ForecastResidual::State {
     return y;
   }
 
+  // A kernel that the arithmetic does not understand at all says little of its neighbours: its error counts as the largest usual
+  // one (winsorised; Huber 1981).
+  void pull_in() {
+    const double middle = median([&](const ResidualPoint& p) { return p.error; });
+    const double usual = median([&](const ResidualPoint& p) { return std::abs(p.error - middle); }) * deviation_of_median;
+    const double most = usual_most * std::max(usual, least_usual);
+    for (ResidualPoint& point : points) point.error = std::clamp(point.error, middle - most, middle + most);
+  }
+  template <class Of>
+  double median(Of of) const {
+    std::vector<double> values;
+    for (const ResidualPoint& point : points) values.push_back(of(point));
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+  }
+
   void standardise() {
     double sum = 0, squares = 0;
     for (const ResidualPoint& point : points) {
@@ -132,6 +152,7 @@ struct ForecastResidual::State {
 ForecastResidual::ForecastResidual(std::vector<ResidualPoint> points) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.points = spread(std::move(points), residual_points);
+  s.pull_in();
   s.standardise();
   s.choose_scales();
   const Eigen::LLT<Eigen::MatrixXd> llt(covariance(distances(s.points), s.sites, s.scales));

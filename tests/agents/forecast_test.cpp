@@ -109,6 +109,25 @@ TEST_CASE("what outcomes teach is believed near them, and at other shapes") {
   CHECK(same(wide)->log2_us == after(wide)->log2_us);
 }
 
+TEST_CASE("an outcome beyond understanding moves its neighbours little") {
+  const DeviceSpec device = *chip("h200");
+  const Task task = gemm(4096, 4096, 4096);
+  const Forecaster before = make_forecaster(task, device, builtin_tunables());
+  std::vector<Strategy> seen;
+  for (const std::int64_t tile_n : {64, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256}) {
+    for (const std::int64_t stages : {3, 4}) seen.push_back(wgmma(tile_n, stages));
+  }
+  std::vector<KnownTime> outcomes;
+  for (const Strategy& strategy : seen) outcomes.push_back({&strategy, 1.1 * expected_us(before, strategy), &task});
+  const Strategy near = wgmma(208, 2);
+  const double usual = expected_us(make_forecaster(task, device, builtin_tunables(), outcomes), near);
+  outcomes[17].time_us *= 60;  // 208 columns, 4 stages
+  const auto after = make_forecaster(task, device, builtin_tunables(), outcomes)(near);
+  REQUIRE(after);
+  CHECK(std::exp2(after->log2_us) < 1.3 * usual);
+  CHECK(after->sigma < 0.3);
+}
+
 TEST_CASE("nothing is said of what no model knows") {
   const Forecaster forecaster = make_forecaster(gemm(512, 512, 512), *chip("h200"), builtin_tunables());
   Strategy unknown;
