@@ -4,7 +4,8 @@
 //
 // Expectations: the time model from virtual counts; the templates' arithmetic; and that with what was learnt. The last is scored
 // on strategies that nothing was learnt from, two halves in turn: `elsewhere` from the other half at the other shapes, `here`
-// from 200 of the other half at this shape too. `moved` may know the very strategies at other shapes.
+// from 200 of the other half at this shape too. `moved` may know the very strategies at other shapes. `unseen` are those of
+// `elsewhere` whose half did not serve to set the arithmetic's constants either, which were set on half 1 at bf16 4096 cubed.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -91,7 +92,9 @@ json judged(const std::vector<Landscape>& all, std::size_t own) {
   result["counts"] = scored(landscape, counted);
   result["arithmetic"] = scored(landscape, [&](const Row& row) { return arithmetic(row.strategy); });
   result["moved"] = scored(landscape, learnt(all, own, false, 0));
-  result["elsewhere"] = scored(landscape, learnt(all, own, true, 0));
+  const Expect elsewhere = learnt(all, own, true, 0);
+  result["elsewhere"] = scored(landscape, elsewhere);
+  result["unseen"] = scored(landscape, [&](const Row& row) { return row.half == 0 ? elsewhere(row) : std::nullopt; });
   result["here"] = scored(landscape, learnt(all, own, true, drawn_here));
   for (const auto& [how, groups] : result.items()) show(landscape.name, how, groups);
   return result;
