@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -99,9 +100,9 @@ struct Surrogate::State {
     for (std::size_t site = 0; site < a.size(); ++site) sum += site_distance(site, a[site], b[site]);
     return sum;
   }
+  double shared(double apart) const { return 1 - apart / std::max<double>(1, static_cast<double>(encoder.sites())); }
   double likeness(double apart, const Hyper& h) const {
-    const double sites = std::max<double>(1, static_cast<double>(encoder.sites()));
-    return h.additive * (1 - apart / sites) + (1 - h.additive) * std::exp(-apart / h.length);
+    return h.additive * shared(apart) + (1 - h.additive) * std::exp(-apart / h.length);
   }
 
   // Least squares through what was measured, with the weight of a few points that the prior is right.
@@ -150,6 +151,11 @@ struct Surrogate::State {
     return ((point.refused ? worst : point.fitness) - slope * point.prior - centre) / scale;
   }
 
+  std::array<double, 3> lengths_tried() const {
+    const double sites = static_cast<double>(encoder.sites());
+    return {std::max(0.3, sites / 12), std::max(0.3, sites / 5), std::max(0.3, sites / 2)};
+  }
+
   // Marginal likelihood over a small grid.
   void choose_hyper() {
     std::vector<const Point*> known;
@@ -166,13 +172,14 @@ struct Surrogate::State {
         apart(i, j) = apart(j, i) = distance(point.code, known[static_cast<std::size_t>(j)]->code);
       }
     }
-    const double sites = static_cast<double>(encoder.sites());
+    const Eigen::MatrixXd linear = apart.unaryExpr([&](double d) { return shared(d); });
+    const auto lengths = lengths_tried();
+    std::vector<Eigen::MatrixXd> near;  // for each length
+    for (const double length : lengths) near.push_back(apart.unaryExpr([&](double d) { return std::exp(-d / length); }));
     double best = -1e300;
     for (const double additive : {0.1, 0.5, 0.9, 0.99}) {
-      for (const double length : {sites / 12, sites / 5, sites / 2}) {
-        const Eigen::MatrixXd clean = apart.unaryExpr([&](double d) {
-          return likeness(d, {additive, std::max(0.3, length), 0});
-        });
+      for (std::size_t l = 0; l < lengths.size(); ++l) {
+        const Eigen::MatrixXd clean = additive * linear + (1 - additive) * near[l];
         for (const double noise : {0.002, 0.03}) {
           Eigen::MatrixXd k = clean;
           k.diagonal().array() += noise;
@@ -182,7 +189,7 @@ struct Surrogate::State {
           const double likelihood = -0.5 * y.dot(llt.solve(y)) - 0.5 * log_determinant;
           if (likelihood <= best) continue;
           best = likelihood;
-          hyper = {additive, std::max(0.3, length), noise};
+          hyper = {additive, lengths[l], noise};
         }
       }
     }
