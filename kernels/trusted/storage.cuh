@@ -154,19 +154,20 @@ CUPILOT_HD double overflow_of(int type) {
   }
 }
 
+// The fields are a double's once they stand in its places and the exponent counts from its bias. A number below the least normal
+// one has no leading bit: it is given one, which is taken away again.
 CUPILOT_HD double decode_small(unsigned int bits, SmallFloat format) {
   const int width = format.exponent + format.fraction;
   const int bias = (1 << (format.exponent - 1)) - 1;
-  const double sign = ((bits >> width) & 1u) != 0 ? -1.0 : 1.0;
-  const int exponent = static_cast<int>((bits >> format.fraction) & ((1u << format.exponent) - 1u));
-  const unsigned int fraction = bits & ((1u << format.fraction) - 1u);
-  const int top = (1 << format.exponent) - 1;
-  if (exponent == top && format.infinity) {
-    return fraction != 0 ? double_of(0x7FF8000000000000ull) : sign * double_of(0x7FF0000000000000ull);
-  }
-  if (exponent == top && fraction == (1u << format.fraction) - 1u && !format.infinity) return double_of(0x7FF8000000000000ull);
-  if (exponent == 0) return sign * static_cast<double>(fraction) * power_of_two(1 - bias - format.fraction);
-  return sign * static_cast<double>(fraction + (1u << format.fraction)) * power_of_two(exponent - bias - format.fraction);
+  const unsigned long long sign = static_cast<unsigned long long>((bits >> width) & 1u) << 63;
+  const unsigned int all = (1u << width) - 1u;
+  const unsigned int size = bits & all;
+  const unsigned int top = format.infinity ? all - ((1u << format.fraction) - 1u) : all;
+  if (size >= top) return double_of(format.infinity && size == top ? sign | 0x7FF0000000000000ull : 0x7FF8000000000000ull);
+  const unsigned long long fields =
+      (static_cast<unsigned long long>(size) << (52 - format.fraction)) + (static_cast<unsigned long long>(1023 - bias) << 52);
+  if ((size >> format.fraction) != 0) return double_of(sign | fields);
+  return double_of(sign | bits_of(double_of(fields + (1ull << 52)) - power_of_two(1 - bias)));
 }
 
 // Round to nearest even; overflow gives infinity, or NaN where the format has none.
