@@ -148,7 +148,7 @@ TEST_CASE("8-bit GEMMs with factors are accepted, a factor a matrix or a block, 
       {{"m=72", "n=136", "k=272", "dtype=e4m3", "layout=nt", "batch=2", "scale=block", "alpha=2", "bias=1"},
        {use("wgmma_core"), tile_64_64, two_consumers, use("multistage", {{"stages", 2}}),
         use("cluster_multicast", {{"cluster_m", 1}, {"cluster_n", 2}})}},
-      {{"m=136", "n=65", "k=272", "dtype=e5m2", "layout=nt", "scale=block", "out=fp16"},
+      {{"m=136", "n=65", "k=1168", "dtype=e5m2", "layout=nt", "scale=block", "out=fp16"},  // more slabs than two groups
        {use("wgmma_core"), tile_128_64, one_consumer, use("multistage", {{"stages", 3}})}},
       {{"m=72", "n=200", "k=272", "dtype=e4m3", "layout=nt", "scale=tensor", "act=silu"},
        {use("wgmma_core"), tile_64_64, two_consumers, use("multistage", {{"stages", 3}}),
