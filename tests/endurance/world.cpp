@@ -141,9 +141,18 @@ std::string essence_of(const std::vector<FramedRecord>& records, const Result<Ev
   return sha256_hex(text + (report && report->best ? report->best->candidate.strategy_id : ""));
 }
 
+// Processor time is this machine's, not the simulated one's.
+std::string without_cpu(std::string payload) {
+  constexpr std::string_view key = "\"clock\":{\"cpu\":";
+  const std::size_t at = payload.find(key);
+  if (at == std::string::npos) return payload;
+  const std::size_t number = at + key.size();
+  return payload.erase(number, payload.find_first_of(",}", number) - number);
+}
+
 std::string journal_of(const std::vector<FramedRecord>& records) {
   std::string text;
-  for (const FramedRecord& record : records) text += record.payload + "\n";
+  for (const FramedRecord& record : records) text += without_cpu(record.payload) + "\n";
   return sha256_hex(text);
 }
 

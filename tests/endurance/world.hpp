@@ -16,7 +16,7 @@ struct WorldRules {
 
 struct WorldReport {
   std::vector<std::string> broken;  // invariants, "": none
-  std::string journal;              // SHA-256 of all records in order, durations too: they are virtual
+  std::string journal;              // SHA-256 of all records in order, durations too: they are virtual, but for processor time
   std::string essence;              // of the results and the best: what troubles must not change
   int sittings = 0, crashes = 0, disk_faults = 0, device_losses = 0, signals = 0;
   bool bounded = false;  // by seconds or a purse, so that trouble may change what was reached
