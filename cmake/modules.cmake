@@ -11,9 +11,19 @@ target_link_libraries(cupilot_options INTERFACE Threads::Threads fmt::fmt)
 if(CUPILOT_SANITIZE)
   target_compile_options(cupilot_options INTERFACE -fsanitize=${CUPILOT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(cupilot_options INTERFACE -fsanitize=${CUPILOT_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # As g++ tells a source what it is built for.
+    string(REGEX REPLACE ",.*" "" sanitizer ${CUPILOT_SANITIZE})
+    string(TOUPPER ${sanitizer} sanitizer)
+    target_compile_definitions(cupilot_options INTERFACE __SANITIZE_${sanitizer}__=1)
+    target_compile_options(cupilot_options INTERFACE -fsanitize-ignorelist=${PROJECT_SOURCE_DIR}/cmake/sanitizer_ignore.txt)
+  endif()
   if(CUPILOT_SANITIZE MATCHES undefined)
-    # They double the compile time. AddressSanitizer traps most of what null and object-size would; a wrong vptr goes unseen.
-    target_compile_options(cupilot_options INTERFACE -fno-sanitize=vptr,null,object-size)
+    target_compile_options(cupilot_options INTERFACE -fno-sanitize=vptr)  # a wrong vptr goes unseen
+    if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+      # They double the compile time there, and AddressSanitizer traps most of what they would.
+      target_compile_options(cupilot_options INTERFACE -fno-sanitize=null,object-size)
+    endif()
   endif()
 endif()
 if(CUPILOT_FUZZ_COVERAGE)
