@@ -66,12 +66,17 @@ TapeLook look_at_tape(SimHost& host, const SimEndpoint& endpoint, const ModelBud
     look.faults.push_back("a tape that cannot be read: " + tape.error().message);
     return look;
   }
-  if (budget.tokens > 0 && tape->spent.tokens > budget.tokens) look.faults.emplace_back("more tokens than the budget");
+  // The tape may say more than that: attempts before the one that a crash cut short are on it as they were reserved.
+  if (budget.tokens > 0 && endpoint.billed_tokens() > budget.tokens) look.faults.emplace_back("a bill over the budget");
   if (tape->spent.tokens < endpoint.billed_tokens()) look.faults.emplace_back("more on the bill than on the tape");
-  std::set<std::string> keys;
+  std::set<std::string> keys, twice;
   for (const TapeQuestion& question : tape->questions) {
-    if (!keys.insert(question.entry.key).second) look.faults.push_back("asked twice: " + question.entry.key);
+    if (!keys.insert(question.entry.key).second) twice.insert(question.entry.key);
     look.silences += question.entry.agent == "strategist" && question.entry.error ? 1 : 0;
+  }
+  // What follows a silence may be asked otherwise after a resume: WorldReport::silences.
+  for (const std::string& key : twice) {
+    if (look.silences == 0) look.faults.push_back("asked twice: " + key);
   }
   return look;
 }

@@ -35,7 +35,7 @@ class SimModels {
 };
 
 struct TapeLook {
-  // Unreadable, over its budget, less than the endpoint's bill, or a question asked twice.
+  // Unreadable, less than the endpoint's bill, a bill over the budget, or a question asked twice.
   std::vector<std::string> faults;
   std::int64_t silences = 0;  // questions to the strategist that were given up
 };
