@@ -2,8 +2,11 @@
 // A pool takes one thread at a time; several processes may hold the same file.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +45,13 @@ struct PoolQuery {
   int limit = 8;
 };
 
+// A kernel that some run timed: what forecasts learn from.
+struct PoolOutcome {
+  Strategy strategy{};
+  std::map<std::string, std::int64_t> sizes{};  // of the task's time shape, by axis
+  double time_us = 0;
+};
+
 struct PoolMatch {
   PoolEntry entry{};
   double score = 0;  // higher: more alike
@@ -64,7 +74,14 @@ class StrategyPool {
   Result<void> add(const PoolEntry& entry);
   // Best match first. Entries of another family are never found.
   Result<std::vector<PoolMatch>> find(const PoolQuery& query) const;
+  // Entries; outcomes do not count.
   Result<std::int64_t> size() const;
+
+  // `kind`: all but sizes and strategy that a time depends on. One of the same kind, sizes and strategy is replaced; of a kind
+  // the latest 2000 are kept.
+  Result<void> add_outcomes(const std::string& kind, std::span<const PoolOutcome> outcomes);
+  // At most `limit`, the latest first.
+  Result<std::vector<PoolOutcome>> outcomes(const std::string& kind, int limit) const;
 
  private:
   struct State;

@@ -1,5 +1,6 @@
 #include "evolution/circle.hpp"
 
+#include <fmt/format.h>
 #include <cupilot/forecast.hpp>
 
 #include "evolution/knowledge.hpp"
@@ -101,6 +102,22 @@ void seat_models(Circle& circle, const EvolveOptions& options) {
   circle.writer = circle.model_writer.get();
 }
 
+// An experiment neither learns times nor leaves any.
+void learn_from_pool(Circle& circle, const EvolveOptions& options, const StrategyPool& pool) {
+  const Backend& backend = *circle.backend;
+  const std::string kind = kind_of_times(*circle.task, backend.device(), backend.provenance());
+  if (kind.empty() || !options.pool_tags.empty() || !circle.knowledge.forecast) return;
+  auto outcomes = pool.outcomes(kind, outcomes_learnt);
+  Result<void> learnt = outcomes ? learn(circle, *circle.task, backend.device(), options.tunables, std::move(*outcomes))
+                                 : Result<void>(outcomes.error());
+  if (!learnt) {
+    circle.notices.push_back("forecasts learnt nothing from the " + learnt.error().message);
+  } else if (!circle.learnt.empty()) {
+    circle.notices.push_back(fmt::format("forecasts learnt from {} kernels that earlier runs timed on {}", circle.learnt.size(),
+                                         backend.device().name));
+  }
+}
+
 // A pool that cannot be read costs its advice, not the run.
 void consult_pool(Circle& circle, const EvolveOptions& options) {
   if (options.pool.empty() || !options.search.steering.pool) return;
@@ -115,6 +132,7 @@ void consult_pool(Circle& circle, const EvolveOptions& options) {
   }
   circle.knowledge.remembered = std::move(remembered->strategies);
   circle.knowledge.effects = std::move(remembered->effects);
+  learn_from_pool(circle, options, *pool);
 }
 
 }  // namespace
@@ -166,6 +184,16 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::
   }
   means.writer = means.own_writer.get();
   return means;
+}
+
+Result<void> learn(Means& means, const Task& task, const DeviceSpec& device, const std::vector<std::string>& tunables,
+                   std::vector<PoolOutcome> learnt) {
+  if (learnt.empty() || !means.knowledge.forecast) return {};
+  auto loaded = load_tunables(task, device, tunables);
+  if (!loaded) return loaded.error();
+  means.learnt = std::move(learnt);
+  means.knowledge.forecast = learnt_forecaster(task, device, *loaded, means.learnt);
+  return {};
 }
 
 Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options) {

@@ -8,6 +8,7 @@
 #include <cupilot/agents.hpp>
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/pool.hpp>
 
 namespace cupilot {
 
@@ -20,7 +21,8 @@ struct Means {
   Knowledge knowledge;
   std::unique_ptr<Strategist> own_strategist;
   std::unique_ptr<KernelWriter> own_writer;
-  bool templates = true;  // false: no template serves the task
+  bool templates = true;            // false: no template serves the task
+  std::vector<PoolOutcome> learnt;  // by knowledge.forecast
 };
 
 // `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths. Error{usage} when nothing can
@@ -28,6 +30,10 @@ struct Means {
 // `free`: a model can write what no template serves.
 Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
                          const std::vector<std::string>& tunables, bool random_search, bool free = false);
+
+// Forecasts that know what earlier runs timed. Those of landscapes and without outcomes stay as they are.
+Result<void> learn(Means& means, const Task& task, const DeviceSpec& device, const std::vector<std::string>& tunables,
+                   std::vector<PoolOutcome> learnt);
 
 struct Circle : Means {
   const Task* task = nullptr;

@@ -109,6 +109,7 @@ Result<void> Driver::begin() {
     if (circle_.screen != nullptr) header.screen = circle_.screen->identity();
     header.remembered = circle_.knowledge.remembered;
     header.remembered_effects = circle_.knowledge.effects;
+    header.learnt = circle_.learnt;
     header.started = host_.utc_now();
     journal_->add(RecordType::header, to_json(header));
     // The header is safe before anything is spent, so that a full or read-only disk is told at once.

@@ -158,6 +158,8 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
   all.search.steering = state->header.search.steering;
   circle->knowledge.remembered = state->header.remembered;
   circle->knowledge.effects = state->header.remembered_effects;
+  auto learnt = learn(*circle, state->task, backend.device(), all.tunables, state->header.learnt);
+  if (!learnt) return learnt.error();
   Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
   if (auto restored = driver.restore(*state); !restored) return std::move(restored.error()).while_doing(run_dir);
   state->events = {};

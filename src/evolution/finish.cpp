@@ -230,7 +230,10 @@ void Driver::keep_lessons(EvolveReport& report) {
   for (const Baseline& baseline : report.best->baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
   const Backend& backend = *circle_.backend;
   const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest, options_.pool_tags);
-  if (auto kept = keep_in_pool(options_.pool, lessons); !kept) {
+  auto kept = keep_in_pool(options_.pool, lessons);
+  const std::string kind = kind_of_times(task_, backend.device(), backend.provenance());
+  if (kept && options_.pool_tags.empty()) kept = keep_outcomes(options_.pool, kind, outcomes_of(task_, fastest));
+  if (!kept) {
     report.notices.push_back("nothing was kept in the " + kept.error().message);
     tell(report.notices.back());
   }

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cupilot/forecast.hpp>
 #include <numeric>
 
 #include <fmt/format.h>
+
+#include "evolution/knowledge.hpp"
 
 namespace cupilot {
 namespace {
@@ -41,7 +42,7 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
 
 std::string forecast_score(const RunState& state) {
   if (!state.header.techniques.empty()) return "";
-  const Forecaster forecaster = make_forecaster(state.task, state.header.device, builtin_tunables());
+  const Forecaster forecaster = learnt_forecaster(state.task, state.header.device, builtin_tunables(), state.header.learnt);
   if (!forecaster) return "";
   std::vector<double> expected, taken, errors;
   for (const SearchEvent& event : state.events) {
@@ -57,10 +58,12 @@ std::string forecast_score(const RunState& state) {
   if (taken.size() < fewest_kernels) return "";
   const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
   std::nth_element(errors.begin(), middle, errors.end());
+  const std::string from =
+      state.header.learnt.empty() ? "" : fmt::format(" and what {} kernels of earlier runs took", state.header.learnt.size());
   return fmt::format(
-      "forecasts, by arithmetic before anything was compiled, against the times of {} kernels: rank correlation {:.2f}, median "
+      "forecasts, by arithmetic{} before anything was compiled, against the times of {} kernels: rank correlation {:.2f}, median "
       "error {:.0f} %",
-      taken.size(), rank_correlation(expected, taken), 100 * *middle);
+      from, taken.size(), rank_correlation(expected, taken), 100 * *middle);
 }
 
 }  // namespace cupilot

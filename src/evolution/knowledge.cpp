@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cupilot/forecast.hpp>
 #include <map>
 #include <set>
 
@@ -132,6 +133,43 @@ Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> le
     if (auto added = pool->add(lesson); !added) return added;
   }
   return {};
+}
+
+std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance provenance) {
+  if (provenance != Provenance::measured || task.time_shapes.size() != 1) return "";
+  std::string kind = device.name + " " + task.family + " " + std::string(name_of(task.precision));
+  for (const Tensor& tensor : task.tensors) kind += fmt::format(" {}:{}", tensor.name, name_of(tensor.type));
+  for (const auto& [name, value] : task.constants) kind += fmt::format(" {}={}", name, value);
+  return kind;
+}
+
+std::vector<PoolOutcome> outcomes_of(const Task& task, std::span<const Individual> fastest) {
+  std::vector<PoolOutcome> outcomes;
+  for (auto one = fastest.rbegin(); one != fastest.rend(); ++one) {
+    if (!(one->time_us > 0)) continue;
+    outcomes.push_back({one->strategy, task.time_shapes.front().sizes, one->time_us});
+    outcomes.back().strategy.parents.clear();
+  }
+  return outcomes;
+}
+
+Result<void> keep_outcomes(const std::string& path, const std::string& kind, std::span<const PoolOutcome> outcomes) {
+  if (kind.empty() || outcomes.empty()) return {};
+  auto pool = StrategyPool::open(path);
+  if (!pool) return pool.error();
+  return pool->add_outcomes(kind, outcomes);
+}
+
+Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
+                             std::span<const PoolOutcome> learnt) {
+  std::map<std::map<std::string, std::int64_t>, Task> at;  // by sizes
+  for (const PoolOutcome& outcome : learnt) {
+    const auto [place, fresh] = at.try_emplace(outcome.sizes, task);
+    if (fresh && !place->second.time_shapes.empty()) place->second.time_shapes.front().sizes = outcome.sizes;
+  }
+  std::vector<KnownTime> known;
+  for (const PoolOutcome& outcome : learnt) known.push_back({&outcome.strategy, outcome.time_us, &at.at(outcome.sizes)});
+  return make_forecaster(task, device, tunables, known);
 }
 
 }  // namespace cupilot

@@ -7,6 +7,7 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/pool.hpp>
+#include <cupilot/tunable.hpp>
 
 namespace cupilot {
 
@@ -33,5 +34,16 @@ std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all);
 std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance, double plain_us,
                                   std::span<const Individual> fastest, const std::vector<std::string>& tags);
 Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> lessons);
+
+// What a time depends on beside sizes and strategy. "": forecasts learn nothing of such a task.
+std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance provenance);
+// A run's kernels, fastest first, as later ones are to know them: the fastest last, so that it is the latest.
+std::vector<PoolOutcome> outcomes_of(const Task& task, std::span<const Individual> fastest);
+Result<void> keep_outcomes(const std::string& path, const std::string& kind, std::span<const PoolOutcome> outcomes);
+// make_forecaster with what earlier runs timed.
+Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
+                             std::span<const PoolOutcome> learnt);
+// Outcomes that a run learns from, at most.
+inline constexpr int outcomes_learnt = 200;
 
 }  // namespace cupilot

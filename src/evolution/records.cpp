@@ -60,6 +60,22 @@ void take_remembered(const Json& json, HeaderRecord& r) {
   }
 }
 
+Json put_learnt(const HeaderRecord& r) {
+  Json all = Json::array();
+  for (const PoolOutcome& outcome : r.learnt)
+    all.push_back(
+        {{"sizes", outcome.sizes}, {"strategy", parts::put(outcome.strategy)}, {"time_us", parts::finite(outcome.time_us)}});
+  return all;
+}
+
+// Most journals have none.
+void take_learnt(const Json& json, HeaderRecord& r) {
+  if (!json.contains("learnt")) return;
+  for (const Json& one : json.at("learnt"))
+    r.learnt.push_back({parts::strategy_of(one.at("strategy")), one.at("sizes").get<std::map<std::string, std::int64_t>>(),
+                        one.at("time_us").get<double>()});
+}
+
 std::vector<Baseline> baselines_in(const Json& json) {
   std::vector<Baseline> all;
   for (const Json& entry : json) all.push_back(parts::baseline_of(entry));
@@ -107,6 +123,7 @@ std::string to_json(const HeaderRecord& r) {
                {"remembered", put_remembered(r)},
                {"clock", {{"started", r.started}}}};
   if (r.seats) json["seats"] = put(*r.seats);
+  if (!r.learnt.empty()) json["learnt"] = put_learnt(r);
   return canonical(json);
 }
 
@@ -135,6 +152,7 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.screen = json.value("screen", "");
     if (json.contains("seats")) r.seats = seats_of(json.at("seats"));
     take_remembered(json, r);
+    take_learnt(json, r);
     r.started = json.at("clock").at("started").get<std::string>();
     return r;
   });

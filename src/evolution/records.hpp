@@ -10,6 +10,7 @@
 #include <cupilot/candidate.hpp>
 #include <cupilot/device.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/pool.hpp>
 #include <cupilot/search.hpp>
 
 #include "base/phases.hpp"
@@ -46,7 +47,8 @@ struct HeaderRecord {
   std::string screen;                 // identity of the virtual device that proves candidates first; "": none
   std::vector<Strategy> remembered;   // Knowledge::remembered: what the strategy pool said
   std::vector<StrategyBrief::Effect> remembered_effects;
-  std::string started;  // UTC
+  std::vector<PoolOutcome> learnt;  // what forecasts learnt from
+  std::string started;              // UTC
 };
 
 struct BaselinesRecord {

@@ -129,6 +129,7 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   auto means = find_means(state->task, header.device, header.techniques, header.tunables,
                           options.random_search.value_or(header.random_search), header.seats.has_value());
   if (!means) return std::move(means.error()).while_doing(run_dir);
+  if (auto learnt = learn(*means, state->task, header.device, header.tunables, header.learnt); !learnt) return learnt.error();
   SearchOptions rules = header.search;
   raise_limits(rules, *state);
   if (options.change) options.change(rules);

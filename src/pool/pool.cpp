@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <sstream>
 
 #include "base/hash.hpp"
 #include "pool/sqlite.hpp"
@@ -24,6 +26,12 @@ constexpr const char* schema[] = {
     "CREATE VIRTUAL TABLE words USING fts5 (text, tokenize = 'porter unicode61')",
     "PRAGMA user_version = 1",
 };
+
+// In every pool, also in one that a version without it made.
+constexpr const char* outcome_table =
+    "CREATE TABLE IF NOT EXISTS outcome (id INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL, kind TEXT NOT NULL, "
+    "sizes TEXT NOT NULL, strategy TEXT NOT NULL, time_us REAL NOT NULL)";
+constexpr std::int64_t outcomes_kept = 2000;
 
 constexpr std::int64_t no_zone = -1;
 
@@ -87,6 +95,29 @@ Result<void> make_tables(const Database& database) {
   return {};
 }
 
+Result<void> outcomes_in(const Database& database) {
+  auto made = database.run(outcome_table);
+  if (!made) return made.error();
+  return {};
+}
+
+// "k=4096 m=128".
+std::string text_of(const std::map<std::string, std::int64_t>& sizes) {
+  std::string text;
+  for (const auto& [axis, size] : sizes) text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(size);
+  return text;
+}
+
+std::map<std::string, std::int64_t> sizes_in(const std::string& text) {
+  std::map<std::string, std::int64_t> sizes;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    const auto equals = word.find('=');
+    if (equals != std::string::npos) sizes[word.substr(0, equals)] = std::strtoll(word.c_str() + equals + 1, nullptr, 10);
+  }
+  return sizes;
+}
+
 }  // namespace
 
 // Not exported with the class that it belongs to.
@@ -112,7 +143,7 @@ Result<StrategyPool> StrategyPool::open(const std::string& path) {
     const auto version = database.run("PRAGMA user_version");
     if (!version) return version.error();
     const auto found = static_cast<std::int64_t>(number_of(version->front().front()));
-    if (found == format) return {};
+    if (found == format) return outcomes_in(database);
     if (found != 0) {
       return Error{
           ErrorCode::usage,
@@ -120,6 +151,7 @@ Result<StrategyPool> StrategyPool::open(const std::string& path) {
           "use the version that wrote it, or another file"};
     }
     if (auto tables = make_tables(database); !tables) return tables;
+    if (auto table = outcomes_in(database); !table) return table;
     auto practice = shipped_practice();
     if (!practice) return practice.error();
     for (const PoolEntry& entry : *practice) {
@@ -242,6 +274,37 @@ Result<std::int64_t> StrategyPool::size() const {
   const auto rows = state_->database.run("SELECT count(*) FROM entry");
   if (!rows) return rows.error();
   return static_cast<std::int64_t>(number_of(rows->front().front()));
+}
+
+Result<void> StrategyPool::add_outcomes(const std::string& kind, std::span<const PoolOutcome> outcomes) {
+  const Database& database = state_->database;
+  return transaction(database, [&]() -> Result<void> {
+    for (const PoolOutcome& outcome : outcomes) {
+      const std::string sizes = text_of(outcome.sizes);
+      auto done = database.run("INSERT OR REPLACE INTO outcome (identity, kind, sizes, strategy, time_us) VALUES (?, ?, ?, ?, ?)",
+                               {sha256_hex(kind + "\n" + sizes + "\n" + strategy_id(outcome.strategy)), kind, sizes,
+                                strategy_to_json(outcome.strategy), outcome.time_us});
+      if (!done) return done.error();
+    }
+    auto done = database.run(
+        "DELETE FROM outcome WHERE kind = ? AND id NOT IN (SELECT id FROM outcome WHERE kind = ? ORDER BY id DESC LIMIT ?)",
+        {kind, kind, outcomes_kept});
+    if (!done) return done.error();
+    return {};
+  });
+}
+
+Result<std::vector<PoolOutcome>> StrategyPool::outcomes(const std::string& kind, int limit) const {
+  const auto rows = state_->database.run("SELECT sizes, strategy, time_us FROM outcome WHERE kind = ? ORDER BY id DESC LIMIT ?",
+                                         {kind, static_cast<std::int64_t>(limit)});
+  if (!rows) return rows.error();
+  std::vector<PoolOutcome> all;
+  for (const SqlRow& row : *rows) {
+    auto strategy = strategy_from_json(text_of(row[1]));
+    if (!strategy) return strategy.error();
+    all.push_back({std::move(*strategy), sizes_in(text_of(row[0])), number_of(row[2])});
+  }
+  return all;
 }
 
 }  // namespace cupilot

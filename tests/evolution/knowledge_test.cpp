@@ -1,7 +1,10 @@
 // What a run leaves in the strategy pool, and what another one takes from it.
 #include "evolution/knowledge.hpp"
 
+#include <cmath>
 #include <set>
+
+#include <cupilot/gemm.hpp>
 
 #include "catch.hpp"
 #include "evolution/records.hpp"
@@ -130,4 +133,73 @@ TEST_CASE("a journal's header keeps what the pool said") {
   CHECK(read->remembered[0].uses == header.remembered[0].uses);
   REQUIRE(read->remembered_effects.size() == 1);
   CHECK(read->remembered_effects[0].count == 3);
+}
+
+namespace {
+
+Task gemm(std::int64_t m, DType type = DType::bf16) {
+  GemmSpec spec;
+  spec.m = m;
+  spec.n = spec.k = 4096;
+  spec.dtype = type;
+  return *gemm_task(spec);
+}
+
+Strategy tile(std::int64_t columns) {
+  Strategy strategy;
+  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"}) strategy.uses.push_back({name});
+  strategy.uses.push_back({"warp_specialisation", {{"consumers", 2}}});
+  strategy.uses.push_back({"warpgroup_tile", {{"tile_m", 64}, {"tile_n", columns}}});
+  strategy.uses.push_back({"multistage", {{"stages", 4}}});
+  return strategy;
+}
+
+}  // namespace
+
+TEST_CASE("times tell of their kind alone") {
+  const DeviceSpec h200 = *chip("h200"), h100 = *chip("h100");
+  const std::string kind = kind_of_times(gemm(4096), h200, Provenance::measured);
+  CHECK(kind == kind_of_times(gemm(128), h200, Provenance::measured));
+  CHECK(kind != kind_of_times(gemm(4096, DType::f16), h200, Provenance::measured));
+  CHECK(kind != kind_of_times(gemm(4096), h100, Provenance::measured));
+  CHECK(kind_of_times(gemm(4096), h200, Provenance::modelled).empty());  // a forecast learns from no model's word
+  Task two = gemm(4096);
+  two.time_shapes.push_back(two.time_shapes.front());
+  CHECK(kind_of_times(two, h200, Provenance::measured).empty());
+}
+
+TEST_CASE("a later run's forecasts know what an earlier one timed at another size") {
+  const DeviceSpec device = *chip("h200");
+  const Task earlier = gemm(2048), later = gemm(4096);
+  const Forecaster none = learnt_forecaster(earlier, device, builtin_tunables(), {});
+  std::vector<Individual> all;
+  for (const std::int64_t columns : {64, 96, 128, 160, 192, 224, 256}) {
+    const auto expected = none(tile(columns));
+    REQUIRE(expected);
+    all.push_back(individual(tile(columns), 2 * std::exp2(expected->log2_us)));
+  }
+  all.push_back(individual(tile(48), 0));  // was never timed
+  const auto outcomes = outcomes_of(earlier, all);
+  REQUIRE(outcomes.size() == 7);
+  CHECK(outcomes.front().sizes.at("m") == 2048);
+  CHECK(strategy_id(outcomes.back().strategy) == strategy_id(tile(64)));  // as `all` began
+  const auto before = learnt_forecaster(later, device, builtin_tunables(), {})(tile(208));
+  const auto after = learnt_forecaster(later, device, builtin_tunables(), outcomes)(tile(208));
+  REQUIRE(before);
+  REQUIRE(after);
+  CHECK(after->log2_us - before->log2_us == Approx(1).margin(0.3));
+  CHECK(after->sigma < before->sigma);
+}
+
+TEST_CASE("a journal's header keeps what forecasts learnt from") {
+  HeaderRecord header;
+  header.task_json = "{}";
+  CHECK(to_json(header).find("learnt") == std::string::npos);
+  header.learnt = {{tile(128), {{"m", 2048}, {"n", 4096}}, 93.5}};
+  const auto read = header_from(to_json(header));
+  REQUIRE(read);
+  REQUIRE(read->learnt.size() == 1);
+  CHECK(strategy_id(read->learnt.front().strategy) == strategy_id(tile(128)));
+  CHECK(read->learnt.front().sizes == header.learnt.front().sizes);
+  CHECK(read->learnt.front().time_us == 93.5);
 }

@@ -244,3 +244,45 @@ TEST_CASE("shapes are alike an axis at a time") {
   task.time_shapes = {{{{"m", 1}, {"n", 4096}, {"k", 512}}, 1.0}};
   CHECK(shape_class(task) == "k=small m=single n=large");
 }
+
+TEST_CASE("outcomes of one kind come back, the latest first, none twice") {
+  const TempFile file;
+  auto pool = StrategyPool::open(file.path());
+  REQUIRE(pool);
+  const auto before = pool->size();
+  const PoolOutcome first{entry("a").strategy, {{"k", 64}, {"m", 128}}, 5},
+      second{entry("b").strategy, {{"k", 64}, {"m", 128}}, 7};
+  PoolOutcome elsewhere = first, again = first;
+  elsewhere.sizes["m"] = 4096;
+  again.time_us = 4.5;
+  REQUIRE(pool->add_outcomes("h200 toy", std::vector{first, second}));
+  REQUIRE(pool->add_outcomes("h200 toy", std::vector{elsewhere}));
+  REQUIRE(pool->add_outcomes("a100 toy", std::vector{second}));
+  REQUIRE(pool->add_outcomes("h200 toy", std::vector{again}));
+  CHECK(*pool->size() == *before);
+  pool = StrategyPool::open(file.path());  // as another process finds it
+  REQUIRE(pool);
+  const auto all = pool->outcomes("h200 toy", 10);
+  REQUIRE(all);
+  REQUIRE(all->size() == 3);
+  CHECK(all->front().time_us == 4.5);
+  CHECK(all->front().sizes == first.sizes);
+  CHECK(strategy_id(all->front().strategy) == strategy_id(first.strategy));
+  CHECK((*all)[1].sizes.at("m") == 4096);
+  CHECK((*all)[2].time_us == 7);
+  CHECK(pool->outcomes("h200 toy", 1)->size() == 1);
+  CHECK(pool->outcomes("h100 toy", 10)->empty());
+}
+
+TEST_CASE("of a kind the latest outcomes are kept") {
+  const TempFile file;
+  auto pool = StrategyPool::open(file.path());
+  REQUIRE(pool);
+  std::vector<PoolOutcome> many;
+  for (std::int64_t m = 0; m < 2003; ++m) many.push_back({entry("a").strategy, {{"m", m}}, 1});
+  REQUIRE(pool->add_outcomes("h200 toy", many));
+  const auto all = pool->outcomes("h200 toy", 5000);
+  REQUIRE(all);
+  CHECK(all->size() == 2000);
+  CHECK(all->back().sizes.at("m") == 3);
+}
