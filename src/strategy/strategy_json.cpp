@@ -116,15 +116,17 @@ Result<Use> read_use(const Json& json, std::size_t position) {
 }
 
 Json write_use(const Use& use) {
-  Json json = {{"name", use.technique}};
+  Json json = {{"name", use.technique}}, values = Json::object();
   for (const auto& [name, value] : use.values) {
-    json["values"][name] = value;
+    values[name] = value;
     const TechniqueParameter* parameter = parameter_of(use.technique, name);
     if (parameter == nullptr) continue;
     const auto at = std::find(parameter->domain.begin(), parameter->domain.end(), value);
     const auto position = static_cast<std::size_t>(at - parameter->domain.begin());
-    if (position < parameter->labels.size()) json["values"][name] = parameter->labels[position];
+    if (position < parameter->labels.size()) values[name] = parameter->labels[position];
   }
+  // A null that becomes an object on demand is left without contents where that allocation fails, and cannot be destroyed.
+  if (!values.empty()) json["values"] = std::move(values);
   if (!use.text.empty()) json["text"] = use.text;
   if (!use.on.empty()) json["on"] = use.on;
   return json;

@@ -82,6 +82,7 @@ TEST_CASE("an allocation that fails in a search is told as an error") {
     const int ending = fails_at(allocation, expected);
     ++failed;
     aborted += ending == by_abort ? 1 : 0;
+    INFO("ending " << ending);
     CHECK((ending == as_expected || ending == by_abort));
   }
   INFO(aborted << " of " << failed << " ended by abort");
