@@ -1,5 +1,6 @@
 // A long search on a landscape, watched from inside: memory, processor time, descriptors, and how fast its journal reopens.
 //   endurance DEVICE EVALUATIONS RUN_DIR OUT.json [SEED]
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -30,6 +31,12 @@ double resident_mib() {
   return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
+// What the program holds, whatever the allocator keeps beside it.
+double in_use_mib() {
+  const struct mallinfo2 all = ::mallinfo2();
+  return static_cast<double>(all.uordblks + all.hblkhd) / (1 << 20);
+}
+
 int descriptors() {
   int count = -1;  // the one that lists
   for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
@@ -48,6 +55,7 @@ struct Watch : SearchObserver {
     samples.push_back({{"evaluations", evaluations_},
                        {"candidates", candidates_},
                        {"resident_mib", resident_mib()},
+                       {"in_use_mib", in_use_mib()},
                        {"cpu_s", cpu_seconds() - began_},
                        {"descriptors", descriptors()}});
   }

@@ -78,8 +78,6 @@ Result<void> measure_prompts(const Task& task, const DeviceSpec& device, Measure
   const auto strategist = model_strategist(seat, *built_in);
   StrategyBrief brief;
   brief.space = space->get();
-  const std::vector<std::string> none;
-  brief.tried = &none;
   std::vector<Individual> parents;
   for (std::uint64_t i = 0; i < 2; ++i) {
     auto proposed = built_in->propose(brief, Rng::of(i, "plan"));

@@ -49,7 +49,7 @@ struct StrategyBrief {
   std::vector<Individual> parents{};   // 0 (seed, explore), 1 (mutate, tune) or 2 (cross)
   std::vector<Strategy> population{};  // for spread
   Zone zone = Zone::memory;
-  const std::vector<std::string>* tried = nullptr;  // sorted strategy ids never to be proposed again
+  std::function<bool(const std::string& strategy_id)> tried{};  // true: never to be proposed again; empty: nothing is
   // What a technique did so far in this run: mean log2 speed change when it was added, and how often.
   struct Effect {
     std::string technique{};

@@ -38,6 +38,8 @@ class Host {
   virtual double monotonic_seconds() = 0;
   virtual std::string utc_now() = 0;  // "2026-01-31T12:00:00Z"
   virtual Result<std::string> read_file(const std::string& path) = 0;
+  // At most `size` bytes from `offset` on, fewer where the file ends.
+  virtual Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t size);
   virtual bool exists(const std::string& path) = 0;
   virtual Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
                                              bool sync) = 0;  // temporary, rename

@@ -28,7 +28,7 @@ struct RooflineChart {
   std::string title{};   // "gemm on NVIDIA H200"
   std::string source{};  // where the ceilings come from
   std::vector<RooflineCeiling> slopes{}, roofs{};
-  std::vector<RooflinePoint> population{};  // every accepted kernel, by slot
+  std::vector<RooflinePoint> population{};  // accepted kernels by slot: every one, of a long run a few thousand
   std::vector<RooflinePoint> path{};        // of those, each that was the fastest so far
   std::optional<RooflinePoint> floor{}, champion{};
 };

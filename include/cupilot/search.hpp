@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -111,7 +112,7 @@ class Search {
 
   std::optional<Individual> best() const;
   std::vector<Individual> archive() const;  // population, fastest first
-  // The fastest of all accepted, at most `count`, fastest first.
+  // The fastest of all accepted, at most `count`, fastest first. A long search remembers its thousand fastest.
   std::vector<Individual> fastest(int count) const;
   // What a slot may know when it is bred: the fastest time among slots <= slot - lookahead; 0: none.
   double known_best_us(std::int64_t slot) const;
@@ -124,6 +125,11 @@ class Search {
   int generation() const;
   // Text that is equal exactly when two searches are in the same state.
   std::string fingerprint() const;
+  // The state as bytes, for restore() of a new search of the same options, space and knowledge: it then goes on as this one.
+  // Empty once the search is finished. Of this version of the program only.
+  std::string saved() const;
+  // False: these are not such bytes; the search must not be used.
+  bool restore(std::string_view saved);
 
  private:
   struct State;

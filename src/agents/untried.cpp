@@ -10,9 +10,7 @@ std::string_view name_of(BreedKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-bool was_tried(const StrategyBrief& brief, const Strategy& strategy) {
-  return brief.tried != nullptr && std::binary_search(brief.tried->begin(), brief.tried->end(), strategy_id(strategy));
-}
+bool was_tried(const StrategyBrief& brief, const Strategy& strategy) { return brief.tried && brief.tried(strategy_id(strategy)); }
 
 std::optional<Strategy> untried_sample(const StrategyBrief& brief, int draws, const Rng& rng) {
   for (int draw = 0; draw < draws; ++draw) {

@@ -107,6 +107,23 @@ class PosixHost : public Host {
     }
   }
 
+  Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t size) override {
+    const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (fd.get() < 0) return file_error("cannot read", path, errno);
+    std::string text(static_cast<std::size_t>(size), '\0');
+    std::size_t filled = 0;
+    while (filled < text.size()) {
+      const ssize_t count =
+          ::pread(fd.get(), text.data() + filled, text.size() - filled, static_cast<off_t>(offset) + static_cast<off_t>(filled));
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return file_error("cannot read", path, errno);
+      if (count == 0) break;
+      filled += static_cast<std::size_t>(count);
+    }
+    text.resize(filled);
+    return text;
+  }
+
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
 
   Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override {
@@ -175,6 +192,12 @@ class PosixHost : public Host {
 };
 
 }  // namespace
+
+Result<std::string> Host::read_part(const std::string& path, std::int64_t offset, std::int64_t size) {
+  auto whole = read_file(path);
+  if (!whole || offset >= static_cast<std::int64_t>(whole->size())) return whole ? Result<std::string>("") : std::move(whole);
+  return whole->substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+}
 
 Host& real_host() {
   static PosixHost host;

@@ -63,44 +63,74 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~crc_by_table(~0u, bytes);
 }
 
+void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload) {
+  const std::size_t begin = bytes.size();
+  put(bytes, static_cast<std::uint32_t>(payload.size()));
+  put(bytes, type);
+  put(bytes, sequence);
+  bytes += payload;
+  put(bytes, crc32c(std::string_view(bytes).substr(begin)));
+}
+
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload) {
   std::string out;
   out.reserve(payload.size() + frame_overhead);
-  put(out, static_cast<std::uint32_t>(payload.size()));
-  put(out, type);
-  put(out, sequence);
-  out += payload;
-  put(out, crc32c(out));
+  add_frame(out, type, sequence, payload);
   return out;
 }
 
-ReadRecords read_records(std::string_view bytes) {
+std::uint32_t checksum_of(std::string_view bytes) { return get<std::uint32_t>(bytes, bytes.size() - 4); }
+
+namespace {
+
+enum class Frame { whole, short_of_bytes, too_long, wrong };
+
+// What begins there; `record` is that of a whole one.
+Frame read_frame(std::string_view bytes, FramedRecord& record) {
+  const std::size_t length = bytes.size() < frame_overhead ? 0 : get<std::uint32_t>(bytes, 0);
+  if (length > largest_payload) return Frame::too_long;
+  if (bytes.size() < frame_overhead + length) return Frame::short_of_bytes;
+  record.checksum = get<std::uint32_t>(bytes, 16 + length);
+  if (record.checksum != crc32c(bytes.substr(0, 16 + length))) return Frame::wrong;
+  record.type = get<std::uint32_t>(bytes, 4);
+  record.sequence = get<std::uint64_t>(bytes, 8);
+  record.payload = bytes.substr(16, length);
+  return Frame::whole;
+}
+
+}  // namespace
+
+bool first_record(std::string_view bytes, FramedRecord& record) { return read_frame(bytes, record) == Frame::whole; }
+
+ReadRecords read_records(std::string_view bytes, std::int64_t begin, std::uint64_t first) {
   ReadRecords read;
   while (read.valid_bytes < bytes.size()) {
-    const std::string_view rest = bytes.substr(read.valid_bytes);
-    const std::string at = " at byte " + std::to_string(read.valid_bytes);
-    if (rest.size() < frame_overhead) {
+    FramedRecord record;
+    record.at = begin + static_cast<std::int64_t>(read.valid_bytes);
+    const std::string at = " at byte " + std::to_string(record.at);
+    const Frame found = read_frame(bytes.substr(read.valid_bytes), record);
+    read.cut_short = found == Frame::short_of_bytes;
+    if (found == Frame::short_of_bytes || found == Frame::too_long) {
       read.damage = "a torn record" + at;
-      break;
-    }
-    const std::size_t length = get<std::uint32_t>(rest, 0);
-    if (length > largest_payload || rest.size() < frame_overhead + length) {
-      read.damage = "a torn record" + at;
-      break;
-    }
-    if (get<std::uint32_t>(rest, 16 + length) != crc32c(rest.substr(0, 16 + length))) {
+    } else if (found == Frame::wrong) {
       read.damage = "a record with a wrong checksum" + at;
-      break;
-    }
-    FramedRecord record{get<std::uint32_t>(rest, 4), get<std::uint64_t>(rest, 8), std::string(rest.substr(16, length))};
-    if (record.sequence != read.records.size()) {
+    } else if (record.sequence != first + read.records.size()) {
       read.damage = "a record out of sequence" + at;
-      break;
     }
+    if (!read.damage.empty()) break;
+    read.valid_bytes += frame_overhead + record.payload.size();
     read.records.push_back(std::move(record));
-    read.valid_bytes += frame_overhead + length;
   }
   return read;
+}
+
+// The finalizer of splitmix64: every bit of what came before tells.
+void RecordMark::pass(std::uint32_t checksum) {
+  ++records;
+  std::uint64_t z = chain + 0x9E3779B97F4A7C15u + checksum;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  chain = z ^ (z >> 31);
 }
 
 }  // namespace cupilot

@@ -15,20 +15,37 @@ struct FramedRecord {
   std::uint32_t type = 0;
   std::uint64_t sequence = 0;
   std::string payload;
+  std::uint32_t checksum = 0;  // of its frame
+  std::int64_t at = 0;         // byte where its frame begins
 };
 
 constexpr std::size_t frame_overhead = 20;            // bytes beside the payload
 constexpr std::uint32_t largest_payload = 64u << 20;  // a longer length is a damaged one
 
+// Of the last frame in `bytes`, which must be whole.
+std::uint32_t checksum_of(std::string_view bytes);
+void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload);
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload);
 
 struct ReadRecords {
   std::vector<FramedRecord> records;
   std::size_t valid_bytes = 0;  // the prefix made of whole, consecutive records
   std::string damage;           // "" when the file ends with a whole record, else what the tail looks like
+  bool cut_short = false;       // the damage: more bytes could make the last frame whole
 };
 
-// Reads up to the first frame that is short, fails its CRC or breaks the sequence 0, 1, 2 …
-ReadRecords read_records(std::string_view bytes);
+// Reads up to the first frame that is short, fails its CRC or breaks the sequence 0, 1, 2 … Of a part of a file: where in it
+// the part begins, and with which number.
+ReadRecords read_records(std::string_view bytes, std::int64_t begin = 0, std::uint64_t first = 0);
+
+// The first of `bytes`, whatever its number. False: it is not whole.
+bool first_record(std::string_view bytes, FramedRecord& record);
+
+// How far a file of records goes, and a digest of what it holds up to there.
+struct RecordMark {
+  std::uint64_t records = 0, chain = 0;
+  void pass(std::uint32_t checksum);  // one frame further
+  bool operator==(const RecordMark&) const = default;
+};
 
 }  // namespace cupilot

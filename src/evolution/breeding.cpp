@@ -10,9 +10,8 @@ namespace {
 // hold the search.
 constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15, unscreened_seeds = 0.5;
 constexpr double seed_share = 0.5;  // of a brood of generation 0, once a forecast's first results are in
-constexpr int tries = 64;           // draws before a space counts as exhausted
+constexpr int tries = latest_kept;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
-constexpr std::size_t failures_told = 8;
 
 BreedKind draw_kind(Rng& rng, bool crossover) {
   const double u = rng.unit();
@@ -43,12 +42,12 @@ void add(std::vector<StrategyBrief::Effect>& effects, const std::vector<Strategy
 
 }  // namespace
 
-bool Search::State::was_tried(const std::string& id) const { return std::binary_search(tried.begin(), tried.end(), id); }
+bool Search::State::was_tried(const std::string& id) const { return tried.contains(id); }
 
 // What is on its way: proposed, not yet absorbed.
 std::vector<Strategy> Search::State::recent(std::int64_t slot) const {
   std::vector<Strategy> all;
-  for (std::int64_t i = absorbed; i < slot; ++i) all.push_back(slots[static_cast<std::size_t>(i)].proposal.strategy);
+  for (std::int64_t i = absorbed; i < slot; ++i) all.push_back(slots[i].proposal.strategy);
   return all;
 }
 
@@ -57,7 +56,7 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
   brief.space = &space;
   brief.kind = kind;
   brief.zone = zone;
-  brief.tried = &tried;
+  brief.tried = [this](const std::string& id) { return was_tried(id); };
   const auto& members = population.members();
   if (kind == BreedKind::mutate || kind == BreedKind::cross) {
     const Member& first = population.select(rng.fork(1));
@@ -88,7 +87,7 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
   brief.effects = effects.effects();
   brief.slot = slot;
   brief.generation = generation_of(slot);
-  brief.failures = recent_failures();
+  brief.failures.assign(failures.begin(), failures.end());
   brief.forecast = knowledge.forecast;
   if (options.steering.pool) {
     brief.remembered = knowledge.remembered;
@@ -101,27 +100,8 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
   return brief;
 }
 
-// What was refused for its own sake: not what merely came twice.
-std::vector<StrategyBrief::Failure> Search::State::recent_failures() const {
-  std::vector<StrategyBrief::Failure> found;
-  for (std::int64_t at = absorbed - 1; at >= 0 && found.size() < failures_told; --at) {
-    const SearchSlot& slot = slots[static_cast<std::size_t>(at)];
-    if (slot.score.rejection.empty() || slot.score.rejection == "gate.duplicate") continue;
-    found.push_back({slot.proposal.strategy, slot.score.rejection});
-  }
-  std::reverse(found.begin(), found.end());
-  return found;
-}
-
-int Search::State::repairs_before(std::int64_t slot) const {
-  int count = 0;
-  for (std::uint64_t id = slots[static_cast<std::size_t>(slot)].proposal.failed; id != 0; ++count)
-    id = slots[static_cast<std::size_t>(id - 1)].proposal.failed;
-  return count;
-}
-
 Proposal Search::State::repair() {
-  const SearchSlot& refused = slots[static_cast<std::size_t>(repairable.front())];
+  const SearchSlot& refused = slots[repairable.front()];
   Proposal proposal;
   proposal.kind = BreedKind::repair;
   proposal.strategy = refused.proposal.strategy;
@@ -238,8 +218,8 @@ std::optional<Strategy> Search::State::anything(std::int64_t slot) const {
         sample(space, Rng::of(options.seed, "anything", static_cast<std::uint64_t>(slot), static_cast<std::uint64_t>(draw)));
     if (!was_tried(strategy_id(strategy))) return strategy;
   }
-  for (auto at = slots.rbegin(); at != slots.rend() && at - slots.rbegin() < tries; ++at) {
-    for (Strategy& strategy : neighbours(space, at->proposal.strategy)) {
+  for (std::int64_t at = slots.size() - 1; at >= std::max<std::int64_t>(0, slots.size() - tries); --at) {
+    for (Strategy& strategy : neighbours(space, slots[at].proposal.strategy)) {
       if (!was_tried(strategy_id(strategy))) return std::move(strategy);
     }
   }
@@ -269,7 +249,6 @@ Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
 }
 
 Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
-  sort_tried();
   if (options.brood > 1 && options.steering.surrogate) {
     fit_surrogate(slot);
     surrogate.update();

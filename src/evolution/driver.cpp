@@ -46,6 +46,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       journal_(std::move(journal)),
       pipe_{&task_, circle_.backend, circle_.writer, options.search.seed, circle_.screen},
       started_(host_.monotonic_seconds()),
+      ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); }) {
   options_.search = resolved(options.search, *circle_.backend);
@@ -118,17 +119,23 @@ Result<void> Driver::begin() {
   return {};
 }
 
-Result<void> Driver::restore(const RunState& state) {
-  if (!state.baselines) return {};
+Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint) {
+  if (!state.baselines) return true;
   baselines_ = *state.baselines;
   double plain_us = 0;
   for (const Baseline& baseline : baselines_.baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
   search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_us, circle_.knowledge);
+  if (checkpoint != nullptr) {
+    const Checkpoint& c = *checkpoint;
+    if (!search_->restore(c.search) || !ledger_.restore(c.ledger) || !known_.restore(c.known)) return false;
+    for (const Proposal& proposal : c.open) open_.emplace(proposal.id, proposal);
+    checkpointed_ = search_->proposed();
+  }
   for (const SearchEvent& event : state.events) {
     if (const auto* proposal = std::get_if<Proposal>(&event)) {
-      if (auto replayed = search_->replay(*proposal); !replayed) return replayed;
+      if (auto replayed = search_->replay(*proposal); !replayed) return replayed.error();
       ledger_.propose(*proposal);
-      unfinished_.push_back(*proposal);
+      open_.emplace(proposal->id, *proposal);
     } else if (const auto* result = std::get_if<ResultRecord>(&event)) {
       const auto id = static_cast<std::uint64_t>(result->slot) + 1;
       if (std::holds_alternative<Lost>(result->candidate.outcome)) {
@@ -137,8 +144,8 @@ Result<void> Driver::restore(const RunState& state) {
         search_->tell(id, score_of(result->candidate));
       }
       ledger_.settle(*result);
-      if (auto kept = remember(*result); !kept) return kept;
-      std::erase_if(unfinished_, [&](const Proposal& p) { return p.id == id; });
+      if (auto kept = remember(*result); !kept) return kept.error();
+      open_.erase(id);
     } else {
       const auto& decision = std::get<DecisionRecord>(event);
       if (decision.kind == "stop") {
@@ -149,9 +156,11 @@ Result<void> Driver::restore(const RunState& state) {
         stopped_.clear();
       }
     }
+    if (!options_.stop) static_cast<void>(ledger_.take_finished(baselines_, false));
   }
+  for (const auto& [id, proposal] : open_) unfinished_.push_back(proposal);
   generations_ = ledger_.take_finished(baselines_, false);
-  return {};
+  return true;
 }
 
 // Texts of free form are in blobs/, not in the journal.
@@ -164,7 +173,28 @@ Result<void> Driver::remember(const ResultRecord& result) {
     candidate.source = std::move(*source);
   }
   known_.keep(candidate);
+  forget_digests();
   return {};
+}
+
+// Nothing is bred from a strategy that left the population a few generations ago.
+void Driver::forget_digests() {
+  if (++remembered_ < std::max<std::int64_t>(256, 4 * options_.search.lookahead)) return;
+  remembered_ = 0;
+  std::vector<std::string> alive;
+  for (const Individual& one : search_->archive()) alive.push_back(strategy_id(one.strategy));
+  known_.forget_digests(alive);
+}
+
+// Texts of free form are not in it: a run that has any is folded whole.
+Result<void> Driver::write_checkpoint() {
+  const std::int64_t slots = search_->proposed();
+  if (!journal_ || known_.has_texts() || slots - checkpointed_ < slots_a_checkpoint(slots)) return {};
+  Checkpoint c{journal_->mark(), {}, search_->saved(), ledger_.saved(), known_.saved()};
+  if (c.search.empty()) return {};
+  for (const auto& [id, proposal] : open_) c.open.push_back(proposal);
+  checkpointed_ = slots;
+  return host_.write_file_atomically(checkpoint_path(options_.run_dir), to_bytes(c), false);
 }
 
 Error Driver::explain(Error error) const {
@@ -241,6 +271,7 @@ Result<bool> Driver::fill() {
     for (Proposal& proposal : std::get<std::vector<Proposal>>(*asked)) {
       if (journal_) journal_->add(RecordType::proposal, to_json(proposal));
       ledger_.propose(proposal);
+      open_.emplace(proposal.id, proposal);
       fresh.push_back(std::move(proposal));
     }
   }
@@ -268,6 +299,7 @@ Result<void> Driver::take(Done done) {
     journal_->add(RecordType::result, to_json(record));
   }
   known_.keep(record.candidate);
+  open_.erase(record.candidate.id);
   {
     const std::lock_guard lock(owners_mutex_);
     if (std::holds_alternative<Lost>(record.candidate.outcome)) {
@@ -276,6 +308,7 @@ Result<void> Driver::take(Done done) {
       search_->tell(record.candidate.id, score_of(record.candidate));
     }
   }
+  forget_digests();
   ledger_.settle(record);
   if (options_.observer != nullptr) options_.observer->on_candidate(record.candidate);
   return {};
@@ -292,7 +325,7 @@ void Driver::report_generations(bool closed) {
   for (Progress& progress : ledger_.take_finished(baselines_, closed)) {
     progress.wall_seconds = host_.monotonic_seconds() - started_;
     if (options_.observer != nullptr) options_.observer->on_generation(progress);
-    generations_.push_back(std::move(progress));
+    if (options_.stop) generations_.push_back(std::move(progress));
   }
 }
 
@@ -321,6 +354,7 @@ Result<void> Driver::search() {
     }
     for (Done& done : workers_->collect(in_flight_ > 0 ? wait_seconds : 0)) note(take(std::move(done)));
     if (!failed) note(commit());
+    if (!failed) note(write_checkpoint());
     if (failed) more = false;
     report_generations(false);
   }

@@ -2,16 +2,19 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
 
 #include "base/phases.hpp"
+#include "evolution/checkpoint.hpp"
 #include "evolution/circle.hpp"
 #include "evolution/count_budget.hpp"
 #include "evolution/journal.hpp"
 #include "evolution/known_kernels.hpp"
+#include "evolution/ledger.hpp"
 #include "evolution/pipe.hpp"
 #include "evolution/run_state.hpp"
 #include "evolution/timing.hpp"
@@ -25,7 +28,8 @@ class Driver {
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
   Result<void> begin();
-  Result<void> restore(const RunState& state);
+  // `checkpoint`: from which the state's events go on; null: they are all there were. False: it cannot be used.
+  Result<bool> restore(const RunState& state, const Checkpoint* checkpoint = nullptr);
 
   // The search and what follows it.
   Result<EvolveReport> run();
@@ -60,6 +64,9 @@ class Driver {
     if (options_.observer != nullptr) options_.observer->on_notice(notice);
   }
   Result<void> commit();
+  void forget_digests();
+  // After a commit, now and then.
+  Result<void> write_checkpoint();
 
   // finish.cpp
   struct Finalist {
@@ -97,13 +104,16 @@ class Driver {
   std::optional<Search> search_;
   Ledger ledger_;
   KnownKernels known_;
-  std::vector<Progress> generations_;  // reported so far
+  std::vector<Progress> generations_;  // reported so far; kept for a stop rule alone
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
   int in_flight_ = 0;
   std::atomic<std::int64_t> counted_ = 0;  // candidates whose work was counted
   CountBudget counting_;
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
+  std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
+  std::int64_t checkpointed_ = 0;           // slots at the last checkpoint
+  std::int64_t remembered_ = 0;             // results since digests were forgotten
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
   std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first
 };

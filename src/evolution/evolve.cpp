@@ -9,71 +9,13 @@
 
 #include "base/guard.hpp"
 #include "evolution/driver.hpp"
-#include "evolution/forecast_score.hpp"
 #include "evolution/run_files.hpp"
+#include "evolution/tally.hpp"
 
 namespace cupilot {
 namespace {
 
 Host& host_of(const EvolveOptions& options) { return options.host != nullptr ? *options.host : real_host(); }
-
-Result<RunState> state_of(Host& host, const std::string& run_dir, Evidence evidence = Evidence::dropped) {
-  auto read = read_journal(host, run_dir);
-  if (!read) return read.error();
-  return fold(*read, evidence);
-}
-
-EvolveReport report_of(const RunState& state, Host& host, const std::string& run_dir) {
-  EvolveReport report;
-  Ledger ledger;
-  for (const SearchEvent& event : state.events) {
-    if (const auto* proposal = std::get_if<Proposal>(&event)) ledger.propose(*proposal);
-    if (const auto* result = std::get_if<ResultRecord>(&event)) ledger.settle(*result);
-    if (const auto* decision = std::get_if<DecisionRecord>(&event)) report.stopped = decision->reason;
-  }
-  if (state.baselines) {
-    report.baselines = state.baselines->baselines;
-    report.notices = state.baselines->notices;
-  }
-  for (const FinalRecord& record : state.finals) {
-    if (std::holds_alternative<Accepted>(record.candidate.outcome)) {
-      report.best = best_of(record);
-      if (auto source = kept_source(host, run_dir, record.candidate.kernel_id))
-        report.best->candidate.source = std::move(*source);
-      for (std::string& alarm : drift_alarms(*report.best)) report.notices.push_back(std::move(alarm));
-    } else {
-      ++report.rejected["confirm.failed"];
-    }
-  }
-  for (const auto& [code, count] : ledger.rejected()) report.rejected[code] += count;
-  report.evaluations = ledger.evaluations();
-  report.proposed = ledger.proposed();
-  report.phase_seconds = ledger.phases();
-  report.controller_cpu_seconds = ledger.cpu_seconds();
-  report.seed = state.header.search.seed;
-  report.device = state.header.identity;
-  report.run_dir = run_dir;
-  if (state.end) {
-    report.stopped = state.end->stopped;
-    report.wall_seconds = state.end->wall_seconds;
-    for (const auto& [path, seconds] : state.end->phases) report.phase_seconds[path] += seconds;
-    report.controller_cpu_seconds += state.end->cpu_seconds;
-  }
-  report.counting_seconds = counting_seconds(report.phase_seconds);
-  return report;
-}
-
-// One screen line a generation.
-std::string line_of(const Progress& p) {
-  std::int64_t refused = 0;
-  for (const auto& [code, count] : p.rejected) refused += count;
-  char text[160];
-  std::snprintf(text, sizeof text,
-                "epoch %d generation %d: %lld evaluated, %lld verified, %lld rejected, best %.4g us: ", p.epoch, p.generation,
-                static_cast<long long>(p.evaluations), static_cast<long long>(p.accepted), static_cast<long long>(refused),
-                p.best_us);
-  return text + p.best_strategy;
-}
 
 // Whether the caller's limits go beyond what ended the run.
 bool reopens(const RunState& state, const EvolveOptions& options) {
@@ -122,15 +64,35 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
   return driver.run();
 }
 
-Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+// A stop rule looks at all generations, which a checkpoint has no longer.
+std::optional<Checkpoint> checkpoint_of(Host& host, const std::string& run_dir, const EvolveOptions& options) {
+  if (options.stop || !host.exists(checkpoint_path(run_dir))) return std::nullopt;
+  const auto bytes = host.read_file(checkpoint_path(run_dir));
+  return bytes ? checkpoint_from(*bytes) : std::nullopt;
+}
+
+Result<std::optional<EvolveReport>> some(Result<EvolveReport> report) {
+  if (!report) return report.error();
+  return std::optional(std::move(*report));
+}
+
+Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
+  auto walk = walk_run(host, run_dir);
+  if (!walk) return walk.error();
+  return std::move(walk->summary.report);
+}
+
+// nullopt: the checkpoint cannot be used.
+Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint, const std::string& run_dir,
+                                                  Backend& backend, const EvolveOptions& options) {
   Host& host = host_of(options);
-  auto opened = Journal::open(host, run_dir);
+  auto opened = Journal::open(host, run_dir, checkpoint ? checkpoint->mark : RecordMark());
   if (!opened) return opened.error();
   auto state = fold(opened->read);
   opened->read.records = {};  // a long run's are not kept twice
   if (!state) return std::move(state.error()).while_doing(run_dir);
   if (auto same = same_device(*state, backend); !same) return same.error();
-  if (state->end && !reopens(*state, options)) return report_of(*state, host, run_dir);
+  if (state->end && !reopens(*state, options)) return some(reported(host, run_dir));
   if (reopens(*state, options)) {
     const DecisionRecord decision{"extend", "", std::max(options.raise_evaluations, state->header.search.max_evaluations), 0};
     opened->journal.add(RecordType::decision, to_json(decision));
@@ -160,10 +122,21 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
   circle->knowledge.effects = state->header.remembered_effects;
   auto learnt = learn(*circle, state->task, backend.device(), all.tunables, state->header.learnt);
   if (!learnt) return learnt.error();
+  state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(opened->decisions_before));
   Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
-  if (auto restored = driver.restore(*state); !restored) return std::move(restored.error()).while_doing(run_dir);
+  auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
+  if (!restored) return std::move(restored.error()).while_doing(run_dir);
+  if (!*restored) return std::optional<EvolveReport>();
   state->events = {};
-  return driver.run();
+  return some(driver.run());
+}
+
+Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+  const auto checkpoint = checkpoint_of(host_of(options), run_dir, options);
+  auto report = continue_from(checkpoint, run_dir, backend, options);
+  if (report && !*report) report = continue_from(std::nullopt, run_dir, backend, options);
+  if (!report) return report.error();
+  return std::move(**report);
 }
 
 }  // namespace
@@ -176,28 +149,11 @@ Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const 
   return guarded([&] { return continue_run(run_dir, backend, options); });
 }
 
-RunSummary summary_of(const RunState& state, Host& host, const std::string& run_dir) {
-  RunSummary summary;
-  summary.report = report_of(state, host, run_dir);
-  summary.device_name = state.header.device_name;
-  Ledger ledger;
-  for (const SearchEvent& event : state.events) {
-    if (const auto* proposal = std::get_if<Proposal>(&event)) ledger.propose(*proposal);
-    if (const auto* result = std::get_if<ResultRecord>(&event)) ledger.settle(*result);
-  }
-  for (const Progress& progress : ledger.take_finished(state.baselines.value_or(BaselinesRecord{}), true)) {
-    summary.lines.push_back(line_of(progress));
-  }
-  summary.task = state.task;
-  if (std::string score = forecast_score(state); !score.empty()) summary.report.notices.push_back(std::move(score));
-  return summary;
-}
-
 Result<RunSummary> read_run(const std::string& run_dir) {
   return guarded([&]() -> Result<RunSummary> {
-    auto state = state_of(real_host(), run_dir);
-    if (!state) return state.error();
-    return summary_of(*state, real_host(), run_dir);
+    auto walk = walk_run(real_host(), run_dir);
+    if (!walk) return walk.error();
+    return std::move(walk->summary);
   });
 }
 
@@ -235,9 +191,13 @@ std::vector<std::string> lineage_of(const RunState& state, const Candidate& cand
 }
 
 Result<RunCandidate> find_candidate(const std::string& run_dir, const std::string& which) {
-  auto state = state_of(real_host(), run_dir, Evidence::kept);
+  auto read = read_journal(real_host(), run_dir);
+  if (!read) return read.error();
+  auto state = fold(*read, Evidence::kept);
   if (!state) return state.error();
-  const EvolveReport report = report_of(*state, real_host(), run_dir);
+  Tally tally;
+  for (const SearchEvent& event : state->events) tally.take(event);
+  const EvolveReport report = tally.report(*state, real_host(), run_dir);
   RunCandidate found;
   Best shown{{}, report.baselines};
   bool known = false;

@@ -40,30 +40,34 @@ double rank_correlation(const std::vector<double>& a, const std::vector<double>&
   return first > 0 && second > 0 ? both / std::sqrt(first * second) : 0;
 }
 
-std::string forecast_score(const RunState& state) {
-  if (!state.header.techniques.empty()) return "";
-  const Forecaster forecaster = learnt_forecaster(state.task, state.header.device, builtin_tunables(), state.header.learnt);
-  if (!forecaster) return "";
-  std::vector<double> expected, taken, errors;
-  for (const SearchEvent& event : state.events) {
-    const auto* result = std::get_if<ResultRecord>(&event);
-    const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
-    if (accepted == nullptr || !(accepted->measurement.time_us > 0)) continue;
-    const auto forecast = forecaster(result->candidate.strategy);
-    if (!forecast) continue;
-    expected.push_back(forecast->log2_us);
-    taken.push_back(std::log2(accepted->measurement.time_us));
-    errors.push_back(std::abs(std::exp2(expected.back() - taken.back()) - 1));
-  }
-  if (taken.size() < fewest_kernels) return "";
+ForecastScore::ForecastScore(const RunState& state) {
+  learnt_ = state.header.learnt.size();
+  if (!state.header.techniques.empty()) return;
+  const auto task = task_from_json(state.header.task_json, "the journal's task");
+  if (task) forecaster_ = learnt_forecaster(*task, state.header.device, builtin_tunables(), state.header.learnt);
+}
+
+void ForecastScore::take(const SearchEvent& event) {
+  const auto* result = std::get_if<ResultRecord>(&event);
+  const auto* accepted = result == nullptr || !forecaster_ ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+  if (accepted == nullptr || !(accepted->measurement.time_us > 0)) return;
+  const auto forecast = forecaster_(result->candidate.strategy);
+  if (!forecast) return;
+  expected_.push_back(forecast->log2_us);
+  taken_.push_back(std::log2(accepted->measurement.time_us));
+}
+
+std::string ForecastScore::sentence() const {
+  if (taken_.size() < fewest_kernels) return "";
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < taken_.size(); ++i) errors.push_back(std::abs(std::exp2(expected_[i] - taken_[i]) - 1));
   const auto middle = errors.begin() + static_cast<std::ptrdiff_t>(errors.size() / 2);
   std::nth_element(errors.begin(), middle, errors.end());
-  const std::string from =
-      state.header.learnt.empty() ? "" : fmt::format(" and what {} kernels of earlier runs took", state.header.learnt.size());
+  const std::string from = learnt_ == 0 ? "" : fmt::format(" and what {} kernels of earlier runs took", learnt_);
   return fmt::format(
       "forecasts, by arithmetic{} before anything was compiled, against the times of {} kernels: rank correlation {:.2f}, median "
       "error {:.0f} %",
-      from, taken.size(), rank_correlation(expected, taken), 100 * *middle);
+      from, taken_.size(), rank_correlation(expected_, taken_), 100 * *middle);
 }
 
 }  // namespace cupilot

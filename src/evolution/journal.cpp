@@ -11,17 +11,59 @@ Result<void> set_torn_tail_aside(Host& host, const std::string& run_dir, std::st
   return host.write_file_atomically(journal_path(run_dir) + ".torn-" + std::to_string(number), tail, true);
 }
 
-Result<ReadRecords> checked(ReadRecords read, const std::string& run_dir) {
-  if (read.records.empty()) {
-    return Error{ErrorCode::usage,
-                 journal_path(run_dir) + " holds no whole record: " + (read.damage.empty() ? "it is empty" : read.damage),
+constexpr std::int64_t bytes_a_part = 8 << 20;
+
+Error no_journal(const std::string& run_dir) {
+  return {ErrorCode::usage, run_dir + " is no run directory: it has no journal", "give the DIR of an earlier --run DIR"};
+}
+
+Result<void> check_first(const std::vector<FramedRecord>& records, const std::string& damage, const std::string& run_dir) {
+  if (records.empty()) {
+    return Error{ErrorCode::usage, journal_path(run_dir) + " holds no whole record: " + (damage.empty() ? "it is empty" : damage),
                  "nothing was found yet; remove the directory and start again"};
   }
-  if (read.records.front().type != static_cast<std::uint32_t>(RecordType::header)) {
+  if (records.front().type != static_cast<std::uint32_t>(RecordType::header)) {
     return Error{ErrorCode::usage, journal_path(run_dir) + " does not start with a header", "this is no journal of cupilot"};
   }
-  if (auto header = header_from(read.records.front().payload); !header) return std::move(header.error()).while_doing(run_dir);
-  return read;
+  if (auto header = header_from(records.front().payload); !header) return std::move(header.error()).while_doing(run_dir);
+  return {};
+}
+
+// What a checkpoint holds instead.
+bool is_of_the_search(const FramedRecord& record) {
+  const auto type = static_cast<RecordType>(record.type);
+  return type == RecordType::proposal || type == RecordType::result;
+}
+
+// Records without those of the search up to `from`; nullopt: the journal does not begin so.
+struct ReadFrom {
+  ReadRecords read;
+  RecordMark end;
+  bool skipped = false;  // what lies before `from`
+  std::size_t decisions_before = 0;
+};
+
+Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir, const RecordMark& from = {}) {
+  JournalReader reader(host, run_dir);
+  ReadFrom all;
+  RecordMark passed;
+  for (auto part = reader.next();; part = reader.next()) {
+    if (!part) return part.error();
+    if (part->empty()) break;
+    for (FramedRecord& record : *part) {
+      const bool before = passed.records < from.records;
+      passed.pass(record.checksum);
+      if (passed.records == from.records && passed != from) return std::optional<ReadFrom>();
+      all.skipped |= passed == from;
+      if (before && is_of_the_search(record)) continue;
+      if (before && static_cast<RecordType>(record.type) == RecordType::decision) ++all.decisions_before;
+      all.read.records.push_back(std::move(record));
+    }
+  }
+  all.read.valid_bytes = static_cast<std::size_t>(reader.valid_bytes());
+  all.read.damage = reader.damage();
+  all.end = reader.mark();
+  return all.skipped || from.records == 0 ? std::optional(std::move(all)) : std::nullopt;
 }
 
 }  // namespace
@@ -29,12 +71,42 @@ Result<ReadRecords> checked(ReadRecords read, const std::string& run_dir) {
 std::string journal_path(const std::string& run_dir) { return run_dir + "/journal"; }
 
 Result<ReadRecords> read_journal(Host& host, const std::string& run_dir) {
-  if (!host.exists(journal_path(run_dir))) {
-    return Error{ErrorCode::usage, run_dir + " is no run directory: it has no journal", "give the DIR of an earlier --run DIR"};
+  auto all = read_from(host, run_dir);
+  if (!all) return all.error();
+  return std::move((*all)->read);
+}
+
+Result<std::vector<FramedRecord>> JournalReader::next() {
+  if (valid_bytes_ == 0 && !ended_ && !host_->exists(journal_path(run_dir_))) return no_journal(run_dir_);
+  while (!ended_) {
+    const auto held = static_cast<std::int64_t>(rest_.size());
+    auto more = host_->read_part(journal_path(run_dir_), valid_bytes_ + held, bytes_a_part);
+    if (!more) return more.error();
+    const bool last = static_cast<std::int64_t>(more->size()) < bytes_a_part;
+    rest_ += *more;
+    ReadRecords read = read_records(rest_, valid_bytes_, mark_.records);
+    ended_ = last || (!read.damage.empty() && !read.cut_short);
+    if (ended_) damage_ = read.damage;
+    if (mark_.records == 0 && (ended_ || !read.records.empty())) {
+      if (auto first = check_first(read.records, read.damage, run_dir_); !first) return first.error();
+    }
+    for (const FramedRecord& record : read.records) mark_.pass(record.checksum);
+    valid_bytes_ += static_cast<std::int64_t>(read.valid_bytes);
+    rest_.erase(0, read.valid_bytes);
+    if (!read.records.empty()) return std::move(read.records);
   }
-  auto bytes = host.read_file(journal_path(run_dir));
-  if (!bytes) return bytes.error();
-  return checked(read_records(*bytes), run_dir);
+  return std::vector<FramedRecord>();
+}
+
+Result<FramedRecord> record_at(Host& host, const std::string& run_dir, std::int64_t at) {
+  std::int64_t size = bytes_a_part / 128;
+  for (int attempt = 0; attempt < 2; ++attempt, size = largest_payload + frame_overhead) {
+    auto bytes = host.read_part(journal_path(run_dir), at, size);
+    if (!bytes) return bytes.error();
+    FramedRecord record;
+    if (first_record(*bytes, record)) return record;
+  }
+  return Error{ErrorCode::failure, journal_path(run_dir) + " was changed while it was read", "try again"};
 }
 
 Result<Journal> Journal::create(Host& host, const std::string& run_dir) {
@@ -52,31 +124,34 @@ Result<Journal> Journal::create(Host& host, const std::string& run_dir) {
   }
   auto file = host.open_append(journal_path(run_dir), 0);
   if (!file) return file.error();
-  return Journal(std::move(*lock), std::move(*file), 0);
+  return Journal(std::move(*lock), std::move(*file), {});
 }
 
-Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir) {
-  if (!host.exists(journal_path(run_dir))) return read_journal(host, run_dir).error();
+Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir, const RecordMark& from) {
+  if (!host.exists(journal_path(run_dir))) return no_journal(run_dir);
   auto lock = host.lock(lock_path(run_dir));
   if (!lock) return lock.error();
-  auto bytes = host.read_file(journal_path(run_dir));
-  if (!bytes) return bytes.error();
-  auto read = checked(read_records(*bytes), run_dir);
-  if (!read) return read.error();
+  auto all = read_from(host, run_dir, from);
+  if (all && !*all) all = read_from(host, run_dir);
+  if (!all) return all.error();
+  ReadFrom& found = **all;
   std::int64_t truncate_to = -1;
-  if (!read->damage.empty()) {
-    auto aside = set_torn_tail_aside(host, run_dir, std::string_view(*bytes).substr(read->valid_bytes));
+  if (!found.read.damage.empty()) {
+    truncate_to = static_cast<std::int64_t>(found.read.valid_bytes);
+    auto bytes = host.read_file(journal_path(run_dir));
+    if (!bytes) return bytes.error();
+    auto aside = set_torn_tail_aside(host, run_dir, std::string_view(*bytes).substr(found.read.valid_bytes));
     if (!aside) return aside.error();
-    truncate_to = static_cast<std::int64_t>(read->valid_bytes);
   }
   auto file = host.open_append(journal_path(run_dir), truncate_to);
   if (!file) return file.error();
-  const std::uint64_t next = read->records.size();
-  return Opened{Journal(std::move(*lock), std::move(*file), next), std::move(*read)};
+  return Opened{Journal(std::move(*lock), std::move(*file), found.end), std::move(found.read), found.skipped,
+                found.decisions_before};
 }
 
 void Journal::add(RecordType type, std::string_view payload) {
-  batch_ += frame(static_cast<std::uint32_t>(type), next_++, payload);
+  batch_ += frame(static_cast<std::uint32_t>(type), mark_.records, payload);
+  mark_.pass(checksum_of(batch_));
 }
 
 Result<void> Journal::commit() {

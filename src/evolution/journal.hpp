@@ -15,6 +15,30 @@ namespace cupilot {
 
 std::string journal_path(const std::string& run_dir);
 
+// Reads a journal piece by piece, so that a long one needs no more memory than a short one.
+class JournalReader {
+ public:
+  JournalReader(Host& host, const std::string& run_dir) : host_(&host), run_dir_(run_dir) {}
+  // The next records, some mebibytes of them; none: there are no more. Error{usage} when the first ones are no journal's.
+  Result<std::vector<FramedRecord>> next();
+  // What was read so far.
+  const RecordMark& mark() const { return mark_; }
+  std::int64_t valid_bytes() const { return valid_bytes_; }
+  const std::string& damage() const { return damage_; }  // ReadRecords'; known at the end
+
+ private:
+  Host* host_;
+  std::string run_dir_;
+  std::string rest_;  // begins at valid_bytes_
+  RecordMark mark_;
+  std::int64_t valid_bytes_ = 0;
+  std::string damage_;
+  bool ended_ = false;
+};
+
+// The record whose frame begins there.
+Result<FramedRecord> record_at(Host& host, const std::string& run_dir, std::int64_t at);
+
 // Records of a run directory, without locking it. Error{usage} when there is none or its format is another one.
 Result<ReadRecords> read_journal(Host& host, const std::string& run_dir);
 
@@ -23,21 +47,23 @@ class Journal {
  public:
   // Makes the directory and its journal. Error{usage} when the directory already holds a journal or is locked.
   static Result<Journal> create(Host& host, const std::string& run_dir);
-  // Opens an existing one. A torn tail is copied to journal.torn-N, then cut off.
+  // Opens an existing one. A torn tail is copied to journal.torn-N, then cut off. `from`: a checkpoint's.
   struct Opened;
-  static Result<Opened> open(Host& host, const std::string& run_dir);
+  static Result<Opened> open(Host& host, const std::string& run_dir, const RecordMark& from = {});
 
   // Adds to the batch; nothing is written yet.
   void add(RecordType type, std::string_view payload);
   // Writes and syncs the batch. After an error the journal takes no more and every call repeats the error.
   Result<void> commit();
+  // Of all that was added.
+  const RecordMark& mark() const { return mark_; }
 
  private:
-  Journal(std::shared_ptr<void> lock, std::unique_ptr<AppendFile> file, std::uint64_t next)
-      : lock_(std::move(lock)), file_(std::move(file)), next_(next) {}
+  Journal(std::shared_ptr<void> lock, std::unique_ptr<AppendFile> file, const RecordMark& mark)
+      : lock_(std::move(lock)), file_(std::move(file)), mark_(mark) {}
   std::shared_ptr<void> lock_;
   std::unique_ptr<AppendFile> file_;
-  std::uint64_t next_ = 0;
+  RecordMark mark_;
   std::string batch_;
   std::vector<Error> failed_;
 };
@@ -45,6 +71,9 @@ class Journal {
 struct Journal::Opened {
   Journal journal;
   ReadRecords read;
+  // Whether the journal begins as `from` says: proposals and results up to there were left out, decisions were not.
+  bool matches = false;
+  std::size_t decisions_before = 0;
 };
 
 }  // namespace cupilot

@@ -4,8 +4,11 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace cupilot {
+
+using Json = nlohmann::json;
 
 bool is_free_form(const Candidate& candidate) {
   return !candidate.kernel_id.empty() && candidate.source.template_name.empty() && candidate.source.language == Language::cuda;
@@ -24,7 +27,7 @@ bool is_repairable(const Candidate& candidate) {
 
 void KnownKernels::keep(const Candidate& candidate) {
   const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
-  if (accepted != nullptr) digests_[candidate.strategy_id] = accepted->verdict.digest;
+  if (accepted != nullptr) digests_[candidate.strategy_id] = {accepted->verdict.digest, round_};
   if (!wants(candidate)) return;
   Kept& kept = free_forms_[candidate.id];
   kept.source = candidate.source;
@@ -51,9 +54,36 @@ WriterBrief KnownKernels::brief_for(const Proposal& proposal) {
     const auto kernel = by_strategy_.find(parent);
     if (kernel != by_strategy_.end()) brief.bases.push_back(free_forms_.at(kernel->second).source);
     const auto digest = digests_.find(parent);
-    if (digest != digests_.end() && brief.digest.empty()) brief.digest = digest->second;
+    if (digest != digests_.end() && brief.digest.empty()) brief.digest = digest->second.sentences;
   }
   return brief;
+}
+
+void KnownKernels::forget_digests(const std::vector<std::string>& alive) {
+  for (const std::string& id : alive) {
+    if (const auto found = digests_.find(id); found != digests_.end()) found->second.round = round_;
+  }
+  std::erase_if(digests_, [this](const auto& entry) { return entry.second.round < round_ - 1; });
+  ++round_;
+}
+
+std::string KnownKernels::saved() const {
+  Json digests = Json::object();
+  for (const auto& [id, digest] : digests_) digests[id] = {digest.sentences, digest.round};
+  return Json({{"digests", std::move(digests)}, {"round", round_}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool KnownKernels::restore(std::string_view saved) {
+  try {
+    const Json json = Json::parse(saved);
+    json.at("round").get_to(round_);
+    for (const auto& [id, digest] : json.at("digests").items()) {
+      digests_[id] = {digest.at(0).get<std::vector<std::string>>(), digest.at(1).get<std::int64_t>()};
+    }
+  } catch (const Json::exception&) {
+    return false;
+  }
+  return true;
 }
 
 int KnownKernels::attempt_of(std::uint64_t id) const {

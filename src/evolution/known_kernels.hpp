@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <cupilot/candidate.hpp>
@@ -28,6 +29,13 @@ class KnownKernels {
   void keep(const Candidate& candidate);
   // The free-form text of a proposal's kernel; null: a template writes it again from its strategy.
   const KernelSource* source_of(std::uint64_t id) const;
+  // Forgets digests of strategies that are not `alive` and were not at the call before: nothing is bred from them any more.
+  void forget_digests(const std::vector<std::string>& alive);
+  // Whether it holds texts; they are not saved.
+  bool has_texts() const { return all_ || !free_forms_.empty(); }
+  std::string saved() const;
+  // Into an empty one. False: these are not such bytes.
+  bool restore(std::string_view saved);
   // What a writer is shown beside the strategy: parents' kernels and digests, or the refused kernel that is to be mended.
   WriterBrief brief_for(const Proposal& proposal);
 
@@ -39,9 +47,14 @@ class KnownKernels {
   };
   int attempt_of(std::uint64_t id) const;
   std::map<std::uint64_t, Kept> free_forms_;
-  std::map<std::uint64_t, std::uint64_t> repairs_;           // proposal -> the one it repairs
-  std::map<std::string, std::uint64_t> by_strategy_;         // accepted free-form kernels
-  std::map<std::string, std::vector<std::string>> digests_;  // of accepted kernels, by strategy
+  std::map<std::uint64_t, std::uint64_t> repairs_;    // proposal -> the one it repairs
+  std::map<std::string, std::uint64_t> by_strategy_;  // accepted free-form kernels
+  struct Digest {
+    std::vector<std::string> sentences;
+    std::int64_t round = 0;  // when it was last alive
+  };
+  std::map<std::string, Digest> digests_;  // of accepted kernels, by strategy
+  std::int64_t round_ = 0;                 // calls of forget_digests
 };
 
 }  // namespace cupilot

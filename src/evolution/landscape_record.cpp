@@ -26,7 +26,7 @@ class EveryStrategist final : public Strategist {
       Strategy next = std::move(waiting_.front());
       waiting_.pop_front();
       for (Strategy& beside : neighbours(*brief.space, next)) add(std::move(beside));
-      if (!std::binary_search(brief.tried->begin(), brief.tried->end(), strategy_id(next))) return std::optional(std::move(next));
+      if (!brief.tried || !brief.tried(strategy_id(next))) return std::optional(std::move(next));
     }
     return std::optional<Strategy>();
   }

@@ -57,18 +57,18 @@ void EffectBook::note(const Strategy& child, double child_us, const Strategy& pa
   // Who did it is not known: each change gets an equal part.
   const double part = std::log2(parent_us / child_us) / static_cast<double>(changes);
   for (const std::string& name : added) {
-    sums_[name].gain += part;
-    ++sums_[name].count;
+    sums_[name].first += part;
+    ++sums_[name].second;
   }
   for (const std::string& name : removed) {
-    sums_[name].gain -= part;
-    ++sums_[name].count;
+    sums_[name].first -= part;
+    ++sums_[name].second;
   }
 }
 
 std::vector<StrategyBrief::Effect> EffectBook::effects() const {
   std::vector<StrategyBrief::Effect> all;
-  for (const auto& [name, sum] : sums_) all.push_back({name, sum.gain / sum.count, sum.count});
+  for (const auto& [name, sum] : sums_) all.push_back({name, sum.first / sum.second, sum.second});
   return all;
 }
 

@@ -31,6 +31,7 @@ class Population {
   // Winner of a tournament on fitness. Not to be called when empty.
   const Member& select(Rng rng) const;
   const std::vector<Member>& members() const { return members_; }
+  void restore(std::vector<Member> members) { members_ = std::move(members); }
 
  private:
   bool is_elite(const Member& member) const;
@@ -44,12 +45,12 @@ class EffectBook {
   void note(const Strategy& child, double child_us, const Strategy& parent, double parent_us);
   std::vector<StrategyBrief::Effect> effects() const;
 
+  using Sums = std::map<std::string, std::pair<double, int>>;  // of gains, and how many, by technique
+  const Sums& sums() const { return sums_; }
+  void restore(Sums sums) { sums_ = std::move(sums); }
+
  private:
-  struct Sum {
-    double gain = 0;
-    int count = 0;
-  };
-  std::map<std::string, Sum> sums_;
+  Sums sums_;
 };
 
 // Before in time, then in id.

@@ -280,6 +280,23 @@ SearchOptions search_options_of(const Json& json) {
   return o;
 }
 
+Json put(const Proposal& p) {
+  Json json = {{"id", p.id},         {"epoch", p.epoch},        {"generation", p.generation}, {"slot", p.slot},
+               {"stage", "propose"}, {"kind", name_of(p.kind)}, {"strategy", put(p.strategy)}};
+  if (p.failed != 0) json["failed"] = p.failed;
+  return json;
+}
+
+Proposal proposal_of(const Json& json) {
+  return {json.at("id").get<std::uint64_t>(),
+          json.at("epoch").get<int>(),
+          json.at("generation").get<int>(),
+          json.at("slot").get<std::int64_t>(),
+          enum_of<BreedKind>(json.at("kind").get<std::string>(), 6),
+          strategy_of(json.at("strategy")),
+          json.value("failed", std::uint64_t{0})};
+}
+
 Json put(const Technique& t) {
   Json parameters = Json::array();
   for (const TechniqueParameter& p : t.parameters) {

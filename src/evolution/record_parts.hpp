@@ -14,6 +14,7 @@ Json put(const Conditions& conditions);
 Json put(const Baseline& baseline);
 Json put(const Technique& technique);
 Json put(const SearchOptions& options);
+Json put(const Proposal& proposal);
 
 Verification verification_of(const Json& json);
 Verdict verdict_of(const Json& json);
@@ -23,5 +24,6 @@ Candidate candidate_of(const Json& json);
 Baseline baseline_of(const Json& json);
 Technique technique_of(const Json& json);
 SearchOptions search_options_of(const Json& json);
+Proposal proposal_of(const Json& json);
 
 }  // namespace cupilot::parts

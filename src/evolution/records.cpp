@@ -169,23 +169,10 @@ Result<BaselinesRecord> baselines_from(std::string_view text) {
   });
 }
 
-std::string to_json(const Proposal& p) {
-  Json json = {{"id", p.id},         {"epoch", p.epoch},        {"generation", p.generation},        {"slot", p.slot},
-               {"stage", "propose"}, {"kind", name_of(p.kind)}, {"strategy", parts::put(p.strategy)}};
-  if (p.failed != 0) json["failed"] = p.failed;
-  return canonical(json);
-}
+std::string to_json(const Proposal& p) { return canonical(parts::put(p)); }
 
 Result<Proposal> proposal_from(std::string_view text) {
-  return reading<Proposal>("proposal", text, [](const Json& json) -> Result<Proposal> {
-    return Proposal{json.at("id").get<std::uint64_t>(),
-                    json.at("epoch").get<int>(),
-                    json.at("generation").get<int>(),
-                    json.at("slot").get<std::int64_t>(),
-                    parts::enum_of<BreedKind>(json.at("kind").get<std::string>(), 6),
-                    parts::strategy_of(json.at("strategy")),
-                    json.value("failed", std::uint64_t{0})};
-  });
+  return reading<Proposal>("proposal", text, [](const Json& json) -> Result<Proposal> { return parts::proposal_of(json); });
 }
 
 std::string to_json(const ResultRecord& r) {

@@ -6,10 +6,8 @@
 #include <map>
 #include <set>
 
-#include <cupilot/roofline_chart.hpp>
-
 #include "base/guard.hpp"
-#include "evolution/journal.hpp"
+#include "evolution/report_chart.hpp"
 #include "evolution/run_files.hpp"
 
 namespace cupilot {
@@ -50,6 +48,8 @@ td.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:90%}svg{m
 </style></head><body>
 )";
 
+constexpr std::size_t most_lines = 500;  // of generations
+
 struct Point {
   std::int64_t slot = 0;
   int generation = 0;
@@ -58,22 +58,41 @@ struct Point {
   std::vector<std::string> parents;
 };
 
-std::vector<Point> accepted_points(const RunState& state) {
-  std::vector<Point> points;
-  for (const SearchEvent& event : state.events) {
-    const auto* result = std::get_if<ResultRecord>(&event);
-    if (result == nullptr) continue;
-    const auto* accepted = std::get_if<Accepted>(&result->candidate.outcome);
-    if (accepted == nullptr) continue;
-    const Candidate& c = result->candidate;
-    points.push_back({result->slot, result->generation, accepted->measurement.time_us, c.strategy_id, describe(c.strategy),
-                      c.strategy.parents});
-  }
-  std::sort(points.begin(), points.end(), [](const Point& a, const Point& b) { return a.slot < b.slot; });
-  return points;
+Point point_of(const ResultRecord& result, const Accepted& accepted) {
+  const Candidate& c = result.candidate;
+  return {result.slot, result.generation, accepted.measurement.time_us, c.strategy_id, describe(c.strategy), c.strategy.parents};
 }
 
-// Every verified kernel as a dot over its slot, the best so far as a line, the plain baseline and the library dashed; log time.
+// What the page needs of a run's events.
+class Gatherer {
+ public:
+  void take(const SearchEvent& event, const FramedRecord& record) {
+    roofline.take(event);
+    const auto* result = std::get_if<ResultRecord>(&event);
+    const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+    if (accepted == nullptr) return;
+    places.insert(result->candidate.strategy_id, record.at);
+    const double us = accepted->measurement.time_us;
+    const bool fastest = best_ == 0 || us < best_;
+    if (fastest) best_ = us;
+    points_.add(point_of(*result, *accepted), fastest);
+  }
+  std::size_t seen() const { return points_.seen(); }
+  std::vector<Point> points() const {
+    std::vector<Point> all = points_.taken();
+    std::sort(all.begin(), all.end(), [](const Point& a, const Point& b) { return a.slot < b.slot; });
+    return all;
+  }
+  RooflineGatherer roofline;
+  DigestTable places;  // strategy id -> byte of the journal where its accepted result is
+
+ private:
+  Thinned<Point> points_{most_points};
+  double best_ = 0;
+};
+
+// Each verified kernel as a dot over its slot, of many some, the best so far as a line, the plain baseline and the library
+// dashed; log time.
 std::string chart(const std::vector<Point>& points, const std::vector<Baseline>& baselines, std::int64_t slots) {
   double low = HUGE_VAL, high = 0;
   const auto widen = [&](double us) {
@@ -114,41 +133,43 @@ std::string chart(const std::vector<Point>& points, const std::vector<Baseline>&
   return svg;
 }
 
-// The champion and its ancestors by generation, at most 60 of them.
-std::map<int, std::vector<const Point*>> ancestors(const std::vector<Point>& points, const std::string& champion) {
-  std::map<std::string, const Point*> by_id;
-  for (const Point& point : points) by_id.emplace(point.id, &point);
+// The champion and its ancestors by generation, at most 60 of them, each read where the journal has it.
+std::map<int, std::vector<Point>> ancestors(Host& host, const std::string& run_dir, const DigestTable& places,
+                                            const std::string& champion) {
   std::vector<std::string> queue = {champion};
-  std::map<int, std::vector<const Point*>> rows;
+  std::map<int, std::vector<Point>> rows;
   std::set<std::string> met;
   for (std::size_t i = 0; i < queue.size() && met.size() < 60; ++i) {
-    const auto found = by_id.find(queue[i]);
-    if (found == by_id.end() || !met.insert(queue[i]).second) continue;
-    rows[found->second->generation].push_back(found->second);
-    queue.insert(queue.end(), found->second->parents.begin(), found->second->parents.end());
+    const std::int64_t at = places.find(queue[i]);
+    if (at < 0 || !met.insert(queue[i]).second) continue;
+    const auto record = record_at(host, run_dir, at);
+    const auto result = record ? result_without_cases(record->payload) : Result<ResultRecord>(record.error());
+    const auto* accepted = result ? std::get_if<Accepted>(&result->candidate.outcome) : nullptr;
+    if (accepted == nullptr) continue;
+    const Point& point = rows[result->generation].emplace_back(point_of(*result, *accepted));
+    queue.insert(queue.end(), point.parents.begin(), point.parents.end());
   }
   for (auto& [generation, row] : rows) {
-    std::sort(row.begin(), row.end(), [](const Point* a, const Point* b) { return a->slot < b->slot; });
+    std::sort(row.begin(), row.end(), [](const Point& a, const Point& b) { return a.slot < b.slot; });
   }
   return rows;
 }
 
 // A row a generation, an edge from child to parent.
-std::string lineage(const std::vector<Point>& points, const std::string& champion) {
-  const auto rows = ancestors(points, champion);
+std::string lineage(const std::map<int, std::vector<Point>>& rows, const std::string& champion) {
   if (rows.empty()) return "";
   std::map<std::string, std::pair<double, double>> place;
   double y = 24;
   for (const auto& [generation, row] : rows) {
     for (std::size_t i = 0; i < row.size(); ++i)
-      place[row[i]->id] = {900.0 * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()), y};
+      place[row[i].id] = {900.0 * (static_cast<double>(i) + 0.5) / static_cast<double>(row.size()), y};
     y += 56;
   }
   std::string edges, dots;
   for (const auto& [generation, row] : rows) {
-    for (const Point* point : row) {
-      const auto [px, py] = place[point->id];
-      for (const std::string& parent : point->parents) {
+    for (const Point& point : row) {
+      const auto [px, py] = place[point.id];
+      for (const std::string& parent : point.parents) {
         const auto to = place.find(parent);
         if (to == place.end()) continue;
         edges += fmt::format("<line x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} stroke=#999/>\n", px, py, to->second.first,
@@ -157,7 +178,7 @@ std::string lineage(const std::vector<Point>& points, const std::string& champio
       dots += fmt::format(
           "<circle cx={0:.1f} cy={1:.1f} r=5 fill={2}><title>{3}</title></circle><text x={0:.1f} y={4:.1f}>{5}: {6:.4g} "
           "us</text>\n",
-          px, py, point->id == champion ? "#283" : "#47a", escaped(point->label), py + 18, point->slot, point->us);
+          px, py, point.id == champion ? "#283" : "#47a", escaped(point.label), py + 18, point.slot, point.us);
     }
   }
   return fmt::format(
@@ -189,13 +210,13 @@ std::string evidence_rows(const Best& best, const Accepted& accepted) {
 }
 
 // The chart stands beside the words; a run of a device that spans its own space has none.
-std::string roofline_part(const std::string& run_dir) {
-  const auto chart = roofline_of_run(run_dir);
+std::string roofline_part(const RunWalk& walk, const RooflineGatherer& gatherer) {
+  const auto chart = gatherer.chart(walk);
   if (!chart || chart->population.empty() || !chart->floor) return "";
   return "<h2>Roofline</h2>\n" + roofline_svg(*chart) + "<p class=quiet>ceilings: " + escaped(chart->source) + "</p>\n";
 }
 
-std::string champion_part(const EvolveReport& report, const std::vector<Point>& points) {
+std::string champion_part(const EvolveReport& report, const std::map<int, std::vector<Point>>& kin) {
   if (!report.best) return "<h2>Best</h2><p>No kernel was confirmed.</p>\n";
   const Candidate& c = report.best->candidate;
   const auto& accepted = std::get<Accepted>(c.outcome);
@@ -224,13 +245,15 @@ std::string champion_part(const EvolveReport& report, const std::vector<Point>& 
   html += row("evidence", v.rung);
   html += "</table><ul>\n";
   for (const std::string& sentence : v.digest) html += "<li>" + escaped(sentence) + "</li>\n";
-  html += "</ul>\n<h2>Lineage</h2>\n" + lineage(points, c.strategy_id);
+  html += "</ul>\n<h2>Lineage</h2>\n" + lineage(kin, c.strategy_id);
   return html;
 }
 
 std::string generations_table(const RunSummary& summary) {
   std::string html = "<h2>Generations</h2><table>\n";
-  for (const std::string& line : summary.lines) html += "<tr><td>" + escaped(line) + "</td></tr>\n";
+  Thinned<std::string> lines(most_lines);
+  for (const std::string& line : summary.lines) lines.add(line, &line == &summary.lines.back());
+  for (const std::string& line : lines.taken()) html += "<tr><td>" + escaped(line) + "</td></tr>\n";
   return html + "</table>\n";
 }
 
@@ -255,21 +278,28 @@ std::string rejections_table(const EvolveReport& report) {
 }  // namespace
 
 Result<std::string> write_report(Host& host, const std::string& run_dir) {
-  auto read = read_journal(host, run_dir);
-  if (!read) return read.error();
-  auto state = fold(*read);
-  if (!state) return state.error();
-  const RunSummary summary = summary_of(*state, host, run_dir);
+  Gatherer gatherer;
+  const auto walk =
+      walk_run(host, run_dir, [&](const SearchEvent& event, const FramedRecord& record) { gatherer.take(event, record); });
+  if (!walk) return walk.error();
+  const RunSummary& summary = walk->summary;
   const EvolveReport& report = summary.report;
-  const std::vector<Point> points = accepted_points(*state);
+  const HeaderRecord& header = walk->state.header;
+  const std::vector<Point> points = gatherer.points();
+  const auto kin = report.best ? ancestors(host, run_dir, gatherer.places, report.best->candidate.strategy_id)
+                               : std::map<int, std::vector<Point>>();
   std::string html(head);
   html +=
       fmt::format("<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {:.1f} s, {}; cupilot {}, {}</p>\n",
                   escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
-                  report.wall_seconds, escaped(report.stopped), escaped(state->header.program), escaped(state->header.started));
+                  report.wall_seconds, escaped(report.stopped), escaped(header.program), escaped(header.started));
   html += chart(points, report.baselines, report.proposed);
-  html += roofline_part(run_dir);
-  html += champion_part(report, points);
+  if (points.size() < gatherer.seen()) {
+    html += fmt::format("<p class=quiet>{} of {} verified kernels are shown, each that was the fastest so far among them.</p>\n",
+                        points.size(), gatherer.seen());
+  }
+  html += roofline_part(*walk, gatherer.roofline);
+  html += champion_part(report, kin);
   html += generations_table(summary);
   html += rejections_table(report);
   html += phases_table(report);

@@ -1,10 +1,8 @@
-// The roofline of a run, from its journal.
+#include "evolution/report_chart.hpp"
+
 #include <fmt/core.h>
 
-#include <cupilot/roofline_chart.hpp>
-
-#include "evolution/journal.hpp"
-#include "evolution/run_state.hpp"
+#include "base/guard.hpp"
 
 namespace cupilot {
 namespace {
@@ -14,36 +12,39 @@ RooflinePoint point_of(const std::string& name, const Accepted& accepted) {
           fmt::format("{}: {:.4g} us", name, accepted.measurement.time_us)};
 }
 
-void add_population(const RunState& state, RooflineChart& chart) {
-  double best = 0;
-  for (const SearchEvent& event : state.events) {
-    const auto* result = std::get_if<ResultRecord>(&event);
-    if (result == nullptr) continue;
-    const auto* accepted = std::get_if<Accepted>(&result->candidate.outcome);
-    if (accepted == nullptr) continue;
-    chart.population.push_back(point_of(fmt::format("slot {}", result->slot), *accepted));
-    if (best > 0 && accepted->measurement.time_us >= best) continue;
-    best = accepted->measurement.time_us;
-    chart.path.push_back(chart.population.back());
-  }
-}
-
 }  // namespace
 
-Result<RooflineChart> roofline_of_run(const std::string& run_dir) {
-  const auto read = read_journal(real_host(), run_dir);
-  if (!read) return read.error();
-  const auto state = fold(*read);
-  if (!state) return state.error();
-  const auto summary = read_run(run_dir);
-  if (!summary) return summary.error();
-  auto chart = roofline_of(summary->task, state->header.device);
+void RooflineGatherer::take(const SearchEvent& event) {
+  const auto* result = std::get_if<ResultRecord>(&event);
+  const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+  if (accepted == nullptr) return;
+  const bool fastest = best_ == 0 || accepted->measurement.time_us < best_;
+  const RooflinePoint point = point_of(fmt::format("slot {}", result->slot), *accepted);
+  population_.add(point, fastest);
+  if (!fastest) return;
+  best_ = accepted->measurement.time_us;
+  path_.push_back(point);
+}
+
+Result<RooflineChart> RooflineGatherer::chart(const RunWalk& walk) const {
+  auto chart = roofline_of(walk.summary.task, walk.state.header.device);
   if (!chart) return chart.error();
-  add_population(*state, *chart);
-  if (const auto& best = summary->report.best) {
+  chart->population = population_.taken();
+  chart->path = path_;
+  if (const auto& best = walk.summary.report.best) {
     if (const auto* accepted = std::get_if<Accepted>(&best->candidate.outcome)) chart->champion = point_of("best", *accepted);
   }
   return chart;
+}
+
+Result<RooflineChart> roofline_of_run(const std::string& run_dir) {
+  return guarded([&]() -> Result<RooflineChart> {
+    RooflineGatherer gatherer;
+    const auto walk =
+        walk_run(real_host(), run_dir, [&](const SearchEvent& event, const FramedRecord&) { gatherer.take(event); });
+    if (!walk) return walk.error();
+    return gatherer.chart(*walk);
+  });
 }
 
 }  // namespace cupilot

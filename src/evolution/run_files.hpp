@@ -21,7 +21,6 @@ Result<KernelSource> kept_source(Host& host, const std::string& run_dir, const s
 Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
                         const CompiledKernel& kernel, const std::vector<std::string>& task_words);
 
-RunSummary summary_of(const RunState& state, Host& host, const std::string& run_dir);
 // report.html; its path.
 Result<std::string> write_report(Host& host, const std::string& run_dir);
 

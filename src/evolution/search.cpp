@@ -9,13 +9,10 @@
 namespace cupilot {
 namespace {
 
-// Points of the surrogate. Its fit costs their cube: a search that goes on for long has a cheaper one, and slots to spare.
-constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 96, late = 2048;
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
 // How far, in octaves, forecasts of one search lie from outcomes once their common error is known (docs/results/model).
 constexpr double forecasts_within = 0.5;
-constexpr const char* below_the_floor = "floor.impossible";
 
 SearchOptions sane(SearchOptions o) {
   o.population = std::max(1, o.population);
@@ -46,8 +43,10 @@ Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone
       zone(z),
       plain_us(plain > 0 ? plain : 1),
       knowledge(std::move(k)),
+      tried(o.max_evaluations),
       population({options.population, options.elites, options.tournament}),
-      surrogate(s, forecasts(options, knowledge) ? forecasts_within : 0) {
+      surrogate(s, forecasts(options, knowledge) ? forecasts_within : 0),
+      owners(o.max_evaluations) {
   if (!forecasts(options, knowledge)) knowledge.forecast = {};
   if (!options.steering.surrogate && !knowledge.forecast) options.brood = 1;
 }
@@ -81,66 +80,55 @@ bool Search::State::tuning(std::int64_t slot) const {
 void Search::State::append(Proposal proposal) {
   SearchSlot slot;
   slot.strategy_id = strategy_id(proposal.strategy);
-  if (proposal.failed != 0) std::erase(repairable, static_cast<std::int64_t>(proposal.failed) - 1);
+  if (proposal.failed != 0) {
+    const auto refused = static_cast<std::int64_t>(proposal.failed) - 1;
+    std::erase(repairable, refused);
+    if (const SearchSlot* before = slots.find(refused)) slot.repairs = before->repairs + 1;
+  }
   slot.prior = prior_of(proposal.strategy);
   usual_prior += (slot.prior - usual_prior) / static_cast<double>(slots.size() + 1);
   slot.proposal = std::move(proposal);
-  tried.push_back(slot.strategy_id);
-  slot_of.emplace(slot.strategy_id, slot.proposal.slot);
+  tried.insert(slot.strategy_id, slot.proposal.slot);
   if (surrogate_generation == generation_of(slot.proposal.slot))
     surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy, slot.prior);
-  slots.push_back(std::move(slot));
-}
-
-void Search::State::sort_tried() {
-  const auto fresh = tried.begin() + static_cast<std::ptrdiff_t>(tried_sorted);
-  std::sort(fresh, tried.end());
-  tried.erase(std::unique(fresh, tried.end()), tried.end());
-  const auto old = [&](const std::string& id) { return std::binary_search(tried.begin(), fresh, id); };
-  tried.erase(std::remove_if(fresh, tried.end(), old), tried.end());
-  std::inplace_merge(tried.begin(), fresh, tried.end());
-  tried_sorted = tried.size();
+  slots.append(std::move(slot));
+  forget_old();
 }
 
 void Search::State::settle(SearchSlot& slot) {
   if (slot.status == SearchSlot::Status::told && slot.score.evaluated) ++evaluated;
-  while (first_open < static_cast<std::int64_t>(slots.size()) &&
-         slots[static_cast<std::size_t>(first_open)].status != SearchSlot::Status::open) {
-    ++first_open;
-  }
+  while (first_open < slots.size() && slots[first_open].status != SearchSlot::Status::open) ++first_open;
 }
 
 void Search::State::absorb_next() {
-  SearchSlot& slot = slots[static_cast<std::size_t>(absorbed)];
+  SearchSlot& slot = slots[absorbed];
   const std::int64_t number = absorbed++;
   if (slot.score.evaluated) ++absorbed_evaluated;
-  bool duplicate = false;
-  if (!slot.score.kernel_hash.empty()) duplicate = !owners.emplace(slot.score.kernel_hash, number).second;
+  note_absorbed(slot);
+  const bool duplicate = !slot.score.kernel_hash.empty() && !owners.insert(slot.score.kernel_hash, number);
   if (slot.score.rejection == below_the_floor) banned.emplace(slot.score.kernel_hash, number);
   if (!slot.score.accepted || slot.score.time_us <= 0) {
     surrogate.settle(number, std::nullopt);
-    if (slot.score.repairable && repairs_before(number) < options.repairs) repairable.push_back(number);
+    if (slot.score.repairable && slot.repairs < options.repairs) repairable.push_back(number);
     return;
   }
-  slot.fitness = std::log2(plain_us / slot.score.time_us) + options.utilisation_weight * slot.score.verdict.utilisation;
+  const Individual individual = individual_of(slot);
+  slot.fitness = individual.fitness;
   surrogate.settle(number, slot.fitness);
   if (duplicate) return;
-  const Strategy& strategy = slot.score.realised ? *slot.score.realised : slot.proposal.strategy;
-  const std::string id = slot.score.realised ? strategy_id(strategy) : slot.strategy_id;
-  slot_of.insert_or_assign(id, number);
-  for (const std::string& parent_id : strategy.parents) {
-    const auto found = slot_of.find(parent_id);
-    if (found == slot_of.end()) continue;
-    const SearchSlot& parent = slots[static_cast<std::size_t>(found->second)];
-    if (!parent.score.accepted) continue;
-    const Strategy& held = parent.score.realised ? *parent.score.realised : parent.proposal.strategy;
-    effects.note(strategy, slot.score.time_us, held, parent.score.time_us);
+  swift.emplace(slot.score.time_us, number);
+  if (swift.size() > fastest_kept) swift.erase(std::prev(swift.end()));
+  const std::string id = slot.score.realised ? strategy_id(individual.strategy) : slot.strategy_id;
+  ancestors.insert_or_assign(id, Ancestor{individual.strategy, slot.score.time_us});
+  for (const std::string& parent_id : individual.strategy.parents) {
+    const auto parent = ancestors.find(parent_id);
+    if (parent == ancestors.end()) continue;
+    effects.note(individual.strategy, slot.score.time_us, parent->second.strategy, parent->second.time_us);
   }
   if (best_us == 0 || slot.score.time_us < best_us) {
     best_us = slot.score.time_us;
     best_so_far.emplace_back(best_us, number);
   }
-  const Individual individual{slot.proposal.id, strategy, slot.score.time_us, slot.fitness, slot.score.verdict};
   population.add({individual, id}, Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
 }
 
@@ -150,11 +138,11 @@ void Search::State::reseed_at(std::int64_t slot) {
 
 std::vector<std::int64_t> Search::State::best_below(std::int64_t end, std::size_t count) {
   const auto better = [&](std::int64_t a, std::int64_t b) {
-    const double fa = slots[static_cast<std::size_t>(a)].fitness, fb = slots[static_cast<std::size_t>(b)].fitness;
+    const double fa = slots[a].fitness, fb = slots[b].fitness;
     return fa != fb ? fa > fb : a < b;
   };
   for (; ranked < end; ++ranked) {
-    if (slots[static_cast<std::size_t>(ranked)].score.accepted) best_ranked.push_back(ranked);
+    if (slots[ranked].score.accepted) best_ranked.push_back(ranked);
   }
   std::sort(best_ranked.begin(), best_ranked.end(), better);
   if (best_ranked.size() > surrogate_points / 2) best_ranked.resize(surrogate_points / 2);
@@ -168,7 +156,7 @@ void Search::State::fit_surrogate(std::int64_t slot) {
   const int generation = generation_of(slot);
   if (surrogate_generation == generation) return;
   surrogate_generation = generation;
-  const std::int64_t first = generation == 0 ? 0 : options.initial + static_cast<std::int64_t>(generation - 1) * options.children;
+  const std::int64_t first = first_of_generation(generation);
   const std::int64_t seen = std::max<std::int64_t>(0, first - options.lookahead + 1);
   // The latest half for what happens now, the best of the older ones for what is known to be good.
   const std::int64_t half = (first < late ? surrogate_points : surrogate_points_late) / 2;
@@ -178,15 +166,12 @@ void Search::State::fit_surrogate(std::int64_t slot) {
   std::vector<Observation> points;
   const auto fitness_of = [&](const SearchSlot& s) { return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt; };
   for (const std::int64_t i : chosen) {
-    const SearchSlot& s = slots[static_cast<std::size_t>(i)];
+    const SearchSlot& s = slots[i];
     points.push_back({i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt, s.prior});
   }
   surrogate.fit(points);
-  for (std::int64_t i = first; i < static_cast<std::int64_t>(slots.size()); ++i) {
-    const SearchSlot& pending = slots[static_cast<std::size_t>(i)];
-    surrogate.add_pending(i, pending.proposal.strategy, pending.prior);
-  }
-  for (std::int64_t i = seen; i < absorbed; ++i) surrogate.settle(i, fitness_of(slots[static_cast<std::size_t>(i)]));
+  for (std::int64_t i = first; i < slots.size(); ++i) surrogate.add_pending(i, slots[i].proposal.strategy, slots[i].prior);
+  for (std::int64_t i = seen; i < absorbed; ++i) surrogate.settle(i, fitness_of(slots[i]));
 }
 
 void Search::State::absorb_below(std::int64_t end) {
@@ -202,7 +187,7 @@ Search::Search(Search&&) noexcept = default;
 // Ids of slots that have no result yet.
 std::vector<std::uint64_t> Search::State::open_ids() const {
   std::vector<std::uint64_t> ids;
-  for (auto i = static_cast<std::size_t>(first_open); i < slots.size(); ++i) {
+  for (std::int64_t i = first_open; i < slots.size(); ++i) {
     if (slots[i].status == SearchSlot::Status::open) ids.push_back(slots[i].proposal.id);
   }
   return ids;
@@ -232,7 +217,7 @@ Result<Ask> Search::ask(int count) {
   std::vector<Proposal> fresh;
   Waiting waiting;
   while (s.finished.empty() && static_cast<int>(fresh.size()) < std::max(1, count)) {
-    const auto next = static_cast<std::int64_t>(s.slots.size());
+    const std::int64_t next = s.slots.size();
     const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
     if (s.first_open < visible) {
       for (const std::uint64_t id : s.open_ids()) {
@@ -266,7 +251,7 @@ Result<Ask> Search::ask(int count) {
 
 Result<void> Search::replay(const Proposal& proposal) {
   State& s = *state_;
-  const auto next = static_cast<std::int64_t>(s.slots.size());
+  const std::int64_t next = s.slots.size();
   const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
   if (proposal.slot != next || proposal.id != static_cast<std::uint64_t>(next) + 1 || s.first_open < visible) {
     return Error{
@@ -280,12 +265,19 @@ Result<void> Search::replay(const Proposal& proposal) {
   return {};
 }
 
+// What is said of one that is not told of for the first time; taken: it is open.
+Told Search::State::standing(std::uint64_t id) const {
+  const auto slot = static_cast<std::int64_t>(id) - 1;
+  if (id == 0 || slot >= slots.size()) return Told::unknown;
+  if (forgotten.contains(slot)) return Told::late;
+  const SearchSlot* found = slots.find(slot);
+  return found == nullptr || found->status == SearchSlot::Status::told ? Told::again : Told::taken;
+}
+
 Told Search::tell(std::uint64_t id, const Score& score) {
   State& s = *state_;
-  if (id == 0 || id > s.slots.size()) return Told::unknown;
-  SearchSlot& slot = s.slots[static_cast<std::size_t>(id - 1)];
-  if (slot.status == SearchSlot::Status::told) return Told::again;
-  if (slot.status == SearchSlot::Status::forgotten) return Told::late;
+  if (const Told standing = s.standing(id); standing != Told::taken) return standing;
+  SearchSlot& slot = s.slots[static_cast<std::int64_t>(id) - 1];
   slot.status = SearchSlot::Status::told;
   slot.score = score;
   s.settle(slot);
@@ -294,10 +286,10 @@ Told Search::tell(std::uint64_t id, const Score& score) {
 
 Told Search::forget(std::uint64_t id) {
   State& s = *state_;
-  if (id == 0 || id > s.slots.size()) return Told::unknown;
-  SearchSlot& slot = s.slots[static_cast<std::size_t>(id - 1)];
-  if (slot.status != SearchSlot::Status::open) return Told::again;
+  if (const Told standing = s.standing(id); standing != Told::taken) return standing == Told::late ? Told::again : standing;
+  SearchSlot& slot = s.slots[static_cast<std::int64_t>(id) - 1];
   slot.status = SearchSlot::Status::forgotten;
+  s.forgotten.insert(slot.proposal.slot);
   s.settle(slot);
   return Told::taken;
 }
@@ -317,28 +309,6 @@ void Search::extend(std::int64_t max_evaluations, int max_generations) {
   }
   s.finished.clear();
   s.stopped = false;
-}
-
-std::vector<Individual> Search::fastest(int count) const {
-  const State& s = *state_;
-  std::vector<Individual> all;
-  std::set<std::string> hashes;  // met or quarantined
-  for (const SearchSlot& slot : s.slots) {
-    if (slot.score.rejection == below_the_floor) hashes.insert(slot.score.kernel_hash);
-  }
-  for (const SearchSlot& slot : s.slots) {
-    if (slot.status != SearchSlot::Status::told) continue;
-    const bool fresh = slot.score.kernel_hash.empty() || hashes.insert(slot.score.kernel_hash).second;
-    if (!fresh || !slot.score.accepted || slot.score.time_us <= 0) continue;
-    const double fitness =
-        std::log2(s.plain_us / slot.score.time_us) + s.options.utilisation_weight * slot.score.verdict.utilisation;
-    const Strategy& strategy = slot.score.realised ? *slot.score.realised : slot.proposal.strategy;
-    all.push_back({slot.proposal.id, strategy, slot.score.time_us, fitness, slot.score.verdict});
-  }
-  const auto keep = std::min(all.size(), static_cast<std::size_t>(std::max(0, count)));
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(keep), all.end(), faster);
-  all.resize(keep);
-  return all;
 }
 
 std::optional<Individual> Search::best() const {
@@ -363,9 +333,8 @@ double Search::known_best_us(std::int64_t slot) const {
 }
 
 std::int64_t Search::known_owner(const std::string& kernel_hash, std::int64_t slot) const {
-  const auto found = state_->owners.find(kernel_hash);
-  if (found == state_->owners.end() || found->second > slot - state_->options.lookahead) return -1;
-  return found->second;
+  const std::int64_t owner = state_->owners.find(kernel_hash);
+  return owner <= slot - state_->options.lookahead ? owner : -1;
 }
 
 bool Search::known_banned(const std::string& kernel_hash, std::int64_t slot) const {
@@ -374,22 +343,8 @@ bool Search::known_banned(const std::string& kernel_hash, std::int64_t slot) con
 }
 
 std::int64_t Search::evaluations() const { return state_->evaluated; }
-std::int64_t Search::proposed() const { return static_cast<std::int64_t>(state_->slots.size()); }
+std::int64_t Search::proposed() const { return state_->slots.size(); }
 
-int Search::generation() const {
-  return state_->slots.empty() ? 0 : state_->generation_of(static_cast<std::int64_t>(state_->slots.size()) - 1);
-}
-
-std::string Search::fingerprint() const {
-  const State& s = *state_;
-  std::string text = s.finished + "|" + std::to_string(s.absorbed) + "|" + std::to_string(s.evaluated) + "\n";
-  for (const SearchSlot& slot : s.slots) {
-    text += slot.strategy_id + " " + std::string(name_of(slot.proposal.kind)) + " " +
-            std::to_string(static_cast<int>(slot.status)) + " " + std::to_string(slot.score.time_us) + " " +
-            slot.score.rejection + " " + slot.score.kernel_hash + "\n";
-  }
-  for (const Member& member : s.population.members()) text += std::to_string(member.individual.id) + " ";
-  return sha256_hex(text);
-}
+int Search::generation() const { return state_->slots.size() == 0 ? 0 : state_->generation_of(state_->slots.size() - 1); }
 
 }  // namespace cupilot

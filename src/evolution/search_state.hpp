@@ -2,18 +2,27 @@
 // being bred may see; whatever arrives earlier waits in its slot.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <set>
 #include <unordered_map>
 
 #include <cupilot/search.hpp>
 
+#include "base/digest_table.hpp"
 #include "evolution/population.hpp"
 #include "evolution/surrogate.hpp"
 
 namespace cupilot {
 
+struct FramedRecord;
+
 inline constexpr int least_lookahead = 12;  // of a search that was given none
+inline constexpr int latest_kept = 64;      // slots that are looked at whatever became of them
+// Points of the surrogate. Its fit costs their cube: a search that goes on for long has a cheaper one, and slots to spare.
+inline constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 96, late = 2048;
+inline constexpr std::size_t fastest_kept = 1024;
+inline constexpr const char* below_the_floor = "floor.impossible";
 
 struct SearchSlot {
   Proposal proposal;
@@ -22,6 +31,39 @@ struct SearchSlot {
   Score score;
   double fitness = 0;
   double prior = 0;  // State::prior_of
+  int repairs = 0;   // of the kernel that this slot's is a repair of
+
+  const Strategy& held() const { return score.realised ? *score.realised : proposal.strategy; }
+};
+
+// The latest slots, and older ones that are still asked for.
+class SlotStore {
+ public:
+  std::int64_t size() const { return first_ + static_cast<std::int64_t>(recent_.size()); }
+  // All from it on are here.
+  std::int64_t first() const { return first_; }
+  SearchSlot* find(std::int64_t slot);
+  const SearchSlot* find(std::int64_t slot) const;
+  // Of one that is here.
+  SearchSlot& operator[](std::int64_t slot) { return *find(slot); }
+  const SearchSlot& operator[](std::int64_t slot) const { return *find(slot); }
+  void append(SearchSlot slot) { recent_.push_back(std::move(slot)); }
+  // Forgets those before `first` that are not `needed`.
+  void forget(std::int64_t first, const std::set<std::int64_t>& needed);
+  // As it was saved: older ones by slot, then those from `first` on.
+  const std::map<std::int64_t, SearchSlot>& older() const { return older_; }
+  void restore(std::int64_t first, std::map<std::int64_t, SearchSlot> older);
+
+ private:
+  std::int64_t first_ = 0;
+  std::deque<SearchSlot> recent_;
+  std::map<std::int64_t, SearchSlot> older_;
+};
+
+// An accepted kernel that another one may be bred from.
+struct Ancestor {
+  Strategy strategy;
+  double time_us = 0;
 };
 
 // Not exported with the class that it belongs to.
@@ -33,13 +75,13 @@ struct __attribute__((visibility("hidden"))) Search::State {
   double plain_us;
   Knowledge knowledge;
 
-  std::vector<SearchSlot> slots;
-  std::vector<std::string> tried;  // ids of all slots; the first `tried_sorted` are sorted
-  std::size_t tried_sorted = 0;
-  std::int64_t first_open = 0;  // all slots before it are settled
-  std::int64_t evaluated = 0;   // of settled slots, absorbed or not
-  std::string finished;         // why no more slots come
-  bool stopped = false;         // from outside: open slots are not waited for
+  SlotStore slots;
+  DigestTable tried;                 // strategy id -> first slot
+  std::set<std::int64_t> forgotten;  // slots
+  std::int64_t first_open = 0;       // all slots before it are settled
+  std::int64_t evaluated = 0;        // of settled slots, absorbed or not
+  std::string finished;              // why no more slots come
+  bool stopped = false;              // from outside: open slots are not waited for
 
   // Absorbed: slots [0, absorbed).
   std::int64_t absorbed = 0;
@@ -50,13 +92,16 @@ struct __attribute__((visibility("hidden"))) Search::State {
   int surrogate_generation = -1;                               // it was fitted for; another one's is fitted anew
   std::vector<std::int64_t> repairable;                        // refused slots whose kernel is to be mended, in slot order
   double best_us = 0;                                          // among the absorbed
-  std::unordered_map<std::string, std::int64_t> owners;        // kernel hash -> first slot
+  DigestTable owners;                                          // kernel hash -> first slot
   std::unordered_map<std::string, std::int64_t> banned;        // kernel hash -> first slot below the floor
-  std::unordered_map<std::string, std::int64_t> slot_of;       // strategy id -> slot
+  std::unordered_map<std::string, Ancestor> ancestors;         // by strategy id
+  std::deque<StrategyBrief::Failure> failures;                 // the latest that were refused for their own sake
   std::vector<std::pair<double, std::int64_t>> best_so_far;    // each improvement: (us, slot), absorbed
   std::map<std::string, std::vector<Strategy>> neighbourhood;  // of recent champions, by strategy id
   std::vector<std::int64_t> best_ranked;                       // the best accepted slots below `ranked`
   std::int64_t ranked = 0;
+  std::set<std::pair<double, std::int64_t>> swift;  // (us, slot) of the fastest kernels
+  std::string chain;                                // digest of all that was absorbed
 
   State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain, Knowledge k);
 
@@ -72,13 +117,22 @@ struct __attribute__((visibility("hidden"))) Search::State {
   enum class Room { yes, wait, no };
   Room room_for(std::int64_t next);
   std::vector<std::uint64_t> open_ids() const;
+  Told standing(std::uint64_t id) const;
+
+  // search_saved.cpp. Throws what JSON does.
+  bool take_saved(const std::vector<FramedRecord>& parts);
+
+  // search_memory.cpp. Forgets what nothing asks for any more.
+  void forget_old();
+  std::int64_t first_of_generation(int generation) const;
+  Individual individual_of(const SearchSlot& slot) const;
+  // Notes an absorbed slot's refusal, and what it says of all before it.
+  void note_absorbed(const SearchSlot& slot);
 
   // A new epoch keeps the fastest kernels only.
   void reseed_at(std::int64_t slot);
   // The `count` best accepted slots below `end`, ascending; `end` never falls.
   std::vector<std::int64_t> best_below(std::int64_t end, std::size_t count);
-  // To be called before `tried` is looked at.
-  void sort_tried();
   // Makes the surrogate what it is at `slot`: a function of the slots alone, so that a replayed search needs no fits.
   void fit_surrogate(std::int64_t slot);
 
@@ -106,8 +160,6 @@ struct __attribute__((visibility("hidden"))) Search::State {
   StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;
   bool was_tried(const std::string& id) const;
-  int repairs_before(std::int64_t slot) const;  // of the kernel that this slot's is a repair of
-  std::vector<StrategyBrief::Failure> recent_failures() const;
   Proposal repair();  // of the first of `repairable`
   std::optional<Strategy> tuned(Rng rng);
   std::optional<Strategy> anything(std::int64_t slot) const;

@@ -1,6 +1,8 @@
 // Models in the seats of strategist and writer, as a script: who is asked what, and what comes of each answer.
 #include <cupilot/model_agents.hpp>
 
+#include <set>
+
 #include "agents/align.hpp"
 #include "agents/asking.hpp"
 #include "agents/prompt.hpp"
@@ -26,7 +28,8 @@ struct Room {
   std::unique_ptr<Space> space = std::move(*make_space(task, device, {tunable}));
   std::unique_ptr<KernelWriter> templates = template_writer({tunable});
   std::unique_ptr<Strategist> rules = rule_strategist();
-  std::vector<std::string> tried, notices;
+  std::set<std::string> tried;
+  std::vector<std::string> notices;
 
   ModelSeat seat(ChatClient& client, double share = 1) {
     ModelSeat seat;
@@ -41,7 +44,7 @@ struct Room {
     StrategyBrief brief;
     brief.space = space.get();
     brief.kind = kind;
-    brief.tried = &tried;
+    brief.tried = [this](const std::string& id) { return tried.contains(id); };
     brief.slot = slot;
     brief.generation = generation;
     return brief;

@@ -23,12 +23,9 @@ Individual individual(const Strategy& strategy, double fitness, std::vector<Pres
 }
 
 struct Tried {
-  std::vector<std::string> ids;
-  void add(const Strategy& strategy) {
-    const std::string id = strategy_id(strategy);
-    ids.insert(std::lower_bound(ids.begin(), ids.end(), id), id);
-  }
-  bool has(const Strategy& strategy) const { return std::binary_search(ids.begin(), ids.end(), strategy_id(strategy)); }
+  std::set<std::string> ids;
+  void add(const Strategy& strategy) { ids.insert(strategy_id(strategy)); }
+  bool has(const Strategy& strategy) const { return ids.contains(strategy_id(strategy)); }
 };
 
 StrategyBrief brief_of(const Space& space, BreedKind kind, const Tried& tried) {
@@ -36,7 +33,7 @@ StrategyBrief brief_of(const Space& space, BreedKind kind, const Tried& tried) {
   brief.space = &space;
   brief.kind = kind;
   brief.zone = Zone::compute;
-  brief.tried = &tried.ids;
+  brief.tried = [&tried](const std::string& id) { return tried.ids.contains(id); };
   return brief;
 }
 

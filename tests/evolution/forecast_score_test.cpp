@@ -26,6 +26,7 @@ RunState run_of(const std::vector<std::int64_t>& tiles, double slower) {
   spec.m = spec.n = spec.k = 4096;
   spec.dtype = DType::bf16;
   state.task = *gemm_task(spec);
+  state.header.task_json = *task_to_json(state.task);
   state.header.device = *chip("h200");
   const Forecaster forecaster = make_forecaster(state.task, state.header.device, builtin_tunables());
   for (const std::int64_t tile_n : tiles) {
@@ -39,6 +40,12 @@ RunState run_of(const std::vector<std::int64_t>& tiles, double slower) {
     state.events.emplace_back(std::move(result));
   }
   return state;
+}
+
+std::string forecast_score(const RunState& state) {
+  ForecastScore score(state);
+  for (const SearchEvent& event : state.events) score.take(event);
+  return score.sentence();
 }
 
 const std::vector<std::int64_t> ten = {16, 32, 48, 64, 80, 96, 112, 128, 144, 160};
@@ -62,5 +69,6 @@ TEST_CASE("few forecasts are not scored") {
   CHECK(forecast_score(run_of({ten.begin(), ten.end() - 1}, 2)).empty());
   RunState other = run_of(ten, 2);
   other.task.family = "stencil";
+  other.header.task_json = *task_to_json(other.task);
   CHECK(forecast_score(other).empty());
 }

@@ -1,6 +1,9 @@
 #include <cupilot/search.hpp>
 
+#include <algorithm>
 #include <deque>
+#include <functional>
+#include <map>
 #include <set>
 
 #include "backend/landscape.hpp"
@@ -139,6 +142,66 @@ TEST_CASE("a replayed search is the search") {
     INFO("replayed " << kept);
     CHECK(resumed.fingerprint() == whole.fingerprint());
   }
+}
+
+// Bred in windows of five, answered oldest first; `after` is called with the slots so far.
+void run_on(Search& search, const World& world, std::deque<Proposal>& open, const std::function<void(std::size_t)>& after) {
+  for (std::size_t step = 0;; ++step) {
+    auto asked = search.ask(1);
+    REQUIRE(asked);
+    if (std::holds_alternative<Finished>(*asked)) return;
+    for (Proposal& proposal : proposals(asked)) open.push_back(std::move(proposal));
+    after(step);
+    if (open.size() < 3 && !std::holds_alternative<Waiting>(*asked)) continue;
+    REQUIRE_FALSE(open.empty());
+    search.tell(open.front().id, world.score(open.front().strategy));
+    open.pop_front();
+  }
+}
+
+TEST_CASE("a long search forgets old slots and nothing that matters of them") {
+  World world = World::make();
+  world.options.max_evaluations = 600;
+  Search search = world.search();
+  std::map<std::uint64_t, double> told;
+  std::set<std::string> seen;
+  std::deque<Proposal> open;
+  run_on(search, world, open, [&](std::size_t) {
+    if (open.empty() || !told.emplace(open.back().id, world.score(open.back().strategy).time_us).second) return;
+    CHECK(seen.insert(strategy_id(open.back().strategy)).second);
+  });
+  REQUIRE(told.size() == 600);
+  CHECK(search.tell(1, {}) == Told::again);
+  CHECK(search.forget(1) == Told::again);
+  std::vector<std::pair<double, std::uint64_t>> expected;
+  for (const auto& [id, us] : told) expected.emplace_back(us, id);
+  std::sort(expected.begin(), expected.end());
+  const auto fastest = search.fastest(600);
+  REQUIRE(fastest.size() == 600);
+  for (std::size_t i = 0; i < fastest.size(); ++i) CHECK(fastest[i].id == expected[i].second);
+}
+
+TEST_CASE("a search restored from what it saved goes on as if nothing had happened") {
+  World world = World::make();
+  world.options.max_evaluations = 500;
+  Search whole = world.search();
+  std::deque<Proposal> open;
+  std::vector<std::pair<std::string, std::deque<Proposal>>> moments;
+  run_on(whole, world, open, [&](std::size_t step) {
+    if (step % 97 == 11) moments.emplace_back(whole.saved(), open);
+  });
+  CHECK(whole.saved().empty());
+  REQUIRE(moments.size() > 5);
+  for (auto& [saved, left] : moments) {
+    Search search = world.search();
+    REQUIRE(search.restore(saved));
+    run_on(search, world, left, [](std::size_t) {});
+    INFO("restored with " << left.size() << " open");
+    CHECK(search.fingerprint() == whole.fingerprint());
+  }
+  Search other = world.search();
+  CHECK_FALSE(other.restore(moments.front().first.substr(1)));
+  CHECK_FALSE(other.restore(""));
 }
 
 TEST_CASE("tell knows late, repeated and unknown answers") {
