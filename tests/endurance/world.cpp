@@ -101,7 +101,7 @@ Result<EvolveReport> sit(World& w) {
 
 // An error must have a cause among the troubles, and must name it.
 void account_for(World& w, const Error& error) {
-  const bool named = w.host.struck().empty() || error.message.find(w.host.struck()) != std::string::npos ||
+  const bool named = w.host.struck().empty() || w.host.names_struck(error.message) ||
                      error.message.find("machine is off") != std::string::npos || w.device.lost();
   if (w.host.dead()) {
     ++w.report.crashes;

@@ -147,8 +147,13 @@ std::optional<DiskFault> SimHost::strike(const std::string& path, bool is_sync) 
     if (!full || !stays_full_) ++fail_at_;
     return std::nullopt;
   }
-  if (struck_.empty()) struck_ = path;
+  struck_.push_back(path);
   return fault_;
+}
+
+bool SimHost::names_struck(const std::string& message) const {
+  return std::any_of(struck_.begin(), struck_.end(),
+                     [&](const std::string& path) { return message.find(path) != std::string::npos; });
 }
 
 Error SimHost::error_of(DiskFault fault, const std::string& what, const std::string& path) {

@@ -37,7 +37,9 @@ class SimHost : public Host {
   void stay_full(bool stays) { stays_full_ = stays; }
   int calls() const { return calls_; }
   // The path of the call that failed; "": none did.
-  const std::string& struck() const { return struck_; }
+  std::string struck() const { return struck_.empty() ? "" : struck_.front(); }
+  // Whether a message names a file that a disk fault struck: on a disk that stays full the first may be one that nobody needs.
+  bool names_struck(const std::string& message) const;
 
   // Told the bytes that became durable at the end of an append-only file.
   std::function<void(const std::string& path, std::string_view bytes)> on_durable;
@@ -77,7 +79,7 @@ class SimHost : public Host {
   int calls_ = 0, fail_at_ = -1;
   DiskFault fault_ = DiskFault::io;
   bool stays_full_ = false;
-  std::string struck_;
+  std::vector<std::string> struck_;
   int session_ = 0;  // of power; files opened in an earlier one are gone
 };
 
