@@ -35,16 +35,26 @@ class Listener final : public Strategist {
   std::unique_ptr<Strategist> own_ = rule_strategist();
 };
 
-Listener heard(const Steering& steering) {
+struct World {
+  Landscape landscape;
+  std::unique_ptr<Space> space;
+};
+
+World small_world() {
   LandscapeSpec spec;
   spec.variables = 6;
   spec.values = 3;
-  const auto landscape = Landscape::make(spec);
+  auto landscape = Landscape::make(spec);
   REQUIRE(landscape);
   SpaceModel model;
   model.techniques = landscape->techniques();
-  const auto space = build_space(std::move(model));
+  auto space = build_space(std::move(model));
   REQUIRE(space);
+  return {std::move(*landscape), std::move(*space)};
+}
+
+Listener heard(const Steering& steering) {
+  const World world = small_world();
   SearchOptions options;
   options.max_evaluations = 40;
   options.initial = 10;
@@ -52,11 +62,11 @@ Listener heard(const Steering& steering) {
   options.brood = 3;
   options.steering = steering;
   Knowledge knowledge;
-  knowledge.remembered = {sample(**space, Rng(3))};
+  knowledge.remembered = {sample(*world.space, Rng(3))};
   knowledge.effects = {{"v1", 0.5, 77}};
   knowledge.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
   Listener listener;
-  Search search(options, **space, listener, Zone::memory, 640, knowledge);
+  Search search(options, *world.space, listener, Zone::memory, 640, knowledge);
   while (true) {
     auto asked = search.ask(1);
     REQUIRE(asked);
@@ -121,26 +131,18 @@ double first_slots(const Forecaster& forecast, const Space& space, const std::fu
 }  // namespace
 
 TEST_CASE("forecasts choose what is tried before there is a result, and leave some to chance") {
-  LandscapeSpec spec;
-  spec.variables = 6;
-  spec.values = 3;
-  const auto landscape = Landscape::make(spec);
-  REQUIRE(landscape);
-  SpaceModel model;
-  model.techniques = landscape->techniques();
-  const auto space = build_space(std::move(model));
-  REQUIRE(space);
+  const World world = small_world();
   const auto time_us = [&](const Strategy& strategy) {
     Constants constants;
     for (const Use& use : strategy.uses) {
       constants[use.technique] = 1;
       for (const auto& [name, value] : use.values) constants[use.technique + "." + name] = value;
     }
-    return landscape->time_us(landscape->point_of(constants));
+    return world.landscape.time_us(world.landscape.point_of(constants));
   };
-  const double blind = first_slots({}, **space, time_us);
+  const double blind = first_slots({}, *world.space, time_us);
   const Forecaster truth = [&](const Strategy& s) { return std::optional(Forecast{std::log2(time_us(s)), 0.1}); };
-  const double sighted = first_slots(truth, **space, time_us);
+  const double sighted = first_slots(truth, *world.space, time_us);
   CHECK(sighted < 0.6 * blind);
   CHECK(sighted > 0);
 }

@@ -78,17 +78,31 @@ def children(pid):
     return found
 
 
+def becomes_another(pid, parent):
+    """Between fork and exec a child is the program itself, its environment included: a moment, unless it stays so."""
+    for _ in range(20):
+        try:
+            if open(f"/proc/{pid}/cmdline", "rb").read() != open(f"/proc/{parent}/cmdline", "rb").read():
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def watch(process, marks, places, seen):
     while process.poll() is None:
         for pid in [process.pid] + children(process.pid):
             # The program was given the key in its own environment; nobody else may see it, and nobody at all in a command.
             for name in ("cmdline",) if pid == process.pid else ("cmdline", "environ"):
                 try:
+                    same = open(f"/proc/{pid}/cmdline", "rb").read() == open(f"/proc/{process.pid}/cmdline", "rb").read()
                     data = open(f"/proc/{pid}/{name}", "rb").read()
                 except OSError:
                     continue
                 seen[0] += pid != process.pid
-                if any(mark in data for mark in marks):
+                found = any(mark in data for mark in marks)
+                if found and not (same and name == "environ" and becomes_another(pid, process.pid)):
                     places.add(f"/proc/{pid}/{name}")
         time.sleep(0.03)
 
