@@ -85,10 +85,8 @@ bool same_group(const Technique& a, const Technique& b) { return !a.group.empty(
 }  // namespace
 
 int ConstraintGraph::index(std::string_view name) const {
-  for (std::size_t i = 0; i < names_.size(); ++i) {
-    if (names_[i] == name) return static_cast<int>(i);
-  }
-  return -1;
+  const auto found = index_.find(name);
+  return found == index_.end() ? -1 : found->second;
 }
 
 Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techniques) {
@@ -100,6 +98,7 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
       return contradiction(fmt::format("technique {} stands twice", techniques[i].name));
     }
     result.names_.push_back(techniques[i].name);
+    result.index_.emplace(techniques[i].name, static_cast<int>(i));
   }
   result.needs_.resize(techniques.size());
   std::map<std::string_view, std::vector<int>> groups;
@@ -132,6 +131,12 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
   for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
     if (graph[edge].kind != Kind::needs)
       result.conflicts_[boost::source(edge, graph) * techniques.size() + boost::target(edge, graph)] = 1;
+  }
+  result.conflicts_of_.resize(techniques.size());
+  for (int a = 0; a < result.size(); ++a) {
+    for (int b = 0; b < result.size(); ++b) {
+      if (result.conflict(a, b)) result.conflicts_of_[static_cast<std::size_t>(a)].push_back(b);
+    }
   }
   for (int i = 0; i < result.size(); ++i) {
     result.closures_.push_back(reachable(graph, i));

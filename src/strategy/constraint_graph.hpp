@@ -3,6 +3,8 @@
 // An entry of Technique::needs reads "a", "a|b" (any one; the first is preferred) or either with " when c".
 #pragma once
 
+#include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -35,14 +37,18 @@ class ConstraintGraph {
   bool conflict(int a, int b) const {
     return conflicts_[static_cast<std::size_t>(a) * names_.size() + static_cast<std::size_t>(b)] != 0;
   }
+  // All techniques that one excludes or is excluded by, ascending.
+  const std::vector<int>& conflicts_of(int technique) const { return conflicts_of_[static_cast<std::size_t>(technique)]; }
   // Members of each group of alternatives: exactly one holds.
   const std::vector<std::vector<int>>& groups() const { return groups_; }
 
  private:
   std::vector<std::string> names_;
+  std::map<std::string, int, std::less<>> index_;
   std::vector<std::vector<int>> closures_;
   std::vector<std::vector<Need>> needs_;
   std::vector<char> conflicts_;
+  std::vector<std::vector<int>> conflicts_of_;
   std::vector<std::vector<int>> groups_;
 };
 

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -17,6 +19,7 @@ namespace {
 constexpr int repair_budget = 100;
 constexpr int anchor_budget = 20000;
 constexpr int anchor_attempts = 64;
+constexpr std::size_t projections_kept = 4096;
 constexpr double largest_size = 1e300;
 // A pinned thing moves only when many others would have to.
 constexpr double pin_price = 16.0;
@@ -25,6 +28,35 @@ constexpr double named_core = 1000.0;  // more than there are techniques
 struct WishInSkeleton {
   Choice choice;
   std::vector<std::string> dropped;
+};
+
+// The latest values by key, at most twice `most`; any thread.
+template <class Value>
+class Recent {
+ public:
+  explicit Recent(std::size_t most) : most_(most) {}
+  std::optional<Value> find(const std::string& key) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = latest_.find(key); found != latest_.end()) return found->second;
+    const auto found = before_.find(key);
+    if (found == before_.end()) return std::nullopt;
+    Value value = found->second;
+    put(key, value);
+    return value;
+  }
+  void keep(std::string key, Value value) {
+    const std::lock_guard lock(mutex_);
+    put(std::move(key), std::move(value));
+  }
+
+ private:
+  void put(std::string key, Value value) {
+    if (latest_.size() >= most_) before_ = std::exchange(latest_, {});
+    latest_.insert_or_assign(std::move(key), std::move(value));
+  }
+  std::size_t most_;
+  std::mutex mutex_;
+  std::unordered_map<std::string, Value> latest_, before_;
 };
 
 class FeasibleSpace final : public Space {
@@ -49,10 +81,9 @@ class FeasibleSpace final : public Space {
     }
     const SkeletonPlan& plan = *best_skeleton(wish);
     WishInSkeleton placed = place(plan, wish);
-    std::optional<Choice> choice = repair(plan, graph_, placed.choice, prices_of(plan, pinned), repair_budget);
-    if (!choice) choice = approach(plan, graph_, plan.anchor, placed.choice);
-    explain_moves(plan, placed.choice, *choice, placed.dropped);
-    return finish(plan, *choice, wish, std::move(placed.dropped));
+    const Choice choice = projected(plan, placed.choice, prices_of(plan, pinned));
+    explain_moves(plan, placed.choice, choice, placed.dropped);
+    return finish(plan, choice, wish, std::move(placed.dropped));
   }
 
   double size() const override {
@@ -186,6 +217,22 @@ class FeasibleSpace final : public Space {
     return placed;
   }
 
+  // The nearest legal choice. A search wishes for the same ones again and again.
+  Choice projected(const SkeletonPlan& plan, const Choice& wish, const Prices& prices) const {
+    std::string key = std::to_string(&plan - plans_.data());
+    const auto add = [&key](const auto& values) {
+      key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]);
+    };
+    add(wish.present);
+    add(wish.at);
+    add(prices.knobs);
+    if (std::optional<Choice> known = projections_->find(key)) return std::move(*known);
+    std::optional<Choice> choice = repair(plan, graph_, wish, prices, repair_budget);
+    if (!choice) choice = approach(plan, graph_, plan.anchor, wish);
+    projections_->keep(std::move(key), *choice);
+    return std::move(*choice);
+  }
+
   Prices prices_of(const SkeletonPlan& plan, const std::vector<std::string>& pinned) const {
     Prices prices;
     if (pinned.empty()) return prices;
@@ -242,6 +289,7 @@ class FeasibleSpace final : public Space {
   std::vector<SkeletonPlan> plans_;
   std::vector<Technique> techniques_;
   std::vector<Knob> knobs_;
+  std::unique_ptr<Recent<Choice>> projections_ = std::make_unique<Recent<Choice>>(projections_kept);
 };
 
 // A random well-formed choice to start a search for legality from.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -89,6 +90,26 @@ void read_all(const SkeletonPlan& plan, const ConstraintGraph& graph, PlannedRes
   for (std::size_t k = 0; k < plan.slots.size(); ++k) planned.knobs.push_back(static_cast<int>(k));
 }
 
+// What is always or never in use, and a knob of one value, tells nothing apart.
+void number_combinations(const SkeletonPlan& plan, PlannedRestriction& planned) {
+  std::uint64_t combinations = 1;
+  const auto digit = [&](std::vector<PlannedRestriction::Digit>& digits, int at, std::uint64_t values) {
+    digits.push_back({at, combinations});
+    combinations = values > RestrictionMemo::most_combinations / combinations ? 0 : combinations * values;
+    return combinations != 0;
+  };
+  for (const int t : planned.restriction.fixed ? std::vector<int>() : planned.techniques) {
+    const auto i = static_cast<std::size_t>(t);
+    if (plan.available[i] && !plan.required[i] && !digit(planned.technique_digits, t, 2)) return;
+  }
+  const std::set<int> knobs(planned.knobs.begin(), planned.knobs.end());
+  for (const int k : planned.restriction.fixed ? std::set<int>() : knobs) {
+    const std::size_t values = plan.slots[static_cast<std::size_t>(k)].knob.domain.size();
+    if (values > 1 && !digit(planned.knob_digits, k, values)) return;
+  }
+  planned.memo = std::make_shared<RestrictionMemo>(combinations);
+}
+
 Result<void> add_restrictions(const ConstraintGraph& graph, const Skeleton& skeleton, SkeletonPlan& plan) {
   for (const Restriction& restriction : skeleton.restrictions) {
     PlannedRestriction planned{restriction, {}, {}};
@@ -107,6 +128,7 @@ Result<void> add_restrictions(const ConstraintGraph& graph, const Skeleton& skel
     }
     std::sort(planned.techniques.begin(), planned.techniques.end());
     planned.techniques.erase(std::unique(planned.techniques.begin(), planned.techniques.end()), planned.techniques.end());
+    number_combinations(plan, planned);
     plan.restrictions.push_back(std::move(planned));
   }
   return {};
@@ -140,6 +162,9 @@ bool add_any(const SkeletonPlan& plan, const ConstraintGraph& graph, const std::
 }  // namespace
 
 std::int16_t nearest(const std::vector<std::int64_t>& domain, std::int64_t value) {
+  if (const auto same = std::find(domain.begin(), domain.end(), value); same != domain.end()) {
+    return static_cast<std::int16_t>(same - domain.begin());
+  }
   std::size_t best = 0;
   double least = INFINITY;
   for (std::size_t i = 0; i < domain.size(); ++i) {
@@ -161,6 +186,20 @@ Choice bare_choice(const SkeletonPlan& plan) {
 }
 
 bool holds(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice) {
+  const PlannedRestriction& planned = plan.restrictions[restriction];
+  if (!planned.memo) return holds_when_asked(plan, restriction, choice);
+  std::uint64_t key = 0;
+  for (const auto& [k, weight] : planned.knob_digits) {
+    key += weight * static_cast<std::uint64_t>(choice.at[static_cast<std::size_t>(k)]);
+  }
+  for (const auto& [t, weight] : planned.technique_digits) key += choice.present[static_cast<std::size_t>(t)] != 0 ? weight : 0;
+  if (const std::optional<bool> known = planned.memo->find(key)) return *known;
+  const bool answer = holds_when_asked(plan, restriction, choice);
+  planned.memo->keep(key, answer);
+  return answer;
+}
+
+bool holds_when_asked(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice) {
   thread_local std::vector<std::int64_t> values;
   values.resize(plan.slots.size());
   for (std::size_t k = 0; k < values.size(); ++k) {
@@ -183,8 +222,8 @@ bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const C
     if (plan.required[i] && !present(choice, t)) return false;
     if (!present(choice, t)) continue;
     if (!plan.available[i] || unsatisfied(graph, choice, t) != nullptr) return false;
-    for (int other = 0; other < t; ++other) {
-      if (present(choice, other) && graph.conflict(t, other)) return false;
+    for (const int other : graph.conflicts_of(t)) {
+      if (present(choice, other)) return false;
     }
   }
   for (const std::vector<int>& group : graph.groups()) {
@@ -204,8 +243,8 @@ std::optional<std::string> add_closure(const SkeletonPlan& plan, const Constrain
     if (present(choice, added)) continue;
     if (!plan.available[static_cast<std::size_t>(added)])
       return fmt::format("{} is not offered by {}", graph.name(added), plan.name);
-    for (int other = 0; other < graph.size(); ++other) {
-      if (present(choice, other) && graph.conflict(added, other)) {
+    for (const int other : graph.conflicts_of(added)) {
+      if (present(choice, other)) {
         return fmt::format("{} cannot stand beside {}", graph.name(added), graph.name(other));
       }
     }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 
 #include "strategy/build_space.hpp"
 #include "strategy/constraint_graph.hpp"
+#include "strategy/restriction_memo.hpp"
 
 namespace cupilot {
 
@@ -30,6 +32,13 @@ struct PlannedRestriction {
   Restriction restriction;
   std::vector<int> techniques;  // whose presence it reads
   std::vector<int> knobs;
+  // A combination of what it reads, as a number: its digits, in mixed radix.
+  struct Digit {
+    int at = 0;  // position of the knob or technique
+    std::uint64_t weight = 0;
+  };
+  std::vector<Digit> knob_digits{}, technique_digits{};
+  std::shared_ptr<RestrictionMemo> memo{};  // null: too many combinations
 };
 
 struct SkeletonPlan {
@@ -47,6 +56,8 @@ Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGrap
 // All required techniques at their fallbacks.
 Choice bare_choice(const SkeletonPlan& plan);
 bool holds(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice);
+// The same, by asking the restriction itself.
+bool holds_when_asked(const SkeletonPlan& plan, std::size_t restriction, const Choice& choice);
 // Position of the first restriction that fails, looking at `first` before the others; -1: legal.
 int first_broken(const SkeletonPlan& plan, const Choice& choice, int first = -1);
 // The constraint graph's part of feasibility.
