@@ -29,7 +29,7 @@ struct Setting {
 class Estimator {
  public:
   Estimator(const Tunable& tunable, const Task& task, const DeviceSpec& device)
-      : tunable_(tunable), task_(task), device_(device) {}
+      : tunable_(tunable), task_(task), device_(device), estimate_(tunable, task, device) {}
 
   std::vector<Setting> drawn() const {
     std::vector<Setting> settings;
@@ -69,7 +69,9 @@ class Estimator {
  private:
   void consider(std::vector<Setting>& settings, const Constants& constants) const {
     if (broken_restriction(tunable_, task_, device_, constants) || !serves_shapes(constants)) return;
-    if (const auto cost = estimated_cost(tunable_, task_, device_, constants)) settings.push_back({constants, *cost});
+    std::vector<std::int64_t> values;
+    for (const TunableParameter& p : tunable_.parameters) values.push_back(constants.at(p.constant));
+    if (const auto cost = estimate_.at(values)) settings.push_back({constants, *cost});
   }
 
   bool serves_shapes(const Constants& constants) const {
@@ -86,23 +88,28 @@ class Estimator {
   const Tunable& tunable_;
   const Task& task_;
   const DeviceSpec& device_;
+  CostEstimate estimate_;
 };
 
 }  // namespace
 
 bool has_estimate(const Tunable& tunable) { return definition_of(tunable) != nullptr; }
 
-std::optional<double> estimated_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device,
-                                     const Constants& constants) {
-  const Expr* definition = definition_of(tunable);
-  if (definition == nullptr || task.time_shapes.empty()) return std::nullopt;
-  double sum = 0;
+CostEstimate::CostEstimate(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
   for (const Workload& shape : task.time_shapes) {
-    PlanScope scope(tunable.plan, constants, task, shape, device, nullptr);
-    const ExprValue value = scope.value(*definition);
-    const auto* number = std::get_if<std::int64_t>(&value);
-    if (number == nullptr) return std::nullopt;
-    sum += shape.weight * static_cast<double>(*number);
+    AtShape at{PlanProgram(tunable.plan, constant_names(tunable), task, shape, device), 0, shape.weight};
+    at.cost = at.program.add(*definition_of(tunable));
+    shapes_.push_back(std::move(at));
+  }
+}
+
+std::optional<double> CostEstimate::at(std::span<const std::int64_t> values) const {
+  if (shapes_.empty()) return std::nullopt;
+  double sum = 0;
+  for (const AtShape& shape : shapes_) {
+    const PlanProgram::Answer cost = shape.program.value(shape.cost, values);
+    if (cost.is != PlanProgram::Answer::Is::number) return std::nullopt;
+    sum += shape.weight * static_cast<double>(cost.number);
   }
   return sum;
 }

@@ -3,11 +3,16 @@
 // rest is fastest.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include <cupilot/device.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/tunable.hpp>
+
+#include "kernel/plan_program.hpp"
 
 namespace cupilot {
 
@@ -16,9 +21,22 @@ inline constexpr double hopeless = 1.08;
 
 bool has_estimate(const Tunable& tunable);
 
-// The weighted sum over the timed shapes; nothing where the definition has no value there.
-std::optional<double> estimated_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device,
-                                     const Constants& constants);
+// Of a tunable that has one, made ready to be asked often; any thread.
+class CostEstimate {
+ public:
+  CostEstimate(const Tunable& tunable, const Task& task, const DeviceSpec& device);
+  // `values`: one a parameter of the tunable. The weighted sum over the timed shapes; nothing where the definition has no value
+  // there.
+  std::optional<double> at(std::span<const std::int64_t> values) const;
+
+ private:
+  struct AtShape {
+    PlanProgram program;
+    int cost = 0;
+    double weight = 1;
+  };
+  std::vector<AtShape> shapes_;
+};
 
 // The least that legal settings were found to cost: drawn ones, the best of them improved a parameter at a time.
 std::optional<double> least_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device);

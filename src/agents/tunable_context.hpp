@@ -39,6 +39,13 @@ struct TunableContext {
     return source.knob < 0 ? source.on : assignment.values[static_cast<std::size_t>(source.knob)];
   }
 
+  // One a parameter.
+  std::vector<std::int64_t> values(const Assignment& assignment) const {
+    std::vector<std::int64_t> all(sources.size());
+    for (std::size_t p = 0; p < all.size(); ++p) all[p] = value(p, assignment);
+    return all;
+  }
+
   Constants constants(const Assignment& assignment) const {
     Constants all;
     for (std::size_t p = 0; p < sources.size(); ++p) all[tunable.parameters[p].constant] = value(p, assignment);

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "agents/estimate.hpp"
-#include "agents/remembered.hpp"
 #include "agents/starts.hpp"
 #include "agents/tunable_context.hpp"
+#include "kernel/plan_program.hpp"
 #include "kernel/plan_scope.hpp"
 #include "kernel/tunable_values.hpp"
 
@@ -32,13 +32,7 @@ Restriction restriction_on(const std::shared_ptr<const TunableContext>& context,
                            const std::vector<std::size_t>& parameters, std::function<bool(const Assignment&)> holds) {
   Restriction restriction{std::move(text), {}, {}, parameters.empty()};
   for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
-  const auto memory = std::make_shared<Remembered>();
-  restriction.holds = [context, parameters, memory, holds = std::move(holds)](const Assignment& assignment) {
-    thread_local Remembered::Key key;
-    key.clear();
-    for (const std::size_t p : parameters) key.push_back(context->value(p, assignment));
-    return (*memory)(key, [&] { return holds(assignment); });
-  };
+  restriction.holds = std::move(holds);
   return restriction;
 }
 
@@ -159,16 +153,17 @@ void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skel
 void add_requirements(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
   const LaunchPlan& plan = context->tunable.plan;
   for (const Expr& expr : plan.require) {
-    const auto holds = [context, expr](const Assignment& assignment) {
-      const Constants constants = context->constants(assignment);
-      for (const Workload& shape : context->task.time_shapes) {
-        PlanScope scope(context->tunable.plan, constants, context->task, shape, context->device, nullptr);
-        const ExprValue value = scope.value(expr);
-        const auto* number = std::get_if<std::int64_t>(&value);
-        const auto* fault = std::get_if<ExprFault>(&value);
-        if (number != nullptr ? *number == 0 : fault->kind != ExprFault::Kind::not_yet) return false;
-      }
-      return true;
+    std::vector<std::pair<PlanProgram, int>> shapes;
+    for (const Workload& shape : context->task.time_shapes) {
+      shapes.emplace_back(PlanProgram(plan, constant_names(context->tunable), context->task, shape, context->device), 0);
+      shapes.back().second = shapes.back().first.add(expr);
+    }
+    const auto holds = [context, shapes = std::move(shapes)](const Assignment& assignment) {
+      const std::vector<std::int64_t> values = context->values(assignment);
+      return std::all_of(shapes.begin(), shapes.end(), [&](const auto& shape) {
+        const PlanProgram::Answer answer = shape.first.value(shape.second, values);
+        return answer.is == PlanProgram::Answer::Is::number ? answer.number != 0 : answer.is == PlanProgram::Answer::Is::not_yet;
+      });
     };
     skeleton.restrictions.push_back(restriction_on(context, "at every timed shape: " + expr.text,
                                                    parameters_in(*context, names_through_lets(plan, {&expr})), holds));
@@ -181,8 +176,9 @@ void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skele
   if (!least) return;
   const LaunchPlan& plan = context->tunable.plan;
   const auto definition = std::find_if(plan.let.begin(), plan.let.end(), [](const auto& let) { return let.first == "cost"; });
-  const auto bearable = [context, most = hopeless * *least](const Assignment& assignment) {
-    return estimated_cost(context->tunable, context->task, context->device, context->constants(assignment)).value_or(0) <= most;
+  const CostEstimate estimate(context->tunable, context->task, context->device);
+  const auto bearable = [context, estimate, most = hopeless * *least](const Assignment& assignment) {
+    return estimate.at(context->values(assignment)).value_or(0) <= most;
   };
   const std::vector<std::size_t> parameters = parameters_in(*context, names_through_lets(plan, {&definition->second}));
   skeleton.restrictions.push_back(restriction_on(context, "by its own estimate near the best", parameters, bearable));

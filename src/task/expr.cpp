@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <unordered_map>
 
 #include "task/expr_parse.hpp"
 
@@ -16,6 +17,92 @@ using Kind = ExprFault::Kind;
 
 // Chains of definitions longer than this are refused, so that a hostile plan cannot exhaust the stack.
 constexpr int max_chain = 256;
+
+bool no_value(ExprFault* why, Kind kind, const char* text, std::int64_t number) {
+  if (why != nullptr) *why = {kind, 0, fmt::format(fmt::runtime(text), number)};
+  return false;
+}
+
+bool checked(bool overflow, ExprFault* why) {
+  return !overflow || no_value(why, Kind::overflow, "the result does not fit 64 bits", 0);
+}
+
+// pow2(a): the least power of two >= a, 1 for 0. log2(a): the floor of the logarithm, a >= 1.
+bool power(ExprOp op, std::int64_t a, std::int64_t& out, ExprFault* why) {
+  if (a < 0) return no_value(why, Kind::negative_dividend, "of a negative number, {}", a);
+  const auto bits = static_cast<std::uint64_t>(a);
+  if (op == ExprOp::log2) {
+    if (a == 0) return no_value(why, Kind::zero_divisor, "log2 of 0", 0);
+    out = static_cast<std::int64_t>(std::bit_width(bits)) - 1;
+    return true;
+  }
+  if (a > (std::int64_t{1} << 62)) return checked(true, why);
+  out = static_cast<std::int64_t>(std::bit_ceil(bits));
+  return true;
+}
+
+bool quotient(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, ExprFault* why) {
+  if (a < 0) return no_value(why, Kind::negative_dividend, "division of a negative number, {}", a);
+  if (b <= 0) return no_value(why, Kind::zero_divisor, "division by {}", b);
+  out = op == ExprOp::modulo ? a % b : a / b;
+  if (op == ExprOp::divide || op == ExprOp::modulo) return true;
+  out += a % b != 0 ? 1 : 0;
+  return op == ExprOp::cdiv || checked(__builtin_mul_overflow(out, b, &out), why);
+}
+
+}  // namespace
+
+bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, ExprFault* why) {
+  switch (op) {
+    case ExprOp::negate:
+      return checked(__builtin_sub_overflow(std::int64_t{0}, a, &out), why);
+    case ExprOp::multiply:
+      return checked(__builtin_mul_overflow(a, b, &out), why);
+    case ExprOp::add:
+      return checked(__builtin_add_overflow(a, b, &out), why);
+    case ExprOp::subtract:
+      return checked(__builtin_sub_overflow(a, b, &out), why);
+    case ExprOp::pow2:
+    case ExprOp::log2:
+      return power(op, a, out, why);
+    case ExprOp::divide:
+    case ExprOp::modulo:
+    case ExprOp::cdiv:
+    case ExprOp::up:
+      return quotient(op, a, b, out, why);
+    case ExprOp::logical_not:
+      out = a == 0;
+      return true;
+    case ExprOp::less:
+      out = a < b;
+      return true;
+    case ExprOp::less_equal:
+      out = a <= b;
+      return true;
+    case ExprOp::greater:
+      out = a > b;
+      return true;
+    case ExprOp::greater_equal:
+      out = a >= b;
+      return true;
+    case ExprOp::equal:
+      out = a == b;
+      return true;
+    case ExprOp::not_equal:
+      out = a != b;
+      return true;
+    case ExprOp::min:
+      out = a < b ? a : b;
+      return true;
+    case ExprOp::max:
+      out = a > b ? a : b;
+      return true;
+    default:
+      return no_value(why, Kind::syntax, "not an operation of numbers", 0);
+  }
+}
+
+namespace {
 
 class Evaluator {
  public:
@@ -69,73 +156,15 @@ class Evaluator {
       if (std::holds_alternative<ExprFault>(got)) return got;
       operand[i] = std::get<std::int64_t>(got);
     }
-    return apply(node, operand[0], operand[1]);
+    return result(node, operand[0], operand[1]);
   }
 
-  static ExprValue apply(const ExprNode& node, std::int64_t a, std::int64_t b) {
+  static ExprValue result(const ExprNode& node, std::int64_t a, std::int64_t b) {
     std::int64_t out = 0;
-    switch (node.op) {
-      case ExprOp::negate:
-        return checked(node, __builtin_sub_overflow(std::int64_t{0}, a, &out), out);
-      case ExprOp::logical_not:
-        return std::int64_t{a == 0};
-      case ExprOp::multiply:
-        return checked(node, __builtin_mul_overflow(a, b, &out), out);
-      case ExprOp::add:
-        return checked(node, __builtin_add_overflow(a, b, &out), out);
-      case ExprOp::subtract:
-        return checked(node, __builtin_sub_overflow(a, b, &out), out);
-      case ExprOp::less:
-        return std::int64_t{a < b};
-      case ExprOp::less_equal:
-        return std::int64_t{a <= b};
-      case ExprOp::greater:
-        return std::int64_t{a > b};
-      case ExprOp::greater_equal:
-        return std::int64_t{a >= b};
-      case ExprOp::equal:
-        return std::int64_t{a == b};
-      case ExprOp::not_equal:
-        return std::int64_t{a != b};
-      case ExprOp::min:
-        return a < b ? a : b;
-      case ExprOp::max:
-        return a > b ? a : b;
-      case ExprOp::pow2:
-      case ExprOp::log2:
-        return power(node, a);
-      default:
-        return quotient(node, a, b);
-    }
-  }
-
-  // pow2(a): the least power of two >= a, 1 for 0. log2(a): the floor of the logarithm, a >= 1.
-  static ExprValue power(const ExprNode& node, std::int64_t a) {
-    if (a < 0) return ExprFault{Kind::negative_dividend, node.column, fmt::format("of a negative number, {}", a)};
-    const auto bits = static_cast<std::uint64_t>(a);
-    if (node.op == ExprOp::log2) {
-      if (a == 0) return ExprFault{Kind::zero_divisor, node.column, "log2 of 0"};
-      return static_cast<std::int64_t>(std::bit_width(bits)) - 1;
-    }
-    if (a > (std::int64_t{1} << 62)) return checked(node, true, 0);
-    return static_cast<std::int64_t>(std::bit_ceil(bits));
-  }
-
-  static ExprValue quotient(const ExprNode& node, std::int64_t a, std::int64_t b) {
-    if (a < 0) return ExprFault{Kind::negative_dividend, node.column, fmt::format("division of a negative number, {}", a)};
-    if (b <= 0) return ExprFault{Kind::zero_divisor, node.column, fmt::format("division by {}", b)};
-    if (node.op == ExprOp::divide) return a / b;
-    if (node.op == ExprOp::modulo) return a % b;
-    const std::int64_t ceiling = a / b + (a % b != 0 ? 1 : 0);
-    if (node.op == ExprOp::cdiv) return ceiling;
-    std::int64_t out = 0;
-    return checked(node, __builtin_mul_overflow(ceiling, b, &out), out);
-  }
-
-  // By reference: an argument that computes the value may be evaluated after this one.
-  static ExprValue checked(const ExprNode& node, bool overflow, const std::int64_t& value) {
-    if (overflow) return ExprFault{Kind::overflow, node.column, "the result does not fit 64 bits"};
-    return value;
+    ExprFault why;
+    if (apply(node.op, a, b, out, &why)) return out;
+    why.column = node.column;
+    return why;
   }
 
   const ExprTree& tree_;
@@ -180,10 +209,31 @@ struct Lookup {
 
 }  // namespace
 
+namespace {
+
+struct ParsedText {
+  explicit ParsedText(const std::string& of) : text(of), parsed(parse_expr(text)) {}
+  const std::string text;  // names in the tree point into it
+  const std::variant<ExprTree, ExprFault> parsed;
+};
+
+// The same few texts of a template are evaluated for every strategy. Shared, because evaluating one may ask for others, and then
+// all are forgotten.
+std::shared_ptr<const ParsedText> parsed(const std::string& text) {
+  constexpr std::size_t most_kept = 1024;
+  thread_local std::unordered_map<std::string_view, std::shared_ptr<const ParsedText>> kept;
+  if (const auto found = kept.find(text); found != kept.end()) return found->second;
+  if (kept.size() >= most_kept) kept.clear();
+  auto made = std::make_shared<const ParsedText>(text);
+  return kept.emplace(made->text, made).first->second;
+}
+
+}  // namespace
+
 ExprValue evaluate(const Expr& expr, const ExprScope& scope) {
-  const auto parsed = parse_expr(expr.text);
-  if (const auto* fault = std::get_if<ExprFault>(&parsed)) return *fault;
-  const ExprTree& tree = std::get<ExprTree>(parsed);
+  const auto held = parsed(expr.text);
+  if (const auto* fault = std::get_if<ExprFault>(&held->parsed)) return *fault;
+  const ExprTree& tree = std::get<ExprTree>(held->parsed);
   return Evaluator(tree, scope).value(tree.root);
 }
 

@@ -1,0 +1,165 @@
+#include "kernel/plan_program.hpp"
+
+#include <algorithm>
+
+#include "kernel/plan_scope.hpp"
+
+namespace cupilot {
+
+std::vector<std::string> constant_names(const Tunable& tunable) {
+  std::vector<std::string> names;
+  for (const TunableParameter& parameter : tunable.parameters) names.push_back(parameter.constant);
+  return names;
+}
+
+PlanProgram::PlanProgram(const LaunchPlan& plan, const std::vector<std::string>& variables, const Task& task,
+                         const Workload& workload, const DeviceSpec& device)
+    : plan_(plan), variables_(variables), task_scope_(task_scope(task, workload)), device_(device) {}
+
+int PlanProgram::add(const Expr& expr) {
+  const auto parsed = parse_expr(expr.text);
+  if (const auto* tree = std::get_if<ExprTree>(&parsed)) return add_tree(*tree, tree->root);
+  nodes_.push_back({});
+  return static_cast<int>(nodes_.size()) - 1;
+}
+
+int PlanProgram::add_tree(const ExprTree& tree, int index) {
+  const ExprNode& from = tree.nodes[static_cast<std::size_t>(index)];
+  Node node;
+  if (from.op == ExprOp::literal) {
+    node = {Node::Is::literal, from.op, from.value, {-1, -1, -1}};
+  } else if (from.op == ExprOp::name) {
+    node = of_name(from.name);
+  } else {
+    node.is = Node::Is::arithmetic;
+    node.op = from.op;
+    for (std::size_t i = 0; i < 3; ++i) node.child[i] = from.child[i] < 0 ? -1 : add_tree(tree, from.child[i]);
+  }
+  nodes_.push_back(node);
+  return static_cast<int>(nodes_.size()) - 1;
+}
+
+// In PlanScope's order: definitions, what the plan's launches tell, then names from outside.
+PlanProgram::Node PlanProgram::of_name(std::string_view name) {
+  const auto launch_called = [&](std::string_view wanted) {
+    return std::find_if(plan_.launches.begin(), plan_.launches.end(), [&](const PlanLaunch& l) { return l.name == wanted; });
+  };
+  Node node;
+  const auto defined_as = [&](const std::vector<Expr>& factors) {
+    node.is = Node::Is::definition;
+    node.number = definition(std::string(name), factors);
+    return node;
+  };
+  for (const auto& [let, expr] : plan_.let) {
+    if (let == name) return defined_as({expr});
+  }
+  if (name.starts_with("resident.")) {
+    if (launch_called(name.substr(9)) != plan_.launches.end()) node.is = Node::Is::not_yet;
+    return node;
+  }
+  if (name.ends_with(".ctas")) {
+    if (const auto launch = launch_called(name.substr(0, name.size() - 5)); launch != plan_.launches.end())
+      return defined_as(launch->grid);
+  }
+  const auto variable = std::find(variables_.begin(), variables_.end(), name);
+  if (variable != variables_.end() && !name.starts_with("dev.")) {
+    node.is = Node::Is::variable;
+    node.number = variable - variables_.begin();
+    return node;
+  }
+  const ExprValue known = name.starts_with("dev.") ? device_name(device_, name) : task_scope_(name);
+  if (const auto* number = std::get_if<std::int64_t>(&known)) node = {Node::Is::literal, ExprOp::literal, *number, {-1, -1, -1}};
+  return node;
+}
+
+// The product of the factors, under a name.
+int PlanProgram::definition(const std::string& name, const std::vector<Expr>& factors) {
+  if (const auto known = defined_.find(name); known != defined_.end()) return known->second;
+  const int number = static_cast<int>(definitions_.size());
+  defined_.emplace(name, number);
+  definitions_.push_back(-1);
+  int product = -1;
+  for (const Expr& factor : factors) {
+    const int next = add(factor);
+    if (product >= 0) nodes_.push_back({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1}});
+    product = static_cast<int>(nodes_.size()) - 1;
+  }
+  if (product < 0) {
+    nodes_.push_back({Node::Is::literal, ExprOp::literal, 1, {-1, -1, -1}});
+    product = static_cast<int>(nodes_.size()) - 1;
+  }
+  definitions_[static_cast<std::size_t>(number)] = product;
+  return number;
+}
+
+// One evaluation: definitions are computed at most once, and one that needs itself has no value.
+class PlanProgram::Asking {
+ public:
+  Asking(const PlanProgram& program, std::span<const std::int64_t> variables, std::vector<Answer>& known,
+         std::vector<char>& begun)
+      : program_(program), variables_(variables), known_(known), begun_(begun) {
+    known_.assign(program.definitions_.size(), {});
+    begun_.assign(program.definitions_.size(), 0);
+  }
+
+  Answer value(int index) {
+    const Node& node = program_.nodes_[static_cast<std::size_t>(index)];
+    switch (node.is) {
+      case Node::Is::literal:
+        return number(node.number);
+      case Node::Is::variable:
+        return number(variables_[static_cast<std::size_t>(node.number)]);
+      case Node::Is::definition:
+        return defined(static_cast<std::size_t>(node.number));
+      case Node::Is::not_yet:
+        return {Answer::Is::not_yet, 0};
+      case Node::Is::fault:
+        return {};
+      case Node::Is::arithmetic:
+        break;
+    }
+    if (node.op == ExprOp::logical_and || node.op == ExprOp::logical_or || node.op == ExprOp::choose) return lazy(node);
+    std::int64_t operand[2] = {0, 0};
+    for (std::size_t i = 0; i < 2 && node.child[i] >= 0; ++i) {
+      const Answer got = value(node.child[i]);
+      if (got.is != Answer::Is::number) return got;
+      operand[i] = got.number;
+    }
+    std::int64_t result = 0;
+    if (!apply(node.op, operand[0], operand[1], result)) return {};
+    return number(result);
+  }
+
+ private:
+  static Answer number(std::int64_t value) { return {Answer::Is::number, value}; }
+
+  Answer lazy(const Node& node) {
+    const Answer first = value(node.child[0]);
+    if (first.is != Answer::Is::number) return first;
+    if (node.op == ExprOp::choose) return value(first.number != 0 ? node.child[1] : node.child[2]);
+    const bool stops_at = node.op == ExprOp::logical_or;
+    if ((first.number != 0) == stops_at) return number(stops_at ? 1 : 0);
+    const Answer second = value(node.child[1]);
+    return second.is != Answer::Is::number ? second : number(second.number != 0 ? 1 : 0);
+  }
+
+  Answer defined(std::size_t at) {
+    if (begun_[at] != 0) return known_[at];
+    begun_[at] = 1;
+    const Answer answer = value(program_.definitions_[at]);
+    return known_[at] = answer;
+  }
+
+  const PlanProgram& program_;
+  std::span<const std::int64_t> variables_;
+  std::vector<Answer>& known_;
+  std::vector<char>& begun_;
+};
+
+PlanProgram::Answer PlanProgram::value(int expr, std::span<const std::int64_t> variables) const {
+  thread_local std::vector<Answer> known;
+  thread_local std::vector<char> begun;
+  return Asking(*this, variables, known, begun).value(expr);
+}
+
+}  // namespace cupilot
