@@ -248,7 +248,8 @@ std::string launch_text(const ResolvedLaunch& launch) {
 
 Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, const CompiledKernel& kernel) {
   const Workload& workload = task.time_shapes.front();
-  auto resolution = resolve(kernel.source, task, workload, device, &kernel);
+  // A kernel that comes from a record was not compiled here: nothing is known of its entries.
+  auto resolution = resolve(kernel.source, task, workload, device, kernel.entries.empty() ? nullptr : &kernel);
   if (resolution.is_error()) return resolution.error();
   if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) {
     return Error{ErrorCode::failure, "the best kernel's launch plan has no numbers at its time shape",
