@@ -1,7 +1,8 @@
 #include "fuzz/coverage.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 #ifdef __clang__
 #define CUPILOT_UNTRACED __attribute__((no_sanitize("coverage", "address", "undefined")))
@@ -12,8 +13,9 @@
 namespace {
 
 constexpr std::size_t places = 1 << 16;
-std::array<std::uint8_t, places> seen{};  // by pairs of blocks, since the last look
-std::array<std::uint8_t, places> known{};
+// Not std::array, whose functions are traced themselves.
+std::uint8_t seen[places];  // by pairs of blocks, since the last look
+std::uint8_t known[places];
 std::size_t known_places = 0;
 std::uintptr_t before = 0;
 
@@ -44,8 +46,8 @@ CUPILOT_UNTRACED bool reached_new() {
 }
 
 void forget_reached() {
-  seen.fill(0);
-  known.fill(0);
+  std::fill(std::begin(seen), std::end(seen), std::uint8_t{0});
+  std::fill(std::begin(known), std::end(known), std::uint8_t{0});
   known_places = 0;
 }
 
