@@ -22,13 +22,14 @@ struct Known {
   DeviceSpec device;
   std::vector<Tunable> tunables;
   std::map<std::string, ForecastResidual> residuals;  // by template
+  std::vector<const Tunable*> serving;                // of them those that serve the task
 
   struct Realised {
     const Tunable* tunable = nullptr;
     ForecastTerms terms;
   };
   std::optional<Realised> realised(const Task& at, const Strategy& strategy) const {
-    const auto choice = choose_template(tunables, at, strategy);
+    const auto choice = &at == &task ? choose_serving(serving, at, strategy) : choose_template(tunables, at, strategy);
     const auto* tunable = std::get_if<const Tunable*>(&choice);
     if (tunable == nullptr) return std::nullopt;
     const auto constants = constants_for(**tunable, at, strategy);
@@ -68,7 +69,8 @@ struct Known {
 Forecaster make_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
                            std::span<const KnownTime> learnt) {
   if (task.family != "gemm" || task.time_shapes.empty()) return {};
-  const auto known = std::make_shared<Known>(Known{task, device, tunables, {}});
+  const auto known = std::make_shared<Known>(Known{task, device, tunables, {}, {}});
+  known->serving = serving_among(known->tunables, task);
   known->learn(learnt);
   return [known = std::shared_ptr<const Known>(known)](const Strategy& strategy) { return known->forecast(strategy); };
 }

@@ -74,31 +74,45 @@ class TemplateWriter : public KernelWriter {
 
 }  // namespace
 
+std::vector<const Tunable*> serving_among(const std::vector<Tunable>& tunables, const Task& task) {
+  std::vector<const Tunable*> serving;
+  for (const Tunable& tunable : tunables) {
+    if (serves(tunable, task)) serving.push_back(&tunable);
+  }
+  return serving;
+}
+
 std::variant<const Tunable*, std::string> choose_template(const std::vector<Tunable>& tunables, const Task& task,
                                                           const Strategy& strategy) {
+  return choose_serving(serving_among(tunables, task), task, strategy);
+}
+
+std::variant<const Tunable*, std::string> choose_serving(const std::vector<const Tunable*>& serving, const Task& task,
+                                                         const Strategy& strategy) {
   const Tunable* best = nullptr;
-  bool served = false;
-  std::string missing, skeletons;
-  for (const Tunable& tunable : tunables) {
-    if (!serves(tunable, task)) continue;
-    served = true;
-    const auto& needs = tunable.requires_techniques;
-    skeletons += fmt::format("{}{} ({})", skeletons.empty() ? "" : ", ", tunable.name, needs.empty() ? "none" : joined(needs));
+  std::string missing;
+  for (const Tunable* tunable : serving) {
+    const auto& needs = tunable->requires_techniques;
     if (!std::all_of(needs.begin(), needs.end(), [&](const std::string& technique) { return uses(strategy, technique); }))
       continue;
     const auto first = std::find_if(strategy.uses.begin(), strategy.uses.end(),
-                                    [&](const Use& use) { return !realises(tunable, use.technique); });
+                                    [&](const Use& use) { return !realises(*tunable, use.technique); });
     if (first != strategy.uses.end()) {
-      if (missing.empty()) missing = fmt::format("template {} does not realise {}", tunable.name, first->technique);
+      if (missing.empty()) missing = fmt::format("template {} does not realise {}", tunable->name, first->technique);
     } else if (!best || needs.size() > best->requires_techniques.size()) {
-      best = &tunable;
+      best = tunable;
     }
   }
   if (best) return best;
-  if (!served)
+  if (serving.empty())
     return fmt::format("no template serves task {} of family '{}' at precision {}", task.name, task.family,
                        name_of(task.precision));
   if (!missing.empty()) return missing;
+  std::string skeletons;
+  for (const Tunable* tunable : serving) {
+    const auto& needs = tunable->requires_techniques;
+    skeletons += fmt::format("{}{} ({})", skeletons.empty() ? "" : ", ", tunable->name, needs.empty() ? "none" : joined(needs));
+  }
   return fmt::format("the strategy lacks the techniques that a template stands on: {}", skeletons);
 }
 

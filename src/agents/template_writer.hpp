@@ -16,4 +16,9 @@ namespace cupilot {
 std::variant<const Tunable*, std::string> choose_template(const std::vector<Tunable>& tunables, const Task& task,
                                                           const Strategy& strategy);
 
+// The same among those that serve the task, which is asked once.
+std::vector<const Tunable*> serving_among(const std::vector<Tunable>& tunables, const Task& task);
+std::variant<const Tunable*, std::string> choose_serving(const std::vector<const Tunable*>& serving, const Task& task,
+                                                         const Strategy& strategy);
+
 }  // namespace cupilot

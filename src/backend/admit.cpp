@@ -148,13 +148,14 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
   kernel.id = kernel_id(source);
   kernel.arch = arch;
   std::map<std::string, std::string> lowered;
+  std::vector<std::string> includes;
   if (source.language == Language::ptx) {
     if (source.text.size() > ptx_cap)
       return reject("gate.source_size", fmt::format("PTX of {} bytes; at most {}", source.text.size(), ptx_cap));
     kernel.ptx = source.text;
     kernel.compiler = "none";
   } else {
-    if (auto refused = check_source(source.text, allowed_includes())) return std::move(*refused);
+    if (auto refused = check_source(source.text, allowed_includes(), SourceCaps{}, &includes)) return std::move(*refused);
     CompileRequest request;
     request.text = source.text;
     request.arch = arch;
@@ -181,11 +182,7 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     if (auto refused = ptx::check_arch(*module, arch)) return std::move(*refused);
   }
   if (auto refused = admit(kernel, *module, *names, lowered)) return std::move(*refused);
-  if (source.language == Language::cuda) {
-    for (const std::string& name : includes_of(source.text, allowed_includes())) {
-      kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
-    }
-  }
+  for (const std::string& name : includes) kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
   return kernel;
 }
 

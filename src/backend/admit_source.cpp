@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include <cupilot/rejection.hpp>
 
@@ -12,10 +11,16 @@ namespace cupilot {
 namespace {
 
 // Letters of any alphabet and the backslash of a universal character name belong to identifiers: `éR"("` is no raw string.
-bool is_word(char c) {
-  const auto byte = static_cast<unsigned char>(c);
-  return std::isalnum(byte) || byte >= 0x80 || c == '_' || c == '$' || c == '\\';
-}
+constexpr std::array<bool, 256> word_bytes = [] {
+  std::array<bool, 256> table{};
+  for (int byte = 0; byte < 256; ++byte) {
+    const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+    const bool digit = byte >= '0' && byte <= '9';
+    table[static_cast<std::size_t>(byte)] = letter || digit || byte >= 0x80 || byte == '_' || byte == '$' || byte == '\\';
+  }
+  return table;
+}();
+bool is_word(char c) { return word_bytes[static_cast<unsigned char>(c)]; }
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f' || c == '\r'; }
 
 std::optional<Rejected> refuse(std::string_view code, std::string message, int line) {
@@ -39,6 +44,15 @@ class Reader {
     step();
     skip_splices();
     return c;
+  }
+  // What of a word or of a line lies ahead without a splice or a newline; it is taken.
+  template <class Belongs>
+  std::string_view take_run(Belongs belongs) {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && text_[at_] != '\\' && text_[at_] != '\n' && belongs(text_[at_])) ++at_;
+    const std::string_view run = text_.substr(begin, at_ - begin);
+    skip_splices();
+    return run;
   }
   // In a raw string nothing is spliced.
   char take_raw() {
@@ -113,7 +127,9 @@ class Scanner {
     if (in_.peek() != '/') return false;
     const char next = in_.peek_next();
     if (next == '/') {
-      while (!in_.done() && in_.peek() != '\n') in_.take();
+      while (!in_.done() && in_.peek() != '\n') {
+        if (in_.take_run([](char) { return true; }).empty()) in_.take();
+      }
       return true;
     }
     if (next != '*') return false;
@@ -167,7 +183,11 @@ class Scanner {
 
   std::string take_word() {
     std::string text;
-    while (!in_.done() && is_word(in_.peek())) text += in_.take();
+    while (!in_.done() && is_word(in_.peek())) {
+      const std::string_view run = in_.take_run(is_word);
+      text += run;
+      if (run.empty()) text += in_.take();
+    }
     return text;
   }
 
@@ -244,7 +264,8 @@ class Scanner {
 
 }  // namespace
 
-std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed, const SourceCaps& caps) {
+std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed, const SourceCaps& caps,
+                                     std::vector<std::string>* includes) {
   if (text.size() > caps.bytes) {
     return reject("gate.source_size", fmt::format("the source has {} bytes; at most {} are compiled", text.size(), caps.bytes));
   }
@@ -257,14 +278,10 @@ std::optional<Rejected> check_source(std::string_view text, std::span<const std:
     }
     begin = end + 1;
   }
-  return Scanner(text, allowed, caps).scan();
-}
-
-std::vector<std::string> includes_of(std::string_view text, std::span<const std::string> allowed) {
-  const SourceCaps caps;
   Scanner scanner(text, allowed, caps);
-  scanner.scan();
-  return scanner.included();
+  auto refused = scanner.scan();
+  if (includes != nullptr) *includes = scanner.included();
+  return refused;
 }
 
 }  // namespace cupilot

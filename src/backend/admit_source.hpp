@@ -22,10 +22,8 @@ struct SourceCaps {
 // does: line splices, comments, string, raw string and character literals, and both spellings of `#`. Every `#include`,
 // `#include_next`, `#import` and `#embed` outside `allowed` is refused, in skipped groups too, and so is any use of
 // `__has_include` or `__has_embed`, which tell what files exist. `allowed` holds names as written between <> or "".
+// `includes` gets the names in the `#include`s of a text that passes, in order, each once.
 std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed = {},
-                                     const SourceCaps& caps = {});
-
-// Names in the `#include`s of a text that check_source() passed, in order, each once.
-std::vector<std::string> includes_of(std::string_view text, std::span<const std::string> allowed);
+                                     const SourceCaps& caps = {}, std::vector<std::string>* includes = nullptr);
 
 }  // namespace cupilot

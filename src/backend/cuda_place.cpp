@@ -91,6 +91,15 @@ Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fenc
   return placement;
 }
 
+// A kernel is placed for one case after another.
+const std::string& CudaTrials::image_name(const std::vector<std::uint8_t>& image) {
+  if (image != named_ || image_name_.empty()) {
+    named_ = image;
+    image_name_ = sha256_hex(std::string_view(reinterpret_cast<const char*>(image.data()), image.size()));
+  }
+  return image_name_;
+}
+
 Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
                                                const ResolvedPlan& plan) {
   PlacedKernel placed;
@@ -102,7 +111,7 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
       return reject("run.launch", fmt::format("buffer {} of {} bytes: all of a kernel may take {} on this card", buffer.name,
                                               buffer.bytes, most));
   }
-  placed.image.name = sha256_hex(std::string_view(reinterpret_cast<const char*>(kernel.cubin.data()), kernel.cubin.size()));
+  placed.image.name = image_name(kernel.cubin);
   placed.image.image = kernel.cubin;
   for (const EntryFacts& entry : kernel.entries) {
     placed.image.entries.push_back(entry.name);

@@ -95,6 +95,7 @@ class CudaTrials {
   // Rejected{run.launch} when its buffers ask for too much of the card's memory.
   Attempt<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
                                      const ResolvedPlan& plan);
+  const std::string& image_name(const std::vector<std::uint8_t>& image);
   Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key, const Workload& workload,
                                    const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.
@@ -125,6 +126,8 @@ class CudaTrials {
   SpotCheck& spot_;
   const DeviceSpec& spec_;
   double trial_seconds_;
+  std::vector<std::uint8_t> named_;  // the image that was named last
+  std::string image_name_;
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.

@@ -1,6 +1,5 @@
 #include "backend/frame.hpp"
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -8,6 +7,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/record_file.hpp"
 
 namespace cupilot {
 namespace {
@@ -30,20 +31,10 @@ static_assert(sizeof(Header) == 32);
 
 FrameFailure failure(FrameFailure::Kind kind, std::string message) { return {kind, std::move(message)}; }
 
-constexpr std::array<std::uint32_t, 256> crc_table() {
-  std::array<std::uint32_t, 256> table{};
-  for (std::uint32_t i = 0; i < 256; ++i) {
-    std::uint32_t value = i;
-    for (int bit = 0; bit < 8; ++bit) value = (value >> 1) ^ ((value & 1) ? 0x82f63b78u : 0u);
-    table[i] = value;
-  }
-  return table;
-}
-
 std::uint32_t checksum(Header header, std::string_view body) {
   header.crc = 0;
   const std::string_view bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  return crc32c(crc32c(0, bytes), body);
+  return crc32c(body, crc32c(bytes));
 }
 
 // Waits until `socket` is ready for `events`; false at the deadline.
@@ -158,13 +149,6 @@ std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadlin
 
 Deadline deadline_in(double seconds) {
   return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-std::uint32_t crc32c(std::uint32_t seed, std::string_view bytes) {
-  static constexpr std::array<std::uint32_t, 256> table = crc_table();
-  std::uint32_t value = ~seed;
-  for (const char byte : bytes) value = (value >> 8) ^ table[(value ^ static_cast<unsigned char>(byte)) & 0xffu];
-  return ~value;
 }
 
 std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame, Deadline deadline) {

@@ -34,8 +34,6 @@ struct FrameFailure {
   std::string message;
 };
 
-std::uint32_t crc32c(std::uint32_t seed, std::string_view bytes);
-
 // Sends all of it before the deadline; descriptors travel by SCM_RIGHTS and stay open here.
 std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame, Deadline deadline);
 

@@ -56,11 +56,11 @@ __attribute__((target("sse4.2"))) std::uint32_t crc_by_processor(std::uint32_t c
 
 }  // namespace
 
-std::uint32_t crc32c(std::string_view bytes) {
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("sse4.2")) return ~crc_by_processor(~0u, bytes);
+  if (__builtin_cpu_supports("sse4.2")) return ~crc_by_processor(~before, bytes);
 #endif
-  return ~crc_by_table(~0u, bytes);
+  return ~crc_by_table(~before, bytes);
 }
 
 void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload) {

@@ -9,7 +9,8 @@
 
 namespace cupilot {
 
-std::uint32_t crc32c(std::string_view bytes);
+// `before`: of the bytes that these follow.
+std::uint32_t crc32c(std::string_view bytes, std::uint32_t before = 0);
 
 struct FramedRecord {
   std::uint32_t type = 0;

@@ -50,6 +50,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); }) {
   options_.search = resolved(options.search, *circle_.backend);
+  width_ = width_of(*circle_.backend, options_.search);
 }
 
 Result<void> Driver::commit() {
@@ -248,7 +249,7 @@ std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
 }
 
 Result<bool> Driver::fill() {
-  const int width = width_of(*circle_.backend, options_.search);
+  const int width = width_;
   while (in_flight_ < width && !unfinished_.empty()) {
     dispatch(unfinished_.front());
     unfinished_.erase(unfinished_.begin());
@@ -335,7 +336,7 @@ std::string Driver::due() const {
 }
 
 Result<void> Driver::search() {
-  workers_ = std::make_unique<Workers<Done>>(host_, width_of(*circle_.backend, options_.search));
+  workers_ = std::make_unique<Workers<Done>>(host_, width_);
   std::optional<Error> failed;
   const auto note = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();

@@ -107,7 +107,7 @@ class Driver {
   std::vector<Progress> generations_;  // reported so far; kept for a stop rule alone
   std::string stopped_;
   PhaseLog phases_;  // of the driver's thread
-  int in_flight_ = 0;
+  int in_flight_ = 0, width_ = 1;
   std::atomic<std::int64_t> counted_ = 0;  // candidates whose work was counted
   CountBudget counting_;
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled

@@ -45,12 +45,12 @@ ExprValue PlanScope::outer(std::string_view name) const {
 }
 
 ExprValue PlanScope::memo(std::string_view name, const std::function<ExprValue()>& compute) {
-  if (const auto at = known_.find(name); at != known_.end()) return at->second;
-  const std::string key(name);
-  known_.emplace(key, fault(ExprFault::Kind::circular, fmt::format("{} needs its own value", name)));
-  ExprValue value = compute();
-  known_[key] = value;
-  return value;
+  const auto at = known_.find(name);
+  if (at != known_.end() && at->second) return *at->second;
+  if (at != known_.end()) return fault(ExprFault::Kind::circular, fmt::format("{} needs its own value", name));
+  const auto place = known_.emplace(name, std::nullopt).first;
+  place->second = compute();
+  return *place->second;
 }
 
 ExprValue PlanScope::operator()(std::string_view name) {

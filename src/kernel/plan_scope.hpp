@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,7 +45,7 @@ class PlanScope {
   const CompiledKernel* compiled_;
   ExprScope task_scope_;
   ExprScope self_;
-  std::map<std::string, ExprValue, std::less<>> known_;  // memo; a circular fault while being computed
+  std::map<std::string, std::optional<ExprValue>, std::less<>> known_;  // memo; nothing while being computed
 };
 
 // `entry` with every {NAME} replaced by its value; the fault names what has none.

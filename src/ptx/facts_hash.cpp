@@ -1,8 +1,9 @@
 // The hash that tells whether two modules are the same program under other names.
 #include <fmt/format.h>
 
+#include <charconv>
 #include <iterator>
-#include <map>
+#include <vector>
 
 #include "base/hash.hpp"
 #include "ptx/facts.hpp"
@@ -21,13 +22,27 @@ class Canonical {
   }
 
  private:
+  // Numbers by the order of first use.
+  struct Numbers {
+    std::vector<std::uint32_t> of{};  // 0: not used yet
+    std::uint32_t used = 0;
+    std::uint32_t operator()(std::uint32_t index) {
+      if (index >= of.size()) of.resize(index + 1, 0);
+      if (of[index] == 0) of[index] = ++used;
+      return of[index] - 1;
+    }
+  };
+
   template <class... T>
   void put(fmt::format_string<T...> format, T&&... values) {
     fmt::format_to(std::back_inserter(out_), format, std::forward<T>(values)...);
   }
-
-  static std::uint32_t number(std::map<std::uint32_t, std::uint32_t>& numbers, std::uint32_t index) {
-    return numbers.try_emplace(index, static_cast<std::uint32_t>(numbers.size())).first->second;
+  void put_text(std::string_view text) { out_ += text; }
+  // The many numbers of a module are written without a format.
+  template <class T>
+  void put_number(T value, int base = 10) {
+    char digits[24];
+    out_.append(digits, std::to_chars(digits, digits + sizeof digits, value, base).ptr);
   }
 
   void add_variable(const Variable& variable) {
@@ -41,21 +56,24 @@ class Canonical {
 
   // A module variable is told in full where it is first used.
   void add_reference(std::uint32_t index) {
-    const std::size_t known = variables_.size();
-    put("v{}", number(variables_, index));
-    if (variables_.size() != known) add_variable(module_.variables[index]);
+    const std::uint32_t known = variables_.used;
+    put("v{}", variables_(index));
+    if (variables_.used != known) add_variable(module_.variables[index]);
   }
 
   void add_base(OperandKind kind, const Operand& operand) {
     switch (kind) {
       case OperandKind::reg:
-        put("r{}:{}", number(registers_, operand.index), name_of(operand.type));
+        put_text("r");
+        put_number(registers_(operand.index));
+        put_text(":");
+        put_text(name_of(operand.type));
         break;
       case OperandKind::variable:
         add_reference(operand.index);
         break;
       case OperandKind::immediate:
-        put("{:x}", operand.bits);
+        put_number(operand.bits, 16);
         break;
       default:
         put("{}:{}", static_cast<int>(kind), operand.index);
@@ -63,24 +81,25 @@ class Canonical {
   }
 
   void add_operand(const Function& function, const Operand& operand) {
-    put("{}", operand.negated ? " !" : " ");
+    put_text(operand.negated ? " !" : " ");
     if (operand.kind == OperandKind::vector) {
-      put("{}{{", operand.pair ? "|" : "");
+      put_text(operand.pair ? "|{" : "{");
       for (std::uint32_t i = 0; i < operand.count; ++i) add_operand(function, function.operands[operand.index + i]);
-      put("}}");
+      put_text("}");
     } else if (operand.kind == OperandKind::address) {
-      put("[");
+      put_text("[");
       add_base(operand.base, operand);
-      put("+{}", operand.offset);
+      put_text("+");
+      put_number(operand.offset);
       for (std::uint32_t i = 0; i < operand.count; ++i) add_operand(function, function.operands[operand.coordinates + i]);
-      put("]");
+      put_text("]");
     } else {
       add_base(operand.kind, operand);
     }
   }
 
   void add(const Function& function) {
-    registers_.clear();
+    registers_ = {};
     put("{} {} {}\n", function.is_entry ? "entry" : "func", function.result_count, function.parameter_count);
     for (const Variable& variable : function.variables) add_variable(variable);
     for (const Directive& directive : function.directives) {
@@ -94,19 +113,18 @@ class Canonical {
       put("\n");
     }
     for (const Instruction& instruction : function.instructions) {
-      if (instruction.guard != none_index)
-        put("@{}r{} ", instruction.guard_negated ? "!" : "", number(registers_, instruction.guard));
-      put("{}", module_.form(instruction).text);
+      if (instruction.guard != none_index) put("@{}r{} ", instruction.guard_negated ? "!" : "", registers_(instruction.guard));
+      put_text(module_.form(instruction).text);
       for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
         add_operand(function, function.operands[instruction.first_operand + i]);
       }
-      put("\n");
+      put_text("\n");
     }
   }
 
   const Module& module_;
   std::string out_;
-  std::map<std::uint32_t, std::uint32_t> variables_, registers_;
+  Numbers variables_, registers_;
 };
 
 }  // namespace

@@ -65,7 +65,7 @@ void Lexer::advance() {
   } else if (is_letter(c) || (c == '.' && is_letter(at(position_ + 1)))) {
     next_ = word();
   } else if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {
-    next_ = number();
+    if (c == '.' || !plain_number()) next_ = number();
   } else if (c == '"') {
     next_ = quoted();
   } else {
@@ -109,6 +109,20 @@ Token Lexer::hex_float(int digits, TokenKind kind) {
     bits = bits * 16 + static_cast<std::uint64_t>(is_digit(c) ? c - '0' : (c | 32) - 'a' + 10);
   }
   return {kind, text_.substr(start, position_ - start), bits};
+}
+
+// Most numbers by far: few decimal digits and nothing else.
+bool Lexer::plain_number() {
+  constexpr std::size_t most_digits = 18;
+  std::size_t end = position_;
+  std::uint64_t bits = 0;
+  for (; end < text_.size() && is_digit(text_[end]) && end - position_ < most_digits; ++end)
+    bits = bits * 10 + static_cast<std::uint64_t>(text_[end] - '0');
+  const char next = at(end);
+  if ((text_[position_] == '0' && end - position_ > 1) || is_digit(next) || is_letter(next) || next == '.') return false;
+  next_ = {TokenKind::integer, text_.substr(position_, end - position_), bits};
+  position_ = end;
+  return true;
 }
 
 Token Lexer::number() {

@@ -50,6 +50,7 @@ class Lexer {
   void advance();
   void skip_space();
   Token word();
+  bool plain_number();  // false: number() has to look
   Token number();
   Token hex_float(int digits, TokenKind kind);
   Token quoted();

@@ -238,16 +238,19 @@ ExprValue evaluate(const Expr& expr, const ExprScope& scope) {
 }
 
 ExprScope scope_of(const std::map<std::string, std::int64_t>& names) {
-  return [names](std::string_view name) -> ExprValue {
-    const auto found = names.find(std::string(name));
-    if (found == names.end()) return ExprFault{Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
+  // Shared: a scope is copied wherever it is passed on.
+  const auto shared = std::make_shared<const std::map<std::string, std::int64_t, std::less<>>>(names.begin(), names.end());
+  return [shared](std::string_view name) -> ExprValue {
+    const auto found = shared->find(name);
+    if (found == shared->end()) return ExprFault{Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
     return found->second;
   };
 }
 
 ExprScope scope_with(const ExprScope& outer, const Lets& lets) {
-  return [outer, lets](std::string_view name) -> ExprValue {
-    Lookup lookup{outer, lets, {}, {}};
+  const auto shared = std::make_shared<const Lets>(lets);
+  return [outer, shared](std::string_view name) -> ExprValue {
+    Lookup lookup{outer, *shared, {}, {}};
     return lookup.answer(name);
   };
 }

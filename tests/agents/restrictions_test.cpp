@@ -16,13 +16,12 @@ namespace {
 
 std::vector<Task> tasks() {
   std::vector<Task> all;
-  for (const std::vector<std::string>& words :
-       {std::vector<std::string>{"m=4096", "n=4096", "k=4096", "dtype=bf16"},
-        {"m=100", "n=2048", "k=512", "layout=nt"},
-        {"m=4096", "n=4096", "k=4096", "dtype=e4m3"},
-        {"m=4096", "n=4096", "k=4096", "dtype=e4m3", "scale=block", "layout=nt"},
-        {"m=16", "n=4096", "k=4096", "dtype=fp16"},
-        {"m=2048", "n=2048", "k=2048", "precision=bf16x3"}}) {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"m=4096", "n=4096", "k=4096", "dtype=bf16"},
+                                                {"m=100", "n=2048", "k=512", "layout=nt"},
+                                                {"m=4096", "n=4096", "k=4096", "dtype=e4m3"},
+                                                {"m=4096", "n=4096", "k=4096", "dtype=e4m3", "scale=block", "layout=nt"},
+                                                {"m=16", "n=4096", "k=4096", "dtype=fp16"},
+                                                {"m=2048", "n=2048", "k=2048", "precision=bf16x3"}}) {
     auto spec = gemm_spec_from(words);
     REQUIRE(spec);
     auto task = gemm_task(*spec);

@@ -12,7 +12,10 @@ std::string three_frames() { return frame(1, 0, "first") + frame(2, 1, "") + fra
 
 }  // namespace
 
-TEST_CASE("CRC-32C matches its published check value") { CHECK(crc32c("123456789") == 0xE3069283u); }
+TEST_CASE("CRC-32C matches its published check value, also in pieces") {
+  CHECK(crc32c("123456789") == 0xE3069283u);
+  CHECK(crc32c("6789", crc32c("12345")) == 0xE3069283u);
+}
 
 TEST_CASE("records come back as they were framed") {
   const ReadRecords read = read_records(three_frames());
