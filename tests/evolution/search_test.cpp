@@ -144,6 +144,13 @@ TEST_CASE("a replayed search is the search") {
   }
 }
 
+// Slots of a search that forgets: it begins to at 288. Fits of hundreds of points take long under a sanitizer.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int long_search = 340;
+#else
+constexpr int long_search = 600;
+#endif
+
 // Bred in windows of five, answered oldest first; `after` is called with the slots so far.
 void run_on(Search& search, const World& world, std::deque<Proposal>& open, const std::function<void(std::size_t)>& after) {
   for (std::size_t step = 0;; ++step) {
@@ -161,7 +168,7 @@ void run_on(Search& search, const World& world, std::deque<Proposal>& open, cons
 
 TEST_CASE("a long search forgets old slots and nothing that matters of them") {
   World world = World::make();
-  world.options.max_evaluations = 600;
+  world.options.max_evaluations = long_search;
   Search search = world.search();
   std::map<std::uint64_t, double> told;
   std::set<std::string> seen;
@@ -170,20 +177,20 @@ TEST_CASE("a long search forgets old slots and nothing that matters of them") {
     if (open.empty() || !told.emplace(open.back().id, world.score(open.back().strategy).time_us).second) return;
     CHECK(seen.insert(strategy_id(open.back().strategy)).second);
   });
-  REQUIRE(told.size() == 600);
+  REQUIRE(told.size() == long_search);
   CHECK(search.tell(1, {}) == Told::again);
   CHECK(search.forget(1) == Told::again);
   std::vector<std::pair<double, std::uint64_t>> expected;
   for (const auto& [id, us] : told) expected.emplace_back(us, id);
   std::sort(expected.begin(), expected.end());
-  const auto fastest = search.fastest(600);
-  REQUIRE(fastest.size() == 600);
+  const auto fastest = search.fastest(long_search);
+  REQUIRE(fastest.size() == long_search);
   for (std::size_t i = 0; i < fastest.size(); ++i) CHECK(fastest[i].id == expected[i].second);
 }
 
 TEST_CASE("a search restored from what it saved goes on as if nothing had happened") {
   World world = World::make();
-  world.options.max_evaluations = 500;
+  world.options.max_evaluations = std::min(500, long_search);
   Search whole = world.search();
   std::deque<Proposal> open;
   std::vector<std::pair<std::string, std::deque<Proposal>>> moments;
