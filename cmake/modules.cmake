@@ -56,11 +56,16 @@ function(cupilot_link_map library map)
 endfunction()
 
 # cupilot_reaches(TEST): its expect_code() counts for the test that every rejection code is reached (tests/reached).
+# The longest begin first, so that none is left to one processor at the end.
 set(CUPILOT_REACHED ${PROJECT_BINARY_DIR}/reached.txt)
+set(CUPILOT_LONGEST evolution ptx endurance backend_virtual agents)
 function(cupilot_reaches name)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED reached
     ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name};CUPILOT_POOL=set:off")
   set_property(GLOBAL APPEND PROPERTY CUPILOT_REACHED_TESTS ${name})
+  if(name IN_LIST CUPILOT_LONGEST)
+    set_tests_properties(${name} PROPERTIES COST 1)
+  endif()
 endfunction()
 
 # cupilot_test(MODULE sources...): one test program a folder, named test_MODULE. CUPILOT_TEST_ARGUMENTS_MODULE: what it is told.
@@ -70,4 +75,27 @@ function(cupilot_test name)
   cupilot_precompile(test_${name} cupilot_test_common)
   add_test(NAME ${name} COMMAND test_${name} ${CUPILOT_TEST_ARGUMENTS_${name}} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   cupilot_reaches(${name})
+endfunction()
+
+# cupilot_optimised_first(PROGRAM): tests are compiled without optimisation, and of two copies of an inline function the linker
+# keeps the first it meets: let that be the modules', which are optimised.
+function(cupilot_optimised_first program)
+  get_target_property(pending ${program} LINK_LIBRARIES)
+  while(pending)
+    list(POP_FRONT pending library)
+    if(NOT TARGET ${library} OR NOT library MATCHES "^cupilot_" OR library IN_LIST met)
+      continue()
+    endif()
+    list(APPEND met ${library})
+    get_target_property(further ${library} INTERFACE_LINK_LIBRARIES)
+    list(APPEND pending ${further})
+    get_target_property(folder ${library} SOURCE_DIR)
+    if(folder STREQUAL "${PROJECT_SOURCE_DIR}/src")
+      list(APPEND archives $<TARGET_FILE:${library}>)
+    endif()
+  endwhile()
+  if(archives)
+    list(JOIN archives "," archives)
+    target_link_options(${program} PRIVATE "LINKER:--whole-archive,${archives},--no-whole-archive")
+  endif()
 endfunction()
