@@ -2,15 +2,15 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "agents/reply_text.hpp"
 #include "agents/untrusted.hpp"
+#include "base/json.hpp"
 
 namespace cupilot {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 constexpr int deepest = 8;
 constexpr std::size_t most_uses = 48, most_settings = 16;
 constexpr const char* free_name = "free";

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include <cupilot/rng.hpp>
+
+#include "base/json.hpp"
 
 namespace cupilot {
 namespace {
@@ -184,7 +185,7 @@ std::vector<int> Landscape::point_of(const Constants& constants) const {
 }
 
 Result<LandscapeSpec> landscape_from_json(std::string_view text, const std::string& origin) {
-  using Json = nlohmann::json;
+  using Json = SortedJson;
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return bad(origin, "not a JSON object");
   static constexpr const char* known[] = {"cupilot_landscape", "kind",    "variables", "values",   "k",    "neutral", "seed",
@@ -194,7 +195,7 @@ Result<LandscapeSpec> landscape_from_json(std::string_view text, const std::stri
     const bool words = key == "kind" || key == "about";
     if (words ? !value.is_string() : !value.is_number()) return bad(origin, key + " has the wrong type");
   }
-  if (json.value("cupilot_landscape", 0) != 1) return bad(origin, "cupilot_landscape must be 1, the version of the format");
+  if (json.value("cupilot_landscape", Json()) != 1) return bad(origin, "cupilot_landscape must be 1, the version of the format");
   LandscapeSpec spec;
   const std::string kind = json.value("kind", "");
   if (kind == "additive") {
@@ -206,15 +207,24 @@ Result<LandscapeSpec> landscape_from_json(std::string_view text, const std::stri
   } else {
     return bad(origin, "kind must be additive, nk or deceptive");
   }
-  spec.variables = json.value("variables", spec.variables);
-  spec.values = json.value("values", spec.values);
-  spec.k = json.value("k", spec.k);
-  spec.neutral = json.value("neutral", spec.neutral);
-  spec.seed = json.value("seed", spec.seed);
-  spec.best_us = json.value("best_us", spec.best_us);
-  spec.octaves = json.value("octaves", spec.octaves);
-  spec.reject = json.value("reject", spec.reject);
-  spec.delay_us = json.value("delay_us", spec.delay_us);
+  std::string wrong;
+  const auto read = [&](const char* key, auto& number) {
+    try {
+      number = json.value(key, number);
+    } catch (const Json::exception&) {
+      wrong = key;
+    }
+  };
+  read("variables", spec.variables);
+  read("values", spec.values);
+  read("k", spec.k);
+  read("neutral", spec.neutral);
+  read("seed", spec.seed);
+  read("best_us", spec.best_us);
+  read("octaves", spec.octaves);
+  read("reject", spec.reject);
+  read("delay_us", spec.delay_us);
+  if (!wrong.empty()) return bad(origin, wrong + " is no whole number of its size");
   return spec;
 }
 

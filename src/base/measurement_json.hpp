@@ -1,7 +1,6 @@
 // JSON of what journals and recorded landscapes share. Reading throws nlohmann's exceptions: catch them in the .cpp.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -9,9 +8,11 @@
 #include <cupilot/measurement.hpp>
 #include <cupilot/result.hpp>
 
+#include "base/json.hpp"
+
 namespace cupilot::parts {
 
-using Json = nlohmann::json;
+using Json = SortedJson;
 
 Json put(const Counts& counts);
 Json put(const Measurement& measurement);

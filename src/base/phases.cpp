@@ -39,10 +39,13 @@ DeviceWork::~DeviceWork() {
 
 Phase::Phase(std::string_view name) : log_(current) {
   if (log_ == nullptr) return;
+  std::string path = log_->path_;
+  if (!path.empty()) path += '/';
+  path += name;
+  log_->seconds_.try_emplace(path);  // here, since its end must not need memory
   path_before_ = log_->path_.size();
+  log_->path_ = std::move(path);
   inside_before_ = std::exchange(log_->inside_, 0.0);
-  if (!log_->path_.empty()) log_->path_ += '/';
-  log_->path_ += name;
   began_ = log_->clock_();
 }
 

@@ -4,11 +4,12 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
 
 namespace cupilot {
 
-using Json = nlohmann::json;
+using Json = SortedJson;
 
 bool is_free_form(const Candidate& candidate) {
   return !candidate.kernel_id.empty() && candidate.source.template_name.empty() && candidate.source.language == Language::cuda;

@@ -271,8 +271,11 @@ std::string comparable_record(std::uint32_t type, std::string_view text) {
   Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return std::string(text);
   json.erase("clock");
-  const auto slot = json.find("slot");
-  const long long number = slot != json.end() && slot->is_number() ? slot->get<long long>() : -1;
+  long long number = -1;
+  try {
+    number = json.value("slot", number);
+  } catch (const Json::exception&) {  // what is no slot's number
+  }
   char key[64];
   std::snprintf(key, sizeof key, "%u %012lld ", type, number);
   return key + canonical(json);

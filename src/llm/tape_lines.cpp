@@ -5,14 +5,14 @@
 #include <map>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include "base/hash.hpp"
+#include "base/json.hpp"
 
 namespace cupilot {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 constexpr std::size_t long_text = 512;  // bytes from which a message is written once and named by its digest
 constexpr std::array<std::string_view, 3> role_names = {"system", "user", "assistant"};

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
+#include "base/json.hpp"
 
 namespace cupilot {
 
-using WireJson = nlohmann::ordered_json;
+using WireJson = OrderedJson;
 
 // Nesting beyond this is no reply: parsing it would only cost.
 inline constexpr int deepest_reply = 64;

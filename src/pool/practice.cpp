@@ -1,13 +1,12 @@
-#include <nlohmann/json.hpp>
-
 #include <cupilot/pool.hpp>
 
+#include "base/json.hpp"
 #include "pool/practice_files.hpp"
 
 namespace cupilot {
 namespace {
 
-using Json = nlohmann::json;
+using Json = SortedJson;
 
 Result<PoolEntry> entry_of(const Json& json) {
   auto strategy = strategy_from_json(json.at("strategy").dump());

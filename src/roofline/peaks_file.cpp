@@ -4,14 +4,15 @@
 #include <filesystem>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 
 #include <cupilot/host.hpp>
+
+#include "base/json.hpp"
 
 namespace cupilot {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 constexpr std::string_view format = "cupilot-peaks";
 constexpr int newest = 1;
@@ -52,8 +53,8 @@ Result<Json> read(const std::string& path) {
   auto text = real_host().read_file(path);
   if (!text) return text.error();
   Json json = Json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("format", "") != format) return unreadable(path, "not in its format");
-  if (json.value("version", 0) != newest) return unreadable(path, "written by another version");
+  if (!json.is_object() || json.value("format", Json()) != format) return unreadable(path, "not in its format");
+  if (json.value("version", Json()) != newest) return unreadable(path, "written by another version");
   if (!json.contains("devices") || !json["devices"].is_array()) return unreadable(path, "it lists no devices");
   return json;
 }
@@ -78,7 +79,7 @@ Result<void> save_peaks(const Peaks& peaks, const std::string& path) {
   if (!file) return file.error();
   Json kept = Json::array();
   for (Json& row : (*file)["devices"]) {
-    if (!row.is_object() || row.value("identity", "") != peaks.identity) kept.push_back(std::move(row));
+    if (!row.is_object() || row.value("identity", Json()) != peaks.identity) kept.push_back(std::move(row));
   }
   kept.push_back(put(peaks));
   (*file)["devices"] = std::move(kept);

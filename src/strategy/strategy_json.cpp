@@ -2,15 +2,16 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <cupilot/strategy.hpp>
 #include <cupilot/technique.hpp>
 
+#include "base/json.hpp"
+
 namespace cupilot {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 constexpr std::string_view format_mark = "cupilot strategy 1";
 constexpr std::size_t longest = 1 << 20;
 constexpr int deepest = 8;
@@ -46,7 +47,7 @@ Result<Json> parse_strictly(std::string_view text) {
     Json json = Json::parse(text, watch);
     if (!fault.empty()) return malformed(fault);
     return json;
-  } catch (const nlohmann::json::exception& fault_of_parser) {
+  } catch (const Json::exception& fault_of_parser) {
     return malformed(fmt::format("not JSON: {}", fault_of_parser.what()));
   }
 }

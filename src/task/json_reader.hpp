@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -14,9 +13,11 @@
 #include <cupilot/expr.hpp>
 #include <cupilot/result.hpp>
 
+#include "base/json.hpp"
+
 namespace cupilot {
 
-using Json = nlohmann::ordered_json;
+using Json = OrderedJson;
 
 // Where errors of one file go.
 class JsonFaults {
