@@ -76,6 +76,9 @@ class Strategist {
   virtual ~Strategist() = default;
   // Whether this slot's proposal is dear: it is asked for once and taken as it is, beside no brood of others.
   virtual bool dear(std::int64_t /*slot*/, int /*generation*/) const { return false; }
+  // The generation in which a model that it asks fell silent, -1: none. Proposals say so, and a resumed search tells it by them.
+  virtual int silent_in() const { return -1; }
+  virtual void be_silent_in(int /*generation*/) {}
   // A feasible strategy not in `tried`; nullopt when none is found. Deterministic in (brief, rng) for the built-in one.
   virtual Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) = 0;
 };

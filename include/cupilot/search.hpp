@@ -68,6 +68,7 @@ struct Proposal {
   BreedKind kind = BreedKind::seed;
   Strategy strategy{};
   std::uint64_t failed = 0;  // repair: id of the proposal whose kernel was refused
+  bool silent = false;       // the strategist's model fell silent in this generation, for this slot or one before
 };
 
 struct Waiting {

@@ -17,6 +17,9 @@ class ModelStrategist final : public Strategist {
 
   bool dear(std::int64_t slot, int generation) const override { return is_mine(slot) && generation != silent_in_; }
 
+  int silent_in() const override { return silent_in_; }
+  void be_silent_in(int generation) override { silent_in_ = generation; }
+
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     if (Result<void> checked = check_brief(brief); !checked) return checked.error();
     if (brief.kind == BreedKind::tune || !dear(brief.slot, brief.generation)) return built_in_.propose(brief, rng);

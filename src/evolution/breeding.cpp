@@ -261,6 +261,7 @@ Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
   proposal.epoch = epoch_of(slot);
   proposal.generation = generation_of(slot);
   proposal.slot = slot;
+  proposal.silent = strategist.silent_in() == proposal.generation;
   return bred;
 }
 

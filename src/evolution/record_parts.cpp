@@ -284,6 +284,7 @@ Json put(const Proposal& p) {
   Json json = {{"id", p.id},         {"epoch", p.epoch},        {"generation", p.generation}, {"slot", p.slot},
                {"stage", "propose"}, {"kind", name_of(p.kind)}, {"strategy", put(p.strategy)}};
   if (p.failed != 0) json["failed"] = p.failed;
+  if (p.silent) json["silent"] = true;
   return json;
 }
 
@@ -294,7 +295,8 @@ Proposal proposal_of(const Json& json) {
           json.at("slot").get<std::int64_t>(),
           enum_of<BreedKind>(json.at("kind").get<std::string>(), 6),
           strategy_of(json.at("strategy")),
-          json.value("failed", std::uint64_t{0})};
+          json.value("failed", std::uint64_t{0}),
+          json.value("silent", false)};
 }
 
 Json put(const Technique& t) {

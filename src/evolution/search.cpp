@@ -261,6 +261,7 @@ Result<void> Search::replay(const Proposal& proposal) {
   }
   s.absorb_below(visible);
   s.reseed_at(next);
+  if (proposal.silent) s.strategist.be_silent_in(proposal.generation);
   s.append(proposal);
   return {};
 }

@@ -170,6 +170,8 @@ bool Search::State::take_saved(const std::vector<FramedRecord>& parts) {
   }
   slots.restore(first, std::move(older));
   for (SearchSlot& slot : recent) slots.append(std::move(slot));
+  const SearchSlot* last = slots.find(slots.size() - 1);
+  if (last != nullptr && last->proposal.silent) strategist.be_silent_in(last->proposal.generation);
   return true;
 }
 

@@ -125,6 +125,10 @@ TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[age
   CHECK_FALSE(propose(41, 1));
   CHECK(model.asked.size() == 1);
   CHECK(strategist->dear(50, 2));
+  const auto resumed = model_strategist(room.seat(model), *room.rules);
+  resumed->be_silent_in(strategist->silent_in());
+  CHECK_FALSE(resumed->dear(41, 1));
+  CHECK(resumed->dear(50, 2));
   alive = true;
   CHECK(propose(50, 2));
   REQUIRE(room.notices.size() == 2);

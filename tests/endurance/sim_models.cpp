@@ -74,10 +74,7 @@ TapeLook look_at_tape(SimHost& host, const SimEndpoint& endpoint, const ModelBud
     if (!keys.insert(question.entry.key).second) twice.insert(question.entry.key);
     look.silences += question.entry.agent == "strategist" && question.entry.error ? 1 : 0;
   }
-  // What follows a silence may be asked otherwise after a resume: WorldReport::silences.
-  for (const std::string& key : twice) {
-    if (look.silences == 0) look.faults.push_back("asked twice: " + key);
-  }
+  for (const std::string& key : twice) look.faults.push_back("asked twice: " + key);
   return look;
 }
 

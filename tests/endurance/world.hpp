@@ -21,8 +21,7 @@ struct WorldReport {
   int sittings = 0, crashes = 0, disk_faults = 0, device_losses = 0, signals = 0;
   bool bounded = false;  // by seconds or a purse, so that trouble may change what was reached
   bool models = false;
-  // Silences: questions to the strategist that were given up. After one it is asked nothing more in that generation, unless the
-  // run is resumed: what was found may change.
+  // Silences: questions to the strategist that were given up. After one it is asked nothing more in that generation.
   std::int64_t questions = 0, endpoint_faults = 0, silences = 0;
   std::int64_t evaluations = 0;
   double virtual_seconds = 0;

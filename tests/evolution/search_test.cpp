@@ -211,6 +211,42 @@ TEST_CASE("a search restored from what it saved goes on as if nothing had happen
   CHECK_FALSE(other.restore(""));
 }
 
+// Asks a model that falls silent in slot 12.
+struct Quiet final : Strategist {
+  std::unique_ptr<Strategist> rules = rule_strategist();
+  int silent = -1;
+  int silent_in() const override { return silent; }
+  void be_silent_in(int generation) override { silent = generation; }
+  Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+    if (brief.slot == 12) silent = brief.generation;
+    return rules->propose(brief, rng);
+  }
+};
+
+TEST_CASE("a search that is replayed or restored tells its strategist of a silence") {
+  const World world = World::make();
+  Quiet first, replayed, restored;
+  const auto search_of = [&](Strategist& s) { return Search(world.options, *world.space, s, Zone::middle, 640); };
+  Search search = search_of(first), again = search_of(replayed), third = search_of(restored);
+  std::string saved;
+  for (std::int64_t slot = 0; slot < 16; ++slot) {
+    auto asked = search.ask(1);
+    const std::vector<Proposal> one = proposals(asked);
+    REQUIRE(one.size() == 1);
+    INFO("slot " << slot);
+    CHECK(one[0].silent == (slot >= 12 && slot < 15));
+    if (slot < 14) {
+      REQUIRE(again.replay(one[0]));
+      again.tell(one[0].id, world.score(one[0].strategy));
+    }
+    search.tell(one[0].id, world.score(one[0].strategy));
+    if (slot == 13) saved = search.saved();
+  }
+  CHECK(replayed.silent == 1);
+  REQUIRE(third.restore(saved));
+  CHECK(restored.silent == 1);
+}
+
 TEST_CASE("tell knows late, repeated and unknown answers") {
   const World world = World::make();
   Search search = world.search();
