@@ -17,18 +17,20 @@ std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error
 Json roofline(const Verdict& verdict) {
   Json pressures = Json::object();
   for (const Pressure& pressure : verdict.pressures) pressures[std::string(name_of(pressure.resource))] = pressure.share;
-  return {{"zone", name_of(verdict.zone)},
-          {"intensity_flops_per_byte", verdict.intensity},
-          {"ridge_plain", verdict.ridge_plain},
-          {"ridge_tensor", verdict.ridge_tensor},
-          {"achieved_flops_per_s", verdict.achieved_flops},
-          {"achieved_bytes_per_s", verdict.achieved_bytes},
-          {"floor_us", verdict.floor_us},
-          {"floor_share", verdict.floor_share},
-          {"binding", name_of(verdict.binding)},
-          {"pressures", pressures},
-          {"rung", verdict.rung},
-          {"digest", verdict.digest}};
+  Json json{{"zone", name_of(verdict.zone)},
+            {"intensity_flops_per_byte", verdict.intensity},
+            {"ridge_plain", verdict.ridge_plain},
+            {"ridge_tensor", verdict.ridge_tensor},
+            {"achieved_flops_per_s", verdict.achieved_flops},
+            {"achieved_bytes_per_s", verdict.achieved_bytes},
+            {"floor_us", verdict.floor_us},
+            {"floor_share", verdict.floor_share},
+            {"binding", name_of(verdict.binding)},
+            {"pressures", pressures},
+            {"rung", verdict.rung},
+            {"digest", verdict.digest}};
+  for (const StallShare& one : verdict.stalls) json["stalls"][std::string(name_of(one.stall))] = one.share;
+  return json;
 }
 
 Json measurement(const Measurement& m) {

@@ -56,22 +56,24 @@ Json launch(const OwnKernel& kernel, const LaunchProfile& l, const DeviceSpec& d
     lines.push_back(work(line.work));
     lines.back().update({{"file", mine.file}, {"line", mine.line}, {"text", mine.text}, {"ptx_instructions", line.instructions}});
   }
-  return {{"name", l.name},
-          {"entry", l.entry},
-          {"grid", l.grid},
-          {"block", l.block},
-          {"cluster", l.cluster},
-          {"registers", l.registers},
-          {"shared_bytes", l.shared_bytes},
-          {"spill_bytes", {{"store", l.spill_store_bytes}, {"load", l.spill_load_bytes}}},
-          {"occupancy", residency(l, device)},
-          {"model", time(l.time)},
-          {"counts", counts(l.counts)},
-          {"measured_us", l.measured_us},
-          {"total", work(l.total)},
-          {"mix", kinds},
-          {"lines_from", l.lines_from},
-          {"lines", lines}};
+  Json json{{"name", l.name},
+            {"entry", l.entry},
+            {"grid", l.grid},
+            {"block", l.block},
+            {"cluster", l.cluster},
+            {"registers", l.registers},
+            {"shared_bytes", l.shared_bytes},
+            {"spill_bytes", {{"store", l.spill_store_bytes}, {"load", l.spill_load_bytes}}},
+            {"occupancy", residency(l, device)},
+            {"model", time(l.time)},
+            {"counts", counts(l.counts)},
+            {"measured_us", l.measured_us},
+            {"total", work(l.total)},
+            {"mix", kinds},
+            {"lines_from", l.lines_from},
+            {"lines", lines}};
+  for (const StallShare& one : l.stalls) json["stalls"][std::string(name_of(one.stall))] = one.share;
+  return json;
 }
 
 }  // namespace

@@ -226,6 +226,7 @@ std::string profile_screen(const OwnKernel& kernel, const Profile& profile, cons
   put(screen, "global", global_text(l.counts), 2);
   put(screen, "shared", shared_text(l.counts), 2);
   put(screen, "traffic", traffic_text(l.counts), 2);
+  if (const std::string waits = stall_sentence(l.stalls); !waits.empty()) put(screen, "warps", waits, 2);
   put(screen, "counts", counts_text(l), 2);
   put_kinds(screen, l);
   put_lines(screen, kernel, l, static_cast<std::size_t>(line_count));

@@ -17,6 +17,7 @@
 #include <cupilot/task.hpp>
 #include <cupilot/technique.hpp>
 #include <cupilot/trial.hpp>
+#include <cupilot/warp_cycles.hpp>
 
 namespace CUPILOT_API cupilot {
 
@@ -46,13 +47,19 @@ struct ContestantReport {
   std::vector<CaseReport> proofs{};
 };
 
+// What the counters said of one launch.
+struct LaunchCounts {
+  Counts work{};
+  WarpCycles warps{};
+};
+
 struct Profile;  // profile.hpp
 struct Peaks;    // peaks.hpp
 
 // Which hardware counters Backend::count reads.
 enum class CountDepth {
   few,  // instructions, L2 and DRAM traffic, operations of the task's class: two runs of the kernel on most chips
-  all   // all that the chip has: about ten runs
+  all   // all that the chip has, what warps wait for among it: 14 runs on a GH100
 };
 
 // Values of one output of a task's reference in double, element by element, with their condition sums.
@@ -81,8 +88,8 @@ class Backend {
   // Any thread. The work of each launch of the timed region, in order, by hardware counters: rung "counters", cold L2 before the
   // first; counters that were not read have how == unknown. The region is run several times on the same operands. Error: there
   // are no counters, or this user may not read them; the message says which. Rejected when the kernel faults.
-  virtual Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
-                                             CountDepth depth);
+  virtual Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                                   CountDepth depth);
   // What this device sustains, measured in some seconds that it should have for itself; where nothing is measured, the row of
   // the datasheet, marked so.
   virtual Result<Peaks> peaks();

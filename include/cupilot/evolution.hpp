@@ -51,6 +51,7 @@ struct Reported {
   double time_us = 0;         // of one run, the mean over the task's time shapes by their weights
   std::string kernel_hash{};  // equal for equal kernels, such as a hash of the cubin; "": unknown
   Counts counts{};            // where the host counts; they sharpen the verdict that the strategist reads
+  WarpCycles warps{};         // likewise, with the counts
 };
 
 // How an answer was received.

@@ -47,8 +47,9 @@ struct LaunchProfile {
   int spill_store_bytes = 0, spill_load_bytes = 0;  // static, a thread
   Residency residency{};
   Counts counts{};
-  ModelledTime time{};     // of this launch, were it the plan's only one
-  double measured_us = 0;  // of this launch under the hardware counters, cold L2; 0: not measured
+  ModelledTime time{};               // of this launch, were it the plan's only one
+  std::vector<StallShare> stalls{};  // empty: not counted
+  double measured_us = 0;            // of this launch under the hardware counters, cold L2; 0: not measured
   InstructionWork total{};
   std::vector<InstructionKind> kinds{};  // descending by issue slots
   std::vector<ProfiledLine> lines{};     // descending by issue slots

@@ -10,6 +10,7 @@
 #include <cupilot/measurement.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/technique.hpp>
+#include <cupilot/warp_cycles.hpp>
 
 namespace CUPILOT_API cupilot {
 
@@ -17,10 +18,22 @@ namespace CUPILOT_API cupilot {
 enum class Zone { memory, middle, compute };
 std::string_view name_of(Zone zone);
 
+// share: of the time that this resource alone would need, 0..1 (1: it is the whole time). Time that no resource needs is latency;
+// where the warps' stalls were counted, it is dealt out to the resources that they point to.
 struct Pressure {
   Resource resource = Resource::dram;
-  double share = 0;  // of the time that this resource alone would need, 0..1 (1: it is the whole time)
+  double share = 0;
 };
+
+struct StallShare {
+  Stall stall = Stall::selected;
+  double share = 0;  // of the cycles that warps were resident, 0..1
+};
+// What warps did with their cycles, most first. Empty: not counted, or counts that cannot be (no numbers, below 0, more cycles
+// than there were).
+std::vector<StallShare> stall_shares(const WarpCycles& warps);
+// What most of the waiting is for, with numbers; "" where warps hardly waited or nothing is known.
+std::string stall_sentence(const std::vector<StallShare>& stalls);
 
 struct Verdict {
   Zone zone = Zone::memory;
@@ -32,6 +45,7 @@ struct Verdict {
   double floor_share = 0;     // floor / time, 0..1
   Resource binding = Resource::dram;
   std::vector<Pressure> pressures{};  // descending
+  std::vector<StallShare> stalls{};   // descending; empty: not counted
   double utilisation = 0;             // of the zone-relevant pipe, 0..1
   std::string rung{};                 // evidence: "counters", "virtual", "ptx", "analytic"
   std::vector<std::string> digest{};  // plain sentences with numbers
@@ -43,7 +57,9 @@ Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& devic
 // The floor in microseconds: max(compulsory bytes / peak bandwidth, flops / peak of the class).
 Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device, Precision proved);
 
-Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement);
+// `warps`: of the kernel's run, where hardware counters told.
+Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement,
+                      const WarpCycles& warps = {});
 
 // Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave quantisation
 // (docs/formats/time-model.md). One entry a launch of the plan, in order; setup launches are left out.

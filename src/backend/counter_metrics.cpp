@@ -83,23 +83,41 @@ constexpr std::array fp8_by_sum = std::to_array<MetricTerm>({
     {Counter::ops_tensor_fp8, CUPILOT_TENSOR "fp8_dst_fp32.sum"},
 });
 
+#define CUPILOT_STALL(name) \
+  { Stall::name, "smsp__warps_issue_stalled_" #name ".sum" }
+// The longest list; the chips before Hopper and after it lack the last ones.
+constexpr std::array stalls = std::to_array<StallMetric>(
+    {CUPILOT_STALL(selected), CUPILOT_STALL(not_selected), CUPILOT_STALL(wait), CUPILOT_STALL(long_scoreboard),
+     CUPILOT_STALL(short_scoreboard), CUPILOT_STALL(barrier), CUPILOT_STALL(membar), CUPILOT_STALL(math_pipe_throttle),
+     CUPILOT_STALL(mio_throttle), CUPILOT_STALL(lg_throttle), CUPILOT_STALL(tex_throttle), CUPILOT_STALL(no_instruction),
+     CUPILOT_STALL(branch_resolving), CUPILOT_STALL(dispatch_stall), CUPILOT_STALL(drain), CUPILOT_STALL(sleeping),
+     CUPILOT_STALL(misc), CUPILOT_STALL(imc_miss), CUPILOT_STALL(gmma)});
+
 using Part = std::span<const MetricTerm>;
 
 struct Family {
   std::string_view prefix;  // of the names of its chips
   std::vector<Part> parts;
+  std::size_t stalls_lacking;  // of the end of the list
 };
 
 // The first whose prefix fits.
 const std::vector<Family>& families() {
   static const std::vector<Family> all = {
-      {"GA10", {every_chip, dram, fp16_by_sum}},
-      {"AD10", {every_chip, dram, fp16_by_sum, fp8}},
-      {"GH100", {every_chip, dram, bulk_copies, gmma, fp8}},
-      {"GB10", {every_chip, dram, bulk_copies, fp16_by_sum, fp8_or_less}},
-      {"GB20", {every_chip, dram_by_op, bulk_copies, fp16_by_sum, fp8_by_sum}},
+      {"GA10", {every_chip, dram, fp16_by_sum}, 1},
+      {"AD10", {every_chip, dram, fp16_by_sum, fp8}, 1},
+      {"GH100", {every_chip, dram, bulk_copies, gmma, fp8}, 0},
+      {"GB10", {every_chip, dram, bulk_copies, fp16_by_sum, fp8_or_less}, 2},
+      {"GB20", {every_chip, dram_by_op, bulk_copies, fp16_by_sum, fp8_by_sum}, 2},
   };
   return all;
+}
+
+// Its place among them; their number: none.
+std::size_t family_of(std::string_view chip) {
+  const auto found = std::find_if(families().begin(), families().end(),
+                                  [&](const Family& family) { return chip.substr(0, family.prefix.size()) == family.prefix; });
+  return static_cast<std::size_t>(found - families().begin());
 }
 
 std::vector<MetricTerm> joined(const std::vector<Part>& parts) {
@@ -143,10 +161,14 @@ std::span<const MetricTerm> counter_metrics(std::string_view chip) {
     for (const Family& family : families()) made.push_back(joined(family.parts));
     return made;
   }();
-  for (std::size_t i = 0; i < tables.size(); ++i) {
-    if (chip.substr(0, families()[i].prefix.size()) == families()[i].prefix) return tables[i];
-  }
-  return {};
+  const std::size_t place = family_of(chip);
+  return place < tables.size() ? std::span<const MetricTerm>(tables[place]) : std::span<const MetricTerm>();
+}
+
+std::span<const StallMetric> stall_metrics(std::string_view chip) {
+  const std::size_t place = family_of(chip);
+  if (place == families().size()) return {};
+  return std::span(stalls).first(stalls.size() - families()[place].stalls_lacking);
 }
 
 CounterMask counters_of(CountDepth depth, Precision precision) {
@@ -162,6 +184,9 @@ std::vector<std::string> metrics_of(std::string_view chip, CounterMask counters)
     if ((counters & mask_of(term.counter)) == 0) continue;
     if (std::find(names.begin(), names.end(), term.metric) == names.end()) names.emplace_back(term.metric);
   }
+  const auto waits = (counters & stalls_bit) != 0 ? stall_metrics(chip) : std::span<const StallMetric>();
+  for (const StallMetric& term : waits) names.emplace_back(term.metric);
+  if (!waits.empty()) names.emplace_back(resident_metric);
   return names;
 }
 

@@ -11,6 +11,7 @@
 #include <cupilot/counts.hpp>
 #include <cupilot/dtype.hpp>
 #include <cupilot/result.hpp>
+#include <cupilot/warp_cycles.hpp>
 
 namespace cupilot {
 
@@ -23,11 +24,21 @@ struct MetricTerm {
 
 // Chips as CUPTI names them share a table: "GA100", "AD102", "GH100". Empty: no table for such a chip.
 std::span<const MetricTerm> counter_metrics(std::string_view chip);
+// A metric is the cycles that all warps together spent so.
+struct StallMetric {
+  Stall stall = Stall::count_;
+  const char* metric = "";
+};
+std::span<const StallMetric> stall_metrics(std::string_view chip);
+// The cycles that all warps together were resident; on every chip.
+inline constexpr const char* resident_metric = "smsp__warps_active.sum";
 // How long a range took, in nanoseconds; on every chip.
 inline constexpr const char* duration_metric = "gpu__time_duration.sum";
 
-// Counters as a mask, bit by their number.
+// Counters as a mask, bit by their number; the last bit: what warps spent their cycles on.
 using CounterMask = std::uint64_t;
+inline constexpr CounterMask stalls_bit = CounterMask{1} << 63;
+static_assert(counter_count < 63);
 constexpr CounterMask mask_of(Counter counter) { return CounterMask{1} << static_cast<unsigned>(counter); }
 // What each depth reads of a kernel of a class.
 CounterMask counters_of(CountDepth depth, Precision precision);

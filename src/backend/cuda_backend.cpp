@@ -92,8 +92,8 @@ class CudaBackend : public Backend {
     return reports;
   }
 
-  Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
-                                     CountDepth depth) override {
+  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                           CountDepth depth) override {
     auto counted = count_run(task, kernel, workload, depth);
     if (counted.is_error()) return counted.error();
     if (counted.is_rejected()) return counted.rejected();

@@ -182,7 +182,7 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
     return Error{ErrorCode::failure, "the counter gave an answer that fits no plan", ""};
   CountedRun run{{}, {}, answer.chip, static_cast<int>(answer.passes), answer.seconds};
   for (std::size_t i = 0; i < answer.launches.size(); ++i) {
-    run.launches.push_back(counts_of(answer.launches[i], placed->run.launches[i]));
+    run.launches.push_back({counts_of(answer.launches[i], placed->run.launches[i]), answer.launches[i].warps});
     run.us.push_back(answer.launches[i].us);
   }
   return run;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <cupilot/counts.hpp>
+#include <cupilot/warp_cycles.hpp>
 
 #include "backend/frame_body.hpp"
 #include "trusted/bound.cuh"
@@ -231,6 +232,7 @@ std::optional<CountOrder> unpack_count(std::string_view body);
 struct CountedLaunch {
   std::array<double, counter_count> values{};  // by Counter
   std::uint64_t known = 0;                     // which of them the chip has a metric for, a CounterMask
+  WarpCycles warps{};
   double us = 0;
 };
 struct CountAnswer {

@@ -45,7 +45,7 @@ inline bool is_output(const Tensor& tensor) { return tensor.role == Role::out ||
 
 // What the counters said of each launch of a timed region.
 struct CountedRun {
-  std::vector<Counts> launches;
+  std::vector<LaunchCounts> launches;
   std::vector<double> us;  // of each, under the profiler
   std::string chip;        // as CUPTI calls it
   int passes = 0;

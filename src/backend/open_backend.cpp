@@ -34,8 +34,8 @@ class Substitute : public Backend {
   Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
     return inner_->profile(task, kernel, workload);
   }
-  Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
-                                     CountDepth depth) override {
+  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                           CountDepth depth) override {
     return inner_->count(task, kernel, workload, depth);
   }
   Result<Peaks> peaks() override { return inner_->peaks(); }
@@ -74,7 +74,7 @@ Attempt<Profile> Backend::profile(const Task&, const CompiledKernel&, const Work
                "profile on cuda:N or on a virtual device: --device virtual:CHIP"};
 }
 
-Attempt<std::vector<Counts>> Backend::count(const Task&, const CompiledKernel&, const Workload&, CountDepth) {
+Attempt<std::vector<LaunchCounts>> Backend::count(const Task&, const CompiledKernel&, const Workload&, CountDepth) {
   return Error{ErrorCode::usage, identity() + " has no hardware counters", "they are read on cuda:N"};
 }
 

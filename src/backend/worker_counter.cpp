@@ -41,6 +41,9 @@ std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counte
       launch.values[static_cast<std::size_t>(term.counter)] += term.factor * value_of(term.metric);
       launch.known |= mask_of(term.counter);
     }
+    if ((counters & stalls_bit) == 0) continue;
+    for (const StallMetric& term : stall_metrics(chip)) launch.warps[term.stall] = value_of(term.metric);
+    if (!stall_metrics(chip).empty()) launch.warps.resident = value_of(resident_metric);
   }
   return launches;
 }

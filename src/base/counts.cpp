@@ -1,5 +1,6 @@
 #include <cupilot/counts.hpp>
 #include <cupilot/measurement.hpp>
+#include <cupilot/warp_cycles.hpp>
 
 namespace cupilot {
 
@@ -35,6 +36,30 @@ std::string_view name_of(Counter counter) {
                                                "blocks"};
   static_assert(std::size(names) == counter_count);
   return names[static_cast<std::size_t>(counter)];
+}
+
+std::string_view name_of(Stall stall) {
+  static constexpr std::string_view names[] = {"selected",
+                                               "not_selected",
+                                               "wait",
+                                               "long_scoreboard",
+                                               "short_scoreboard",
+                                               "barrier",
+                                               "membar",
+                                               "math_pipe_throttle",
+                                               "gmma",
+                                               "mio_throttle",
+                                               "lg_throttle",
+                                               "tex_throttle",
+                                               "no_instruction",
+                                               "imc_miss",
+                                               "branch_resolving",
+                                               "dispatch_stall",
+                                               "drain",
+                                               "sleeping",
+                                               "misc"};
+  static_assert(std::size(names) == stall_count);
+  return names[static_cast<std::size_t>(stall)];
 }
 
 std::string_view name_of(CountHow how) {

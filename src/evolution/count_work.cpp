@@ -25,13 +25,22 @@ void add(Counts& sum, const Counts& launch) {
   sum.rung = launch.rung;
 }
 
-void overlay(Counts& counts, const std::vector<Counts>& launches) {
+void overlay(Counts& counts, const std::vector<LaunchCounts>& launches) {
   Counts sum;
-  for (const Counts& launch : launches) add(sum, launch);
+  for (const LaunchCounts& launch : launches) add(sum, launch.work);
   for (std::size_t i = 0; i < counter_count; ++i) {
     if (sum.all[i].how != CountHow::unknown) counts.all[i] = sum.all[i];
   }
   if (!sum.rung.empty()) counts.rung = sum.rung;
+}
+
+WarpCycles joined(const std::vector<LaunchCounts>& launches) {
+  WarpCycles sum;
+  for (const LaunchCounts& launch : launches) {
+    sum.resident += launch.warps.resident;
+    for (std::size_t i = 0; i < stall_count; ++i) sum.spent[i] += launch.warps.spent[i];
+  }
+  return sum;
 }
 
 }  // namespace
@@ -44,10 +53,11 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
     if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty()) measurement.counts = counts;
   }
   const Phase phase("counters");
-  Attempt<std::vector<Counts>> counted = Error{ErrorCode::budget, plan.without, ""};
+  Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
   if (plan.without.empty()) counted = pipe.backend->count(*pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
-  auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement);
+  const WarpCycles warps = counted ? joined(*counted) : WarpCycles{};
+  auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement, warps);
   if (!verdict) return verdict.error();
   accepted.verdict = std::move(*verdict);
   // A device that has none need not say so with every kernel.

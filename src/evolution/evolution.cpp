@@ -42,6 +42,18 @@ std::optional<Error> fault_of_counts(std::uint64_t id, const Counts& counts) {
   return std::nullopt;
 }
 
+std::optional<Error> fault_of_warps(std::uint64_t id, const WarpCycles& warps) {
+  for (std::size_t i = 0; i <= stall_count; ++i) {
+    const double number = i == stall_count ? warps.resident : warps.spent[i];
+    if (std::isfinite(number) && number >= 0) continue;
+    return nonsense(id,
+                    fmt::format("the warps' cycles {} hold {}, no number from 0 up",
+                                i == stall_count ? "resident" : name_of(static_cast<Stall>(i)), number),
+                    "leave WarpCycles::resident 0 where they were not counted");
+  }
+  return std::nullopt;
+}
+
 const RejectionCode* find_code(std::string_view code) {
   const auto codes = rejection_codes();
   const auto found = std::find_if(codes.begin(), codes.end(), [&](const RejectionCode& row) { return row.code == code; });
@@ -277,12 +289,13 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
   }
   if (auto fault = fault_of_time(id, reported.time_us)) return std::move(*fault);
   if (auto fault = fault_of_counts(id, reported.counts)) return std::move(*fault);
+  if (auto fault = fault_of_warps(id, reported.warps)) return std::move(*fault);
   const Task& task = s.record.task;
   Measurement measurement;
   measurement.provenance = Provenance::reported;
   measurement.time_us = reported.time_us;
   measurement.counts = reported.counts.rung.empty() ? analytic_counts(task, task.time_shapes.front()) : reported.counts;
-  auto verdict = judge(task, task.time_shapes.front(), s.record.device, measurement);
+  auto verdict = judge(task, task.time_shapes.front(), s.record.device, measurement, reported.warps);
   if (!verdict) return verdict.error();
   std::optional<Rejected> refused;
   if (reported.time_us < s.least_us) {

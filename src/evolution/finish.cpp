@@ -18,7 +18,7 @@ namespace cupilot {
 namespace {
 
 constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, confirm_rounds = 15;
-constexpr double full_set = 1.5;  // what the champion's counters cost, of what a leader's do
+constexpr double full_set = 2;  // what the champion's counters cost, of what a leader's do
 
 // `before`: what the baselines took before the search.
 Baseline baseline_from(const ContestantReport& report, const std::vector<Baseline>& before) {

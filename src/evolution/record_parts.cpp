@@ -87,18 +87,20 @@ Verification verification_of(const Json& json) {
 Json put(const Verdict& v) {
   Json pressures = Json::array();
   for (const Pressure& pressure : v.pressures) pressures.push_back({name_of(pressure.resource), finite(pressure.share)});
-  return {{"zone", name_of(v.zone)},
-          {"intensity", finite(v.intensity)},
-          {"ridges", {finite(v.ridge_plain), finite(v.ridge_tensor)}},
-          {"achieved_flops", finite(v.achieved_flops)},
-          {"achieved_bytes", finite(v.achieved_bytes)},
-          {"floor_us", finite(v.floor_us)},
-          {"floor_share", finite(v.floor_share)},
-          {"binding", name_of(v.binding)},
-          {"pressures", std::move(pressures)},
-          {"utilisation", finite(v.utilisation)},
-          {"rung", v.rung},
-          {"digest", v.digest}};
+  Json json{{"zone", name_of(v.zone)},
+            {"intensity", finite(v.intensity)},
+            {"ridges", {finite(v.ridge_plain), finite(v.ridge_tensor)}},
+            {"achieved_flops", finite(v.achieved_flops)},
+            {"achieved_bytes", finite(v.achieved_bytes)},
+            {"floor_us", finite(v.floor_us)},
+            {"floor_share", finite(v.floor_share)},
+            {"binding", name_of(v.binding)},
+            {"pressures", std::move(pressures)},
+            {"utilisation", finite(v.utilisation)},
+            {"rung", v.rung},
+            {"digest", v.digest}};
+  for (const StallShare& one : v.stalls) json["stalls"].push_back({name_of(one.stall), finite(one.share)});
+  return json;
 }
 
 Verdict verdict_of(const Json& json) {
@@ -114,6 +116,10 @@ Verdict verdict_of(const Json& json) {
   v.binding = enum_of<Resource>(json.at("binding").get<std::string>(), resources);
   for (const Json& entry : json.at("pressures")) {
     v.pressures.push_back({enum_of<Resource>(entry.at(0).get<std::string>(), resources), entry.at(1).get<double>()});
+  }
+  for (const Json& entry : json.value("stalls", Json::array())) {
+    v.stalls.push_back(
+        {enum_of<Stall>(entry.at(0).get<std::string>(), static_cast<int>(stall_count)), entry.at(1).get<double>()});
   }
   v.utilisation = json.at("utilisation").get<double>();
   v.rung = json.at("rung").get<std::string>();

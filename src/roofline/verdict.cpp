@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "roofline/stalls.hpp"
 #include "roofline/time_terms.hpp"
 
 namespace cupilot {
@@ -76,6 +77,8 @@ Result<double> unavoidable_bytes(const Task& task, const Workload& workload, con
   read = std::max(0.0, static_cast<double>(*all) - written);
   return read + std::max(0.0, written - static_cast<double>(device.l2_bytes));
 }
+
+constexpr double least_dealt = 0.1;  // of the time, below which warps wait at no cost
 
 struct Row {
   Resource resource;
@@ -165,7 +168,8 @@ std::string amount(double value, std::string_view unit) {
   return fmt::format("{:.3g} {}", value, unit);
 }
 
-void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSpec& device) {
+// dealt: share of the time that the warps' stalls explained.
+void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSpec& device, double dealt) {
   auto& say = verdict.digest;
   say.push_back(fmt::format("{} time {:.2f} us; the floor is {:.2f} us, so at most {:.1f} times faster is possible.",
                             name_of(measurement.provenance), measurement.time_us, verdict.floor_us,
@@ -184,7 +188,10 @@ void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSp
     if (pressure.share < 0.05) break;
     pressures += fmt::format("{}{} {:.0f}%", pressures.empty() ? "" : ", ", name_of(pressure.resource), 100 * pressure.share);
   }
-  say.push_back(fmt::format("{} binds; shares of the time each would need alone: {}.", name_of(verdict.binding), pressures));
+  say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.", name_of(verdict.binding),
+                            verdict.stalls.empty() ? "" : " or is waited for", pressures));
+  if (const std::string waits = stall_sentence(verdict.stalls); !waits.empty())
+    say.push_back(dealt < least_dealt ? waits : waits + stall_advice(verdict.stalls));
   const Counts& counts = measurement.counts;
   const double wavefronts = value(counts, Counter::shared_load_wavefronts) + value(counts, Counter::shared_store_wavefronts);
   if (const double conflicts = value(counts, Counter::shared_conflicts); wavefronts > 0 && conflicts > 0.02 * wavefronts) {
@@ -225,7 +232,8 @@ Result<double> floor_us(const Task& task, const Workload& workload, const Device
   return 1e6 * std::max(memory, compute);
 }
 
-Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement) {
+Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement,
+                      const WarpCycles& warps) {
   if (!(measurement.time_us > 0)) return Error{ErrorCode::failure, "a verdict needs a time above zero", {}};
   const auto floor = floor_us(task, workload, device, task.precision);
   if (!floor) return floor.error();
@@ -255,6 +263,8 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
                             : rows_of_work(task, static_cast<double>(*bytes), static_cast<double>(*flops), device, seconds)) {
     verdict.pressures.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
   }
+  verdict.stalls = stall_shares(warps);
+  const double dealt = counted_any ? deal_waiting(verdict.pressures, verdict.stalls) : 0;
   std::stable_sort(verdict.pressures.begin(), verdict.pressures.end(),
                    [](const Pressure& a, const Pressure& b) { return a.share > b.share; });
   verdict.binding = verdict.pressures.front().resource;
@@ -262,7 +272,7 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
     if (name == measurement.binding) verdict.binding = resource;
   }
   verdict.utilisation = utilisation(verdict, task, device);
-  add_digest(verdict, measurement, device);
+  add_digest(verdict, measurement, device, dealt);
   return verdict;
 }
 

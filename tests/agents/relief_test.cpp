@@ -1,6 +1,8 @@
 // Pressures joined to techniques.
 #include "agents/relief.hpp"
 
+#include <cupilot/gemm.hpp>
+
 #include "catch.hpp"
 #include "strategy/edit.hpp"
 #include "strategy/toy_space.hpp"
@@ -60,4 +62,36 @@ TEST_CASE("without a verdict or a roofline nothing is said to relieve") {
   bound.brief.roofline = true;
   bound.kernel.verdict = {};
   CHECK(reliefs(bound.brief, bound.kernel, 100).empty());
+}
+
+TEST_CASE("what warps wait for most decides what is said to relieve") {
+  const Task task = *gemm_task({.m = 512, .n = 512, .k = 512});
+  struct Row {
+    const char* what;
+    std::vector<std::pair<Stall, double>> spent;
+    Resource first;
+  };
+  const Row rows[] = {
+      {"nothing counted", {}, Resource::latency},
+      {"loads", {{Stall::long_scoreboard, 80}, {Stall::short_scoreboard, 5}, {Stall::selected, 15}}, Resource::latency},
+      {"shared memory", {{Stall::mio_throttle, 50}, {Stall::short_scoreboard, 35}, {Stall::selected, 15}}, Resource::shared},
+      {"more cycles than there were", {{Stall::short_scoreboard, 180}, {Stall::selected, 15}}, Resource::latency},
+  };
+  for (const Row& row : rows) {
+    INFO(row.what);
+    Measurement measurement;
+    measurement.provenance = Provenance::measured;
+    measurement.time_us = 200;
+    measurement.counts.rung = "counters";
+    measurement.counts[Counter::issue_slots] = {1e6, 1e6, 1e6, CountHow::exact};
+    WarpCycles warps;
+    warps.resident = row.spent.empty() ? 0 : 100;
+    for (const auto& [stall, cycles] : row.spent) warps[stall] = cycles;
+    Bound bound;
+    bound.kernel.verdict = *judge(task, task.time_shapes[0], *chip("h200"), measurement, warps);
+    const auto all = reliefs(bound.brief, bound.kernel, 100);
+    REQUIRE_FALSE(all.empty());
+    CHECK(all[0].resource == row.first);
+    CHECK(all[0].technique->relieves.front() == row.first);
+  }
 }

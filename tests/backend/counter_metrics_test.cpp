@@ -1,5 +1,8 @@
 #include "backend/counter_metrics.hpp"
 
+#include <algorithm>
+#include <set>
+
 #include "catch.hpp"
 
 namespace cupilot {
@@ -29,6 +32,26 @@ TEST_CASE("Every metric of a chip's table is one that CUPTI knows for it", "[cou
   }
   CHECK(counter_metrics("GX999").empty());
   CHECK(metrics_of("GX999", ~CounterMask{0}).empty());
+}
+
+TEST_CASE("What warps wait for is read of a champion, each reason once, and never of every leader", "[counters]") {
+  for (const char* chip : chips) {
+    INFO(chip);
+    const auto terms = stall_metrics(chip);
+    const std::size_t lacking = std::string_view(chip) == "GH100" ? 0 : std::string_view(chip).substr(0, 2) == "GB" ? 2 : 1;
+    CHECK(terms.size() == stall_count - lacking);
+    std::set<Stall> reasons;
+    for (const StallMetric& term : terms) {
+      reasons.insert(term.stall);
+      CHECK(term.metric == "smsp__warps_issue_stalled_" + std::string(name_of(term.stall)) + ".sum");
+    }
+    CHECK(reasons.size() == terms.size());
+    const auto all = metrics_of(chip, counters_of(CountDepth::all, Precision::bf16));
+    CHECK(std::count(all.begin(), all.end(), resident_metric) == 1);
+    CHECK(metrics_of(chip, stalls_bit).size() == terms.size() + 1);
+    CHECK((counters_of(CountDepth::few, Precision::bf16) & stalls_bit) == 0);
+  }
+  CHECK(stall_metrics("GX999").empty());
 }
 
 TEST_CASE("CUPTI tells a metric that a chip lacks", "[counters]") {

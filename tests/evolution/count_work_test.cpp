@@ -11,7 +11,7 @@ namespace {
 // A device that only counts, or says why not.
 class Counting : public Backend {
  public:
-  explicit Counting(Attempt<std::vector<Counts>> answer) : answer_(std::move(answer)) {}
+  explicit Counting(Attempt<std::vector<LaunchCounts>> answer) : answer_(std::move(answer)) {}
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return Provenance::measured; }
   std::string identity() const override { return "counting"; }
@@ -21,23 +21,25 @@ class Counting : public Backend {
                                                 const MeasureOptions&) override {
     return lacking();
   }
-  Attempt<std::vector<Counts>> count(const Task&, const CompiledKernel&, const Workload&, CountDepth) override { return answer_; }
+  Attempt<std::vector<LaunchCounts>> count(const Task&, const CompiledKernel&, const Workload&, CountDepth) override {
+    return answer_;
+  }
 
  private:
   static Error lacking() { return {ErrorCode::failure, "it only counts", ""}; }
   DeviceSpec spec_ = *chip("h200");
-  Attempt<std::vector<Counts>> answer_;
+  Attempt<std::vector<LaunchCounts>> answer_;
 };
 
-Counts launch(double read, double written) {
+LaunchCounts launch(double read, double written) {
   Counts counts;
   counts.rung = "counters";
   counts[Counter::dram_read_bytes] = {read, read, read, CountHow::exact};
   counts[Counter::dram_write_bytes] = {written, written, written, CountHow::exact};
-  return counts;
+  return {counts, {}};
 }
 
-Accepted counted(Attempt<std::vector<Counts>> answer, const CountPlan& plan = {}) {
+Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& plan = {}) {
   const Task task = *gemm_task({});
   Counting device(std::move(answer));
   Pipe pipe;
@@ -54,18 +56,30 @@ Accepted counted(Attempt<std::vector<Counts>> answer, const CountPlan& plan = {}
 }
 
 TEST_CASE("the chip's counters enter measurement and verdict, launches added up, over what was known", "[counters]") {
-  const Accepted accepted = counted(std::vector<Counts>{launch(8e6, 1e6), launch(2e6, 3e6)});
+  const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6), launch(2e6, 3e6)});
   CHECK(accepted.measurement.counts.rung == "counters");
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].value == 10e6);
   CHECK(accepted.measurement.counts[Counter::dram_write_bytes].value == 4e6);
   CHECK(accepted.measurement.counts[Counter::blocks].value == 64);
   CHECK(accepted.verdict.rung == "counters");
   CHECK(accepted.verdict.achieved_bytes == Approx(14e6 / 100e-6));
+  CHECK(accepted.verdict.stalls.empty());
+}
+
+TEST_CASE("what warps waited for is added up over the launches, and enters the verdict", "[counters]") {
+  LaunchCounts one = launch(8e6, 1e6), other = launch(2e6, 3e6);
+  one.warps.resident = 100, one.warps[Stall::barrier] = 30, one.warps[Stall::selected] = 70;
+  other.warps.resident = 300, other.warps[Stall::barrier] = 210, other.warps[Stall::wait] = 90;
+  const Accepted accepted = counted(std::vector<LaunchCounts>{one, other});
+  REQUIRE(accepted.verdict.stalls.size() == 3);
+  CHECK(accepted.verdict.stalls[0].stall == Stall::barrier);
+  CHECK(accepted.verdict.stalls[0].share == Approx(0.6));
+  CHECK(accepted.verdict.stalls[1].share == Approx(0.225));
 }
 
 TEST_CASE("without counters the verdict stands on the next rung and says why, unless there never were any", "[counters]") {
   struct Row {
-    Attempt<std::vector<Counts>> answer;
+    Attempt<std::vector<LaunchCounts>> answer;
     const char* said;  // nullptr: nothing
   };
   const Row rows[] = {
@@ -77,6 +91,7 @@ TEST_CASE("without counters the verdict stands on the next rung and says why, un
   for (const Row& row : rows) {
     const Accepted accepted = counted(row.answer);
     CHECK(accepted.verdict.rung == "analytic");
+    CHECK(accepted.verdict.stalls.empty());
     CHECK(accepted.measurement.counts[Counter::blocks].value == 64);
     REQUIRE_FALSE(accepted.verdict.digest.empty());
     const std::string& last = accepted.verdict.digest.back();
@@ -86,7 +101,7 @@ TEST_CASE("without counters the verdict stands on the next rung and says why, un
 }
 
 TEST_CASE("counters that have had their time are left alone, and the verdict says so", "[counters]") {
-  const Accepted accepted = counted(std::vector<Counts>{launch(8e6, 1e6)}, {CountDepth::few, "they have had their share"});
+  const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6)}, {CountDepth::few, "they have had their share"});
   CHECK(accepted.verdict.rung == "analytic");
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].how == CountHow::unknown);
   CHECK(accepted.verdict.digest.back() == "Counted without the chip's own counters: they have had their share.");

@@ -35,10 +35,11 @@ TEST_CASE("waiting for a device is no counting") {
 
 namespace {
 
-Counts read_by_the_chip() {
-  Counts counts;
-  counts.rung = "counters";
-  counts[Counter::dram_read_bytes] = {1e6, 1e6, 1e6, CountHow::exact};
+LaunchCounts read_by_the_chip(CountDepth depth) {
+  LaunchCounts counts;
+  counts.work.rung = "counters";
+  counts.work[Counter::dram_read_bytes] = {1e6, 1e6, 1e6, CountHow::exact};
+  if (depth == CountDepth::all) counts.warps.resident = 100, counts.warps[Stall::barrier] = 60;
   return counts;
 }
 
@@ -65,10 +66,10 @@ TEST_CASE("with profiling refused the same search works on the next rung, and sa
     Hooked device(fake_device(write_landscape(dir)));
     measures(device);
     std::map<CountDepth, int> asked;
-    device.on_count = [&](CountDepth depth) -> Attempt<std::vector<Counts>> {
+    device.on_count = [&](CountDepth depth) -> Attempt<std::vector<LaunchCounts>> {
       ++asked[depth];
       if (!allowed) return refused;
-      return std::vector<Counts>{read_by_the_chip()};
+      return std::vector<LaunchCounts>{read_by_the_chip(depth)};
     };
     const auto report = evolve(Task{}, device, small_run(dir / "run", 40));
     REQUIRE_OK(report);
@@ -82,11 +83,15 @@ TEST_CASE("with profiling refused the same search works on the next rung, and sa
     const std::string why = "Counted without the chip's own counters: " + refused.message + ".";
     CHECK((verdict.digest.back() == why) == !allowed);
     const std::string page = read_all(dir / "run/report.html");
+    CHECK((page.find("Warps waited 60% of their cycles for the rest of their block (barrier)") != std::string::npos) == allowed);
     CHECK((page.find("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES") != std::string::npos) == !allowed);
     CHECK(report->counting_seconds > 0);
     CHECK(report->controller_cpu_seconds > 0);
     const auto kept = read_run(dir / "run");
     REQUIRE_OK(kept);
+    const Verdict& read_back = std::get<Accepted>(kept->report.best->candidate.outcome).verdict;
+    REQUIRE(read_back.stalls.size() == (allowed ? 1 : 0));
+    if (allowed) CHECK(read_back.stalls[0].share == Approx(0.6));
     CHECK(kept->report.counting_seconds == Approx(report->counting_seconds));
     CHECK(kept->report.controller_cpu_seconds == Approx(report->controller_cpu_seconds).epsilon(0.5));
   }

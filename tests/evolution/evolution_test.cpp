@@ -341,6 +341,12 @@ TEST_CASE("nonsense is refused with its reason and changes nothing") {
       counted.counts[Counter::dram_read_bytes].*part = number;
       refused(evolution.tell(1, counted), "the count " + std::string(name_of(Counter::dram_read_bytes)) + " holds");
     }
+    for (const bool resident : {true, false}) {
+      Reported counted{5, "", {}};
+      counted.counts.rung = "counters";
+      (resident ? counted.warps.resident : counted.warps[Stall::barrier]) = number;
+      refused(evolution.tell(1, counted), std::string("the warps' cycles ") + (resident ? "resident" : "barrier") + " hold");
+    }
   }
   refused(evolution.tell(1, Rejected{Stage::run, "no.such", "", ""}), "no rejection code 'no.such'");
   Candidate candidate;

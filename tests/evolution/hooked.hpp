@@ -16,7 +16,7 @@ class Hooked : public Backend {
   std::function<void(CompiledKernel&)> on_compile;
   std::function<void(const CompiledKernel&, TrialReport&)> on_run;
   std::function<void(std::span<const Contestant>, std::vector<ContestantReport>&)> on_measure;
-  std::function<Attempt<std::vector<Counts>>(CountDepth)> on_count;  // empty: it has no counters
+  std::function<Attempt<std::vector<LaunchCounts>>(CountDepth)> on_count;  // empty: it has no counters
   Provenance kind = Provenance::modelled;
   std::string name;
   bool spans_its_space = true;
@@ -54,8 +54,8 @@ class Hooked : public Backend {
     if (on_measure) on_measure(contestants, *reports);
     return reports;
   }
-  Attempt<std::vector<Counts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
-                                     CountDepth depth) override {
+  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
+                                           CountDepth depth) override {
     const std::lock_guard lock(mutex_);
     return on_count ? on_count(depth) : Backend::count(task, kernel, workload, depth);
   }

@@ -109,6 +109,7 @@ TEST_CASE("records survive their JSON") {
   accepted.measurement.counts.rung = "virtual";
   accepted.verdict.pressures = {{Resource::tensor_pipe, 0.75}};
   accepted.verdict.zone = Zone::compute;
+  accepted.verdict.stalls = {{Stall::barrier, 0.75}, {Stall::misc, 0.125}};
   accepted.verdict.digest = {"a \"quoted\" sentence"};
   accepted.verification.proved = Precision::bf16;
   accepted.verification.cases.resize(1);
@@ -120,6 +121,10 @@ TEST_CASE("records survive their JSON") {
   CHECK(to_json(*read) == to_json(record));
   CHECK(std::get<Accepted>(read->candidate.outcome).measurement.time_us == 1.0 / 3.0);
   CHECK(read->phases == record.phases);
+  const Verdict& kept = std::get<Accepted>(read->candidate.outcome).verdict;
+  REQUIRE(kept.stalls.size() == 2);
+  CHECK(kept.stalls[1].stall == Stall::misc);
+  CHECK(kept.stalls[1].share == 0.125);
   // Neither the clock nor its parts are part of what journals are compared by, and older journals lack the parts.
   ResultRecord slower = record;
   slower.seconds = 9;
