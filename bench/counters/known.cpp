@@ -1,21 +1,14 @@
 // Counts of launches whose work is known from their text: the kernels of `cupilot peaks`.
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cmath>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "backend/counter_metrics.hpp"
-#include "backend/cuda_counters.hpp"
-#include "backend/cuda_driver.hpp"
-#include "base/embedded.hpp"
 #include "hardware.hpp"
-
-namespace cupilot {
-std::span<const EmbeddedFile> peaks_files();
-}
+#include "launcher.hpp"
 
 namespace counters {
 namespace {
@@ -23,15 +16,9 @@ namespace {
 using nlohmann::json;
 
 constexpr double most_off = 0.01;
-constexpr std::int64_t far_bytes = 8ll << 30, near_bytes = 1ll << 30;
+constexpr std::int64_t near_bytes = 1ll << 30;
 constexpr int blocks_per_sm = 2, threads = 512;
 constexpr double sums = 8;  // independent sums a thread, products a warp: `together` of kernels/trusted/peaks.cu
-
-struct Shape {
-  std::int64_t bytes = 0, rounds = 1;
-  int blocks = 0, threads = 0, shared = 0;
-  double launched() const { return static_cast<double>(blocks) * threads * static_cast<double>(rounds); }
-};
 
 struct Known {
   const char* entry;
@@ -77,69 +64,6 @@ Shape shape_of(const Known& row, int sms) {
   return shape;
 }
 
-class Launcher {
- public:
-  explicit Launcher(const std::vector<std::uint8_t>& image) {
-    check(driver().cuModuleLoadDataEx(&module_, image.data(), 0, nullptr, nullptr), "loading the kernels of the peaks");
-    check(driver().cuMemAlloc(&memory_, far_bytes), "cuMemAlloc");
-    launch("fill_random", {far_bytes, 1, 1024, 512, 0});
-  }
-  void launch(const char* entry, const Shape& shape) {
-    CUfunction function = nullptr;
-    check(driver().cuModuleGetFunction(&function, module_, entry), entry);
-    if (shape.shared > 0) {
-      check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.shared),
-            "asking for shared memory");
-    }
-    std::int64_t bytes = shape.bytes, rounds = shape.rounds;
-    void* arguments[] = {&memory_, &bytes, &rounds};
-    CUlaunchConfig config{};
-    config.gridDimX = static_cast<unsigned>(shape.blocks);
-    config.blockDimX = static_cast<unsigned>(shape.threads);
-    config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
-    config.sharedMemBytes = static_cast<unsigned>(shape.shared);
-    check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr), entry);
-    check(driver().cuCtxSynchronize(), entry);
-  }
-
- private:
-  CUmodule module_ = nullptr;
-  CUdeviceptr memory_ = 0;
-};
-
-class Stopwatch {
- public:
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    return std::chrono::duration<double>(now - std::exchange(last_, now)).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-// One launch under a set of counters; the same launch before it leaves the caches as it will find them in every pass.
-Result<std::vector<double>> counted(RangeCounters& ranges, Launcher& launcher, const Known& row, const Shape& shape,
-                                    const std::vector<std::string>& metrics, json& steps) {
-  Stopwatch watch;
-  if (auto chosen = ranges.choose(metrics, 1); !chosen) return chosen.error();
-  const double chose = watch.lap();
-  auto values = ranges.collect([&] {
-    launcher.launch(row.entry, shape);
-    ranges.begin();
-    launcher.launch(row.entry, shape);
-    ranges.end();
-  });
-  if (!values) return values.error();
-  if (values->size() != 1) return Error{ErrorCode::failure, "the profiler lost a launch", ""};
-  steps.push_back({{"kernel", row.entry},
-                   {"metrics", metrics.size()},
-                   {"passes", ranges.passes()},
-                   {"choose_s", chose},
-                   {"collect_s", watch.lap()}});
-  return values->front();
-}
-
 double sum_of(const std::string& chip, Counter counter, const std::vector<std::string>& metrics,
               const std::vector<double>& values) {
   double sum = 0;
@@ -151,27 +75,11 @@ double sum_of(const std::string& chip, Counter counter, const std::vector<std::s
   return sum;
 }
 
-Result<std::vector<std::uint8_t>> image_for(CompilePool& pool) {
-  CompileRequest request;
-  for (const EmbeddedFile& file : peaks_files()) request.text += std::string(file.text) + "\n";
-  request.arch = "sm_90a";
-  auto output = pool.compile(request);
-  if (output.is_error()) return output.error();
-  if (output.is_rejected()) return Error{ErrorCode::failure, output.rejected().message, ""};
-  return std::move(output->cubin);
-}
-
 Result<json> count_known(CompilePool& pool) {
-  auto image = image_for(pool);
+  auto image = image_with(pool, "");
   if (!image) return image.error();
-  CUdevice device = 0;
-  CUcontext context = nullptr;
   int sms = 0;
-  check(driver().cuInit(0), "cuInit");
-  check(driver().cuDeviceGet(&device, 0), "cuDeviceGet");
-  check(driver().cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "cuDeviceGetAttribute");
-  check(driver().cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
-  check(driver().cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  const CUcontext context = take_context(sms);
   Stopwatch watch;
   Result<RangeCounters> ranges = RangeCounters::open(context, 0);
   if (!ranges) return ranges.error();
@@ -185,9 +93,9 @@ Result<json> count_known(CompilePool& pool) {
   const std::vector<std::string> few = metrics_of(chip, counters_of(CountDepth::few, Precision::bf16));
   for (const Known& row : rows) {
     const Shape shape = shape_of(row, sms);
-    auto some = counted(*ranges, launcher, row, shape, few, steps);
+    auto some = counted(*ranges, launcher, row.entry, shape, few, steps);
     if (!some) return some.error();
-    auto values = counted(*ranges, launcher, row, shape, every, steps);
+    auto values = counted(*ranges, launcher, row.entry, shape, every, steps);
     if (!values) return values.error();
     const double expected = row.work(shape), count = sum_of(chip, row.counter, every, *values);
     const bool within = std::abs(count / expected - 1) <= most_off;

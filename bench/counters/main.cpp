@@ -7,6 +7,8 @@
 //   counters full OUT.json works                                        counts at full size against whole runs
 //   counters traffic OUT.json big HARDWARE.json                         L2 and DRAM bytes as estimated
 //   counters known OUT.json                                             on the GPU: launches of known work; exit 8 beyond 1 %
+//   counters settle OUT.json                                            on the GPU: rates in windows of 50 ms; nothing is counted
+//   counters stalls OUT.json                                            on the GPU: warps that wait for one thing; exit 8 if not
 //
 // Groups: works, probes, products, big.
 #include <algorithm>
@@ -351,11 +353,12 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const bool of_known_work = words.size() == 2 && words[0] == "known";
+  const bool of_peaks = words.size() == 2 && (words[0] == "known" || words[0] == "stalls" || words[0] == "settle");
   const bool known = !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare" ||
                                         words[0] == "full" || words[0] == "traffic");
-  if (!of_known_work && (!known || words.size() != (words[0] == "compare" ? 5 : words[0] == "traffic" ? 4 : 3))) {
-    std::cerr << "usage: counters known OUT.json | counters device|virtual|full OUT.json GROUP | counters traffic OUT.json big "
+  if (!of_peaks && (!known || words.size() != (words[0] == "compare" ? 5 : words[0] == "traffic" ? 4 : 3))) {
+    std::cerr << "usage: counters known|stalls|settle OUT.json | counters device|virtual|full OUT.json GROUP | counters traffic "
+                 "OUT.json big "
                  "HARDWARE.json | counters "
                  "compare OUT.json GROUP HARDWARE.json "
                  "DIFFERENCES.json\n";
@@ -366,7 +369,8 @@ int main(int argc, char** argv) {
     std::cerr << pool.error().message << "\n";
     return 4;
   }
-  if (of_known_work) return check_known(**pool, words[1]);
+  if (of_peaks && words[0] == "settle") return watch_settling(**pool, words[1]);
+  if (of_peaks) return words[0] == "known" ? check_known(**pool, words[1]) : check_stalls(**pool, words[1]);
   std::vector<Subject> subjects = make(group_of(**pool, words[2]));
   if (words[0] == "device") return count_device(**pool, words[1], subjects);
   if (words[0] == "traffic") return check_traffic(words[1], subjects, words[3]);
