@@ -186,6 +186,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
   const Brood brood = brood_for(slot, rng);
   std::optional<Strategy> pick;
+  std::string pick_id;
   double pick_value = -1e300;
   for (int draw = 0; draw < brood.size; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
@@ -193,8 +194,10 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     const StrategyBrief brief = brief_for(seed ? BreedKind::seed : draw_kind(own, options.steering.crossover), slot, own.fork(1));
     auto proposed = strategist.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
-    if (!*proposed || was_tried(strategy_id(**proposed))) continue;
-    if (pick && strategy_id(**proposed) == strategy_id(*pick)) {
+    if (!*proposed) continue;
+    std::string id = strategy_id(**proposed);
+    if (was_tried(id)) continue;
+    if (pick && id == pick_id) {
       if (!knowledge.forecast) break;
       continue;
     }
@@ -206,6 +209,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     pick_value = value;
     kind = brief.kind;
     pick = std::move(strategy);
+    pick_id = std::move(id);
   }
   if (!pick || brood.size == 1 || brood.spreading) return pick;
   return std::optional(polished(std::move(*pick), pick_value, brood.curiosity, rng));
