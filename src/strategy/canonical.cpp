@@ -15,7 +15,13 @@ constexpr std::string_view short_escapes = "\b\t\n\f\r";
 // Text as RFC 8785 writes it.
 void append_quoted(std::string& out, const std::string& text) {
   constexpr char hex[] = "0123456789abcdef";
+  const auto plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
   out += '"';
+  if (std::all_of(text.begin(), text.end(), plain)) {
+    out += text;
+    out += '"';
+    return;
+  }
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') {

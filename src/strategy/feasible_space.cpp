@@ -233,6 +233,12 @@ class FeasibleSpace final : public Space {
     return std::move(*choice);
   }
 
+  // "technique.parameter"
+  static bool names(const std::string& name, const Knob& knob) {
+    return name.size() == knob.technique.size() + 1 + knob.parameter.size() && name.starts_with(knob.technique) &&
+           name[knob.technique.size()] == '.' && name.ends_with(knob.parameter);
+  }
+
   Prices prices_of(const SkeletonPlan& plan, const std::vector<std::string>& pinned) const {
     Prices prices;
     if (pinned.empty()) return prices;
@@ -242,7 +248,7 @@ class FeasibleSpace final : public Space {
       if (const int t = graph_.index(name); t >= 0) prices.techniques[static_cast<std::size_t>(t)] = pin_price;
       for (std::size_t k = 0; k < plan.slots.size(); ++k) {
         const Knob& knob = plan.slots[k].knob;
-        if (knob.technique + '.' + knob.parameter == name) prices.knobs[k] = pin_price;
+        if (names(name, knob)) prices.knobs[k] = pin_price;
       }
     }
     return prices;
