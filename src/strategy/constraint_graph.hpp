@@ -4,11 +4,11 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <cupilot/result.hpp>
@@ -44,7 +44,10 @@ class ConstraintGraph {
 
  private:
   std::vector<std::string> names_;
-  std::map<std::string, int, std::less<>> index_;
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  std::unordered_map<std::string, int, Hash, std::equal_to<>> index_;
   std::vector<std::vector<int>> closures_;
   std::vector<std::vector<Need>> needs_;
   std::vector<char> conflicts_;

@@ -71,13 +71,16 @@ class FeasibleSpace final : public Space {
   const std::vector<Knob>& knobs() const override { return knobs_; }
 
   bool feasible(const Strategy& strategy) const override {
-    return std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) { return exact(plan, strategy).has_value(); });
+    const std::vector<int> located = locate(strategy);
+    return std::any_of(plans_.begin(), plans_.end(),
+                       [&](const SkeletonPlan& plan) { return exact(plan, strategy, located).has_value(); });
   }
 
   using Space::complete;
   Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
+    const std::vector<int> located = locate(wish);
     for (const SkeletonPlan& plan : plans_) {
-      if (const std::optional<Choice> choice = exact(plan, wish)) return finish(plan, *choice, wish, {});
+      if (const std::optional<Choice> choice = exact(plan, wish, located)) return finish(plan, *choice, wish, {});
     }
     const SkeletonPlan& plan = *best_skeleton(wish);
     WishInSkeleton placed = place(plan, wish);
@@ -151,13 +154,23 @@ class FeasibleSpace final : public Space {
     return slot.knob.fallback;
   }
 
+  // Positions of the techniques that a strategy uses.
+  std::vector<int> locate(const Strategy& strategy) const {
+    std::vector<int> located;
+    for (const Use& use : strategy.uses) located.push_back(graph_.index(use.technique));
+    return located;
+  }
+
   // The choice a strategy spells out, when it is feasible under this skeleton.
-  std::optional<Choice> exact(const SkeletonPlan& plan, const Strategy& strategy) const {
+  std::optional<Choice> exact(const SkeletonPlan& plan, const Strategy& strategy, const std::vector<int>& located) const {
+    const auto offered = [&](int t) { return t >= 0 && plan.available[static_cast<std::size_t>(t)]; };
+    if (!std::all_of(located.begin(), located.end(), offered)) return std::nullopt;
     Choice choice = bare_choice(plan);
     std::fill(choice.present.begin(), choice.present.end(), char{0});
-    for (const Use& use : strategy.uses) {
-      const int t = graph_.index(use.technique);
-      if (t < 0 || choice.present[static_cast<std::size_t>(t)] || !use.text.empty() || !use.on.empty()) return std::nullopt;
+    for (std::size_t u = 0; u < strategy.uses.size(); ++u) {
+      const Use& use = strategy.uses[u];
+      const int t = located[u];
+      if (choice.present[static_cast<std::size_t>(t)] || !use.text.empty() || !use.on.empty()) return std::nullopt;
       choice.present[static_cast<std::size_t>(t)] = 1;
       std::size_t named = 0;
       for (const int k : plan.slots_of[static_cast<std::size_t>(t)]) {
