@@ -27,14 +27,9 @@ Json input_json(const ModelInput& input) {
     const Count& count = input.counts.all[c];
     if (count.how != CountHow::unknown && count.value != 0) counts[std::string(name_of(static_cast<Counter>(c)))] = count.value;
   }
-  return {{"blocks", input.blocks},
-          {"threads", input.threads_per_block},
-          {"registers", input.registers},
-          {"shared", input.shared_bytes},
-          {"rounds", input.rounds},
-          {"ahead", input.rounds_ahead},
-          {"last", input.last_block_requests},
-          {"counts", std::move(counts)}};
+  return {{"blocks", input.blocks},       {"threads", input.threads_per_block}, {"registers", input.registers},
+          {"shared", input.shared_bytes}, {"flight", input.loads_in_flight},    {"rounds", input.rounds},
+          {"ahead", input.rounds_ahead},  {"last", input.last_block_requests},  {"counts", std::move(counts)}};
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ ModelInput input_of(const json& from) {
   input.threads_per_block = from.at("threads");
   input.registers = from.at("registers");
   input.shared_bytes = from.at("shared");
+  input.loads_in_flight = from.value("flight", 0.0);
   input.rounds = from.at("rounds");
   input.rounds_ahead = from.at("ahead");
   input.last_block_requests = from.at("last");

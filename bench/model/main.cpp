@@ -1,6 +1,8 @@
 // Expected against measured times of recorded landscapes.
 //
 //   model_quality OUT.json COUNTS_DIR LANDSCAPE_DIR…    COUNTS_DIR/counts-NAME.jsonl, where it is, holds the time model's input
+//   model_quality --counts OUT.json COUNTS_DIR LANDSCAPE_DIR…    the time model alone, with the median of |log(expected /
+//   measured)| and every pair of times
 //
 // Expectations: the time model from virtual counts; the templates' arithmetic; and that with what was learnt. The last is scored
 // on strategies that nothing was learnt from, two halves in turn: `elsewhere` from the other half at the other shapes, `here`
@@ -81,15 +83,40 @@ Expect learnt(const std::vector<Landscape>& all, std::size_t own, bool halves, s
   return [of_half](const Row& row) { return of_half[static_cast<std::size_t>(row.half)](row.strategy); };
 }
 
+std::optional<Forecast> counted(const Landscape& landscape, const Row& row) {
+  if (row.launches.empty()) return std::nullopt;
+  return Forecast{std::log2(model_time(landscape.device, row.launches).us), 1};
+}
+
+// The time model against what was counted, by landscape and template.
+json counted_alone(const std::vector<Landscape>& all) {
+  json result = json::object();
+  for (const Landscape& landscape : all) {
+    const Expect expect = [&](const Row& row) { return counted(landscape, row); };
+    json& groups = result[landscape.name] = json{{"scores", scored(landscape, expect)}, {"errors", json::object()}};
+    show(landscape.name, "counts", groups["scores"]);
+    std::map<std::string, std::vector<double>> errors;
+    for (const Row& row : landscape.rows) {
+      const auto expected = expect(row);
+      if (!expected) continue;
+      const double us = std::exp2(expected->log2_us);
+      errors[row.template_name].push_back(std::abs(std::log(us / row.time_us)));
+      groups["pairs"].push_back({{"template", row.template_name}, {"measured_us", row.time_us}, {"modelled_us", us}});
+    }
+    for (auto& [name, of] : errors) {
+      std::sort(of.begin(), of.end());
+      groups["errors"][name] = {{"strategies", of.size()}, {"median_absolute_log", of[of.size() / 2]}};
+      std::printf("%-24s %-18s n %4zu  median |log| %.3f\n", landscape.name.c_str(), name.c_str(), of.size(), of[of.size() / 2]);
+    }
+  }
+  return result;
+}
+
 json judged(const std::vector<Landscape>& all, std::size_t own) {
   const Landscape& landscape = all[own];
-  const Expect counted = [&](const Row& row) -> std::optional<Forecast> {
-    if (row.launches.empty()) return std::nullopt;
-    return Forecast{std::log2(model_time(landscape.device, row.launches).us), 1};
-  };
   const Forecaster arithmetic = make_forecaster(landscape.task, landscape.device, builtin_tunables());
   json result;
-  result["counts"] = scored(landscape, counted);
+  result["counts"] = scored(landscape, [&](const Row& row) { return counted(landscape, row); });
   result["arithmetic"] = scored(landscape, [&](const Row& row) { return arithmetic(row.strategy); });
   result["moved"] = scored(landscape, learnt(all, own, false, 0));
   const Expect elsewhere = learnt(all, own, true, 0);
@@ -103,13 +130,22 @@ json judged(const std::vector<Landscape>& all, std::size_t own) {
 }  // namespace
 
 int main(int count, char** words) {
+  const bool counts_alone = count > 1 && std::string(words[1]) == "--counts";
+  if (counts_alone) {
+    --count;
+    ++words;
+  }
   if (count < 4) {
-    std::fprintf(stderr, "usage: model_quality OUT.json COUNTS_DIR LANDSCAPE_DIR...\n");
+    std::fprintf(stderr, "usage: model_quality [--counts] OUT.json COUNTS_DIR LANDSCAPE_DIR...\n");
     return 2;
   }
   std::vector<Landscape> landscapes;
   for (int i = 3; i < count; ++i) landscapes.push_back(read_landscape(words[i], words[2]));
   json result;
+  if (counts_alone) {
+    std::ofstream(words[1]) << counted_alone(landscapes).dump() << "\n";
+    return 0;
+  }
   for (std::size_t i = 0; i < landscapes.size(); ++i) result[landscapes[i].name] = judged(landscapes, i);
   std::ofstream(words[1]) << result.dump(1) << "\n";
   return 0;

@@ -6,11 +6,14 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <utility>
 
 #include <cupilot/rejection.hpp>
 
 #include "backend/virtual_extrapolate.hpp"
+#include "backend/virtual_shape.hpp"
 #include "backend/virtual_traffic.hpp"
+#include "ptx/chain.hpp"
 
 namespace cupilot {
 namespace {
@@ -107,10 +110,25 @@ std::vector<Sample> rescaled(std::vector<Sample> samples, const std::array<std::
   return samples;
 }
 
+// Instructions of the block that has most over the mean of all.
+double unevenness(const std::vector<Counts>& ran, const std::vector<Sample>& samples) {
+  double sum = 0, weights = 0, most = 0;
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    const auto blocks = static_cast<double>(samples[i].blocks.size());
+    const double one = ran[i][Counter::warp_instructions].value / blocks;
+    sum += one * blocks * samples[i].weight;
+    weights += blocks * samples[i].weight;
+    most = std::max(most, one);
+  }
+  return sum > 0 ? most * weights / sum : 1;
+}
+
 // What a sampled launch was seen to do.
 struct Sampled {
   bool too_long = false;
   Counts counts;
+  ptx::Chain chain;                // of the sample with the longest
+  double uneven = 1;               // instructions of the sample's block that has most over the mean
   double last_block_requests = 0;  // global load requests of a column's last block beyond those of its others
 };
 
@@ -137,9 +155,17 @@ class BlockRunner {
       return ptx::rejection_of(*report);
     }
     spent_ += report->warp_instructions;
+    add(chain_, chain_of_launch(kernel_, programs_, launch_, *report), static_cast<double>(asked));
+    chained_ += static_cast<double>(asked);
     return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
   }
   std::uint64_t spent() const { return spent_; }
+  // Of the blocks run since it was asked last, the mean.
+  ptx::Chain take_chain() {
+    ptx::Chain mean;
+    add(mean, std::exchange(chain_, {}), 1 / std::max(1.0, std::exchange(chained_, 0)));
+    return mean;
+  }
 
  private:
   const VirtualContext& context_;
@@ -148,6 +174,8 @@ class BlockRunner {
   VirtualMemory& memory_;
   const ResolvedLaunch& launch_;
   std::uint64_t spent_ = 0;
+  ptx::Chain chain_;
+  double chained_ = 0;
 };
 
 // A column runs in order, its last block apart: that one finds all others arrived and does what is left to the last.
@@ -186,7 +214,9 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
       return seen;
     }
     ran.push_back(std::move(**counts));
+    keep_longest(seen.chain, runner.take_chain());
   }
+  seen.uneven = unevenness(ran, samples);
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
   seen.counts = weighted(ran, samples, whole ? 0 : unlike_share(full, columns));
@@ -217,36 +247,6 @@ bool all_grow(const ResolvedPlan& small, const Workload& smaller, const Resolved
     if (timed && !grows_with_work(small.launches[l], smaller, plan.launches[l], workload)) return false;
   }
   return true;
-}
-
-ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch) {
-  ModelInput input;
-  input.blocks = static_cast<std::int64_t>(block_count(launch));
-  input.threads_per_block = launch.block[0] * launch.block[1] * launch.block[2];
-  const EntryFacts* facts = find_entry(kernel, launch.entry);
-  if (facts == nullptr) return input;
-  if (facts->registers > 0) input.registers = facts->registers;
-  input.shared_bytes = launch.shared + facts->static_shared;
-  if (const ptx::Function* entry = programs.module().entry(facts->name)) {
-    input.rounds_ahead = rounds_ahead(programs.module(), *entry);
-  }
-  return input;
-}
-
-// Clearing a buffer inside the timed region, as a launch that stores it.
-ModelInput clearing(std::int64_t bytes) {
-  ModelInput input;
-  input.blocks = std::max<std::int64_t>(1, (bytes + 4095) / 4096);
-  input.threads_per_block = 256;
-  input.registers = 16;
-  const auto set = [&](Counter counter, double value) { input.counts[counter] = {value, value, value, CountHow::exact}; };
-  set(Counter::global_store_sectors, std::ceil(static_cast<double>(bytes) / 32));
-  set(Counter::global_store_requests, std::ceil(static_cast<double>(bytes) / 512));
-  set(Counter::warp_instructions, std::ceil(static_cast<double>(bytes) / 128));
-  set(Counter::issue_slots, std::ceil(static_cast<double>(bytes) / 128));
-  set(Counter::l2_bytes, static_cast<double>(bytes));
-  input.counts.rung = "virtual";
-  return input;
 }
 
 }  // namespace
@@ -291,19 +291,6 @@ Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry) 
     if (!function.is_entry) look(function);
   }
   return found;
-}
-
-double rounds_ahead(const ptx::Module& module, const ptx::Function& entry) {
-  double ahead = -1;
-  for (const ptx::Instruction& instruction : entry.instructions) {
-    const ptx::Form& form = module.form(instruction);
-    if (form.opcode != ptx::Opcode::op_cp) continue;
-    if (form.has("wait_all")) ahead = std::max(ahead, 1.0);
-    if (!form.has("wait_group") || instruction.operand_count == 0) continue;
-    const ptx::Operand& groups = entry.operands[instruction.first_operand];
-    if (groups.kind == ptx::OperandKind::immediate) ahead = std::max(ahead, static_cast<double>(groups.bits & 0xff) + 1);
-  }
-  return ahead;
 }
 
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
@@ -353,16 +340,24 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       if (counted.back()) {
         inputs.back().counts = std::move(sampled->counts);
         inputs.back().last_block_requests = sampled->last_block_requests;
+        price_as_busiest(inputs.back(), context.device, sampled->uneven);
+        put_chain(inputs.back(), sampled->chain);
+        add_spills(inputs.back(), facts->spill_store_bytes + facts->spill_load_bytes);
+        put_ring(inputs.back(), sampled->chain, 1);
       }
     }
     missing = missing || !counted.back();
   }
   if (missing) {
-    Attempt<std::vector<Counts>> fitted = extrapolate(context, task, kernel, programs, plan_at, plan, workload, content);
+    Attempt<std::vector<ExtrapolatedLaunch>> fitted =
+        extrapolate(context, task, kernel, programs, plan_at, plan, workload, content);
     if (fitted.is_error()) return fitted.error();
     if (fitted.is_rejected()) return fitted.rejected();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!counted[i]) inputs[i].counts = (*fitted)[i];
+      if (counted[i]) continue;
+      ExtrapolatedLaunch& launch = (*fitted)[i];
+      inputs[i].counts = launch.counts;
+      put_ring(inputs[i], launch.chain, launch.chain_times);  // blocks that wait for others go round as long as they wait
     }
   }
   if (Result<void> estimated = estimate_traffic(context.device, task.task, workload, plan, inputs); !estimated) {

@@ -49,9 +49,6 @@ struct Dependence {
 };
 Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry);
 
-// How many rounds of asynchronous copies stay in flight over a wait (cp.async.wait_group N: N + 1); -1 when there are none.
-double rounds_ahead(const ptx::Module& module, const ptx::Function& entry);
-
 // Which blocks to run and how often they stand in the grid. `columns`: all along the grid's last side longer than one (z, else
 // y) together.
 struct Sample {

@@ -14,9 +14,9 @@ namespace cupilot {
 namespace {
 
 // Whole runs at one workload: counts of each run launch.
-Attempt<std::vector<Counts>> count_whole(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                         KernelPrograms& programs, const PlanAt& plan_at, const Workload& workload,
-                                         const Content& content) {
+Attempt<std::vector<ExtrapolatedLaunch>> count_whole(const VirtualContext& context, const IdentifiedTask& task,
+                                                     const CompiledKernel& kernel, KernelPrograms& programs,
+                                                     const PlanAt& plan_at, const Workload& workload, const Content& content) {
   Attempt<Resolution> resolution = plan_at(workload);
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) return resolution.rejected();
@@ -25,7 +25,7 @@ Attempt<std::vector<Counts>> count_whole(const VirtualContext& context, const Id
   Result<VirtualMemory> memory =
       VirtualMemory::make(task.task, task.id, {.workload = workload, .content = content}, *plan, context.inputs);
   if (!memory) return memory.error();
-  std::vector<Counts> all;
+  std::vector<ExtrapolatedLaunch> all;
   for (const When when : {When::setup, When::run}) {
     if (when == When::run) {
       if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled) return filled.error();
@@ -39,7 +39,7 @@ Attempt<std::vector<Counts>> count_whole(const VirtualContext& context, const Id
       if (!report->faults.empty()) {
         return reject("measure.failed", "counting at a smaller shape: " + report->faults[0].message, report->faults[0].where);
       }
-      if (when == When::run) all.push_back(report->counts);
+      if (when == When::run) all.push_back({report->counts, chain_of_launch(kernel, programs, launch, *report)});
     }
   }
   return all;
@@ -82,7 +82,7 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
   for (std::int64_t size = step; size >= 32 || size == step; size = aligned(size / 2)) {
     for (const std::int64_t tiles : {2, 1}) {
       axes = shrunk_axes(task, workload, size, tiles);
-      if (cost(task, workload, axes) <= 3.0 * static_cast<double>(counting_budget)) return axes;
+      if (cost(task, workload, axes) <= 4.0 * static_cast<double>(counting_budget)) return axes;
     }
   }
   return axes;
@@ -101,11 +101,15 @@ void keep_meant(const PlanAt& plan_at, const Workload& workload, std::vector<Axi
   });
 }
 
+double a_block(const Counts& counts) {
+  return counts[Counter::warp_instructions].value / std::max(1.0, counts[Counter::blocks].value);
+}
+
 double relative(double got, double want) { return got == want ? 0 : std::abs(got - want) / std::max(std::abs(want), 1.0); }
 
 struct Runs {
-  std::vector<std::vector<Counts>> corners;  // [corner][launch]
-  std::vector<Counts> held;
+  std::vector<std::vector<ExtrapolatedLaunch>> corners;  // [corner][launch]
+  std::vector<ExtrapolatedLaunch> held;
   Sizes held_sizes;
 };
 
@@ -114,7 +118,7 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
   counts.rung = "virtual";
   std::vector<double> values(runs.corners.size());
   const auto read = [&](std::size_t c) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = runs.corners[i][launch].all[c].value;
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = runs.corners[i][launch].counts.all[c].value;
   };
   const auto block_counter = static_cast<std::size_t>(Counter::blocks);
   read(block_counter);
@@ -125,10 +129,10 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
     return actual > 0.75 * fitted && fitted > 0.75 * actual ? actual / fitted : 1.0;
   };
   const double at_full = correction(full, blocks);
-  const double at_held = correction(runs.held_sizes, runs.held[launch].all[block_counter].value);
+  const double at_held = correction(runs.held_sizes, runs.held[launch].counts.all[block_counter].value);
   for (std::size_t c = 0; c < counter_count; ++c) {
     read(c);
-    const double residual = relative(multilinear(axes, values, runs.held_sizes) * at_held, runs.held[launch].all[c].value);
+    const double residual = relative(multilinear(axes, values, runs.held_sizes) * at_held, runs.held[launch].counts.all[c].value);
     const double value = c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full) * at_full);
     const double slack = c == block_counter ? 0 : std::max(residual, std::abs(1 - at_full));
     counts.all[c] = {value, value * std::max(0.0, 1 - slack), value * (1 + slack),
@@ -138,6 +142,15 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
 }
 
 }  // namespace
+
+ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch,
+                           const ptx::Report& report) {
+  const EntryFacts* facts = find_entry(kernel, launch.entry);
+  const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
+  if (entry == nullptr) return {};
+  const auto index = static_cast<std::uint32_t>(entry - programs.module().functions.data());
+  return ptx::chain_of(programs.module(), index, report.lines, static_cast<double>(report.blocks_run));
+}
 
 std::int64_t residue_step(const Constants& constants) {
   std::int64_t common = aligned_elements, largest = 1;
@@ -179,9 +192,10 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
   return sum;
 }
 
-Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                         KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
-                                         const Workload& workload, const Content& content) {
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
+                                                     const CompiledKernel& kernel, KernelPrograms& programs,
+                                                     const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,
+                                                     const Content& content) {
   std::vector<AxisPair> axes = affordable_axes(task.task, workload, residue_step(kernel.source.constants));
   keep_meant(plan_at, workload, axes);
   Runs runs;
@@ -195,11 +209,14 @@ Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const Id
   if (!held) return held;
   runs.held = std::move(*held);
 
-  std::vector<Counts> all;
+  std::vector<ExtrapolatedLaunch> all;
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when != When::run) continue;
     const auto blocks = static_cast<double>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
-    all.push_back(fit(runs, axes, workload.sizes, all.size(), blocks));
+    const ExtrapolatedLaunch& beside = runs.held[all.size()];
+    Counts counts = fit(runs, axes, workload.sizes, all.size(), blocks);
+    const double times = a_block(counts) / std::max(1.0, a_block(beside.counts));
+    all.push_back({std::move(counts), beside.chain, times});
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include <cupilot/result.hpp>
 
 #include "backend/virtual_run.hpp"
+#include "ptx/chain.hpp"
 
 namespace cupilot {
 
@@ -33,11 +34,22 @@ std::int64_t residue_step(const Constants& constants);
 // The function that is linear in each axis and takes values[i] at corner i (bit a of i: axis a is high), at `sizes`.
 double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values, const Sizes& sizes);
 
+struct ExtrapolatedLaunch {
+  Counts counts;
+  ptx::Chain chain;        // of a whole run, maybe smaller
+  double chain_times = 1;  // how much more a block does at the workload than there
+};
+
+// Of a launch of the kernel that was counted.
+ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch,
+                           const ptx::Report& report);
+
 // Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact runs at the corners of the
 // shrunk box and scaled by the known number of blocks. One more run, past the box, is held out; its relative residual, at
 // least that scaling, is the interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
-Attempt<std::vector<Counts>> extrapolate(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                         KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
-                                         const Workload& workload, const Content& content);
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
+                                                     const CompiledKernel& kernel, KernelPrograms& programs,
+                                                     const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,
+                                                     const Content& content);
 
 }  // namespace cupilot

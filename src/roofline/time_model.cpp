@@ -10,17 +10,24 @@
 namespace cupilot {
 namespace {
 
-constexpr double overlap = 6;         // exponent of the norm that joins pipes: they overlap almost, not wholly
-constexpr double memory_overlap = 5;  // the same for the SMs, L2 and DRAM
-constexpr double round_cycles = 60;   // barrier, and the first shared loads after it
-constexpr double l1_latency = 35;     // cycles of a hit
+constexpr double overlap = 6;            // exponent of the norm that joins pipes: they overlap almost, not wholly
+constexpr double wait_overlap = 2.2;     // the same for a block's own waits and the work of all blocks beside it
+constexpr double memory_overlap = 5;     // the same for the SMs, L2 and DRAM
+constexpr double beside_products = 1.9;  // issue slots of an instruction that is no multiply-add of fp32: addresses, branches
+constexpr double warp_gaps = 1.6;        // of the tensor cycles of single warps' products, at the sustained rate
+constexpr double fill_share = 0.5;       // of the cycles that data take into an SM, beside L2's own rate
+constexpr double round_cycles = 40;      // barrier, and the first shared loads after it
 constexpr double l2_latency_s = 200e-9;
-constexpr double dram_latency_s = 600e-9;
-constexpr double fill_latencies = 1.5;         // memory latencies a block pays before its first and after its last round
-constexpr double dram_share_unknown = 0.2;     // of what L2 delivers, where DRAM bytes are not counted
-constexpr double warp_slack = 0.4;             // issue slots lost by a scheduler with one warp to choose from
-constexpr double arrival_latencies = 4;        // store, fence, ticket, fence, one after the other
-constexpr double later_launch = 0.4;           // cost of a further launch of a plan, in launches
+constexpr double wait_cycles = 185;       // of a load from L2 that a warp waits for, others of its block waiting at other times
+constexpr double far_cycles = 1500;       // more where all loads come from DRAM
+constexpr double stage_cycles = 1000;     // of a stage of a ring, from its release until it is full again
+constexpr double half_fill = 0.5;         // of a block's bytes, that come while it waits
+constexpr double end_cycles = 4000;       // of a launch's first loads and last stores
+constexpr double turn_share = 0.5;        // of that, at each change of blocks
+constexpr double shared_requests = 1.25;  // of L2's rate: SMs side by side ask for the same lines, which it sends once
+constexpr double tensor_slowdown = 0.2;   // of the clock where the tensor cores never idle
+constexpr double arrival_latencies = 4;   // store, fence, ticket, fence, one after the other
+constexpr double later_launch = 0.4;      // cost of a further launch of a plan, in launches
 constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
 constexpr double last_loads_in_flight = 16;    // of a block that sums parts others left: straight rows of loads
 constexpr double sm_bytes_a_cycle = 64;        // from L2 into one SM
@@ -44,6 +51,11 @@ struct Launch {
 
   Launch(const DeviceSpec& d, const ModelInput& in, Bound bound)
       : device(d), input(in), whole(pipe_cycles(d, in.counts, bound)), bound_(bound) {
+    const double instructions = count(Counter::warp_instructions);
+    const double products = std::min(instructions, count(Counter::flops_fp32) / 64);
+    whole.issue = std::max(whole.issue, (products + beside_products * (instructions - products)) / schedulers);
+    whole.tensor = input.rounds > 0 ? warpgroup_cycles(d, in.counts, bound) : warp_gaps * whole.tensor;
+    whole.fill *= fill_share;
     blocks = static_cast<double>(std::max<std::int64_t>(1, in.blocks));
     warps = std::ceil(std::max(1, in.threads_per_block) / 32.0);
     resident = std::max(1, resident_blocks(d, in.threads_per_block, in.registers, in.shared_bytes));
@@ -58,19 +70,6 @@ struct Launch {
         {whole.issue, whole.fp32, whole.fp64, whole.tensor, whole.integer, whole.special, whole.memory, whole.fill}, overlap));
   }
 
-  // Share of the pipes' rate that `active` resident blocks can draw: schedulers with few warps miss slots.
-  double efficiency(double active) const {
-    const double a_scheduler = std::max(0.25, active * warps / schedulers);
-    return 1 / (1 + warp_slack / a_scheduler);
-  }
-
-  double memory_latency() const {
-    const double from_l2 = l2_bytes(input.counts, bound_);
-    const double from_dram = count(Counter::dram_read_bytes);
-    const double share = from_dram > 0 && from_l2 > 0 ? std::min(1.0, from_dram / from_l2) : dram_share_unknown;
-    return ((1 - share) * l2_latency_s + share * dram_latency_s) * clock(device);
-  }
-
   double rounds() const {
     if (input.rounds > 0) return input.rounds;
     const double barriers = count(Counter::barriers) / (blocks * warps);
@@ -82,28 +81,34 @@ struct Launch {
     return count(Counter::async_copy_bytes) > 0 ? 1 : 0;
   }
 
-  // Cycles one block waits while its own pipes are idle.
-  double waits(double active) const {
-    const double latency = memory_latency();
-    const double ends = fill_latencies * latency;
-    const double n = rounds();
-    if (n >= 1) {
-      const double hidden = ahead() * active * work() / n;
-      return ends + n * (round_cycles + std::max(0.0, latency - hidden));
-    }
+  // Whether loads pass by registers alone, and the text said how many a warp has under way.
+  bool by_registers() const { return input.loads_in_flight > 0 && count(Counter::async_copy_bytes) == 0; }
+
+  double wait() const {
+    const double from_l2 = l2_bytes(input.counts, bound_);
+    const double far = from_l2 > 0 ? std::min(1.0, count(Counter::dram_read_bytes) / from_l2) : 0;
+    return wait_cycles + far_cycles * far;
+  }
+
+  // Cycles of one block beside nothing else, its pipes idle: what a warp waits for its own loads, or what the stages of a ring
+  // or the rounds of a main loop wait for theirs.
+  double own() const {
     const double loads = count(Counter::global_load_requests) / (blocks * warps);
     const double in_flight = input.loads_in_flight > 0 ? input.loads_in_flight : default_loads_in_flight;
-    // A request waits for L2 when it misses one sector or more.
-    const double requested = count(Counter::global_load_requests) * sector_bytes;
-    const double missed = requested > 0 ? std::min(1.0, l2_bytes(input.counts, bound_) / requested) : 1;
-    return ends + loads / in_flight * (l1_latency + missed * latency);
+    const double cycles = input.loads_in_flight > 0 ? loads / in_flight * wait() : 0;
+    const double n = rounds(), fill = a_block(whole.fill);
+    if (input.rounds > 0) return std::max(cycles, (n * stage_cycles + fill) / std::max(1.0, ahead()));
+    if (n >= 1 && !by_registers()) {
+      const double hidden = ahead() * std::max(cycles, work()) / n;
+      return cycles + n * (round_cycles + std::max(0.0, wait() + fill / n - hidden));
+    }
+    return std::max(cycles, loads / in_flight * wait());
   }
 
   // Cycles until `active` blocks that start together on one SM are done: the waits of one hide behind the work of others.
   double together(double active) const {
-    const double one = work() / efficiency(active);
-    const double alone = std::max(waits(active), input.serial_latency_cycles - one);
-    return one + joined({(active - 1) * one, alone}, 3);
+    const double alone = std::max(own() + half_fill * a_block(whole.fill), input.serial_latency_cycles);
+    return joined({active * work(), alone}, wait_overlap);
   }
 
   // Cycles of the busiest SM. Blocks come in groups of what fits; the last, smaller group starts as places fall free, so it
@@ -112,10 +117,24 @@ struct Launch {
     const double mine = std::ceil(blocks / device.sms);
     const double full = std::floor(mine / resident);
     const double rest = mine - full * resident;
-    if (full == 0) return together(rest);
+    const double active = std::min<double>(resident, std::max(1.0, blocks / device.sms));
+    if (full == 0) return together(rest) + ends(mine / active);
     const double group = together(resident);
     const double last = rest > 0 ? (together(rest) + rest / resident * group) / 2 : 0;
-    return full * group + last;
+    return full * group + last + ends(mine / active);
+  }
+
+  // Half for loads, half for stores.
+  double ends(double turns) const {
+    const double loads = count(Counter::global_load_requests) > 0 ? 0.5 : 0;
+    const double stores = count(Counter::global_store_requests) > 0 ? 0.5 : 0;
+    return end_cycles * (loads + stores) * (1 + turn_share * (turns - 1));
+  }
+
+  // Seconds of a cycle: the clock falls as tensor cores fill up.
+  double cycle_seconds(double cycles) const {
+    const double busy = cycles > 0 ? std::min(1.0, whole.tensor / std::min<double>(device.sms, blocks) / cycles) : 0;
+    return 1 / (clock(device) * (1 - (input.rounds > 0 ? tensor_slowdown * busy : 0)));
   }
 
   // Cycles of what is left to one block after its group has arrived. Nothing hides it: the others are gone.
@@ -131,7 +150,7 @@ struct Launch {
   double even() const {
     const double mine = blocks / device.sms;
     const double active = std::min<double>(resident, std::max(1.0, mine));
-    return mine / active * together(active);
+    return mine / active * together(active) + ends(mine / active);
   }
 
  private:
@@ -143,7 +162,7 @@ using Terms = std::array<double, term_count>;
 // Microseconds of one launch without its launch cost, and what each resource alone would need.
 double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound, Terms& terms) {
   const Launch launch(device, input, bound);
-  const double us = 1e6 / clock(device);
+  const double us = 1e6 * launch.cycle_seconds(launch.busiest());
   const double sms = std::min<double>(device.sms, launch.blocks);
   const auto add = [&](Term term, double value) { terms[static_cast<std::size_t>(term)] += value; };
   add(Term::issue, launch.whole.issue / sms * us);
@@ -153,7 +172,7 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   add(Term::integer, launch.whole.integer / sms * us);
   add(Term::special, launch.whole.special / sms * us);
   add(Term::shared, std::max(launch.whole.memory, launch.whole.fill) / sms * us);
-  const double l2 = l2_bytes(input.counts, bound) / device.l2_bytes_per_s * 1e6;
+  const double l2 = l2_bytes(input.counts, bound) / (shared_requests * device.l2_bytes_per_s) * 1e6;
   const double dram_bytes = launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes);
   const double dram = dram_bytes / device.dram_sustained * 1e6;
   add(Term::l2, l2);

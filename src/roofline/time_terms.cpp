@@ -1,6 +1,7 @@
 #include "roofline/time_terms.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cupilot {
 namespace {
@@ -61,6 +62,21 @@ PipeCycles pipe_cycles(const DeviceSpec& device, const Counts& counts, Bound bou
                   get(Counter::global_load_requests) + get(Counter::global_store_requests) +
                   get(Counter::local_bytes) / wavefront_bytes + atomic_cycles * get(Counter::atomic_requests);
   cycles.fill = (get(Counter::global_load_sectors) + get(Counter::global_store_sectors)) * sector_bytes / fill_bytes;
+  return cycles;
+}
+
+double warpgroup_cycles(const DeviceSpec& device, const Counts& counts, Bound bound) {
+  constexpr double bf16_operations = 4096;
+  constexpr std::pair<Counter, Precision> rows[] = {{Counter::ops_tensor_bf16, Precision::bf16},
+                                                    {Counter::ops_tensor_fp16, Precision::fp16},
+                                                    {Counter::ops_tensor_tf32, Precision::tf32},
+                                                    {Counter::ops_tensor_fp8, Precision::fp8},
+                                                    {Counter::ops_tensor_int8, Precision::fp8}};
+  double cycles = 0;
+  for (const auto& [counter, precision] : rows) {
+    const double rate = peak(device, precision);
+    if (rate > 0) cycles += bounded(counts[counter], bound) / bf16_operations * peak(device, Precision::bf16) / rate;
+  }
   return cycles;
 }
 

@@ -34,6 +34,10 @@ struct PipeCycles {
 };
 PipeCycles pipe_cycles(const DeviceSpec& device, const Counts& counts, Bound bound);
 
+// Tensor cycles where products are whole warpgroups': 4096 operations of bf16 an SM and clock (compute capability 9.0), other
+// types as their peaks stand to bf16's.
+double warpgroup_cycles(const DeviceSpec& device, const Counts& counts, Bound bound);
+
 // Bytes between L2 and the SMs: counted, or every sector asked for.
 double l2_bytes(const Counts& counts, Bound bound);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "backend/virtual_extrapolate.hpp"
+#include "backend/virtual_shape.hpp"
 #include "backend/virtual_traffic.hpp"
 #include "catch.hpp"
 #include "ptx/parser.hpp"
@@ -161,6 +162,91 @@ TEST_CASE("Rounds in flight are read off the waits") {
   CHECK(of("cp.async.wait_all;") == 1);
   CHECK(of("cp.async.wait_group 0;") == 1);
   CHECK(of("cp.async.wait_group 2;\ncp.async.wait_group 0;") == 3);
+  CHECK(of("cp.async.bulk.wait_group 0;") == -1);  // of stores
+}
+
+TEST_CASE("What a text told of a launch becomes the time model's input") {
+  ModelInput input;
+  input.blocks = 264;
+  input.threads_per_block = 128;
+  input.shared_bytes = 100 << 10;
+  const auto set = [&](Counter counter, double value) { input.counts[counter] = {value, value, value, CountHow::exact}; };
+  set(Counter::global_load_requests, 264 * 4 * 60);
+  set(Counter::barriers, 264 * 4 * 10);
+  ptx::Chain chain;
+  chain.waits = 20;
+  put_chain(input, chain);
+  CHECK(input.loads_in_flight == Approx(3));
+  put_ring(input, chain, 1);
+  CHECK(input.rounds == 0);  // there is none
+  chain.fills = 16;
+  chain.mbarriers = 9;  // four stages and another
+  put_ring(input, chain, 2);
+  CHECK(input.rounds == Approx(32));
+  CHECK(input.rounds_ahead == Approx(3));
+  add_spills(input, 8);
+  CHECK(input.counts[Counter::local_bytes].value == Approx(264.0 * 128 * 8 * 10));
+  price_as_busiest(input, *chip("h200"), 1.5);
+  CHECK(input.blocks == 176);
+  input.blocks = 1000;  // one follows another
+  price_as_busiest(input, *chip("h200"), 1.5);
+  CHECK(input.blocks == 1000);
+}
+
+// Kernels whose times on an H200 are kept: docs/results/h200-evolve/fp32-512.json, hopper-gemm/fp32-1024.json and
+// acceptance-1.json.
+struct Timed {
+  std::vector<std::string> words;
+  std::vector<Use> uses;
+  double measured_us;
+};
+
+std::vector<Timed> timed_kernels() {
+  const std::vector<Use> simt = {{"simt_core"},
+                                 {"block_tile", {{"block_m", 64}, {"block_n", 32}}},
+                                 {"k_slab", {{"block_k", 16}}},
+                                 {"thread_tile", {{"thread_m", 8}, {"thread_n", 2}}},
+                                 {"vector_load", {{"vector", 4}}},
+                                 {"shared_padding", {{"pad", 4}}},
+                                 {"register_prefetch"},
+                                 {"split_k", {{"split", 3}}},
+                                 {"launch_bounds", {{"min_blocks", 2}}},
+                                 {"unroll", {{"unroll_k", 8}}},
+                                 {"transpose_on_load"},
+                                 {"cache_hint"},
+                                 {"lane_grid", {{"lanes_m", 4}}},
+                                 {"predicated_tail"}};
+  const std::vector<Use> ring = {{"streamed_simt_core", {{"thread_m", 4}, {"thread_n", 8}}},
+                                 {"block_tile", {{"block_m", 64}, {"block_n", 128}}},
+                                 {"k_slab", {{"block_k", 32}}},
+                                 {"multistage", {{"stages", 3}}},
+                                 {"unroll", {{"unroll_k", 16}}},
+                                 {"serpentine"},
+                                 {"column_runs"},
+                                 {"lane_grid", {{"lanes_m", 16}}}};
+  const std::vector<Use> wgmma = {{"wgmma_core"},
+                                  {"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 192}}},
+                                  {"ping_pong"},
+                                  {"warp_specialisation", {{"consumers", 2}}},
+                                  {"multistage", {{"stages", 4}}},
+                                  {"tensor_map_store", {{"strips", 2}}}};
+  return {{{"m=512", "n=512", "k=512"}, simt, 18.3},
+          {{"m=1024", "n=1024", "k=1024"}, ring, 59.5},
+          {{"m=8192", "n=8192", "k=512", "dtype=bf16"}, wgmma, 95.8}};
+}
+
+TEST_CASE("Times modelled from counts lie within a quarter of an H200's", "[templates]") {
+  for (const Timed& timed : timed_kernels()) {
+    const Task task = gemm(timed.words);
+    const CompiledKernel kernel = kernel_of(task, timed.uses);
+    const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
+    const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+    REQUIRE(reports);
+    REQUIRE(reports->front().measurement);
+    INFO(kernel.source.template_name);
+    CHECK(reports->front().measurement->time_us > timed.measured_us / 1.25);
+    CHECK(reports->front().measurement->time_us < timed.measured_us * 1.25);
+  }
 }
 
 TEST_CASE("Traffic lies between unique bytes and requests") {

@@ -61,8 +61,9 @@ TEST_CASE("more of anything is never faster", "[roofline]") {
   for (const ModelInput& base : bases) {
     for (std::size_t i = 0; i < counter_count; ++i) {
       const auto counter = static_cast<Counter>(i);
-      // A claim of hidden DRAM traffic shifts the latency of L2's bytes; both are compared below.
-      if (counter == Counter::l2_bytes || counter == Counter::blocks) continue;
+      // More of L2's bytes hide more of DRAM's latency; of as many instructions more multiply-adds leave fewer others, which
+      // take longer.
+      if (counter == Counter::l2_bytes || counter == Counter::flops_fp32 || counter == Counter::blocks) continue;
       double last = us(base);
       for (const double factor : {2.0, 8.0, 64.0}) {
         ModelInput more = base;
@@ -73,6 +74,17 @@ TEST_CASE("more of anything is never faster", "[roofline]") {
         last = now;
       }
     }
+  }
+}
+
+TEST_CASE("multiply-adds and the instructions that make them are never faster together", "[roofline]") {
+  ModelInput more = simt_gemm(512, 512, 512, {64, 64, 16, 8, 4, 128, 2});
+  double last = us(more);
+  for (int doubling = 0; doubling < 4; ++doubling) {
+    for (const Counter counter : {Counter::flops_fp32, Counter::warp_instructions})
+      put(more, counter, more.counts[counter].value * 2);
+    CHECK(us(more) > last);
+    last = us(more);
   }
 }
 
@@ -87,11 +99,44 @@ TEST_CASE("what relieves a kernel makes it no slower", "[roofline]") {
   ModelInput chained = base;
   chained.serial_latency_cycles = 1e6;
   CHECK(us(chained) > us(base));
+  // Loads that a warp waits for one by one, and together.
+  ModelInput single = plain_gemm(512, 512, 512), many = single;
+  single.loads_in_flight = 1;
+  many.loads_in_flight = 8;
+  CHECK(us(many) < us(single) / 2);
   DeviceSpec wide = h200();
   wide.sms *= 2;
   for (double& rate : wide.sustained_flops) rate *= 2;
   for (double& rate : wide.peak_flops) rate *= 2;
   CHECK(model_time(wide, {plain_gemm(1024, 1024, 1024)}).us < us(plain_gemm(1024, 1024, 1024)));
+}
+
+// A ring of the given stages, a block an SM: `products` tensor operations of bf16 a round, 32 KiB.
+ModelInput ring_gemm(double stages, double products) {
+  constexpr double rounds = 64, blocks = 132;
+  ModelInput input;
+  input.blocks = static_cast<std::int64_t>(blocks);
+  input.threads_per_block = 384;
+  input.registers = 168;
+  input.shared_bytes = static_cast<std::int64_t>(stages) * 32768;
+  input.rounds = rounds;
+  input.rounds_ahead = stages - 1;
+  put_staged(input, blocks * rounds * 32768);
+  put(input, Counter::ops_tensor_bf16, blocks * rounds * products);
+  return input;
+}
+
+TEST_CASE("a ring's rounds take what its stages in flight leave of a load, or its products at the warpgroups' rate",
+          "[roofline]") {
+  const double few = 2.0 * 128 * 128 * 16, many = 2.0 * 128 * 256 * 64;
+  CHECK(us(ring_gemm(2, few)) > 1.7 * us(ring_gemm(5, few)));
+  // 64 rounds of 1024 cycles and the launch's ends, at 1.4 to 1.6 GHz: the clock falls where tensor cores never idle.
+  const double busy = us(ring_gemm(5, many));
+  CHECK(busy > 64 * 1024 / 1.6e3);
+  CHECK(busy < 64 * 1024 / 1.4e3 + 10);
+  ModelInput warps = ring_gemm(5, many);
+  warps.rounds = 0;  // the same by mma.sync
+  CHECK(us(warps) > 1.5 * busy);
 }
 
 TEST_CASE("blocks that leave SMs idle show as tail", "[roofline]") {
