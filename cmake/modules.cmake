@@ -45,6 +45,11 @@ function(cupilot_module name)
   endforeach()
 endfunction()
 
+# cupilot_alone(TARGET sources...): their names collide with those of the sources that a sanitizer's build compiles them with.
+function(cupilot_alone target)
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # cupilot_link_map(LIBRARY MAP): a shared library of the project's version that exports what MAP names, and lacks nothing.
 function(cupilot_link_map library map)
   set_target_properties(${library} PROPERTIES VERSION ${PROJECT_VERSION} LINK_DEPENDS ${map}
