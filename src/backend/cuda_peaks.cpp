@@ -25,7 +25,7 @@ struct Pace {
   double seconds, warm;
 };
 constexpr Pace memory_pace = {0.05, 0.1}, rate_pace = {0.25, 0.5};
-// At its power limit a card runs for 0.8 s, then dips by a tenth, and swings within 2 % from 1.1 s on.
+// At its power limit a card's rate falls by up to a tenth after 0.8 s; from 1.1 s on it swings by 1 to 4 % once a second.
 constexpr Pace limited_pace = {0.35, 1.3};
 
 // Of one launch: how much is moved or computed.
