@@ -95,12 +95,8 @@ int PlanProgram::definition(const std::string& name, const std::vector<Expr>& fa
 // One evaluation: definitions are computed at most once, and one that needs itself has no value.
 class PlanProgram::Asking {
  public:
-  Asking(const PlanProgram& program, std::span<const std::int64_t> variables, std::vector<Answer>& known,
-         std::vector<char>& begun)
-      : program_(program), variables_(variables), known_(known), begun_(begun) {
-    known_.assign(program.definitions_.size(), {});
-    begun_.assign(program.definitions_.size(), 0);
-  }
+  Asking(const PlanProgram& program, std::span<const std::int64_t> variables)
+      : program_(program), variables_(variables), known_(program.definitions_.size()), begun_(program.definitions_.size(), 0) {}
 
   Answer value(int index) {
     const Node& node = program_.nodes_[static_cast<std::size_t>(index)];
@@ -152,14 +148,12 @@ class PlanProgram::Asking {
 
   const PlanProgram& program_;
   std::span<const std::int64_t> variables_;
-  std::vector<Answer>& known_;
-  std::vector<char>& begun_;
+  std::vector<Answer> known_;
+  std::vector<char> begun_;
 };
 
 PlanProgram::Answer PlanProgram::value(int expr, std::span<const std::int64_t> variables) const {
-  thread_local std::vector<Answer> known;
-  thread_local std::vector<char> begun;
-  return Asking(*this, variables, known, begun).value(expr);
+  return Asking(*this, variables).value(expr);
 }
 
 }  // namespace cupilot

@@ -59,7 +59,7 @@ TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
       {"src/backend/compile_nvrtc.cpp", "calls"},      // NVRTC's functions, in the compiling worker alone
       {"src/base/host.cpp", "host"},                   // has no members
       {"src/base/phases.cpp", "current"},              // where this thread's phases go: set and put back by scope
-      {"src/agents/tunable_skeleton.cpp", "key"},      // a thread's scratch memory
+      {"src/task/expr.cpp", "kept"},                   // a thread's memo of a function of its key
       {"src/strategy/skeleton_plan.cpp", "values"},    // a thread's scratch memory
       {"src/backend/virtual_run.cpp", "running_"},     // launches in progress share the cores; results do not depend on it
       {"src/ptx/decode_arithmetic.cpp", "preferred"},  // which instructions compute lanes; tests set it, results are equal
