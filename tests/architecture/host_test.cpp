@@ -70,7 +70,7 @@ TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
   const std::regex local(
       R"re(^\s*(?:static |thread_local |inline )+(?!.*\bconst\b)(?!.*\bconstexpr\b)[\w:<>,&* ]+?[ &*](\w+)\s*(?:=[^=].*|\{.*\})?;)re");
   const std::regex global(
-      R"re(^(?!using |constexpr|const |inline |static |thread_local |extern |return |typedef |namespace |struct |class |enum |friend |template|static_assert|public|private|else|break|continue|default|case )[A-Za-z_][\w:<>,&* ]*[ &*](\w+)(?:\s*=[^=].*|\{.*\})?;\s*$)re");
+      R"re(^(?!using |concept |constexpr|const |inline |static |thread_local |extern |return |typedef |namespace |struct |class |enum |friend |template|static_assert|public|private|else|break|continue|default|case )[A-Za-z_][\w:<>,&* ]*[ &*](\w+)(?:\s*=[^=].*|\{.*\})?;\s*$)re");
   for (const std::regex& pattern : {local, global}) {
     for (const Hit& hit : hits(pattern)) {
       INFO(hit.file << ": " << hit.text);
