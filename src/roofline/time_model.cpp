@@ -13,7 +13,8 @@ namespace {
 constexpr double overlap = 6;            // exponent of the norm that joins pipes: they overlap almost, not wholly
 constexpr double wait_overlap = 2.2;     // the same for a block's own waits and the work of all blocks beside it
 constexpr double memory_overlap = 5;     // the same for the SMs, L2 and DRAM
-constexpr double beside_products = 1.9;  // issue slots of an instruction that is no multiply-add of fp32: addresses, branches
+constexpr double beside_products = 1.9;  // in a product of matrices, issue slots of what is no multiply-add: addresses, branches
+constexpr double product_share = 0.1;    // of a launch's instructions, from which it is such a product
 constexpr double warp_gaps = 1.6;        // of the tensor cycles of single warps' products, at the sustained rate
 constexpr double fill_share = 0.5;       // of the cycles that data take into an SM, beside L2's own rate
 constexpr double round_cycles = 40;      // barrier, and the first shared loads after it
@@ -53,7 +54,9 @@ struct Launch {
       : device(d), input(in), whole(pipe_cycles(d, in.counts, bound)), bound_(bound) {
     const double instructions = count(Counter::warp_instructions);
     const double products = std::min(instructions, count(Counter::flops_fp32) / 64);
-    whole.issue = std::max(whole.issue, (products + beside_products * (instructions - products)) / schedulers);
+    if (whole.tensor > 0 || products > product_share * instructions) {
+      whole.issue = std::max(whole.issue, (products + beside_products * (instructions - products)) / schedulers);
+    }
     whole.tensor = input.rounds > 0 ? warpgroup_cycles(d, in.counts, bound) : warp_gaps * whole.tensor;
     whole.fill *= fill_share;
     blocks = static_cast<double>(std::max<std::int64_t>(1, in.blocks));
@@ -118,17 +121,17 @@ struct Launch {
     const double full = std::floor(mine / resident);
     const double rest = mine - full * resident;
     const double active = std::min<double>(resident, std::max(1.0, blocks / device.sms));
-    if (full == 0) return together(rest) + ends(mine / active);
+    if (full == 0) return together(rest) + ends(mine, active);
     const double group = together(resident);
     const double last = rest > 0 ? (together(rest) + rest / resident * group) / 2 : 0;
-    return full * group + last + ends(mine / active);
+    return full * group + last + ends(mine, active);
   }
 
-  // Half for loads, half for stores.
-  double ends(double turns) const {
+  // Half for loads, half for stores. Where several blocks are resident, one changes while the others work.
+  double ends(double mine, double active) const {
     const double loads = count(Counter::global_load_requests) > 0 ? 0.5 : 0;
     const double stores = count(Counter::global_store_requests) > 0 ? 0.5 : 0;
-    return end_cycles * (loads + stores) * (1 + turn_share * (turns - 1));
+    return end_cycles * (loads + stores) * (1 + turn_share * (mine / active - 1) / active);
   }
 
   // Seconds of a cycle: the clock falls as tensor cores fill up.
@@ -150,7 +153,7 @@ struct Launch {
   double even() const {
     const double mine = blocks / device.sms;
     const double active = std::min<double>(resident, std::max(1.0, mine));
-    return mine / active * together(active) + ends(mine / active);
+    return mine / active * together(active) + ends(mine, active);
   }
 
  private:
