@@ -117,9 +117,16 @@ Json baselines(const std::vector<Baseline>& list) {
 
 }  // namespace
 
-double controller_cpu_ms(const EvolveReport& report) {
-  return report.proposed > 0 ? 1e3 * report.controller_cpu_seconds / static_cast<double>(report.proposed) : 0;
+namespace {
+
+double ms_a_candidate(const EvolveReport& report, double seconds) {
+  return report.proposed > 0 ? 1e3 * seconds / static_cast<double>(report.proposed) : 0;
 }
+
+}  // namespace
+
+double controller_cpu_ms(const EvolveReport& report) { return ms_a_candidate(report, report.controller_cpu_seconds); }
+double interpreting_cpu_ms(const EvolveReport& report) { return ms_a_candidate(report, report.interpreting_cpu_seconds); }
 
 std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use) {
   Json json = {{"task", task.name},
@@ -131,6 +138,8 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                {"phase_seconds", report.phase_seconds},
                {"counting_s", report.counting_seconds},
                {"controller_cpu_ms_per_candidate", controller_cpu_ms(report)},
+               {"controller_cpu_phases", report.controller_cpu_phases},
+               {"interpreting_cpu_ms_per_candidate", interpreting_cpu_ms(report)},
                {"seed", report.seed},
                {"device", report.device},
                {"stopped", report.stopped},

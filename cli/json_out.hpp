@@ -13,8 +13,9 @@
 
 namespace cupilot::cli {
 
-// Of the controller's own work, for each that was proposed.
+// Of the controller's own work, and of its interpreting kernels, for each that was proposed.
 double controller_cpu_ms(const EvolveReport& report);
+double interpreting_cpu_ms(const EvolveReport& report);
 // `use`: of language models; null: none.
 std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use = nullptr);
 std::string candidate_json(const Candidate& candidate);

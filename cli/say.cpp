@@ -102,7 +102,8 @@ void print_phases(const EvolveReport& report) {
                     100 * report.counting_seconds / report.wall_seconds));
   }
   if (report.controller_cpu_seconds > 0)
-    say(fmt::format("the controller's own work took {:.2f} ms of CPU a candidate", controller_cpu_ms(report)));
+    say(fmt::format("the controller's own work took {:.2f} ms of CPU a candidate; interpreting as a device took {:.2f} ms",
+                    controller_cpu_ms(report), interpreting_cpu_ms(report)));
 }
 
 void print_report(const EvolveReport& report, const Task& task) {

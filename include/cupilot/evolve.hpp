@@ -109,9 +109,11 @@ struct EvolveReport {
   // else is wall time.
   std::map<std::string, double> phase_seconds{};
   double counting_seconds = 0;  // of them, in which hardware counters were read
-  // CPU of the threads that propose, write, gate, judge and keep; not what they interpret as a virtual device or as a check of
-  // the device's reference values, nor any other process.
+  // CPU of the threads that propose, write, gate, judge and keep, in all and by path; not of any other process.
   double controller_cpu_seconds = 0;
+  std::map<std::string, double> controller_cpu_phases{};
+  // Not in it: what they interpret as a virtual device, and as a check of the device's reference values.
+  double interpreting_cpu_seconds = 0;
 };
 
 // A cancelled search is no error: its report lacks `best`. Errors: budget (none valid by the end), no_candidate, the machine's.

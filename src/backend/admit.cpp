@@ -13,6 +13,7 @@
 #include "backend/admit_log.hpp"
 #include "backend/admit_source.hpp"
 #include "backend/compile_headers.hpp"
+#include "base/phases.hpp"
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_scope.hpp"
 #include "ptx/arch.hpp"
@@ -175,6 +176,7 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     kernel.confinement = std::move(compiled->confinement);
     lowered = std::move(compiled->lowered_names);
   }
+  const Phase phase("admit");
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
   if (module.is_rejected()) return module.rejected();
   if (module.is_error()) return module.error();

@@ -8,6 +8,7 @@
 
 #include "backend/cuda_trials.hpp"
 #include "base/hash.hpp"
+#include "base/phases.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -70,6 +71,7 @@ Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workloa
 }
 
 Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fence fence) {
+  const Phase phase("place");
   device_.release_all();
   TaskPlacement placement;
   placement.fence = fence;
@@ -102,6 +104,7 @@ const std::string& CudaTrials::image_name(const std::vector<std::uint8_t>& image
 
 Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
                                                const ResolvedPlan& plan) {
+  const Phase phase("place");
   PlacedKernel placed;
   const std::int64_t most = device_.hello().memory_free / 2;  // reference values and tensors want the rest
   std::int64_t asked = 0;

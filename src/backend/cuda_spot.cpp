@@ -162,14 +162,23 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
   // Runs share nothing; one takes some milliseconds where the sums are long.
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t threads = input_bytes(task, what.workload) < worth_a_thread ? 1 : std::min(cores, runs.size());
+  std::vector<CpuSpent> spent(threads);
   std::vector<std::future<Result<SpotValues>>> shares;
   for (std::size_t t = 0; t < threads; ++t) {
     const auto share =
         std::span(runs).subspan(runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
-    const auto how = threads == 1 ? std::launch::deferred : std::launch::async;
-    shares.push_back(std::async(
-        how, [&, share] { return evaluate_runs((*reference)->module, entry->entry, task, task_key, what, share, elements); }));
+    const auto evaluate_share = [&, share] {
+      return evaluate_runs((*reference)->module, entry->entry, task, task_key, what, share, elements);
+    };
+    if (threads == 1) return evaluate_share();
+    shares.push_back(std::async(std::launch::async, [&, evaluate_share, t] {
+      Result<SpotValues> found = SpotValues{};
+      spent[t] = helping_as_device([&] { found = evaluate_share(); });
+      return found;
+    }));
   }
+  for (const auto& share : shares) share.wait();
+  for (const CpuSpent& one : spent) credit(one);
   SpotValues all;
   bool whole = true;
   for (auto& share : shares) {
@@ -232,9 +241,13 @@ void CudaTrials::foresee(const Task& task, const std::string& task_key, std::spa
     for (std::size_t i = next++; i < cases.size(); i = next++) compute(cases[i]);
   };
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  std::vector<std::jthread> helpers;
-  for (std::size_t i = 1; i < std::min(cases.size(), cores); ++i) helpers.emplace_back(work);
-  work();
+  std::vector<CpuSpent> spent(std::min(cases.size(), cores));
+  {
+    std::vector<std::jthread> helpers;
+    for (std::size_t i = 1; i < spent.size(); ++i) helpers.emplace_back([&, i] { spent[i] = helping_as_device(work); });
+    work();
+  }
+  for (const CpuSpent& one : spent) credit(one);
 }
 
 namespace {

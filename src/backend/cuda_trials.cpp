@@ -7,6 +7,7 @@
 #include <cupilot/resolved_plan.hpp>
 #include <cupilot/rng.hpp>
 
+#include "base/phases.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -88,6 +89,7 @@ double CudaTrials::run_seconds(const Task& task, const Workload& workload) const
 }
 
 Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside poison) const {
+  const Phase phase("dress");
   const bool sealed = device_.hello().sharing == Sharing::vmm;
   std::vector<PrepareItem> items;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
@@ -114,6 +116,7 @@ Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside
 }
 
 Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
+  const Phase phase("dress");
   auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
   if (!program) return program.error();
   std::vector<OracleOrder> orders;
@@ -318,7 +321,10 @@ Result<CaseReport> CudaTrials::prove(const Task& task, const std::string& task_k
   const auto begin = Clock::now();
   CaseReport report;
   report.what = what;
-  auto resolution = resolve(kernel.source, task, what.workload, spec_, &kernel);
+  auto resolution = [&] {
+    const Phase phase("resolve");
+    return resolve(kernel.source, task, what.workload, spec_, &kernel);
+  }();
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) {
     report.faults.push_back({resolution.rejected().code, resolution.rejected().message, resolution.rejected().where});

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/phases.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -20,9 +21,15 @@ void fill_on_all_cores(const FillParams& params, std::span<std::byte> bytes) {
     const std::int64_t begin = params.elements / parts * part;
     fill(params, bytes, begin, part + 1 == parts ? params.elements - begin : params.elements / parts);
   };
-  std::vector<std::jthread> helpers;
-  for (std::int64_t part = 1; part < parts; ++part) helpers.emplace_back(fill_part, part);
-  fill_part(0);
+  std::vector<CpuSpent> spent(static_cast<std::size_t>(parts));
+  {
+    std::vector<std::jthread> helpers;
+    for (std::int64_t part = 1; part < parts; ++part) {
+      helpers.emplace_back([&, part] { spent[static_cast<std::size_t>(part)] = helping_as_device([&] { fill_part(part); }); });
+    }
+    fill_part(0);
+  }
+  for (const CpuSpent& one : spent) credit(one);
 }
 
 }  // namespace

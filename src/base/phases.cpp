@@ -19,22 +19,52 @@ double thread_cpu_seconds() {
 
 }  // namespace
 
+double CpuSpent::own_seconds() const {
+  double sum = 0;
+  for (const auto& [path, seconds] : own) sum += seconds;
+  return sum;
+}
+
+void CpuSpent::add(const CpuSpent& more) {
+  for (const auto& [path, seconds] : more.own) own[path] += seconds;
+  as_device += more.as_device;
+}
+
 PhaseLog::PhaseLog(std::function<double()> clock)
     : clock_(clock ? std::move(clock) : machine_seconds),
       outer_(std::exchange(current, this)),
       cpu_began_(thread_cpu_seconds()) {}
 PhaseLog::~PhaseLog() { current = outer_; }
-double PhaseLog::own_cpu_seconds() const { return thread_cpu_seconds() - cpu_began_ - as_device_; }
 
-DeviceWork::DeviceWork() : log_(current) {
-  if (log_ == nullptr) return;
-  before_ = log_->as_device_;
-  began_ = thread_cpu_seconds();
+// The thread's CPU without a device's work: it stands still while that is done.
+double PhaseLog::own_clock() const { return (device_since_ ? *device_since_ : thread_cpu_seconds()) - as_device_; }
+
+PhaseSeconds PhaseLog::seconds() const {
+  PhaseSeconds all;
+  for (const auto& [path, spent] : spent_) all.emplace(path, spent.seconds);
+  return all;
 }
 
-// What was noted within is part of it.
+CpuSpent PhaseLog::cpu() const {
+  CpuSpent all = helpers_;
+  double within = 0;
+  for (const auto& [path, spent] : spent_) {
+    all.own[path] += spent.cpu;
+    within += spent.cpu;
+  }
+  all.own[in_no_phase] += own_clock() - cpu_began_ - within;
+  all.as_device += as_device_;
+  return all;
+}
+
+DeviceWork::DeviceWork() : log_(current != nullptr && !current->device_since_ ? current : nullptr) {
+  if (log_ != nullptr) log_->device_since_ = thread_cpu_seconds();
+}
+
 DeviceWork::~DeviceWork() {
-  if (log_ != nullptr) log_->as_device_ = before_ + thread_cpu_seconds() - began_;
+  if (log_ == nullptr) return;
+  log_->as_device_ += thread_cpu_seconds() - *log_->device_since_;
+  log_->device_since_.reset();
 }
 
 Phase::Phase(std::string_view name) : log_(current) {
@@ -42,25 +72,37 @@ Phase::Phase(std::string_view name) : log_(current) {
   std::string path = log_->path_;
   if (!path.empty()) path += '/';
   path += name;
-  log_->seconds_.try_emplace(path);  // here, since its end must not need memory
+  log_->spent_.try_emplace(path);  // here, since its end must not need memory
   path_before_ = log_->path_.size();
   log_->path_ = std::move(path);
-  inside_before_ = std::exchange(log_->inside_, 0.0);
-  began_ = log_->clock_();
+  inside_before_ = std::exchange(log_->inside_, {});
+  began_ = {log_->clock_(), log_->own_clock()};
 }
 
 Phase::~Phase() {
   if (log_ == nullptr) return;
-  const double spent = log_->clock_() - began_;
-  log_->seconds_[log_->path_] += spent - log_->inside_;
+  const PhaseLog::Spent now{log_->clock_() - began_.seconds, log_->own_clock() - began_.cpu};
+  PhaseLog::Spent& spent = log_->spent_[log_->path_];
+  spent.seconds += now.seconds - log_->inside_.seconds;
+  spent.cpu += now.cpu - log_->inside_.cpu;
   log_->path_.resize(path_before_);
-  log_->inside_ = inside_before_ + spent;
+  log_->inside_ = {inside_before_.seconds + now.seconds, inside_before_.cpu + now.cpu};
 }
 
 void credit(std::string_view phase, double seconds) {
   if (current == nullptr || current->path_.empty()) return;
-  current->seconds_[current->path_ + "/" + std::string(phase)] += seconds;
-  current->inside_ += seconds;
+  current->spent_[current->path_ + "/" + std::string(phase)].seconds += seconds;
+  current->inside_.seconds += seconds;
+}
+
+void credit(const CpuSpent& helper) {
+  if (current == nullptr) return;
+  for (const auto& [path, seconds] : helper.own) {
+    std::string whole = current->path_;
+    if (path != in_no_phase) whole += (whole.empty() ? "" : "/") + path;
+    current->helpers_.own[whole.empty() ? in_no_phase : whole] += seconds;
+  }
+  current->helpers_.as_device += helper.as_device;
 }
 
 }  // namespace cupilot

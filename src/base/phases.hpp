@@ -4,12 +4,22 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace cupilot {
 
 using PhaseSeconds = std::map<std::string, double>;  // by path
+
+// CPU of a thread and of those that helped it.
+struct CpuSpent {
+  PhaseSeconds own;      // by phase; what lies in none is under `in_no_phase`
+  double as_device = 0;  // interpreting kernels: a device's work and not the controller's
+  double own_seconds() const;
+  void add(const CpuSpent& more);
+};
+inline constexpr const char* in_no_phase = "between phases";
 
 // Collects this thread's phases while it lives; where none does, phases cost nothing and are lost.
 class PhaseLog {
@@ -19,20 +29,26 @@ class PhaseLog {
   ~PhaseLog();
   PhaseLog(const PhaseLog&) = delete;
   PhaseLog& operator=(const PhaseLog&) = delete;
-  const PhaseSeconds& seconds() const { return seconds_; }
-  // CPU of this thread since the log began, without what it spent as a device (DeviceWork).
-  double own_cpu_seconds() const;
+  PhaseSeconds seconds() const;
+  CpuSpent cpu() const;
 
  private:
   friend class Phase;
   friend class DeviceWork;
   friend void credit(std::string_view phase, double seconds);
+  friend void credit(const CpuSpent& helper);
+  struct Spent {
+    double seconds = 0, cpu = 0;
+  };
+  double own_clock() const;
   std::function<double()> clock_;
   PhaseLog* outer_;
-  PhaseSeconds seconds_;
+  std::map<std::string, Spent> spent_;
   std::string path_;
-  double inside_ = 0;  // of phases that ended within the current one
-  double cpu_began_, as_device_ = 0;
+  Spent inside_;  // of phases that ended within the current one
+  double cpu_began_ = 0, as_device_ = 0;
+  std::optional<double> device_since_;
+  CpuSpent helpers_;
 };
 
 // A phase of this thread, from here to the end of the scope.
@@ -46,8 +62,7 @@ class Phase {
  private:
   PhaseLog* log_;
   std::size_t path_before_ = 0;
-  double inside_before_ = 0;
-  double began_ = 0;
+  PhaseLog::Spent inside_before_, began_;
 };
 
 // What this thread does to the end of the scope is a device's work and not the controller's: it interprets kernels.
@@ -59,11 +74,30 @@ class DeviceWork {
   DeviceWork& operator=(const DeviceWork&) = delete;
 
  private:
-  PhaseLog* log_;
-  double before_ = 0, began_ = 0;
+  PhaseLog* log_;  // null within another
 };
 
 // Seconds of the current phase that another process says it spent in a phase inside it.
 void credit(std::string_view phase, double seconds);
+
+// What another thread spent in the course of the current phase. It ran beside this one: its seconds count nowhere.
+void credit(const CpuSpent& helper);
+
+// Does work that helps another thread, which is to be credited with what it took.
+template <class Work>
+CpuSpent helping(const Work& work) {
+  const PhaseLog log;
+  work();
+  return log.cpu();
+}
+
+// The same for a device's work.
+template <class Work>
+CpuSpent helping_as_device(const Work& work) {
+  return helping([&] {
+    const DeviceWork interpreting;
+    work();
+  });
+}
 
 }  // namespace cupilot

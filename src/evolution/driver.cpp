@@ -55,6 +55,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
 
 Result<void> Driver::commit() {
   if (!journal_) return {};
+  const Phase phase("journal");
   return journal_->commit();
 }
 
@@ -191,6 +192,7 @@ void Driver::forget_digests() {
 Result<void> Driver::write_checkpoint() {
   const std::int64_t slots = search_->proposed();
   if (!journal_ || known_.has_texts() || slots - checkpointed_ < slots_a_checkpoint(slots)) return {};
+  const Phase phase("checkpoint");
   Checkpoint c{journal_->mark(), {}, search_->saved(), ledger_.saved(), known_.saved()};
   if (c.search.empty()) return {};
   for (const auto& [id, proposal] : open_) c.open.push_back(proposal);
@@ -234,7 +236,7 @@ void Driver::dispatch(const Proposal& proposal) {
       return pass(pipe_, proposal.strategy, rules);
     });
     counting_.settle(counting_seconds(phases.seconds()), granted);
-    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(), phases.own_cpu_seconds()};
+    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(), phases.cpu()};
   });
 }
 
@@ -257,6 +259,7 @@ Result<bool> Driver::fill() {
   bool more = true;
   std::vector<Proposal> fresh;
   while (in_flight_ + static_cast<int>(fresh.size()) < width) {
+    const Phase phase("propose");
     const std::lock_guard lock(owners_mutex_);
     auto asked = search_->ask(1);
     if (!asked) return asked.error();
@@ -283,6 +286,7 @@ Result<bool> Driver::fill() {
 }
 
 Result<void> Driver::take(Done done) {
+  const Phase phase("tell");
   --in_flight_;
   if (!done.passed) return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
   ResultRecord record;
@@ -293,8 +297,9 @@ Result<void> Driver::take(Done done) {
   record.candidate.id = done.proposal.id;
   record.seconds = done.seconds;
   record.phases = std::move(done.phases);
-  record.cpu_seconds = done.cpu_seconds;
+  record.cpu = std::move(done.cpu);
   if (!options_.run_dir.empty()) {
+    const Phase writing("journal");
     auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
     if (!kept) return kept;
     journal_->add(RecordType::result, to_json(record));

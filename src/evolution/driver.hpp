@@ -43,7 +43,7 @@ class Driver {
     Result<Passed> passed;
     double seconds = 0;
     PhaseSeconds phases;
-    double cpu_seconds = 0;
+    CpuSpent cpu;
   };
 
   // driver.cpp
@@ -91,6 +91,8 @@ class Driver {
   Result<EvolveReport> conclude_run();
   void keep_lessons(EvolveReport& report);
   EvolveReport report_so_far() const;
+  void tell_phases(EvolveReport& report) const;
+  void tell_cpu(EvolveReport& report) const;
 
   const Task& task_;
   Circle circle_;

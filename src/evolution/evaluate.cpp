@@ -22,7 +22,10 @@ using Refusal = Result<std::optional<Rejected>>;
 Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed,
                         Accepted& accepted) {
   const bool real = pipe.backend->provenance() == Provenance::measured;
-  const std::vector<Case> cases = battery(*pipe.task, kernel.source, pipe.backend->device(), level, seed, real);
+  const std::vector<Case> cases = [&] {
+    const Phase phase("battery");
+    return battery(*pipe.task, kernel.source, pipe.backend->device(), level, seed, real);
+  }();
   auto report = pipe.backend->run(*pipe.task, kernel, cases);
   if (!report) return report.error();
   auto concluded = conclude(*pipe.task, kernel, level, *report);
@@ -43,16 +46,24 @@ Refusal prove(const Pipe& pipe, const PipeRules& rules, const CompiledKernel& ke
     screened = std::move(*done);
     return screened.refused;
   };
+  CpuSpent looking;
   std::optional<std::future<Refusal>> aside;
   if (rules.screened_before) {
-    aside = std::async(std::launch::async, look);
+    aside = std::async(std::launch::async, [&] {
+      const PhaseLog log;
+      Refusal refused = look();
+      looking = log.cpu();
+      return refused;
+    });
   } else if (auto refused = look(); !refused || *refused) {
     return refused;
   }
   auto refused = prove_on_device(pipe, kernel, level, rules.proof_seed, accepted);
   if (aside) {
     const Phase waiting("screen");
-    if (auto late = aside->get(); !late || *late) return late;
+    auto late = aside->get();
+    credit(looking);
+    if (!late || *late) return late;
   }
   if (!refused || *refused) return refused;
   if (!screened.proved.empty()) {

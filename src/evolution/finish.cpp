@@ -73,6 +73,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   struct Compiled {
     std::size_t place = 0;
     Attempt<CompiledKernel> kernel;
+    CpuSpent cpu;
   };
   const auto compile_anew = [this](const Finalist& finalist) -> Attempt<CompiledKernel> {
     auto source = written(finalist);
@@ -83,7 +84,9 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
   for (std::size_t place = 0; place < finalists.size(); ++place) {
     workers.submit([&compile_anew, place, &finalist = finalists[place]] {
-      return Compiled{place, guarded([&] { return compile_anew(finalist); })};
+      const PhaseLog log;
+      auto kernel = guarded([&] { return compile_anew(finalist); });
+      return Compiled{place, std::move(kernel), log.cpu()};
     });
   }
   std::vector<Compiled> all;
@@ -92,6 +95,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   }
   std::sort(all.begin(), all.end(), [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
   std::vector<CompiledKernel> kernels;
+  for (const Compiled& one : all) credit(one.cpu);
   for (Compiled& one : all) {
     if (one.kernel.is_error()) return one.kernel.error();
     if (one.kernel.is_rejected()) return one.kernel.rejected();
@@ -182,11 +186,21 @@ EvolveReport Driver::report_so_far() const {
   report.stopped = stopped_;
   report.run_dir = options_.run_dir;
   report.notices = baselines_.notices;
+  tell_phases(report);
+  return report;
+}
+
+void Driver::tell_phases(EvolveReport& report) const {
   report.phase_seconds = ledger_.phases();
   for (const auto& [path, seconds] : phases_.seconds()) report.phase_seconds[path] += seconds;
   report.counting_seconds = counting_seconds(report.phase_seconds);
-  report.controller_cpu_seconds = ledger_.cpu_seconds() + phases_.own_cpu_seconds();
-  return report;
+  tell_cpu(report);
+}
+
+void Driver::tell_cpu(EvolveReport& report) const {
+  CpuSpent cpu = ledger_.cpu();
+  cpu.add(phases_.cpu());
+  cupilot::tell_cpu(report, std::move(cpu));
 }
 
 // The fastest that fresh processes confirm.
@@ -256,20 +270,24 @@ Result<EvolveReport> Driver::conclude_run() {
       report.notices.push_back(std::move(alarm));
     }
     if (!options_.run_dir.empty()) {
+      const Phase phase("best");
       auto written = write_best(host_, options_.run_dir, task_, *circle_.backend, best.best, best.kernel, options_.task_words);
       if (!written) return written.error();
     }
     report.best = std::move(best.best);
     keep_lessons(report);
   }
+  tell_phases(report);
   if (journal_) {
     journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed,
-                                                     report.wall_seconds, phases_.seconds(), phases_.own_cpu_seconds()}));
+                                                     report.wall_seconds, phases_.seconds(), phases_.cpu()}));
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {
+    const Phase phase("page");
     if (auto page = write_report(host_, options_.run_dir); !page) return page.error();
   }
+  tell_cpu(report);
   if (report.best) return report;
   return nothing_valid(report);
 }

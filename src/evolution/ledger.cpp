@@ -20,7 +20,7 @@ void Ledger::settle(const ResultRecord& record) {
   if (record.slot < taken_ || record.slot >= proposed()) return;
   Row& row = rows_[static_cast<std::size_t>(record.slot - taken_)];
   for (const auto& [path, seconds] : record.phases) phases_[path] += seconds;
-  cpu_seconds_ += record.cpu_seconds;
+  cpu_.add(record.cpu);
   const Score score = score_of(record.candidate);
   evaluations_ += (score.evaluated ? 1 : 0) - (row.evaluated ? 1 : 0);
   row.settled = true;
@@ -94,7 +94,8 @@ std::string Ledger::saved() const {
       {"taken", taken_},
       {"evaluations", evaluations_},
       {"phases", phases_},
-      {"cpu_seconds", cpu_seconds_},
+      {"cpu", cpu_.own},
+      {"cpu_as_device", cpu_.as_device},
       {"sum",
        {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
   std::string bytes = frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -117,7 +118,8 @@ bool Ledger::restore(std::string_view saved) {
     json.at("taken").get_to(taken_);
     json.at("evaluations").get_to(evaluations_);
     json.at("phases").get_to(phases_);
-    json.at("cpu_seconds").get_to(cpu_seconds_);
+    json.at("cpu").get_to(cpu_.own);
+    json.at("cpu_as_device").get_to(cpu_.as_device);
     const Json& sum = json.at("sum");
     Progress& progress = sum_.progress;
     progress.epoch = sum.at(0).get<int>();

@@ -24,7 +24,7 @@ class Ledger {
   std::int64_t evaluations() const { return evaluations_; }
   std::int64_t proposed() const { return taken_ + static_cast<std::int64_t>(rows_.size()); }
   const PhaseSeconds& phases() const { return phases_; }
-  double cpu_seconds() const { return cpu_seconds_; }
+  const CpuSpent& cpu() const { return cpu_; }
   // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as gate.duplicate.
   std::map<std::string, std::int64_t> rejected() const;
 
@@ -47,7 +47,7 @@ class Ledger {
   std::deque<Row> rows_;  // of generations not taken
   std::int64_t taken_ = 0, evaluations_ = 0;
   PhaseSeconds phases_;  // "search/…"
-  double cpu_seconds_ = 0;
+  CpuSpent cpu_;
   Sum sum_;  // over generations that were taken
 };
 

@@ -85,6 +85,19 @@ std::vector<Baseline> baselines_in(const Json& json) {
 // Journals written before phases were noted have none.
 PhaseSeconds phases_in(const Json& json) { return json.at("clock").value("phases", PhaseSeconds()); }
 
+// Of a journal that was written before CPU was told by phase, the sum alone.
+CpuSpent cpu_in(const Json& json) {
+  const Json& clock = json.at("clock");
+  CpuSpent cpu{clock.value("cpu_phases", PhaseSeconds()), clock.value("cpu_as_device", 0.0)};
+  if (const double sum = clock.value("cpu", 0.0); cpu.own.empty() && sum > 0) cpu.own[in_no_phase] = sum;
+  return cpu;
+}
+
+Json put_clock(const char* name, double seconds, const PhaseSeconds& phases, const CpuSpent& cpu) {
+  return {
+      {name, seconds}, {"phases", phases}, {"cpu", cpu.own_seconds()}, {"cpu_as_device", cpu.as_device}, {"cpu_phases", cpu.own}};
+}
+
 }  // namespace
 
 // Times of day and durations stand under "clock", so that one rule drops them when journals are compared.
@@ -182,7 +195,7 @@ std::string to_json(const ResultRecord& r) {
                     {"stage", "result"},
                     {"candidate", parts::put(r.candidate)},
                     {"kernel_hash", r.candidate.kernel_hash},
-                    {"clock", {{"seconds", r.seconds}, {"phases", r.phases}, {"cpu", r.cpu_seconds}}}});
+                    {"clock", put_clock("seconds", r.seconds, r.phases, r.cpu)}});
 }
 
 Result<ResultRecord> result_from(std::string_view text) {
@@ -193,7 +206,7 @@ Result<ResultRecord> result_from(std::string_view text) {
                    parts::candidate_of(json.at("candidate")),
                    json.at("clock").at("seconds").get<double>(),
                    phases_in(json),
-                   json.at("clock").value("cpu", 0.0)};
+                   cpu_in(json)};
     r.candidate.kernel_hash = json.at("kernel_hash").get<std::string>();
     return r;
   });
@@ -252,7 +265,7 @@ std::string to_json(const EndRecord& r) {
                     {"best_slot", r.best_slot},
                     {"evaluations", r.evaluations},
                     {"proposed", r.proposed},
-                    {"clock", {{"wall_seconds", r.wall_seconds}, {"phases", r.phases}, {"cpu", r.cpu_seconds}}}});
+                    {"clock", put_clock("wall_seconds", r.wall_seconds, r.phases, r.cpu)}});
 }
 
 Result<EndRecord> end_from(std::string_view text) {
@@ -263,7 +276,7 @@ Result<EndRecord> end_from(std::string_view text) {
                      json.at("proposed").get<std::int64_t>(),
                      json.at("clock").at("wall_seconds").get<double>(),
                      phases_in(json),
-                     json.at("clock").value("cpu", 0.0)};
+                     cpu_in(json)};
   });
 }
 

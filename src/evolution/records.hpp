@@ -63,7 +63,7 @@ struct ResultRecord {
   Candidate candidate;  // without source text; `source.template_name` and `source.constants` are kept
   double seconds = 0;   // of the whole pipe; dropped when journals are compared, like its parts
   PhaseSeconds phases;
-  double cpu_seconds = 0;  // of its thread, without a device's work
+  CpuSpent cpu;  // of its thread
 };
 
 // Something the clock, a signal or a caller decided, which a replay cannot derive.
@@ -90,7 +90,7 @@ struct EndRecord {
   std::int64_t evaluations = 0, proposed = 0;
   double wall_seconds = 0;
   PhaseSeconds phases;  // of the driver's own thread
-  double cpu_seconds = 0;
+  CpuSpent cpu;
 };
 
 std::string to_json(const HeaderRecord& record);

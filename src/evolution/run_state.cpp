@@ -143,4 +143,10 @@ double counting_seconds(const PhaseSeconds& phases) {
   return sum;
 }
 
+void tell_cpu(EvolveReport& report, CpuSpent cpu) {
+  report.controller_cpu_seconds = cpu.own_seconds();
+  report.controller_cpu_phases = std::move(cpu.own);
+  report.interpreting_cpu_seconds = cpu.as_device;
+}
+
 }  // namespace cupilot

@@ -38,12 +38,20 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
 // Runs cases on several threads, every one of them a share; what follows the first case with a fault is dropped, as by one.
 Result<TrialReport> run_side_by_side(Backend& screen, const Task& task, const CompiledKernel& kernel,
                                      const std::vector<Case>& cases, std::size_t threads) {
+  std::vector<CpuSpent> spent(threads);
   std::vector<std::future<Result<TrialReport>>> shares;
   for (std::size_t t = 0; t < std::min(threads, cases.size()); ++t) {
     std::vector<Case> share;
     for (std::size_t i = t; i < cases.size(); i += threads) share.push_back(cases[i]);
-    shares.push_back(std::async(std::launch::async, [&, share] { return screen.run(task, kernel, share); }));
+    shares.push_back(std::async(std::launch::async, [&, t, share] {
+      const PhaseLog log;
+      auto report = screen.run(task, kernel, share);
+      spent[t] = log.cpu();
+      return report;
+    }));
   }
+  for (const auto& share : shares) share.wait();
+  for (const CpuSpent& one : spent) credit(one);
   std::vector<TrialReport> reports;
   for (auto& share : shares) {
     auto report = share.get();
@@ -71,7 +79,10 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
   Screened result;
   if (pipe.screen == nullptr) return result;
   const Phase phase("screen");
-  std::vector<Case> cases = battery(*pipe.task, kernel.source, pipe.screen->device(), level, seed, false);
+  std::vector<Case> cases = [&] {
+    const Phase making("battery");
+    return battery(*pipe.task, kernel.source, pipe.screen->device(), level, seed, false);
+  }();
   if (level == ProofLevel::candidate) cases = telling(cases, cases_of_a_candidate);
   // A candidate's few cases take less than a thread; the many of what may win are waited for.
   const std::size_t threads = level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);

@@ -51,7 +51,7 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
   report.evaluations = ledger_.evaluations();
   report.proposed = ledger_.proposed();
   report.phase_seconds = ledger_.phases();
-  report.controller_cpu_seconds = ledger_.cpu_seconds();
+  CpuSpent cpu = ledger_.cpu();
   report.seed = state.header.search.seed;
   report.device = state.header.identity;
   report.run_dir = run_dir;
@@ -59,8 +59,9 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
     report.stopped = state.end->stopped;
     report.wall_seconds = state.end->wall_seconds;
     for (const auto& [path, seconds] : state.end->phases) report.phase_seconds[path] += seconds;
-    report.controller_cpu_seconds += state.end->cpu_seconds;
+    cpu.add(state.end->cpu);
   }
+  tell_cpu(report, std::move(cpu));
   report.counting_seconds = counting_seconds(report.phase_seconds);
   return report;
 }

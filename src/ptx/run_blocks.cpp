@@ -6,6 +6,7 @@
 #include <thread>
 #include <unordered_set>
 
+#include "base/phases.hpp"
 #include "ptx/cluster.hpp"
 
 namespace cupilot::ptx {
@@ -98,10 +99,14 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   }
   const std::uint32_t size = context.cluster.x * context.cluster.y * context.cluster.z;
   const std::uint32_t resident = std::max(1u, options.resident / (threads * size));
+  std::vector<CpuSpent> spent(threads);
   std::vector<std::thread> pool;
-  for (std::uint32_t i = 1; i < threads; ++i) pool.emplace_back([&, i] { work(workers[i], queue, resident); });
+  for (std::uint32_t i = 1; i < threads; ++i) {
+    pool.emplace_back([&, i] { spent[i] = helping_as_device([&] { work(workers[i], queue, resident); }); });
+  }
   work(workers[0], queue, resident);
   for (std::thread& t : pool) t.join();
+  for (const CpuSpent& one : spent) credit(one);
   return workers;
 }
 

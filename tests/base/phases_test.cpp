@@ -46,24 +46,74 @@ TEST_CASE("each second of nested phases counts once") {
   CHECK(log.seconds().at("proof/judge/references") == Approx(1e-3));
 }
 
-TEST_CASE("a thread's own CPU leaves out what it does as a device, nested or not, and what it waits for") {
-  const auto burn = [](double seconds) {
-    const auto cpu = [] { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; };
-    for (const double until = cpu() + seconds; cpu() < until;) {
-    }
-  };
+namespace {
+
+double thread_cpu() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+void burn(double seconds) {
+  for (const double until = thread_cpu() + seconds; thread_cpu() < until;) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a thread's CPU is told by phase, apart from what it does as a device, nested or not, and not while it waits") {
+  const double began = thread_cpu();
   PhaseLog log;
   burn(0.02);
-  const double before = log.own_cpu_seconds();
-  CHECK(before > 0.01);
   {
-    const DeviceWork device;
-    burn(0.1);
-    const DeviceWork within;
-    burn(0.1);
+    const Phase outer("proof");
+    burn(0.03);
+    {
+      const DeviceWork device;
+      burn(0.04);
+      const DeviceWork within;
+      const Phase inner("reference");
+      burn(0.05);
+    }
+    const Phase inner("judge");
+    burn(0.01);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
   }
-  std::this_thread::sleep_for(std::chrono::milliseconds(60));
-  CHECK(log.own_cpu_seconds() - before < 0.05);
+  const CpuSpent cpu = log.cpu();
+  const double all = thread_cpu() - began;
+  CHECK(cpu.own.at(in_no_phase) >= 0.02);
+  CHECK(cpu.own.at("proof") >= 0.03);
+  CHECK(cpu.own.at("proof/judge") >= 0.01);
+  CHECK(cpu.own.at("proof/reference") == 0);
+  CHECK(cpu.as_device >= 0.09);
+  CHECK(cpu.own_seconds() + cpu.as_device <= all + 1e-9);
+}
+
+TEST_CASE("what helpers spend counts as CPU of the phase they help, and as no time") {
+  PhaseLog log;
+  const auto screening = [] {
+    const Phase inner("screen");
+    burn(0.01);
+  };
+  CpuSpent first, second;
+  std::thread([&] { first = helping(screening); }).join();
+  std::thread([&] { second = helping_as_device(screening); }).join();
+  CHECK(first.own.at("screen") >= 0.01);
+  CHECK(first.as_device == 0);
+  CHECK(second.own.at("screen") == 0);
+  CHECK(second.as_device >= 0.01);
+  credit(first);
+  {
+    const Phase outer("proof");
+    credit(first);
+    credit(second);
+  }
+  const CpuSpent cpu = log.cpu();
+  CHECK(cpu.own.at("screen") == first.own.at("screen"));
+  CHECK(cpu.own.at("proof/screen") == first.own.at("screen"));
+  CHECK(cpu.own.at("proof") >= first.own.at(in_no_phase));
+  CHECK(cpu.as_device == second.as_device);
+  CHECK(paths(log) == std::vector<std::string>{"proof"});
 }
 
 TEST_CASE("phases belong to the thread and the innermost log") {

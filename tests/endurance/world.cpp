@@ -147,7 +147,7 @@ std::string without_cpu(std::string payload) {
   const std::size_t at = payload.find(key);
   if (at == std::string::npos) return payload;
   const std::size_t number = at + key.size();
-  return payload.erase(number, payload.find_first_of(",}", number) - number);
+  return payload.erase(number, payload.find(",\"phases\":", number) - number);
 }
 
 std::string journal_of(const std::vector<FramedRecord>& records) {

@@ -34,7 +34,21 @@ TEST_CASE("a run on the fake device finds the optimum and leaves its directory")
   }
   auto run = read_run(dir / "run");
   REQUIRE_OK(run);
-  CHECK(run->report.phase_seconds == report->phase_seconds);
+  auto kept = report->phase_seconds;
+  CHECK(kept.count("propose") == 1);
+  CHECK(run->report.phase_seconds == kept);
+
+  const auto& parts = report->controller_cpu_phases;
+  for (const char* phase : {"propose", "tell", "search/proof", "search/timing", "page"}) {
+    INFO(phase);
+    CHECK(parts.count(phase) == 1);
+  }
+  double sum = 0;
+  for (const auto& [path, seconds] : parts) sum += seconds;
+  CHECK(sum == Approx(report->controller_cpu_seconds));
+  // A page is made of a run that has ended: what it takes is in no journal.
+  CHECK(run->report.controller_cpu_phases.count("page") == 0);
+  CHECK(run->report.controller_cpu_phases.at("propose") == parts.at("propose"));
 
   auto best = read_candidate(dir / "run", "best");
   REQUIRE_OK(best);
