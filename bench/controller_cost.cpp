@@ -1,4 +1,5 @@
-// What a candidate costs the controller before anything runs: proposing it, writing it, and what it does of compiling it.
+// What a candidate costs the controller before anything runs: proposing it, writing it, choosing the runs that prove it and
+// putting its plan into numbers for each, and what it does of compiling it.
 // usage: controller_cost [PROPOSALS [COMPILED [WORDS OF A GEMM...]]]
 #include <cmath>
 #include <cstdio>
@@ -6,10 +7,13 @@
 #include <ctime>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <cupilot/gemm.hpp>
+#include <cupilot/resolved_plan.hpp>
 #include <cupilot/search.hpp>
+#include <cupilot/verification.hpp>
 
 #include "base/hash.hpp"
 #include "evolution/circle.hpp"
@@ -36,9 +40,31 @@ Score outcome(const Knowledge& knowledge, const Strategy& strategy) {
 }
 
 struct Cost {
-  double proposing = 0, writing = 0, compiling = 0;  // ms a candidate
-  std::string digest;                                // of the strategies
+  double proposing = 0, writing = 0, choosing = 0, resolving = 0, compiling = 0;  // ms a candidate
+  std::string digest;                                                             // of the strategies
+  std::string runs;                                                               // a digest of what proves them
 };
+
+// What the screen and a device each do of a candidate's proof before a run.
+void prove(const Task& task, const KernelSource& source, const DeviceSpec& device, Cost& cost, std::string& runs, double count) {
+  const double began = cpu_seconds();
+  const std::vector<Case> screened = battery(task, source, device, ProofLevel::candidate, 1, false);
+  const std::vector<Case> real = battery(task, source, device, ProofLevel::candidate, 1, true);
+  const double chosen = cpu_seconds();
+  cost.choosing += 1e3 * (chosen - began) / count;
+  for (const std::vector<Case>* cases : {&screened, &real}) {
+    for (const Case& what : *cases) {
+      const auto resolution = resolve(source, task, what.workload, device, nullptr);
+      runs += std::to_string(what.content.seed * 100 + static_cast<std::uint64_t>(what.content.kind));
+      for (const auto& [axis, size] : what.workload.sizes) runs += axis + std::to_string(size);
+      if (resolution && std::holds_alternative<ResolvedPlan>(*resolution)) {
+        const auto& plan = std::get<ResolvedPlan>(*resolution);
+        for (const ResolvedLaunch& launch : plan.launches) runs += std::to_string(launch.grid[0]) + launch.entry;
+      }
+    }
+  }
+  cost.resolving += 1e3 * (cpu_seconds() - chosen) / count;
+}
 
 constexpr std::size_t in_flight = 12;
 
@@ -76,6 +102,7 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
   std::string ids;
   for (const Strategy& strategy : all) ids += strategy_id(strategy);
   cost.digest = sha256_hex(ids).substr(0, 12);
+  std::string runs;
   for (std::size_t i = 0; i < all.size(); ++i) {
     WriterBrief brief;
     brief.task = &task;
@@ -84,12 +111,15 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
     const double before = cpu_seconds();
     auto source = means->writer->write(brief);
     cost.writing += 1e3 * (cpu_seconds() - before) / count;
-    if (!source || static_cast<int>(i) >= compiled) continue;
+    if (!source) continue;
+    std::thread([&] { prove(task, *source, backend.device(), cost, runs, count); }).join();
+    if (static_cast<int>(i) >= compiled) continue;
     const double asked = cpu_seconds();
     auto kernel = backend.compile(*source);
     if (kernel.is_error()) return kernel.error();
     cost.compiling += 1e3 * (cpu_seconds() - asked) / compiled;
   }
+  cost.runs = sha256_hex(runs).substr(0, 12);
   return cost;
 }
 
@@ -117,8 +147,10 @@ int main(int count, char** words) {
     }
     std::string name;
     for (const std::string& word : sizes) name += word + " ";
-    std::printf("%-36s proposing %7.3f ms  writing %6.3f ms  compiling %7.3f ms  (%s)\n", name.c_str(), cost->proposing,
-                cost->writing, cost->compiling, cost->digest.c_str());
+    std::printf(
+        "%-36s proposing %7.3f ms  writing %6.3f ms  choosing runs %6.3f ms  resolving %6.3f ms  compiling %7.3f ms  (%s %s)\n",
+        name.c_str(), cost->proposing, cost->writing, cost->choosing, cost->resolving, cost->compiling, cost->digest.c_str(),
+        cost->runs.c_str());
     std::fflush(stdout);
   }
   return 0;

@@ -2,7 +2,10 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
+
+#include <cupilot/rejection.hpp>
 
 namespace cupilot {
 namespace {
@@ -108,6 +111,26 @@ ExprValue PlanScope::resident(const PlanLaunch& launch) {
   if (count < 1 || count > device_.threads_per_block) return std::int64_t{0};
   const std::int64_t bytes = std::get<std::int64_t>(shared) + facts->static_shared;
   return std::int64_t{resident_blocks(device_, static_cast<int>(count), facts->registers, bytes)} * device_.sms;
+}
+
+std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task, const PlanScope& scope) {
+  for (const auto& [name, expr] : plan.let) {
+    if (std::holds_alternative<std::int64_t>(scope.outer(name)))
+      return reject("plan.name", fmt::format("let {} hides a size or constant of that name", name), "let." + name);
+  }
+  const auto taken = [&](const std::string& name) {
+    const auto called = [&](const auto& one) { return one.name == name; };
+    return std::any_of(task.tensors.begin(), task.tensors.end(), called) ||
+           std::any_of(task.scalars.begin(), task.scalars.end(), called);
+  };
+  for (const PlanBuffer& buffer : plan.buffers) {
+    if (taken(buffer.name))
+      return reject("plan.name", fmt::format("buffer {} hides a tensor or scalar", buffer.name), buffer.name);
+  }
+  for (const PlanTensorMap& map : plan.maps) {
+    if (taken(map.name)) return reject("plan.name", fmt::format("map {} hides a tensor or scalar", map.name), map.name);
+  }
+  return std::nullopt;
 }
 
 std::variant<std::string, ExprFault> fill_entry(const std::string& entry, const ExprScope& scope) {

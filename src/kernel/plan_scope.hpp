@@ -11,6 +11,7 @@
 #include <cupilot/device.hpp>
 #include <cupilot/expr.hpp>
 #include <cupilot/launch_plan.hpp>
+#include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
 namespace cupilot {
@@ -47,6 +48,10 @@ class PlanScope {
   ExprScope self_;
   std::map<std::string, std::optional<ExprValue>, std::less<>> known_;  // memo; nothing while being computed
 };
+
+// The plan's first name that hides one of the task or the strategy, if one does: whoever reads the plan would read another
+// number.
+std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task, const PlanScope& scope);
 
 // `entry` with every {NAME} replaced by its value; the fault names what has none.
 std::variant<std::string, ExprFault> fill_entry(const std::string& entry, const ExprScope& scope);

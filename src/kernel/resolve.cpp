@@ -32,7 +32,7 @@ class Resolver {
         scope_(plan_, source.constants, task, workload, device, compiled) {}
 
   Attempt<Resolution> run() {
-    check_names();
+    refused_ = hidden_name(plan_, task_, scope_);
     if (auto unfit = first_unmet()) return Resolution{NotForThisShape{*unfit}};
     for (const PlanBuffer& buffer : plan_.buffers) add_buffer(buffer);
     for (const PlanTensorMap& map : plan_.maps) add_map(map);
@@ -65,7 +65,6 @@ class Resolver {
     return all;
   }
 
-  void check_names();
   std::optional<std::string> first_unmet();
   void add_buffer(const PlanBuffer& buffer);
   void add_map(const PlanTensorMap& map);
@@ -101,25 +100,6 @@ ResolvedArgument immediate(T number) {
   argument.bytes.resize(sizeof(T));
   std::memcpy(argument.bytes.data(), &number, sizeof(T));
   return argument;
-}
-
-// A definition may not hide a name of the task or the strategy: whoever reads the plan would read another number.
-void Resolver::check_names() {
-  for (const auto& [name, expr] : plan_.let) {
-    if (std::holds_alternative<std::int64_t>(scope_.outer(name))) {
-      return refuse("plan.name", fmt::format("let {} hides a size or constant of that name", name), "let." + name);
-    }
-  }
-  const auto taken = [&](const std::string& name) {
-    return index_of(task_.tensors, name) >= 0 || index_of(task_.scalars, name) >= 0;
-  };
-  for (const PlanBuffer& buffer : plan_.buffers) {
-    if (taken(buffer.name))
-      return refuse("plan.name", fmt::format("buffer {} hides a tensor or scalar", buffer.name), buffer.name);
-  }
-  for (const PlanTensorMap& map : plan_.maps) {
-    if (taken(map.name)) return refuse("plan.name", fmt::format("map {} hides a tensor or scalar", map.name), map.name);
-  }
 }
 
 std::optional<std::string> Resolver::first_unmet() {

@@ -66,6 +66,7 @@ class Battery {
         seed_(level == ProofLevel::finalist ? Rng::of(seed, "finalist").next() : seed),
         real_(real),
         steps_(plan_steps(task, source, device)),
+        requirements_(source, task, device),
         boundary_(boundary_shapes(task, steps_)),
         budget_(real ? real_budget : interpreted_budget(level)) {}
 
@@ -101,7 +102,7 @@ class Battery {
   // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a tail, or not at all.
   bool add(Case run) {
     const Workload wanted = run.workload;
-    auto shape = fitting(task_, source_, device_, steps_, wanted);
+    auto shape = fitting(task_, requirements_, steps_, wanted);
     const auto dear = [&] {
       run.workload = *shape;
       return cost(run) > budget_;
@@ -112,7 +113,7 @@ class Battery {
         std::int64_t& size = flat.sizes[axis.name];
         if (axis.kind == AxisKind::reduced) size = std::min(size, steps_.shaping_step(axis.name) + 1);
       }
-      shape = fitting(task_, source_, device_, steps_, flat);
+      shape = fitting(task_, requirements_, steps_, flat);
     }
     if (!shape || (dear() && cases_.size() >= least_cases)) return false;
     const bool known = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) {
@@ -242,6 +243,7 @@ class Battery {
   std::uint64_t seed_;
   bool real_;
   PlanSteps steps_;
+  PlanRequirements requirements_;
   std::vector<Workload> boundary_;
   double budget_;
   std::vector<Case> cases_;

@@ -12,18 +12,35 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t largest_step = 4096;
+constexpr int longest_chain = 256;  // of definitions that stand on one another; a hostile plan may have longer ones
 
 // One expression of the plan with its names looked up.
 class Reader {
  public:
   Reader(const Task& task, const KernelSource& source, const DeviceSpec& device)
       : task_(task),
-        source_(source),
         workload_(task.time_shapes.empty() ? Workload{} : task.time_shapes.front()),
-        scope_(source.plan, source.constants, task, workload_, device, nullptr) {}
+        scope_(source.plan, source.constants, task, workload_, device, nullptr) {
+    for (const auto& [name, text] : source.plan.let) definitions_.emplace(name, parse_expr(text.text));
+  }
 
-  void read(const Expr& expr) {
-    const auto parsed = parse_expr(expr.text);
+  void read_definitions() {
+    for (const auto& [name, parsed] : definitions_) read_parsed(parsed);
+  }
+  void read(const Expr& expr) { read_parsed(parse_expr(expr.text)); }
+
+  std::map<std::string, std::set<std::int64_t>> steps;
+  std::set<std::string> partners;  // axes that stand before another in a divided product
+
+ private:
+  // What a subtree stands on, through the plan's definitions.
+  struct Uses {
+    std::set<std::string_view> axes;
+    bool divides = false;
+  };
+  using Parsed = std::variant<ExprTree, ExprFault>;
+
+  void read_parsed(const Parsed& parsed) {
     const auto* tree = std::get_if<ExprTree>(&parsed);
     if (tree == nullptr) return;
     for (const ExprNode& node : tree->nodes) {
@@ -33,40 +50,42 @@ class Reader {
     }
   }
 
-  std::map<std::string, std::set<std::int64_t>> steps;
-  std::set<std::string> partners;  // axes that stand before another in a divided product
-
- private:
-  // What a subtree stands on, through the plan's definitions.
-  struct Uses {
-    std::set<std::string> axes;
-    bool divides = false;
-  };
-
-  void collect(const ExprTree& tree, int index, Uses& uses, int depth) const {
-    if (index < 0 || depth > 16) return;
+  void collect(const ExprTree& tree, int index, Uses& uses) {
+    if (index < 0) return;
     const ExprNode& node = tree.nodes[static_cast<std::size_t>(index)];
     uses.divides |= node.op == ExprOp::cdiv || node.op == ExprOp::divide;
-    if (node.op == ExprOp::name) name(std::string(node.name), uses, depth);
-    for (const int child : node.child) collect(tree, child, uses, depth);
+    if (node.op == ExprOp::name) name(node.name, uses);
+    for (const int child : node.child) collect(tree, child, uses);
   }
 
-  void name(const std::string& word, Uses& uses, int depth) const {
-    for (const auto& [defined, text] : source_.plan.let) {
-      if (defined != word) continue;
-      const auto parsed = parse_expr(text.text);
-      if (const auto* tree = std::get_if<ExprTree>(&parsed)) collect(*tree, tree->root, uses, depth + 1);
+  void name(std::string_view word, Uses& uses) {
+    if (const auto found = definitions_.find(word); found != definitions_.end()) {
+      const Uses& within = uses_of(found->first, found->second);
+      uses.axes.insert(within.axes.begin(), within.axes.end());
+      uses.divides |= within.divides;
       return;
     }
     for (const Axis& axis : task_.axes) {
-      if (axis.name == word) uses.axes.insert(word);
+      if (axis.name == word) uses.axes.insert(axis.name);
     }
+  }
+
+  // Definitions stand on one another in many ways: each is walked once, and one that needs itself adds nothing to itself.
+  const Uses& uses_of(std::string_view defined, const Parsed& parsed) {
+    const auto [known, fresh] = uses_.try_emplace(defined);
+    const auto* tree = std::get_if<ExprTree>(&parsed);
+    if (!fresh || tree == nullptr || chain_ >= longest_chain) return known->second;
+    Uses uses;
+    ++chain_;
+    collect(*tree, tree->root, uses);
+    --chain_;
+    return known->second = std::move(uses);
   }
 
   void division(const ExprTree& tree, const ExprNode& node) {
     Uses left, right;
-    collect(tree, node.child[0], left, 0);
-    collect(tree, node.child[1], right, 0);
+    collect(tree, node.child[0], left);
+    collect(tree, node.child[1], right);
     // A quotient of a quotient counts tiles, not elements.
     if (left.axes.empty() || left.divides || !right.axes.empty()) return;
     const ExprValue value = scope_.value(text_of(tree, node.child[1]));
@@ -103,13 +122,15 @@ class Reader {
   }
 
   const Task& task_;
-  const KernelSource& source_;
+  std::map<std::string_view, Parsed> definitions_;  // of the plan, the first of each name
+  std::map<std::string_view, Uses> uses_;           // of those that were asked for
+  int chain_ = 0;                                   // of definitions under way
   Workload workload_;
   PlanScope scope_;
 };
 
 void read_plan(Reader& reader, const LaunchPlan& plan) {
-  for (const auto& [name, text] : plan.let) reader.read(text);
+  reader.read_definitions();
   for (const Expr& text : plan.require) reader.read(text);
   for (const PlanLaunch& launch : plan.launches) {
     for (const auto* list : {&launch.grid, &launch.block}) {

@@ -1,18 +1,11 @@
 #include "verify/shapes.hpp"
 
 #include <algorithm>
-#include <cupilot/resolved_plan.hpp>
 
 namespace cupilot {
 namespace {
 
 std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
-
-bool accepts(const Task& task, const KernelSource& source, const DeviceSpec& device, const Workload& workload) {
-  const auto resolution = resolve(source, task, workload, device, nullptr);
-  // A plan that needs facts of compiling, or fails otherwise, is judged where it is run.
-  return !resolution || std::holds_alternative<ResolvedPlan>(*resolution);
-}
 
 // An axis that is 1 in every shape the task names may be built into the kernel as absent.
 bool is_absent(const Task& task, const std::string& axis) {
@@ -75,9 +68,10 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
   return cost;
 }
 
-std::optional<Workload> fitting(const Task& task, const KernelSource& source, const DeviceSpec& device, const PlanSteps& steps,
+// A plan that needs facts of compiling, or fails otherwise, is judged where it is run.
+std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements, const PlanSteps& steps,
                                 const Workload& wanted) {
-  if (accepts(task, source, device, wanted)) return wanted;
+  if (requirements.hold(wanted)) return wanted;
   // Reduced axes first: vector loads along them are the usual requirement.
   for (const bool all : {false, true}) {
     for (const std::int64_t unit : {4, 8, 16, 0}) {
@@ -87,7 +81,7 @@ std::optional<Workload> fitting(const Task& task, const KernelSource& source, co
         std::int64_t& size = rounded.sizes[axis.name];
         if (size != 1 || !is_absent(task, axis.name)) size = round_up(size, unit == 0 ? steps.step(axis.name) : unit);
       }
-      if (accepts(task, source, device, rounded)) return rounded;
+      if (requirements.hold(rounded)) return rounded;
     }
   }
   return std::nullopt;

@@ -5,13 +5,14 @@
 #include <optional>
 #include <vector>
 
+#include "kernel/plan_requirements.hpp"
 #include "verify/plan_steps.hpp"
 
 namespace cupilot {
 
 // A workload the plan accepts, as near to the wanted one as could be found: itself, or with sizes rounded up until every
 // `require` holds. nullopt: none was found.
-std::optional<Workload> fitting(const Task& task, const KernelSource& source, const DeviceSpec& device, const PlanSteps& steps,
+std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements, const PlanSteps& steps,
                                 const Workload& wanted);
 
 // Elements of the iteration space, every axis rounded up to its step, or what the reference walks where that is more: what

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cupilot/resolved_plan.hpp>
 #include <cupilot/verification.hpp>
 #include <numeric>
 
@@ -35,6 +34,7 @@ std::int64_t reduced_size(std::int64_t size, std::int64_t period, std::int64_t l
 Workload shrink(const Task& task, const KernelSource& source, const Workload& workload, const DeviceSpec& device, int tiles,
                 int slabs) {
   const PlanSteps steps = plan_steps(task, source, device);
+  const PlanRequirements requirements(source, task, device);
   // A plan may need more than its steps tell (a minimum size): grow until it accepts, in the end the shape itself.
   for (std::int64_t factor = 1; factor <= 16; factor *= 2) {
     Workload small = workload;
@@ -51,8 +51,7 @@ Workload shrink(const Task& task, const KernelSource& source, const Workload& wo
       }
       size = reduced_size(size, period_of(steps.by_axis.at(axis.name)), wanted * step * factor);
     }
-    const auto resolution = resolve(source, task, small, device, nullptr);
-    if (!resolution || std::holds_alternative<ResolvedPlan>(*resolution)) return small;
+    if (requirements.hold(small)) return small;
   }
   return workload;
 }

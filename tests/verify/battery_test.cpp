@@ -36,6 +36,11 @@ TEST_CASE("steps are read off the plan") {
        "t*s",
        {64},
        {16}},
+      {"definitions that stand on one another twice and on themselves",
+       {{"rows", "m+0*self"}, {"self", "rows*0"}, {"both", "rows+rows"}},
+       "cdiv(both-rows,BM)*cdiv(k,BK)",
+       {128},
+       {16}},
       {"literal", {}, "cdiv(m,32)*cdiv(k,8)", {32}, {8}},
       {"as C writes it", {}, "(m+BM-1)/BM*up(k,BK)", {128}, {16}},
       {"two steps", {}, "cdiv(m,BM)*cdiv(m,32)*cdiv(k,BK)", {32, 128}, {16}},
@@ -52,6 +57,17 @@ TEST_CASE("steps are read off the plan") {
   CHECK(steps.stages == 3);
   CHECK(steps.split == 4);
   CHECK(steps.group == 8);
+}
+
+TEST_CASE("definitions that stand on one another in many ways are each read once") {
+  KernelSource source = tiled_gemm();
+  source.plan.let = {{"d0", "m"}};
+  for (int i = 1; i <= 60; ++i) {
+    const std::string before = "d" + std::to_string(i - 1);
+    source.plan.let.emplace_back("d" + std::to_string(i), before + "+" + before + "-" + before);
+  }
+  source.plan.launches[0].grid = {"cdiv(d60,BM)*cdiv(k,BK)"};
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m") == std::vector<std::int64_t>{128});
 }
 
 // A number that a definition divides an axis by counts as a tile: proofs would run products thousands deep.
