@@ -23,8 +23,9 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 //   sampled       blocks of each place in the grid (interior, last in x, y, z) or spread over a grid of one dimension; only
 //                 when no block can see another's work: not cooperative, no flags or tickets. Tickets are taken to be drawn
 //                 by blocks that differ in the grid's last side alone (split-K), and such a column is run whole.
-//   extrapolated  exact whole runs at four or more smaller workloads that keep residues modulo the strategy's numbers,
-//                 fitted in products of the axes' extents and blocks; one run is held out and its residual is the interval
+//   extrapolated  exact whole runs at smaller workloads that keep residues modulo the strategy's numbers, fitted in products of
+//                 the axes' extents and blocks, or at one on a device of fewer SMs; a run is held out, its residual is the
+//                 interval
 // Rejected when a sampled block faults.
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
                                                 const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,

@@ -192,12 +192,11 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
   return sum;
 }
 
-Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
-                                                     const CompiledKernel& kernel, KernelPrograms& programs,
-                                                     const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,
-                                                     const Content& content) {
-  std::vector<AxisPair> axes = affordable_axes(task.task, workload, residue_step(kernel.source.constants));
-  keep_meant(plan_at, workload, axes);
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(const VirtualContext& context, const IdentifiedTask& task,
+                                                           const CompiledKernel& kernel, KernelPrograms& programs,
+                                                           const PlanAt& plan_at, const ResolvedPlan& plan,
+                                                           const Workload& workload, const std::vector<AxisPair>& axes,
+                                                           const Content& content) {
   Runs runs;
   for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
     auto counted = count_whole(context, task, kernel, programs, plan_at, {corner(workload, axes, i), 1}, content);
@@ -219,6 +218,17 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& conte
     all.push_back({std::move(counts), beside.chain, times});
   }
   return all;
+}
+
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
+                                                     const CompiledKernel& kernel, KernelPrograms& programs,
+                                                     const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,
+                                                     const Content& content) {
+  const std::int64_t step = residue_step(kernel.source.constants);
+  if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content)) return *std::move(staying);
+  std::vector<AxisPair> axes = affordable_axes(task.task, workload, step);
+  keep_meant(plan_at, workload, axes);
+  return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
 }
 
 }  // namespace cupilot

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,8 +46,23 @@ ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& p
                            const ptx::Report& report);
 
 // Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact runs at the corners of the
-// shrunk box and scaled by the known number of blocks. One more run, past the box, is held out; its relative residual, at
+// box of `axes` and scaled by the known number of blocks. One more run, past the box, is held out; its relative residual, at
 // least that scaling, is the interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(const VirtualContext& context, const IdentifiedTask& task,
+                                                           const CompiledKernel& kernel, KernelPrograms& programs,
+                                                           const PlanAt& plan_at, const ResolvedPlan& plan,
+                                                           const Workload& workload, const std::vector<AxisPair>& axes,
+                                                           const Content& content);
+
+// The same where every run launch has as many blocks as the device has SMs for, and each stays: few blocks of a small problem
+// would have work at all. Counted is a problem shorter on its free axes, on a device with as many fewer SMs, so that a block does
+// what it does on the whole one; the rest is in proportion. nullopt: blocks do not stay so, or it would take too long.
+std::optional<std::vector<ExtrapolatedLaunch>> count_staying(const VirtualContext& context, const IdentifiedTask& task,
+                                                             const CompiledKernel& kernel, KernelPrograms& programs,
+                                                             const ResolvedPlan& plan, const Workload& workload,
+                                                             std::int64_t step, const Content& content);
+
+// By count_staying() where that can be, else along every axis that can be shrunk.
 Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
                                                      const CompiledKernel& kernel, KernelPrograms& programs,
                                                      const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,

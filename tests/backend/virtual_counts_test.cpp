@@ -193,8 +193,30 @@ TEST_CASE("What a text told of a launch becomes the time model's input") {
   CHECK(input.blocks == 1000);
 }
 
+TEST_CASE("Blocks that wait for one another are counted at the work each has on the whole device") {
+  const Task task = gemm({"m=2048", "n=4096", "k=4096", "dtype=bf16"});
+  const std::vector<Use> uses = {{"wgmma_core"},
+                                 {"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}},
+                                 {"warp_specialisation", {{"consumers", 2}}},
+                                 {"stream_k", {{"stream_waves", 1}}}};
+  check_kept(task, uses);
+  const CompiledKernel kernel = kernel_of(task, uses);
+  const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
+  const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+  REQUIRE(reports);
+  REQUIRE(reports->front().measurement);
+  const Counts& counts = reports->front().measurement->counts;
+  const Count& operations = counts[Counter::ops_tensor_bf16];
+  CHECK(operations.how == CountHow::extrapolated);
+  CHECK(operations.value == Approx(2.0 * 2048 * 4096 * 4096).epsilon(0.02));
+  // What 256 tiles of 256 x 128 read, and parts of at most 132 of them that are summed.
+  const double operands = 256.0 * (256 + 128) * 4096 * 2, parts = 132.0 * 256 * 128 * 4 * 2;
+  CHECK(counts[Counter::l2_bytes].value > operands);
+  CHECK(counts[Counter::l2_bytes].value < 1.1 * operands + 2 * parts);
+}
+
 // Kernels whose times on an H200 are kept: docs/results/h200-evolve/fp32-512.json, hopper-gemm/fp32-1024.json and
-// acceptance-1.json.
+// acceptance-1.json, and bench/landscapes/h200/bf16-4096.
 struct Timed {
   std::vector<std::string> words;
   std::vector<Use> uses;
@@ -230,9 +252,16 @@ std::vector<Timed> timed_kernels() {
                                   {"warp_specialisation", {{"consumers", 2}}},
                                   {"multistage", {{"stages", 4}}},
                                   {"tensor_map_store", {{"strips", 2}}}};
+  // Its blocks stay and wait for one another.
+  const std::vector<Use> streamed = {{"wgmma_core"},
+                                     {"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}},
+                                     {"warp_specialisation", {{"consumers", 2}}},
+                                     {"multistage", {{"stages", 4}}},
+                                     {"stream_k", {{"stream_waves", 1}}}};
   return {{{"m=512", "n=512", "k=512"}, simt, 18.3},
           {{"m=1024", "n=1024", "k=1024"}, ring, 59.5},
-          {{"m=8192", "n=8192", "k=512", "dtype=bf16"}, wgmma, 95.8}};
+          {{"m=8192", "n=8192", "k=512", "dtype=bf16"}, wgmma, 95.8},
+          {{"m=4096", "n=4096", "k=4096", "dtype=bf16"}, streamed, 212.5}};
 }
 
 TEST_CASE("Times modelled from counts lie within a quarter of an H200's", "[templates]") {
