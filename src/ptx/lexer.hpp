@@ -23,6 +23,7 @@ struct Token {
   std::uint32_t line = 0;
 
   bool is(std::string_view spelling) const { return (kind == TokenKind::word || kind == TokenKind::mark) && text == spelling; }
+  bool is(char mark) const { return kind == TokenKind::mark && text.front() == mark; }
 };
 
 // Walks over text that outlives it. One token of look-ahead.
@@ -36,24 +37,32 @@ class Lexer {
     advance();
     return out;
   }
-  bool accept(std::string_view spelling) {
+  template <class Spelling>
+  bool accept(Spelling spelling) {
     if (!next_.is(spelling)) return false;
     advance();
     return true;
   }
-  Token expect(std::string_view spelling);
+  void expect(char spelling) {
+    if (!accept(spelling)) fail_to_find(std::string_view(&spelling, 1));
+  }
   std::string_view expect_word(std::string_view what);
   std::uint64_t expect_integer(std::string_view what);
   std::uint32_t line() const { return next_.line; }
 
  private:
+  [[noreturn]] void fail_to_find(std::string_view spelling) const;
   void advance();
   void skip_space();
-  Token word();
+  void skip_comment();
+  void take_until(TokenKind kind, std::size_t end, std::uint64_t bits = 0);
+  std::size_t end_of_word() const;
+  std::size_t end_of_digits(std::size_t from, int what) const;
   bool plain_number();  // false: number() has to look
-  Token number();
-  Token hex_float(int digits, TokenKind kind);
-  Token quoted();
+  void number();
+  void hex_float(std::size_t digits, TokenKind kind);
+  void fraction(std::size_t end);
+  void quoted();
   char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }
 
   std::string_view text_;

@@ -1,5 +1,7 @@
 // Operands of an instruction.
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "ptx/body_parser.hpp"
 
@@ -27,44 +29,72 @@ std::optional<Special> special_named(std::string_view name) {
 
 constexpr std::size_t max_parts = 512;  // of one vector or call list
 
-}  // namespace
+// "%r12": "%r" and 12. No number where there is none or it has a leading zero.
+struct Split {
+  std::string_view stem;
+  std::uint64_t number = 0;
+  bool numbered = false;
+};
 
-std::uint32_t BodyParser::make_register(RegisterGroup& group, std::uint64_t number, std::string_view name, std::uint32_t line) {
-  const auto [place, fresh] = group.used.try_emplace(number, static_cast<std::uint32_t>(function_.registers.size()));
-  if (fresh) {
-    if (function_.registers.size() >= scope_.limits.registers) fail(line, "more registers than the limit");
-    function_.registers.push_back({std::string(name), group.type});
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+Split split_number(std::string_view name) {
+  std::size_t digits = name.size();
+  while (digits > 0 && is_digit(name[digits - 1])) --digits;
+  const std::size_t length = name.size() - digits;
+  if (length == 0 || (length > 1 && name[digits] == '0')) return {name};
+  Split split{std::string_view(name.data(), digits), 0, true};
+  if (length <= 18) {
+    for (std::size_t i = digits; i < name.size(); ++i)
+      split.number = split.number * 10 + static_cast<std::uint64_t>(name[i] - '0');
+  } else {
+    split.numbered = std::from_chars(name.data() + digits, name.data() + name.size(), split.number).ec == std::errc{};
   }
-  return place->second;
+  return split;
 }
 
-std::optional<Operand> BodyParser::find_register(std::string_view name) {
-  const std::size_t digits = name.find_last_not_of("0123456789") + 1;
-  const std::string stem(name.substr(0, digits));
-  std::uint64_t number = 0;
-  bool numbered = digits < name.size() && (name[digits] != '0' || digits + 1 == name.size());
-  if (numbered) numbered = std::from_chars(name.data() + digits, name.data() + name.size(), number).ec == std::errc{};
-  const std::string whole(name);
-  for (std::size_t i = open_.size(); i-- > 0;) {
-    const auto& names = scopes_[open_[i]].names;
-    if (const auto found = names.find(whole); found != names.end()) {
-      if (found->second.kind != Symbol::Kind::registers) return std::nullopt;
-      RegisterGroup& group = groups_[found->second.index];
-      if (group.count == 0) {
-        const std::uint32_t index = make_register(group, 0, name, lexer_.line());
-        return Operand{.kind = OperandKind::reg, .type = group.type, .index = index};
-      }
-    }
-    if (!numbered) continue;
-    if (const auto found = names.find(stem + "<"); found != names.end()) {
-      RegisterGroup& group = groups_[found->second.index];
-      if (number < group.count) {
-        const std::uint32_t index = make_register(group, number, name, lexer_.line());
-        return Operand{.kind = OperandKind::reg, .type = group.type, .index = index};
-      }
-    }
+}  // namespace
+
+std::uint32_t BodyParser::add_group(Type type, std::uint64_t count) {
+  RegisterGroup group{type, count};
+  const std::uint64_t listed = std::max<std::uint64_t>(count, 1);
+  if (listed <= may_list_) {
+    group.indices.assign(listed, none_index);
+    may_list_ -= listed;
   }
-  return std::nullopt;
+  groups_.push_back(std::move(group));
+  return static_cast<std::uint32_t>(groups_.size() - 1);
+}
+
+std::uint32_t BodyParser::make_register(std::uint32_t group_index, std::uint64_t number, std::string_view name) {
+  RegisterGroup& group = groups_[group_index];
+  std::uint32_t& index = group.indices.empty() ? group.some.try_emplace(number, none_index).first->second : group.indices[number];
+  if (index != none_index) return index;
+  if (function_.registers.size() >= scope_.limits.registers) fail(lexer_.line(), "more registers than the limit");
+  index = static_cast<std::uint32_t>(function_.registers.size());
+  function_.registers.push_back({std::string(name), group.type});
+  return index;
+}
+
+std::uint32_t BodyParser::find_register(std::string_view name) {
+  const Split split = split_number(name);
+  auto& recent = recent_[static_cast<unsigned char>(split.stem.back()) % recent_.size()];
+  bool alone = split.numbered && name[0] == '%' && !percent_names_;
+  if (alone && recent.first == split.stem && split.number < groups_[recent.second].count)
+    return make_register(recent.second, split.number, name);
+  for (std::size_t i = open_.size(); i-- > 0;) {
+    const Scope& scope = scopes_[open_[i]];
+    if (const Symbol* symbol = scope.names.find(name))
+      return symbol->kind == Symbol::Kind::registers ? make_register(symbol->index, 0, name) : none_index;
+    const std::uint32_t* group = split.numbered ? scope.groups.find(split.stem) : nullptr;
+    if (group == nullptr) continue;
+    if (split.number < groups_[*group].count) {
+      if (alone) recent = {split.stem, *group};
+      return make_register(*group, split.number, name);
+    }
+    alone = false;  // a group of that name is nearer
+  }
+  return none_index;
 }
 
 std::optional<Operand> BodyParser::special(std::string_view name) {
@@ -77,23 +107,18 @@ std::optional<Operand> BodyParser::special(std::string_view name) {
 
 Operand BodyParser::named(std::string_view name, std::uint32_t line, bool label_allowed) {
   if (name == "_") return Operand{.kind = OperandKind::sink};
-  if (const auto found = find_register(name)) return *found;
+  if (const std::uint32_t found = find_register(name); found != none_index)
+    return Operand{.kind = OperandKind::reg, .type = function_.registers[found].type, .index = found};
   if (const auto found = special(name)) return *found;
-  const std::string key(name);
   const Symbol* symbol = nullptr;
-  for (std::size_t i = open_.size(); i-- > 0 && symbol == nullptr;) {
-    const auto& names = scopes_[open_[i]].names;
-    if (const auto found = names.find(key); found != names.end()) symbol = &found->second;
-  }
-  if (symbol == nullptr) {
-    if (const auto found = scope_.names.find(key); found != scope_.names.end()) symbol = &found->second;
-  }
+  for (std::size_t i = open_.size(); i-- > 0 && symbol == nullptr;) symbol = scopes_[open_[i]].names.find(name);
+  if (symbol == nullptr) symbol = scope_.names.find(name);
   if (symbol != nullptr) {
     constexpr OperandKind kinds[] = {OperandKind::none, OperandKind::variable, OperandKind::formal, OperandKind::function,
                                      OperandKind::table};
     return Operand{.kind = kinds[static_cast<int>(symbol->kind)], .index = symbol->index};
   }
-  if (!label_allowed) fail(line, "'" + key + "' is not declared");
+  if (!label_allowed) fail(line, "'" + std::string(name) + "' is not declared");
   return Operand{.kind = OperandKind::label, .index = none_index};
 }
 
@@ -111,43 +136,43 @@ Operand BodyParser::number(bool negative, bool inverted) {
   return out;
 }
 
-Operand BodyParser::vector_of(std::vector<Operand> parts, bool pair) {
-  Operand out{.kind = OperandKind::vector, .pair = pair};
-  out.index = static_cast<std::uint32_t>(function_.operands.size());
-  out.count = static_cast<std::uint32_t>(parts.size());
-  function_.operands.insert(function_.operands.end(), parts.begin(), parts.end());
+// The parts of a vector stand together: what was added to the function's operands since there were `first`.
+Operand BodyParser::vector_since(std::size_t first) {
+  Operand out{.kind = OperandKind::vector};
+  out.index = static_cast<std::uint32_t>(first);
+  out.count = static_cast<std::uint32_t>(function_.operands.size() - first);
   return out;
 }
 
 Operand BodyParser::braces() {
   const std::uint32_t line = lexer_.line();
-  lexer_.expect("{");
-  std::vector<Operand> parts;
+  const std::size_t first = function_.operands.size();
+  lexer_.expect('{');
   do {
-    if (parts.size() >= max_parts) fail(line, "a vector with too many parts");
-    parts.push_back(unary_or_name(false));
-  } while (lexer_.accept(","));
-  lexer_.expect("}");
-  return vector_of(std::move(parts), false);
+    if (function_.operands.size() - first >= max_parts) fail(line, "a vector with too many parts");
+    function_.operands.push_back(unary_or_name(false));
+  } while (lexer_.accept(','));
+  lexer_.expect('}');
+  return vector_since(first);
 }
 
 Operand BodyParser::parentheses() {
   const std::uint32_t line = lexer_.line();
-  lexer_.expect("(");
-  std::vector<Operand> parts;
-  if (!lexer_.peek().is(")")) {
+  const std::size_t first = function_.operands.size();
+  lexer_.expect('(');
+  if (!lexer_.accept(')')) {
     do {
-      if (parts.size() >= max_parts) fail(line, "a call with too many arguments");
-      parts.push_back(unary_or_name(false));
-    } while (lexer_.accept(","));
+      if (function_.operands.size() - first >= max_parts) fail(line, "a call with too many arguments");
+      function_.operands.push_back(unary_or_name(false));
+    } while (lexer_.accept(','));
+    lexer_.expect(')');
   }
-  lexer_.expect(")");
-  return vector_of(std::move(parts), false);
+  return vector_since(first);
 }
 
 Operand BodyParser::address() {
   const std::uint32_t line = lexer_.line();
-  lexer_.expect("[");
+  lexer_.expect('[');
   const Operand base = unary_or_name(false);
   Operand out{.kind = OperandKind::address, .base = base.kind, .type = base.type, .index = base.index};
   if (base.kind == OperandKind::immediate) {
@@ -156,60 +181,65 @@ Operand BodyParser::address() {
     fail(line, "an address must start with a register, a variable or a number");
   }
   for (;;) {
-    const bool minus = lexer_.peek().is("-");
-    if (!minus && !lexer_.peek().is("+")) break;
+    const bool minus = lexer_.peek().is('-');
+    if (!minus && !lexer_.peek().is('+')) break;
     lexer_.take();
-    const bool second = lexer_.accept("-");
+    const bool second = lexer_.accept('-');
     const std::uint64_t value = lexer_.expect_integer("an offset");
     out.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.offset) + (minus != second ? 0 - value : value));
   }
-  if (lexer_.accept(",")) {
-    const Operand coordinates = lexer_.peek().is("{") ? braces() : vector_of({unary_or_name(false)}, false);
-    out.coordinates = coordinates.index;
-    out.count = coordinates.count;
-    if (lexer_.accept(",")) lexer_.peek().is("{") ? (void)braces() : (void)unary_or_name(false);
+  if (lexer_.accept(',')) {
+    const std::size_t first = function_.operands.size();
+    if (lexer_.peek().is('{')) {
+      braces();
+    } else {
+      function_.operands.push_back(unary_or_name(false));
+    }
+    out.coordinates = static_cast<std::uint32_t>(first);
+    out.count = static_cast<std::uint32_t>(function_.operands.size() - first);
+    if (lexer_.accept(',')) lexer_.peek().is('{') ? (void)braces() : (void)unary_or_name(false);
   }
-  lexer_.expect("]");
+  lexer_.expect(']');
+  return out;
+}
+
+Operand BodyParser::name_or_label(bool label_allowed) {
+  const std::uint32_t line = lexer_.line();
+  const std::string_view name = lexer_.expect_word("a name");
+  Operand out = named(name, line, label_allowed);
+  if (out.kind == OperandKind::label) uses_.push_back({open_.back(), name, line, false, 0, 0});
   return out;
 }
 
 Operand BodyParser::unary_or_name(bool label_allowed) {
   const std::uint32_t line = lexer_.line();
-  if (lexer_.accept("!")) {
-    if (lexer_.peek().is("!")) fail(line, "'!' stands twice");
+  if (lexer_.peek().kind == TokenKind::word) return name_or_label(label_allowed);
+  if (lexer_.accept('!')) {
+    if (lexer_.peek().is('!')) fail(line, "'!' stands twice");
     Operand out = unary_or_name(false);
     if (out.kind != OperandKind::reg) fail(line, "'!' must stand before a predicate");
     out.negated = true;
     return out;
   }
-  bool negative = false, inverted = false;
-  if (lexer_.peek().is("-")) {
-    lexer_.take();
-    negative = true;
-  } else if (lexer_.peek().is("~")) {
-    lexer_.take();
-    inverted = true;
-  }
+  const bool negative = lexer_.accept('-'), inverted = !negative && lexer_.accept('~');
   const TokenKind kind = lexer_.peek().kind;
   if (kind == TokenKind::integer || kind == TokenKind::float32 || kind == TokenKind::float64) return number(negative, inverted);
-  if (kind != TokenKind::word || negative || inverted) {
-    fail(line, "expected an operand but found '" + std::string(lexer_.peek().text.substr(0, 40)) + "'");
-  }
-  const std::string_view name = lexer_.take().text;
-  Operand out = named(name, line, label_allowed);
-  if (out.kind == OperandKind::label) uses_.push_back({open_.back(), std::string(name), line, false, 0, 0});
-  return out;
+  fail(line, "expected an operand but found '" + std::string(lexer_.peek().text.substr(0, 40)) + "'");
 }
 
 Operand BodyParser::operand(bool label_allowed) {
-  if (lexer_.peek().is("[")) return address();
-  if (lexer_.peek().is("{")) return braces();
+  if (lexer_.peek().is('[')) return address();
+  if (lexer_.peek().is('{')) return braces();
   Operand first = unary_or_name(label_allowed);
-  if (!lexer_.accept("|")) return first;
+  if (!lexer_.accept('|')) return first;
   // A label's place is filled in later, and only among the operands of the instruction itself.
   if (first.kind == OperandKind::label) fail(lexer_.line(), "a label stands alone");
-  Operand second = unary_or_name(false);
-  return vector_of({first, second}, true);
+  const std::size_t start = function_.operands.size();
+  function_.operands.push_back(first);
+  function_.operands.push_back(unary_or_name(false));
+  Operand pair = vector_since(start);
+  pair.pair = true;
+  return pair;
 }
 
 }  // namespace cupilot::ptx

@@ -14,7 +14,7 @@ class Initialiser {
   Initialiser(Lexer& lexer, ModuleScope& scope, Variable& variable) : lexer_(lexer), scope_(scope), variable_(variable) {}
 
   void parse() {
-    if (lexer_.peek().is("{")) {
+    if (lexer_.peek().is('{')) {
       list(0);
     } else {
       value();
@@ -24,20 +24,20 @@ class Initialiser {
  private:
   void list(std::size_t depth) {
     if (depth > 8) throw SyntaxError{lexer_.line(), "an initialiser nests too deep"};
-    lexer_.expect("{");
-    if (lexer_.accept("}")) return;
+    lexer_.expect('{');
+    if (lexer_.accept('}')) return;
     do {
-      if (lexer_.peek().is("{")) {
+      if (lexer_.peek().is('{')) {
         list(depth + 1);
       } else {
         value();
       }
-    } while (lexer_.accept(","));
-    lexer_.expect("}");
+    } while (lexer_.accept(','));
+    lexer_.expect('}');
   }
 
   void value() {
-    const bool negative = lexer_.accept("-");
+    const bool negative = lexer_.accept('-');
     const Token token = lexer_.take();
     const std::uint32_t size = bytes_of(variable_.type);
     std::uint64_t bits = token.bits;
@@ -46,10 +46,10 @@ class Initialiser {
       bits = 0;
     } else if (token.kind == TokenKind::integer) {
       if (negative) bits = 0 - bits;
-      if (lexer_.peek().is("(")) {  // mask(symbol)
+      if (lexer_.peek().is('(')) {  // mask(symbol)
         lexer_.take();
         symbol(lexer_.take());
-        lexer_.expect(")");
+        lexer_.expect(')');
         bits = 0;
       }
     } else if (token.kind == TokenKind::float32 || token.kind == TokenKind::float64) {
@@ -64,11 +64,11 @@ class Initialiser {
 
   void symbol(const Token& token) {
     variable_.symbolic_initial = true;
-    if (token.text == "generic" && lexer_.accept("(")) {
+    if (token.text == "generic" && lexer_.accept('(')) {
       lexer_.expect_word("a name");
-      lexer_.expect(")");
+      lexer_.expect(')');
     }
-    while (lexer_.accept("+") || lexer_.accept("-")) lexer_.expect_integer("an offset");
+    while (lexer_.accept('+') || lexer_.accept('-')) lexer_.expect_integer("an offset");
   }
 
   std::uint64_t as_type(const Token& token, bool negative) const {
@@ -107,9 +107,9 @@ void attributes(Lexer& lexer, Variable& variable, std::uint32_t& vector, bool pa
       } else if (word == "ptr" && parameter) {
         variable.pointer = true;
       } else if (word == "attribute") {
-        lexer.expect("(");
-        while (!lexer.peek().is(")") && lexer.peek().kind != TokenKind::end) lexer.take();
-        lexer.expect(")");
+        lexer.expect('(');
+        while (!lexer.peek().is(')') && lexer.peek().kind != TokenKind::end) lexer.take();
+        lexer.expect(')');
       } else if (word == "v2" || word == "v4" || word == "v8") {
         vector = static_cast<std::uint32_t>(word[1] - '0');
       } else if (variable.pointer && (word == "global" || word == "shared" || word == "const" || word == "local")) {
@@ -152,18 +152,18 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
   const std::uint64_t element = times(bytes_of(variable.type), vector);
   variable.bytes = element;
   bool open_ended = false;
-  while (lexer.accept("[")) {
+  while (lexer.accept('[')) {
     variable.is_array = true;
-    if (lexer.accept("]")) {
+    if (lexer.accept(']')) {
       open_ended = true;
       continue;
     }
     variable.bytes = times(variable.bytes, lexer.expect_integer("an array size"));
-    lexer.expect("]");
+    lexer.expect(']');
   }
   if (variable.align == 0) variable.align = static_cast<std::uint32_t>(element);
   if (open_ended) variable.bytes = 0;
-  if (!parameter && lexer.accept("=")) {
+  if (!parameter && lexer.accept('=')) {
     Initialiser(lexer, scope, variable).parse();
     if (open_ended) variable.bytes = variable.initial.size();
     if (variable.initial.size() > variable.bytes)
@@ -173,11 +173,10 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
 }
 
 std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uint32_t line) {
-  std::string key(spelling);
-  if (const auto found = scope.forms.find(key); found != scope.forms.end()) return found->second;
+  if (const std::uint32_t* known = scope.forms.find(spelling)) return *known;
   if (scope.module.forms.size() >= 65536) throw SyntaxError{line, "more distinct instruction forms than the limit"};
   Form form;
-  form.text = key;
+  form.text = std::string(spelling);
   std::string_view rest = spelling;
   const std::size_t dot = rest.find('.');
   form.opcode = opcode_named(rest.substr(0, dot));
@@ -203,7 +202,7 @@ std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uin
   }
   const auto index = static_cast<std::uint32_t>(scope.module.forms.size());
   scope.module.forms.push_back(std::move(form));
-  scope.forms.emplace(std::move(key), index);
+  scope.forms.add(spelling, index);
   return index;
 }
 

@@ -55,7 +55,7 @@ void ModuleParser::item() {
   }
   const Token next = lexer_.peek();
   if (next.kind != TokenKind::word || next.text[0] != '.') {
-    if (lexer_.accept(";")) return;
+    if (lexer_.accept(';')) return;
     throw SyntaxError{next.line, "expected a directive but found '" + std::string(next.text.substr(0, 60)) + "'"};
   }
   const std::string_view stem = next.text.substr(0, next.text.find('.', 1));
@@ -82,7 +82,7 @@ void ModuleParser::header(std::string_view word) {
     if (module.version_major == 0 || module.version_major > 99) throw SyntaxError{line, "no such PTX version"};
   } else if (word == ".target") {
     module.target = std::string(lexer_.expect_word("a target"));
-    while (lexer_.accept(",")) lexer_.expect_word("a target option");
+    while (lexer_.accept(',')) lexer_.expect_word("a target option");
   } else if (word == ".address_size") {
     module.address_bits = static_cast<std::uint32_t>(lexer_.expect_integer("32 or 64"));
     if (module.address_bits != 64) throw SyntaxError{line, "only 64-bit addresses are supported"};
@@ -91,7 +91,7 @@ void ModuleParser::header(std::string_view word) {
     if (lexer_.peek().kind != TokenKind::text) throw SyntaxError{line, ".file needs a quoted name"};
     module.files.push_back({number, std::string(lexer_.take().text)});
     if (module.files.size() > 65536) throw SyntaxError{line, "too many .file directives"};
-    while (lexer_.accept(",")) lexer_.expect_integer("a number");
+    while (lexer_.accept(',')) lexer_.expect_integer("a number");
   } else if (word == ".section") {
     lexer_.expect_word("a section name");
     section();
@@ -102,8 +102,8 @@ void ModuleParser::header(std::string_view word) {
       const TokenKind kind = lexer_.take().kind;
       if (kind != (pragma ? TokenKind::text : TokenKind::word))
         throw SyntaxError{line, "a pragma needs quoted text, an alias names"};
-    } while (lexer_.accept(","));
-    lexer_.expect(";");
+    } while (lexer_.accept(','));
+    lexer_.expect(';');
     if (module.directives.size() >= 4096) throw SyntaxError{line, "too many directives"};
     module.directives.push_back(std::move(directive));
   } else {
@@ -113,13 +113,13 @@ void ModuleParser::header(std::string_view word) {
 
 // .section .debug_info { .b8 1, 2  label: .b32 .debug_abbrev+4 }: data alone, so that nothing else hides there.
 void ModuleParser::section() {
-  lexer_.expect("{");
-  while (!lexer_.accept("}")) {
+  lexer_.expect('{');
+  while (!lexer_.accept('}')) {
     const Token token = lexer_.take();
     const bool directive = token.kind == TokenKind::word && token.text[0] == '.';
     const bool data =
         token.is(".b8") || token.is(".b16") || token.is(".b32") || token.is(".b64") || token.text.rfind(".debug", 0) == 0;
-    if (token.kind == TokenKind::end || token.is("{") || (directive && !data)) {
+    if (token.kind == TokenKind::end || token.is('{') || (directive && !data)) {
       throw SyntaxError{token.line, "a section may hold data alone"};
     }
   }
@@ -128,25 +128,25 @@ void ModuleParser::section() {
 void ModuleParser::variable(Space space, const Linkage& linkage) {
   const std::uint32_t line = lexer_.line();
   Variable variable = parse_variable(lexer_, scope_, space, false);
-  lexer_.expect(";");
+  lexer_.expect(';');
   variable.is_extern = linkage.is_extern;
   const auto index = static_cast<std::uint32_t>(scope_.module.variables.size());
-  const auto [place, fresh] = scope_.names.try_emplace(variable.name, Symbol{Symbol::Kind::variable, index});
-  if (!fresh) {
-    if (place->second.kind != Symbol::Kind::variable) throw SyntaxError{line, variable.name + " is declared twice"};
-    Variable& earlier = scope_.module.variables[place->second.index];
+  if (const Symbol* known = scope_.names.find(variable.name)) {
+    if (known->kind != Symbol::Kind::variable) throw SyntaxError{line, variable.name + " is declared twice"};
+    Variable& earlier = scope_.module.variables[known->index];
     if (earlier.space != space || !(earlier.is_extern || variable.is_extern)) {
       throw SyntaxError{line, variable.name + " is declared twice"};
     }
     if (earlier.is_extern && !variable.is_extern) earlier = std::move(variable);
     return;
   }
+  scope_.names.add(variable.name, {Symbol::Kind::variable, index});
   scope_.module.variables.push_back(std::move(variable));
 }
 
 void ModuleParser::parameter_list(Function& function) {
-  lexer_.expect("(");
-  if (lexer_.accept(")")) return;
+  lexer_.expect('(');
+  if (lexer_.accept(')')) return;
   do {
     const Token next = lexer_.peek();
     if (next.kind != TokenKind::word || (next.text.rfind(".param", 0) != 0 && next.text.rfind(".reg", 0) != 0)) {
@@ -155,8 +155,8 @@ void ModuleParser::parameter_list(Function& function) {
     if (function.variables.size() >= 4096) throw SyntaxError{next.line, "too many parameters"};
     const Space space = next.text.rfind(".param", 0) == 0 ? Space::param : Space::reg;
     function.variables.push_back(parse_variable(lexer_, scope_, space, true));
-  } while (lexer_.accept(","));
-  lexer_.expect(")");
+  } while (lexer_.accept(','));
+  lexer_.expect(')');
 }
 
 // .maxntid 256, 1, 1  .minnctapersm 2  .noreturn  .pragma "…";
@@ -167,10 +167,10 @@ void ModuleParser::directives(Function& function) {
     if (lexer_.peek().kind == TokenKind::text) directive.text = std::string(lexer_.take().text);
     if (lexer_.peek().kind == TokenKind::integer) {
       directive.values.push_back(lexer_.take().bits);
-      while (lexer_.accept(",")) directive.values.push_back(lexer_.expect_integer("a number"));
+      while (lexer_.accept(',')) directive.values.push_back(lexer_.expect_integer("a number"));
     }
     if (function.directives.size() >= 4096 || directive.values.size() > 16) throw SyntaxError{token.line, "too many directives"};
-    if (directive.name == "pragma") lexer_.accept(";");
+    if (directive.name == "pragma") lexer_.accept(';');
     function.directives.push_back(std::move(directive));
   }
 }
@@ -178,13 +178,14 @@ void ModuleParser::directives(Function& function) {
 Function& ModuleParser::declare(Function&& function) {
   Module& module = scope_.module;
   const auto index = static_cast<std::uint32_t>(module.functions.size());
-  const auto [place, fresh] = scope_.names.try_emplace(function.name, Symbol{Symbol::Kind::function, index});
-  if (fresh) {
+  const Symbol* known = scope_.names.find(function.name);
+  if (known == nullptr) {
+    scope_.names.add(function.name, {Symbol::Kind::function, index});
     module.functions.push_back(std::move(function));
     return module.functions.back();
   }
-  if (place->second.kind != Symbol::Kind::function) throw SyntaxError{function.line, function.name + " is declared twice"};
-  Function& earlier = module.functions[place->second.index];
+  if (known->kind != Symbol::Kind::function) throw SyntaxError{function.line, function.name + " is declared twice"};
+  Function& earlier = module.functions[known->index];
   if (earlier.is_entry != function.is_entry || earlier.variables.size() != function.variables.size()) {
     throw SyntaxError{function.line, function.name + " is declared twice, differently"};
   }
@@ -199,17 +200,17 @@ void ModuleParser::function(bool is_entry, const Linkage& linkage) {
   parsed.is_visible = linkage.is_visible;
   parsed.is_extern = linkage.is_extern;
   parsed.is_weak = linkage.is_weak;
-  if (!is_entry && lexer_.peek().is("(")) parameter_list(parsed);
+  if (!is_entry && lexer_.peek().is('(')) parameter_list(parsed);
   parsed.result_count = static_cast<std::uint32_t>(parsed.variables.size());
   parsed.name = std::string(lexer_.expect_word("a function name"));
-  if (lexer_.peek().is("(")) parameter_list(parsed);
+  if (lexer_.peek().is('(')) parameter_list(parsed);
   parsed.parameter_count = static_cast<std::uint32_t>(parsed.variables.size()) - parsed.result_count;
   directives(parsed);
-  const bool has_body = lexer_.peek().is("{");
+  const bool has_body = lexer_.peek().is('{');
   const std::uint32_t line = parsed.line;
   Function& function = declare(std::move(parsed));
   if (!has_body) {
-    lexer_.expect(";");
+    lexer_.expect(';');
     return;
   }
   if (function.has_body) throw SyntaxError{line, function.name + " has two bodies"};

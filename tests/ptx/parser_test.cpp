@@ -116,6 +116,36 @@ B: ret;
   CHECK(module->variables[1].initial.size() == 12);
 }
 
+TEST_CASE("a register is the nearest of its name", "[parser]") {
+  const auto module = module_of(head + R"(
+.entry k() {
+  .reg .b32 %r<30000>; .reg .b64 %rd<30000>; .reg .f32 %f<30000>;
+  mov.b32 %r7, %r3;
+  { .reg .b16 %r<5>; mov.b32 %r3, %r7; mov.b32 %r3, %r7; mov.b64 %rd3, %rd3; }
+  mov.b32 %r7, %r3;
+  { .reg .b8 %r3; mov.b32 %r7, %r3; { mov.b32 %r3, %r7; } }
+  mov.b32 %r7, %r3;
+  mov.f32 %f29999, %f0;
+  mov.f32 %f29999, %f0;
+})");
+  const ptx::Function& k = *module->entry("k");
+  const auto type = [&](std::size_t i, std::size_t o) { return k.operands[k.instructions[i].first_operand + o].type; };
+  const auto index = [&](std::size_t i, std::size_t o) { return k.operands[k.instructions[i].first_operand + o].index; };
+  for (const std::size_t i : {1u, 2u}) {
+    CHECK(type(i, 0) == ptx::Type::b16);
+    CHECK(index(i, 1) == index(0, 0));
+  }
+  for (const std::size_t i : {4u, 7u}) {
+    CHECK(index(i, 0) == index(0, 0));
+    CHECK(index(i, 1) == index(0, 1));
+  }
+  CHECK(type(5, 1) == ptx::Type::b8);
+  CHECK(index(5, 0) == index(0, 0));
+  CHECK(type(6, 0) == ptx::Type::b8);
+  CHECK(index(8, 0) != index(8, 1));  // of a group too large to list
+  CHECK(index(9, 0) == index(8, 0));
+}
+
 TEST_CASE("what is no PTX is refused with its line", "[parser]") {
   struct Bad {
     const char* text;
@@ -129,6 +159,9 @@ TEST_CASE("what is no PTX is refused with its line", "[parser]") {
       {".version 9.0 .target sm_90 .entry k() { bra NOWHERE; }", "NOWHERE"},
       {".version 9.0 .target sm_90 .entry k() { mov.b32 %r1, 1; }", "%r1"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 %r<2>; mov.b32 %r2, 1; }", "%r2"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .b32 %r<2>; mov.b32 %r01, 1; }", "%r01"},
+      {".version 9.0 .target sm_90 .entry k() { { .reg .b32 %r<9>; mov.b32 %r1, 1; } mov.b32 %r1, 1; }", "%r1"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .b32 %r<2>; .reg .b32 %r<3>; }", "twice"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b33 %r<2>; }", "b33"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; .reg .b32 r; }", "twice"},
       {".version 9.0 .target sm_90 .entry k() { L: ret; L: ret; }", "twice"},
