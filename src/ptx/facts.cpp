@@ -21,13 +21,24 @@ std::vector<std::string> all_flags(const Module& module) {
   return {flags.begin(), flags.end()};
 }
 
+// A form is known by its text, so that no two forms share one.
+std::map<std::string, int> count_forms(const Module& module) {
+  std::vector<int> counts(module.forms.size(), 0);
+  for (const Function& function : module.functions) {
+    for (const Instruction& instruction : function.instructions) ++counts[instruction.form];
+  }
+  std::map<std::string, int> opcodes;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) opcodes.emplace(module.forms[i].text, counts[i]);
+  }
+  return opcodes;
+}
+
 }  // namespace
 
 PtxFacts facts_of(const Module& module) {
   PtxFacts facts;
-  for (const Function& function : module.functions) {
-    for (const Instruction& instruction : function.instructions) ++facts.opcodes[module.form(instruction).text];
-  }
+  facts.opcodes = count_forms(module);
   facts.ceiling = precision_ceiling(module);
   facts.flags = all_flags(module);
   facts.writes_global_state = written_variable(module).has_value();

@@ -1,8 +1,9 @@
 // The hash that tells whether two modules are the same program under other names.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
-#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include "base/hash.hpp"
@@ -15,11 +16,11 @@ class Canonical {
  public:
   explicit Canonical(const Module& module) : module_(module) {}
 
-  std::string text() {
-    out_ = fmt::format("target {} {}\n", module_.target, module_.address_bits);
+  void write() {
+    put("target {} {}\n", module_.target, module_.address_bits);
     for (const Function& function : module_.functions) add(function);
-    return std::move(out_);
   }
+  std::string_view text() const { return {out_.data(), static_cast<std::size_t>(at_ - out_.data())}; }
 
  private:
   // Numbers by the order of first use.
@@ -33,16 +34,31 @@ class Canonical {
     }
   };
 
+  // Makes room for `bytes` more, and for what one operand is told in: marks, numbers and the name of a type, which go
+  // there without a format or a look at the room.
+  void make_room(std::size_t bytes) {
+    constexpr std::size_t operand_bytes = 128;
+    const std::size_t written = text().size();
+    if (out_.size() - written >= bytes + operand_bytes) return;
+    out_.resize(2 * out_.size() + bytes + operand_bytes);
+    at_ = out_.data() + written;
+  }
+  void put_text(std::string_view text) {
+    make_room(text.size());
+    at_ = std::copy(text.begin(), text.end(), at_);
+  }
   template <class... T>
   void put(fmt::format_string<T...> format, T&&... values) {
-    fmt::format_to(std::back_inserter(out_), format, std::forward<T>(values)...);
+    put_text(fmt::format(format, std::forward<T>(values)...));
   }
-  void put_text(std::string_view text) { out_ += text; }
-  // The many numbers of a module are written without a format.
+  void put_mark(char mark) { *at_++ = mark; }
   template <class T>
   void put_number(T value, int base = 10) {
-    char digits[24];
-    out_.append(digits, std::to_chars(digits, digits + sizeof digits, value, base).ptr);
+    at_ = std::to_chars(at_, at_ + 24, value, base).ptr;
+  }
+  void put_register(std::uint32_t index) {
+    put_mark('r');
+    put_number(registers_(index));
   }
 
   void add_variable(const Variable& variable) {
@@ -64,10 +80,9 @@ class Canonical {
   void add_base(OperandKind kind, const Operand& operand) {
     switch (kind) {
       case OperandKind::reg:
-        put_text("r");
-        put_number(registers_(operand.index));
-        put_text(":");
-        put_text(name_of(operand.type));
+        put_register(operand.index);
+        put_mark(':');
+        for (const char c : name_of(operand.type)) put_mark(c);
         break;
       case OperandKind::variable:
         add_reference(operand.index);
@@ -81,15 +96,18 @@ class Canonical {
   }
 
   void add_operand(const Function& function, const Operand& operand) {
-    put_text(operand.negated ? " !" : " ");
+    make_room(0);
+    put_mark(' ');
+    if (operand.negated) put_mark('!');
     if (operand.kind == OperandKind::vector) {
-      put_text(operand.pair ? "|{" : "{");
+      if (operand.pair) put_mark('|');
+      put_mark('{');
       for (std::uint32_t i = 0; i < operand.count; ++i) add_operand(function, function.operands[operand.index + i]);
       put_text("}");
     } else if (operand.kind == OperandKind::address) {
-      put_text("[");
+      put_mark('[');
       add_base(operand.base, operand);
-      put_text("+");
+      put_mark('+');
       put_number(operand.offset);
       for (std::uint32_t i = 0; i < operand.count; ++i) add_operand(function, function.operands[operand.coordinates + i]);
       put_text("]");
@@ -113,7 +131,12 @@ class Canonical {
       put("\n");
     }
     for (const Instruction& instruction : function.instructions) {
-      if (instruction.guard != none_index) put("@{}r{} ", instruction.guard_negated ? "!" : "", registers_(instruction.guard));
+      if (instruction.guard != none_index) {
+        put_mark('@');
+        if (instruction.guard_negated) put_mark('!');
+        put_register(instruction.guard);
+        put_mark(' ');
+      }
       put_text(module_.form(instruction).text);
       for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
         add_operand(function, function.operands[instruction.first_operand + i]);
@@ -123,12 +146,17 @@ class Canonical {
   }
 
   const Module& module_;
-  std::string out_;
+  std::string out_;  // room for more than is written
+  char* at_ = out_.data();
   Numbers variables_, registers_;
 };
 
 }  // namespace
 
-std::string normalized_hash(const Module& module) { return sha256_hex(Canonical(module).text()); }
+std::string normalized_hash(const Module& module) {
+  Canonical canonical(module);
+  canonical.write();
+  return sha256_hex(canonical.text());
+}
 
 }  // namespace cupilot::ptx

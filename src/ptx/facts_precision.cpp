@@ -101,7 +101,7 @@ class RoundTrip {
     do {
       stored_before_ = stored_;
       Spread(function_).run([&](std::uint32_t i, auto changed) { step(function_.instructions[i], changed); });
-    } while (stored_ != stored_before_);
+    } while (!found_ && stored_ != stored_before_);
     return found_;
   }
 
@@ -121,7 +121,7 @@ class RoundTrip {
   template <class Changed>
   void step(const Instruction& instruction, Changed changed) {
     const Form& form = module_.form(instruction);
-    if (instruction.operand_count < 2) return;
+    if (found_ || instruction.operand_count < 2) return;
     if (form.opcode == Opcode::op_st) {
       stored_ |= on_chip(form.space) && is_source_narrow(instruction, 1);
       return;
@@ -175,7 +175,13 @@ class RoundTrip {
   bool stored_ = false, stored_before_ = false, found_ = false;
 };
 
+// Nothing becomes narrow but by a conversion from something wide.
+bool narrows(const Form& form) {
+  return form.opcode == Opcode::op_cvt && form.types.size() >= 2 && is_narrow(form.types[0]) && !is_narrow(form.types[1]);
+}
+
 bool rounds_through_narrow(const Module& module) {
+  if (std::none_of(module.forms.begin(), module.forms.end(), narrows)) return false;
   return std::any_of(module.functions.begin(), module.functions.end(),
                      [&](const Function& function) { return RoundTrip(module, function).found(); });
 }
@@ -184,9 +190,7 @@ bool rounds_through_narrow(const Module& module) {
 
 Precision precision_ceiling(const Module& module) {
   Arithmetic a;
-  for (const Function& function : module.functions) {
-    for (const Instruction& instruction : function.instructions) a.add(module.form(instruction));
-  }
+  for (const Form& form : module.forms) a.add(form);  // each is of some instruction
   if (a.fp8) return Precision::fp8;
   // Perhaps added up in fp32 often enough: the bound tells.
   if (a.tensor_fp8) return Precision::fp8_promoted;

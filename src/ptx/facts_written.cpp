@@ -1,4 +1,6 @@
 // Whether code may write a module variable: addresses of variables are followed through registers.
+#include <algorithm>
+
 #include "ptx/facts.hpp"
 #include "ptx/flags.hpp"
 #include "ptx/spread.hpp"
@@ -83,6 +85,8 @@ class Walk {
 
   std::optional<std::uint32_t> written() {
     for (const Function& function : module_.functions) {
+      if (std::none_of(function.operands.begin(), function.operands.end(), [&](const Operand& o) { return is_source(o); }))
+        continue;
       function_ = &function;
       registers_.assign(function.registers.size(), {});
       Spread(function).run([&](std::uint32_t i, auto changed) {
@@ -98,6 +102,12 @@ class Walk {
   bool is_tracked(std::uint32_t variable) const {
     const Space space = module_.variables[variable].space;
     return space == Space::global || space == Space::constant;
+  }
+
+  // Where every taint begins; a function without one has nothing to follow.
+  bool is_source(const Operand& operand) const {
+    const OperandKind kind = operand.kind == OperandKind::address ? operand.base : operand.kind;
+    return of_grid_barrier(operand) || (kind == OperandKind::variable && is_tracked(operand.index));
   }
 
   Taint of_base(OperandKind kind, std::uint32_t index) {
