@@ -91,37 +91,36 @@ class Scanner {
 
   std::optional<Rejected> scan() {
     bool line_start = true;
-    while (!in_.done()) {
+    while (!in_.done() && !refused_) {
       const char c = in_.peek();
-      std::optional<Rejected> refused;
-      if (c == '\n') {
+      if (is_blank(c)) {
+        in_.take_run(is_blank);
+      } else if (c == '\n') {
         in_.take();
         line_start = true;
-        continue;
+      } else if (!skip_comment()) {
+        piece(c, line_start);
+        line_start = false;
       }
-      if (is_blank(c)) {
-        in_.take();
-        continue;
-      }
-      if (skip_comment()) continue;
-      if (line_start && take_hash()) {
-        refused = directive();
-      } else if (is_word(c)) {
-        refused = word();
-      } else if (c == '"' || c == '\'') {
-        skip_quoted(in_.take());
-      } else {
-        refused = bracket(in_.take());
-      }
-      line_start = false;
-      if (refused) return refused;
     }
-    return std::nullopt;
+    return std::move(refused_);
   }
 
   const std::vector<std::string>& included() const { return included_; }
 
  private:
+  void piece(char c, bool line_start) {
+    if (line_start && take_hash()) {
+      directive();
+    } else if (is_word(c)) {
+      word();
+    } else if (c == '"' || c == '\'') {
+      skip_quoted(in_.take());
+    } else {
+      bracket(in_.take());
+    }
+  }
+
   // `//` and `/* */`; a comment leaves the start of a line a start.
   bool skip_comment() {
     if (in_.peek() != '/') return false;
@@ -181,33 +180,38 @@ class Scanner {
     in_.end_raw();
   }
 
-  std::string take_word() {
-    std::string text;
+  // Good until the next word is taken.
+  std::string_view take_word() {
+    std::string_view run = in_.take_run(is_word);
+    if (in_.done() || !is_word(in_.peek())) return run;
+    word_ = run;
     while (!in_.done() && is_word(in_.peek())) {
-      const std::string_view run = in_.take_run(is_word);
-      text += run;
-      if (run.empty()) text += in_.take();
+      run = in_.take_run(is_word);
+      word_ += run;
+      if (run.empty()) word_ += in_.take();
     }
-    return text;
+    return word_;
   }
 
-  std::optional<Rejected> word() {
-    const int line = in_.line();
-    if (std::isdigit(static_cast<unsigned char>(in_.peek()))) {
-      // A number may hold quotes as digit separators: 1'000.
-      while (!in_.done() && (is_word(in_.peek()) || in_.peek() == '.' || (in_.peek() == '\'' && is_word(in_.peek_next())))) {
-        in_.take();
-      }
-      return std::nullopt;
+  // A number may hold quotes as digit separators: 1'000.
+  void skip_number() {
+    const auto belongs = [](char c) { return is_word(c) || c == '.'; };
+    while (!in_.done() && (belongs(in_.peek()) || (in_.peek() == '\'' && is_word(in_.peek_next())))) {
+      if (in_.take_run(belongs).empty()) in_.take();
     }
-    const std::string text = take_word();
+  }
+
+  void word() {
+    const int line = in_.line();
+    if (std::isdigit(static_cast<unsigned char>(in_.peek()))) return skip_number();
+    const std::string_view text = take_word();
+    static constexpr std::array<std::string_view, 3> probes = {"__has_include", "__has_include_next", "__has_embed"};
+    if (text.starts_with("__has_") && std::find(probes.begin(), probes.end(), text) != probes.end()) {
+      refused_ = refuse("gate.include", fmt::format("{} asks which files exist; a kernel must not depend on that", text), line);
+      return;
+    }
     static constexpr std::array<std::string_view, 5> raw = {"R", "LR", "uR", "UR", "u8R"};
     if (in_.peek() == '"' && std::find(raw.begin(), raw.end(), text) != raw.end()) skip_raw_string();
-    static constexpr std::array<std::string_view, 3> probes = {"__has_include", "__has_include_next", "__has_embed"};
-    if (std::find(probes.begin(), probes.end(), text) != probes.end()) {
-      return refuse("gate.include", fmt::format("{} asks which files exist; a kernel must not depend on that", text), line);
-    }
-    return std::nullopt;
   }
 
   void skip_blanks() {
@@ -217,12 +221,12 @@ class Scanner {
   }
 
   // After `#`: refuses what would read a file. The rest of the line is scanned as ordinary text.
-  std::optional<Rejected> directive() {
+  void directive() {
     const int line = in_.line();
     skip_blanks();
-    const std::string name = take_word();
+    const std::string name(take_word());
     static constexpr std::array<std::string_view, 4> readers = {"include", "include_next", "import", "embed"};
-    if (std::find(readers.begin(), readers.end(), name) == readers.end()) return std::nullopt;
+    if (std::find(readers.begin(), readers.end(), name) == readers.end()) return;
     skip_blanks();
     std::string what;
     const char open = in_.peek();
@@ -236,29 +240,30 @@ class Scanner {
     }
     if (name == "include" && closed && std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
       if (std::find(included_.begin(), included_.end(), what) == included_.end()) included_.push_back(what);
-      return std::nullopt;
+      return;
     }
     if (what.size() > 80) what = what.substr(0, 80) + "…";
-    return refuse("gate.include",
-                  fmt::format("#{} {} is not on the list of allowed includes; put the text itself in the source", name,
-                              what.empty() ? "of a computed name" : what),
-                  line);
+    refused_ = refuse("gate.include",
+                      fmt::format("#{} {} is not on the list of allowed includes; put the text itself in the source", name,
+                                  what.empty() ? "of a computed name" : what),
+                      line);
   }
 
-  std::optional<Rejected> bracket(char c) {
-    if (c == '\0') return refuse("gate.source_size", "the source holds a zero byte", in_.line());
+  void bracket(char c) {
+    if (c == '\0') refused_ = refuse("gate.source_size", "the source holds a zero byte", in_.line());
     if (c == '(' || c == '[' || c == '{') ++depth_;
     if (c == ')' || c == ']' || c == '}') --depth_;
     if (depth_ > caps_.nesting) {
-      return refuse("gate.source_size", fmt::format("brackets nest deeper than {}", caps_.nesting), in_.line());
+      refused_ = refuse("gate.source_size", fmt::format("brackets nest deeper than {}", caps_.nesting), in_.line());
     }
-    return std::nullopt;
   }
 
   Reader in_;
   std::span<const std::string> allowed_;
   const SourceCaps& caps_;
   int depth_ = 0;
+  std::string word_;  // one with a splice in it
+  std::optional<Rejected> refused_;
   std::vector<std::string> included_;
 };
 
