@@ -133,7 +133,7 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
     if (foresees()) {
       double best = -1e300;
       for (const Strategy* strategy : open) {
-        const double value = promise(*strategy, curiosity);
+        const double value = promise(*strategy, curiosity, best);
         if (value <= best) continue;
         best = value;
         pick = strategy;
@@ -146,18 +146,12 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
   return std::nullopt;
 }
 
-double Search::State::promise(const Strategy& strategy, double curiosity) const {
-  const Prediction p = predict(strategy);
-  return p.mean + curiosity * p.deviation;
-}
-
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
 Strategy Search::State::polished(Strategy pick, double value, double curiosity, const Rng& rng) const {
   for (int draw = 0; draw < 2 * options.brood; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
-    if (was_tried(strategy_id(changed))) continue;
-    const double better = promise(changed, curiosity);
-    if (better <= value) continue;
+    const double better = promise(changed, curiosity, value);
+    if (better <= value || was_tried(strategy_id(changed))) continue;
     changed.parents = pick.parents;
     value = better;
     pick = std::move(changed);
@@ -204,7 +198,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     Strategy strategy = std::move(**proposed);
     strategy.parents.clear();
     for (const Individual& parent : brief.parents) strategy.parents.push_back(strategy_id(parent.strategy));
-    const double value = brood.size > 1 ? promise(strategy, brood.curiosity) : 0;
+    const double value = brood.size > 1 ? promise(strategy, brood.curiosity, pick_value) : 0;
     if (pick && value <= pick_value) continue;
     pick_value = value;
     kind = brief.kind;

@@ -139,7 +139,6 @@ struct __attribute__((visibility("hidden"))) Search::State {
   double usual_prior = 0;  // mean over the slots
   // The fitness expected of a strategy before anything ran: the usual one where a forecast cannot say, 0 without forecasts.
   double prior_of(const Strategy& strategy) const;
-  Prediction predict(const Strategy& strategy) const { return surrogate.predict(strategy, prior_of(strategy)); }
   // Whether predictions can tell two strategies apart.
   bool foresees() const;
 
@@ -155,7 +154,10 @@ struct __attribute__((visibility("hidden"))) Search::State {
   Brood brood_for(std::int64_t slot, Rng& rng) const;
   // The strategist's child for this slot: the one of a brood that promises most.
   Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
-  double promise(const Strategy& strategy, double curiosity) const;
+  // Of one that promises no more than `mark`, anything that is no more.
+  double promise(const Strategy& strategy, double curiosity, double mark) const {
+    return surrogate.promise(strategy, prior_of(strategy), curiosity, mark);
+  }
   Strategy polished(Strategy pick, double value, double curiosity, const Rng& rng) const;
   StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;

@@ -22,6 +22,47 @@ constexpr double trusted_points = 4, steepest = 1.2;   // of the prior's slope
 constexpr double usual_sites = 5, usual_noise = 0.02;  // before the first outcomes: length as a part of all sites
 constexpr double refused_target = -2;                  // of a refused strategy while none was accepted
 
+// How much two values of one site differ: 0 equal, 1 when only one uses the technique, between 0.6 and 1 by rank.
+double site_distance(int domain, std::int16_t a, std::int16_t b) {
+  if (a == b) return 0;
+  if (a == 0 || b == 0) return 1;
+  return domain < 3 ? 1 : 0.6 + 0.4 * std::abs(a - b) / (domain - 1);
+}
+
+// Codes side by side, each site's values together.
+class CodeTable {
+ public:
+  explicit CodeTable(const std::vector<int>& domains) : domains_(domains), values_(domains.size()) {}
+  void add(const StrategyCode& code) {
+    for (std::size_t site = 0; site < code.size(); ++site) values_[site].push_back(code[site]);
+  }
+  void clear() {
+    for (auto& values : values_) values.clear();
+  }
+  // Of a code to the first `count`.
+  Eigen::VectorXd distances(const StrategyCode& code, Eigen::Index count) const {
+    Eigen::VectorXd sum = Eigen::VectorXd::Zero(count);
+    std::vector<double> to;  // each value of the site
+    for (std::size_t site = 0; site < code.size(); ++site) {
+      const int domain = domains_[site];
+      const std::int16_t own = code[site], *others = values_[site].data();
+      const Eigen::Index values = domain + 2;  // not in use, the domain, what is not in it
+      if (values > count) {
+        for (Eigen::Index i = 0; i < count; ++i) sum[i] += site_distance(domain, own, others[i]);
+        continue;
+      }
+      to.resize(static_cast<std::size_t>(values));
+      for (std::size_t v = 0; v < to.size(); ++v) to[v] = site_distance(domain, own, static_cast<std::int16_t>(v));
+      for (Eigen::Index i = 0; i < count; ++i) sum[i] += to[static_cast<std::size_t>(others[i])];
+    }
+    return sum;
+  }
+
+ private:
+  std::vector<int> domains_;
+  std::vector<std::vector<std::int16_t>> values_;  // by site
+};
+
 }  // namespace
 
 StrategyEncoder::StrategyEncoder(const Space& space) {
@@ -74,6 +115,7 @@ struct Surrogate::State {
     double prior = 0;
   };
   std::vector<Point> points;  // rows of the factor, in order
+  CodeTable codes;            // of them
   Hyper hyper;
   Eigen::MatrixXd factor;  // lower, its first `rows` rows are valid
   Eigen::Index rows = 0;
@@ -84,25 +126,26 @@ struct Surrogate::State {
 
   double expected_within = 0;
 
-  State(const Space& space, double within) : encoder(space), scale(within > 0 ? within : 1), expected_within(within) {
+  State(const Space& space, double within)
+      : encoder(space), codes(encoder.domains()), scale(within > 0 ? within : 1), expected_within(within) {
     if (within > 0) hyper = {0.5, std::max(1.0, static_cast<double>(encoder.sites()) / usual_sites), usual_noise};
   }
 
-  // How much two values of one site differ: 0 equal, 1 when only one uses the technique, between 0.6 and 1 by rank.
-  double site_distance(std::size_t site, std::int16_t a, std::int16_t b) const {
-    if (a == b) return 0;
-    if (a == 0 || b == 0) return 1;
-    const int domain = encoder.domains()[site];
-    return domain < 3 ? 1 : 0.6 + 0.4 * std::abs(a - b) / (domain - 1);
-  }
-  double distance(const StrategyCode& a, const StrategyCode& b) const {
-    double sum = 0;
-    for (std::size_t site = 0; site < a.size(); ++site) sum += site_distance(site, a[site], b[site]);
-    return sum;
-  }
   double shared(double apart) const { return 1 - apart / std::max<double>(1, static_cast<double>(encoder.sites())); }
   double likeness(double apart, const Hyper& h) const {
     return h.additive * shared(apart) + (1 - h.additive) * std::exp(-apart / h.length);
+  }
+
+  // To each row.
+  Eigen::VectorXd likenesses(const StrategyCode& code) const {
+    return codes.distances(code, rows).unaryExpr([&](double apart) { return likeness(apart, hyper); });
+  }
+
+  double mean(const Eigen::VectorXd& k, double prior) const { return slope * prior + centre + scale * k.dot(weights); }
+  // At most `scale`. Takes the likenesses' place: O(rows^2).
+  double deviation(Eigen::VectorXd& k) const {
+    factor.topLeftCorner(rows, rows).triangularView<Eigen::Lower>().solveInPlace(k);
+    return scale * std::sqrt(std::max(1e-9, 1 - k.squaredNorm()));
   }
 
   // Least squares through what was measured, with the weight of a few points that the prior is right.
@@ -156,40 +199,51 @@ struct Surrogate::State {
     return {std::max(0.3, sites / 12), std::max(0.3, sites / 5), std::max(0.3, sites / 2)};
   }
 
-  // Marginal likelihood over a small grid.
+  // Of pairs of the known, below the diagonal.
+  Eigen::MatrixXd distances_among(const std::vector<const Point*>& known) const {
+    const auto count = static_cast<Eigen::Index>(known.size());
+    CodeTable among(encoder.domains());
+    for (const Point* point : known) among.add(point->code);
+    Eigen::MatrixXd apart = Eigen::MatrixXd::Zero(count, count);
+    for (Eigen::Index i = 0; i < count; ++i) {
+      apart.row(i).head(i) = among.distances(known[static_cast<std::size_t>(i)]->code, i).transpose();
+    }
+    return apart;
+  }
+
+  // Marginal likelihood over a small grid. A factorisation reads what is on and below the diagonal.
   void choose_hyper() {
     std::vector<const Point*> known;
     for (const Point& point : points) {
       if (point.settled) known.push_back(&point);
     }
-    const auto count = static_cast<Eigen::Index>(known.size());
-    Eigen::MatrixXd apart(count, count);
+    const Eigen::MatrixXd apart = distances_among(known);
+    const Eigen::Index count = apart.rows();
     Eigen::VectorXd y(count);
-    for (Eigen::Index i = 0; i < count; ++i) {
-      const Point& point = *known[static_cast<std::size_t>(i)];
-      y[i] = target(point);
-      for (Eigen::Index j = 0; j <= i; ++j) {
-        apart(i, j) = apart(j, i) = distance(point.code, known[static_cast<std::size_t>(j)]->code);
+    for (Eigen::Index i = 0; i < count; ++i) y[i] = target(*known[static_cast<std::size_t>(i)]);
+    const auto each = [&](auto value) {
+      Eigen::MatrixXd all = Eigen::MatrixXd::Zero(count, count);
+      for (Eigen::Index j = 0; j < count; ++j) {
+        for (Eigen::Index i = j; i < count; ++i) all(i, j) = value(apart(i, j));
       }
-    }
-    const Eigen::MatrixXd linear = apart.unaryExpr([&](double d) { return shared(d); });
-    const auto lengths = lengths_tried();
-    std::vector<Eigen::MatrixXd> near;  // for each length
-    for (const double length : lengths) near.push_back(apart.unaryExpr([&](double d) { return std::exp(-d / length); }));
+      return all;
+    };
+    const Eigen::MatrixXd linear = each([&](double d) { return shared(d); });
     double best = -1e300;
-    for (const double additive : {0.1, 0.5, 0.9, 0.99}) {
-      for (std::size_t l = 0; l < lengths.size(); ++l) {
-        const Eigen::MatrixXd clean = additive * linear + (1 - additive) * near[l];
+    for (const double length : lengths_tried()) {
+      const Eigen::MatrixXd near = each([&](double d) { return std::exp(-d / length); });
+      for (const double additive : {0.1, 0.5, 0.9, 0.99}) {
+        const Eigen::MatrixXd clean = additive * linear + (1 - additive) * near;
         for (const double noise : {0.002, 0.03}) {
           Eigen::MatrixXd k = clean;
           k.diagonal().array() += noise;
-          const Eigen::LLT<Eigen::MatrixXd> llt(k);
+          const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> llt(k);
           if (llt.info() != Eigen::Success) continue;
           const double log_determinant = 2 * llt.matrixLLT().diagonal().array().log().sum();
           const double likelihood = -0.5 * y.dot(llt.solve(y)) - 0.5 * log_determinant;
           if (likelihood <= best) continue;
           best = likelihood;
-          hyper = {additive, lengths[l], noise};
+          hyper = {additive, length, noise};
         }
       }
     }
@@ -200,14 +254,12 @@ struct Surrogate::State {
       const Eigen::Index room = std::max<Eigen::Index>(64, 2 * factor.rows());
       factor.conservativeResizeLike(Eigen::MatrixXd::Zero(room, room));
     }
-    Eigen::VectorXd column(rows);
-    for (Eigen::Index i = 0; i < rows; ++i) {
-      column[i] = likeness(distance(points[static_cast<std::size_t>(i)].code, point.code), hyper);
-    }
+    Eigen::VectorXd column = likenesses(point.code);
     const auto lower = factor.topLeftCorner(rows, rows).triangularView<Eigen::Lower>();
     if (rows > 0) lower.solveInPlace(column);
     factor.row(rows).head(rows) = column.transpose();
     factor(rows, rows) = std::sqrt(std::max(1e-9, 1 + hyper.noise - column.squaredNorm()));
+    codes.add(point.code);
     ++rows;
   }
 };
@@ -242,6 +294,7 @@ void Surrogate::fit(const std::vector<Observation>& points) {
   s.standardise();
   if (s.accepted >= fewest_points) s.choose_hyper();
   s.rows = 0;
+  s.codes.clear();
   for (const State::Point& point : s.points) s.append_row(point);
 }
 
@@ -265,15 +318,17 @@ bool Surrogate::ready() const { return state_->ready; }
 Prediction Surrogate::predict(const Strategy& strategy, double prior) const {
   const State& s = *state_;
   if (!s.ready) return {s.slope * prior, 1};
-  const StrategyCode code = s.encoder.encode(strategy);
-  Eigen::VectorXd k(s.rows);
-  for (Eigen::Index i = 0; i < s.rows; ++i) {
-    k[i] = s.likeness(s.distance(s.points[static_cast<std::size_t>(i)].code, code), s.hyper);
-  }
-  const double mean = k.dot(s.weights);
-  s.factor.topLeftCorner(s.rows, s.rows).triangularView<Eigen::Lower>().solveInPlace(k);
-  const double variance = std::max(1e-9, 1 - k.squaredNorm());
-  return {s.slope * prior + s.centre + s.scale * mean, s.scale * std::sqrt(variance)};
+  Eigen::VectorXd k = s.likenesses(s.encoder.encode(strategy));
+  const double mean = s.mean(k, prior);
+  return {mean, s.deviation(k)};
+}
+
+double Surrogate::promise(const Strategy& strategy, double prior, double curiosity, double mark) const {
+  const State& s = *state_;
+  if (!s.ready) return s.slope * prior + curiosity;
+  Eigen::VectorXd k = s.likenesses(s.encoder.encode(strategy));
+  const double mean = s.mean(k, prior), most = mean + curiosity * s.scale;
+  return curiosity == 0 || most <= mark ? most : mean + curiosity * s.deviation(k);
 }
 
 }  // namespace cupilot

@@ -67,6 +67,9 @@ class Surrogate {
   // Whether enough is known to predict at all.
   bool ready() const;
   Prediction predict(const Strategy& strategy, double prior = 0) const;
+  // Its mean and `curiosity` times its deviation; of one that cannot exceed `mark`, something else that does not: that takes a
+  // fraction of the time.
+  double promise(const Strategy& strategy, double prior, double curiosity, double mark) const;
 
  private:
   struct State;

@@ -1,6 +1,9 @@
 // What the surrogate predicts before and after outcomes.
 #include "evolution/surrogate.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "catch.hpp"
 #include "strategy/build_space.hpp"
 
@@ -70,4 +73,30 @@ TEST_CASE("a surrogate that expects nothing waits for outcomes") {
   surrogate.fit({});
   surrogate.update();
   CHECK_FALSE(surrogate.ready());
+}
+
+TEST_CASE("a promise is the prediction's wherever it exceeds the mark, and nothing exceeds it otherwise") {
+  const auto space = three_knobs();
+  Surrogate surrogate(*space, 0.5);
+  CHECK(surrogate.promise(with_a(*space, 2), 3, 0.7, -1e300) == surrogate.predict(with_a(*space, 2), 3).mean + 0.7);
+  surrogate.fit({});
+  for (std::int64_t slot = 0; slot < 12; ++slot) {
+    surrogate.add_pending(slot, sample(*space, Rng(static_cast<std::uint64_t>(slot))), 1);
+    if (slot % 3 != 0) surrogate.settle(slot, static_cast<double>(slot % 5));
+  }
+  surrogate.update();
+  int more = 0;
+  for (const double curiosity : {0.0, 0.7, 1.5}) {
+    for (const double mark : {-1e300, 1.0, 2.0, 1e300}) {
+      for (std::uint64_t i = 100; i < 140; ++i) {
+        const Strategy strategy = sample(*space, Rng(i));
+        const Prediction whole = surrogate.predict(strategy, 1);
+        const double value = whole.mean + curiosity * whole.deviation, told = surrogate.promise(strategy, 1, curiosity, mark);
+        CHECK((value > mark ? told == value : told <= mark));
+        more += value > mark ? 1 : 0;
+      }
+    }
+  }
+  CHECK(more > 120);
+  CHECK(more < 360);
 }
