@@ -18,6 +18,7 @@ struct Hyper {
 };
 
 constexpr std::size_t fewest_points = 8;
+constexpr std::size_t points_for_hyper = 128;          // that are asked for the hyperparameters: a factorisation costs their cube
 constexpr double trusted_points = 4, steepest = 1.2;   // of the prior's slope
 constexpr double usual_sites = 5, usual_noise = 0.02;  // before the first outcomes: length as a part of all sites
 constexpr double refused_target = -2;                  // of a refused strategy while none was accepted
@@ -211,13 +212,22 @@ struct Surrogate::State {
     return apart;
   }
 
+  // Of many, as many as are asked for the hyperparameters: evenly spread, with the latest.
+  static std::vector<const Point*> spread(std::vector<const Point*> all) {
+    const std::size_t count = all.size();
+    if (count <= points_for_hyper) return all;
+    for (std::size_t i = 0; i < points_for_hyper; ++i) all[i] = all[(i + 1) * count / points_for_hyper - 1];
+    all.resize(points_for_hyper);
+    return all;
+  }
+
   // Marginal likelihood over a small grid. A factorisation reads what is on and below the diagonal.
   void choose_hyper() {
     std::vector<const Point*> known;
     for (const Point& point : points) {
       if (point.settled) known.push_back(&point);
     }
-    const Eigen::MatrixXd apart = distances_among(known);
+    const Eigen::MatrixXd apart = distances_among(known = spread(std::move(known)));
     const Eigen::Index count = apart.rows();
     Eigen::VectorXd y(count);
     for (Eigen::Index i = 0; i < count; ++i) y[i] = target(*known[static_cast<std::size_t>(i)]);

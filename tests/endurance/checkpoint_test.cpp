@@ -119,7 +119,7 @@ TEST_CASE("a checkpoint that is damaged, of another program or of another journa
   }
   std::string older = whole.checkpoint;
   auto records = read_records(older).records;
-  const std::string format = "\"cupilot_checkpoint\":1";
+  const std::string format = "\"cupilot_checkpoint\":" + std::to_string(checkpoint_format);
   REQUIRE(records[0].payload.find(format) != std::string::npos);
   records[0].payload.replace(records[0].payload.find(format), format.size(), "\"cupilot_checkpoint\":0");
   older.clear();

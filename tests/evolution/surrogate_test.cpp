@@ -100,3 +100,31 @@ TEST_CASE("a promise is the prediction's wherever it exceeds the mark, and nothi
   CHECK(more > 120);
   CHECK(more < 360);
 }
+
+TEST_CASE("a surrogate of more points than choose its parameters foresees what none of them was") {
+  const auto space = three_knobs();
+  const auto value = [](const Strategy& strategy, const char* name) {
+    for (const Use& use : strategy.uses) {
+      if (use.technique == name) return static_cast<double>(use.values.at("x"));
+    }
+    return 0.0;
+  };
+  const auto fitness = [&](const Strategy& s) { return value(s, "a") + value(s, "b") + value(s, "c"); };
+  const auto unseen = [&](const Strategy& s) { return value(s, "a") > 2 && value(s, "b") > 2; };
+  std::vector<Strategy> all, later;
+  for (std::uint64_t i = 0; i < 500; ++i) {
+    Strategy one = sample(*space, Rng(i));
+    (unseen(one) ? later : all).push_back(std::move(one));
+  }
+  REQUIRE(all.size() > 300);
+  REQUIRE(later.size() > 20);
+  std::vector<Observation> points;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    points.push_back({static_cast<std::int64_t>(i), &all[i], true, fitness(all[i]), 0});
+  Surrogate surrogate(*space);
+  surrogate.fit(points);
+  surrogate.update();
+  double worst = 0;
+  for (const Strategy& strategy : later) worst = std::max(worst, std::abs(surrogate.predict(strategy).mean - fitness(strategy)));
+  CHECK(worst < 0.1);
+}
