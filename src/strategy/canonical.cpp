@@ -1,7 +1,9 @@
 #include "strategy/canonical.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <string_view>
+#include <vector>
 
 #include <cupilot/technique.hpp>
 
@@ -49,48 +51,66 @@ bool is_default(const Technique* technique, const std::string& parameter, std::i
   return false;
 }
 
-std::string values_json(const Use& use) {
+void append_values(std::string& out, const Use& use) {
   const Technique* technique = find_technique(use.technique);
-  std::string out;
+  bool any = false;
   for (const auto& [name, value] : use.values) {
     if (is_default(technique, name, value)) continue;
-    out += out.empty() ? "{" : ",";
+    out += any ? "," : ",\"values\":{";
+    any = true;
     append_quoted(out, name);
-    out += ':' + std::to_string(value);
+    char digits[24];
+    out += ':';
+    out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   }
-  return out.empty() ? out : out + '}';
+  if (any) out += '}';
 }
 
-std::string use_json(const Use& use) {
-  std::string out = "{\"name\":";
-  append_quoted(out, use.technique);
-  std::vector<std::string> on = use.on;
+void append_operations(std::string& out, std::vector<std::string> on) {
+  if (on.empty()) return;
   std::sort(on.begin(), on.end());
   on.erase(std::unique(on.begin(), on.end()), on.end());
   for (std::size_t i = 0; i < on.size(); ++i) {
     out += i == 0 ? ",\"on\":[" : ",";
     append_quoted(out, on[i]);
   }
-  if (!on.empty()) out += ']';
+  out += ']';
+}
+
+void append_use(std::string& out, const Use& use) {
+  out += "{\"name\":";
+  append_quoted(out, use.technique);
+  append_operations(out, use.on);
   if (!use.text.empty()) {
     out += ",\"text\":";
     append_quoted(out, use.text);
   }
-  const std::string values = values_json(use);
-  if (!values.empty()) out += ",\"values\":" + values;
-  return out + '}';
+  append_values(out, use);
+  out += '}';
 }
 
 }  // namespace
 
 std::string canonical_json(const Strategy& strategy) {
-  std::vector<std::string> uses;
-  uses.reserve(strategy.uses.size());
-  for (const Use& use : strategy.uses) uses.push_back(use_json(use));
+  std::string text;
+  std::vector<std::size_t> ends;
+  text.reserve(64 * strategy.uses.size());
+  for (const Use& use : strategy.uses) {
+    append_use(text, use);
+    ends.push_back(text.size());
+  }
+  std::vector<std::string_view> uses;
+  for (std::size_t i = 0, begin = 0; i < ends.size(); begin = ends[i++]) {
+    uses.push_back(std::string_view(text).substr(begin, ends[i] - begin));
+  }
   std::sort(uses.begin(), uses.end());
   uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
   std::string out = "{\"techniques\":[";
-  for (std::size_t i = 0; i < uses.size(); ++i) out += (i == 0 ? "" : ",") + uses[i];
+  out.reserve(text.size() + uses.size() + 32);
+  for (std::size_t i = 0; i < uses.size(); ++i) {
+    if (i > 0) out += ',';
+    out += uses[i];
+  }
   return out + "]}";
 }
 
