@@ -5,6 +5,7 @@
 #include "agents/technique_weights.hpp"
 #include "agents/untried.hpp"
 #include "strategy/edit.hpp"
+#include "strategy/places.hpp"
 
 namespace cupilot {
 namespace {
@@ -64,12 +65,6 @@ std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
   return std::nullopt;
 }
 
-double spread(const StrategyBrief& brief, const Strategy& strategy) {
-  double nearest_one = INFINITY;
-  for (const Strategy& other : brief.population) nearest_one = std::min(nearest_one, distance(*brief.space, strategy, other));
-  return nearest_one;
-}
-
 std::int64_t near_start(const Knob& knob, Rng& rng) {
   const double u = rng.unit();
   const auto count = static_cast<int>(knob.domain.size());
@@ -107,6 +102,7 @@ double core_share(const StrategyBrief& brief, const Strategy& strategy) {
 }
 
 std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
+  const Places population(*brief.space, brief.population);
   std::optional<Strategy> best;
   double most = -1;
   for (int draw = 0; draw < spread_draws; ++draw) {
@@ -114,7 +110,7 @@ std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
     const bool informed = own.chance(informed_share);
     Strategy strategy = informed ? informed_sample(brief, own.fork(1)) : sample(*brief.space, own.fork(2));
     if (was_tried(brief, strategy)) continue;
-    const double apart = spread(brief, strategy) * core_share(brief, strategy);
+    const double apart = population.nearest(strategy) * core_share(brief, strategy);
     if (apart <= most) continue;
     most = apart;
     best = std::move(strategy);
