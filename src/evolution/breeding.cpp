@@ -51,37 +51,13 @@ std::vector<Strategy> Search::State::recent(std::int64_t slot) const {
   return all;
 }
 
-StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rng) const {
+StrategyBrief Search::State::brief_for(std::int64_t slot, bool of_parents) const {
   StrategyBrief brief;
   brief.space = &space;
-  brief.kind = kind;
-  brief.zone = zone;
+  brief.zone = options.steering.roofline ? zone : Zone::middle;
   brief.tried = [this](const std::string& id) { return was_tried(id); };
-  const auto& members = population.members();
-  if (kind == BreedKind::mutate || kind == BreedKind::cross) {
-    const Member& first = population.select(rng.fork(1));
-    brief.parents.push_back(first.individual);
-    if (kind == BreedKind::cross) {
-      // Of a few winners the one that differs most: its techniques complement the first one's.
-      const Member* second = nullptr;
-      double farthest = 0;
-      for (std::uint64_t draw = 0; draw < 3; ++draw) {
-        const Member& other = population.select(rng.fork(2, draw));
-        const double apart = distance(space, first.individual.strategy, other.individual.strategy);
-        if (apart > farthest) {
-          farthest = apart;
-          second = &other;
-        }
-      }
-      if (second != nullptr) {
-        brief.parents.push_back(second->individual);
-      } else {
-        brief.kind = BreedKind::mutate;
-      }
-    }
-  }
-  if (kind == BreedKind::seed || kind == BreedKind::explore) {
-    for (const Member& member : members) brief.population.push_back(member.individual.strategy);
+  if (!of_parents) {
+    for (const Member& member : population.members()) brief.population.push_back(member.individual.strategy);
     for (Strategy& strategy : recent(slot)) brief.population.push_back(std::move(strategy));
   }
   brief.effects = effects.effects();
@@ -94,10 +70,36 @@ StrategyBrief Search::State::brief_for(BreedKind kind, std::int64_t slot, Rng rn
     add(brief.effects, knowledge.effects);
   }
   brief.roofline = options.steering.roofline;
-  if (brief.roofline) return brief;
-  brief.zone = Zone::middle;
-  for (Individual& parent : brief.parents) parent.verdict = {};
   return brief;
+}
+
+std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, BreedKind kind, const Rng& rng) const {
+  std::vector<const Member*> parents;
+  if (kind == BreedKind::mutate || kind == BreedKind::cross) parents.push_back(&population.select(rng.fork(1)));
+  if (kind == BreedKind::cross) {
+    // Of a few winners the one that differs most: its techniques complement the first one's.
+    const Member* second = nullptr;
+    double farthest = 0;
+    for (std::uint64_t draw = 0; draw < 3; ++draw) {
+      const Member& other = population.select(rng.fork(2, draw));
+      const double apart = distance(space, parents.front()->individual.strategy, other.individual.strategy);
+      if (apart > farthest) {
+        farthest = apart;
+        second = &other;
+      }
+    }
+    if (second != nullptr) parents.push_back(second);
+    if (second == nullptr) kind = BreedKind::mutate;
+  }
+  brief.kind = kind;
+  brief.parents.clear();
+  std::vector<std::string> ids;
+  for (const Member* parent : parents) {
+    brief.parents.push_back(parent->individual);
+    if (!brief.roofline) brief.parents.back().verdict = {};
+    ids.push_back(parent->strategy_id);
+  }
+  return ids;
 }
 
 Proposal Search::State::repair() {
@@ -182,10 +184,16 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
   std::optional<Strategy> pick;
   std::string pick_id;
   double pick_value = -1e300;
+  std::optional<StrategyBrief> briefs[2];  // without and with parents
   for (int draw = 0; draw < brood.size; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
     const bool seed = brood.seeds >= 1 || (brood.seeds > 0 && own.chance(brood.seeds));
-    const StrategyBrief brief = brief_for(seed ? BreedKind::seed : draw_kind(own, options.steering.crossover), slot, own.fork(1));
+    const BreedKind asked = seed ? BreedKind::seed : draw_kind(own, options.steering.crossover);
+    const bool of_parents = asked == BreedKind::mutate || asked == BreedKind::cross;
+    std::optional<StrategyBrief>& told = briefs[of_parents ? 1 : 0];
+    if (!told) told = brief_for(slot, of_parents);
+    StrategyBrief& brief = *told;
+    std::vector<std::string> parents = choose_parents(brief, asked, own.fork(1));
     auto proposed = strategist.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed) continue;
@@ -196,8 +204,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
       continue;
     }
     Strategy strategy = std::move(**proposed);
-    strategy.parents.clear();
-    for (const Individual& parent : brief.parents) strategy.parents.push_back(strategy_id(parent.strategy));
+    strategy.parents = std::move(parents);
     const double value = brood.size > 1 ? promise(strategy, brood.curiosity, pick_value) : 0;
     if (pick && value <= pick_value) continue;
     pick_value = value;

@@ -159,7 +159,10 @@ struct __attribute__((visibility("hidden"))) Search::State {
     return surrogate.promise(strategy, prior_of(strategy), curiosity, mark);
   }
   Strategy polished(Strategy pick, double value, double curiosity, const Rng& rng) const;
-  StrategyBrief brief_for(BreedKind kind, std::int64_t slot, Rng rng) const;
+  // Briefs of a slot: whoever breeds from nobody is told of all there are.
+  StrategyBrief brief_for(std::int64_t slot, bool of_parents) const;
+  // What is asked for, and of whom; their strategies' ids.
+  std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind, const Rng& rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;
   bool was_tried(const std::string& id) const;
   Proposal repair();  // of the first of `repairable`
