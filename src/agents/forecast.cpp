@@ -26,17 +26,24 @@ struct Known {
 
   struct Realised {
     const Tunable* tunable = nullptr;
+    Constants constants;
     ForecastTerms terms;
+
+    // With what errors are told apart by.
+    const ForecastTerms& placed() {
+      terms.knobs = knob_places(*tunable, constants);
+      return terms;
+    }
   };
   std::optional<Realised> realised(const Task& at, const Strategy& strategy) const {
     const auto choice = &at == &task ? choose_serving(serving, at, strategy) : choose_template(tunables, at, strategy);
     const auto* tunable = std::get_if<const Tunable*>(&choice);
     if (tunable == nullptr) return std::nullopt;
-    const auto constants = constants_for(**tunable, at, strategy);
+    auto constants = constants_for(**tunable, at, strategy);
     if (!constants) return std::nullopt;
     auto terms = forecast_terms(**tunable, *constants, at, device);
     if (!terms) return std::nullopt;
-    return Realised{*tunable, std::move(*terms)};
+    return Realised{*tunable, std::move(*constants), std::move(*terms)};
   }
 
   void learn(std::span<const KnownTime> outcomes) {
@@ -46,18 +53,18 @@ struct Known {
       auto found = realised(outcome.task != nullptr ? *outcome.task : task, *outcome.strategy);
       if (!found) continue;
       const double error = std::log2(outcome.time_us / found->terms.us);
-      points[found->tunable->name].push_back({std::move(found->terms), error});
+      points[found->tunable->name].push_back({found->placed(), error});
     }
     for (auto& [name, of_template] : points) residuals.emplace(name, ForecastResidual(std::move(of_template)));
   }
 
   std::optional<Forecast> forecast(const Strategy& strategy) const {
-    const auto found = realised(task, strategy);
+    auto found = realised(task, strategy);
     if (!found) return std::nullopt;
     Forecast expected{std::log2(found->terms.us), analytic_sigma};
     const auto residual = residuals.find(found->tunable->name);
     if (residual == residuals.end()) return expected;
-    const ResidualGuess guess = residual->second.guess(found->terms);
+    const ResidualGuess guess = residual->second.guess(found->placed());
     expected.log2_us += guess.mean;
     expected.sigma = guess.sigma;
     return expected;

@@ -8,19 +8,6 @@
 namespace cupilot {
 namespace {
 
-std::vector<double> knob_places(const Tunable& tunable, const Constants& constants) {
-  std::vector<double> places;
-  for (const TunableParameter& parameter : tunable.parameters) {
-    std::vector<std::int64_t> domain = parameter.domain;
-    std::sort(domain.begin(), domain.end());
-    const auto found = constants.find(parameter.constant);
-    const std::int64_t value = found == constants.end() ? parameter.plain : found->second;
-    const auto at = std::lower_bound(domain.begin(), domain.end(), value) - domain.begin();
-    places.push_back(domain.size() < 2 ? 0 : static_cast<double>(at) / static_cast<double>(domain.size() - 1));
-  }
-  return places;
-}
-
 using Price = PricedGemm (*)(const Constants&, const GemmShape&, const DeviceSpec&);
 struct Row {
   std::string_view name;
@@ -40,13 +27,26 @@ std::optional<PricedGemm> priced(const Tunable& tunable, const Constants& consta
 
 }  // namespace
 
+std::vector<double> knob_places(const Tunable& tunable, const Constants& constants) {
+  std::vector<double> places;
+  for (const TunableParameter& parameter : tunable.parameters) {
+    std::vector<std::int64_t> domain = parameter.domain;
+    std::sort(domain.begin(), domain.end());
+    const auto found = constants.find(parameter.constant);
+    const std::int64_t value = found == constants.end() ? parameter.plain : found->second;
+    const auto at = std::lower_bound(domain.begin(), domain.end(), value) - domain.begin();
+    places.push_back(domain.size() < 2 ? 0 : static_cast<double>(at) / static_cast<double>(domain.size() - 1));
+  }
+  return places;
+}
+
 std::optional<ForecastTerms> forecast_terms(const Tunable& tunable, const Constants& constants, const Task& task,
                                             const DeviceSpec& device) {
   const auto shape = gemm_shape(task);
   if (!shape) return std::nullopt;
   auto price = priced(tunable, constants, *shape, device);
   if (!price) return std::nullopt;
-  return ForecastTerms{price->us, knob_places(tunable, constants), std::move(price->resources)};
+  return ForecastTerms{price->us, {}, std::move(price->resources)};
 }
 
 }  // namespace cupilot
