@@ -174,7 +174,7 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
   if (!items) return items.error();
   if (auto prepared = device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}})); !prepared)
     return prepared.error();
-  auto counted = device_.count(placed->image, {placed->run, counters_of(depth, task.precision)}, 2 * trial_seconds_);
+  auto counted = device_.count(*placed->image, {placed->run, counters_of(depth, task.precision)}, 2 * trial_seconds_);
   if (!counted) return counted.error();
   if (const auto* fault = std::get_if<RunnerFault>(&*counted)) return reject(fault->code, fault->message, fault->where);
   const auto& answer = std::get<CountAnswer>(*counted);

@@ -67,7 +67,12 @@ class MeasuredRounds {
  public:
   MeasuredRounds(CudaTrials& trials, const Task& task, const std::string& task_key, const Workload& workload,
                  const MeasureOptions& options)
-      : trials_(trials), task_(task), task_key_(task_key), workload_(workload), options_(options) {}
+      : trials_(trials),
+        task_(task),
+        task_key_(task_key),
+        workload_(workload),
+        options_(options),
+        run_seconds_(trials.run_seconds(task, workload)) {}
 
   Result<std::vector<ContestantReport>> go(std::span<const Contestant> contestants) {
     const CardConditions before = card();
@@ -280,7 +285,7 @@ class MeasuredRounds {
     if (entrant.library) return visit_library(entrant, trial, timing);
     RunOrder run = entrant.kernel->run;
     run.timing = timing;
-    const double seconds = std::min(trials_.run_seconds(task_, workload_) * std::max(timing.replays, 1), trials_.trial_seconds_);
+    const double seconds = std::min(run_seconds_ * std::max(timing.replays, 1), trials_.trial_seconds_);
     auto ran = trials_.launch(trial, run, seconds);
     if (!ran) return ran.error();
     if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
@@ -358,6 +363,7 @@ class MeasuredRounds {
   const std::string& task_key_;
   const Workload& workload_;
   const MeasureOptions& options_;
+  double run_seconds_;
   TaskPlacement placement_;
   std::vector<Entrant> entrants_;
 };

@@ -14,6 +14,8 @@
 namespace cupilot {
 namespace {
 
+constexpr std::size_t images_named = 16;  // kept, that one need not be hashed for each case
+
 template <class T>
 std::vector<std::uint8_t> bytes_of(T value) {
   std::vector<std::uint8_t> bytes(sizeof value);
@@ -93,13 +95,22 @@ Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fenc
   return placement;
 }
 
-// A kernel is placed for one case after another.
-const std::string& CudaTrials::image_name(const std::vector<std::uint8_t>& image) {
-  if (image != named_ || image_name_.empty()) {
-    named_ = image;
-    image_name_ = sha256_hex(std::string_view(reinterpret_cast<const char*>(image.data()), image.size()));
+// A kernel is placed for one case after another, between the cases of others.
+std::shared_ptr<const NamedImage> CudaTrials::image_of(const CompiledKernel& kernel) {
+  NamedImage image;
+  for (const EntryFacts& entry : kernel.entries) {
+    image.entries.push_back(entry.name);
+    image.parameter_bytes.push_back(entry.parameter_bytes);
   }
-  return image_name_;
+  for (const auto& named : named_) {
+    if (named->entries == image.entries && named->parameter_bytes == image.parameter_bytes && named->image == kernel.cubin)
+      return named;
+  }
+  image.image = kernel.cubin;
+  image.name = sha256_hex(std::string_view(reinterpret_cast<const char*>(kernel.cubin.data()), kernel.cubin.size()));
+  if (named_.size() >= images_named) named_.erase(named_.begin());
+  named_.push_back(std::make_shared<const NamedImage>(std::move(image)));
+  return named_.back();
 }
 
 Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
@@ -114,12 +125,7 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
       return reject("run.launch", fmt::format("buffer {} of {} bytes: all of a kernel may take {} on this card", buffer.name,
                                               buffer.bytes, most));
   }
-  placed.image.name = image_name(kernel.cubin);
-  placed.image.image = kernel.cubin;
-  for (const EntryFacts& entry : kernel.entries) {
-    placed.image.entries.push_back(entry.name);
-    placed.image.parameter_bytes.push_back(entry.parameter_bytes);
-  }
+  placed.image = image_of(kernel);
   for (const ResolvedBuffer& buffer : plan.buffers) {
     auto region = device_.lease(buffer.bytes, true, placement.fence);
     if (!region) return region.error();
@@ -133,7 +139,7 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
     const Region region = map.of_buffer ? placed.buffers.at(index) : placement.tensors.at(index);
     placed.run.maps.push_back({region, static_cast<int>(map.type), map.swizzle, map.dims, map.pitch, map.box});
   }
-  placed.run.image = placed.setup.image = placed.image.name;
+  placed.run.image = placed.setup.image = placed.image->name;
   placed.setup.maps = placed.run.maps;
   for (const ResolvedLaunch& launch : plan.launches) {
     RunOrder& order = launch.when == When::setup ? placed.setup : placed.run;
@@ -150,8 +156,8 @@ Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string
   auto program = programs_.reference(task, task_key, ReferenceBuild::plain);
   if (!program) return program.error();
   PlacedKernel placed;
-  placed.image = (*program)->image;
-  placed.run.image = placed.image.name;
+  placed.image = std::make_shared<const NamedImage>((*program)->image);
+  placed.run.image = placed.image->name;
   for (const ReferenceEntry& entry : (*program)->entries) {
     WireLaunch launch;
     launch.name = launch.entry = entry.entry;

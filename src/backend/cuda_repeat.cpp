@@ -25,11 +25,11 @@ Result<void> CudaTrials::repeat(Trial& trial, double seconds, CaseReport& report
     for (std::size_t o = 0; o < order.outputs.size(); ++o) report.outputs[o].repeat_differs = answer->differing[o];
     report.repeats_done = done;
     if (done >= trial.what.repeats) return {};
-    auto ran = device_.run(trial.kernel->image, trial.kernel->run, seconds);
+    auto ran = device_.run(*trial.kernel->image, trial.kernel->run, seconds);
     if (ran && std::holds_alternative<RunnerFault>(*ran) && std::get<RunnerFault>(*ran).vanished) {
       auto again = device_.judge(DeviceMessage::prepare, pack(PrepareOrder{order.items, {}}));
       if (!again) return again.error();
-      ran = device_.run(trial.kernel->image, trial.kernel->run, seconds);
+      ran = device_.run(*trial.kernel->image, trial.kernel->run, seconds);
     }
     if (!ran) return ran.error();
     if (const auto* fault = std::get_if<RunnerFault>(&*ran)) {

@@ -149,7 +149,7 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
   for (const Region& region : trial.kernel->buffers) order.items.push_back({false, Inside::poison, false, region, {}});
   auto prepared = device_.judge(DeviceMessage::prepare, pack(order));
   if (!prepared) return prepared.error();
-  auto ran = device_.run(trial.kernel->image, trial.kernel->setup, std::min(2.0, trial_seconds_));
+  auto ran = device_.run(*trial.kernel->image, trial.kernel->setup, std::min(2.0, trial_seconds_));
   if (!ran) return ran.error();
   if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
     fault->where = "setup launch";
@@ -165,7 +165,7 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
 Result<CudaTrials::Ran> CudaTrials::launch(Trial& trial, const RunOrder& order, double seconds) {
   for (bool again = false;; again = true) {
     if (auto prepared = prepare(trial); !prepared) return prepared.error();
-    auto ran = device_.run(trial.kernel->image, order, seconds);
+    auto ran = device_.run(*trial.kernel->image, order, seconds);
     if (!ran) return ran.error();
     const auto* fault = std::get_if<RunnerFault>(&*ran);
     if (fault == nullptr || !fault->vanished || again) return ran;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,7 +28,7 @@ struct TaskPlacement {
 
 // A kernel at one workload, ready to be ordered.
 struct PlacedKernel {
-  NamedImage image;
+  std::shared_ptr<const NamedImage> image;
   RunOrder setup, run;  // setup.launches may be empty
   std::vector<Region> buffers;
   std::vector<BufferContent> contents;
@@ -95,7 +96,7 @@ class CudaTrials {
   // Rejected{run.launch} when its buffers ask for too much of the card's memory.
   Attempt<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
                                      const ResolvedPlan& plan);
-  const std::string& image_name(const std::vector<std::uint8_t>& image);
+  std::shared_ptr<const NamedImage> image_of(const CompiledKernel& kernel);
   Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key, const Workload& workload,
                                    const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.
@@ -126,8 +127,7 @@ class CudaTrials {
   SpotCheck& spot_;
   const DeviceSpec& spec_;
   double trial_seconds_;
-  std::vector<std::uint8_t> named_;  // the image that was named last
-  std::string image_name_;
+  std::vector<std::shared_ptr<const NamedImage>> named_;  // images that were named last
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.

@@ -7,6 +7,8 @@
 
 #include <cupilot/rejection.hpp>
 
+#include "task/borrowed_scope.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -36,7 +38,7 @@ PlanScope::PlanScope(const LaunchPlan& plan, const Constants& constants, const T
       constants_(constants),
       device_(device),
       compiled_(compiled),
-      task_scope_(task_scope(task, workload)),
+      task_scope_(borrowed_scope(task, workload)),
       self_([this](std::string_view name) { return (*this)(name); }) {}
 
 ExprValue PlanScope::value(const Expr& expr) { return evaluate(expr, self_); }
@@ -57,6 +59,7 @@ ExprValue PlanScope::memo(std::string_view name, const std::function<ExprValue()
 }
 
 ExprValue PlanScope::operator()(std::string_view name) {
+  if (known_.contains(name)) return memo(name, {});
   for (const auto& [defined, expr] : plan_.let) {
     if (defined == name) return memo(name, [this, &text = expr] { return value(text); });
   }
@@ -70,7 +73,9 @@ ExprValue PlanScope::operator()(std::string_view name) {
       return memo(name, [this, launch] { return ctas(*launch); });
     }
   }
-  return outer(name);
+  const ExprValue value = outer(name);
+  if (std::holds_alternative<std::int64_t>(value)) known_.emplace(name, value);
+  return value;
 }
 
 const PlanLaunch* PlanScope::launch_called(std::string_view name) const {

@@ -22,6 +22,7 @@ ExprValue device_name(const DeviceSpec& device, std::string_view name);
 // Sizes, task constants, elem.T; constants of the strategy; dev.*; let; resident.L; L.ctas.
 class PlanScope {
  public:
+  // The arguments must outlive it.
   PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task, const Workload& workload,
             const DeviceSpec& device, const CompiledKernel* compiled);
   PlanScope(const PlanScope&) = delete;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cupilot/rng.hpp>
 
+#include "task/borrowed_scope.hpp"
 #include "task/expr_parse.hpp"
 
 namespace cupilot {
@@ -48,6 +49,8 @@ Extremes extremes_of(Precision precision, DType type) {
 }
 
 bool names_axis(const Expr& extent, const std::string& axis) {
+  if (extent.text == axis) return true;
+  if (extent.text.find(axis) == std::string::npos) return false;
   const auto parsed = parse_expr(extent.text);
   const auto* tree = std::get_if<ExprTree>(&parsed);
   if (tree == nullptr) return false;
@@ -85,7 +88,7 @@ bool is_first_float_input(const Task& task, std::size_t tensor) {
 
 Result<std::int64_t> fill_limit(const Task& task, const Tensor& tensor, const Workload& workload) {
   if (tensor.fill.kind != FillKind::integers && tensor.fill.kind != FillKind::labels) return std::int64_t{1};
-  auto below = evaluate_or_error(tensor.fill.below, task_scope(task, workload));
+  auto below = evaluate_or_error(tensor.fill.below, borrowed_scope(task, workload));
   if (below && *below < 1) {
     return Error{ErrorCode::usage, fmt::format("task '{}', tensor '{}': fill.below is {}", task.name, tensor.name, *below),
                  "integers and labels need an upper end of at least 1"};
@@ -234,7 +237,7 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
 
 Result<BoundParams> bound_params(const Task& task, std::size_t index, const Workload& workload, const Content& content) {
   const Tensor& tensor = task.tensors.at(index);
-  const auto length = evaluate_or_error(tensor.check.length, task_scope(task, workload));
+  const auto length = evaluate_or_error(tensor.check.length, borrowed_scope(task, workload));
   if (!length) {
     Error error = length.error();
     return std::move(error).while_doing(fmt::format("task '{}', tensor '{}', check.length", task.name, tensor.name));

@@ -3,6 +3,8 @@
 
 #include <cupilot/task.hpp>
 
+#include "task/borrowed_scope.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -40,8 +42,24 @@ ExprScope task_scope(const Task& task, const Workload& workload) {
   return scope_of(names);
 }
 
+ExprScope borrowed_scope(const Task& task, const Workload& workload) {
+  return [&task, &workload](std::string_view name) -> ExprValue {
+    if (name.starts_with("elem.")) {
+      for (const Tensor& tensor : task.tensors) {
+        if (tensor.name == name.substr(5)) return std::int64_t{size_of(tensor.type)};
+      }
+    }
+    for (const auto* numbers : {&task.constants, &workload.sizes}) {
+      for (const auto& [known, value] : *numbers) {
+        if (known == name) return value;
+      }
+    }
+    return ExprFault{ExprFault::Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
+  };
+}
+
 Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workload& workload) {
-  const ExprScope scope = task_scope(task, workload);
+  const ExprScope scope = borrowed_scope(task, workload);
   auto extents = numbers(task, tensor, tensor.shape, scope, "extent");
   if (!extents) return extents.error();
   TensorShape shape;
@@ -92,7 +110,7 @@ Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload
 }
 
 Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload) {
-  auto flops = evaluate_or_error(task.work.flops, task_scope(task, workload));
+  auto flops = evaluate_or_error(task.work.flops, borrowed_scope(task, workload));
   if (!flops) return std::move(flops.error()).while_doing(fmt::format("task '{}', work.flops", task.name));
   return *flops;
 }

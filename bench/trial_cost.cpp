@@ -1,0 +1,261 @@
+// What proving and timing a candidate on a device costs the controller's own thread: placing it, saying it to judge and runner,
+// reading their answers. The device is a thread that answers each order at once, so that nothing is waited for.
+// usage: trial_cost [CANDIDATES [ROUNDS [WORDS OF A GEMM...]]]; each candidate is tried so many times
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <cupilot/gemm.hpp>
+#include <cupilot/search.hpp>
+#include <cupilot/verification.hpp>
+
+#include "backend/cuda_trials.hpp"
+#include "base/phases.hpp"
+#include "evolution/circle.hpp"
+
+namespace {
+
+using namespace cupilot;
+
+// Orders come over a socket, and answers go back over it, as a process of ours would have them.
+class Answering {
+ public:
+  Answering() {
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0) std::abort();
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~Answering() {
+    close(ends_[0]);
+    thread_.join();
+    close(ends_[1]);
+  }
+  std::string ask(DeviceMessage type, std::string body) {
+    const Frame frame{static_cast<std::uint32_t>(type), next_++, std::move(body), {}};
+    (void)send_frame(ends_[0], frame, deadline_in(60));
+    auto received = receive_frame(ends_[0], deadline_in(60));
+    return std::move(unpack_device_answer(std::get<Frame>(received).body)->payload);
+  }
+
+ private:
+  void serve() {
+    for (;;) {
+      auto received = receive_frame(ends_[1], deadline_in(3600));
+      auto* frame = std::get_if<Frame>(&received);
+      if (frame == nullptr) return;
+      DeviceAnswer answer;
+      answer.payload = payload_of(static_cast<DeviceMessage>(frame->type), frame->body);
+      (void)send_frame(ends_[1], {static_cast<std::uint32_t>(DeviceMessage::answer), frame->id, pack(answer), {}},
+                       deadline_in(60));
+    }
+  }
+  std::string payload_of(DeviceMessage type, std::string_view body) {
+    if (type == DeviceMessage::prepare) return pack(PrepareAnswer{});
+    if (type == DeviceMessage::check) return check(*unpack_check(body));
+    if (type == DeviceMessage::repeat) return pack(RepeatAnswer{std::vector<std::int64_t>(unpack_repeat(body)->outputs.size())});
+    if (type == DeviceMessage::conditions) return pack(CardConditions{"none", 0, 0, 0, 0, 0, {}});
+    if (type == DeviceMessage::run || type == DeviceMessage::library) {
+      const VisitTiming timing = type == DeviceMessage::run ? unpack_run(body)->timing : unpack_library(body)->order.timing;
+      return pack(RunAnswer{std::vector<double>(timing.mode == VisitTiming::Mode::timed ? 1 : 0, 5), 6});
+    }
+    return "";
+  }
+  static std::string check(const CheckOrder& order) {
+    CheckAnswer answer;
+    for (const CheckItem& item : order.outputs) {
+      CheckedOutput output;
+      output.compared = item.layout.elements;
+      answer.outputs.push_back(output);
+    }
+    answer.guards.resize(order.guards.size());
+    answer.nonzero.resize(order.zeros.size());
+    answer.changed.resize(order.unchanged.size());
+    answer.hashes.resize(order.outputs.size());
+    return pack(answer);
+  }
+
+  int ends_[2] = {-1, -1};
+  std::uint64_t next_ = 0;
+  std::thread thread_;
+};
+
+class AnsweringDevice : public TrialDevice {
+ public:
+  AnsweringDevice(const Task& task, SpotCheck& spot) : task_(task), spot_(spot), key_(task_id(task)) {
+    hello_.memory_free = hello_.memory_bytes = 140ll << 30;
+    hello_.usable = true;
+  }
+  const DeviceHello& hello() const override { return hello_; }
+  double empty_launch_us() const override { return 1; }
+  Result<Region> lease(std::int64_t bytes, bool, Fence fence, std::int64_t odd) override {
+    return region_in(leased_++, slot_size(bytes + odd), bytes, fence, odd);
+  }
+  void release_all() override { leased_ = 0; }
+  void seal(const Region&) override {}
+  void let_inputs_be_written(bool) override {}
+  bool inputs_writable() const override { return false; }
+  Result<std::string> judge(DeviceMessage type, std::string body) override {
+    const Phase phase("judge");
+    ++orders;
+    const std::string order = type == DeviceMessage::read ? body : "";
+    std::string payload = judge_.ask(type, std::move(body));
+    if (type == DeviceMessage::read) return read(*unpack_read(order));
+    if (type != DeviceMessage::check || proving == nullptr) return payload;
+    const DeviceWork wrong;  // so that nothing is made of the bits that a look finds
+    auto answer = *unpack_check_answer(payload);
+    for (CheckedOutput& output : answer.outputs) output.failed = 1;
+    return pack(answer);
+  }
+  Result<void> load_in_judge(const NamedImage&) override { return {}; }
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double) override {
+    const Phase phase("runner");
+    ++orders;
+    if (image.name != loaded_) {
+      ++orders;
+      (void)runner_.ask(DeviceMessage::load, pack(LoadOrder{image.name, image.image, image.entries, image.parameter_bytes}));
+      loaded_ = image.name;
+    }
+    const auto answer = unpack_run_answer(runner_.ask(DeviceMessage::run, pack(order)));
+    return std::variant<DeviceRun, RunnerFault>(DeviceRun{*answer, order.timing.mode == VisitTiming::Mode::burst ? 1e3 : 100.0});
+  }
+  void settle() override {}
+  int processes() const override { return 2; }
+  Error distrust(const std::string& why) override { return {ErrorCode::failure, why, ""}; }
+  Result<void> renew() override { return {}; }
+  std::int64_t orders = 0;
+  const Case* proving = nullptr;
+
+ private:
+  // The controller's own values: that is all a look compares.
+  Result<std::string> read(const ReadOrder& order) {
+    const DeviceWork interpreting;
+    std::size_t output = 0;
+    while (task_.tensors[output].role != Role::out) ++output;
+    const Slices slices = slices_of(task_, *proving, output, shape_of(task_, task_.tensors[output], proving->workload)->elements);
+    auto values = spot_.values(task_, key_, output, *proving, slices.begins, slices.slice);
+    if (!values) return values.error();
+    ReadAnswer answer;
+    for (const std::int64_t index : order.indices) {
+      const auto at = std::find((*values)->indices.begin(), (*values)->indices.end(), index) - (*values)->indices.begin();
+      answer.bits.push_back(0);
+      answer.values.push_back((*values)->values[static_cast<std::size_t>(at)]);
+      answer.sums.push_back((*values)->sums[static_cast<std::size_t>(at)]);
+    }
+    return pack(answer);
+  }
+
+  const Task& task_;
+  SpotCheck& spot_;
+  std::string key_;
+  DeviceHello hello_;
+  Answering judge_, runner_;
+  int leased_ = 0;
+  std::string loaded_;
+};
+
+// One candidate as CudaBackend and the pipe work on it.
+Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answering, const CompiledKernel& kernel,
+                     const DeviceSpec& device) {
+  {
+    const Phase phase("proof");
+    const std::vector<Case> cases = [&] {
+      const Phase inner("battery");
+      return battery(task, kernel.source, device, ProofLevel::candidate, 1, true);
+    }();
+    TrialReport report;
+    const std::string key = task_id(task);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      answering.proving = &cases[i];
+      auto proved = trials.prove(task, key, kernel, cases[i], i % 2 == 0 ? Fence::end : Fence::start);
+      if (!proved) return proved.error();
+      report.cases.push_back(std::move(*proved));
+    }
+    answering.proving = nullptr;
+    const Phase concluding("conclude");
+    if (auto concluded = conclude(task, kernel, ProofLevel::candidate, report); concluded.is_error()) return concluded.error();
+  }
+  const Phase phase("timing");
+  const Contestant contestants[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
+  const std::string key = task_id(task);
+  auto timed = trials.measure(task, key, task.time_shapes.front(), contestants, MeasureOptions{});
+  if (!timed) return timed.error();
+  if (!timed->front().measurement) return Error{ErrorCode::failure, timed->front().measurement.rejected().message, ""};
+  const Phase judging("verdict");
+  auto verdict = judge(task, task.time_shapes.front(), device, *timed->front().measurement);
+  return verdict ? Result<void>() : verdict.error();
+}
+
+Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backend, int count) {
+  auto means = find_means(task, backend.device(), {}, {}, false);
+  if (!means) return means.error();
+  SearchOptions options;
+  options.lookahead = options.max_evaluations = count;
+  Search search(options, *means->space, *means->strategist, means->zone, 1e5, means->knowledge);
+  std::vector<CompiledKernel> kernels;
+  for (int i = 0; i < count; ++i) {
+    auto asked = search.ask(1);
+    if (!asked) return asked.error();
+    const auto* more = std::get_if<std::vector<Proposal>>(&*asked);
+    if (more == nullptr) break;
+    WriterBrief brief;
+    brief.task = &task;
+    brief.strategy = &more->front().strategy;
+    brief.device = &backend.device();
+    auto source = means->writer->write(brief);
+    if (!source) continue;
+    auto kernel = backend.compile(*source);
+    if (kernel.is_error()) return kernel.error();
+    if (kernel) kernels.push_back(std::move(*kernel));
+  }
+  return kernels;
+}
+
+Result<void> cost_of(const Task& task, Backend& backend, CompilePool& pool, int count, int rounds) {
+  auto kernels = kernels_of(task, backend, count);
+  if (!kernels) return kernels.error();
+  CudaPrograms programs(pool, backend.device().arch);
+  SpotCheck spot(pool, backend.device().arch);
+  AnsweringDevice device(task, spot);
+  CudaTrials trials(device, programs, spot, backend.device(), 10);
+  if (auto first = try_out(task, trials, device, kernels->front(), backend.device()); !first)
+    return first;  // compiles references
+  device.orders = 0;
+  CpuSpent spent;
+  for (const CompiledKernel& kernel : *kernels) {
+    Result<void> done{};
+    std::thread([&] {
+      const PhaseLog log;
+      for (int round = 0; round < rounds && done; ++round) done = try_out(task, trials, device, kernel, backend.device());
+      spent.add(log.cpu());
+    }).join();
+    if (!done) return done;
+  }
+  const double candidates = static_cast<double>(kernels->size()) * rounds;
+  std::printf("%s: %.3f ms a candidate, %.0f orders\n", task.name.c_str(), 1e3 * spent.own_seconds() / candidates,
+              static_cast<double>(device.orders) / candidates);
+  for (const auto& [path, seconds] : spent.own) std::printf("  %8.3f ms  %s\n", 1e3 * seconds / candidates, path.c_str());
+  return {};
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const int candidates = count > 1 ? std::atoi(words[1]) : 20;
+  std::vector<std::string> sizes = {"m=16384", "n=16384", "k=16384", "dtype=bf16"};
+  const int rounds = count > 2 ? std::atoi(words[2]) : 1;
+  if (count > 3) sizes.assign(words + 3, words + count);
+  auto backend = open_backend("virtual:h200", {});
+  auto pool = CompilePool::open({});
+  auto spec = gemm_spec_from(sizes);
+  auto task = spec ? gemm_task(*spec) : Result<Task>(spec.error());
+  if (!backend || !pool || !task) return 2;
+  const auto done = cost_of(*task, **backend, **pool, candidates, rounds);
+  if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());
+  return done ? 0 : 1;
+}
