@@ -38,15 +38,26 @@ PlanScope::PlanScope(const LaunchPlan& plan, const Constants& constants, const T
       constants_(constants),
       device_(device),
       compiled_(compiled),
-      task_scope_(borrowed_scope(task, workload)),
+      task_(task),
+      workload_(workload),
       self_([this](std::string_view name) { return (*this)(name); }) {}
 
 ExprValue PlanScope::value(const Expr& expr) { return evaluate(expr, self_); }
 
+std::optional<std::int64_t> PlanScope::outer_number(std::string_view name) const {
+  if (name.starts_with("dev.")) {
+    const ExprValue value = device_name(device_, name);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    return number == nullptr ? std::nullopt : std::optional(*number);
+  }
+  if (const auto at = constants_.find(std::string(name)); at != constants_.end()) return at->second;
+  return task_number(task_, workload_, name);
+}
+
 ExprValue PlanScope::outer(std::string_view name) const {
   if (name.starts_with("dev.")) return device_name(device_, name);
-  if (const auto at = constants_.find(std::string(name)); at != constants_.end()) return at->second;
-  return task_scope_(name);
+  if (const auto number = outer_number(name)) return *number;
+  return ExprFault{ExprFault::Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
 }
 
 ExprValue PlanScope::memo(std::string_view name, const std::function<ExprValue()>& compute) {
@@ -120,7 +131,7 @@ ExprValue PlanScope::resident(const PlanLaunch& launch) {
 
 std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task, const PlanScope& scope) {
   for (const auto& [name, expr] : plan.let) {
-    if (std::holds_alternative<std::int64_t>(scope.outer(name)))
+    if (scope.outer_number(name))
       return reject("plan.name", fmt::format("let {} hides a size or constant of that name", name), "let." + name);
   }
   const auto taken = [&](const std::string& name) {

@@ -31,11 +31,12 @@ class PlanScope {
   ExprValue operator()(std::string_view name);
   ExprValue value(const Expr& expr);
 
-  // What `name` means without the plan's own definitions.
-  ExprValue outer(std::string_view name) const;
+  // What `name` means without the plan's own definitions, where that is a number.
+  std::optional<std::int64_t> outer_number(std::string_view name) const;
 
  private:
   ExprValue memo(std::string_view name, const std::function<ExprValue()>& compute);
+  ExprValue outer(std::string_view name) const;
   ExprValue resident(const PlanLaunch& launch);
   ExprValue ctas(const PlanLaunch& launch);
   ExprValue product(const std::vector<Expr>& sides);
@@ -45,7 +46,8 @@ class PlanScope {
   const Constants& constants_;
   const DeviceSpec& device_;
   const CompiledKernel* compiled_;
-  ExprScope task_scope_;
+  const Task& task_;
+  const Workload& workload_;
   ExprScope self_;
   std::map<std::string, std::optional<ExprValue>, std::less<>> known_;  // memo; nothing while being computed
 };

@@ -61,7 +61,12 @@ class Resolver {
 
   std::vector<std::int64_t> values(const std::vector<Expr>& exprs, const std::string& where) {
     std::vector<std::int64_t> all;
-    for (const Expr& expr : exprs) all.push_back(value(expr, fmt::format("{}[{}]", where, all.size())));
+    for (const Expr& expr : exprs) {
+      const ExprValue got = refused_ ? ExprValue(std::int64_t{0}) : scope_.value(expr);
+      const auto* fault = std::get_if<ExprFault>(&got);
+      if (fault != nullptr) refuse(*fault, expr.text, fmt::format("{}[{}]", where, all.size()));
+      all.push_back(fault != nullptr ? 0 : std::get<std::int64_t>(got));
+    }
     return all;
   }
 

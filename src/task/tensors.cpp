@@ -42,18 +42,23 @@ ExprScope task_scope(const Task& task, const Workload& workload) {
   return scope_of(names);
 }
 
+std::optional<std::int64_t> task_number(const Task& task, const Workload& workload, std::string_view name) {
+  if (name.starts_with("elem.")) {
+    for (const Tensor& tensor : task.tensors) {
+      if (tensor.name == name.substr(5)) return size_of(tensor.type);
+    }
+  }
+  for (const auto* numbers : {&task.constants, &workload.sizes}) {
+    for (const auto& [known, value] : *numbers) {
+      if (known == name) return value;
+    }
+  }
+  return std::nullopt;
+}
+
 ExprScope borrowed_scope(const Task& task, const Workload& workload) {
   return [&task, &workload](std::string_view name) -> ExprValue {
-    if (name.starts_with("elem.")) {
-      for (const Tensor& tensor : task.tensors) {
-        if (tensor.name == name.substr(5)) return std::int64_t{size_of(tensor.type)};
-      }
-    }
-    for (const auto* numbers : {&task.constants, &workload.sizes}) {
-      for (const auto& [known, value] : *numbers) {
-        if (known == name) return value;
-      }
-    }
+    if (const auto number = task_number(task, workload, name)) return *number;
     return ExprFault{ExprFault::Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
   };
 }
