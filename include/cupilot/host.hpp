@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,6 +44,8 @@ class Host {
   virtual bool exists(const std::string& path) = 0;
   virtual Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
                                              bool sync) = 0;  // temporary, rename
+  // The same of bytes that follow one another in pieces: what is large need not be copied to lie in one.
+  virtual Result<void> write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync);
   virtual Result<void> make_directories(const std::string& path) = 0;
   virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) = 0;  // -1: keep all
   virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;

@@ -133,6 +133,7 @@ class Search {
   bool restore(std::string_view saved);
 
  private:
+  friend class Driver;  // writes the state from where it lies
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -49,6 +49,24 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
+// Small pieces are gathered: a call for each would cost more than they do.
+int write_all(int fd, std::span<const std::string_view> pieces) {
+  constexpr std::size_t most_gathered = 1 << 16;
+  std::string gathered;
+  for (const std::string_view piece : pieces) {
+    if (gathered.size() + piece.size() > most_gathered) {
+      if (const int number = write_all(fd, gathered); number != 0) return number;
+      gathered.clear();
+    }
+    if (piece.size() <= most_gathered) {
+      gathered += piece;
+    } else if (const int number = write_all(fd, piece); number != 0) {
+      return number;
+    }
+  }
+  return write_all(fd, gathered);
+}
+
 int sync_directory_of(const std::string& path) {
   std::string directory = std::filesystem::path(path).parent_path().string();
   if (directory.empty()) directory = ".";
@@ -127,12 +145,16 @@ class PosixHost : public Host {
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
 
   Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override {
+    return write_pieces_atomically(path, {&bytes, 1}, sync);
+  }
+
+  Result<void> write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync) override {
     const std::string temporary = path + ".tmp." + std::to_string(::getpid());
     int number = 0;
     {
       const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
       if (fd.get() < 0) return file_error("cannot write", path, errno);
-      number = write_all(fd.get(), bytes);
+      number = write_all(fd.get(), pieces);
       if (number == 0 && sync && ::fsync(fd.get()) != 0) number = errno;
     }
     if (number == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) number = errno;
@@ -197,6 +219,12 @@ Result<std::string> Host::read_part(const std::string& path, std::int64_t offset
   auto whole = read_file(path);
   if (!whole || offset >= static_cast<std::int64_t>(whole->size())) return whole ? Result<std::string>("") : std::move(whole);
   return whole->substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
+}
+
+Result<void> Host::write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync) {
+  std::string bytes;
+  for (const std::string_view piece : pieces) bytes += piece;
+  return write_file_atomically(path, bytes, sync);
 }
 
 Host& real_host() {

@@ -63,13 +63,32 @@ std::uint32_t crc32c(std::string_view bytes, std::uint32_t before) {
   return ~crc_by_table(~before, bytes);
 }
 
-void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload) {
-  const std::size_t begin = bytes.size();
-  put(bytes, static_cast<std::uint32_t>(payload.size()));
+namespace {
+
+void put_head(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::size_t payload) {
+  put(bytes, static_cast<std::uint32_t>(payload));
   put(bytes, type);
   put(bytes, sequence);
+}
+
+}  // namespace
+
+void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload) {
+  const std::size_t begin = bytes.size();
+  put_head(bytes, type, sequence, payload.size());
   bytes += payload;
   put(bytes, crc32c(std::string_view(bytes).substr(begin)));
+}
+
+void add_frame(Pieces& bytes, std::uint32_t type, std::uint64_t sequence, Pieces payload) {
+  std::string head, tail;
+  put_head(head, type, sequence, payload.size());
+  std::uint32_t checksum = crc32c(head);
+  for (const std::string_view piece : payload.all()) checksum = crc32c(piece, checksum);
+  put(tail, checksum);
+  bytes.add(std::move(head));
+  bytes.add(std::move(payload));
+  bytes.add(std::move(tail));
 }
 
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload) {

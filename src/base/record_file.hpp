@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/pieces.hpp"
+
 namespace cupilot {
 
 // `before`: of the bytes that these follow.
@@ -26,6 +28,7 @@ constexpr std::uint32_t largest_payload = 64u << 20;  // a longer length is a da
 // Of the last frame in `bytes`, which must be whole.
 std::uint32_t checksum_of(std::string_view bytes);
 void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload);
+void add_frame(Pieces& bytes, std::uint32_t type, std::uint64_t sequence, Pieces payload);
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload);
 
 struct ReadRecords {

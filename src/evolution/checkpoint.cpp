@@ -12,20 +12,18 @@ using parts::Json;
 
 std::string checkpoint_path(const std::string& run_dir) { return run_dir + "/checkpoint"; }
 
-std::string to_bytes(const Checkpoint& c) {
-  Json open = Json::array();
-  for (const Proposal& proposal : c.open) open.push_back(parts::put(proposal));
+Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known) {
+  Json proposals = Json::array();
+  for (const Proposal& proposal : open) proposals.push_back(parts::put(proposal));
   const Json json = {{"cupilot_checkpoint", checkpoint_format},
                      {"program", version},
-                     {"records", c.mark.records},
-                     {"chain", c.mark.chain},
-                     {"open", std::move(open)}};
-  std::string bytes = frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace));
-  std::uint64_t part = 0;
-  for (const std::string* saved : {&c.search, &c.ledger, &c.known}) {
-    ++part;
-    add_frame(bytes, static_cast<std::uint32_t>(part), part, *saved);
-  }
+                     {"records", mark.records},
+                     {"chain", mark.chain},
+                     {"open", std::move(proposals)}};
+  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  add_frame(bytes, 1, 1, std::move(search));
+  add_frame(bytes, 2, 2, std::move(ledger));
+  add_frame(bytes, 3, 3, std::move(known));
   return bytes;
 }
 

@@ -24,7 +24,7 @@ struct Checkpoint {
 };
 
 std::string checkpoint_path(const std::string& run_dir);
-std::string to_bytes(const Checkpoint& checkpoint);
+Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known);
 std::optional<Checkpoint> checkpoint_from(std::string_view bytes);
 // Slots from one checkpoint to the next: writing them costs a small part of the search, reading on from one a second.
 std::int64_t slots_a_checkpoint(std::int64_t slots);

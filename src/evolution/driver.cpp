@@ -193,11 +193,13 @@ Result<void> Driver::write_checkpoint() {
   const std::int64_t slots = search_->proposed();
   if (!journal_ || known_.has_texts() || slots - checkpointed_ < slots_a_checkpoint(slots)) return {};
   const Phase phase("checkpoint");
-  Checkpoint c{journal_->mark(), {}, search_->saved(), ledger_.saved(), known_.saved()};
-  if (c.search.empty()) return {};
-  for (const auto& [id, proposal] : open_) c.open.push_back(proposal);
+  Pieces search = search_->state_->saved();
+  if (search.empty()) return {};
+  std::vector<Proposal> open;
+  for (const auto& [id, proposal] : open_) open.push_back(proposal);
   checkpointed_ = slots;
-  return host_.write_file_atomically(checkpoint_path(options_.run_dir), to_bytes(c), false);
+  const Pieces bytes = checkpoint_bytes(journal_->mark(), open, std::move(search), ledger_.saved(), Pieces(known_.saved()));
+  return host_.write_pieces_atomically(checkpoint_path(options_.run_dir), bytes.all(), false);
 }
 
 Error Driver::explain(Error error) const {

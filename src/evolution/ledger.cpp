@@ -82,7 +82,7 @@ std::vector<Progress> Ledger::take_finished(const BaselinesRecord& baselines, bo
   return finished;
 }
 
-std::string Ledger::saved() const {
+Pieces Ledger::saved() const {
   Json rows = Json::array();
   for (const Row& row : rows_) {
     rows.push_back(
@@ -98,8 +98,9 @@ std::string Ledger::saved() const {
       {"cpu_as_device", cpu_.as_device},
       {"sum",
        {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
-  std::string bytes = frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace));
-  add_frame(bytes, 1, 1, sum_.hashes.bytes());
+  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace))), hashes;
+  hashes.look_at(sum_.hashes.bytes());
+  add_frame(bytes, 1, 1, std::move(hashes));
   return bytes;
 }
 

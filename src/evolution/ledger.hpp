@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/digest_table.hpp"
+#include "base/pieces.hpp"
 #include "evolution/records.hpp"
 
 namespace cupilot {
@@ -28,8 +29,8 @@ class Ledger {
   // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as gate.duplicate.
   std::map<std::string, std::int64_t> rejected() const;
 
-  // All of it as bytes, and back into an empty one. False: these are not such bytes.
-  std::string saved() const;
+  // All of it as bytes, some of them its own memory, and back into an empty one. False: these are not such bytes.
+  Pieces saved() const;
   bool restore(std::string_view saved);
 
  private:

@@ -1,6 +1,7 @@
 // The state of a search as bytes and back: framed records of JSON and tables. What can be derived is left out.
 #include <algorithm>
 
+#include "base/pieces.hpp"
 #include "base/record_file.hpp"
 #include "evolution/record_parts.hpp"
 #include "evolution/search_state.hpp"
@@ -92,39 +93,45 @@ Json put_failures(const std::deque<StrategyBrief::Failure>& failures) {
 
 }  // namespace
 
-std::string Search::saved() const {
-  const State& s = *state_;
-  if (!s.finished.empty()) return "";
-  const Json state = {{"max_evaluations", s.options.max_evaluations},
-                      {"max_generations", s.options.max_generations},
-                      {"first", s.slots.first()},
-                      {"forgotten", s.forgotten},
-                      {"first_open", s.first_open},
-                      {"evaluated", s.evaluated},
-                      {"absorbed", s.absorbed},
-                      {"absorbed_evaluated", s.absorbed_evaluated},
-                      {"population", put(s.population)},
-                      {"effects", s.effects.sums()},
-                      {"repairable", s.repairable},
-                      {"best_us", s.best_us},
-                      {"banned", s.banned},
-                      {"ancestors", put_ancestors(s.ancestors)},
-                      {"failures", put_failures(s.failures)},
-                      {"best_so_far", s.best_so_far},
-                      {"best_ranked", s.best_ranked},
-                      {"ranked", s.ranked},
-                      {"swift", s.swift},
-                      {"chain", s.chain},
-                      {"usual_prior", s.usual_prior}};
+std::string Search::saved() const { return state_->saved().joined(); }
+
+Pieces Search::State::saved() const {
+  if (!finished.empty()) return {};
+  const Json state = {{"max_evaluations", options.max_evaluations},
+                      {"max_generations", options.max_generations},
+                      {"first", slots.first()},
+                      {"forgotten", forgotten},
+                      {"first_open", first_open},
+                      {"evaluated", evaluated},
+                      {"absorbed", absorbed},
+                      {"absorbed_evaluated", absorbed_evaluated},
+                      {"population", put(population)},
+                      {"effects", effects.sums()},
+                      {"repairable", repairable},
+                      {"best_us", best_us},
+                      {"banned", banned},
+                      {"ancestors", put_ancestors(ancestors)},
+                      {"failures", put_failures(failures)},
+                      {"best_so_far", best_so_far},
+                      {"best_ranked", best_ranked},
+                      {"ranked", ranked},
+                      {"swift", swift},
+                      {"chain", chain},
+                      {"usual_prior", usual_prior}};
   std::uint64_t part = 0;
-  std::string bytes = frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace));
-  add_frame(bytes, tried_part, part++, s.tried.bytes());
-  add_frame(bytes, owners_part, part++, s.owners.bytes());
-  const auto add = [&](const SearchSlot& slot) {
-    add_frame(bytes, slot_part, part++, put(slot).dump(-1, ' ', false, Json::error_handler_t::replace));
+  Pieces bytes(frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  const auto add_table = [&](Part type, const DigestTable& table) {
+    Pieces entries;
+    entries.look_at(table.bytes());
+    add_frame(bytes, type, part++, std::move(entries));
   };
-  for (const auto& [number, slot] : s.slots.older()) add(slot);
-  for (std::int64_t i = s.slots.first(); i < s.slots.size(); ++i) add(s.slots[i]);
+  add_table(tried_part, tried);
+  add_table(owners_part, owners);
+  const auto add = [&](const SearchSlot& slot) {
+    bytes.add(frame(slot_part, part++, put(slot).dump(-1, ' ', false, Json::error_handler_t::replace)));
+  };
+  for (const auto& [number, slot] : slots.older()) add(slot);
+  for (std::int64_t i = slots.first(); i < slots.size(); ++i) add(slots[i]);
   return bytes;
 }
 

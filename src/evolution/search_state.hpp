@@ -16,6 +16,7 @@
 namespace cupilot {
 
 struct FramedRecord;
+class Pieces;
 
 inline constexpr int least_lookahead = 12;  // of a search that was given none
 inline constexpr int latest_kept = 64;      // slots that are looked at whatever became of them
@@ -120,6 +121,8 @@ struct __attribute__((visibility("hidden"))) Search::State {
   Told standing(std::uint64_t id) const;
 
   // search_saved.cpp. Throws what JSON does.
+  // Looks at the tables where they lie.
+  Pieces saved() const;
   bool take_saved(const std::vector<FramedRecord>& parts);
 
   // search_memory.cpp. Forgets what nothing asks for any more.
