@@ -11,14 +11,6 @@ double constant_of(const Constants& constants, std::string_view name, double oth
   return found == constants.end() ? otherwise : static_cast<double>(found->second);
 }
 
-double joined(std::initializer_list<double> parts, double power) {
-  const double largest = std::max(parts);
-  if (largest <= 0) return 0;
-  double sum = 0;
-  for (const double part : parts) sum += std::pow(std::max(part, 0.0) / largest, power);
-  return largest * std::pow(sum, 1 / power);
-}
-
 double log2_of(double value) { return std::log2(std::max(value, 1e-3)); }
 
 double sustained_clock(const DeviceSpec& device) {

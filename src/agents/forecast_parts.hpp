@@ -1,11 +1,11 @@
 // What the prices of GEMM templates share.
 #pragma once
 
-#include <initializer_list>
 #include <string_view>
 #include <vector>
 
 #include "agents/forecast_shapes.hpp"
+#include "base/norm.hpp"
 
 namespace cupilot {
 
@@ -17,8 +17,6 @@ struct PricedGemm {
 
 double constant_of(const Constants& constants, std::string_view name, double otherwise);
 
-// Resources that overlap almost: the norm of that power.
-double joined(std::initializer_list<double> parts, double power);
 double log2_of(double value);
 
 // Sustained SM clock: the boost clock as far as a full multiply-add load lets it be held.

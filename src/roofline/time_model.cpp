@@ -5,6 +5,7 @@
 
 #include <cupilot/verdict.hpp>
 
+#include "base/norm.hpp"
 #include "roofline/time_terms.hpp"
 
 namespace cupilot {
@@ -32,14 +33,6 @@ constexpr double later_launch = 0.4;      // cost of a further launch of a plan,
 constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
 constexpr double last_loads_in_flight = 16;    // of a block that sums parts others left: straight rows of loads
 constexpr double sm_bytes_a_cycle = 64;        // from L2 into one SM
-
-double joined(std::initializer_list<double> parts, double power) {
-  const double largest = std::max(parts);
-  if (largest <= 0) return 0;
-  double sum = 0;
-  for (const double part : parts) sum += std::pow(std::max(part, 0.0) / largest, power);
-  return largest * std::pow(sum, 1 / power);
-}
 
 // One launch's numbers, a block's share of everything.
 struct Launch {
