@@ -11,6 +11,7 @@
 #include "agents/estimate.hpp"
 #include "agents/starts.hpp"
 #include "agents/tunable_context.hpp"
+#include "kernel/device_limits.hpp"
 #include "kernel/plan_program.hpp"
 #include "kernel/plan_scope.hpp"
 #include "kernel/tunable_values.hpp"
@@ -142,9 +143,8 @@ void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skel
     texts.push_back(&launch.shared);
     for (const Expr& side : launch.block) texts.push_back(&side);
   }
-  const auto within_limits = [context](const Assignment& a) {
-    return !broken_restriction(context->limits, context->task, context->device, context->constants(a));
-  };
+  const auto within_limits = [context, limits = DeviceLimits(context->limits, context->task, context->device)](
+                                 const Assignment& a) { return limits.allow(context->values(a)); };
   skeleton.restrictions.push_back(restriction_on(context, "the device's limits on threads, registers and shared memory",
                                                  parameters_in(*context, names_through_lets(plan, texts)), within_limits));
 }

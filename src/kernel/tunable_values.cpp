@@ -8,12 +8,11 @@
 
 #include <cupilot/technique.hpp>
 
+#include "kernel/device_limits.hpp"
 #include "kernel/plan_scope.hpp"
 
 namespace cupilot {
 namespace {
-
-constexpr std::int64_t registers_a_thread = 255;
 
 const Use* find_use(const Strategy& strategy, std::string_view technique) {
   for (const Use& use : strategy.uses) {
@@ -48,43 +47,6 @@ std::optional<std::int64_t> class_name(const Task& task, std::string_view name) 
   if (!precision) return std::nullopt;
   return *precision == task.precision ? 1 : 0;
 }
-
-struct Legality {
-  const Tunable& tunable;
-  const DeviceSpec& device;
-  ExprScope scope;
-
-  // Numbers of a launch that hold for every size; nullopt where they need one.
-  std::optional<std::int64_t> known(const Expr& expr) const {
-    const ExprValue value = evaluate(expr, scope);
-    const auto* number = std::get_if<std::int64_t>(&value);
-    return number ? std::optional(*number) : std::nullopt;
-  }
-
-  std::optional<std::string> broken(const PlanLaunch& launch, std::int64_t registers) const {
-    std::int64_t threads = 1;
-    for (const Expr& side : launch.block) {
-      const auto value = known(side);
-      if (value && (*value < 1 || *value > 1024)) return fmt::format("{}: a block side of {}", launch.name, *value);
-      threads = value && threads > 0 ? threads * *value : 0;
-    }
-    if (threads > device.threads_per_block) {
-      return fmt::format("{}: {} threads a block, {} allows {}", launch.name, threads, device.name, device.threads_per_block);
-    }
-    const auto shared = known(launch.shared);
-    if (shared && (*shared < 0 || *shared > device.shared_per_block)) {
-      return fmt::format("{}: {} bytes of shared memory, {} allows {}", launch.name, *shared, device.name,
-                         device.shared_per_block);
-    }
-    // A warp gets registers in steps of 8 a thread.
-    const std::int64_t rounded = (registers + 7) / 8 * 8;
-    if (threads > 0 && (threads + 31) / 32 * 32 * rounded > device.registers_per_sm) {
-      return fmt::format("{}: {} threads of about {} registers, an SM has {}", launch.name, threads, registers,
-                         device.registers_per_sm);
-    }
-    return std::nullopt;
-  }
-};
 
 }  // namespace
 
@@ -148,14 +110,12 @@ std::optional<std::string> broken_restriction(const Tunable& tunable, const Task
     if (const auto* fault = std::get_if<ExprFault>(&value)) return fmt::format("{}: {}", restriction.text, fault->message);
     if (std::get<std::int64_t>(value) == 0) return restriction.text;
   }
-  const Legality legality{tunable, device, scope_with(outer, tunable.plan.let)};
-  const std::int64_t registers = legality.known(tunable.registers).value_or(0);
-  if (registers > registers_a_thread)
-    return fmt::format("about {} registers a thread, at most {}", registers, registers_a_thread);
-  for (const PlanLaunch& launch : tunable.plan.launches) {
-    if (auto broken = legality.broken(launch, registers)) return broken;
-  }
-  return std::nullopt;
+  const ExprScope scope = scope_with(outer, tunable.plan.let);
+  return broken_limit(tunable, device, [&](const Expr& expr) {
+    const ExprValue value = evaluate(expr, scope);
+    const auto* number = std::get_if<std::int64_t>(&value);
+    return number ? std::optional(*number) : std::nullopt;
+  });
 }
 
 }  // namespace cupilot

@@ -3,7 +3,9 @@
 #include <set>
 
 #include <cupilot/gemm.hpp>
+#include <cupilot/rng.hpp>
 
+#include "kernel/device_limits.hpp"
 #include "kernel/support.hpp"
 #include "kernel/tunable_values.hpp"
 
@@ -178,4 +180,33 @@ TEST_CASE("a template serves by family, types and class", "[kernel]") {
   Task other = matmul_task();
   other.family = "softmax";
   CHECK_FALSE(serves(example(), other));
+}
+
+TEST_CASE("limits made ready allow what is broken by no limit", "[kernel]") {
+  const DeviceSpec device{.name = "h200"};
+  int allowed = 0, forbidden = 0;
+  for (const GemmSpec& spec : wgmma_specs) {
+    const auto task = gemm_task(spec);
+    REQUIRE(task);
+    for (Tunable tunable : builtin_tunables()) {
+      if (!serves(tunable, *task)) continue;
+      tunable.restrictions.clear();
+      const DeviceLimits limits(tunable, *task, device);
+      Rng rng = Rng::of(1, tunable.name);
+      for (int draw = 0; draw < 100; ++draw) {
+        std::vector<std::int64_t> values;
+        Constants constants;
+        for (const TunableParameter& p : tunable.parameters) {
+          values.push_back(p.domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(p.domain.size())))]);
+          constants[p.constant] = values.back();
+        }
+        const auto broken = broken_restriction(tunable, *task, device, constants);
+        INFO(tunable.name << ": " << broken.value_or("allowed"));
+        CHECK(limits.allow(values) == !broken.has_value());
+        ++(broken ? forbidden : allowed);
+      }
+    }
+  }
+  CHECK(allowed > 100);
+  CHECK(forbidden > 100);
 }
