@@ -1,5 +1,6 @@
 #include "backend/frame.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -73,19 +74,21 @@ void collect(msghdr& message, std::vector<int>& descriptors) {
   }
 }
 
-std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view bytes, const std::vector<int>& descriptors,
-                                                    Deadline deadline) {
+std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view header, std::string_view body,
+                                                    const std::vector<int>& descriptors, Deadline deadline) {
   bool first = true;
-  while (!bytes.empty()) {
-    iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
+  while (!header.empty() || !body.empty()) {
+    iovec pieces[] = {{const_cast<char*>(header.data()), header.size()}, {const_cast<char*>(body.data()), body.size()}};
     msghdr message{};
     std::vector<char> control;
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
+    message.msg_iov = pieces;
+    message.msg_iovlen = 2;
     if (first) attach(message, control, descriptors);
     const ssize_t sent = sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(sent));
+      const std::size_t of_header = std::min(static_cast<std::size_t>(sent), header.size());
+      header.remove_prefix(of_header);
+      body.remove_prefix(static_cast<std::size_t>(sent) - of_header);
       first = false;
     } else if (errno == EAGAIN) {
       if (!wait_for(socket, POLLOUT, deadline)) return failure(FrameFailure::Kind::timeout, "the peer does not read");
@@ -124,6 +127,8 @@ std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, s
 
 std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadline deadline, std::uint32_t cap) {
   Header header;
+  // Whoever waits for a frame has mostly just asked for it.
+  if (!wait_for(socket, POLLIN, deadline)) return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
   auto state = receive_all(socket, reinterpret_cast<char*>(&header), sizeof header, frame.descriptors, deadline);
   if (auto* failed = std::get_if<FrameFailure>(&state)) return *failed;
   if (header.magic != magic || header.version != version || header.reserved != 0) {
@@ -164,9 +169,7 @@ std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& f
                 0,
                 0};
   header.crc = checksum(header, frame.body);
-  std::string bytes(reinterpret_cast<const char*>(&header), sizeof header);
-  bytes += frame.body;
-  return send_all(socket, bytes, frame.descriptors, deadline);
+  return send_all(socket, {reinterpret_cast<const char*>(&header), sizeof header}, frame.body, frame.descriptors, deadline);
 }
 
 std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap) {
