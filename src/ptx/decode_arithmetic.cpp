@@ -278,9 +278,11 @@ std::vector<LaneSet> lane_sets() {
 #if defined(__x86_64__)
   if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return out;
   out.push_back(LaneSet::avx2);
+#ifndef CUPILOT_NARROW_LANES
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                     __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
   if (wide) out.push_back(LaneSet::avx512);
+#endif
 #endif
   return out;
 }
