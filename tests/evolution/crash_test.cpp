@@ -5,6 +5,7 @@
 
 #include "catch.hpp"
 #include "support.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -48,16 +49,17 @@ void finish(const std::string& landscape, const std::string& run_dir) {
 
 }  // namespace
 
-TEST_CASE("kill -9 at 50 moments changes nothing") {
+TEST_CASE("kill -9 at any moment changes nothing") {
   const TempDir dir;
   const std::string landscape = write_landscape(dir);
   const auto device = fake_device(landscape);
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole")));
   const std::string expected = essence(dir / "whole");
-  for (int moment = 0; moment < 50; ++moment) {
+  const int moments = sanitized ? 15 : 50;
+  for (int moment = 0; moment < moments; ++moment) {
     const std::string run_dir = dir / ("run" + std::to_string(moment));
     // Spread from the first instant to beyond the end; every third run is killed twice.
-    run_and_kill(landscape, run_dir, 500 + 2500 * moment);
+    run_and_kill(landscape, run_dir, 500 + 125000 / moments * moment);
     if (moment % 3 == 0) run_and_kill(landscape, run_dir, 20000);
     finish(landscape, run_dir);
     INFO("killed at moment " << moment);
@@ -66,7 +68,7 @@ TEST_CASE("kill -9 at 50 moments changes nothing") {
   }
 }
 
-TEST_CASE("a journal cut at every record boundary resumes to the same end") {
+TEST_CASE("a journal cut at a record boundary resumes to the same end") {
   const TempDir dir;
   const std::string landscape = write_landscape(dir);
   const auto device = fake_device(landscape);
@@ -75,9 +77,9 @@ TEST_CASE("a journal cut at every record boundary resumes to the same end") {
   const std::string bytes = read_all(dir / "whole/journal");
   const ReadRecords read = read_records(bytes);
   REQUIRE(read.records.size() > 60);
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < read.records.size(); ++i) {
-    end += read.records[i].payload.size() + frame_overhead;
+  const std::size_t stride = sanitized ? 5 : 1;
+  for (std::size_t i = 0; i < read.records.size(); i += stride) {
+    const std::size_t end = static_cast<std::size_t>(read.records[i].at) + read.records[i].payload.size() + frame_overhead;
     const std::string run_dir = dir / ("cut" + std::to_string(i));
     REQUIRE(real_host().make_directories(run_dir));
     // Now and then half a record more: a torn one.

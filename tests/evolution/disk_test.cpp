@@ -1,6 +1,7 @@
 // A disk that fails at the i-th write: a clean stop that names the file, and a journal that resume can end.
 #include "catch.hpp"
 #include "support.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -68,8 +69,9 @@ TEST_CASE("a full disk ends a run cleanly wherever it strikes") {
   const auto device = fake_device(write_landscape(dir));
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole", 14)));
   const std::string expected = essence(dir / "whole");
+  const int stride = sanitized ? 15 : 5;
   bool ended = false;
-  for (int calls = 0; !ended && calls < 300; calls += calls < 12 ? 1 : 5) {
+  for (int calls = 0; !ended && calls < 300; calls += calls < 12 ? 1 : stride) {
     const std::string run_dir = dir / ("run" + std::to_string(calls));
     FailingHost host(calls);
     EvolveOptions options = small_run(run_dir, 14);

@@ -9,6 +9,7 @@
 #include "backend/landscape.hpp"
 #include "catch.hpp"
 #include "strategy/build_space.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 
@@ -145,11 +146,7 @@ TEST_CASE("a replayed search is the search") {
 }
 
 // Slots of a search that forgets: it begins to at 288. Fits of hundreds of points take long under a sanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int long_search = 340;
-#else
-constexpr int long_search = 600;
-#endif
+constexpr int long_search = testing::sanitized ? 340 : 600;
 
 // Bred in windows of five, answered oldest first; `after` is called with the slots so far.
 void run_on(Search& search, const World& world, std::deque<Proposal>& open, const std::function<void(std::size_t)>& after) {
