@@ -12,7 +12,7 @@ function(cupilot_embed target name)
     DEPENDS ${inputs} ${PROJECT_SOURCE_DIR}/cmake/embed_files.cmake VERBATIM)
   # The target belongs to another directory: its sources there are made by a target of this one.
   add_custom_target(${target}_${name} DEPENDS ${output})
-  set_source_files_properties(${output} TARGET_DIRECTORY ${target} PROPERTIES GENERATED TRUE)
+  set_source_files_properties(${output} TARGET_DIRECTORY ${target} PROPERTIES GENERATED TRUE SKIP_UNITY_BUILD_INCLUSION ON)
   add_dependencies(${target} ${target}_${name})
   target_sources(${target} PRIVATE ${output})
 endfunction()
