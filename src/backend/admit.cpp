@@ -164,11 +164,11 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     for (const std::string& name : *names) {
       if (needs_expression(name)) request.name_expressions.push_back(name);
     }
-    Attempt<CompileOutput> compiled = pool.compile(request);
+    kernel.options = fmt::format("{}", fmt::join(standard_compile_options(request), " "));
+    Attempt<CompileOutput> compiled = pool.compile(std::move(request));
     if (compiled.is_rejected()) return compiled.rejected();
     if (compiled.is_error()) return compiled.error();
     kernel.compiler = compiled->compiler;
-    kernel.options = fmt::format("{}", fmt::join(standard_compile_options(request), " "));
     kernel.ptx = std::move(compiled->ptx);
     kernel.cubin = std::move(compiled->cubin);
     kernel.log = std::move(compiled->log);

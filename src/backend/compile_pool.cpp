@@ -17,9 +17,13 @@ namespace {
 constexpr double hello_seconds = 20;
 constexpr double cpu_limit_seconds = 20;
 
+// What a server keeps of its last answer's memory for the next, at most.
+constexpr std::size_t kept_bytes = 4u << 20;
+
 struct Server {
   Process process;
   SandboxState sandbox;
+  std::string memory;
 };
 
 Result<Server> start_server(const std::string& worker) {
@@ -157,8 +161,9 @@ struct CompilePool::State {
   }
 
   // One request to a server; nullopt when the server must not be used again.
-  std::optional<CompileAnswer> ask(Server& server, const CompileRequest& request, FrameFailure& failure) {
-    CompileOrder order{request, standard_compile_options(request), cpu_limit_seconds};
+  std::optional<CompileAnswer> ask(Server& server, CompileRequest request, FrameFailure& failure) {
+    CompileOrder order{std::move(request), {}, cpu_limit_seconds};
+    order.options = standard_compile_options(order.request);
     Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
     {
       const std::lock_guard lock(mutex);
@@ -170,13 +175,14 @@ struct CompilePool::State {
       failure = *failed;
       return std::nullopt;
     }
-    auto received = receive_frame(server.process.channel(), deadline);
+    auto received = receive_frame(server.process.channel(), deadline, frame_body_cap, std::move(server.memory));
     if (auto* failed = std::get_if<FrameFailure>(&received)) {
       failure = *failed;
       return std::nullopt;
     }
-    const Frame& reply = std::get<Frame>(received);
+    Frame& reply = std::get<Frame>(received);
     auto answer = unpack_answer(reply.body);
+    server.memory = reply.body.capacity() <= kept_bytes ? std::move(reply.body) : std::string();
     if (!answer || reply.id != frame.id || reply.type != static_cast<std::uint32_t>(CompileMessage::answer)) {
       failure = {FrameFailure::Kind::malformed, "an answer that fits no request"};
       return std::nullopt;
@@ -209,7 +215,7 @@ Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& opt
   return std::unique_ptr<CompilePool>(new CompilePool(std::move(state)));
 }
 
-Attempt<CompileOutput> CompilePool::compile(const CompileRequest& request) {
+Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
   if (request.text.size() > source_cap) {
     return reject("gate.source_size",
                   fmt::format("the source has {} bytes, at most {} are compiled", request.text.size(), source_cap));
@@ -220,7 +226,7 @@ Attempt<CompileOutput> CompilePool::compile(const CompileRequest& request) {
   auto server = state_->acquire();
   if (!server) return server.error();
   FrameFailure failure;
-  auto answer = state_->ask(*server, request, failure);
+  auto answer = state_->ask(*server, std::move(request), failure);
   if (answer) {
     state_->release(std::move(*server));
     return conclude(std::move(*answer));

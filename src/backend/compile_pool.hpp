@@ -60,7 +60,7 @@ class CompilePool {
   ~CompilePool();
 
   // Any thread. compile.error carries the first errors, `where` is "kernel.cu:LINE".
-  Attempt<CompileOutput> compile(const CompileRequest& request);
+  Attempt<CompileOutput> compile(CompileRequest request);
   int jobs() const;
   const SandboxState& sandbox() const;
 

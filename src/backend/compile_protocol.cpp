@@ -43,7 +43,7 @@ std::optional<SandboxState> unpack_hello(std::string_view body) {
 }
 
 std::string pack(const CompileOrder& order) {
-  BodyWriter out;
+  BodyWriter out(order.request.text.size() + 4096);
   out.put(order.request.text).put(order.request.arch).put(order.request.options).put(order.request.name_expressions);
   out.put(order.request.ptx_only).put(order.options).put(order.cpu_seconds);
   return out.take();

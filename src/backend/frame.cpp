@@ -172,8 +172,9 @@ std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& f
   return send_all(socket, {reinterpret_cast<const char*>(&header), sizeof header}, frame.body, frame.descriptors, deadline);
 }
 
-std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap) {
+std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap, std::string memory) {
   Frame frame;
+  frame.body = std::move(memory);
   auto result = receive_into(frame, socket, deadline, cap);
   if (std::holds_alternative<FrameFailure>(result)) {
     for (const int descriptor : frame.descriptors) close(descriptor);

@@ -37,7 +37,9 @@ struct FrameFailure {
 // Sends all of it before the deadline; descriptors travel by SCM_RIGHTS and stay open here.
 std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame, Deadline deadline);
 
-// One whole frame. A body longer than `cap` is malformed.
-std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap = frame_body_cap);
+// One whole frame. A body longer than `cap` is malformed. The body is written into `memory`, that of an earlier one perhaps:
+// memory that is new each time costs more than what is written there.
+std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap = frame_body_cap,
+                                                std::string memory = {});
 
 }  // namespace cupilot

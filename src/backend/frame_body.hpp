@@ -12,6 +12,7 @@ namespace cupilot {
 
 class BodyWriter {
  public:
+  explicit BodyWriter(std::size_t bytes = 0) { body_.reserve(bytes); }
   template <class T>
   requires std::is_arithmetic_v<T> || std::is_enum_v<T> BodyWriter& put(T value) {
     body_.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -78,8 +79,13 @@ class BodyReader {
       failed_ = true;
       return result;
     }
-    result.resize(count);
-    if (count > 0) std::memcpy(result.data(), taken_.data(), count * sizeof(T));
+    if constexpr (sizeof(T) == 1) {
+      const T* const first = reinterpret_cast<const T*>(taken_.data());
+      result.assign(first, first + count);
+    } else {
+      result.resize(count);
+      if (count > 0) std::memcpy(result.data(), taken_.data(), count * sizeof(T));
+    }
     return result;
   }
   std::vector<std::string> texts() {

@@ -62,6 +62,16 @@ TEST_CASE("a frame arrives whole, also when larger than the socket's buffer") {
   CHECK(frame.body == body);
 }
 
+TEST_CASE("a frame is read whole into memory of another's") {
+  for (const std::size_t before : {0u, 3u, 400u}) {
+    Pair pair;
+    REQUIRE(std::holds_alternative<std::monostate>(send_frame(pair.ends[0], {1, 2, "a body", {}}, deadline_in(1))));
+    const auto result = receive_frame(pair.ends[1], deadline_in(1), 1000, std::string(before, 'o'));
+    REQUIRE(std::holds_alternative<Frame>(result));
+    CHECK(std::get<Frame>(result).body == "a body");
+  }
+}
+
 TEST_CASE("descriptors travel with their frame") {
   Pair pair;
   int pipe_ends[2];
