@@ -67,6 +67,7 @@ class BodyParser {
     std::size_t slot = 0;  // operand, or row of the table
   };
 
+  void make_room();
   void statement();
   bool directive();
   void registers();

@@ -49,6 +49,7 @@ class Lexer {
   std::string_view expect_word(std::string_view what);
   std::uint64_t expect_integer(std::string_view what);
   std::uint32_t line() const { return next_.line; }
+  std::size_t bytes_left() const { return text_.size() - position_; }
 
  private:
   [[noreturn]] void fail_to_find(std::string_view spelling) const;

@@ -38,7 +38,17 @@ void BodyParser::add_name(std::string_view name, Symbol symbol, std::uint32_t li
   if (!scopes_[open_.back()].names.add(name, symbol)) fail(line, "'" + std::string(name) + "' is declared twice");
 }
 
+// Most texts are one body, and most of their lines are alike; a text of many bodies must not take this much for each.
+void BodyParser::make_room() {
+  constexpr std::size_t most_text = 256u << 10;
+  const std::size_t bytes = scope_.module.functions.size() == 1 ? std::min(lexer_.bytes_left(), most_text) : 0;
+  function_.operands.reserve(bytes / 16);
+  function_.instructions.reserve(bytes / 48);
+  function_.registers.reserve(bytes / 64);
+}
+
 void BodyParser::parse() {
+  make_room();
   open_scope();
   for (std::uint32_t i = 0; i < function_.variables.size(); ++i) {
     const Variable& v = function_.variables[i];

@@ -11,7 +11,7 @@ namespace cupilot::ptx {
 // Every register an operand names: itself, the parts of a vector, the base and the coordinates of an address.
 template <class Visit>
 void each_register(const Function& function, const Operand& operand, Visit visit) {
-  if (operand.kind == OperandKind::reg) visit(operand.index);
+  if (operand.kind == OperandKind::reg) return visit(operand.index);
   if (operand.kind == OperandKind::address && operand.base == OperandKind::reg) visit(operand.index);
   const bool vector = operand.kind == OperandKind::vector;
   if (!vector && operand.kind != OperandKind::address) return;
