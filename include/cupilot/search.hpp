@@ -15,6 +15,9 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
+namespace cupilot {
+class Driver;  // declared here first, it is not exported
+}
 namespace CUPILOT_API cupilot {
 
 // Parts of a search, each of which can be switched off to see what it is worth.
