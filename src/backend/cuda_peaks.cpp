@@ -25,8 +25,9 @@ struct Pace {
   double seconds, warm;
 };
 constexpr Pace memory_pace = {0.05, 0.1}, rate_pace = {0.25, 0.5};
-// At its power limit a card's rate falls by up to a tenth after 0.8 s; from 1.1 s on it swings by 1 to 4 % once a second.
-constexpr Pace limited_pace = {0.35, 1.3};
+// At its power limit a card's rate falls by up to a tenth after 0.8 s; from 1.1 s on it swings by 1 to 4 % once a second, so
+// that a repeat is a whole swing.
+constexpr Pace limited_pace = {1.0, 1.1};
 
 // Of one launch: how much is moved or computed.
 using Amount = double (*)(const SustainOrder&);
