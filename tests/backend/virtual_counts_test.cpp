@@ -122,6 +122,14 @@ ptx::Module module_of(const std::string& body) {
   return std::move(*module);
 }
 
+Measurement modelled_on_h200(const Task& task, const CompiledKernel& kernel) {
+  const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
+  const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+  REQUIRE(reports);
+  REQUIRE(reports->front().measurement);
+  return *reports->front().measurement;
+}
+
 TEST_CASE("Blocks that stay are counted at full size, where fewer tiles would tell of another deal") {
   const Task task = gemm({"m=4096", "n=6144", "k=128", "dtype=bf16"});
   const std::vector<Use> uses = {{"wgmma_core"},
@@ -129,12 +137,8 @@ TEST_CASE("Blocks that stay are counted at full size, where fewer tiles would te
                                  {"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 240}}},
                                  {"cluster_multicast", {{"cluster_m", 2}, {"cluster_n", 1}}}};
   check_kept(task, uses);
-  const CompiledKernel kernel = kernel_of(task, uses);
-  const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
-  const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
-  REQUIRE(reports);
-  REQUIRE(reports->front().measurement);
-  const Count& operations = reports->front().measurement->counts[Counter::ops_tensor_bf16];
+  const Measurement modelled = modelled_on_h200(task, kernel_of(task, uses));
+  const Count& operations = modelled.counts[Counter::ops_tensor_bf16];
   CHECK(operations.value == Approx(2.0 * 4096 * (26 * 240) * 128).epsilon(0.05));
 }
 
@@ -200,12 +204,7 @@ TEST_CASE("Blocks that wait for one another are counted at the work each has on 
                                  {"warp_specialisation", {{"consumers", 2}}},
                                  {"stream_k", {{"stream_waves", 1}}}};
   check_kept(task, uses);
-  const CompiledKernel kernel = kernel_of(task, uses);
-  const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
-  const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
-  REQUIRE(reports);
-  REQUIRE(reports->front().measurement);
-  const Counts& counts = reports->front().measurement->counts;
+  const Counts counts = modelled_on_h200(task, kernel_of(task, uses)).counts;
   const Count& operations = counts[Counter::ops_tensor_bf16];
   CHECK(operations.how == CountHow::extrapolated);
   CHECK(operations.value == Approx(2.0 * 2048 * 4096 * 4096).epsilon(0.02));
@@ -268,13 +267,10 @@ TEST_CASE("Times modelled from counts lie within a quarter of an H200's", "[temp
   for (const Timed& timed : timed_kernels()) {
     const Task task = gemm(timed.words);
     const CompiledKernel kernel = kernel_of(task, timed.uses);
-    const Contestant own[] = {{Contestant::Kind::candidate, "own", &kernel}};
-    const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
-    REQUIRE(reports);
-    REQUIRE(reports->front().measurement);
     INFO(kernel.source.template_name);
-    CHECK(reports->front().measurement->time_us > timed.measured_us / 1.25);
-    CHECK(reports->front().measurement->time_us < timed.measured_us * 1.25);
+    const double us = modelled_on_h200(task, kernel).time_us;
+    CHECK(us > timed.measured_us / 1.25);
+    CHECK(us < timed.measured_us * 1.25);
   }
 }
 
