@@ -37,6 +37,8 @@ class Host {
  public:
   virtual ~Host() = default;
   virtual double monotonic_seconds() = 0;
+  // CPU that the calling thread has spent; 0 always where time is simulated.
+  virtual double thread_cpu_seconds();
   virtual std::string utc_now() = 0;  // "2026-01-31T12:00:00Z"
   virtual Result<std::string> read_file(const std::string& path) = 0;
   // At most `size` bytes from `offset` on, fewer where the file ends.

@@ -12,6 +12,8 @@
 #include <ctime>
 #include <filesystem>
 
+#include "base/phases.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -220,6 +222,8 @@ Result<std::string> Host::read_part(const std::string& path, std::int64_t offset
   if (!whole || offset >= static_cast<std::int64_t>(whole->size())) return whole ? Result<std::string>("") : std::move(whole);
   return whole->substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
 }
+
+double Host::thread_cpu_seconds() { return cupilot::thread_cpu_seconds(); }
 
 Result<void> Host::write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync) {
   std::string bytes;

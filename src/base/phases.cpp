@@ -11,13 +11,13 @@ thread_local PhaseLog* current = nullptr;
 
 double machine_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
+}  // namespace
+
 double thread_cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
-
-}  // namespace
 
 double CpuSpent::own_seconds() const {
   double sum = 0;
@@ -30,14 +30,15 @@ void CpuSpent::add(const CpuSpent& more) {
   as_device += more.as_device;
 }
 
-PhaseLog::PhaseLog(std::function<double()> clock)
+PhaseLog::PhaseLog(std::function<double()> clock, std::function<double()> cpu_clock)
     : clock_(clock ? std::move(clock) : machine_seconds),
+      cpu_clock_(cpu_clock ? std::move(cpu_clock) : thread_cpu_seconds),
       outer_(std::exchange(current, this)),
-      cpu_began_(thread_cpu_seconds()) {}
+      cpu_began_(cpu_clock_()) {}
 PhaseLog::~PhaseLog() { current = outer_; }
 
 // The thread's CPU without a device's work: it stands still while that is done.
-double PhaseLog::own_clock() const { return (device_since_ ? *device_since_ : thread_cpu_seconds()) - as_device_; }
+double PhaseLog::own_clock() const { return (device_since_ ? *device_since_ : cpu_clock_()) - as_device_; }
 
 PhaseSeconds PhaseLog::seconds() const {
   PhaseSeconds all;
@@ -58,12 +59,12 @@ CpuSpent PhaseLog::cpu() const {
 }
 
 DeviceWork::DeviceWork() : log_(current != nullptr && !current->device_since_ ? current : nullptr) {
-  if (log_ != nullptr) log_->device_since_ = thread_cpu_seconds();
+  if (log_ != nullptr) log_->device_since_ = log_->cpu_clock_();
 }
 
 DeviceWork::~DeviceWork() {
   if (log_ == nullptr) return;
-  log_->as_device_ += thread_cpu_seconds() - *log_->device_since_;
+  log_->as_device_ += log_->cpu_clock_() - *log_->device_since_;
   log_->device_since_.reset();
 }
 

@@ -12,6 +12,8 @@ namespace cupilot {
 
 using PhaseSeconds = std::map<std::string, double>;  // by path
 
+double thread_cpu_seconds();  // of the calling thread
+
 // CPU of a thread and of those that helped it.
 struct CpuSpent {
   PhaseSeconds own;      // by phase; what lies in none is under `in_no_phase`
@@ -24,8 +26,8 @@ inline constexpr const char* in_no_phase = "between phases";
 // Collects this thread's phases while it lives; where none does, phases cost nothing and are lost.
 class PhaseLog {
  public:
-  // `clock`: seconds; empty: the machine's.
-  explicit PhaseLog(std::function<double()> clock = {});
+  // `clock`: seconds; `cpu_clock`: CPU seconds of the calling thread; empty: the machine's.
+  explicit PhaseLog(std::function<double()> clock = {}, std::function<double()> cpu_clock = {});
   ~PhaseLog();
   PhaseLog(const PhaseLog&) = delete;
   PhaseLog& operator=(const PhaseLog&) = delete;
@@ -41,7 +43,7 @@ class PhaseLog {
     double seconds = 0, cpu = 0;
   };
   double own_clock() const;
-  std::function<double()> clock_;
+  std::function<double()> clock_, cpu_clock_;
   PhaseLog* outer_;
   std::map<std::string, Spent> spent_;
   std::string path_;

@@ -48,7 +48,7 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       started_(host_.monotonic_seconds()),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
-      phases_([this] { return host_.monotonic_seconds(); }) {
+      phases_([this] { return host_.monotonic_seconds(); }, [this] { return host_.thread_cpu_seconds(); }) {
   options_.search = resolved(options.search, *circle_.backend);
   width_ = width_of(*circle_.backend, options_.search);
 }
@@ -220,7 +220,7 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   rules.brief = known_.brief_for(proposal);
   workers_->submit([this, proposal, rules]() mutable {
-    const PhaseLog phases([this] { return host_.monotonic_seconds(); });
+    const PhaseLog phases([this] { return host_.monotonic_seconds(); }, [this] { return host_.thread_cpu_seconds(); });
     const double began = host_.monotonic_seconds();
     bool granted = false;
     rules.count = [&](bool leads) { return leads ? plan_count(proposal.slot, granted) : std::nullopt; };

@@ -22,6 +22,7 @@ class SimHost : public Host {
 
   // Time. A job's clock runs on its own from when it begins; spend() moves the clock of whoever calls.
   double monotonic_seconds() override { return in_job_ ? job_now_ : now_; }
+  double thread_cpu_seconds() override { return 0; }
   std::string utc_now() override { return "2026-01-31T12:00:00Z"; }
   void spend(double seconds);
   std::unique_ptr<Crew> crew(int size) override;
