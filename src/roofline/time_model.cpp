@@ -91,8 +91,8 @@ struct Launch {
   double own() const {
     const double loads = count(Counter::global_load_requests) / (blocks * warps);
     const double in_flight = input.loads_in_flight > 0 ? input.loads_in_flight : default_loads_in_flight;
-    // Beside a ring loads are of what blocks left one another, in L2.
-    const double one_wait = input.rounds > 0 ? wait_cycles : wait();
+    // Beside a ring that warpgroups' products are fed from, loads are of what blocks left one another, in L2.
+    const double one_wait = input.rounds > 0 && whole.tensor > 0 ? wait_cycles : wait();
     const double cycles = input.loads_in_flight > 0 ? loads / in_flight * one_wait : 0;
     const double n = rounds(), fill = a_block(whole.fill);
     if (input.rounds > 0) return std::max(cycles, (n * stage_cycles + fill) / std::max(1.0, ahead()));

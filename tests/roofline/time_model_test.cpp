@@ -139,6 +139,23 @@ TEST_CASE("a ring's rounds take what its stages in flight leave of a load, or it
   CHECK(us(warps) > 1.5 * busy);
 }
 
+TEST_CASE("beside a ring loads wait as far as they come from, but beside a ring of warpgroups' operands", "[roofline]") {
+  // Loads of all warps of a block, four in flight; what L2 reads of them is of DRAM.
+  const auto with_loads = [](double products) {
+    ModelInput input = ring_gemm(2, products);
+    input.loads_in_flight = 4;
+    put(input, Counter::global_load_requests, 132 * 12 * 2048.0);
+    return input;
+  };
+  const auto far = [](ModelInput input) {
+    put(input, Counter::dram_read_bytes, 132 * 64 * 32768.0);
+    return input;
+  };
+  const ModelInput operands = with_loads(0), left = with_loads(1);
+  CHECK(us(far(operands)) > 1.5 * us(operands));
+  CHECK(us(far(left)) < 1.2 * us(left));
+}
+
 TEST_CASE("blocks that leave SMs idle show as tail", "[roofline]") {
   const double k = 4096;
   const ModelledTime full = model_time(h200(), {simt_gemm(128 * 12, 128 * 11, k, {128, 128, 8, 8, 8, 200, 3})});
