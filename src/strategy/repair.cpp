@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <deque>
 #include <queue>
-#include <unordered_map>
 
 #include <cupilot/rng.hpp>
 
@@ -63,13 +63,23 @@ class HashSet {
   std::size_t count_ = 0;
 };
 
-// A choice that may be looked at: most never are, so that it is kept as what it differs in from one that was.
+// What is in use, and what that becomes when one technique is taken away or added; neither depends on parameters.
+struct Setting {
+  Choice choice;           // parameters at their fallbacks until a choice is looked at
+  std::uint64_t hash = 0;  // of choice.present
+  struct Toggled {
+    int setting = unknown;
+    double cost = 0;
+  };
+  static constexpr int unknown = -1, impossible = -2;
+  std::vector<Toggled> toggled{};  // by technique
+};
+
+// A choice that may be looked at: a setting, and the positions that Repair keeps beside the node.
 struct Node {
   double cost = 0;
   int broken = -1;  // a restriction that failed for its parent, to look at first
-  int base = 0;     // position in Repair::bases_
-  int knob = -1;    // that is moved to `at`; -1: none
-  std::int16_t at = 0;
+  int setting = 0;
 };
 struct Open {
   double order = 0;
@@ -79,25 +89,12 @@ struct Later {
   bool operator()(const Open& a, const Open& b) const { return a.order > b.order; }
 };
 
-// What techniques are in use when one of them is taken away or added; it does not depend on parameters.
-struct Toggled {
-  std::optional<Choice> choice{};  // nullopt: it cannot be; parameters at their fallbacks
-  std::uint64_t hash = 0;          // of choice->present
-  double cost = 0;
-};
-
 class Repair {
  public:
   Repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, const Prices& prices)
-      : plan_(plan),
-        graph_(graph),
-        wish_(wish),
-        prices_(prices),
-        wish_present_(hash_of(wish.present)),
-        salt_(hash_of(wish)),
-        hashes_(wish.at.size()) {
-    bases_.push_back({wish, wish_present_});
-    push(wish, salt_, {0.0, -1, 0, -1, 0});
+      : plan_(plan), graph_(graph), wish_(wish), prices_(prices), salt_(hash_of(wish)), hashes_(wish.at.size()) {
+    setting_of(wish);
+    push(salt_, {0.0, -1, 0});
   }
 
   std::optional<Choice> run(int budget) {
@@ -107,24 +104,20 @@ class Repair {
       open_.pop();
       --open_at_[level_of(next.order)];
       set_bar(budget - 1);
-      choice_ = bases_[static_cast<std::size_t>(node.base)].choice;
-      if (node.knob >= 0) choice_.at[static_cast<std::size_t>(node.knob)] = node.at;
-      const int broken = first_broken(plan_, choice_, node.broken);
-      if (broken < 0) return std::move(choice_);
+      Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
+      const auto kept = positions_.begin() + static_cast<std::ptrdiff_t>(next.node * choice.at.size());
+      std::copy_n(kept, choice.at.size(), choice.at.begin());
+      const int broken = first_broken(plan_, choice, node.broken);
+      if (broken < 0) return std::move(choice);
       expand(node, broken);
     }
     return std::nullopt;
   }
 
  private:
-  struct Base {
-    Choice choice;
-    std::uint64_t present = 0;  // its hash
-  };
-
   static std::size_t level_of(double order) { return std::min(static_cast<std::size_t>(order), levels - 1); }
 
-  // What costs as much as this cannot be looked at any more: enough that is open comes before it.
+  // What costs as much as this cannot be looked at any more: enough that is open comes before it. It never rises.
   void set_bar(int left) {
     std::size_t level = 0;
     for (; level < levels && left > 0; ++level) left -= open_at_[level];
@@ -133,101 +126,112 @@ class Repair {
 
   // Any legal choice differs from an illegal one in something the failing restriction reads.
   void expand(const Node& node, int broken) {
-    int base = node.base;
-    present_ = bases_[static_cast<std::size_t>(base)].present;
-    if (node.knob >= 0) {
-      base = static_cast<int>(bases_.size());
-      bases_.push_back({choice_, present_});
-    }
-    std::uint64_t hash = present_;
-    for (std::size_t k = 0; k < choice_.at.size(); ++k) {
+    const Setting& setting = settings_[static_cast<std::size_t>(node.setting)];
+    std::uint64_t hash = setting.hash;
+    for (std::size_t k = 0; k < hashes_.size(); ++k) {
       hashes_[k] = hash;
-      hash = mixed(hash, choice_.at[k]);
+      hash = mixed(hash, setting.choice.at[k]);
     }
     const PlannedRestriction& restriction = plan_.restrictions[static_cast<std::size_t>(broken)];
-    for (const int k : restriction.knobs) step_knob(node, base, k, broken);
+    for (const int k : restriction.knobs) step_knob(node, k, broken);
+    if (node.cost + technique_cost >= bar_) return;
     for (const int t : restriction.techniques) toggle(node, t, broken);
   }
 
-  void step_knob(const Node& node, int base, int k, int broken) {
+  void step_knob(const Node& node, int k, int broken) {
     const auto i = static_cast<std::size_t>(k);
     const KnobSlot& slot = plan_.slots[i];
+    Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
     const std::int16_t wished = wish_.at[i];
-    if (!choice_.present[static_cast<std::size_t>(slot.technique)] || choice_.at[i] != wished) return;
+    if (!choice.present[static_cast<std::size_t>(slot.technique)] || choice.at[i] != wished) return;
     const double price = prices_.knobs.empty() ? 1.0 : prices_.knobs[i];
     for (std::size_t value = 0; value < slot.knob.domain.size(); ++value) {
       const auto at = static_cast<std::int16_t>(value);
       const double cost = node.cost + price * std::abs(at - wished);
       if (at == wished || cost >= bar_) continue;
-      choice_.at[i] = at;
+      choice.at[i] = at;
       std::uint64_t hash = mixed(hashes_[i], at);
-      for (std::size_t j = i + 1; j < choice_.at.size(); ++j) hash = mixed(hash, choice_.at[j]);
-      push(choice_, hash, {cost, broken, base, k, at});
+      for (std::size_t j = i + 1; j < choice.at.size(); ++j) hash = mixed(hash, choice.at[j]);
+      push(hash, {cost, broken, node.setting});
     }
-    choice_.at[i] = wished;
+    choice.at[i] = wished;
   }
 
   void toggle(const Node& node, int technique, int broken) {
     const auto i = static_cast<std::size_t>(technique);
-    if (choice_.present[i] != wish_.present[i] || plan_.required[i] || !plan_.available[i]) return;
-    const Toggled& toggled = toggled_by(technique);
-    if (!toggled.choice || node.cost + toggled.cost >= bar_) return;
-    Choice next = *toggled.choice;
-    std::uint64_t hash = toggled.hash;
-    for (std::size_t k = 0; k < next.at.size(); ++k) {
-      const auto owner = static_cast<std::size_t>(plan_.slots[k].technique);
-      if (next.present[owner] && choice_.present[owner]) next.at[k] = choice_.at[k];
-      hash = mixed(hash, next.at[k]);
+    const Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
+    if (choice.present[i] != wish_.present[i] || plan_.required[i] || !plan_.available[i]) return;
+    const Setting::Toggled toggled = toggled_by(node.setting, technique);
+    // One that a group asks for again changes nothing.
+    if (toggled.setting < 0 || toggled.setting == node.setting || node.cost + toggled.cost >= bar_) return;
+    Setting& other = settings_[static_cast<std::size_t>(toggled.setting)];
+    std::uint64_t hash = other.hash;
+    for (std::size_t k = 0; k < choice.at.size(); ++k) {
+      const KnobSlot& slot = plan_.slots[k];
+      const auto owner = static_cast<std::size_t>(slot.technique);
+      other.choice.at[k] = other.choice.present[owner] && choice.present[owner] ? choice.at[k] : slot.fallback;
+      hash = mixed(hash, other.choice.at[k]);
     }
-    const Node child{node.cost + toggled.cost, broken, static_cast<int>(bases_.size()), -1, 0};
-    if (push(next, hash, child)) bases_.push_back({std::move(next), toggled.hash});
+    push(hash, {node.cost + toggled.cost, broken, toggled.setting});
   }
 
-  const Toggled& toggled_by(int technique) {
-    const auto [found, fresh] = toggles_.try_emplace(mixed(present_, static_cast<std::uint64_t>(technique)));
-    Toggled& toggled = found->second;
-    if (!fresh) return toggled;
+  Setting::Toggled toggled_by(int setting, int technique) {
+    const auto i = static_cast<std::size_t>(technique);
+    Setting& from = settings_[static_cast<std::size_t>(setting)];
+    Setting::Toggled& toggled = from.toggled[i];
+    if (toggled.setting != Setting::unknown) return toggled;
+    toggled.setting = Setting::impossible;
     Choice next = bare_choice(plan_);
-    next.present = choice_.present;
-    const bool done = next.present[static_cast<std::size_t>(technique)]
-                          ? remove_with_dependents(plan_, graph_, technique, next)
-                          : !add_closure(plan_, graph_, technique, next).has_value();
+    next.present = from.choice.present;
+    const bool done = next.present[i] ? remove_with_dependents(plan_, graph_, technique, next)
+                                      : !add_closure(plan_, graph_, technique, next).has_value();
     if (!done) return toggled;
     std::vector<std::string> dropped;
     settle(plan_, graph_, next, dropped);
     if (!dropped.empty() || !well_formed(plan_, graph_, next)) return toggled;
     for (std::size_t t = 0; t < next.present.size(); ++t)
-      toggled.cost += next.present[t] != choice_.present[t] ? technique_cost : 0.0;
-    toggled.hash = hash_of(next.present);
-    toggled.choice = std::move(next);
+      toggled.cost += next.present[t] != from.choice.present[t] ? technique_cost : 0.0;
+    toggled.setting = setting_of(std::move(next));
     return toggled;
   }
 
-  // False: it was met before.
-  bool push(const Choice& choice, std::uint64_t hash, const Node& node) {
-    if (!seen_.insert(hash)) return false;
+  int setting_of(Choice choice) {
+    const std::uint64_t hash = hash_of(choice.present);
+    const auto same = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.hash == hash; });
+    if (same == settings_.end()) {
+      std::vector<Setting::Toggled> toggled(choice.present.size());
+      settings_.push_back({std::move(choice), hash, std::move(toggled)});
+      return static_cast<int>(settings_.size()) - 1;
+    }
+    return static_cast<int>(same - settings_.begin());
+  }
+
+  // The choice that lies in the node's setting, unless it was met before.
+  void push(std::uint64_t hash, const Node& node) {
+    if (!seen_.insert(hash)) return;
+    const Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
     const bool still = node.broken >= 0 && !holds(plan_, static_cast<std::size_t>(node.broken), choice);
-    const double order = node.cost + (still ? broken_cost : 0.0) + tie_breadth * Rng(hash ^ salt_).unit();
+    const double least = node.cost + (still ? broken_cost : 0.0);
+    if (least >= bar_) return;
+    const double order = least + tie_breadth * Rng(hash ^ salt_).unit();
     open_.push({order, static_cast<std::uint32_t>(nodes_.size())});
     ++open_at_[level_of(order)];
     nodes_.push_back(node);
-    return true;
+    positions_.insert(positions_.end(), choice.at.begin(), choice.at.end());
   }
 
   const SkeletonPlan& plan_;
   const ConstraintGraph& graph_;
   const Choice& wish_;
   const Prices& prices_;
-  std::uint64_t wish_present_, salt_;
+  std::uint64_t salt_;
   std::priority_queue<Open, std::vector<Open>, Later> open_;
   std::array<int, levels> open_at_{};  // how many, by the whole part of their order
   double bar_ = HUGE_VAL;
   std::vector<Node> nodes_;
-  std::vector<Base> bases_;
-  std::unordered_map<std::uint64_t, Toggled> toggles_;  // by what is in use and the technique
-  Choice choice_;                                       // that is looked at
-  std::uint64_t present_ = 0;                           // hash of what is in use in it
-  std::vector<std::uint64_t> hashes_;                   // of it, before each position
+  std::vector<std::int16_t> positions_;  // of each node
+  std::deque<Setting> settings_;
+  std::vector<std::uint64_t> hashes_;  // of the choice that is looked at, before each position
   HashSet seen_;
 };
 
