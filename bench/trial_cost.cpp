@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/core.h>
 #include <cupilot/gemm.hpp>
 #include <cupilot/search.hpp>
 #include <cupilot/verification.hpp>
@@ -19,6 +20,7 @@
 #include "backend/cuda_trials.hpp"
 #include "base/phases.hpp"
 #include "evolution/circle.hpp"
+#include "trusted/content.cuh"
 
 namespace {
 
@@ -101,20 +103,16 @@ class AnsweringDevice : public TrialDevice {
   void let_inputs_be_written(bool) override {}
   bool inputs_writable() const override { return false; }
   Result<std::string> judge(DeviceMessage type, std::string body) override {
-    const Phase phase("judge");
+    const Phase phase("judge", PhaseCpu::of_phase_around);
     ++orders;
     const std::string order = type == DeviceMessage::read ? body : "";
     std::string payload = judge_.ask(type, std::move(body));
     if (type == DeviceMessage::read) return read(*unpack_read(order));
-    if (type != DeviceMessage::check || proving == nullptr) return payload;
-    const DeviceWork wrong;  // so that nothing is made of the bits that a look finds
-    auto answer = *unpack_check_answer(payload);
-    for (CheckedOutput& output : answer.outputs) output.failed = 1;
-    return pack(answer);
+    return payload;
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double) override {
-    const Phase phase("runner");
+    const Phase phase("runner", PhaseCpu::of_phase_around);
     ++orders;
     if (image.name != loaded_) {
       ++orders;
@@ -129,7 +127,7 @@ class AnsweringDevice : public TrialDevice {
   Error distrust(const std::string& why) override { return {ErrorCode::failure, why, ""}; }
   Result<void> renew() override { return {}; }
   std::int64_t orders = 0;
-  const Case* proving = nullptr;
+  std::vector<Case> cases;  // that may be asked about
 
  private:
   // The controller's own values: that is all a look compares.
@@ -137,14 +135,18 @@ class AnsweringDevice : public TrialDevice {
     const DeviceWork interpreting;
     std::size_t output = 0;
     while (task_.tensors[output].role != Role::out) ++output;
-    const Slices slices = slices_of(task_, *proving, output, shape_of(task_, task_.tensors[output], proving->workload)->elements);
-    auto values = spot_.values(task_, key_, output, *proving, slices.begins, slices.slice);
+    const Case& what = *std::find_if(cases.begin(), cases.end(), [&](const Case& one) {
+      return order.oracle_key.find(fmt::format(" {}:{}:", one.content.seed, static_cast<int>(one.content.kind))) !=
+             std::string::npos;
+    });
+    const Slices slices = slices_of(task_, what, output, shape_of(task_, task_.tensors[output], what.workload)->elements);
+    auto values = spot_.values(task_, key_, output, what, slices.begins, slices.slice);
     if (!values) return values.error();
     ReadAnswer answer;
     for (const std::int64_t index : order.indices) {
       const auto at = std::find((*values)->indices.begin(), (*values)->indices.end(), index) - (*values)->indices.begin();
-      answer.bits.push_back(0);
       answer.values.push_back((*values)->values[static_cast<std::size_t>(at)]);
+      answer.bits.push_back(encode(answer.values.back(), order.layout.type));
       answer.sums.push_back((*values)->sums[static_cast<std::size_t>(at)]);
     }
     return pack(answer);
@@ -171,18 +173,18 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
     TrialReport report;
     const std::string key = task_id(task);
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      answering.proving = &cases[i];
+      answering.cases = {cases[i]};
       auto proved = trials.prove(task, key, kernel, cases[i], i % 2 == 0 ? Fence::end : Fence::start);
       if (!proved) return proved.error();
       report.cases.push_back(std::move(*proved));
     }
-    answering.proving = nullptr;
     const Phase concluding("conclude");
     if (auto concluded = conclude(task, kernel, ProofLevel::candidate, report); concluded.is_error()) return concluded.error();
   }
   const Phase phase("timing");
   const Contestant contestants[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
   const std::string key = task_id(task);
+  answering.cases = CudaTrials::cases_of(task.time_shapes.front(), {});
   auto timed = trials.measure(task, key, task.time_shapes.front(), contestants, MeasureOptions{});
   if (!timed) return timed.error();
   if (!timed->front().measurement) return Error{ErrorCode::failure, timed->front().measurement.rejected().message, ""};
@@ -195,7 +197,7 @@ Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backen
   auto means = find_means(task, backend.device(), {}, {}, false);
   if (!means) return means.error();
   SearchOptions options;
-  options.lookahead = options.max_evaluations = count;
+  options.max_evaluations = options.lookahead = count;
   Search search(options, *means->space, *means->strategist, means->zone, 1e5, means->knowledge);
   std::vector<CompiledKernel> kernels;
   for (int i = 0; i < count; ++i) {

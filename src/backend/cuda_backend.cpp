@@ -145,7 +145,7 @@ class CudaBackend : public Backend {
     if (lock && !counting_expected_.exchange(true)) device_->expect_counting();
   }
   std::unique_lock<std::mutex> hold() {
-    const Phase phase("wait for the device");
+    const Phase phase("wait for the device", PhaseCpu::of_phase_around);
     return std::unique_lock(mutex_);
   }
   // A fault of the kernel at run time: what follows would only repeat it.

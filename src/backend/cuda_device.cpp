@@ -71,7 +71,7 @@ std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role,
 }
 
 Result<std::string> CudaDevice::judge(DeviceMessage type, std::string body) {
-  const Phase phase("judge");
+  const Phase phase("judge", PhaseCpu::of_phase_around);
   if (auto ready = ensure(judge_role); !ready) return ready.error();
   auto result = exchange(judge_role, type, std::move(body), {}, deadlines_.judge);
   if (auto* failure = std::get_if<FrameFailure>(&result)) {
@@ -145,7 +145,7 @@ Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& 
 }
 
 Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& image, const RunOrder& order, double seconds) {
-  const Phase phase("runner");
+  const Phase phase("runner", PhaseCpu::of_phase_around);
   using Outcome = std::variant<DeviceRun, RunnerFault>;
   if (auto ready = ready_runner(); !ready) return ready.error();
   auto loaded = load_in_runner(image);

@@ -73,7 +73,7 @@ Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workloa
 }
 
 Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fence fence) {
-  const Phase phase("place");
+  const Phase phase("place", PhaseCpu::of_phase_around);
   device_.release_all();
   TaskPlacement placement;
   placement.fence = fence;
@@ -115,7 +115,7 @@ std::shared_ptr<const NamedImage> CudaTrials::image_of(const CompiledKernel& ker
 
 Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
                                                const ResolvedPlan& plan) {
-  const Phase phase("place");
+  const Phase phase("place", PhaseCpu::of_phase_around);
   PlacedKernel placed;
   const std::int64_t most = device_.hello().memory_free / 2;  // reference values and tensors want the rest
   std::int64_t asked = 0;

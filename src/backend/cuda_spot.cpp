@@ -136,6 +136,7 @@ Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task, co
   const std::string key =
       fmt::format("{}:{}:{}:{}", tensor, begins.size(), slice, case_key(task_key, what.workload, what.content));
   const auto make = [&]() -> Result<SpotValues> {
+    const DeviceWork interpreting;
     if (shape->elements == 0 || begins.empty() || input_bytes(task, what.workload) > most_input_bytes) return SpotValues{};
     Rng rng = Rng::of(secret_, key);
     std::vector<std::int64_t> runs;
@@ -271,8 +272,7 @@ ReadOrder read_order(const Region& region, const FillParams& layout, const Oracl
 Result<std::int64_t> CudaTrials::look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle,
                                          const OutputReport& said) {
   auto known = [&] {
-    const Phase phase("own reference");
-    const DeviceWork interpreting;
+    const Phase phase("own reference", PhaseCpu::of_phase_around);
     return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
   }();
   if (!known) return known.error();

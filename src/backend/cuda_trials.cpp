@@ -89,7 +89,6 @@ double CudaTrials::run_seconds(const Task& task, const Workload& workload) const
 }
 
 Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside poison) const {
-  const Phase phase("dress");
   const bool sealed = device_.hello().sharing == Sharing::vmm;
   std::vector<PrepareItem> items;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
@@ -116,7 +115,6 @@ Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside
 }
 
 Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
-  const Phase phase("dress");
   auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
   if (!program) return program.error();
   std::vector<OracleOrder> orders;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cupilot {
 
@@ -42,28 +43,41 @@ class PhaseLog {
   struct Spent {
     double seconds = 0, cpu = 0;
   };
+  // A phase within `parent`, which stands before it. The first one is no phase: what lies between them.
+  struct Node {
+    std::string name;
+    std::size_t parent = 0;
+    bool own_cpu = false;
+    Spent spent;
+    std::vector<std::size_t> within;
+  };
   double own_clock() const;
+  std::size_t node_within(std::size_t parent, std::string_view name);
+  std::vector<std::string> paths() const;
   std::function<double()> clock_, cpu_clock_;
   PhaseLog* outer_;
-  std::map<std::string, Spent> spent_;
-  std::string path_;
+  std::vector<Node> nodes_;
+  std::size_t at_ = 0;
   Spent inside_;  // of phases that ended within the current one
   double cpu_began_ = 0, as_device_ = 0;
   std::optional<double> device_since_;
   CpuSpent helpers_;
 };
 
+// Whose CPU a phase's counts as: to read a thread's CPU clock is a call of the system, dearer than what a short phase does.
+enum class PhaseCpu { own, of_phase_around };
+
 // A phase of this thread, from here to the end of the scope.
 class Phase {
  public:
-  explicit Phase(std::string_view name);
+  explicit Phase(std::string_view name, PhaseCpu cpu = PhaseCpu::own);
   ~Phase();
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;
 
  private:
   PhaseLog* log_;
-  std::size_t path_before_ = 0;
+  PhaseCpu cpu_;
   PhaseLog::Spent inside_before_, began_;
 };
 

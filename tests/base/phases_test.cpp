@@ -89,6 +89,28 @@ TEST_CASE("a thread's CPU is told by phase, apart from what it does as a device,
   CHECK(cpu.own_seconds() + cpu.as_device <= all + 1e-9);
 }
 
+TEST_CASE("a phase that reads no CPU clock leaves its CPU to the phase around it, and none of a phase inside it") {
+  double seconds = 0, cpu = 0;
+  PhaseLog log([&] { return seconds; }, [&] { return cpu; });
+  {
+    const Phase outer("proof");
+    {
+      const Phase before("battery");
+      cpu += 1;
+    }
+    const Phase order("judge", PhaseCpu::of_phase_around);
+    seconds += 5;
+    cpu += 2;
+    const Phase inner("reference");
+    seconds += 7;
+    cpu += 4;
+  }
+  const PhaseSeconds passed = {{"proof", 0}, {"proof/battery", 0}, {"proof/judge", 5}, {"proof/judge/reference", 7}};
+  const PhaseSeconds spent = {{in_no_phase, 0}, {"proof", 2}, {"proof/battery", 1}, {"proof/judge/reference", 4}};
+  CHECK(log.seconds() == passed);
+  CHECK(log.cpu().own == spent);
+}
+
 TEST_CASE("what helpers spend counts as CPU of the phase they help, and as no time") {
   PhaseLog log;
   const auto screening = [] {
