@@ -5,7 +5,9 @@
 #include "agents/technique_weights.hpp"
 #include "agents/untried.hpp"
 #include "strategy/edit.hpp"
+#include "strategy/genome.hpp"
 #include "strategy/places.hpp"
+#include "strategy/skeleton_plan.hpp"
 
 namespace cupilot {
 namespace {
@@ -69,24 +71,28 @@ std::int64_t near_start(const Knob& knob, Rng& rng) {
   const double u = rng.unit();
   const auto count = static_cast<int>(knob.domain.size());
   if (u < 0.2) return knob.domain[static_cast<std::size_t>(rng.below(count))];
-  const int at = position_of(knob, Use{knob.technique, {{knob.parameter, knob.fallback}}, "", {}});
+  const int at = nearest(knob.domain, knob.fallback);
   const int step = u < 0.6 ? 0 : rng.chance(0.5) ? 1 : -1;
   return knob.domain[static_cast<std::size_t>(std::clamp(at + step, 0, count - 1))];
 }
 
 // A sample that knows the zone and where a search starts: more of what matters there, values a step around the start.
 Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
-  const Space& space = *brief.space;
-  Strategy wish = sample(space, rng.fork(1));
-  for (const Technique& technique : space.techniques()) {
-    if (!technique.group.empty() || find_use(wish, technique.name) != nullptr) continue;
-    if (relieved_in(brief, technique) > 0 && rng.chance(0.5)) wish.uses.push_back({technique.name, {}, "", {}});
+  const std::shared_ptr<const GenomeSpace> space = genomes_of(*brief.space);
+  const Alphabet& alphabet = space->alphabet();
+  const std::vector<Technique>& techniques = brief.space->techniques();
+  Genome wish = sample(*space, rng.fork(1));
+  for (std::size_t i = 0; i < techniques.size(); ++i) {
+    if (!techniques[i].group.empty() || holds(wish, alphabet.offered[i])) continue;
+    if (relieved_in(brief, techniques[i]) > 0 && rng.chance(0.5)) wish.uses.push_back(alphabet.offered[i]);
   }
-  for (Use& use : wish.uses) {
-    for (const Knob* knob : knobs_of(space, use.technique)) use.values[knob->parameter] = near_start(*knob, rng);
+  for (const int t : wish.uses) {
+    for (const int k : alphabet.knobs_of[static_cast<std::size_t>(t)]) {
+      wish.values[static_cast<std::size_t>(k)] = near_start(alphabet.knobs[static_cast<std::size_t>(k)], rng);
+    }
   }
-  Result<Completion> done = space.complete(wish);
-  return done ? std::move(done->strategy) : wish;
+  const std::optional<Genome> done = space->completed(wish, {});
+  return alphabet.spell(done ? *done : wish);
 }
 
 // Share of the zone's resources that a core relieves, against the best core: a core that cannot is drawn less often.

@@ -43,21 +43,4 @@ bool rivals(const Technique& a, const Technique& b) {
   return excludes(a, b) || excludes(b, a) || (!a.group.empty() && a.group == b.group);
 }
 
-Strategy with(const Space& space, const Strategy& strategy, Use use) {
-  const auto row_of = [&](std::string_view name) -> const Technique* {
-    for (const Technique& technique : space.techniques()) {
-      if (technique.name == name) return &technique;
-    }
-    return nullptr;
-  };
-  Strategy result = strategy;
-  const Technique* row = row_of(use.technique);
-  std::erase_if(result.uses, [&](const Use& other) {
-    const Technique* other_row = row_of(other.technique);
-    return other.technique == use.technique || (row != nullptr && other_row != nullptr && rivals(*row, *other_row));
-  });
-  result.uses.insert(result.uses.begin(), std::move(use));
-  return result;
-}
-
 }  // namespace cupilot

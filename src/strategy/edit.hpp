@@ -22,9 +22,6 @@ int position_of(const Knob& knob, const Use& use);
 // Without the technique. What needed it goes when the wish is completed.
 Strategy without(const Strategy& strategy, std::string_view technique);
 
-// With the technique in front and without everything its row excludes or that is an alternative of it.
-Strategy with(const Space& space, const Strategy& strategy, Use use);
-
 // Two techniques that may not stand together by their rows.
 bool rivals(const Technique& a, const Technique& b);
 

@@ -1,14 +1,14 @@
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 #include <set>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "strategy/build_space.hpp"
 #include "strategy/constraint_graph.hpp"
+#include "strategy/genome.hpp"
+#include "strategy/recent.hpp"
 #include "strategy/repair.hpp"
 #include "strategy/skeleton_plan.hpp"
 
@@ -25,68 +25,41 @@ constexpr double largest_size = 1e300;
 constexpr double pin_price = 16.0;
 constexpr double named_core = 1000.0;  // more than there are techniques
 
-struct WishInSkeleton {
+struct Completed {
+  const SkeletonPlan* plan = nullptr;
   Choice choice;
-  std::vector<std::string> dropped;
 };
 
-// The latest values by key, at most twice `most`; any thread.
-template <class Value>
-class Recent {
- public:
-  explicit Recent(std::size_t most) : most_(most) {}
-  std::optional<Value> find(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = latest_.find(key); found != latest_.end()) return found->second;
-    const auto found = before_.find(key);
-    if (found == before_.end()) return std::nullopt;
-    Value value = found->second;
-    put(key, value);
-    return value;
-  }
-  void keep(std::string key, Value value) {
-    const std::lock_guard lock(mutex_);
-    put(std::move(key), std::move(value));
-  }
-
- private:
-  void put(std::string key, Value value) {
-    if (latest_.size() >= most_) before_ = std::exchange(latest_, {});
-    latest_.insert_or_assign(std::move(key), std::move(value));
-  }
-  std::size_t most_;
-  std::mutex mutex_;
-  std::unordered_map<std::string, Value> latest_, before_;
-};
-
-class FeasibleSpace final : public Space {
+class FeasibleSpace final : public GenomeSpace {
  public:
   FeasibleSpace(std::vector<Technique> all, ConstraintGraph graph, std::vector<SkeletonPlan> plans)
       : all_(std::move(all)), graph_(std::move(graph)), plans_(std::move(plans)) {
     list_techniques();
     list_knobs();
+    alphabet_ = Alphabet(all_, techniques_, knobs_);
   }
 
   const std::vector<Technique>& techniques() const override { return techniques_; }
   const std::vector<Knob>& knobs() const override { return knobs_; }
+  const Alphabet& alphabet() const override { return alphabet_; }
 
-  bool feasible(const Strategy& strategy) const override {
-    const std::vector<int> located = locate(strategy);
-    return std::any_of(plans_.begin(), plans_.end(),
-                       [&](const SkeletonPlan& plan) { return exact(plan, strategy, located).has_value(); });
+  bool feasible(const Strategy& strategy) const override { return legal(alphabet_.read(strategy)); }
+  bool legal(const Genome& genome) const override {
+    return std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) { return exact(plan, genome).has_value(); });
   }
 
   using Space::complete;
   Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
-    const std::vector<int> located = locate(wish);
-    for (const SkeletonPlan& plan : plans_) {
-      if (const std::optional<Choice> choice = exact(plan, wish, located)) return finish(plan, *choice, wish, {});
-    }
-    const SkeletonPlan& plan = *best_skeleton(wish);
-    WishInSkeleton placed = place(plan, wish);
-    const Choice choice = projected(plan, placed.choice, prices_of(plan, pinned));
-    explain_moves(plan, placed.choice, choice, placed.dropped);
-    return finish(plan, choice, wish, std::move(placed.dropped));
+    std::vector<std::string> dropped;
+    Completion done{spelled(completed(alphabet_.read(wish), pinned_knobs(pinned), {&wish, &dropped})), {}};
+    done.strategy.rationale = wish.rationale;
+    done.strategy.parents = wish.parents;
+    done.strategy.origin = wish.origin;
+    done.dropped = std::move(dropped);
+    return done;
+  }
+  std::optional<Genome> completed(const Genome& wish, const Pins& pinned) const override {
+    return genome_of(completed(wish, pinned.knobs, {}));
   }
 
   double size() const override {
@@ -107,24 +80,38 @@ class FeasibleSpace final : public Space {
   // The union over skeletons, by technique.
   void list_knobs() {
     for (std::size_t t = 0; t < all_.size(); ++t) {
-      for (const SkeletonPlan& plan : plans_) {
+      for (SkeletonPlan& plan : plans_) {
         if (!plan.available[t]) continue;
-        for (const int k : plan.slots_of[t]) merge_knob(plan.slots[static_cast<std::size_t>(k)].knob);
+        for (const int k : plan.slots_of[t]) {
+          KnobSlot& slot = plan.slots[static_cast<std::size_t>(k)];
+          slot.gene = merged(slot.knob);
+          slot.left_out = left_out(slot.knob, all_[t]);
+        }
       }
     }
   }
 
-  void merge_knob(const Knob& knob) {
+  // What a strategy's identity takes a value to be that it leaves out: its technique's own default.
+  static std::int64_t left_out(const Knob& knob, const Technique& technique) {
+    for (const TechniqueParameter& parameter : technique.parameters) {
+      if (parameter.name == knob.parameter) return parameter.fallback;
+    }
+    return knob.fallback;
+  }
+
+  // Its position in the union.
+  std::size_t merged(const Knob& knob) {
     const auto same = std::find_if(knobs_.begin(), knobs_.end(),
                                    [&](const Knob& k) { return k.technique == knob.technique && k.parameter == knob.parameter; });
     if (same == knobs_.end()) {
       knobs_.push_back(knob);
-      return;
+      return knobs_.size() - 1;
     }
     for (const std::int64_t value : knob.domain) {
       if (std::find(same->domain.begin(), same->domain.end(), value) == same->domain.end()) same->domain.push_back(value);
     }
     std::sort(same->domain.begin(), same->domain.end());
+    return static_cast<std::size_t>(same - knobs_.begin());
   }
 
   double size_of(const SkeletonPlan& plan) const {
@@ -139,49 +126,47 @@ class FeasibleSpace final : public Space {
     return product;
   }
 
-  std::int64_t wished(const KnobSlot& slot, const Use& use) const {
-    const auto found = use.values.find(slot.knob.parameter);
-    return found == use.values.end() ? slot.knob.fallback : found->second;
-  }
+  // Who is told what of a wish is dropped, and why.
+  struct Told {
+    const Strategy* wish = nullptr;
+    std::vector<std::string>* dropped = nullptr;
+  };
 
-  // What a strategy's identity takes the value to be: its technique's own default where it is left out.
-  std::int64_t stated(const KnobSlot& slot, const Use& use) const {
-    const auto found = use.values.find(slot.knob.parameter);
-    if (found != use.values.end()) return found->second;
-    for (const TechniqueParameter& parameter : all_[static_cast<std::size_t>(slot.technique)].parameters) {
-      if (parameter.name == slot.knob.parameter) return parameter.fallback;
+  // The legal choice that is nearest to a wish.
+  Completed completed(const Genome& wish, const std::vector<int>& pinned, const Told& told) const {
+    for (const SkeletonPlan& plan : plans_) {
+      if (std::optional<Choice> choice = exact(plan, wish)) return {&plan, std::move(*choice)};
     }
-    return slot.knob.fallback;
-  }
-
-  // Positions of the techniques that a strategy uses.
-  std::vector<int> locate(const Strategy& strategy) const {
-    std::vector<int> located;
-    for (const Use& use : strategy.uses) located.push_back(graph_.index(use.technique));
-    return located;
+    const SkeletonPlan& plan = *best_skeleton(wish);
+    const Choice placed = place(plan, wish, told);
+    Completed done{&plan, projected(plan, placed, prices_of(plan, pinned))};
+    if (told.dropped != nullptr) explain_moves(plan, placed, done.choice, *told.dropped);
+    return done;
   }
 
   // The choice a strategy spells out, when it is feasible under this skeleton.
-  std::optional<Choice> exact(const SkeletonPlan& plan, const Strategy& strategy, const std::vector<int>& located) const {
+  std::optional<Choice> exact(const SkeletonPlan& plan, const Genome& genome) const {
     const auto offered = [&](int t) { return t >= 0 && plan.available[static_cast<std::size_t>(t)]; };
-    if (!std::all_of(located.begin(), located.end(), offered)) return std::nullopt;
+    if (genome.more || !std::all_of(genome.uses.begin(), genome.uses.end(), offered)) return std::nullopt;
     Choice choice = bare_choice(plan);
     std::fill(choice.present.begin(), choice.present.end(), char{0});
-    for (std::size_t u = 0; u < strategy.uses.size(); ++u) {
-      const Use& use = strategy.uses[u];
-      const int t = located[u];
-      if (choice.present[static_cast<std::size_t>(t)] || !use.text.empty() || !use.on.empty()) return std::nullopt;
-      choice.present[static_cast<std::size_t>(t)] = 1;
+    for (const int used : genome.uses) {
+      const auto t = static_cast<std::size_t>(used);
+      if (choice.present[t]) return std::nullopt;
+      choice.present[t] = 1;
       std::size_t named = 0;
-      for (const int k : plan.slots_of[static_cast<std::size_t>(t)]) {
+      for (const int k : plan.slots_of[t]) {
         const KnobSlot& slot = plan.slots[static_cast<std::size_t>(k)];
-        const std::int64_t value = stated(slot, use);
-        const std::int16_t at = nearest(slot.knob.domain, value);
-        if (slot.knob.domain[static_cast<std::size_t>(at)] != value) return std::nullopt;
-        choice.at[static_cast<std::size_t>(k)] = at;
-        named += use.values.count(slot.knob.parameter);
+        const bool stated = genome.values[slot.gene] != Genome::unset;
+        const std::vector<std::int64_t>& domain = slot.knob.domain;
+        const auto at = std::find(domain.begin(), domain.end(), stated ? genome.values[slot.gene] : slot.left_out);
+        if (at == domain.end()) return std::nullopt;
+        choice.at[static_cast<std::size_t>(k)] = static_cast<std::int16_t>(at - domain.begin());
+        named += stated ? 1 : 0;
       }
-      if (named != use.values.size()) return std::nullopt;
+      const std::vector<int>& genes = alphabet_.knobs_of[t];
+      const auto stated = [&](int k) { return genome.values[static_cast<std::size_t>(k)] != Genome::unset; };
+      if (named != static_cast<std::size_t>(std::count_if(genes.begin(), genes.end(), stated))) return std::nullopt;
     }
     if (!well_formed(plan, graph_, choice) || first_broken(plan, choice) >= 0) return std::nullopt;
     return choice;
@@ -189,15 +174,15 @@ class FeasibleSpace final : public Space {
 
   // A skeleton built on an alternative that the wish names goes before all others, however many techniques those could keep.
   // Then the techniques it can keep count for it, and what it would have to add against it.
-  const SkeletonPlan* best_skeleton(const Strategy& wish) const {
+  const SkeletonPlan* best_skeleton(const Genome& wish) const {
     const SkeletonPlan* best = &plans_.front();
     double most = -INFINITY;
     for (const SkeletonPlan& plan : plans_) {
       double score = -0.5 * static_cast<double>(std::count(plan.required.begin(), plan.required.end(), char{1}));
-      for (const Use& use : wish.uses) {
-        const int t = graph_.index(use.technique);
-        if (t < 0 || !plan.available[static_cast<std::size_t>(t)]) continue;
-        const bool alternative = plan.required[static_cast<std::size_t>(t)] && !all_[static_cast<std::size_t>(t)].group.empty();
+      for (const int used : wish.uses) {
+        const auto t = static_cast<std::size_t>(used);
+        if (used < 0 || !plan.available[t]) continue;
+        const bool alternative = plan.required[t] && !all_[t].group.empty();
         score += alternative ? named_core : 1.0;
       }
       if (score > most) {
@@ -208,23 +193,22 @@ class FeasibleSpace final : public Space {
     return best;
   }
 
-  WishInSkeleton place(const SkeletonPlan& plan, const Strategy& wish) const {
-    WishInSkeleton placed{bare_choice(plan), {}};
-    for (const Use& use : wish.uses) {
-      const int t = graph_.index(use.technique);
-      if (t < 0) {
-        placed.dropped.push_back(fmt::format("{}: nothing here realises it", use.technique));
-      } else if (const auto reason = add_closure(plan, graph_, t, placed.choice)) {
-        placed.dropped.push_back(fmt::format("{}: {}", use.technique, *reason));
-      }
+  Choice place(const SkeletonPlan& plan, const Genome& wish, const Told& told) const {
+    Choice placed = bare_choice(plan);
+    for (std::size_t u = 0; u < wish.uses.size(); ++u) {
+      const std::optional<Obstacle> obstacle = wish.uses[u] < 0 ? std::nullopt : add_closure(plan, graph_, wish.uses[u], placed);
+      if (told.dropped == nullptr || (wish.uses[u] >= 0 && !obstacle)) continue;
+      const std::string& name = told.wish->uses[u].technique;
+      told.dropped->push_back(obstacle ? fmt::format("{}: {}", name, words_of(plan, graph_, *obstacle))
+                                       : fmt::format("{}: nothing here realises it", name));
     }
-    settle(plan, graph_, placed.choice, placed.dropped);
-    for (const Use& use : wish.uses) {
-      const int t = graph_.index(use.technique);
-      if (t < 0 || !placed.choice.present[static_cast<std::size_t>(t)]) continue;
-      for (const int k : plan.slots_of[static_cast<std::size_t>(t)]) {
+    settle(plan, graph_, placed, told.dropped);
+    for (const int used : wish.uses) {
+      if (used < 0 || !placed.present[static_cast<std::size_t>(used)]) continue;
+      for (const int k : plan.slots_of[static_cast<std::size_t>(used)]) {
         const KnobSlot& slot = plan.slots[static_cast<std::size_t>(k)];
-        placed.choice.at[static_cast<std::size_t>(k)] = nearest(slot.knob.domain, wished(slot, use));
+        const std::int64_t value = wish.values[slot.gene];
+        placed.at[static_cast<std::size_t>(k)] = value == Genome::unset ? slot.fallback : nearest(slot.knob.domain, value);
       }
     }
     return placed;
@@ -252,17 +236,22 @@ class FeasibleSpace final : public Space {
            name[knob.technique.size()] == '.' && name.ends_with(knob.parameter);
   }
 
-  Prices prices_of(const SkeletonPlan& plan, const std::vector<std::string>& pinned) const {
-    Prices prices;
-    if (pinned.empty()) return prices;
-    prices.techniques.assign(all_.size(), 1.0);
-    prices.knobs.assign(plan.slots.size(), 1.0);
+  std::vector<int> pinned_knobs(const std::vector<std::string>& pinned) const {
+    std::vector<int> named;
     for (const std::string& name : pinned) {
-      if (const int t = graph_.index(name); t >= 0) prices.techniques[static_cast<std::size_t>(t)] = pin_price;
-      for (std::size_t k = 0; k < plan.slots.size(); ++k) {
-        const Knob& knob = plan.slots[k].knob;
-        if (names(name, knob)) prices.knobs[k] = pin_price;
+      for (std::size_t k = 0; k < knobs_.size(); ++k) {
+        if (names(name, knobs_[k])) named.push_back(static_cast<int>(k));
       }
+    }
+    return named;
+  }
+
+  static Prices prices_of(const SkeletonPlan& plan, const std::vector<int>& pinned) {
+    Prices prices;
+    for (std::size_t k = 0; k < plan.slots.size(); ++k) {
+      if (std::find(pinned.begin(), pinned.end(), static_cast<int>(plan.slots[k].gene)) == pinned.end()) continue;
+      prices.knobs.resize(plan.slots.size(), 1.0);
+      prices.knobs[k] = pin_price;
     }
     return prices;
   }
@@ -283,31 +272,27 @@ class FeasibleSpace final : public Space {
     }
   }
 
-  Completion finish(const SkeletonPlan& plan, const Choice& choice, const Strategy& wish,
-                    std::vector<std::string> dropped) const {
-    Completion done;
+  Genome genome_of(const Completed& done) const {
+    Genome genome{{}, std::vector<std::int64_t>(knobs_.size(), Genome::unset), false};
     for (std::size_t t = 0; t < all_.size(); ++t) {
-      if (!choice.present[t]) continue;
-      Use use;
-      use.technique = all_[t].name;
-      for (const int k : plan.slots_of[t]) {
-        const KnobSlot& slot = plan.slots[static_cast<std::size_t>(k)];
-        use.values[slot.knob.parameter] = slot.knob.domain[static_cast<std::size_t>(choice.at[static_cast<std::size_t>(k)])];
+      if (!done.choice.present[t]) continue;
+      genome.uses.push_back(static_cast<int>(t));
+      for (const int k : done.plan->slots_of[t]) {
+        const KnobSlot& slot = done.plan->slots[static_cast<std::size_t>(k)];
+        const std::int16_t at = done.choice.at[static_cast<std::size_t>(k)];
+        genome.values[slot.gene] = slot.knob.domain[static_cast<std::size_t>(at)];
       }
-      done.strategy.uses.push_back(std::move(use));
     }
-    done.strategy.rationale = wish.rationale;
-    done.strategy.parents = wish.parents;
-    done.strategy.origin = wish.origin;
-    done.dropped = std::move(dropped);
-    return done;
+    return genome;
   }
+  Strategy spelled(const Completed& done) const { return alphabet_.spell(genome_of(done)); }
 
   std::vector<Technique> all_;
   ConstraintGraph graph_;
   std::vector<SkeletonPlan> plans_;
   std::vector<Technique> techniques_;
   std::vector<Knob> knobs_;
+  Alphabet alphabet_;
   std::unique_ptr<Recent<Choice>> projections_ = std::make_unique<Recent<Choice>>(projections_kept);
 };
 
@@ -318,8 +303,7 @@ Choice scattered(const SkeletonPlan& plan, const ConstraintGraph& graph, Rng rng
   for (int t = 0; t < graph.size(); ++t) {
     if (rng.chance(density)) (void)add_closure(plan, graph, t, choice);
   }
-  std::vector<std::string> dropped;
-  settle(plan, graph, choice, dropped);
+  settle(plan, graph, choice, nullptr);
   for (std::size_t k = 0; k < plan.slots.size(); ++k) {
     if (!choice.present[static_cast<std::size_t>(plan.slots[k].technique)]) continue;
     choice.at[k] = static_cast<std::int16_t>(rng.below(static_cast<std::int64_t>(plan.slots[k].knob.domain.size())));
@@ -333,8 +317,7 @@ bool find_anchor(SkeletonPlan& plan, const ConstraintGraph& graph) {
   for (std::size_t i = 0; i < plan.restrictions.size(); ++i) {
     if (plan.restrictions[i].restriction.fixed && !holds(plan, i, bare)) return false;
   }
-  std::vector<std::string> dropped;
-  settle(plan, graph, bare, dropped);
+  settle(plan, graph, bare, nullptr);
   for (int attempt = 0; attempt < anchor_attempts; ++attempt) {
     const Choice start = attempt == 0 ? bare : scattered(plan, graph, Rng::of(0, "anchor", static_cast<std::uint64_t>(attempt)));
     if (!well_formed(plan, graph, start)) continue;

@@ -3,7 +3,7 @@
 
 #include <cupilot/space.hpp>
 
-#include "strategy/edit.hpp"
+#include "strategy/genome.hpp"
 
 namespace cupilot {
 namespace {
@@ -37,53 +37,65 @@ std::int64_t moved(const Knob& knob, int from, Rng& rng) {
   return knob.domain[static_cast<std::size_t>(std::clamp(to, 0, count - 1))];
 }
 
-Use drawn_use(const std::string& technique, const std::vector<const Knob*>& knobs, Rng& rng) {
-  Use use{technique, {}, "", {}};
-  for (const Knob* knob : knobs)
-    use.values[knob->parameter] =
-        knob->domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knob->domain.size())))];
-  return use;
+std::int64_t drawn(const Knob& knob, Rng& rng) {
+  return knob.domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knob.domain.size())))];
 }
 
 // One thing about one technique; `pinned` gets what was changed.
-Strategy changed(const Space& space, const Strategy& strategy, const std::string& technique, Rng& rng,
-                 std::vector<std::string>& pinned) {
-  std::vector<const Knob*> knobs = knobs_of(space, technique);
-  const Use* use = find_use(strategy, technique);
-  pinned.push_back(technique);
-  if (use == nullptr) return with(space, strategy, drawn_use(technique, knobs, rng));
-  std::erase_if(knobs, [](const Knob* knob) { return knob->domain.size() < 2; });
-  if (knobs.empty() || rng.chance(removal)) {
-    Strategy less = without(strategy, technique);
-    Result<Completion> done = space.complete(less, pinned);
-    // A technique that has to stay is set anew instead.
-    if (knobs.empty() || (done && find_use(done->strategy, technique) == nullptr)) return less;
+Genome changed(const GenomeSpace& space, const Genome& genome, int technique, Rng& rng, Pins& pinned) {
+  const Alphabet& alphabet = space.alphabet();
+  std::vector<int> knobs = alphabet.knobs_of[static_cast<std::size_t>(technique)];
+  const auto row = [&](int k) -> const Knob& { return alphabet.knobs[static_cast<std::size_t>(k)]; };
+  pinned.techniques.push_back(technique);
+  Genome next = genome;
+  if (!holds(genome, technique)) {
+    put_in_front(alphabet, technique, next);
+    for (const int k : knobs) next.values[static_cast<std::size_t>(k)] = drawn(row(k), rng);
+    return next;
   }
-  Strategy next = strategy;
-  const Knob& knob = *knobs[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knobs.size())))];
-  find_use(next, technique)->values[knob.parameter] = moved(knob, position_of(knob, *use), rng);
-  pinned.push_back(technique + '.' + knob.parameter);
+  std::erase_if(knobs, [&](int k) { return row(k).domain.size() < 2; });
+  if (knobs.empty() || rng.chance(removal)) {
+    Genome less = genome;
+    remove(alphabet, technique, less);
+    // A technique that has to stay is set anew instead.
+    if (knobs.empty()) return less;
+    const std::optional<Genome> done = space.completed(less, pinned);
+    if (done && !holds(*done, technique)) return less;
+  }
+  const int knob = knobs[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knobs.size())))];
+  next.values[static_cast<std::size_t>(knob)] = moved(row(knob), position_in(alphabet, knob, genome), rng);
+  pinned.knobs.push_back(knob);
   return next;
+}
+
+Strategy spelled(const Alphabet& alphabet, const Genome& genome, const Strategy& parent) {
+  Strategy strategy = alphabet.spell(genome);
+  strategy.rationale = parent.rationale;
+  strategy.parents = parent.parents;
+  strategy.origin = parent.origin;
+  return strategy;
 }
 
 }  // namespace
 
 Strategy mutate(const Space& space, const Strategy& parent, int steps, const TechniqueWeight& weight, Rng rng) {
-  const std::vector<Technique>& techniques = space.techniques();
-  if (techniques.empty()) return parent;
+  const std::shared_ptr<const GenomeSpace> genomes = genomes_of(space);
+  const Alphabet& alphabet = genomes->alphabet();
+  if (alphabet.offered.empty()) return parent;
   std::vector<double> weights;
-  for (const Technique& technique : techniques) weights.push_back(weight ? std::max(weight(technique.name), least_weight) : 1.0);
+  for (const Technique& technique : space.techniques())
+    weights.push_back(weight ? std::max(weight(technique.name), least_weight) : 1.0);
+  const Genome from = alphabet.read(parent);
   for (int attempt = 0; attempt < attempts; ++attempt) {
-    Strategy wish = parent;
-    std::vector<std::string> pinned;
+    Genome wish = from;
+    Pins pinned;
     for (int step = 0; step < std::max(1, steps); ++step)
-      wish = changed(space, wish, techniques[draw_weighted(weights, rng)].name, rng, pinned);
-    Result<Completion> done = space.complete(wish, pinned);
-    if (done && distance(space, done->strategy, parent) > 0) return std::move(done->strategy);
+      wish = changed(*genomes, wish, alphabet.offered[draw_weighted(weights, rng)], rng, pinned);
+    const std::optional<Genome> done = genomes->completed(wish, pinned);
+    if (done && differ(alphabet, *done, from)) return spelled(alphabet, *done, parent);
   }
-  Result<Completion> same = space.complete(parent);
-  if (!same) return parent;
-  return std::move(same->strategy);
+  const std::optional<Genome> same = genomes->completed(from, {});
+  return same ? spelled(alphabet, *same, parent) : parent;
 }
 
 }  // namespace cupilot

@@ -2,33 +2,41 @@
 
 #include <cupilot/space.hpp>
 
-#include "strategy/edit.hpp"
+#include "strategy/genome.hpp"
 
 namespace cupilot {
 namespace {
 
 struct Collector {
-  const Space& space;
+  const GenomeSpace& space;
+  const Strategy& of;
   std::set<std::string> seen;
   std::vector<Strategy> found;
 
-  bool add(Strategy strategy) {
-    if (!space.feasible(strategy)) return false;
+  bool add(const Genome& genome) {
+    if (!space.legal(genome)) return false;
     // Completing puts techniques into the space's order and spells every value out.
-    Result<Completion> done = space.complete(strategy);
-    if (done && seen.insert(strategy_id(done->strategy)).second) found.push_back(std::move(done->strategy));
+    const std::optional<Genome> done = space.completed(genome, {});
+    if (!done) return true;
+    Strategy strategy = space.alphabet().spell(*done);
+    strategy.rationale = of.rationale;
+    strategy.parents = of.parents;
+    strategy.origin = of.origin;
+    if (seen.insert(strategy_id(strategy)).second) found.push_back(std::move(strategy));
     return true;
   }
 };
 
 // The first legal value on each side.
-void step_knob(Collector& collector, const Strategy& strategy, const Use& use, const Knob& knob) {
-  const int at = position_of(knob, use);
+void step_knob(Collector& collector, const Genome& genome, int knob) {
+  const Alphabet& alphabet = collector.space.alphabet();
+  const std::vector<std::int64_t>& domain = alphabet.knobs[static_cast<std::size_t>(knob)].domain;
+  const int at = position_in(alphabet, knob, genome);
   for (const int direction : {1, -1}) {
-    for (int to = at + direction; to >= 0 && to < static_cast<int>(knob.domain.size()); to += direction) {
-      Strategy next = strategy;
-      find_use(next, use.technique)->values[knob.parameter] = knob.domain[static_cast<std::size_t>(to)];
-      if (collector.add(std::move(next))) break;
+    for (int to = at + direction; to >= 0 && to < static_cast<int>(domain.size()); to += direction) {
+      Genome next = genome;
+      next.values[static_cast<std::size_t>(knob)] = domain[static_cast<std::size_t>(to)];
+      if (collector.add(next)) break;
     }
   }
 }
@@ -36,16 +44,23 @@ void step_knob(Collector& collector, const Strategy& strategy, const Use& use, c
 }  // namespace
 
 std::vector<Strategy> neighbours(const Space& space, const Strategy& strategy) {
-  Collector collector{space, {}, {}};
-  collector.seen.insert(strategy_id(strategy));
-  for (const Knob& knob : space.knobs()) {
-    if (const Use* use = find_use(strategy, knob.technique)) step_knob(collector, strategy, *use, knob);
+  const std::shared_ptr<const GenomeSpace> genomes = genomes_of(space);
+  const Alphabet& alphabet = genomes->alphabet();
+  const Genome genome = alphabet.read(strategy);
+  Collector collector{*genomes, strategy, {strategy_id(strategy)}, {}};
+  for (std::size_t k = 0; k < alphabet.knobs.size(); ++k) {
+    if (holds(genome, alphabet.index(alphabet.knobs[k].technique))) step_knob(collector, genome, static_cast<int>(k));
   }
-  for (const Technique& technique : space.techniques()) {
-    const bool held = find_use(strategy, technique.name) != nullptr;
-    const Strategy wish = held ? without(strategy, technique.name) : with(space, strategy, Use{technique.name, {}, "", {}});
-    Result<Completion> done = space.complete(wish, {technique.name});
-    if (done && (find_use(done->strategy, technique.name) != nullptr) != held) collector.add(std::move(done->strategy));
+  for (const int technique : alphabet.offered) {
+    const bool held = holds(genome, technique);
+    Genome wish = genome;
+    if (held) {
+      remove(alphabet, technique, wish);
+    } else {
+      put_in_front(alphabet, technique, wish);
+    }
+    const std::optional<Genome> done = genomes->completed(wish, {{technique}, {}});
+    if (done && holds(*done, technique) != held) collector.add(*done);
   }
   return std::move(collector.found);
 }

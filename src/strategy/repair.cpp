@@ -186,9 +186,7 @@ class Repair {
     const bool done = next.present[i] ? remove_with_dependents(plan_, graph_, technique, next)
                                       : !add_closure(plan_, graph_, technique, next).has_value();
     if (!done) return toggled;
-    std::vector<std::string> dropped;
-    settle(plan_, graph_, next, dropped);
-    if (!dropped.empty() || !well_formed(plan_, graph_, next)) return toggled;
+    if (!settle(plan_, graph_, next, nullptr) || !well_formed(plan_, graph_, next)) return toggled;
     for (std::size_t t = 0; t < next.present.size(); ++t)
       toggled.cost += next.present[t] != from.choice.present[t] ? technique_cost : 0.0;
     toggled.setting = setting_of(std::move(next));

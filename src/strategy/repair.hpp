@@ -7,9 +7,9 @@
 
 namespace cupilot {
 
-// What a change costs, as a factor; empty: 1 each.
+// What a parameter's step costs, as a factor; empty: 1 each.
 struct Prices {
-  std::vector<double> techniques, knobs;
+  std::vector<double> knobs{};
 };
 
 // The legal choice nearest to a well-formed `wish`, best first: a parameter step costs 1, taking a technique away or adding

@@ -1,8 +1,6 @@
-#include <map>
-
 #include <cupilot/space.hpp>
 
-#include "strategy/edit.hpp"
+#include "strategy/genome.hpp"
 
 namespace cupilot {
 namespace {
@@ -10,50 +8,48 @@ namespace {
 // Draws of parameters before an illegal one is projected. Projection crowds the border of the legal region.
 constexpr int parameter_draws = 4;
 
-Strategy sampled_techniques(const Space& space, Rng& rng) {
-  Strategy wish;
+std::size_t drawn(std::size_t count, Rng& rng) { return static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(count))); }
+
+Genome sampled_techniques(const Alphabet& alphabet, Rng& rng) {
+  Genome wish{{}, std::vector<std::int64_t>(alphabet.knobs.size(), Genome::unset), false};
   // One density for the whole strategy: sparse and rich ones are equally likely.
   const double density = rng.unit();
-  std::map<std::string, std::vector<const Technique*>> groups;
-  for (const Technique& technique : space.techniques()) {
-    if (!technique.group.empty()) groups[technique.group].push_back(&technique);
-  }
-  for (const auto& [name, members] : groups) {
-    wish.uses.push_back(
-        {members[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(members.size())))]->name, {}, "", {}});
-  }
+  for (const std::vector<int>& members : alphabet.groups) wish.uses.push_back(members[drawn(members.size(), rng)]);
   // A random order, so that of two rivals neither is always first.
-  std::vector<const Technique*> others;
-  for (const Technique& technique : space.techniques()) {
-    if (technique.group.empty() && rng.chance(density)) others.push_back(&technique);
+  std::vector<int> others;
+  for (const int technique : alphabet.free) {
+    if (rng.chance(density)) others.push_back(technique);
   }
-  for (std::size_t i = others.size(); i > 1; --i)
-    std::swap(others[i - 1], others[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
-  for (const Technique* technique : others) wish.uses.push_back({technique->name, {}, "", {}});
+  for (std::size_t i = others.size(); i > 1; --i) std::swap(others[i - 1], others[drawn(i, rng)]);
+  wish.uses.insert(wish.uses.end(), others.begin(), others.end());
   return wish;
 }
 
-void draw_parameters(const Space& space, Strategy& strategy, Rng& rng) {
-  for (const Knob& knob : space.knobs()) {
-    Use* use = find_use(strategy, knob.technique);
-    if (use == nullptr || use->values.count(knob.parameter) == 0) continue;
-    use->values[knob.parameter] = knob.domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knob.domain.size())))];
+void draw_parameters(const Alphabet& alphabet, Genome& genome, Rng& rng) {
+  for (std::size_t k = 0; k < alphabet.knobs.size(); ++k) {
+    const std::vector<std::int64_t>& domain = alphabet.knobs[k].domain;
+    if (genome.values[k] != Genome::unset) genome.values[k] = domain[drawn(domain.size(), rng)];
   }
 }
 
 }  // namespace
 
-Strategy sample(const Space& space, Rng rng) {
+Genome sample(const GenomeSpace& space, Rng rng) {
+  const Alphabet& alphabet = space.alphabet();
   // The first completion adds what every strategy of the skeleton holds, so that its parameters are drawn too.
-  Result<Completion> techniques = space.complete(sampled_techniques(space, rng));
+  const std::optional<Genome> techniques = space.completed(sampled_techniques(alphabet, rng), {});
   if (!techniques) return {};
-  Strategy strategy = std::move(techniques->strategy);
+  Genome genome = *techniques;
   for (int draw = 0; draw < parameter_draws; ++draw) {
-    draw_parameters(space, strategy, rng);
-    if (space.feasible(strategy)) return strategy;
+    draw_parameters(alphabet, genome, rng);
+    if (space.legal(genome)) return genome;
   }
-  Result<Completion> projected = space.complete(strategy);
-  return projected ? std::move(projected->strategy) : std::move(techniques->strategy);
+  return space.completed(genome, {}).value_or(*techniques);
+}
+
+Strategy sample(const Space& space, Rng rng) {
+  const std::shared_ptr<const GenomeSpace> genomes = genomes_of(space);
+  return genomes->alphabet().spell(sample(*genomes, rng));
 }
 
 }  // namespace cupilot

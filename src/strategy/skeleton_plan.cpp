@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -155,8 +156,11 @@ const Need* unsatisfied(const ConstraintGraph& graph, const Choice& choice, int 
   return nullptr;
 }
 
-bool add_any(const SkeletonPlan& plan, const ConstraintGraph& graph, const std::vector<int>& candidates, Choice& choice) {
-  return std::any_of(candidates.begin(), candidates.end(), [&](int t) { return !add_closure(plan, graph, t, choice); });
+bool add_any(const SkeletonPlan& plan, const ConstraintGraph& graph, const std::vector<int>& candidates,
+             std::span<const char> banned, Choice& choice) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](int t) {
+    return (banned.empty() || !banned[static_cast<std::size_t>(t)]) && !add_closure(plan, graph, t, choice);
+  });
 }
 
 }  // namespace
@@ -238,15 +242,18 @@ bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const C
   return true;
 }
 
-std::optional<std::string> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice) {
+std::string words_of(const SkeletonPlan& plan, const ConstraintGraph& graph, const Obstacle& obstacle) {
+  return obstacle.beside < 0
+             ? fmt::format("{} is not offered by {}", graph.name(obstacle.technique), plan.name)
+             : fmt::format("{} cannot stand beside {}", graph.name(obstacle.technique), graph.name(obstacle.beside));
+}
+
+std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice) {
   for (const int added : graph.closure(technique)) {
     if (present(choice, added)) continue;
-    if (!plan.available[static_cast<std::size_t>(added)])
-      return fmt::format("{} is not offered by {}", graph.name(added), plan.name);
+    if (!plan.available[static_cast<std::size_t>(added)]) return Obstacle{added, -1};
     for (const int other : graph.conflicts_of(added)) {
-      if (present(choice, other)) {
-        return fmt::format("{} cannot stand beside {}", graph.name(added), graph.name(other));
-      }
+      if (present(choice, other)) return Obstacle{added, other};
     }
   }
   for (const int added : graph.closure(technique)) choice.present[static_cast<std::size_t>(added)] = 1;
@@ -269,30 +276,30 @@ bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& gra
   return true;
 }
 
-void settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>& dropped) {
+bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>* dropped) {
   // A technique that was taken away may not come back, so every round removes one or only adds: it ends.
   std::vector<char> banned(static_cast<std::size_t>(graph.size()), 0);
+  bool kept_all = true;
   for (bool changed = true; changed;) {
     changed = false;
     for (int t = 0; t < graph.size(); ++t) {
       if (!present(choice, t)) continue;
       const Need* need = unsatisfied(graph, choice, t);
       if (need == nullptr) continue;
-      std::vector<int> candidates;
-      for (const int c : need->any_of) {
-        if (!banned[static_cast<std::size_t>(c)]) candidates.push_back(c);
-      }
       changed = true;
-      if (add_any(plan, graph, candidates, choice)) continue;
-      if (!remove_with_dependents(plan, graph, t, choice)) return;
+      if (add_any(plan, graph, need->any_of, banned, choice)) continue;
+      kept_all = false;
+      if (!remove_with_dependents(plan, graph, t, choice)) return false;
       banned[static_cast<std::size_t>(t)] = 1;
-      dropped.push_back(fmt::format("{}: it needs {}, which cannot hold here", graph.name(t), graph.name(need->any_of[0])));
+      if (dropped == nullptr) continue;
+      dropped->push_back(fmt::format("{}: it needs {}, which cannot hold here", graph.name(t), graph.name(need->any_of[0])));
     }
     for (const std::vector<int>& group : graph.groups()) {
       if (std::any_of(group.begin(), group.end(), [&](int t) { return present(choice, t); })) continue;
-      changed = add_any(plan, graph, group, choice) || changed;
+      changed = add_any(plan, graph, group, {}, choice) || changed;
     }
   }
+  return kept_all;
 }
 
 Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGraph& graph, const Skeleton& skeleton) {

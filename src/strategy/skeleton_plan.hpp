@@ -26,6 +26,8 @@ struct KnobSlot {
   int technique = 0;
   Knob knob;
   std::int16_t fallback = 0;  // position in the domain
+  std::size_t gene = 0;       // position among the space's knobs, where the technique is available
+  std::int64_t left_out = 0;  // the value of a strategy that states none
 };
 
 struct PlannedRestriction {
@@ -63,12 +65,18 @@ int first_broken(const SkeletonPlan& plan, const Choice& choice, int first = -1)
 // The constraint graph's part of feasibility.
 bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& choice);
 
+// Why a technique cannot be added: one that comes with it is not offered, or cannot stand beside another.
+struct Obstacle {
+  int technique = 0, beside = -1;
+};
+std::string words_of(const SkeletonPlan& plan, const ConstraintGraph& graph, const Obstacle& obstacle);
 // Adds a technique with everything it needs, or changes nothing and gives the reason.
-std::optional<std::string> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
+std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
 // Takes a technique away with all that cannot hold without it. False when a required one would go.
 bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
-// Fills groups and conditional needs; what cannot be satisfied is taken away and explained in `dropped`.
-void settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>& dropped);
+// Fills groups and conditional needs; what cannot be satisfied is taken away and explained in `dropped`, where there is one.
+// False: something was taken away.
+bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>* dropped);
 
 // Position of the domain value nearest to `value`, by ratio where both are positive.
 std::int16_t nearest(const std::vector<std::int64_t>& domain, std::int64_t value);
