@@ -132,6 +132,10 @@ std::optional<Strategy> untried_memory(const StrategyBrief& brief) {
   return std::nullopt;
 }
 
+std::optional<Strategy> untried(const StrategyBrief& brief, Strategy strategy) {
+  return was_tried(brief, strategy) ? std::nullopt : std::optional(std::move(strategy));
+}
+
 // One of many seeds, of which forecasts choose: they say what is fast, so that samples need not keep apart by themselves.
 std::optional<Strategy> forecast_seed(const StrategyBrief& brief, Rng rng) {
   const double u = rng.unit();
@@ -142,7 +146,7 @@ std::optional<Strategy> forecast_seed(const StrategyBrief& brief, Rng rng) {
     if (std::optional<Strategy> strategy = untried_pattern(brief)) return strategy;
   }
   Strategy strategy = rng.chance(informed_share) ? informed_sample(brief, rng.fork(1)) : sample(*brief.space, rng.fork(2));
-  return was_tried(brief, strategy) ? std::nullopt : std::optional(std::move(strategy));
+  return untried(brief, std::move(strategy));
 }
 
 std::optional<Strategy> seed(const StrategyBrief& brief, const Rng& rng) {
@@ -233,7 +237,6 @@ class RuleStrategist final : public Strategist {
     std::optional<Strategy> strategy;
     for (std::uint64_t attempt = 0; attempt < attempts && !strategy; ++attempt) {
       strategy = by_rule(brief, rng.fork(1, attempt));
-      if (strategy && was_tried(brief, *strategy)) strategy.reset();
     }
     if (!strategy) strategy = untried_sample(brief, fallback_draws, rng.fork(2));
     if (!strategy) return strategy;
@@ -245,11 +248,12 @@ class RuleStrategist final : public Strategist {
   }
 
  private:
+  // One that was not tried.
   static std::optional<Strategy> by_rule(const StrategyBrief& brief, const Rng& rng) {
-    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2) return crossed(brief, rng);
+    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2) return untried(brief, crossed(brief, rng));
     if (brief.kind == BreedKind::tune && !brief.parents.empty()) return tuned(brief, rng);
     if ((brief.kind == BreedKind::mutate || brief.kind == BreedKind::cross) && !brief.parents.empty()) {
-      return mutated(brief, brief.parents[0], rng);
+      return untried(brief, mutated(brief, brief.parents[0], rng));
     }
     return brief.kind == BreedKind::seed ? seed(brief, rng) : far_sample(brief, rng);
   }

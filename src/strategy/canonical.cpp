@@ -43,22 +43,29 @@ void append_quoted(std::string& out, const std::string& text) {
   out += '"';
 }
 
-bool is_default(const Technique* technique, const std::string& parameter, std::int64_t value) {
-  if (technique == nullptr) return false;
-  for (const TechniqueParameter& candidate : technique->parameters) {
-    if (candidate.name == parameter) return candidate.fallback == value;
-  }
-  return false;
+// A name of the catalogue holds nothing to escape.
+void append_name(std::string& out, const std::string& name, bool known) {
+  if (!known) return append_quoted(out, name);
+  out += '"';
+  out += name;
+  out += '"';
 }
 
-void append_values(std::string& out, const Use& use) {
-  const Technique* technique = find_technique(use.technique);
+const TechniqueParameter* parameter_of(const Technique* technique, const std::string& name) {
+  if (technique == nullptr) return nullptr;
+  const auto found = std::find_if(technique->parameters.begin(), technique->parameters.end(),
+                                  [&](const TechniqueParameter& parameter) { return parameter.name == name; });
+  return found == technique->parameters.end() ? nullptr : &*found;
+}
+
+void append_values(std::string& out, const Use& use, const Technique* technique) {
   bool any = false;
   for (const auto& [name, value] : use.values) {
-    if (is_default(technique, name, value)) continue;
+    const TechniqueParameter* parameter = parameter_of(technique, name);
+    if (parameter != nullptr && parameter->fallback == value) continue;
     out += any ? "," : ",\"values\":{";
     any = true;
-    append_quoted(out, name);
+    append_name(out, name, parameter != nullptr);
     char digits[24];
     out += ':';
     out.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
@@ -78,14 +85,15 @@ void append_operations(std::string& out, std::vector<std::string> on) {
 }
 
 void append_use(std::string& out, const Use& use) {
+  const Technique* technique = find_technique(use.technique);
   out += "{\"name\":";
-  append_quoted(out, use.technique);
+  append_name(out, use.technique, technique != nullptr);
   append_operations(out, use.on);
   if (!use.text.empty()) {
     out += ",\"text\":";
     append_quoted(out, use.text);
   }
-  append_values(out, use);
+  append_values(out, use, technique);
   out += '}';
 }
 

@@ -1,5 +1,5 @@
 #include <array>
-#include <map>
+#include <unordered_map>
 
 #include <cupilot/technique.hpp>
 
@@ -209,7 +209,7 @@ std::span<const Technique> catalogue() { return table(); }
 
 const Technique* find_technique(std::string_view name) {
   static const auto by_name = [] {
-    std::map<std::string_view, const Technique*> index;
+    std::unordered_map<std::string_view, const Technique*> index;
     for (const Technique& technique : table()) index.emplace(technique.name, &technique);
     return index;
   }();
