@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "strategy/strategy_json.hpp"
+
 namespace cupilot::parts {
 namespace {
 
@@ -127,7 +129,7 @@ Verdict verdict_of(const Json& json) {
   return v;
 }
 
-Json put(const Strategy& strategy) { return Json::parse(strategy_to_json(strategy)); }
+Json put(const Strategy& strategy) { return sorted_json(strategy); }
 
 Strategy strategy_of(const Json& json) {
   auto strategy = strategy_from_json(json.dump());

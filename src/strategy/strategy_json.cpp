@@ -6,7 +6,7 @@
 #include <cupilot/strategy.hpp>
 #include <cupilot/technique.hpp>
 
-#include "base/json.hpp"
+#include "strategy/strategy_json.hpp"
 
 namespace cupilot {
 namespace {
@@ -116,8 +116,9 @@ Result<Use> read_use(const Json& json, std::size_t position) {
   return use;
 }
 
-Json write_use(const Use& use) {
-  Json json = {{"name", use.technique}}, values = Json::object();
+template <class Written>
+Written write_use(const Use& use) {
+  Written json = {{"name", use.technique}}, values = Written::object();
   for (const auto& [name, value] : use.values) {
     values[name] = value;
     const TechniqueParameter* parameter = parameter_of(use.technique, name);
@@ -151,15 +152,23 @@ Result<std::vector<Use>> read_uses(const Json& json) {
   return uses;
 }
 
-}  // namespace
-
-std::string strategy_to_json(const Strategy& strategy) {
-  Json json = {{"format", format_mark}, {"techniques", Json::array()}};
-  for (const Use& use : strategy.uses) json["techniques"].push_back(write_use(use));
+template <class Written>
+Written write(const Strategy& strategy) {
+  Written json = {{"format", format_mark}, {"techniques", Written::array()}};
+  Written& techniques = json["techniques"];
+  for (const Use& use : strategy.uses) techniques.push_back(write_use<Written>(use));
   if (!strategy.rationale.empty()) json["rationale"] = strategy.rationale;
   if (!strategy.parents.empty()) json["parents"] = strategy.parents;
   if (!strategy.origin.empty()) json["origin"] = strategy.origin;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json;
+}
+
+}  // namespace
+
+SortedJson sorted_json(const Strategy& strategy) { return write<SortedJson>(strategy); }
+
+std::string strategy_to_json(const Strategy& strategy) {
+  return write<Json>(strategy).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<Strategy> strategy_from_json(std::string_view text) {

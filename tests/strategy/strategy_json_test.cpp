@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "strategy/canonical.hpp"
+#include "strategy/strategy_json.hpp"
 #include "strategy/toy_space.hpp"
 
 using namespace cupilot;
@@ -173,5 +174,17 @@ TEST_CASE("a strategy is described in one line, in the catalogue's order", "[str
     Strategy strategy;
     strategy.uses = line.uses;
     CHECK(describe(strategy) == line.line);
+  }
+}
+
+TEST_CASE("a strategy inside of other JSON says what its own text says", "[strategy]") {
+  Strategy bare;
+  Strategy odd = example();
+  odd.uses.push_back({"a thing of its own", {{"depth", -3}}, "in \"prose\"\n\xff", {"gemm", "relu"}});
+  odd.parents = {"one", "two"};
+  odd.rationale = "for \xc3\x28 no reason";
+  for (const Strategy& strategy : {bare, example(), odd}) {
+    const std::string text = sorted_json(strategy).dump(-1, ' ', false, SortedJson::error_handler_t::replace);
+    CHECK(text == SortedJson::parse(strategy_to_json(strategy)).dump());
   }
 }

@@ -1,0 +1,13 @@
+// A strategy inside of other JSON.
+#pragma once
+
+#include <cupilot/strategy.hpp>
+
+#include "base/json.hpp"
+
+namespace cupilot {
+
+// What strategy_to_json writes, its keys sorted and its texts as they stand.
+SortedJson sorted_json(const Strategy& strategy);
+
+}  // namespace cupilot
