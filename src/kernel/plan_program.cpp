@@ -34,9 +34,29 @@ int PlanProgram::add_tree(const ExprTree& tree, int index) {
     node.is = Node::Is::arithmetic;
     node.op = from.op;
     for (std::size_t i = 0; i < 3; ++i) node.child[i] = from.child[i] < 0 ? -1 : add_tree(tree, from.child[i]);
+    node = folded(node);
   }
   nodes_.push_back(node);
   return static_cast<int>(nodes_.size()) - 1;
+}
+
+// An operation on literals is one, and a choice by a literal is what it chooses: most of a plan is about the task alone.
+PlanProgram::Node PlanProgram::folded(const Node& node) const {
+  const auto at = [&](std::size_t i) -> const Node& { return nodes_[static_cast<std::size_t>(node.child[i])]; };
+  const auto is_literal = [&](std::size_t i) { return node.child[i] >= 0 && at(i).is == Node::Is::literal; };
+  const auto literal = [](std::int64_t value) { return Node{Node::Is::literal, ExprOp::literal, value, {-1, -1, -1}}; };
+  if (!is_literal(0)) return node;
+  const std::int64_t first = at(0).number;
+  if (node.op == ExprOp::choose) return at(first != 0 ? 1 : 2);
+  if (node.op == ExprOp::logical_and || node.op == ExprOp::logical_or) {
+    const bool stops_at = node.op == ExprOp::logical_or;
+    if ((first != 0) == stops_at) return literal(stops_at ? 1 : 0);
+    return is_literal(1) ? literal(at(1).number != 0 ? 1 : 0) : node;
+  }
+  if (node.child[1] >= 0 && !is_literal(1)) return node;
+  std::int64_t result = 0;
+  const bool done = apply(node.op, first, node.child[1] >= 0 ? at(1).number : 0, result);
+  return done ? literal(result) : node;
 }
 
 // In PlanScope's order: definitions, what the plan's launches tell, then names from outside.
@@ -48,7 +68,11 @@ PlanProgram::Node PlanProgram::of_name(std::string_view name) {
   const auto defined_as = [&](const std::vector<Expr>& factors) {
     node.is = Node::Is::definition;
     node.number = definition(std::string(name), factors);
-    return node;
+    // None yet: it is asked for by what defines it.
+    const int product = definitions_[static_cast<std::size_t>(node.number)];
+    return product >= 0 && nodes_[static_cast<std::size_t>(product)].is == Node::Is::literal
+               ? nodes_[static_cast<std::size_t>(product)]
+               : node;
   };
   for (const auto& [let, expr] : plan_.let) {
     if (let == name) return defined_as({expr});
@@ -81,7 +105,7 @@ int PlanProgram::definition(const std::string& name, const std::vector<Expr>& fa
   int product = -1;
   for (const Expr& factor : factors) {
     const int next = add(factor);
-    if (product >= 0) nodes_.push_back({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1}});
+    if (product >= 0) nodes_.push_back(folded({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1}}));
     product = static_cast<int>(nodes_.size()) - 1;
   }
   if (product < 0) {

@@ -42,6 +42,7 @@ class PlanProgram {
   class Asking;
 
   int add_tree(const ExprTree& tree, int index);
+  Node folded(const Node& node) const;
   Node of_name(std::string_view name);
   int definition(const std::string& name, const std::vector<Expr>& factors);
 
