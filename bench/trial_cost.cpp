@@ -1,6 +1,7 @@
 // What proving and timing a candidate on a device costs the controller's own thread: placing it, saying it to judge and runner,
 // reading their answers. The device is a thread that answers each order at once, so that nothing is waited for.
 // usage: trial_cost [CANDIDATES [ROUNDS [WORDS OF A GEMM...]]]; each candidate is tried so many times
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,12 +27,24 @@ namespace {
 
 using namespace cupilot;
 
+// Judge and runner run on another core than the controller: to wake a thread there is part of what an order costs. -1: the last.
+void stay_on_core(int core) {
+  const int cores = static_cast<int>(std::thread::hardware_concurrency());
+  cpu_set_t only;
+  CPU_ZERO(&only);
+  CPU_SET(static_cast<std::size_t>(core < 0 ? std::max(cores - 1, 0) : core), &only);
+  (void)sched_setaffinity(0, sizeof only, &only);
+}
+
 // Orders come over a socket, and answers go back over it, as a process of ours would have them.
 class Answering {
  public:
   Answering() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends_) != 0) std::abort();
-    thread_ = std::thread([this] { serve(); });
+    thread_ = std::thread([this] {
+      stay_on_core(-1);
+      serve();
+    });
   }
   ~Answering() {
     close(ends_[0]);
@@ -61,6 +74,12 @@ class Answering {
     if (type == DeviceMessage::prepare) return pack(PrepareAnswer{});
     if (type == DeviceMessage::check) return check(*unpack_check(body));
     if (type == DeviceMessage::repeat) return pack(RepeatAnswer{std::vector<std::int64_t>(unpack_repeat(body)->outputs.size())});
+    if (type == DeviceMessage::several) {
+      SeveralAnswer all;
+      const auto orders = unpack_several(body);
+      for (const DeviceOrder& one : orders->orders) all.payloads.push_back(payload_of(one.type, one.body));
+      return pack(all);
+    }
     if (type == DeviceMessage::conditions) return pack(CardConditions{"none", 0, 0, 0, 0, 0, {}});
     if (type == DeviceMessage::run || type == DeviceMessage::library) {
       const VisitTiming timing = type == DeviceMessage::run ? unpack_run(body)->timing : unpack_library(body)->order.timing;
@@ -102,13 +121,20 @@ class AnsweringDevice : public TrialDevice {
   void seal(const Region&) override {}
   void let_inputs_be_written(bool) override {}
   bool inputs_writable() const override { return false; }
-  Result<std::string> judge(DeviceMessage type, std::string body) override {
+  Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> together) override {
     const Phase phase("judge", PhaseCpu::of_phase_around);
     ++orders;
-    const std::string order = type == DeviceMessage::read ? body : "";
-    std::string payload = judge_.ask(type, std::move(body));
-    if (type == DeviceMessage::read) return read(*unpack_read(order));
-    return payload;
+    const bool one = together.size() == 1;
+    std::string payload = judge_.ask(one ? together[0].type : DeviceMessage::several,
+                                     one ? together[0].body : pack(SeveralOrder{{together.begin(), together.end()}}));
+    auto payloads = one ? std::vector<std::string>{std::move(payload)} : unpack_several_answer(payload)->payloads;
+    for (std::size_t i = 0; i < together.size(); ++i) {
+      if (together[i].type != DeviceMessage::read) continue;
+      auto said = read(*unpack_read(together[i].body));
+      if (!said) return said.error();
+      payloads[i] = std::move(*said);
+    }
+    return payloads;
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double) override {
@@ -232,6 +258,7 @@ Result<void> cost_of(const Task& task, Backend& backend, CompilePool& pool, int 
   for (const CompiledKernel& kernel : *kernels) {
     Result<void> done{};
     std::thread([&] {
+      stay_on_core(0);
       const PhaseLog log;
       for (int round = 0; round < rounds && done; ++round) done = try_out(task, trials, device, kernel, backend.device());
       spent.add(log.cpu());

@@ -70,20 +70,39 @@ std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role,
   return Exchange{std::move(*answer), std::move(reply.descriptors)};
 }
 
-Result<std::string> CudaDevice::judge(DeviceMessage type, std::string body) {
+namespace {
+
+void credit_references(std::span<const DeviceOrder> orders, const std::vector<std::string>& payloads) {
+  for (std::size_t i = 0; i < orders.size(); ++i) {
+    if (orders[i].type != DeviceMessage::prepare) continue;
+    if (const auto prepared = unpack_prepare_answer(payloads[i])) credit("references", prepared->reference_seconds);
+  }
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> CudaDevice::judge_all(std::span<const DeviceOrder> orders) {
   const Phase phase("judge", PhaseCpu::of_phase_around);
   if (auto ready = ensure(judge_role); !ready) return ready.error();
-  auto result = exchange(judge_role, type, std::move(body), {}, deadlines_.judge);
+  const bool one = orders.size() == 1;
+  auto result = exchange(judge_role, one ? orders[0].type : DeviceMessage::several,
+                         one ? orders[0].body : pack(SeveralOrder{{orders.begin(), orders.end()}}), {},
+                         deadlines_.judge * static_cast<double>(orders.size()));
   if (auto* failure = std::get_if<FrameFailure>(&result)) {
     if (auto restarted = restart_judge(); !restarted) return restarted.error();
     return Error{ErrorCode::failure, fmt::format("the judge of cuda:{} fell silent: {}", index_, failure->message),
                  "it was replaced; ask again"};
   }
   Exchange& reply = std::get<Exchange>(result);
-  if (type == DeviceMessage::prepare) {
-    if (const auto prepared = unpack_prepare_answer(reply.answer.payload)) credit("references", prepared->reference_seconds);
+  if (reply.answer.state == DeviceAnswer::State::done) {
+    SeveralAnswer answer;
+    if (one) answer.payloads.push_back(std::move(reply.answer.payload));
+    if (auto several = one ? std::nullopt : unpack_several_answer(reply.answer.payload)) answer = std::move(*several);
+    if (answer.payloads.size() != orders.size())
+      return Error{ErrorCode::failure, "the judge gave an answer that fits no orders", ""};
+    credit_references(orders, answer.payloads);
+    return std::move(answer.payloads);
   }
-  if (reply.answer.state == DeviceAnswer::State::done) return std::move(reply.answer.payload);
   if (reply.answer.state == DeviceAnswer::State::sticky) {
     if (auto restarted = restart_judge(); !restarted) return restarted.error();
   }

@@ -43,7 +43,7 @@ class CudaDevice : public TrialDevice {
   bool inputs_writable() const override { return inputs_writable_; }
 
   // A judge that fails is replaced, and so is everything it owned.
-  Result<std::string> judge(DeviceMessage type, std::string body) override;
+  Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override;
   Result<void> load_in_judge(const NamedImage& image) override;
   int judge_generation() const { return judge_generation_; }
 

@@ -2,6 +2,7 @@
 // the launch before it did not, at the same addresses, and its outputs are compared.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include <fmt/core.h>
 #include <cupilot/gemm.hpp>
@@ -96,6 +97,7 @@ class MeasuredRounds {
       const double spent = std::chrono::duration<double>(Clock::now() - begin).count();
       if (round + 1 >= fewest_rounds && spent > options_.max_seconds) break;
     }
+    if (auto told = trials_.orders_.tell(); !told) return told.error();
     return reports(sentences_of(before, card(), trials_.device_.processes()));
   }
 
@@ -154,6 +156,7 @@ class MeasuredRounds {
     if (time && *time && entrant.kernel && **time < long_us) time = timed_launch(entrant, what, Looks::closely);
     if (!time) return time.error();
     if (!*time) return {};
+    if (auto told = trials_.orders_.tell(); !told || entrant.out) return told;
     entrant.warm_us = **time;
     const int most = options_.max_seconds > 0 ? most_launches : 1;
     entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most);
@@ -189,6 +192,7 @@ class MeasuredRounds {
         if (with == 0) continue;
         CaseReport proof;
         if (auto checked = trials_.check(trial, proof); !checked) return checked;
+        if (auto told = trials_.orders_.tell(); !told) return told;
         judge_launch(entrant, proof);
         if (entrant.out) return {};
       }
@@ -230,14 +234,16 @@ class MeasuredRounds {
     if (entrant.out) return {};
     entrant.samples.push_back(median(times));
     entrant.rounds.push_back(round);
-    return {};
+    // Who else takes part decides how often the others are visited.
+    return entrants_.size() > 1 ? trials_.orders_.tell() : Result<void>();
   }
 
   // How a launch's outputs are compared: as the judge says, and some also here; `if_long`: not at all after a short launch, which
   // another follows.
   enum class Looks { briefly, closely, if_long };
 
-  // One launch between events, checked; nothing when the entrant left.
+  // One launch between events; nothing when the entrant left. What is wrong with its outputs makes it leave when that is told:
+  // with the next launch's preparation.
   Result<std::optional<double>> timed_launch(Entrant& entrant, const Case& what, Looks looks) {
     if (entrant.out) return std::optional<double>();
     CudaTrials::Trial trial = trial_of(entrant, what);
@@ -251,16 +257,18 @@ class MeasuredRounds {
     }
     const double us = (*ran)->answer.event_us[0];
     if (looks == Looks::if_long && us < long_us) return std::optional(us);
-    CaseReport proof;
-    proof.what = what;
-    proof.seconds = (*ran)->controller_us * 1e-6;
-    if (auto checked = trials_.check(trial, proof); !checked) return checked.error();
+    const auto proof = std::make_shared<CaseReport>();
+    proof->what = what;
+    proof->seconds = (*ran)->controller_us * 1e-6;
+    if (auto checked = trials_.check(trial, *proof); !checked) return checked.error();
     if (looks != Looks::briefly) {
-      if (auto looked = trials_.look(trial, proof); !looked) return looked.error();
+      if (auto looked = trials_.look(trial, *proof); !looked) return looked.error();
     }
-    judge_launch(entrant, proof);
-    entrant.proofs.push_back(std::move(proof));
-    if (entrant.out) return std::optional<double>();
+    trials_.orders_.afterwards([this, &entrant, proof] {
+      judge_launch(entrant, *proof);
+      entrant.proofs.push_back(std::move(*proof));
+      return Result<void>();
+    });
     return std::optional(us);
   }
 
@@ -280,13 +288,15 @@ class MeasuredRounds {
     return {task_, task_key_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr};
   }
 
-  // Prepares and runs; nothing when the entrant left.
+  // Prepares and runs; nothing when the entrant left, perhaps for what the launch before it was found to have done.
   Result<std::optional<DeviceRun>> order(Entrant& entrant, CudaTrials::Trial& trial, const VisitTiming& timing) {
-    if (entrant.library) return visit_library(entrant, trial, timing);
+    if (auto prepared = trials_.prepare(trial); !prepared) return prepared.error();
+    if (entrant.out) return std::optional<DeviceRun>();
+    if (entrant.library) return visit_library(entrant, timing);
     RunOrder run = entrant.kernel->run;
     run.timing = timing;
     const double seconds = std::min(run_seconds_ * std::max(timing.replays, 1), trials_.trial_seconds_);
-    auto ran = trials_.launch(trial, run, seconds);
+    auto ran = trials_.run_prepared(trial, run, seconds);
     if (!ran) return ran.error();
     if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
       if (auto told = trials_.tell_input_writes(trial, *fault, seconds); !told) return told.error();
@@ -296,8 +306,7 @@ class MeasuredRounds {
     return std::optional<DeviceRun>(std::get<DeviceRun>(std::move(*ran)));
   }
 
-  Result<std::optional<DeviceRun>> visit_library(Entrant& entrant, CudaTrials::Trial& trial, const VisitTiming& timing) {
-    if (auto prepared = trials_.prepare(trial); !prepared) return prepared.error();
+  Result<std::optional<DeviceRun>> visit_library(Entrant& entrant, const VisitTiming& timing) {
     LibraryOrder order = *entrant.library;
     order.timing = timing;
     std::vector<Region> poison;
@@ -377,6 +386,7 @@ std::vector<Case> CudaTrials::cases_of(const Workload& workload, const MeasureOp
 Result<std::vector<ContestantReport>> CudaTrials::measure(const Task& task, const std::string& task_key, const Workload& workload,
                                                           std::span<const Contestant> contestants,
                                                           const MeasureOptions& options) {
+  orders_.forget();  // of what ended by an Error
   return MeasuredRounds(*this, task, task_key, workload, options).go(contestants);
 }
 

@@ -78,6 +78,10 @@ constexpr auto walk_hello = [](auto& io, auto& h) {
 constexpr auto walk_answer = [](auto& io, auto& a) {
   io.value(a.state), io.value(a.code), io.value(a.what), io.value(a.payload);
 };
+constexpr auto walk_several = [](auto& io, auto& o) {
+  io.list(o.orders, [](auto& inner, auto& one) { inner.value(one.type), inner.value(one.body); });
+};
+constexpr auto walk_several_answer = [](auto& io, auto& a) { io.value(a.payloads); };
 constexpr auto walk_load = [](auto& io, auto& o) {
   io.value(o.name), io.plain(o.image), io.value(o.entries);
   io.list(o.parameter_bytes, [](auto& inner, auto& bytes) { inner.plain(bytes); });
@@ -140,6 +144,12 @@ std::string pack(const DeviceHello& hello) { return packed(hello, walk_hello); }
 std::optional<DeviceHello> unpack_device_hello(std::string_view body) { return unpacked<DeviceHello>(body, walk_hello); }
 std::string pack(const DeviceAnswer& answer) { return packed(answer, walk_answer); }
 std::optional<DeviceAnswer> unpack_device_answer(std::string_view body) { return unpacked<DeviceAnswer>(body, walk_answer); }
+std::string pack(const SeveralOrder& order) { return packed(order, walk_several); }
+std::optional<SeveralOrder> unpack_several(std::string_view body) { return unpacked<SeveralOrder>(body, walk_several); }
+std::string pack(const SeveralAnswer& answer) { return packed(answer, walk_several_answer); }
+std::optional<SeveralAnswer> unpack_several_answer(std::string_view body) {
+  return unpacked<SeveralAnswer>(body, walk_several_answer);
+}
 std::string pack(const LoadOrder& order) { return packed(order, walk_load); }
 std::optional<LoadOrder> unpack_load(std::string_view body) { return unpacked<LoadOrder>(body, walk_load); }
 std::string pack(const SlotOrder& order) { return packed(order, walk_slot); }

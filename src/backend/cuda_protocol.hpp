@@ -33,7 +33,8 @@ enum class DeviceMessage : std::uint32_t {
   read,
   conditions,
   count,
-  sustain
+  sustain,
+  several
 };
 
 // How the judge shares memory with the runner. own: they are one process, and every buffer can be written.
@@ -75,6 +76,22 @@ struct DeviceAnswer {
 };
 std::string pack(const DeviceAnswer& answer);
 std::optional<DeviceAnswer> unpack_device_answer(std::string_view body);
+
+// Orders carried out one after another and answered together: by the payload of each, or as the first that fails.
+struct DeviceOrder {
+  DeviceMessage type = DeviceMessage::probe;
+  std::string body;
+};
+struct SeveralOrder {
+  std::vector<DeviceOrder> orders;
+};
+std::string pack(const SeveralOrder& order);
+std::optional<SeveralOrder> unpack_several(std::string_view body);
+struct SeveralAnswer {
+  std::vector<std::string> payloads;
+};
+std::string pack(const SeveralAnswer& answer);
+std::optional<SeveralAnswer> unpack_several_answer(std::string_view body);
 
 struct LoadOrder {
   std::string name;

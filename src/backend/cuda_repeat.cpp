@@ -16,15 +16,17 @@ Result<void> CudaTrials::repeat(Trial& trial, double seconds, CaseReport& report
     auto items = dressing(trial, done % 2 == 0 ? Inside::large : Inside::poison);
     if (!items) return items.error();
     order.items = done < trial.what.repeats ? std::move(*items) : std::vector<PrepareItem>();
-    auto payload = device_.judge(DeviceMessage::repeat, pack(order));
-    if (!payload) return payload.error();
-    const auto answer = unpack_repeat_answer(*payload);
-    if (!answer || answer->differing.size() != order.outputs.size())
-      return Error{ErrorCode::failure, "the judge gave an answer that fits no repeat", ""};
-    order.first = false;
-    for (std::size_t o = 0; o < order.outputs.size(); ++o) report.outputs[o].repeat_differs = answer->differing[o];
+    orders_.later(DeviceMessage::repeat, pack(order), [&](const std::string& payload) -> Result<void> {
+      const auto answer = unpack_repeat_answer(payload);
+      if (!answer || answer->differing.size() != order.outputs.size())
+        return Error{ErrorCode::failure, "the judge gave an answer that fits no repeat", ""};
+      for (std::size_t o = 0; o < order.outputs.size(); ++o) report.outputs[o].repeat_differs = answer->differing[o];
+      return {};
+    });
+    if (auto told = orders_.tell(); !told) return told;
     report.repeats_done = done;
-    if (done >= trial.what.repeats) return {};
+    if (done >= trial.what.repeats || (order.first && !report.faults.empty())) return {};
+    order.first = false;
     auto ran = device_.run(*trial.kernel->image, trial.kernel->run, seconds);
     if (ran && std::holds_alternative<RunnerFault>(*ran) && std::get<RunnerFault>(*ran).vanished) {
       auto again = device_.judge(DeviceMessage::prepare, pack(PrepareOrder{order.items, {}}));

@@ -269,46 +269,54 @@ ReadOrder read_order(const Region& region, const FillParams& layout, const Oracl
 
 }  // namespace
 
-Result<std::int64_t> CudaTrials::look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle,
-                                         const OutputReport& said) {
+Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::size_t output, CaseReport& report) {
+  const OracleOrder& oracle = trial.oracles.at(output);
   auto known = [&] {
     const Phase phase("own reference", PhaseCpu::of_phase_around);
     return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
   }();
   if (!known) return known.error();
-  if ((*known)->indices.empty()) return std::int64_t{0};
+  if ((*known)->indices.empty()) return {};
   auto bound = bound_params(trial.task, tensor, trial.what.workload, trial.what.content);
   if (!bound) return bound.error();
-  const std::vector<std::size_t> drawn = spot_.draw(**known);
+  std::vector<std::size_t> drawn = spot_.draw(**known);
   const ReadOrder order = read_order(trial.placement.tensors[tensor], trial.placement.layouts[tensor], oracle, **known, drawn);
-  auto payload = device_.judge(DeviceMessage::read, pack(order));
-  if (!payload) return payload.error();
-  const auto answer = unpack_read_answer(*payload);
+  orders_.later(DeviceMessage::read, pack(order),
+                [this, &report, output, known = *known, bound = *bound, drawn = std::move(drawn)](const std::string& payload) {
+                  return compare(payload, *known, bound, drawn, output, report);
+                });
+  return {};
+}
+
+// What the judge read of an output beside what the controller computed.
+Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& known, const BoundParams& bound,
+                                 const std::vector<std::size_t>& drawn, std::size_t output, CaseReport& report) {
+  const OutputReport& said = report.outputs.at(output);
+  const auto answer = unpack_read_answer(payload);
   const std::size_t count = drawn.size();
   if (!answer || answer->bits.size() != count || answer->values.size() != count || answer->sums.size() != count)
     return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
-  const bool called_right = said.failed == 0 && said.never_written == 0 && bound->check != check_index_of;
+  const bool called_right = said.failed == 0 && said.never_written == 0 && bound.check != check_index_of;
   for (std::size_t j = 0; j < count; ++j) {
-    const double want = (*known)->values[drawn[j]], sum = (*known)->sums[drawn[j]];
+    const double want = known.values[drawn[j]], sum = known.sums[drawn[j]];
+    const std::int64_t index = known.indices[drawn[j]];
     if (!same_reference(want, answer->values[j], sum))
       return device_.distrust(fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}", said.tensor,
-                                          order.indices[j], answer->values[j], want));
-    const Judged judged = judge_element(*bound, answer->bits[j], want, sum);
+                                          index, answer->values[j], want));
+    const Judged judged = judge_element(bound, answer->bits[j], want, sum);
     if (called_right && !judged.ok && judged.ratio > 1.001)
       return device_.distrust(fmt::format("the judge calls {} right, but element {} holds {} where the controller computes {}",
-                                          said.tensor, order.indices[j], decode(answer->bits[j], bound->type), want));
+                                          said.tensor, index, decode(answer->bits[j], bound.type), want));
   }
-  return static_cast<std::int64_t>(count);
+  report.recomputed += static_cast<std::int64_t>(count);
+  return {};
 }
 
 Result<void> CudaTrials::look(const Trial& trial, CaseReport& report) {
   std::size_t o = 0;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
     if (!is_output(trial.task.tensors[i])) continue;
-    auto looked = look_at(trial, i, trial.oracles.at(o), report.outputs.at(o));
-    if (!looked) return looked.error();
-    report.recomputed += *looked;
-    ++o;
+    if (auto looked = look_at(trial, i, o++, report); !looked) return looked;
   }
   return {};
 }

@@ -134,10 +134,9 @@ Result<void> CudaTrials::prepare(Trial& trial) {
   auto oracles = oracles_of(trial);
   if (!oracles) return oracles.error();
   const PrepareOrder order{std::move(*items), *oracles};
-  auto prepared = device_.judge(DeviceMessage::prepare, pack(order));
-  if (!prepared) return prepared.error();
+  orders_.later(DeviceMessage::prepare, pack(order), [](const std::string&) { return Result<void>(); });
   trial.oracles = std::move(*oracles);
-  return {};
+  return orders_.tell();
 }
 
 Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
@@ -145,8 +144,8 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
   PrepareOrder order;
   for (const Region& region : trial.placement.tensors) order.items.push_back({false, Inside::poison, false, region, {}});
   for (const Region& region : trial.kernel->buffers) order.items.push_back({false, Inside::poison, false, region, {}});
-  auto prepared = device_.judge(DeviceMessage::prepare, pack(order));
-  if (!prepared) return prepared.error();
+  orders_.later(DeviceMessage::prepare, pack(order), [](const std::string&) { return Result<void>(); });
+  if (auto prepared = orders_.tell(); !prepared) return prepared.error();
   auto ran = device_.run(*trial.kernel->image, trial.kernel->setup, std::min(2.0, trial_seconds_));
   if (!ran) return ran.error();
   if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
@@ -160,14 +159,17 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
   return std::optional<RunnerFault>();
 }
 
+Result<CudaTrials::Ran> CudaTrials::run_prepared(Trial& trial, const RunOrder& order, double seconds) {
+  auto ran = device_.run(*trial.kernel->image, order, seconds);
+  const auto* fault = ran ? std::get_if<RunnerFault>(&*ran) : nullptr;
+  if (fault == nullptr || !fault->vanished) return ran;
+  if (auto prepared = prepare(trial); !prepared) return prepared.error();
+  return device_.run(*trial.kernel->image, order, seconds);
+}
+
 Result<CudaTrials::Ran> CudaTrials::launch(Trial& trial, const RunOrder& order, double seconds) {
-  for (bool again = false;; again = true) {
-    if (auto prepared = prepare(trial); !prepared) return prepared.error();
-    auto ran = device_.run(*trial.kernel->image, order, seconds);
-    if (!ran) return ran.error();
-    const auto* fault = std::get_if<RunnerFault>(&*ran);
-    if (fault == nullptr || !fault->vanished || again) return ran;
-  }
+  if (auto prepared = prepare(trial); !prepared) return prepared.error();
+  return run_prepared(trial, order, seconds);
 }
 
 Result<void> CudaTrials::tell_input_writes(Trial& trial, RunnerFault& fault, double seconds) {
@@ -223,47 +225,16 @@ Result<CheckItem> CudaTrials::check_item(const Trial& trial, std::size_t tensor_
   return item;
 }
 
-Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
-  CheckOrder order;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (!is_output(trial.task.tensors[i])) {
-      if (device_.hello().sharing == Sharing::vmm) continue;
-      // Timed launches find other content than the one that places were laid out for.
-      auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
-      if (!recipe) return recipe.error();
-      order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], *recipe});
-      continue;
-    }
-    auto item = check_item(trial, i);
-    if (!item) return item.error();
-    order.oracle_keys.push_back(trial.oracles.at(order.outputs.size()).key);
-    order.guards.push_back(item->region);
-    order.outputs.push_back(*item);
-  }
-  for (std::size_t b = 0; trial.kernel != nullptr && b < trial.kernel->buffers.size(); ++b) {
-    order.guards.push_back(trial.kernel->buffers[b]);
-    if (trial.kernel->contents[b] == BufferContent::restored) order.zeros.push_back(trial.kernel->buffers[b]);
-  }
-  auto payload = device_.judge(DeviceMessage::check, pack(order));
-  if (!payload) return payload.error();
-  const auto answer = unpack_check_answer(*payload);
-  const bool fits = answer && answer->outputs.size() == order.outputs.size() && answer->guards.size() == order.guards.size() &&
-                    answer->hashes.size() == order.outputs.size() && answer->changed.size() == order.unchanged.size() &&
-                    answer->nonzero.size() == order.zeros.size();
-  if (!fits) return Error{ErrorCode::failure, "the judge gave an answer that fits no check", ""};
-  add_outputs(trial, *answer, report);
-  add_faults(trial, *answer, report);
-  return {};
-}
+namespace {
 
-void CudaTrials::add_outputs(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const {
+void add_outputs(const Task& task, const TaskPlacement& placement, const CheckAnswer& answer, CaseReport& report) {
   std::size_t o = 0;
-  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (!is_output(trial.task.tensors[i])) continue;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (!is_output(task.tensors[i])) continue;
     const CheckedOutput& seen = answer.outputs[o];
     OutputReport output;
-    output.tensor = trial.task.tensors[i].name;
-    output.elements = trial.placement.layouts[i].elements;
+    output.tensor = task.tensors[i].name;
+    output.elements = placement.layouts[i].elements;
     output.compared = seen.compared;
     output.failed = seen.failed;
     output.never_written = seen.poisoned;
@@ -281,7 +252,7 @@ void CudaTrials::add_outputs(const Trial& trial, const CheckAnswer& answer, Case
   }
 }
 
-void CudaTrials::add_faults(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const {
+void add_faults(const Task& task, const CheckAnswer& answer, CaseReport& report) {
   const std::size_t outputs = answer.outputs.size();
   for (std::size_t g = 0; g < answer.guards.size(); ++g) {
     if (answer.guards[g].changed == 0) continue;
@@ -305,7 +276,7 @@ void CudaTrials::add_faults(const Trial& trial, const CheckAnswer& answer, CaseR
           {"run.state", fmt::format("a buffer promised restored holds {} bytes that are not zero", nonzero), ""});
   }
   std::size_t input = 0;
-  for (const Tensor& tensor : trial.task.tensors) {
+  for (const Tensor& tensor : task.tensors) {
     if (is_output(tensor) || answer.changed.empty()) continue;
     const std::int64_t changed = answer.changed[input++];
     if (changed == 0) continue;
@@ -314,9 +285,50 @@ void CudaTrials::add_faults(const Trial& trial, const CheckAnswer& answer, CaseR
   }
 }
 
+}  // namespace
+
+Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
+  CheckOrder order;
+  for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
+    if (!is_output(trial.task.tensors[i])) {
+      if (device_.hello().sharing == Sharing::vmm) continue;
+      // Timed launches find other content than the one that places were laid out for.
+      auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
+      if (!recipe) return recipe.error();
+      order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], *recipe});
+      continue;
+    }
+    auto item = check_item(trial, i);
+    if (!item) return item.error();
+    order.oracle_keys.push_back(trial.oracles.at(order.outputs.size()).key);
+    order.guards.push_back(item->region);
+    order.outputs.push_back(*item);
+  }
+  for (std::size_t b = 0; trial.kernel != nullptr && b < trial.kernel->buffers.size(); ++b) {
+    order.guards.push_back(trial.kernel->buffers[b]);
+    if (trial.kernel->contents[b] == BufferContent::restored) order.zeros.push_back(trial.kernel->buffers[b]);
+  }
+  const CheckAnswer sizes{std::vector<CheckedOutput>(order.outputs.size()), std::vector<CheckedGuard>(order.guards.size()),
+                          std::vector<std::int64_t>(order.zeros.size()), std::vector<std::int64_t>(order.unchanged.size())};
+  const auto read = [&task = trial.task, &placement = trial.placement, &report,
+                     sizes](const std::string& payload) -> Result<void> {
+    const auto answer = unpack_check_answer(payload);
+    const bool fits = answer && answer->outputs.size() == sizes.outputs.size() && answer->guards.size() == sizes.guards.size() &&
+                      answer->hashes.size() == sizes.outputs.size() && answer->changed.size() == sizes.changed.size() &&
+                      answer->nonzero.size() == sizes.nonzero.size();
+    if (!fits) return Error{ErrorCode::failure, "the judge gave an answer that fits no check", ""};
+    add_outputs(task, placement, *answer, report);
+    add_faults(task, *answer, report);
+    return {};
+  };
+  orders_.later(DeviceMessage::check, pack(order), read);
+  return {};
+}
+
 Result<CaseReport> CudaTrials::prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
                                      const Case& what, Fence fence) {
   const auto begin = Clock::now();
+  orders_.forget();  // of what ended by an Error
   CaseReport report;
   report.what = what;
   auto resolution = [&] {
@@ -357,9 +369,8 @@ Result<CaseReport> CudaTrials::prove(const Task& task, const std::string& task_k
   }
   if (auto checked = check(trial, report); !checked) return checked.error();
   if (auto looked = look(trial, report); !looked) return looked.error();
-  if (what.repeats > 0 && report.faults.empty()) {
-    if (auto repeated = repeat(trial, seconds, report); !repeated) return repeated.error();
-  }
+  auto told = what.repeats > 0 ? repeat(trial, seconds, report) : orders_.tell();
+  if (!told) return told.error();
   report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return report;
 }

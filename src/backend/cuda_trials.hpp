@@ -15,6 +15,7 @@
 #include "backend/cuda_programs.hpp"
 #include "backend/cuda_spot.hpp"
 #include "backend/frame.hpp"
+#include "backend/judge_orders.hpp"
 #include "backend/trial_device.hpp"
 
 namespace cupilot {
@@ -56,7 +57,7 @@ struct CountedRun {
 class CudaTrials {
  public:
   CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
-      : device_(device), programs_(programs), spot_(spot), spec_(spec), trial_seconds_(trial_seconds) {}
+      : device_(device), orders_(device), programs_(programs), spot_(spot), spec_(spec), trial_seconds_(trial_seconds) {}
 
   // One case from placement to comparison. Error: the machine failed.
   Result<CaseReport> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Case& what,
@@ -103,26 +104,30 @@ class CudaTrials {
   Result<std::vector<PrepareItem>> dressing(const Trial& trial, Inside poison) const;
   // Which reference values each output of a case is compared with.
   Result<std::vector<OracleOrder>> oracles_of(const Trial& trial);
-  // Inputs, poison and reference values for one run.
+  // Inputs, poison and reference values for one run. What was put off is answered before.
   Result<void> prepare(Trial& trial);
   Result<std::optional<RunnerFault>> run_setup(const Trial& trial);
-  // Prepares and runs; once more when the runner went away by itself.
+  // Prepares and runs.
   Result<Ran> launch(Trial& trial, const RunOrder& order, double seconds);
+  // Runs what is prepared; prepares and runs once more when the runner went away by itself.
+  Result<Ran> run_prepared(Trial& trial, const RunOrder& order, double seconds);
   // Whether a fault 700 was a write to an input: runs again with inputs that may be written, and looks.
   Result<void> tell_input_writes(Trial& trial, RunnerFault& fault, double seconds);
   Result<CheckItem> check_item(const Trial& trial, std::size_t tensor_index) const;
-  // The judge's word on outputs, guards and promises.
+  // The judge's word on outputs, guards and promises, in `report` once what is put off has been told. Task, placement and report
+  // must live so long.
   Result<void> check(const Trial& trial, CaseReport& report);
-  void add_outputs(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
-  void add_faults(const Trial& trial, const CheckAnswer& answer, CaseReport& report) const;
-  // The controller's own look at a few elements: an Error when the judge's word does not stand.
+  // The controller's own look at a few elements, put off too: an Error when the judge's word does not stand.
   Result<void> look(const Trial& trial, CaseReport& report);
-  Result<std::int64_t> look_at(const Trial& trial, std::size_t tensor, const OracleOrder& oracle, const OutputReport& said);
+  Result<void> look_at(const Trial& trial, std::size_t tensor, std::size_t output, CaseReport& report);
+  Result<void> compare(const std::string& payload, const SpotValues& known, const BoundParams& bound,
+                       const std::vector<std::size_t>& drawn, std::size_t output, CaseReport& report);
   // Launches again and compares bits (Case::repeats).
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;
 
   TrialDevice& device_;
+  JudgeOrders orders_;
   CudaPrograms& programs_;
   SpotCheck& spot_;
   const DeviceSpec& spec_;

@@ -118,12 +118,17 @@ DeviceAnswer InProcessDevice::ask(DeviceMessage type, std::string body) {
   return answer;
 }
 
-Result<std::string> InProcessDevice::judge(DeviceMessage type, std::string body) {
-  if (!lost_.empty()) return lost();
-  DeviceAnswer answer = ask(type, std::move(body));
-  if (answer.state == DeviceAnswer::State::done) return std::move(answer.payload);
-  if (!lost_.empty()) return lost();
-  return Error{ErrorCode::failure, "the judge in the host's context: " + answer.what, ""};
+Result<std::vector<std::string>> InProcessDevice::judge_all(std::span<const DeviceOrder> orders) {
+  std::vector<std::string> payloads;
+  for (const DeviceOrder& order : orders) {
+    if (!lost_.empty()) return lost();
+    DeviceAnswer answer = ask(order.type, order.body);
+    if (!lost_.empty()) return lost();
+    if (answer.state != DeviceAnswer::State::done)
+      return Error{ErrorCode::failure, "the judge in the host's context: " + answer.what, ""};
+    payloads.push_back(std::move(answer.payload));
+  }
+  return payloads;
 }
 
 DeviceAnswer InProcessDevice::load(const NamedImage& image) {

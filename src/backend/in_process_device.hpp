@@ -26,7 +26,7 @@ class InProcessDevice : public TrialDevice {
   void seal(const Region&) override {}
   void let_inputs_be_written(bool writable) override { inputs_writable_ = writable; }
   bool inputs_writable() const override { return inputs_writable_; }
-  Result<std::string> judge(DeviceMessage type, std::string body) override;
+  Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override;
   Result<void> load_in_judge(const NamedImage& image) override;
   // Without a deadline: a kernel that never ends never returns. One that faults takes the context with it, and every later
   // order is an Error.

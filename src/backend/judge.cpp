@@ -61,6 +61,16 @@ std::string Judge::repeat(const RepeatOrder& order) {
   return pack(answer);
 }
 
+std::string Judge::several(SeveralOrder order, const Frame& frame, std::vector<int>& descriptors) {
+  SeveralAnswer answer;
+  for (DeviceOrder& one : order.orders) {
+    if (one.type == DeviceMessage::several) throw OrderRefused{0, "several orders within several"};
+    const Frame alone{static_cast<std::uint32_t>(one.type), frame.id, std::move(one.body), {}};
+    answer.payloads.push_back(serve(one.type, alone, descriptors));
+  }
+  return pack(answer);
+}
+
 std::string Judge::serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors) {
   if (type == DeviceMessage::drop_slots) contents_.forget();
   if (auto common = serve_common(session_, visitor_, type, frame)) return *common;
@@ -81,6 +91,8 @@ std::string Judge::serve(DeviceMessage type, const Frame& frame, std::vector<int
       return pack(sustainer_.run(readable(unpack_sustain(frame.body))));
     case DeviceMessage::conditions:
       return pack(card_.look());
+    case DeviceMessage::several:
+      return several(readable(unpack_several(frame.body)), frame, descriptors);
     default:
       throw OrderRefused{0, "an order the judge does not know"};
   }

@@ -42,6 +42,7 @@ class Judge {
   std::string prepare(const PrepareOrder& order);
   std::string check(const CheckOrder& order);
   std::string repeat(const RepeatOrder& order);
+  std::string several(SeveralOrder order, const Frame& frame, std::vector<int>& descriptors);
 
   CudaSession& session_;
   Visitor visitor_{session_};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,8 +61,9 @@ class TrialDevice {
   virtual void let_inputs_be_written(bool writable) = 0;
   virtual bool inputs_writable() const = 0;
 
-  // One order to the judge; its payload.
-  virtual Result<std::string> judge(DeviceMessage type, std::string body) = 0;
+  // Orders to the judge, carried out one after another; the payload of each, or the Error of the first that failed.
+  virtual Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) = 0;
+  Result<std::string> judge(DeviceMessage type, std::string body);
   virtual Result<void> load_in_judge(const NamedImage& image) = 0;
   // One run, ended after `seconds` where the runner can be killed.
   virtual Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) = 0;
@@ -81,5 +83,12 @@ class TrialDevice {
   // All that was loaded, cached or started is had anew.
   virtual Result<void> renew() = 0;
 };
+
+inline Result<std::string> TrialDevice::judge(DeviceMessage type, std::string body) {
+  const DeviceOrder order{type, std::move(body)};
+  auto payloads = judge_all({&order, 1});
+  if (!payloads) return payloads.error();
+  return std::move(payloads->front());
+}
 
 }  // namespace cupilot

@@ -57,6 +57,14 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   only_whole(pack(DeviceAnswer{DeviceAnswer::State::sticky, 700, "what", "payload"}),
              [](std::string_view body) { return unpack_device_answer(body); });
   only_whole(pack(LoadOrder{"name", {1, 2}, {"entry"}, {{8, 4}}}), [](std::string_view body) { return unpack_load(body); });
+  const SeveralOrder several{{{DeviceMessage::check, "a check"}, {DeviceMessage::conditions, ""}}};
+  only_whole(pack(several), [](std::string_view body) { return unpack_several(body); });
+  const std::vector<DeviceOrder> orders = unpack_several(pack(several))->orders;
+  REQUIRE(orders.size() == 2);
+  CHECK(orders[0].type == DeviceMessage::check);
+  CHECK(orders[0].body == "a check");
+  CHECK(orders[1].type == DeviceMessage::conditions);
+  only_whole(pack(SeveralAnswer{{"one", "", "three"}}), [](std::string_view body) { return unpack_several_answer(body); });
   only_whole(pack(SlotOrder{1, 2, true, {3}}), [](std::string_view body) { return unpack_slot(body); });
   PrepareOrder prepare;
   prepare.items.resize(2);

@@ -243,31 +243,57 @@ std::optional<DeviceAnswer> driver_error(const std::string& what) {
 }
 
 // As CUPTI was seen to: ends when it is asked for other counters than before.
-void end_at_other_counters(const Frame& order) {
+void end_at_other_counters(const std::string& body) {
   static std::uint64_t asked = 0;
-  const std::uint64_t now = unpack_count(order.body)->counters;
+  const std::uint64_t now = unpack_count(body)->counters;
   if (asked != 0 && asked != now) _exit(1);
   asked = now;
 }
 
-void serve(const std::string& role, const Frame& order) {
-  const auto type = static_cast<DeviceMessage>(order.type);
-  const std::string step = step_of(type, order.body);
+// What is said to one order; `whats`: and how the protocol is broken by it.
+DeviceAnswer answer_to(const std::string& role, DeviceMessage type, const std::string& body, std::vector<std::string>& whats) {
+  const std::string step = step_of(type, body);
   std::string what = behaviour_at(role, step);
   if (what.empty() && step == "timed") what = behaviour_at(role, "run");  // a candidate that is timed runs in no other way
-  if (what == "otherset") end_at_other_counters(order);
+  whats.push_back(what);
+  if (what == "otherset") end_at_other_counters(body);
   DeviceAnswer answer;
-  if (const auto error = driver_error(what)) {
-    answer = *error;
-  } else if (const auto payload = lie(what, order.body)) {
+  if (const auto error = driver_error(what)) return *error;
+  if (const auto payload = lie(what, body)) {
     if (type == DeviceMessage::run) std::this_thread::sleep_for(std::chrono::microseconds(300));
     answer.payload = *payload;
   } else {
-    answer.payload = what == "babble" ? "not an answer" : honest_payload(type, order.body);
+    answer.payload = what == "babble" ? "not an answer" : honest_payload(type, body);
   }
+  return answer;
+}
+
+DeviceAnswer answer_to_several(const std::string& role, const std::string& body, std::vector<std::string>& whats) {
+  SeveralAnswer all;
+  const SeveralOrder orders = *unpack_several(body);
+  for (const DeviceOrder& one : orders.orders) {
+    DeviceAnswer answer = answer_to(role, one.type, one.body, whats);
+    if (answer.state != DeviceAnswer::State::done) return answer;
+    all.payloads.push_back(std::move(answer.payload));
+  }
+  const std::string step = "several";
+  const std::string what = behaviour_at(role, step);
+  whats.push_back(what);
+  if (what == "short") all.payloads.pop_back();
+  if (what == "long") all.payloads.emplace_back();
+  return {DeviceAnswer::State::done, 0, "", what == "babble" ? "not an answer" : pack(all)};
+}
+
+void serve(const std::string& role, const Frame& order) {
+  const auto type = static_cast<DeviceMessage>(order.type);
+  std::vector<std::string> whats;
+  const DeviceAnswer answer =
+      type == DeviceMessage::several ? answer_to_several(role, order.body, whats) : answer_to(role, type, order.body, whats);
   Frame reply{static_cast<std::uint32_t>(DeviceMessage::answer), order.id, pack(answer), {}};
   if (type == DeviceMessage::make_slot) reply.descriptors = {0};
-  if (break_protocol(what, reply)) return;
+  for (const std::string& what : whats) {
+    if (break_protocol(what, reply)) return;
+  }
   send_frame(worker_channel, reply, deadline_in(5));
   if (answer.state == DeviceAnswer::State::sticky) _exit(1);
 }

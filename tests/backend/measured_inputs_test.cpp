@@ -9,6 +9,7 @@
 
 #include "backend/cuda_trials.hpp"
 #include "catch.hpp"
+#include "support/reached.hpp"
 
 using namespace cupilot;
 
@@ -21,7 +22,8 @@ class Notebook : public TrialDevice {
     hello_.sharing = Sharing::own;
     hello_.memory_free = 1ll << 40;
   }
-  int compared = 0, mistaken = 0, launched = 0;
+  int compared = 0, mistaken = 0, launched = 0, checks = 0;
+  int wrong_check = 0, launched_then = 0;  // the check that finds a wrong output, from 1 on
   double launch_us = 5000;
 
   const DeviceHello& hello() const override { return hello_; }
@@ -31,14 +33,10 @@ class Notebook : public TrialDevice {
   void seal(const Region&) override {}
   void let_inputs_be_written(bool) override {}
   bool inputs_writable() const override { return true; }
-  Result<std::string> judge(DeviceMessage type, std::string body) override {
-    if (type == DeviceMessage::prepare) {
-      const auto order = unpack_prepare(body);
-      for (const PrepareItem& item : order->items) filled_[item.region.slot] = item.recipe;
-      return pack(PrepareAnswer{});
-    }
-    if (type == DeviceMessage::conditions) return pack(CardConditions{});
-    return pack(checked(*unpack_check(body)));
+  Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override {
+    std::vector<std::string> payloads;
+    for (const DeviceOrder& order : orders) payloads.push_back(judged(order));
+    return payloads;
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
   Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order, double) override {
@@ -52,11 +50,24 @@ class Notebook : public TrialDevice {
   Result<void> renew() override { return {}; }
 
  private:
+  std::string judged(const DeviceOrder& order) {
+    if (order.type == DeviceMessage::prepare) {
+      const auto prepare = unpack_prepare(order.body);
+      for (const PrepareItem& item : prepare->items) filled_[item.region.slot] = item.recipe;
+      return pack(PrepareAnswer{});
+    }
+    if (order.type == DeviceMessage::conditions) return pack(CardConditions{});
+    return pack(checked(*unpack_check(order.body)));
+  }
   CheckAnswer checked(const CheckOrder& order) {
     CheckAnswer answer;
     for (const CheckItem& item : order.outputs) {
       answer.outputs.push_back({});
       answer.outputs.back().compared = item.compare;
+    }
+    if (++checks == wrong_check) {
+      answer.outputs.front().failed = 1;
+      launched_then = launched;
     }
     answer.guards.resize(order.guards.size());
     answer.hashes.resize(order.outputs.size());
@@ -102,6 +113,25 @@ TEST_CASE("inputs that can be written are compared with the content of their own
   CHECK(report.measurement->samples_us.size() >= 3);
   CHECK(on.device.compared > 6);
   CHECK(on.device.mistaken == 0);
+}
+
+TEST_CASE("whichever timed launch was wrong, its kernel leaves and is launched no more") {
+  Trials on;
+  on.device.launch_us = 1000;
+  const MeasureOptions options{3, 2.0, true, 1};
+  on.measure(plain_kernel, options);
+  const int checks = on.device.checks;
+  REQUIRE(checks > 8);
+  for (int wrong = 1; wrong <= checks; ++wrong) {
+    CAPTURE(wrong);
+    on.device.checks = on.device.launched = 0;
+    on.device.wrong_check = wrong;
+    auto reports = on.trials.measure(on.task, task_id(on.task), on.task.time_shapes.front(), {&plain_kernel, 1}, options);
+    REQUIRE(reports);
+    REQUIRE(reports->front().measurement.is_rejected());
+    testing::expect_code(reports->front().measurement.rejected(), "measure.timed_launch");
+    CHECK(on.device.launched == on.device.launched_then);
+  }
 }
 
 TEST_CASE("a slow plain kernel takes a twentieth of the time, and one launch at least") {

@@ -52,17 +52,10 @@ Texts messages() {
   RunAnswer run;
   CheckAnswer check;
   CountAnswer count;
-  return {pack(hello),
-          pack(DeviceAnswer{}),
-          pack(PrepareAnswer{}),
-          pack(check),
-          pack(run),
-          pack(count),
-          pack(SustainAnswer{}),
-          pack(ProbeAnswer{}),
-          pack(RepeatAnswer{}),
-          pack(ReadAnswer{}),
-          pack(CardConditions{}),
+  return {pack(hello),           pack(DeviceAnswer{}),  pack(SeveralAnswer{{pack(PrepareAnswer{}), ""}}),
+          pack(PrepareAnswer{}), pack(check),           pack(run),
+          pack(count),           pack(SustainAnswer{}), pack(ProbeAnswer{}),
+          pack(RepeatAnswer{}),  pack(ReadAnswer{}),    pack(CardConditions{}),
           pack(Probe{})};
 }
 template <class... Unpack>
@@ -77,14 +70,14 @@ std::string first_wrong(const std::string& text, Unpack... unpack) {
   return wrong;
 }
 bool takes_message(const std::string& text) {
-  return any_taken(text, unpack_device_hello, unpack_device_answer, unpack_prepare_answer, unpack_check_answer, unpack_run_answer,
-                   unpack_count_answer, unpack_sustain_answer, unpack_probe_answer, unpack_repeat_answer, unpack_read_answer,
-                   unpack_conditions, unpack_probe);
+  return any_taken(text, unpack_device_hello, unpack_device_answer, unpack_several_answer, unpack_prepare_answer,
+                   unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer, unpack_probe_answer,
+                   unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
 }
 std::string wrong_message(const std::string& text) {
-  return first_wrong(text, unpack_device_hello, unpack_device_answer, unpack_prepare_answer, unpack_check_answer,
-                     unpack_run_answer, unpack_count_answer, unpack_sustain_answer, unpack_probe_answer, unpack_repeat_answer,
-                     unpack_read_answer, unpack_conditions, unpack_probe);
+  return first_wrong(text, unpack_device_hello, unpack_device_answer, unpack_several_answer, unpack_prepare_answer,
+                     unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer, unpack_probe_answer,
+                     unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
 }
 
 Texts tapes() {
