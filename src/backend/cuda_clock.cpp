@@ -16,6 +16,10 @@ constexpr double impossible_factor = 0.5;
 // What an exchange with a process takes differs by this much, whatever was launched.
 constexpr double host_factor = 1.25, launch_us = 12, exchange_us = 300;
 
+// Launches back to back: of the first attempt, and at most of a later one.
+constexpr double burst_us = 3'000, longest_burst_us = 100'000;
+constexpr int most_burst = 400;
+
 // The 95 % interval of the median by the sign test: order statistics, the whole range when there are few.
 std::pair<double, double> interval(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -65,6 +69,11 @@ std::string implausible(const RunAnswer& answer, int replays, double controller_
     return fmt::format("the runner's clock says {:.1f} us, the controller's {:.1f} us for all of it", answer.wall_us,
                        controller_us);
   return "";
+}
+
+int burst_launches(double event_us, int attempt) {
+  const auto within = [&](double us) { return std::clamp(static_cast<int>(us / std::max(event_us, 1.0)), 1, most_burst); };
+  return std::min(within(burst_us) << attempt, within(longest_burst_us));
 }
 
 std::string undercut(double event_us, double host_us, int launches) {

@@ -17,6 +17,10 @@ double median(std::vector<double> values);
 // `empty_us` what an empty launch reads.
 std::string implausible(const RunAnswer& answer, int replays, double controller_us, double empty_us);
 
+// Launches back to back for the controller's clock: some milliseconds of them, and twice as many at each further attempt while
+// they stay short, so that what an exchange takes on a busy host counts less and less.
+int burst_launches(double event_us, int attempt);
+
 // Why a cold event time cannot be believed beside what the controller's clock says of one warm launch, the mean of `launches`
 // back to back, or "".
 std::string undercut(double event_us, double host_us, int launches);

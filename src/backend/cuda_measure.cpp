@@ -30,8 +30,7 @@ constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launc
 constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
 constexpr double visit_us = 3'000;                   // of timed launches a visit, where one takes less
 constexpr int most_launches = 4;
-constexpr double burst_us = 3'000;  // of launches back to back, for the controller's clock
-constexpr int most_burst = 400, burst_attempts = 5;
+constexpr int burst_attempts = 5;
 
 // A contestant as it goes through the rounds.
 struct Entrant {
@@ -174,13 +173,12 @@ class MeasuredRounds {
 
   // The controller's own clock: a warm launch cannot take much longer by it than a cold one by the runner's events.
   Result<void> second_clock(Entrant& entrant, const Case& what, double event_us) {
-    const int most = std::clamp(static_cast<int>(burst_us / std::max(event_us, 1.0)), 1, most_burst);
     // Work that one run adds up or writes in place cannot be repeated on the same operands.
     const bool adds_up =
         std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& t) { return t.role == Role::in_out; });
-    const int replays = adds_up ? 1 : most;
     std::string doubt;
     for (int attempt = 0; attempt < burst_attempts; ++attempt) {
+      const int replays = adds_up ? 1 : burst_launches(event_us, attempt);
       double spent[2] = {0, 0};  // without launches, with them
       for (int with = 0; with < 2; ++with) {
         CudaTrials::Trial trial = trial_of(entrant, what);
@@ -198,7 +196,7 @@ class MeasuredRounds {
       }
       const double one = std::max(spent[1] - spent[0], 0.0) / replays;
       if (attempt == 0 || one < entrant.host_us) entrant.host_us = one;
-      doubt = undercut(event_us, entrant.host_us, replays);
+      doubt = undercut(event_us, one, replays);
       if (doubt.empty()) return {};
     }
     entrant.out = reject("measure.failed", doubt);

@@ -35,6 +35,18 @@ TEST_CASE("an event time far below the controller's clock is not believed") {
   CHECK(!undercut(4.7, 400, 1).empty());
 }
 
+TEST_CASE("a doubtful time is seen over more launches at each attempt, unless that would take long") {
+  struct Row {
+    double event_us;
+    int attempt, launches;
+  };
+  for (const Row& row : {Row{100, 0, 30}, Row{100, 1, 60}, Row{100, 4, 400}, Row{1, 0, 400}, Row{0, 4, 400}, Row{5438, 0, 1},
+                         Row{5438, 1, 2}, Row{5438, 4, 16}, Row{30'000, 2, 3}, Row{2e5, 4, 1}}) {
+    CAPTURE(row.event_us, row.attempt);
+    CHECK(burst_launches(row.event_us, row.attempt) == row.launches);
+  }
+}
+
 TEST_CASE("a time that an empty launch would take is too short to rank") {
   const Measurement near = measurement_of({4.1, 4.2, 4.3}, true, 5, 4);
   CHECK(near.too_short);

@@ -167,6 +167,7 @@ constexpr Row rows[] = {
     {"runner-timed-1ns", "good", "measure.failed"},
     {"runner-timed-25us", "good", "measured"},  // nothing tells it from the truth
     {"runner-timed-25us+runner-burst-slowly", "good", "measure.failed"},
+    {"runner-burst-late", "good", "measured"},
     {"runner-timed-zero", "good", "measure.failed"},
     {"runner-timed-negative", "good", "measure.failed"},
     {"runner-timed-nan", "good", "measure.failed"},
