@@ -150,8 +150,11 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
 
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
 Strategy Search::State::polished(Strategy pick, double value, double curiosity, const Rng& rng) const {
+  std::vector<std::vector<Use>> met;  // what was passed over once is again, for the mark never falls
   for (int draw = 0; draw < 2 * options.brood; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
+    if (std::find(met.begin(), met.end(), changed.uses) != met.end()) continue;
+    met.push_back(changed.uses);
     const double better = promise(changed, curiosity, value);
     if (better <= value || was_tried(strategy_id(changed))) continue;
     changed.parents = pick.parents;
