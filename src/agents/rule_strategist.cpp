@@ -180,35 +180,78 @@ double inheritance(const StrategyBrief& brief, const Technique* row, const Indiv
   return std::clamp(chance + (of_better ? 0.0 : 0.3 * relief(brief, *row, better.verdict)), 0.05, 0.98);
 }
 
-// The union of both parents, the better one's parameters first; what only the other has comes in where it helps.
-Strategy crossed(const StrategyBrief& brief, Rng rng) {
+// Two parents as numbers.
+struct Crossing {
+  const StrategyBrief& brief;
+  const Individual& better;
+  std::shared_ptr<const GenomeSpace> space;
+  Genome first, second;                  // the better one's and the other's
+  std::vector<const Technique*> rows;    // by technique; null: the space does not offer it
+  std::vector<std::vector<int>> stated;  // by technique: its knobs, in the order of their names
+};
+
+Crossing crossing_of(const StrategyBrief& brief) {
   const Individual& a = brief.parents[0];
   const Individual& b = brief.parents[1];
-  const Individual& better = a.fitness >= b.fitness ? a : b;
-  const Individual& other = a.fitness >= b.fitness ? b : a;
-  std::map<std::string, const Technique*> rows;
-  for (const Technique& technique : brief.space->techniques()) rows[technique.name] = &technique;
-  const auto row_of = [&](const std::string& name) { return rows.count(name) == 0 ? nullptr : rows.at(name); };
+  const bool a_first = a.fitness >= b.fitness;
+  Crossing crossing{brief, a_first ? a : b, genomes_of(*brief.space), {}, {}, {}, {}};
+  const Alphabet& alphabet = crossing.space->alphabet();
+  crossing.first = alphabet.read(crossing.better.strategy);
+  crossing.second = alphabet.read((a_first ? b : a).strategy);
+  crossing.rows.resize(alphabet.names.size());
+  for (std::size_t i = 0; i < alphabet.offered.size(); ++i)
+    crossing.rows[static_cast<std::size_t>(alphabet.offered[i])] = &brief.space->techniques()[i];
+  crossing.stated = alphabet.knobs_of;
+  const auto by_name = [&](int x, int y) {
+    return alphabet.knobs[static_cast<std::size_t>(x)].parameter < alphabet.knobs[static_cast<std::size_t>(y)].parameter;
+  };
+  for (std::vector<int>& knobs : crossing.stated) std::sort(knobs.begin(), knobs.end(), by_name);
+  return crossing;
+}
+
+// The union of both parents, the better one's parameters first; what only the other has comes in where it helps.
+std::optional<Genome> crossed(const Crossing& crossing, Rng rng) {
+  const auto row_of = [&](int t) { return t < 0 ? nullptr : crossing.rows[static_cast<std::size_t>(t)]; };
+  const auto passed_on = [&](int t, bool of_better) {
+    return rng.chance(inheritance(crossing.brief, row_of(t), crossing.better, of_better));
+  };
   // Values of techniques that both hold come from the better parent this often: between copying it and a fair mix.
   const double loyalty = 0.5 + 0.4 * rng.unit();
-  Strategy wish;
-  for (const Use& use : better.strategy.uses) {
-    const Use* theirs = find_use(other.strategy, use.technique);
-    const Technique* row = row_of(use.technique);
-    const bool core = row != nullptr && !row->group.empty();
-    if (theirs == nullptr && !core && !rng.chance(inheritance(brief, row, better, true))) continue;
-    wish.uses.push_back(use);
-    if (theirs == nullptr) continue;
-    for (const auto& [name, value] : theirs->values) {
-      if (!rng.chance(loyalty)) wish.uses.back().values[name] = value;
+  Genome wish{{}, std::vector<std::int64_t>(crossing.first.values.size(), Genome::unset), false};
+  const auto take = [&](const Genome& from, int t) {
+    wish.uses.push_back(t);
+    if (t < 0) return;
+    for (const int k : crossing.stated[static_cast<std::size_t>(t)])
+      wish.values[static_cast<std::size_t>(k)] = from.values[static_cast<std::size_t>(k)];
+  };
+  for (const int t : crossing.first.uses) {
+    const bool both = t >= 0 && holds(crossing.second, t);
+    const bool core = row_of(t) != nullptr && !row_of(t)->group.empty();
+    if (!both && !core && !passed_on(t, true)) continue;
+    take(crossing.first, t);
+    if (!both) continue;
+    for (const int k : crossing.stated[static_cast<std::size_t>(t)]) {
+      const std::int64_t theirs = crossing.second.values[static_cast<std::size_t>(k)];
+      if (theirs != Genome::unset && !rng.chance(loyalty)) wish.values[static_cast<std::size_t>(k)] = theirs;
     }
   }
-  for (const Use& use : other.strategy.uses) {
-    if (find_use(better.strategy, use.technique) != nullptr) continue;
-    if (rng.chance(inheritance(brief, row_of(use.technique), better, false))) wish.uses.push_back(use);
+  for (const int t : crossing.second.uses) {
+    if ((t < 0 || !holds(crossing.first, t)) && passed_on(t, false)) take(crossing.second, t);
   }
-  Result<Completion> done = brief.space->complete(wish);
-  return done ? std::move(done->strategy) : better.strategy;
+  return crossing.space->completed(wish, {});
+}
+
+// Of close parents, cross after cross is the same.
+std::optional<Strategy> untried_cross(const StrategyBrief& brief, const Rng& rng) {
+  const Crossing crossing = crossing_of(brief);
+  std::vector<Genome> refused;
+  for (std::uint64_t attempt = 0; attempt < attempts; ++attempt) {
+    std::optional<Genome> child = crossed(crossing, rng.fork(1, attempt));
+    if (!child || std::find(refused.begin(), refused.end(), *child) != refused.end()) continue;
+    if (auto strategy = untried(brief, crossing.space->alphabet().spell(*child))) return strategy;
+    refused.push_back(std::move(*child));
+  }
+  return std::nullopt;
 }
 
 // The nearest untried neighbour: one coordinate, then pairs of them.
@@ -234,10 +277,7 @@ class RuleStrategist final : public Strategist {
  public:
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     if (Result<void> checked = check_brief(brief); !checked) return checked.error();
-    std::optional<Strategy> strategy;
-    for (std::uint64_t attempt = 0; attempt < attempts && !strategy; ++attempt) {
-      strategy = by_rule(brief, rng.fork(1, attempt));
-    }
+    std::optional<Strategy> strategy = by_rule(brief, rng);
     if (!strategy) strategy = untried_sample(brief, fallback_draws, rng.fork(2));
     if (!strategy) return strategy;
     strategy->origin = name_of(brief.kind);
@@ -250,7 +290,12 @@ class RuleStrategist final : public Strategist {
  private:
   // One that was not tried.
   static std::optional<Strategy> by_rule(const StrategyBrief& brief, const Rng& rng) {
-    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2) return untried(brief, crossed(brief, rng));
+    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2) return untried_cross(brief, rng);
+    std::optional<Strategy> strategy;
+    for (std::uint64_t attempt = 0; attempt < attempts && !strategy; ++attempt) strategy = once(brief, rng.fork(1, attempt));
+    return strategy;
+  }
+  static std::optional<Strategy> once(const StrategyBrief& brief, const Rng& rng) {
     if (brief.kind == BreedKind::tune && !brief.parents.empty()) return tuned(brief, rng);
     if ((brief.kind == BreedKind::mutate || brief.kind == BreedKind::cross) && !brief.parents.empty()) {
       return untried(brief, mutated(brief, brief.parents[0], rng));

@@ -185,6 +185,7 @@ std::int16_t nearest(const std::vector<std::int64_t>& domain, std::int64_t value
 
 Choice bare_choice(const SkeletonPlan& plan) {
   Choice choice{plan.required, {}};
+  choice.at.reserve(plan.slots.size());
   for (const KnobSlot& slot : plan.slots) choice.at.push_back(slot.fallback);
   return choice;
 }

@@ -209,7 +209,7 @@ TEST_CASE("a cross keeps what both have and most of the better parent", "[strate
   REQUIRE(space);
   const auto strategist = rule_strategist();
   const Tried none;
-  double from_better = 0, from_other = 0, shared = 0, shared_kept = 0;
+  double from_better = 0, from_other = 0, shared = 0, shared_kept = 0, values = 0, their_values = 0, theirs = 0, let_in = 0;
   for (std::uint64_t i = 0; i < 300; ++i) {
     const Strategy a = sample(*space, Rng::of(41, "cross", i)), b = sample(*space, Rng::of(42, "cross", i));
     StrategyBrief brief = brief_of(*space, BreedKind::cross, none);
@@ -218,13 +218,28 @@ TEST_CASE("a cross keeps what both have and most of the better parent", "[strate
     from_better += distance(*space, child, b);
     from_other += distance(*space, child, a);
     for (const Use& use : a.uses) {
-      if (find_use(b, use.technique) == nullptr) continue;
+      const Use *in_b = find_use(b, use.technique), *kept = find_use(child, use.technique);
+      if (in_b == nullptr) {
+        theirs += 1;
+        let_in += kept != nullptr ? 1 : 0;
+        continue;
+      }
       shared += 1;
-      shared_kept += find_use(child, use.technique) != nullptr ? 1 : 0;
+      shared_kept += kept != nullptr ? 1 : 0;
+      for (const auto& [name, value] : use.values) {
+        const auto other = in_b->values.find(name);
+        if (kept == nullptr || other == in_b->values.end() || other->second == value || kept->values.count(name) == 0) continue;
+        values += 1;
+        their_values += kept->values.at(name) == value ? 1 : 0;
+      }
     }
   }
   CHECK(from_better < from_other);
   CHECK(shared_kept / shared > 0.95);
+  CHECK(let_in / theirs > 0.2);
+  CHECK(let_in / theirs < 0.8);
+  CHECK(their_values / values > 0.15);
+  CHECK(their_values / values < 0.5);
 }
 
 TEST_CASE("tuning takes untried neighbours, nearest first, then pairs", "[strategist]") {
