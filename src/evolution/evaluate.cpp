@@ -143,10 +143,10 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const P
   Candidate& candidate = passed.candidate;
   candidate.source = source;
   candidate.strategy_id = source.strategy_id;
-  candidate.kernel_id = kernel_id(source);
   candidate.evaluated = true;
   auto compiled = compile(pipe, source, rules);
   if (compiled.is_error()) return compiled.error();
+  candidate.kernel_id = compiled && !compiled->id.empty() ? compiled->id : kernel_id(source);
   if (compiled.is_rejected()) {
     candidate.outcome = compiled.rejected();
     return passed;
