@@ -17,6 +17,7 @@ constexpr double technique_cost = 4.0;
 constexpr double broken_cost = 1.0;
 constexpr double tie_breadth = 0.01;
 constexpr std::size_t levels = 64;
+constexpr std::size_t usual_nodes = 256;
 
 // FNV-1a of a choice: of what is in use, then of positions.
 constexpr std::uint64_t hash_seed = 0xCBF29CE484222325ull;
@@ -93,6 +94,8 @@ class Repair {
  public:
   Repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, const Prices& prices)
       : plan_(plan), graph_(graph), wish_(wish), prices_(prices), salt_(hash_of(wish)), hashes_(wish.at.size()) {
+    nodes_.reserve(usual_nodes);
+    positions_.reserve(usual_nodes * wish.at.size());
     setting_of(wish);
     push(salt_, {0.0, -1, 0});
   }
