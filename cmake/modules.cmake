@@ -74,7 +74,7 @@ endfunction()
 # cupilot_reaches(TEST): its expect_code() counts for the test that every rejection code is reached (tests/reached).
 # The longest begin first, so that none is left to one processor at the end.
 set(CUPILOT_REACHED ${PROJECT_BINARY_DIR}/reached.txt)
-set(CUPILOT_LONGEST evolution ptx endurance backend_virtual agents)
+set(CUPILOT_LONGEST cli evolution ptx models endurance backend_virtual backend_process agents)
 function(cupilot_reaches name)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED reached
     ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name};CUPILOT_POOL=set:off")
@@ -99,7 +99,7 @@ function(cupilot_optimised_first program)
   get_target_property(pending ${program} LINK_LIBRARIES)
   while(pending)
     list(POP_FRONT pending library)
-    if(NOT TARGET ${library} OR NOT library MATCHES "^cupilot_" OR library IN_LIST met)
+    if(NOT TARGET ${library} OR NOT library MATCHES "^cupilot(_|$)" OR library IN_LIST met)
       continue()
     endif()
     list(APPEND met ${library})

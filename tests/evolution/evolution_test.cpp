@@ -182,7 +182,7 @@ TEST_CASE("a host's loop makes the search that evolve makes on kernels") {
   REQUIRE_OK(task);
   auto device = open_backend("virtual:h200");
   REQUIRE_OK(device);
-  same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 6 : 10), 3, 2);
+  same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 3 : 10), 3, 2);
 }
 #endif
 
