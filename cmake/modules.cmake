@@ -1,6 +1,9 @@
 # cupilot_module(NAME DEPS...): one folder of src/ as a static library with the folders it may include.
 add_library(cupilot_options INTERFACE)
-target_compile_options(cupilot_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wno-sign-conversion -fvisibility=hidden -fvisibility-inlines-hidden)
+target_compile_options(cupilot_options INTERFACE -Wall -Wextra -Wconversion -Wno-sign-conversion -fvisibility=hidden
+  -fvisibility-inlines-hidden
+  # What stands in a source that is compiled beside another hides nothing of its.
+  $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 # g++ 12 sees overlaps in std::string concatenation that are not there (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(cupilot_options INTERFACE -Wno-restrict)
