@@ -9,11 +9,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
+using cupilot::testing::sanitized;
 using support::Ran;
 using support::run;
 using support::Scratch;
 using support::slurp;
-using cupilot::testing::sanitized;
 
 const std::string fake = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/landscapes/small.json";
 const std::string softmax = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/softmax";
@@ -180,7 +180,9 @@ TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli
   scratch.file("softmax/task.json", task.replace(task.find(sizes), sizes.size(), "\"rows\": 16, \"cols\": 96"));
   const std::string device = " --device virtual:h200";
   const std::string evaluations = sanitized ? "1" : "3";
-  const Ran ran = run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations " + evaluations + " --run r" + device, scratch);
+  const Ran ran =
+      run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations " + evaluations + " --run r" + device,
+          scratch);
   INFO(ran.err << ran.out);
   REQUIRE(ran.exit == 0);
   CHECK(ran.out.find(" us  modelled") != std::string::npos);
