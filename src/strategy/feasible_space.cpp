@@ -51,12 +51,8 @@ class FeasibleSpace final : public GenomeSpace {
   using Space::complete;
   Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
     std::vector<std::string> dropped;
-    Completion done{spelled(completed(alphabet_.read(wish), pinned_knobs(pinned), {&wish, &dropped})), {}};
-    done.strategy.rationale = wish.rationale;
-    done.strategy.parents = wish.parents;
-    done.strategy.origin = wish.origin;
-    done.dropped = std::move(dropped);
-    return done;
+    const Completed done = completed(alphabet_.read(wish), pinned_knobs(pinned), {&wish, &dropped});
+    return Completion{spelled(alphabet_, genome_of(done), wish), std::move(dropped)};
   }
   std::optional<Genome> completed(const Genome& wish, const Pins& pinned) const override {
     return genome_of(completed(wish, pinned.knobs, {}));
@@ -285,7 +281,6 @@ class FeasibleSpace final : public GenomeSpace {
     }
     return genome;
   }
-  Strategy spelled(const Completed& done) const { return alphabet_.spell(genome_of(done)); }
 
   std::vector<Technique> all_;
   ConstraintGraph graph_;

@@ -101,6 +101,14 @@ Strategy Alphabet::spell(const Genome& genome) const {
   return strategy;
 }
 
+Strategy spelled(const Alphabet& alphabet, const Genome& genome, const Strategy& told_of) {
+  Strategy strategy = alphabet.spell(genome);
+  strategy.rationale = told_of.rationale;
+  strategy.parents = told_of.parents;
+  strategy.origin = told_of.origin;
+  return strategy;
+}
+
 bool holds(const Genome& genome, int technique) {
   return std::find(genome.uses.begin(), genome.uses.end(), technique) != genome.uses.end();
 }

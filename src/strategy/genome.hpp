@@ -49,6 +49,9 @@ struct Alphabet {
   std::unordered_map<std::string, int, Hash, std::equal_to<>> index_{};
 };
 
+// With the prose and the descent of another strategy.
+Strategy spelled(const Alphabet& alphabet, const Genome& genome, const Strategy& told_of);
+
 bool holds(const Genome& genome, int technique);
 // Without the technique. What needed it goes when the wish is completed.
 void remove(const Alphabet& alphabet, int technique, Genome& genome);

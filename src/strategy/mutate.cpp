@@ -68,14 +68,6 @@ Genome changed(const GenomeSpace& space, const Genome& genome, int technique, Rn
   return next;
 }
 
-Strategy spelled(const Alphabet& alphabet, const Genome& genome, const Strategy& parent) {
-  Strategy strategy = alphabet.spell(genome);
-  strategy.rationale = parent.rationale;
-  strategy.parents = parent.parents;
-  strategy.origin = parent.origin;
-  return strategy;
-}
-
 }  // namespace
 
 Strategy mutate(const Space& space, const Strategy& parent, int steps, const TechniqueWeight& weight, Rng rng) {

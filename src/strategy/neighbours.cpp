@@ -18,10 +18,7 @@ struct Collector {
     // Completing puts techniques into the space's order and spells every value out.
     const std::optional<Genome> done = space.completed(genome, {});
     if (!done) return true;
-    Strategy strategy = space.alphabet().spell(*done);
-    strategy.rationale = of.rationale;
-    strategy.parents = of.parents;
-    strategy.origin = of.origin;
+    Strategy strategy = spelled(space.alphabet(), *done, of);
     if (seen.insert(strategy_id(strategy)).second) found.push_back(std::move(strategy));
     return true;
   }
