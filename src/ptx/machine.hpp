@@ -225,6 +225,8 @@ struct PatternMemo {
   std::uint32_t doubled = 0;         // leaders whose address a higher lane has
   std::int32_t least = 0, most = 0;  // bytes from the first lane's address, of addresses below 2^32
   std::uint32_t odd = 0;             // bits set in the distance of any address from the first
+  bool rising = false;               // no lane's address is below that of a lane before it
+  bool gapless = false;              // rising, and what the lanes touch is one stretch of bytes
   Buffer* buffer = nullptr;          // global: the one met last
 };
 

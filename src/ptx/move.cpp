@@ -21,6 +21,16 @@ void set_lane(const Lanes& l, u32 slot, u32 bytes, u32 lane, u64 v) {
   std::memcpy(l.regs + slot + lane * bytes, &v, std::min(bytes, 8u));
 }
 
+template <class T>
+void keep(const Lanes& l, u32 slot, const T* values) {
+  T* to = l.at<T>(slot);
+  if (l.mask == full_mask) {
+    std::copy_n(values, 32, to);
+  } else {
+    for (int i = 0; i < 32; ++i) to[i] = ((l.mask >> i) & 1) != 0 ? values[i] : to[i];
+  }
+}
+
 // No register is narrower.
 u32 register_stride(u32 bytes) { return std::max(bytes, 2u); }
 
@@ -50,6 +60,31 @@ void unpack(Lanes& l, const Step& s) {
       }
     }
   }
+}
+
+// The usual case, a register of two halves: exp of an fp64 is made of them, and so is arithmetic on half2.
+template <class Whole, class Half>
+void pack_halves(Lanes& l, const Step& s) {
+  const Half *low = l.at<Half>(s.list[0]), *high = l.at<Half>(s.list[1]);
+  alignas(64) Whole whole[32];
+  for (int i = 0; i < 32; ++i) whole[i] = static_cast<Whole>(low[i] | static_cast<Whole>(high[i]) << 8 * sizeof(Half));
+  keep(l, s.o[0], whole);
+}
+
+template <class Whole, class Half>
+void unpack_halves(Lanes& l, const Step& s) {
+  const Whole* whole = l.at<Whole>(s.o[0]);
+  alignas(64) Half low[32], high[32];
+  for (int i = 0; i < 32; ++i) low[i] = static_cast<Half>(whole[i]);
+  for (int i = 0; i < 32; ++i) high[i] = static_cast<Half>(whole[i] >> 8 * sizeof(Half));
+  if (s.list[0] != no_slot) keep(l, s.list[0], low);
+  if (s.list[1] != no_slot) keep(l, s.list[1], high);
+}
+
+Handler move_of_parts(bool packing, u32 count, u32 bytes) {
+  if (count == 2 && bytes == 4) return packing ? pack_halves<u64, u32> : unpack_halves<u64, u32>;
+  if (count == 2 && bytes == 2) return packing ? pack_halves<u32, u16> : unpack_halves<u32, u16>;
+  return packing ? pack : unpack;
 }
 
 void copy_wide(Lanes& l, const Step& s) {
@@ -153,7 +188,7 @@ bool decode_mov(Decoder& d, Step& step) {
     step.list = d.list(std::move(list));
     step.o[0] = packing ? d.target(to, bytes) : d.source(from, bytes);
     if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
-    step.run = packing ? pack : unpack;
+    step.run = move_of_parts(packing, step.count, step.bytes);
     return true;
   }
   step.o[0] = d.target(to, bytes);

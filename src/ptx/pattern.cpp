@@ -9,8 +9,23 @@ namespace {
 
 std::uint32_t place_of(const PatternMemo& memo, std::uint32_t lane) { return memo.delta[lane] + memo.residue; }
 
+// Distinct 32-byte sectors of lanes whose addresses never fall: a sector is new, or it is the last one.
+std::uint32_t sectors_in_order(const PatternMemo& memo) {
+  std::uint32_t count = 0, next = 0;
+  for (std::uint32_t rest = memo.mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t place = place_of(memo, first_lane(rest)), first = std::max(place >> 5, next);
+    const std::uint32_t end = ((place + memo.bytes - 1) >> 5) + 1;
+    if (end <= first) continue;
+    count += end - first;
+    next = end;
+  }
+  return count;
+}
+
 // Distinct 32-byte sectors.
 std::uint32_t sectors(const PatternMemo& memo) {
+  if (memo.gapless) return ((memo.residue + static_cast<std::uint32_t>(memo.most) + memo.bytes - 1) >> 5) + 1;
+  if (memo.rising) return sectors_in_order(memo);
   std::uint32_t seen[64];
   std::uint32_t count = 0;
   for (std::uint32_t rest = memo.mask; rest != 0; rest &= rest - 1) {
@@ -80,6 +95,36 @@ void add_passes(PatternMemo& memo, std::uint32_t start, std::uint32_t end) {
   memo.ideal += (distinct + 31) / 32;
 }
 
+// What of a pattern is the same wherever it begins.
+void describe(PatternMemo& memo) {
+  memo.leaders = memo.doubled = memo.odd = 0;
+  memo.least = memo.most = 0;
+  memo.rising = memo.gapless = true;
+  std::uint32_t leader = 0;  // of the lane before
+  for (std::uint32_t rest = memo.mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest);
+    const auto delta = static_cast<std::int32_t>(memo.delta[lane]);
+    memo.rising = memo.rising && delta >= memo.most;
+    memo.gapless = memo.gapless && memo.rising && delta - memo.most <= static_cast<std::int32_t>(memo.bytes);
+    bool repeated = memo.rising && memo.leaders != 0 && delta == memo.most;
+    if (!memo.rising) {
+      for (std::uint32_t lower = memo.mask & ((1u << lane) - 1); lower != 0 && !repeated; lower &= lower - 1) {
+        leader = first_lane(lower);
+        repeated = memo.delta[leader] == memo.delta[lane];
+      }
+    }
+    if (repeated) {
+      memo.doubled |= 1u << leader;
+    } else {
+      memo.leaders |= 1u << lane;
+      leader = lane;
+    }
+    memo.odd |= memo.delta[lane];
+    memo.least = std::min(memo.least, delta);
+    memo.most = std::max(memo.most, delta);
+  }
+}
+
 void wavefronts(PatternMemo& memo) {
   const std::uint32_t group = lanes_a_pass(memo.bytes) * (loads_in_pairs(memo) ? 2 : 1);
   memo.passes = memo.ideal = 0;
@@ -127,28 +172,16 @@ PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const 
   if (mask != full_mask) {
     for (std::uint32_t i = 0; i < 32; ++i) delta[i] = ((mask >> i) & 1) != 0 ? delta[i] : 0;
   }
-  if (memo.mask == mask && memo.residue == residue && memo.bytes == bytes && memo.kind == kind &&
-      std::memcmp(memo.delta.data(), delta.data(), sizeof(delta)) == 0) {
-    return memo;
-  }
-  memo.delta = delta;
-  memo.mask = mask;
+  const bool alike = memo.mask == mask && memo.bytes == bytes && memo.kind == kind &&
+                     std::memcmp(memo.delta.data(), delta.data(), sizeof(delta)) == 0;
+  if (alike && memo.residue == residue) return memo;
   memo.residue = residue;
-  memo.bytes = bytes;
-  memo.kind = kind;
-  memo.leaders = memo.doubled = memo.odd = 0;
-  memo.least = memo.most = 0;
-  for (std::uint32_t i = 0; i < 32; ++i) {
-    if (((mask >> i) & 1) == 0) continue;
-    memo.odd |= delta[i];
-    memo.least = std::min(memo.least, static_cast<std::int32_t>(delta[i]));
-    memo.most = std::max(memo.most, static_cast<std::int32_t>(delta[i]));
-    bool repeated = false;
-    for (std::uint32_t j = 0; j < i && !repeated; ++j) {
-      repeated = ((mask >> j) & 1) != 0 && delta[j] == delta[i];
-      if (repeated) memo.doubled |= 1u << j;
-    }
-    if (!repeated) memo.leaders |= 1u << i;
+  if (!alike) {
+    memo.delta = delta;
+    memo.mask = mask;
+    memo.bytes = bytes;
+    memo.kind = kind;
+    describe(memo);
   }
   if (shared) {
     wavefronts(memo);

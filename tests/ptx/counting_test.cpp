@@ -1,5 +1,10 @@
 // Sectors and passes of single instructions over patterns of addresses, as an H200's performance monitors count them
 // (docs/results/counters-h200.json has all patterns).
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
+
 #include "catch.hpp"
 #include "ptx/runner.hpp"
 
@@ -42,10 +47,10 @@ u32 eight(u32 i) { return 8 * i; }
 u32 turned(u32 i) { return i % 8 * 33 + i / 8; }
 u32 shifted(u32 i) { return i + 1; }
 
-using Pattern = u32 (*)(u32);
+using Pattern = std::function<u32(u32)>;
 
 // What one instruction counts, `global` and `shared` giving each lane's address in units of `bytes`.
-cupilot::Counts counts_of(const std::string& line, u32 bytes, Pattern global, Pattern shared) {
+cupilot::Counts counts_of(const std::string& line, u32 bytes, const Pattern& global, const Pattern& shared) {
   std::string whole = text;
   whole.replace(whole.find("LINE"), 4, line);
   Device d;
@@ -89,6 +94,24 @@ TEST_CASE("sectors of global accesses are those of an H200", "[counting]") {
   for (const Row& r : rows) {
     const auto counts = counts_of(r.line, r.bytes, r.pattern, row);
     CHECK(counts[r.counter].value - (r.counter == loads ? table_sectors : 0) == r.sectors);
+  }
+}
+
+TEST_CASE("a pattern's sectors are the distinct ones that its lanes touch", "[counting]") {
+  std::mt19937 random(7);
+  for (u32 i = 0; i < 200; ++i) {
+    const u32 bytes = 4u << i % 3, stride = i / 3 % 5, noise = i / 15 % 4;
+    std::vector<u32> at(32);
+    for (u32 lane = 0; lane < 32; ++lane) at[lane] = 3 + stride * lane + (noise > 0 ? random() % (8 * noise) : 0);
+    if (i / 60 % 2 == 0) std::sort(at.begin(), at.end());
+    std::set<u32> sectors;
+    for (const u32 a : at) sectors.insert({a * bytes / 32, (a * bytes + bytes - 1) / 32});
+    INFO("pattern " << i << ", " << bytes << " bytes");
+    const char* lines[] = {"st.global.u32 [%rd5], %r1;", "st.global.v2.u32 [%rd5], {%r1, %r2};",
+                           "st.global.v4.u32 [%rd5], {%r1, %r2, %r1, %r2};"};
+    const auto counts = counts_of(
+        lines[i % 3], bytes, [&](u32 lane) { return at[lane]; }, row);
+    CHECK(counts[Counter::global_store_sectors].value == static_cast<double>(sectors.size()));
   }
 }
 

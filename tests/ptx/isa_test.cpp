@@ -246,6 +246,17 @@ TEST_CASE("cvt.pack clamps, and pushes what was there upwards", "[isa]") {
   });
 }
 
+TEST_CASE("registers of two halves", "[isa]") {
+  check("mov.b64 {r1, r2}, d1; @p1 mov.b64 {r2, r1}, d1; mov.b64 d0, {r1, r2};",
+        [](const In& i, bool odd) { return odd ? std::rotl(i.a, 32) : i.a; });
+  check("mov.b64 d0, {r1, r2}; @p1 mov.b64 d0, {r2, r1};",
+        [](const In& i, bool odd) { return odd ? i.b << 32 >> 32 | i.a << 32 : i.a << 32 >> 32 | i.b << 32; });
+  check("mov.b64 {_, r0}, d1; @p1 mov.b64 {r0, _}, d1;" + from_word,
+        [](const In& i, bool odd) { return odd ? i.a & 0xffffffff : i.a >> 32; });
+  check("mov.b32 {h1, h2}, r1; @p1 mov.b32 {h2, h1}, r1; mov.b32 r0, {h1, h2};" + from_word,
+        [](const In& i, bool odd) { return u64{odd ? std::rotl(static_cast<u32>(i.a), 16) : static_cast<u32>(i.a)}; });
+}
+
 TEST_CASE("registers of one byte", "[isa]") {
   check("mov.b32 {c1, c2, c3, c4}, r1; mov.b32 r0, {c4, c3, c2, c1};" + from_word,
         [](const In& i, bool) { return u64{__builtin_bswap32(static_cast<u32>(i.a))}; });
