@@ -87,6 +87,7 @@ Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
     if (relieved_in(brief, techniques[i]) > 0 && rng.chance(0.5)) wish.uses.push_back(alphabet.offered[i]);
   }
   for (const int t : wish.uses) {
+    if (t < 0) continue;
     for (const int k : alphabet.knobs_of[static_cast<std::size_t>(t)]) {
       wish.values[static_cast<std::size_t>(k)] = near_start(alphabet.knobs[static_cast<std::size_t>(k)], rng);
     }

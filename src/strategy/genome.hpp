@@ -18,7 +18,7 @@ namespace cupilot {
 struct Genome {
   static constexpr std::int64_t unset = std::numeric_limits<std::int64_t>::min();
   static constexpr int unknown = -1;
-  std::vector<int> uses;             // techniques in the order in which they stand
+  std::vector<int> uses;             // techniques in the order in which they stand; unknown: the space offers no such
   std::vector<std::int64_t> values;  // by knob; unset: left out, or its technique is not in use
   bool more = false;                 // the text says what this cannot: free text, operations, parameters that are no knobs
   bool operator==(const Genome&) const = default;

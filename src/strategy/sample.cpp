@@ -38,7 +38,7 @@ Genome sample(const GenomeSpace& space, Rng rng) {
   const Alphabet& alphabet = space.alphabet();
   // The first completion adds what every strategy of the skeleton holds, so that its parameters are drawn too.
   const std::optional<Genome> techniques = space.completed(sampled_techniques(alphabet, rng), {});
-  if (!techniques) return {};
+  if (!techniques) return alphabet.read({});
   Genome genome = *techniques;
   for (int draw = 0; draw < parameter_draws; ++draw) {
     draw_parameters(alphabet, genome, rng);

@@ -57,6 +57,26 @@ std::unique_ptr<Space> tiny_space() {
   return std::move(*space);
 }
 
+// Completes everything with a technique that it does not list, or nothing at all.
+class OddSpace final : public Space {
+ public:
+  OddSpace(const Space& space, bool completes) : space_(space), completes_(completes) {}
+  const std::vector<Technique>& techniques() const override { return space_.techniques(); }
+  const std::vector<Knob>& knobs() const override { return space_.knobs(); }
+  Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
+    if (!completes_) return Error{ErrorCode::failure, "completes nothing", "ask another space"};
+    auto done = space_.complete(wish, pinned);
+    if (done) done->strategy.uses.push_back({"unlisted"});
+    return done;
+  }
+  bool feasible(const Strategy&) const override { return completes_; }
+  double size() const override { return 1; }
+
+ private:
+  const Space& space_;
+  bool completes_;
+};
+
 }  // namespace
 
 TEST_CASE("every kind of proposal is feasible, untried, labelled and a function of brief and randomness", "[strategist]") {
@@ -151,6 +171,30 @@ TEST_CASE("seeds to choose from by forecast differ from draw to draw, what earli
   CHECK(ids.size() > 40);
   CHECK(recalled > 5);
   CHECK(recalled < 60);
+}
+
+TEST_CASE("a space that completes with what it does not list, or not at all, is bred in without harm", "[strategist]") {
+  const auto space = toy_space();
+  REQUIRE(space);
+  const auto strategist = rule_strategist();
+  const Tried none;
+  Strategy with = sample(*space, Rng(5)), without = sample(*space, Rng(6));
+  with.uses.push_back({"unlisted"});
+  for (const bool completes : {true, false}) {
+    const OddSpace odd(*space, completes);
+    int proposed = 0;
+    for (std::uint64_t i = 0; i < 60; ++i) {
+      for (const BreedKind kind : {BreedKind::seed, BreedKind::explore, BreedKind::cross, BreedKind::mutate, BreedKind::tune}) {
+        StrategyBrief brief = brief_of(odd, kind, none);
+        brief.parents = {individual(with, 0.5), individual(without, 0.4)};
+        if (i % 2 == 0) brief.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+        const auto one = strategist->propose(brief, Rng::of(7, "odd", i));
+        REQUIRE(one);
+        proposed += one->has_value() ? 1 : 0;
+      }
+    }
+    if (completes) CHECK(proposed > 100);
+  }
 }
 
 TEST_CASE("exploring stays farther from the population than plain samples do", "[strategist]") {
