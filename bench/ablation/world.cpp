@@ -3,10 +3,13 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include <cupilot/tunable.hpp>
 
 #include "evolution/knowledge.hpp"
+#include "unpriced.hpp"
 
 namespace cupilot {
 namespace {
@@ -24,7 +27,7 @@ double thread_ms() {
 }  // namespace
 
 Result<World> open_world(Table table) {
-  auto whole = make_space(table.task, table.device, builtin_tunables());
+  auto whole = make_space(table.task, table.device, unpriced(builtin_tunables()));
   if (!whole) return whole.error();
   World world{std::move(table), std::move(*whole), nullptr, Zone::middle, {}};
   world.zone = zone_of(world.table.task, world.table.task.time_shapes.front(), world.table.device);
@@ -49,7 +52,11 @@ Race race(const World& world, const Arm& arm, const SearchOptions& options, doub
     const auto* proposals = asked ? std::get_if<std::vector<Proposal>>(&*asked) : nullptr;
     if (proposals == nullptr) break;
     const TableRow* row = world.table.find(proposals->front().strategy);
-    if (row == nullptr) break;
+    if (row == nullptr) {
+      std::fprintf(stderr, "%s: %s was proposed and is not recorded\n", world.table.name.c_str(),
+                   strategy_id(proposals->front().strategy).c_str());
+      std::exit(2);
+    }
     if (row->time_us > 0 && row->time_us <= goal_us) {
       race.evaluations = count;
       break;

@@ -7,6 +7,8 @@
 
 #include <cupilot/agents.hpp>
 
+#include "unpriced.hpp"
+
 using namespace cupilot;
 
 namespace {
@@ -19,11 +21,6 @@ double share_of(const std::string& name) {
       {"gemm_wgmma", 5}, {"gemm_mma", 3}, {"gemm_simt", 2}, {"gemm_simt_ring", 2}};
   const auto found = shares.find(name);
   return found == shares.end() ? 1 : found->second;
-}
-
-Tunable unpriced(Tunable tunable) {
-  std::erase_if(tunable.plan.let, [](const auto& let) { return let.first == "cost"; });
-  return tunable;
 }
 
 // `wanted` strategies of one template; fewer where the space has no more.
