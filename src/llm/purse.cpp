@@ -4,14 +4,16 @@
 
 #include <fmt/core.h>
 
+#include "llm/tape_lines.hpp"
+
 namespace cupilot {
 namespace {
 
-void add(ModelsSpent& sum, const ModelsSpent& more, int sign = 1) {
-  sum.tokens += sign * more.tokens;
-  sum.calls += sign * more.calls;
-  sum.cost += sign * more.cost;
-  sum.seconds += sign * more.seconds;
+void take_back(ModelsSpent& sum, const ModelsSpent& amount) {
+  sum.tokens -= amount.tokens;
+  sum.calls -= amount.calls;
+  sum.cost -= amount.cost;
+  sum.seconds -= amount.seconds;
 }
 
 Error spent_error(const char* what, double limit, double spent, double wanted) {
@@ -42,16 +44,16 @@ Result<void> Purse::reserve(const std::string& key, const ModelsSpent& amount) {
   if (keep_) {
     if (auto kept = keep_(key, amount); !kept) return kept;
   }
-  add(sum_, amount);
-  add(bills_[key], amount);
+  add_spent(sum_, amount);
+  add_spent(bills_[key], amount);
   return {};
 }
 
 void Purse::settle(const std::string& key, const ModelsSpent& reserved, const ModelsSpent& spent) {
   const std::lock_guard hold(mutex_);
   for (ModelsSpent* one : {&sum_, &bills_[key]}) {
-    add(*one, reserved, -1);
-    add(*one, spent);
+    take_back(*one, reserved);
+    add_spent(*one, spent);
   }
 }
 

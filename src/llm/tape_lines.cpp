@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 
 #include <fmt/core.h>
@@ -54,6 +55,8 @@ ModelsSpent spent_from(const Json& json) {
   spent.calls = json.value("calls", std::int64_t{0});
   spent.cost = json.value("cost", 0.0);
   spent.seconds = json.value("seconds", 0.0);
+  if (spent.tokens < 0 || spent.calls < 0 || spent.cost < 0 || spent.seconds < 0)
+    throw std::invalid_argument("spends less than nothing");
   return spent;
 }
 
@@ -74,6 +77,13 @@ ChatReply reply_from(const Json& json) {
   reply.usage.cost = usage.value("cost", 0.0);
   reply.usage.estimated = usage.value("estimated", false);
   return reply;
+}
+
+// A damaged tape may say any number: the most there is, rather than none.
+template <class Count>
+Count sum_within_range(Count a, Count b) {
+  Count sum = 0;
+  return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<Count>::max() : sum;
 }
 
 // Reads one file: what a line means depends on those before it.
@@ -157,8 +167,8 @@ std::string question_digest(const ChatRequest& request) {
 }
 
 void add_spent(ModelsSpent& sum, const ModelsSpent& more) {
-  sum.tokens += more.tokens;
-  sum.calls += more.calls;
+  sum.tokens = sum_within_range(sum.tokens, more.tokens);
+  sum.calls = sum_within_range(sum.calls, more.calls);
   sum.cost += more.cost;
   sum.seconds += more.seconds;
   sum.unsettled += more.unsettled;

@@ -168,8 +168,8 @@ bool decode_access(Decoder& d, Step& step, bool is_load) {
   d.note_shared_unit(bytes);
   if (step.count * bytes > 32) d.refuse("moves more than 32 bytes a thread");
   if (is_load && (step.flags & space_mask) == space_param && d.operand(1).base == OperandKind::formal) {
-    const u64 at = static_cast<u64>(step.offset) - param_window;
-    if (at % bytes != 0 || at + u64{step.count} * bytes > d.program.layout.bytes)
+    const u64 at = static_cast<u64>(step.offset) - param_window, all = d.program.layout.bytes;
+    if (at % bytes != 0 || at > all || u64{step.count} * bytes > all - at)  // before them: `at` is huge
       d.refuse("reads outside the kernel's parameters");
     for (const ParameterRow& row : parameter_rows) {
       if (row.element == bytes && row.width == width) step.run = row.load;

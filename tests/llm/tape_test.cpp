@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 #include <cupilot/models.hpp>
@@ -149,6 +150,16 @@ TEST_CASE("a reservation without an end counts as spent", "[llm]") {
   CHECK(again->spent.unsettled == 0);
 }
 
+TEST_CASE("what a damaged tape spent beyond all numbers is the most there is", "[llm]") {
+  const Folder folder;
+  const std::string most = "{\"reservation\":{\"key\":\"a\",\"tokens\":9223372036854775807,\"calls\":1}}\n";
+  write(folder.file(), "{\"cupilot_tape\":1}\n" + most + most);
+  const auto read = read_tape(folder.file());
+  REQUIRE(read);
+  CHECK(read->spent.tokens == std::numeric_limits<std::int64_t>::max());
+  CHECK(read->spent.calls == 2);
+}
+
 TEST_CASE("a torn last line is set aside; a broken one elsewhere is named", "[llm]") {
   const Folder folder;
   { REQUIRE(Session(folder.file()).client->complete(ask("a", "one"))); }
@@ -178,6 +189,8 @@ TEST_CASE("a torn last line is set aside; a broken one elsewhere is named", "[ll
       {"{\"cupilot_tape\":1}\n{\"exchange\":{\"key\":\"a\",\"messages\":[{\"role\":\"user\",\"digest\":\"00\"}],"
        "\"reply\":{\"text\":\"\"}}}\n",
        "no earlier line"},
+      {"{\"cupilot_tape\":1}\n{\"reservation\":{\"key\":\"a\",\"tokens\":-1}}\n", "spends less than nothing"},
+      {"{\"cupilot_tape\":1}\n{\"reservation\":{\"key\":\"a\",\"cost\":-0.5}}\n", "spends less than nothing"},
   };
   for (const Bad& row : bad) {
     write(folder.file("bad"), row.text);

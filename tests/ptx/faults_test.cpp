@@ -237,6 +237,19 @@ TEST_CASE("a huge grid of empty blocks comes to its end", "[faults]") {
   cupilot::testing::expect_code(report.faults[0].code, "run.hang");
 }
 
+TEST_CASE("a read before or behind the kernel's parameters is refused", "[faults]") {
+  for (const char* place : {"p-2", "p-8", "p+8", "p+7"}) {
+    const auto module =
+        module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 p) { .reg .b16 h; ld.param.u16 h, [" +
+                  std::string(place) + "]; ret; }\n");
+    Device d;
+    const std::size_t data = d.output("data", 64);
+    INFO(place);
+    CHECK_THROWS_WITH(d.run(module, "k", {1}, {32}, 0, Device::Pointer{data}),
+                      Catch::Contains("outside the kernel's parameters"));
+  }
+}
+
 TEST_CASE("a budget is spent to the last instruction", "[faults]") {
   const auto module =
       module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { .reg .b32 r; mov.b32 r, 1; mov.b32 r, 2; ret; }\n");
