@@ -43,20 +43,39 @@ endif()
 cupilot_precompiled(cupilot_common)
 if(TARGET cupilot_common)
   target_link_libraries(cupilot_common PRIVATE cupilot_options)
+  if(CUPILOT_SANITIZE)
+    target_compile_options(cupilot_common PRIVATE -O0)
+  endif()
 endif()
 
+# Modules that a sanitizer's build optimises: what runs for long. The others take three times as long to compile optimised, and
+# their tests hardly longer to run without.
+set(CUPILOT_OPTIMISED base ptx strategy kernel agents)
 
 function(cupilot_module name)
   add_library(cupilot_${name} STATIC)
   set_target_properties(cupilot_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(cupilot_${name} PUBLIC cupilot_options)
-  cupilot_precompile(cupilot_${name} cupilot_common)
+  if(NOT CUPILOT_SANITIZE)
+    cupilot_precompile(cupilot_${name} cupilot_common)
+  elseif(NOT name IN_LIST CUPILOT_OPTIMISED)
+    target_compile_options(cupilot_${name} PRIVATE -O0)
+    cupilot_precompile(cupilot_${name} cupilot_common)
+  endif()
   if(NOT name MATCHES "^(base|ptx|backend)$")
     target_link_libraries(cupilot_${name} PRIVATE cupilot_plain_pointers)
   endif()
   foreach(dep ${ARGN})
     target_link_libraries(cupilot_${name} PUBLIC cupilot_${dep})
   endforeach()
+endfunction()
+
+# cupilot_optimised(TARGET sources...): a sanitizer's build optimises them though not their module.
+function(cupilot_optimised target)
+  if(CUPILOT_SANITIZE)
+    cupilot_alone(${target} ${ARGN})
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
+  endif()
 endfunction()
 
 # cupilot_alone(TARGET sources...): their names collide with those of the sources that a sanitizer's build compiles them with.
@@ -81,6 +100,9 @@ set(CUPILOT_LONGEST cli evolution ptx models endurance backend_virtual backend_p
 function(cupilot_reaches name)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED reached
     ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name};CUPILOT_POOL=set:off")
+  if(CUPILOT_SANITIZE)  # whole stacks of each allocation take a tenth of the time
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=malloc_context_size=8)
+  endif()
   set_property(GLOBAL APPEND PROPERTY CUPILOT_REACHED_TESTS ${name})
   if(name IN_LIST CUPILOT_LONGEST)
     set_tests_properties(${name} PROPERTIES COST 1)
@@ -97,7 +119,7 @@ function(cupilot_test name)
 endfunction()
 
 # cupilot_optimised_first(PROGRAM): tests are compiled without optimisation, and of two copies of an inline function the linker
-# keeps the first it meets: let that be the modules', which are optimised.
+# keeps the first it meets: let that be those of the modules that are optimised.
 function(cupilot_optimised_first program)
   get_target_property(pending ${program} LINK_LIBRARIES)
   while(pending)
@@ -109,7 +131,10 @@ function(cupilot_optimised_first program)
     get_target_property(further ${library} INTERFACE_LINK_LIBRARIES)
     list(APPEND pending ${further})
     get_target_property(folder ${library} SOURCE_DIR)
-    if(folder STREQUAL "${PROJECT_SOURCE_DIR}/src")
+    string(REGEX REPLACE "^cupilot_" "" module ${library})
+    if(module IN_LIST CUPILOT_OPTIMISED)
+      list(PREPEND archives $<TARGET_FILE:${library}>)
+    elseif(folder STREQUAL "${PROJECT_SOURCE_DIR}/src")
       list(APPEND archives $<TARGET_FILE:${library}>)
     endif()
   endwhile()

@@ -210,7 +210,7 @@ TEST_CASE("a job that would be the best is proved as an elite") {
 }
 #endif
 
-TEST_CASE("a search saved at any moment continues as if nothing had happened") {
+TEST_CASE("a search saved at any moment continues as if nothing had happened", "[one-thread]") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Evolution whole = begin(small_search(seed));
     const std::string last = finish(whole, seed);
@@ -400,7 +400,7 @@ TEST_CASE("a time below the floor is never best, nor is its kernel again") {
   CHECK(evolution->best()->time_us == 8500);
 }
 
-TEST_CASE("text that save did not write is refused") {
+TEST_CASE("text that save did not write is refused", "[one-thread]") {
   Evolution evolution = begin(small_search());
   Rng rng(1);
   for (int i = 0; i < 30; ++i) REQUIRE(step(evolution, rng));
