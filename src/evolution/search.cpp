@@ -91,11 +91,13 @@ void Search::State::append(Proposal proposal) {
   tried.insert(slot.strategy_id, slot.proposal.slot);
   if (surrogate_generation == generation_of(slot.proposal.slot))
     surrogate.add_pending(slot.proposal.slot, slot.proposal.strategy, slot.prior);
+  open_ids.push_back(slot.proposal.id);
   slots.append(std::move(slot));
   forget_old();
 }
 
 void Search::State::settle(SearchSlot& slot) {
+  std::erase(open_ids, slot.proposal.id);
   if (slot.status == SearchSlot::Status::told && slot.score.evaluated) ++evaluated;
   while (first_open < slots.size() && slots[first_open].status != SearchSlot::Status::open) ++first_open;
 }
@@ -184,15 +186,6 @@ Search::Search(const SearchOptions& options, const Space& space, Strategist& str
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 
-// Ids of slots that have no result yet.
-std::vector<std::uint64_t> Search::State::open_ids() const {
-  std::vector<std::uint64_t> ids;
-  for (std::int64_t i = first_open; i < slots.size(); ++i) {
-    if (slots[i].status == SearchSlot::Status::open) ids.push_back(slots[i].proposal.id);
-  }
-  return ids;
-}
-
 // Whether slot `next` exists is a function of the results of earlier slots alone: fewer than max_evaluations of them were
 // evaluated, none that it may see reached the target. Sets `finished` when there is no such slot.
 Search::State::Room Search::State::room_for(std::int64_t next) {
@@ -205,7 +198,7 @@ Search::State::Room Search::State::room_for(std::int64_t next) {
       finished = "evaluations spent";
     } else if (next >= proposals_per_evaluation * options.max_evaluations) {
       finished = "too many proposals never reached the compiler";
-    } else if (evaluated + static_cast<std::int64_t>(open_ids().size()) >= options.max_evaluations) {
+    } else if (evaluated + static_cast<std::int64_t>(open_ids.size()) >= options.max_evaluations) {
       return Room::wait;
     }
   }
@@ -220,14 +213,14 @@ Result<Ask> Search::ask(int count) {
     const std::int64_t next = s.slots.size();
     const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
     if (s.first_open < visible) {
-      for (const std::uint64_t id : s.open_ids()) {
+      for (const std::uint64_t id : s.open_ids) {
         if (static_cast<std::int64_t>(id) <= visible) waiting.ids.push_back(id);
       }
       break;
     }
     s.absorb_below(visible);
     const State::Room room = s.room_for(next);
-    if (room == State::Room::wait) waiting.ids = s.open_ids();
+    if (room == State::Room::wait) waiting.ids = s.open_ids;
     if (room != State::Room::yes) break;
     s.reseed_at(next);
     auto bred = s.breed(next);
@@ -242,7 +235,7 @@ Result<Ask> Search::ask(int count) {
   if (!fresh.empty()) return Ask(std::move(fresh));
   if (s.finished.empty()) return Ask(std::move(waiting));
   if (!s.stopped) {
-    waiting.ids = s.open_ids();
+    waiting.ids = s.open_ids;
     if (!waiting.ids.empty()) return Ask(std::move(waiting));
   }
   s.absorb_below(s.first_open);

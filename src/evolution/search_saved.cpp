@@ -176,7 +176,10 @@ bool Search::State::take_saved(const std::vector<FramedRecord>& parts) {
     if (number < first) older.emplace(number, std::move(slot));
   }
   slots.restore(first, std::move(older));
-  for (SearchSlot& slot : recent) slots.append(std::move(slot));
+  for (SearchSlot& slot : recent) {
+    if (slot.status == SearchSlot::Status::open) open_ids.push_back(slot.proposal.id);
+    slots.append(std::move(slot));
+  }
   const SearchSlot* last = slots.find(slots.size() - 1);
   if (last != nullptr && last->proposal.silent) strategist.be_silent_in(last->proposal.generation);
   return true;

@@ -77,12 +77,13 @@ struct __attribute__((visibility("hidden"))) Search::State {
   Knowledge knowledge;
 
   SlotStore slots;
-  DigestTable tried;                 // strategy id -> first slot
-  std::set<std::int64_t> forgotten;  // slots
-  std::int64_t first_open = 0;       // all slots before it are settled
-  std::int64_t evaluated = 0;        // of settled slots, absorbed or not
-  std::string finished;              // why no more slots come
-  bool stopped = false;              // from outside: open slots are not waited for
+  DigestTable tried;                    // strategy id -> first slot
+  std::set<std::int64_t> forgotten;     // slots
+  std::int64_t first_open = 0;          // all slots before it are settled
+  std::vector<std::uint64_t> open_ids;  // proposals without a result, in slot order
+  std::int64_t evaluated = 0;           // of settled slots, absorbed or not
+  std::string finished;                 // why no more slots come
+  bool stopped = false;                 // from outside: open slots are not waited for
 
   // Absorbed: slots [0, absorbed).
   std::int64_t absorbed = 0;
@@ -117,7 +118,6 @@ struct __attribute__((visibility("hidden"))) Search::State {
   bool tuning(std::int64_t slot) const;
   enum class Room { yes, wait, no };
   Room room_for(std::int64_t next);
-  std::vector<std::uint64_t> open_ids() const;
   Told standing(std::uint64_t id) const;
 
   // search_saved.cpp. Throws what JSON does.
