@@ -111,11 +111,33 @@ endfunction()
 
 # cupilot_test(MODULE sources...): one test program a folder, named test_MODULE. CUPILOT_TEST_ARGUMENTS_MODULE: what it is told.
 function(cupilot_test name)
-  add_executable(test_${name} ${ARGN})
-  target_link_libraries(test_${name} PRIVATE cupilot_test_main ${CUPILOT_TEST_LINK_${name}})
+  cupilot_test_program(${name} ${ARGN})
+  target_link_libraries(test_${name} PRIVATE ${CUPILOT_TEST_LINK_${name}})
   cupilot_precompile(test_${name} cupilot_test_common)
-  add_test(NAME ${name} COMMAND test_${name} ${CUPILOT_TEST_ARGUMENTS_${name}} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+endfunction()
+
+# cupilot_test_program(NAME sources...): the program test_NAME and the test that runs it. ThreadSanitizer gets the cases that bear
+# [threads], which are those that start some, and sources that have any or none.
+function(cupilot_test_program name)
+  set(sources ${ARGN})
+  set(arguments ${CUPILOT_TEST_ARGUMENTS_${name}})
+  if(CUPILOT_SANITIZE STREQUAL thread)
+    set(arguments "[threads]")
+    foreach(source ${ARGN})
+      file(STRINGS ${source} cases REGEX "^TEST_CASE\\(")
+      file(STRINGS ${source} threaded REGEX "\\[threads\\]\"\\)")
+      if(cases AND NOT threaded)
+        list(REMOVE_ITEM sources ${source})
+      endif()
+    endforeach()
+  endif()
+  add_executable(test_${name} ${sources})
+  target_link_libraries(test_${name} PRIVATE cupilot_test_main)
+  add_test(NAME ${name} COMMAND test_${name} ${arguments} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
   cupilot_reaches(${name})
+  if(name IN_LIST CUPILOT_TAGGED)
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT CUPILOT_TAGGED=1)
+  endif()
 endfunction()
 
 # cupilot_optimised_first(PROGRAM): tests are compiled without optimisation, and of two copies of an inline function the linker

@@ -223,7 +223,7 @@ TEST_CASE("Landlock alone keeps every file of the machine out of the log") {
   CHECK(sources >= 25);
 }
 
-TEST_CASE("two threads compile at once") {
+TEST_CASE("two threads compile at once", "[threads]") {
   std::vector<std::thread> threads;
   std::atomic<int> good{0};
   for (int i = 0; i < 4; ++i) {

@@ -10,7 +10,7 @@
 namespace cupilot {
 namespace {
 
-TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole", "[virtual]") {
+TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole", "[virtual][threads]") {
   BackendOptions options;
   options.compile_jobs = 1;
   auto pool = CompilePool::open(options);

@@ -47,7 +47,7 @@ FrameFailure::Kind kind_of(const std::string& bytes, bool closed) {
 
 }  // namespace
 
-TEST_CASE("a frame arrives whole, also when larger than the socket's buffer") {
+TEST_CASE("a frame arrives whole, also when larger than the socket's buffer", "[threads]") {
   Pair pair;
   const std::string body(3u << 20, 'x');
   std::thread sender([&] {

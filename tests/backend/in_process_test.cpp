@@ -87,7 +87,7 @@ TEST_CASE("handles that cannot be worked with are refused by name") {
   CHECK(driver.held() == 0);
 }
 
-TEST_CASE("a guest works in the host's context and stream, from any thread, and takes everything with it") {
+TEST_CASE("a guest works in the host's context and stream, from any thread, and takes everything with it", "[threads]") {
   const FakeDriver driver;
   {
     const auto device = open_trusted();

@@ -16,14 +16,14 @@ TEST_CASE("device names that name nothing are usage errors") {
   }
 }
 
-TEST_CASE("a CUDA device that is not there is named") {
+TEST_CASE("a CUDA device that is not there is named", "[threads]") {
   const auto opened = open_backend("cuda:1023");
   REQUIRE(!opened);
   CHECK(opened.error().code == ErrorCode::no_device);
   CHECK(opened.error().message.find("cuda:1023") != std::string::npos);
 }
 
-TEST_CASE("auto is never an error where NVRTC is") {
+TEST_CASE("auto is never an error where NVRTC is", "[threads]") {
   const auto opened = open_backend("auto");
   REQUIRE(opened);
   if ((*opened)->provenance() == Provenance::modelled) {

@@ -30,7 +30,7 @@ std::unique_ptr<Backend> opened(const std::string& chip) {
 
 }  // namespace
 
-TEST_CASE("every chip compiles, proves, times and profiles a kernel", "[chips]") {
+TEST_CASE("every chip compiles, proves, times and profiles a kernel", "[chips][threads]") {
   const Task task = row_sum_task(300, 1000);
   const KernelSource source = row_sum_source(std::string(row_sum_head) + row_sum_body);
   for (const std::string& name : known_chips()) {

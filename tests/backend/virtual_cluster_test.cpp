@@ -92,11 +92,11 @@ TEST_CASE("Blocks of a cooperative grid meet as cooperative_groups lets them") {
   CHECK(verdict(source, 1) == "run.uninitialised");
 }
 
-TEST_CASE("A row sum through a tensor map and a cluster is proved in both modes") {
+TEST_CASE("A row sum through a tensor map and a cluster is proved in both modes", "[threads]") {
   for (const std::uint64_t seed : {1, 2}) CHECK(verdict(source_of(shared_row), seed) == "");
 }
 
-TEST_CASE("A row sum through a tensor map and a cluster is refused without a wait or a barrier") {
+TEST_CASE("A row sum through a tensor map and a cluster is refused without a wait or a barrier", "[threads]") {
   CHECK(verdict(source_of(changed("    wait(&full, parity);\n", "")), 1).rfind("run.", 0) == 0);
   CHECK(verdict(source_of(changed("    __syncthreads();\n  }", "  }")), 1).rfind("run.", 0) == 0);
   CHECK(verdict(source_of(changed("  cluster_sync();\n  if", "  if")), 1).rfind("run.", 0) == 0);

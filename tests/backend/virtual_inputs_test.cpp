@@ -8,7 +8,7 @@
 namespace cupilot {
 namespace {
 
-TEST_CASE("a tensor that several threads fill holds what one would write", "[virtual]") {
+TEST_CASE("a tensor that several threads fill holds what one would write", "[virtual][threads]") {
   // A: 3 * 2^20 elements and some, which no number of threads divides.
   GemmSpec spec;
   spec.m = 1021;

@@ -67,7 +67,7 @@ TEST_CASE("A plan that asks for rows of whole 16-byte units is counted at smalle
   CHECK(reports[1].measurement->time_us > 0);
 }
 
-TEST_CASE("Modelled times are bitwise equal whoever asks") {
+TEST_CASE("Modelled times are bitwise equal whoever asks", "[threads]") {
   const Task task = gemm({"m=130", "n=257", "k=100", "dtype=fp32"});
   const CompiledKernel kernel = kernel_of(task, simt);
   std::vector<double> times(3);
@@ -85,7 +85,7 @@ TEST_CASE("Modelled times are bitwise equal whoever asks") {
   CHECK(times[2] == times[0]);
 }
 
-TEST_CASE("Honest kernels of the templates are accepted") {
+TEST_CASE("Honest kernels of the templates are accepted", "[threads]") {
   struct Row {
     std::vector<std::string> words;
     std::vector<Use> uses;

@@ -53,7 +53,7 @@ void check_sums(const LaunchProfile& launch) {
 
 }  // namespace
 
-TEST_CASE("a small plan is profiled from all its blocks", "[profile]") {
+TEST_CASE("a small plan is profiled from all its blocks", "[profile][threads]") {
   const LaunchProfile launch = profiled(row_sum_task(256, 64), strided_source());
   CHECK(launch.lines_from == "all 2 blocks");
   check_sums(launch);
@@ -62,7 +62,8 @@ TEST_CASE("a small plan is profiled from all its blocks", "[profile]") {
   CHECK(launch.total.requests == 8 * 64 + 8);
 }
 
-TEST_CASE("a large plan is profiled from some of its blocks, a fault there or at a small shape refuses it", "[profile]") {
+TEST_CASE("a large plan is profiled from some of its blocks, a fault there or at a small shape refuses it",
+          "[profile][threads]") {
   const Task task = row_sum_task(1 << 16, 2048);
   const LaunchProfile launch = profiled(task, strided_source());
   CAPTURE(launch.lines_from);
@@ -80,7 +81,7 @@ TEST_CASE("a large plan is profiled from some of its blocks, a fault there or at
   CHECK(refused.rejected().where.find("kernel.cu:5") != std::string::npos);
 }
 
-TEST_CASE("blocks that see one another are profiled together", "[profile]") {
+TEST_CASE("blocks that see one another are profiled together", "[profile][threads]") {
   const Task task = row_sum_task(1 << 14, 4096);
   // The last of a row's four parts to arrive adds them up.
   KernelSource source = row_sum_source(R"(

@@ -33,7 +33,7 @@ KernelSource atomic_sum() {
   return source;
 }
 
-TEST_CASE("Repeats tell a fixed order of summation from the device's") {
+TEST_CASE("Repeats tell a fixed order of summation from the device's", "[threads]") {
   const Task task = row_sum_task(24, 300);
   const CaseReport fixed = ran(row_sum(row_sum_honest), task, {.repeats = 3});
   CHECK(fixed.repeats_done == 3);
@@ -63,7 +63,7 @@ const char* const by_row_parity = R"({
   if (threadIdx.x == 0) y[blockIdx.x] = a;
 })";
 
-TEST_CASE("Relations hold bitwise for arithmetic that knows no scale and no place") {
+TEST_CASE("Relations hold bitwise for arithmetic that knows no scale and no place", "[threads]") {
   struct Row {
     const char* what;
     std::string body;
@@ -86,7 +86,7 @@ TEST_CASE("Relations hold bitwise for arithmetic that knows no scale and no plac
   CHECK((report.outputs[0].relation_differs == 0) == row.follows);
 }
 
-TEST_CASE("A relation the reference does not obey is not asked for") {
+TEST_CASE("A relation the reference does not obey is not asked for", "[threads]") {
   Task task = row_sum_task(16, 40);
   task.reference.text.replace(task.reference.text.find("return sum;"), 11, "return sum + real(1.0);");
   const std::string body = std::string(row_sum_honest).replace(std::string(row_sum_honest).find("= s[0]"), 6, "= s[0] + 1.f");
@@ -121,7 +121,7 @@ KernelSource add_source(const std::string& body) {
   return source;
 }
 
-TEST_CASE("Overlapping inputs are one buffer, and right answers stay right") {
+TEST_CASE("Overlapping inputs are one buffer, and right answers stay right", "[threads]") {
   const KernelSource honest = add_source("if (i < rows * cols) y[i] = x[i] + z[i];");
   const KernelSource told = add_source("if (i < rows * cols) y[i] = x == z ? 0.f : x[i] + z[i];");
   const Case overlap{.content = {.variation = Variation::overlap}};
@@ -130,7 +130,7 @@ TEST_CASE("Overlapping inputs are one buffer, and right answers stay right") {
   CHECK(ran(told, add_task(256), overlap).outputs.at(0).failed > 0);
 }
 
-TEST_CASE("Bases are no better aligned than the task says") {
+TEST_CASE("Bases are no better aligned than the task says", "[threads]") {
   const KernelSource wide = add_source(
       "if (4 * i < rows * cols) { const float4 a = ((const float4*)x)[i], b = ((const float4*)z)[i];\n"
       "  ((float4*)y)[i] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }");
@@ -143,7 +143,7 @@ TEST_CASE("Bases are no better aligned than the task says") {
   CHECK(ran(add_source("if (i < rows * cols) y[i] = x[i] + z[i];"), add_task(4), least).outputs.at(0).failed == 0);
 }
 
-TEST_CASE("Values of one term are known, and what they lost is told") {
+TEST_CASE("Values of one term are known, and what they lost is told", "[threads]") {
   const Task task = row_sum_task(64, 200);
   const Case probe{.content = {.kind = ContentKind::probe}};
   const CaseReport honest = ran(row_sum(row_sum_honest), task, probe);

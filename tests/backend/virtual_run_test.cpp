@@ -36,7 +36,7 @@ struct Mutant {
   const char* code;
 };
 
-TEST_CASE("Wrong kernels are rejected with the right code") {
+TEST_CASE("Wrong kernels are rejected with the right code", "[threads]") {
   const auto m = GENERATE(values<Mutant>({
       {"honest", "{", "{", ""},
       {"tail not computed", "c < cols", "c < cols / 128 * 128", "verify.bound"},
@@ -132,7 +132,7 @@ TEST_CASE("Buffers: restored ones are checked, scratch is poisoned, zeroed is ze
   testing::expect_code(verdict(source("0", BufferContent::scratch), task), "run.uninitialised");
 }
 
-TEST_CASE("A table holds what setup wrote, and a plan's memory has an end") {
+TEST_CASE("A table holds what setup wrote, and a plan's memory has an end", "[threads]") {
   const Task task = row_sum_task(9, 150);
   const auto source = [&](const std::string& filled, const Expr& bytes) {
     KernelSource made =
@@ -156,7 +156,7 @@ TEST_CASE("A table holds what setup wrote, and a plan's memory has an end") {
   testing::expect_code(verdict(source("rows", Expr("rows*4294967296")), task), "run.unsupported");
 }
 
-TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to compare") {
+TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to compare", "[threads]") {
   const Task task = row_sum_task(1000, 64);
   const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
   REQUIRE(kernel);
@@ -178,7 +178,7 @@ TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to 
   CHECK(report->cases[2].counts[Counter::flops_fp32].value >= 64000);
 }
 
-TEST_CASE("Reports are the same whatever threads ask") {
+TEST_CASE("Reports are the same whatever threads ask", "[threads]") {
   const Task task = row_sum_task(64, 100);
   const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
   REQUIRE(kernel);

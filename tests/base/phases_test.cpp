@@ -111,7 +111,7 @@ TEST_CASE("a phase that reads no CPU clock leaves its CPU to the phase around it
   CHECK(log.cpu().own == spent);
 }
 
-TEST_CASE("what helpers spend counts as CPU of the phase they help, and as no time") {
+TEST_CASE("what helpers spend counts as CPU of the phase they help, and as no time", "[threads]") {
   PhaseLog log;
   const auto screening = [] {
     const Phase inner("screen");
@@ -138,7 +138,7 @@ TEST_CASE("what helpers spend counts as CPU of the phase they help, and as no ti
   CHECK(paths(log) == std::vector<std::string>{"proof"});
 }
 
-TEST_CASE("phases belong to the thread and the innermost log") {
+TEST_CASE("phases belong to the thread and the innermost log", "[threads]") {
   { const Phase lost("nobody listens"); }
   credit("nothing", 1);
   PhaseLog log;

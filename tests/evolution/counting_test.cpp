@@ -58,7 +58,7 @@ void measures(Hooked& device) {
 
 }  // namespace
 
-TEST_CASE("with profiling refused the same search works on the next rung, and says so") {
+TEST_CASE("with profiling refused the same search works on the next rung, and says so", "[threads]") {
   const Error refused{ErrorCode::no_device, "hardware counters: taking the counters: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", ""};
   for (const bool allowed : {true, false}) {
     INFO(allowed);

@@ -49,13 +49,13 @@ void finish(const std::string& landscape, const std::string& run_dir) {
 
 }  // namespace
 
-TEST_CASE("kill -9 at any moment changes nothing") {
+TEST_CASE("kill -9 at any moment changes nothing", "[threads]") {
   const TempDir dir;
   const std::string landscape = write_landscape(dir);
   const auto device = fake_device(landscape);
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole")));
   const std::string expected = essence(dir / "whole");
-  const int moments = sanitized ? 15 : 50;
+  const int moments = sanitized ? 8 : 50;
   for (int moment = 0; moment < moments; ++moment) {
     const std::string run_dir = dir / ("run" + std::to_string(moment));
     // Spread from the first instant to beyond the end; every third run is killed twice.
@@ -68,7 +68,7 @@ TEST_CASE("kill -9 at any moment changes nothing") {
   }
 }
 
-TEST_CASE("a journal cut at a record boundary resumes to the same end") {
+TEST_CASE("a journal cut at a record boundary resumes to the same end", "[threads]") {
   const TempDir dir;
   const std::string landscape = write_landscape(dir);
   const auto device = fake_device(landscape);

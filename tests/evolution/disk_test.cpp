@@ -64,7 +64,7 @@ class FailingHost : public Host {
 
 }  // namespace
 
-TEST_CASE("a full disk ends a run cleanly wherever it strikes") {
+TEST_CASE("a full disk ends a run cleanly wherever it strikes", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole", 14)));

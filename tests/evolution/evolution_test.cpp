@@ -160,7 +160,7 @@ void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run
 
 }  // namespace
 
-TEST_CASE("a host's loop makes the search that evolve makes") {
+TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   int number = 0;
@@ -176,7 +176,7 @@ TEST_CASE("a host's loop makes the search that evolve makes") {
 // Interpreting kernels takes long under a sanitizer: ThreadSanitizer sees a whole pipe at work here, AddressSanitizer in
 // test_cli.
 #ifndef __SANITIZE_ADDRESS__
-TEST_CASE("a host's loop makes the search that evolve makes on kernels") {
+TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threads]") {
   const TempDir dir;
   const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
   REQUIRE_OK(task);
@@ -187,7 +187,7 @@ TEST_CASE("a host's loop makes the search that evolve makes on kernels") {
 #endif
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("a job that would be the best is proved as an elite") {
+TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
   const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
   REQUIRE_OK(task);
   auto device = open_backend("virtual:h200");
@@ -210,7 +210,7 @@ TEST_CASE("a job that would be the best is proved as an elite") {
 }
 #endif
 
-TEST_CASE("a search saved at any moment continues as if nothing had happened", "[one-thread]") {
+TEST_CASE("a search saved at any moment continues as if nothing had happened") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
     Evolution whole = begin(small_search(seed));
     const std::string last = finish(whole, seed);
@@ -400,7 +400,7 @@ TEST_CASE("a time below the floor is never best, nor is its kernel again") {
   CHECK(evolution->best()->time_us == 8500);
 }
 
-TEST_CASE("text that save did not write is refused", "[one-thread]") {
+TEST_CASE("text that save did not write is refused") {
   Evolution evolution = begin(small_search());
   Rng rng(1);
   for (int i = 0; i < 30; ++i) REQUIRE(step(evolution, rng));

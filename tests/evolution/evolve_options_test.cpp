@@ -43,7 +43,7 @@ TEST_CASE("stop rules compose") {
   CHECK(all_of({})({}).empty());
 }
 
-TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended") {
+TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   EvolveOptions options = small_run(dir / "run", 200);
@@ -58,7 +58,7 @@ TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended") 
   CHECK(resumed->evaluations == report->evaluations);
 }
 
-TEST_CASE("evolve takes the host's strategist and writer") {
+TEST_CASE("evolve takes the host's strategist and writer", "[threads]") {
   struct Counting : Strategist {
     std::unique_ptr<Strategist> inner = random_strategist();
     int calls = 0;

@@ -52,7 +52,7 @@ Strategy without_one(Strategy strategy, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("each technique is worth what the kernel loses without it, and idle ones go") {
+TEST_CASE("each technique is worth what the kernel loses without it, and idle ones go", "[threads]") {
   const TempDir dir;
   const std::string file = write_landscape(dir, additive);
   const auto backend = fake_device(file);

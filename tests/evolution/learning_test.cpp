@@ -142,7 +142,7 @@ bool says_learnt(const EvolveReport& report, std::size_t kernels) {
 
 }  // namespace
 
-TEST_CASE("a second search forecasts by what the first one timed at another size") {
+TEST_CASE("a second search forecasts by what the first one timed at another size", "[threads]") {
   const TempDir dir;
   const std::string pool = dir / "pool.sqlite";
   OddCard card;
@@ -171,7 +171,7 @@ TEST_CASE("a second search forecasts by what the first one timed at another size
   CHECK_FALSE(says_learnt(*blind, timed));
 }
 
-TEST_CASE("a recording of measured times leaves them in the pool as the run that measured them did") {
+TEST_CASE("a recording of measured times leaves them in the pool as the run that measured them did", "[threads]") {
   const TempDir dir;
   OddCard card;
   REQUIRE_OK(evolve(gemm(2048), card, run_with(dir / "pool.sqlite", dir / "run")));

@@ -173,7 +173,7 @@ TEST_CASE("a kernel that does not follow an input doubled is refused", "[pipe]")
   expect_code(bench.refused(), "verify.relation");
 }
 
-TEST_CASE("what the screen refuses never reaches the device", "[pipe]") {
+TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]") {
   Bench bench, other;
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;
@@ -215,7 +215,7 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe]") {
   }
 }
 
-TEST_CASE("cases that several threads interpret end as those of one would", "[pipe]") {
+TEST_CASE("cases that several threads interpret end as those of one would", "[pipe][threads]") {
   Bench bench, other;
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;
@@ -240,7 +240,7 @@ TEST_CASE("cases that several threads interpret end as those of one would", "[pi
   }
 }
 
-TEST_CASE("what was screened before is screened while the device runs, and both must hold", "[pipe]") {
+TEST_CASE("what was screened before is screened while the device runs, and both must hold", "[pipe][threads]") {
   Bench bench, other;
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;

@@ -29,7 +29,7 @@ double noisy(double us, Rng& rng, double deviation) {
 
 }  // namespace
 
-TEST_CASE("a kernel below the floor is banned for the run, a resumed one included", "[quarantine]") {
+TEST_CASE("a kernel below the floor is banned for the run, a resumed one included", "[quarantine][threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
   // Sixteen texts in all, two of which claim to be faster than any kernel can be.
@@ -61,7 +61,7 @@ TEST_CASE("a kernel below the floor is banned for the run, a resumed one include
   CHECK(honest(*halves));
 }
 
-TEST_CASE("a kernel that was once below the floor is no finalist, whichever of its slots came first", "[quarantine]") {
+TEST_CASE("a kernel that was once below the floor is no finalist, whichever of its slots came first", "[quarantine][threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})")));
   // Every kernel has the same text; one of them is caught.
@@ -79,7 +79,7 @@ TEST_CASE("a kernel that was once below the floor is no finalist, whichever of i
   CHECK(report.error().message.find("1 floor.impossible") != std::string::npos);
 }
 
-TEST_CASE("a finalist that fails in fresh processes is not published", "[quarantine]") {
+TEST_CASE("a finalist that fails in fresh processes is not published", "[quarantine][threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
   std::string first;
@@ -99,7 +99,7 @@ TEST_CASE("a finalist that fails in fresh processes is not published", "[quarant
   CHECK(run->report.best->candidate.kernel_id == report->best->candidate.kernel_id);
 }
 
-TEST_CASE("a baseline that drifts is an alarm in the report and in the run", "[quarantine]") {
+TEST_CASE("a baseline that drifts is an alarm in the report and in the run", "[quarantine][threads]") {
   const double drift = GENERATE(0.01, 0.05, -0.05);
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
@@ -122,7 +122,7 @@ TEST_CASE("a baseline that drifts is an alarm in the report and in the run", "[q
 }
 
 // 1 000 kernels that are all as fast as the baseline, each sample off by 2 %: the fastest of them was lucky by several percent.
-TEST_CASE("luck is not published as a gain", "[quarantine]") {
+TEST_CASE("luck is not published as a gain", "[quarantine][threads]") {
   const TempDir dir;
   Hooked device(fake_device(
       write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "values": 8, "seed": 1})")));

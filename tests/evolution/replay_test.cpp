@@ -21,7 +21,7 @@ struct Mixed : Strategist {
 
 }  // namespace
 
-TEST_CASE("a run is repeated from its directory, proposal by proposal", "[replay]") {
+TEST_CASE("a run is repeated from its directory, proposal by proposal", "[replay][threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE(device);
@@ -37,7 +37,7 @@ TEST_CASE("a run is repeated from its directory, proposal by proposal", "[replay
   CHECK(again->best_us > 0);
 }
 
-TEST_CASE("a replay takes another policy and says what the run does not know", "[replay]") {
+TEST_CASE("a replay takes another policy and says what the run does not know", "[replay][threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE(device);

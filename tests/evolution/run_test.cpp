@@ -8,7 +8,7 @@
 using namespace cupilot;
 using namespace cupilot::testing;
 
-TEST_CASE("a run on the fake device finds the optimum and leaves its directory") {
+TEST_CASE("a run on the fake device finds the optimum and leaves its directory", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE(device);
@@ -62,7 +62,7 @@ TEST_CASE("a run on the fake device finds the optimum and leaves its directory")
   CHECK(none.error().code == ErrorCode::usage);
 }
 
-TEST_CASE("threads and the order of completion change no journal") {
+TEST_CASE("threads and the order of completion change no journal", "[threads]") {
   const TempDir dir;
   const std::string slow =
       R"({"cupilot_landscape": 1, "kind": "additive", "variables": 5, "values": 3, "neutral": 2, "seed": 4, "reject": 0.2, "delay_us": 2000})";
@@ -78,7 +78,7 @@ TEST_CASE("threads and the order of completion change no journal") {
   CHECK(journals[0] == journals[1]);
 }
 
-TEST_CASE("a search looks as far ahead as keeps a measuring device's compilers busy") {
+TEST_CASE("a search looks as far ahead as keeps a measuring device's compilers busy", "[threads]") {
   struct Row {
     Provenance kind;
     int compiles, given, used;
@@ -104,7 +104,7 @@ TEST_CASE("a search looks as far ahead as keeps a measuring device's compilers b
   }
 }
 
-TEST_CASE("another seed is another run") {
+TEST_CASE("another seed is another run", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   EvolveOptions options = small_run(dir / "a");
@@ -115,7 +115,7 @@ TEST_CASE("another seed is another run") {
   CHECK(essence(dir / "a") != essence(dir / "b"));
 }
 
-TEST_CASE("a run directory is used once and by one process") {
+TEST_CASE("a run directory is used once and by one process", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "run", 12)));
@@ -156,7 +156,7 @@ TEST_CASE("a run directory is used once and by one process") {
   }
 }
 
-TEST_CASE("limits end a run and say so") {
+TEST_CASE("limits end a run and say so", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   EvolveOptions options = small_run(dir / "run", 500);
@@ -187,7 +187,7 @@ TEST_CASE("limits end a run and say so") {
   }
 }
 
-TEST_CASE("without a valid candidate a run ends with the reason") {
+TEST_CASE("without a valid candidate a run ends with the reason", "[threads]") {
   const TempDir dir;
   const auto device =
       fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "reject": 1})"));
@@ -199,7 +199,7 @@ TEST_CASE("without a valid candidate a run ends with the reason") {
   CHECK(report.error().message.find("verify.bound") != std::string::npos);
 }
 
-TEST_CASE("a recorded landscape answers a search with any seed") {
+TEST_CASE("a recorded landscape answers a search with any seed", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   auto kept = record_landscape(Task{}, *device, dir / "recording", {.count = 40});
@@ -222,7 +222,7 @@ TEST_CASE("a recorded landscape answers a search with any seed") {
   CHECK(journals[0] == journals[1]);
 }
 
-TEST_CASE("times that were measured when they were recorded are replayed at once") {
+TEST_CASE("times that were measured when they were recorded are replayed at once", "[threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
   device.kind = Provenance::measured;
@@ -238,7 +238,7 @@ TEST_CASE("times that were measured when they were recorded are replayed at once
   CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance == Provenance::measured);
 }
 
-TEST_CASE("a search that a recording cannot answer is told to record more") {
+TEST_CASE("a search that a recording cannot answer is told to record more", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE_OK(record_landscape(Task{}, *device, dir / "recording", {.count = 1}));
@@ -260,7 +260,7 @@ TEST_CASE("what is no recording is refused") {
   CHECK(opened.error().code == ErrorCode::usage);
 }
 
-TEST_CASE("what a host's device says of its confinement stands in the evidence") {
+TEST_CASE("what a host's device says of its confinement stands in the evidence", "[threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
   device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "unconfined: compiled in this process"; };

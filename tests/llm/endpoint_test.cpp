@@ -116,7 +116,7 @@ struct Setting {
 
 }  // namespace
 
-TEST_CASE("each misbehaviour of an endpoint has its documented outcome and keeps to the budget", "[llm]") {
+TEST_CASE("each misbehaviour of an endpoint has its documented outcome and keeps to the budget", "[llm][threads]") {
   Setting setting;
   const auto rows = misbehaviours(setting.endpoint);
   CHECK(rows.size() >= 40);
@@ -128,7 +128,7 @@ TEST_CASE("each misbehaviour of an endpoint has its documented outcome and keeps
   }
 }
 
-TEST_CASE("the documentation of endpoints holds every row of the misbehaviours", "[llm]") {
+TEST_CASE("the documentation of endpoints holds every row of the misbehaviours", "[llm][threads]") {
   const ScriptedEndpoint endpoint;
   const std::string page = file_text(CUPILOT_SOURCE_DIR "/docs/formats/endpoint.md");
   for (const Misbehaviour& row : misbehaviours(endpoint)) {

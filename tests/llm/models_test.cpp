@@ -92,7 +92,7 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
   }
 }
 
-TEST_CASE("a key comes from a variable or a private file, or the client does not open", "[llm]") {
+TEST_CASE("a key comes from a variable or a private file, or the client does not open", "[llm][threads]") {
   const ScriptedEndpoint endpoint;
   const fs::path file = fs::temp_directory_path() / fmt::format("cupilot-key-{}", ::getpid());
   std::ofstream(file) << "0123456789abcdef\n";
@@ -127,7 +127,7 @@ TEST_CASE("a key comes from a variable or a private file, or the client does not
   fs::remove(file);
 }
 
-TEST_CASE("the budget is never exceeded, however many ask at once", "[llm]") {
+TEST_CASE("the budget is never exceeded, however many ask at once", "[llm][threads]") {
   ScriptedEndpoint endpoint;
   endpoint.play({{reply(100)}});
   ModelsConfig config = local(endpoint);
@@ -187,7 +187,7 @@ TEST_CASE("each limit of a budget holds, and what an earlier process spent count
   CHECK(full.sum().tokens == 0);
 }
 
-TEST_CASE("a question is given up when its asker says so", "[llm]") {
+TEST_CASE("a question is given up when its asker says so", "[llm][threads]") {
   ScriptedEndpoint endpoint;
   endpoint.play({{"", ScriptStep::Then::hang}});
   const auto client = open_models(local(endpoint), {});
@@ -205,7 +205,7 @@ TEST_CASE("a question is given up when its asker says so", "[llm]") {
   CHECK(answer.error().message.find("cancelled") != std::string::npos);
 }
 
-TEST_CASE("a proxy is asked for the endpoint, but not for this machine", "[llm]") {
+TEST_CASE("a proxy is asked for the endpoint, but not for this machine", "[llm][threads]") {
   ScriptedEndpoint proxy;
   proxy.play({{reply(5)}});
   ModelsConfig config = local(proxy);
@@ -223,7 +223,7 @@ TEST_CASE("a proxy is asked for the endpoint, but not for this machine", "[llm]"
   CHECK((*client)->complete(ask("k")));
 }
 
-TEST_CASE("each agent is answered by its model", "[llm]") {
+TEST_CASE("each agent is answered by its model", "[llm][threads]") {
   ScriptedEndpoint endpoint;
   endpoint.play({{reply(5)}});
   ModelsConfig config = local(endpoint);

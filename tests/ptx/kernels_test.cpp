@@ -223,7 +223,7 @@ TEST_CASE("local memory, calls, recursion, switches and bit counting", "[kernels
   CHECK(report.counts[Counter::local_bytes].value > 0);
 }
 
-TEST_CASE("equal results for every seed and thread count", "[kernels]") {
+TEST_CASE("equal results for every seed and thread count", "[kernels][threads]") {
   std::vector<float> first;
   for (const auto& [seed, threads] : {std::pair{0, 1u}, {1, 1u}, {99, 1u}, {5, 3u}}) {
     Device d;

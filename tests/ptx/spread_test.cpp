@@ -63,7 +63,7 @@ Outcome outcome(const char* entry, std::uint32_t threads, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("no number of threads changes what a launch gives", "[spread]") {
+TEST_CASE("no number of threads changes what a launch gives", "[spread][threads]") {
   for (const char* entry : entries) {
     for (const std::uint64_t seed : {0, 5}) {
       const Outcome one = outcome(entry, 1, seed);
@@ -76,7 +76,7 @@ TEST_CASE("no number of threads changes what a launch gives", "[spread]") {
   }
 }
 
-TEST_CASE("blocks that keep apart are run by several threads, others by one", "[spread]") {
+TEST_CASE("blocks that keep apart are run by several threads, others by one", "[spread][threads]") {
   const auto threads = [](const char* entry) {
     Device d;
     const auto ia = d.input("a", std::vector<float>(n, 1.0f)), io = d.output("o", 8 * n);
