@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <set>
 
 #include "catch.hpp"
+#include "support/sanitized.hpp"
 #include "tests/backend/virtual_tasks.hpp"
 
 namespace cupilot {
@@ -50,11 +52,16 @@ TEST_CASE("Built-in tasks have checks with power") {
 }
 
 TEST_CASE("The corpus' tasks have checks with power") {
+  std::set<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator("tests/hostile/tasks")) {
-    if (entry.path().extension() != ".json") continue;
-    const auto task = load_task(entry.path().string());
+    if (entry.path().extension() == ".json") files.insert(entry.path().string());
+  }
+  int count = 0;
+  for (const std::string& file : files) {
+    if (testing::sanitized && count++ % 3 != 0) continue;
+    const auto task = load_task(file);
     REQUIRE(task);
-    INFO(entry.path().string());
+    INFO(file);
     CHECK(refusal(*task) == "");
   }
 }

@@ -197,7 +197,7 @@ TEST_CASE("What a text told of a launch becomes the time model's input") {
   CHECK(input.blocks == 1000);
 }
 
-TEST_CASE("Blocks that wait for one another are counted at the work each has on the whole device") {
+TEST_CASE("Blocks that wait for one another are counted at the work each has on the whole device", "[templates]") {
   const Task task = gemm({"m=2048", "n=4096", "k=4096", "dtype=bf16"});
   const std::vector<Use> uses = {{"wgmma_core"},
                                  {"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}},

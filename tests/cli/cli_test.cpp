@@ -133,6 +133,7 @@ TEST_CASE("chips are listed where a device is asked for, and a search runs on ea
     CHECK(unknown.err.find(chip) != std::string::npos);
   }
   for (const char* chip : {"a100", "l4"}) {
+    if (sanitized && chip == std::string_view("l4")) continue;
     const Ran ran = run(std::string("evolve gemm m=32 n=32 k=32 --evaluations 2 --device virtual:") + chip, scratch);
     INFO(chip << "\n" << ran.out << ran.err);
     CHECK(ran.exit == 0);
@@ -171,7 +172,7 @@ TEST_CASE("a reference that does not compile is the user's error and shows the c
   CHECK(ran.err.find("reference") != std::string::npos);
 }
 
-TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli]") {
+TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli][search]") {
   const Scratch scratch;
   fs::copy(softmax, scratch.path / "softmax", fs::copy_options::recursive);
   std::string task = slurp(scratch.path / "softmax" / "task.json");
@@ -179,10 +180,7 @@ TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli
   REQUIRE(task.find(sizes) != std::string::npos);
   scratch.file("softmax/task.json", task.replace(task.find(sizes), sizes.size(), "\"rows\": 16, \"cols\": 96"));
   const std::string device = " --device virtual:h200";
-  const std::string evaluations = sanitized ? "1" : "3";
-  const Ran ran =
-      run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations " + evaluations + " --run r" + device,
-          scratch);
+  const Ran ran = run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r" + device, scratch);
   INFO(ran.err << ran.out);
   REQUIRE(ran.exit == 0);
   CHECK(ran.out.find(" us  modelled") != std::string::npos);

@@ -12,6 +12,7 @@
 
 #include "base/hash.hpp"
 #include "catch.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -100,11 +101,7 @@ nlohmann::json survey(std::int64_t count, std::uint64_t first) {
 }  // namespace
 
 TEST_CASE("simulated nights break no invariant") {
-#ifdef __SANITIZE_ADDRESS__
-  const std::int64_t worlds = 16;
-#else
-  const std::int64_t worlds = 60;
-#endif
+  const std::int64_t worlds = testing::sanitized ? 8 : 60;
   const nlohmann::json sum = survey(worlds, 1);
   INFO(sum["broken"].dump(1));
   CHECK(sum["broken"].empty());

@@ -163,7 +163,7 @@ void run_on(Search& search, const World& world, std::deque<Proposal>& open, cons
   }
 }
 
-TEST_CASE("a long search forgets old slots and nothing that matters of them", "[one-thread]") {
+TEST_CASE("a long search forgets old slots and nothing that matters of them") {
   World world = World::make();
   world.options.max_evaluations = long_search;
   Search search = world.search();
@@ -185,7 +185,7 @@ TEST_CASE("a long search forgets old slots and nothing that matters of them", "[
   for (std::size_t i = 0; i < fastest.size(); ++i) CHECK(fastest[i].id == expected[i].second);
 }
 
-TEST_CASE("a search restored from what it saved goes on as if nothing had happened", "[one-thread]") {
+TEST_CASE("a search restored from what it saved goes on as if nothing had happened") {
   World world = World::make();
   world.options.max_evaluations = std::min(500, long_search);
   Search whole = world.search();

@@ -93,7 +93,7 @@ TEST_CASE("the table of the stencil holds every feasible setting") {
   CHECK(points > static_cast<double>(table.times.size()));  // restrictions took some
 }
 
-TEST_CASE("a tenth of the exhaustive evaluations comes within 3 % of the optimum", "[one-thread]") {
+TEST_CASE("a tenth of the exhaustive evaluations comes within 3 % of the optimum") {
   const Table table = read_table();
   const auto space = stencil_space();
   const auto budget = static_cast<std::int64_t>(table.times.size() / 10);

@@ -5,6 +5,7 @@
 #include "fuzz/ptx_mutants.hpp"
 #include "ptx/facts.hpp"
 #include "ptx/parser.hpp"
+#include "support/sanitized.hpp"
 
 namespace cupilot::fuzz {
 namespace {
@@ -64,7 +65,8 @@ TEST_CASE("What is slipped into a real module is refused by its code") {
 
 TEST_CASE("Scrambled modules crash nothing, and one that passes still has its interface and no state") {
   std::size_t passed = 0;
-  for (std::size_t i = 0; i < 5000; ++i) {
+  const std::size_t count = testing::sanitized ? 2000 : 5000;
+  for (std::size_t i = 0; i < count; ++i) {
     const Seed& seed = corpus()[i % corpus().size()];
     Dice dice(1000 + i);
     const std::string text = scrambled(seed, corpus(), dice);
@@ -74,7 +76,7 @@ TEST_CASE("Scrambled modules crash nothing, and one that passes still has its in
     if (!why.empty()) FAIL_CHECK("mutant " << i << " of " << seed.name << " passes: " << why << "\n" << text);
   }
   // The check above means something only if mutants do pass.
-  CHECK(passed > 250);
+  CHECK(passed > count / 20);
 }
 
 TEST_CASE("A module cut anywhere is refused") {

@@ -12,13 +12,14 @@
 #include "ptx/lanes/lanes.hpp"
 #include "ptx/opcode.hpp"
 #include "ptx/runner.hpp"
+#include "support/sanitized.hpp"
 
 using namespace support;
 using namespace conformance;
 
 namespace {
 
-constexpr std::size_t most_cases = 4096;
+constexpr std::size_t most_cases = cupilot::testing::sanitized ? 1024 : 4096;
 
 std::string name_of(const Form& form) {
   std::string out = form.text + form.suffix + (form.inverted ? "_not" : "");
