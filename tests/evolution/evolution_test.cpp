@@ -3,16 +3,14 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <map>
 
 #include <cupilot/gemm.hpp>
 #include <cupilot/rejection.hpp>
 
 #include "base/hash.hpp"
 #include "catch.hpp"
-#include "evolution/run_state.hpp"
+#include "evolution/jobs_of.hpp"
 #include "evolution/support.hpp"
-#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -36,13 +34,6 @@ Evolution begin(const EvolutionOptions& options) {
   auto evolution = Evolution::begin(landscape_task(), *chip("h200"), options);
   REQUIRE_OK(evolution);
   return std::move(*evolution);
-}
-
-std::vector<Job> jobs_of(Evolution& evolution, int count) {
-  auto asked = evolution.ask(count);
-  REQUIRE_OK(asked);
-  auto* jobs = std::get_if<std::vector<Job>>(&*asked);
-  return jobs != nullptr ? std::move(*jobs) : std::vector<Job>{};
 }
 
 // A host whose answer is a function of the strategy: a time, a rejection, an equal kernel, or silence.
@@ -85,130 +76,7 @@ std::string save(const Evolution& evolution) {
   return *saved;
 }
 
-// Slot -> strategy and how it ended, as the search takes it.
-using Ends = std::map<std::int64_t, std::string>;
-
-std::string end_of(const std::string& strategy, const Score& score) {
-  return strategy + (score.accepted ? " " + std::to_string(score.time_us) : " " + score.rejection);
-}
-
-Ends ends_of_run(const std::string& run_dir) {
-  auto read = read_journal(real_host(), run_dir);
-  REQUIRE_OK(read);
-  auto state = fold(*read);
-  REQUIRE_OK(state);
-  Ends ends;
-  for (const SearchEvent& event : state->events) {
-    if (const auto* result = std::get_if<ResultRecord>(&event)) {
-      ends[result->slot] = end_of(result->candidate.strategy_id, score_of(result->candidate));
-    }
-  }
-  return ends;
-}
-
-// Drives a search with evaluate() on a backend, answering in an order drawn from `order`.
-Ends ends_by_hand(Evolution& evolution, const Pipe& pipe, int width, std::uint64_t order) {
-  Ends ends;
-  std::vector<Job> open;
-  Rng rng(order);
-  while (true) {
-    auto fresh = jobs_of(evolution, width);
-    for (Job& job : fresh) open.push_back(std::move(job));
-    if (open.empty()) return ends;
-    const auto pick = rng.below(static_cast<std::int64_t>(open.size()));
-    const Job job = std::move(open[static_cast<std::size_t>(pick)]);
-    open.erase(open.begin() + pick);
-    auto candidate = evaluate(pipe, job);
-    REQUIRE_OK(candidate);
-    auto receipt = evolution.tell(job.proposal.id, *candidate);
-    REQUIRE_OK(receipt);
-    REQUIRE(receipt->told == Told::taken);
-    Score score = score_of(*candidate);
-    if (receipt->counts_as) {
-      score.accepted = false;
-      score.rejection = receipt->counts_as->code;
-    }
-    ends[job.proposal.slot] = end_of(candidate->strategy_id, score);
-  }
-}
-
-double plain_us(const EvolveReport& report) {
-  for (const Baseline& baseline : report.baselines) {
-    if (baseline.name == "plain") return baseline.time_us;
-  }
-  return 0;
-}
-
-void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run, int width, std::uint64_t order) {
-  auto report = evolve(task, backend, run);
-  REQUIRE_OK(report);
-  EvolutionOptions options;
-  options.search = run.search;
-  options.provenance = backend.provenance();
-  options.plain_us = plain_us(*report);
-  options.techniques = backend.techniques();
-  auto evolution = Evolution::begin(task, backend.device(), options);
-  REQUIRE_OK(evolution);
-  const Ends by_hand = ends_by_hand(*evolution, {&task, &backend, nullptr, run.search.seed}, width, order);
-  const Ends by_evolve = ends_of_run(run.run_dir);
-  CHECK(by_hand.size() == by_evolve.size());
-  for (const auto& [slot, end] : by_evolve) {
-    INFO("slot " << slot);
-    CHECK((by_hand.contains(slot) ? by_hand.at(slot) : "nothing") == end);
-  }
-}
-
 }  // namespace
-
-TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
-  const TempDir dir;
-  const auto device = fake_device(write_landscape(dir));
-  int number = 0;
-  for (const std::uint64_t seed : {1, 7, 12}) {
-    for (const int width : {1, 4}) {
-      EvolveOptions run = small_run(dir / std::to_string(++number), 40);
-      run.search.seed = seed;
-      same_as_evolve(landscape_task(), *device, run, width, seed + 5);
-    }
-  }
-}
-
-// Interpreting kernels takes long under a sanitizer: ThreadSanitizer sees a whole pipe at work here, AddressSanitizer in
-// test_cli.
-#ifndef __SANITIZE_ADDRESS__
-TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threads]") {
-  const TempDir dir;
-  const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
-  REQUIRE_OK(task);
-  auto device = open_backend("virtual:h200");
-  REQUIRE_OK(device);
-  same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 3 : 10), 3, 2);
-}
-#endif
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
-  const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
-  REQUIRE_OK(task);
-  auto device = open_backend("virtual:h200");
-  REQUIRE_OK(device);
-  auto evolution = Evolution::begin(*task, (*device)->device(), {.provenance = Provenance::modelled});
-  REQUIRE_OK(evolution);
-  for (Job& job : jobs_of(*evolution, 12)) {
-    const auto level = [&](double elite_below_us) {
-      job.elite_below_us = elite_below_us;
-      auto candidate = evaluate({&*task, device->get(), nullptr, 1}, job);
-      REQUIRE_OK(candidate);
-      const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
-      return accepted != nullptr ? std::optional(accepted->verification.level) : std::nullopt;
-    };
-    if (level(1e6) != ProofLevel::elite) continue;
-    CHECK(level(0) == ProofLevel::candidate);
-    return;
-  }
-  FAIL("no job was proved as an elite");
-}
-#endif
 
 TEST_CASE("a search saved at any moment continues as if nothing had happened") {
   for (std::uint64_t seed = 1; seed <= 12; ++seed) {
