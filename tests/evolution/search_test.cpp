@@ -208,6 +208,27 @@ TEST_CASE("a search restored from what it saved goes on as if nothing had happen
   CHECK_FALSE(other.restore(""));
 }
 
+TEST_CASE("a restored search waits for what was open, and proposes no more than is left beside it") {
+  World world = World::make();
+  world.options.max_evaluations = 4;
+  const auto waits_for = [](Search& search) {
+    while (true) {
+      auto asked = search.ask(1);
+      REQUIRE(asked);
+      if (const auto* waiting = std::get_if<Waiting>(&*asked)) return waiting->ids;
+      REQUIRE(std::holds_alternative<std::vector<Proposal>>(*asked));
+    }
+  };
+  Search search = world.search(), restored = world.search();
+  auto asked = search.ask(3);
+  const std::vector<Proposal> three = proposals(asked);
+  REQUIRE(three.size() == 3);
+  search.tell(1, world.score(three.front().strategy));
+  REQUIRE(restored.restore(search.saved()));
+  CHECK(waits_for(search) == std::vector<std::uint64_t>{2, 3, 4});
+  CHECK(waits_for(restored) == std::vector<std::uint64_t>{2, 3, 4});
+}
+
 // Asks a model that falls silent in slot 12.
 struct Quiet final : Strategist {
   std::unique_ptr<Strategist> rules = rule_strategist();
