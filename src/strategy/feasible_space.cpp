@@ -51,11 +51,11 @@ class FeasibleSpace final : public GenomeSpace {
   using Space::complete;
   Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
     std::vector<std::string> dropped;
-    const Completed done = completed(alphabet_.read(wish), pinned_knobs(pinned), {&wish, &dropped});
+    const Completed done = completed(alphabet_.read(wish), pins_of(pinned), {&wish, &dropped});
     return Completion{spelled(alphabet_, genome_of(done), wish), std::move(dropped)};
   }
   std::optional<Genome> completed(const Genome& wish, const Pins& pinned) const override {
-    return genome_of(completed(wish, pinned.knobs, {}));
+    return genome_of(completed(wish, pinned, {}));
   }
 
   double size() const override {
@@ -129,7 +129,7 @@ class FeasibleSpace final : public GenomeSpace {
   };
 
   // The legal choice that is nearest to a wish.
-  Completed completed(const Genome& wish, const std::vector<int>& pinned, const Told& told) const {
+  Completed completed(const Genome& wish, const Pins& pinned, const Told& told) const {
     for (const SkeletonPlan& plan : plans_) {
       if (std::optional<Choice> choice = exact(plan, wish)) return {&plan, std::move(*choice)};
     }
@@ -219,6 +219,8 @@ class FeasibleSpace final : public GenomeSpace {
     add(wish.present);
     add(wish.at);
     add(prices.knobs);
+    key += prices.knobs.empty() ? ' ' : '.';
+    add(prices.techniques);
     if (std::optional<Choice> known = projections_->find(key)) return std::move(*known);
     std::optional<Choice> choice = repair(plan, graph_, wish, prices, repair_budget);
     if (!choice) choice = approach(plan, graph_, plan.anchor, wish);
@@ -232,20 +234,26 @@ class FeasibleSpace final : public GenomeSpace {
            name[knob.technique.size()] == '.' && name.ends_with(knob.parameter);
   }
 
-  std::vector<int> pinned_knobs(const std::vector<std::string>& pinned) const {
-    std::vector<int> named;
+  Pins pins_of(const std::vector<std::string>& pinned) const {
+    Pins pins;
     for (const std::string& name : pinned) {
+      for (std::size_t t = 0; t < all_.size(); ++t) {
+        if (all_[t].name == name) pins.techniques.push_back(static_cast<int>(t));
+      }
       for (std::size_t k = 0; k < knobs_.size(); ++k) {
-        if (names(name, knobs_[k])) named.push_back(static_cast<int>(k));
+        if (names(name, knobs_[k])) pins.knobs.push_back(static_cast<int>(k));
       }
     }
-    return named;
+    return pins;
   }
 
-  static Prices prices_of(const SkeletonPlan& plan, const std::vector<int>& pinned) {
+  static Prices prices_of(const SkeletonPlan& plan, const Pins& pinned) {
     Prices prices;
+    if (!pinned.techniques.empty()) prices.techniques.resize(plan.available.size(), 1.0);
+    for (const int t : pinned.techniques) prices.techniques[static_cast<std::size_t>(t)] = pin_price;
     for (std::size_t k = 0; k < plan.slots.size(); ++k) {
-      if (std::find(pinned.begin(), pinned.end(), static_cast<int>(plan.slots[k].gene)) == pinned.end()) continue;
+      if (std::find(pinned.knobs.begin(), pinned.knobs.end(), static_cast<int>(plan.slots[k].gene)) == pinned.knobs.end())
+        continue;
       prices.knobs.resize(plan.slots.size(), 1.0);
       prices.knobs[k] = pin_price;
     }

@@ -118,6 +118,7 @@ class Repair {
   }
 
  private:
+  static double price_of(const std::vector<double>& prices, std::size_t i) { return prices.empty() ? 1.0 : prices[i]; }
   static std::size_t level_of(double order) { return std::min(static_cast<std::size_t>(order), levels - 1); }
 
   // What costs as much as this cannot be looked at any more: enough that is open comes before it. It never rises.
@@ -147,7 +148,7 @@ class Repair {
     Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
     const std::int16_t wished = wish_.at[i];
     if (!choice.present[static_cast<std::size_t>(slot.technique)] || choice.at[i] != wished) return;
-    const double price = prices_.knobs.empty() ? 1.0 : prices_.knobs[i];
+    const double price = price_of(prices_.knobs, i);
     for (std::size_t value = 0; value < slot.knob.domain.size(); ++value) {
       const auto at = static_cast<std::int16_t>(value);
       const double cost = node.cost + price * std::abs(at - wished);
@@ -191,7 +192,7 @@ class Repair {
     if (!done) return toggled;
     if (!settle(plan_, graph_, next, nullptr) || !well_formed(plan_, graph_, next)) return toggled;
     for (std::size_t t = 0; t < next.present.size(); ++t)
-      toggled.cost += next.present[t] != from.choice.present[t] ? technique_cost : 0.0;
+      toggled.cost += next.present[t] != from.choice.present[t] ? technique_cost * price_of(prices_.techniques, t) : 0.0;
     toggled.setting = setting_of(std::move(next));
     return toggled;
   }

@@ -7,9 +7,9 @@
 
 namespace cupilot {
 
-// What a parameter's step costs, as a factor; empty: 1 each.
+// What a parameter's step and a technique's coming or going cost, as factors; empty: 1 each. None is below 1.
 struct Prices {
-  std::vector<double> knobs{};
+  std::vector<double> knobs{}, techniques{};
 };
 
 // The legal choice nearest to a well-formed `wish`, best first: a parameter step costs 1, taking a technique away or adding

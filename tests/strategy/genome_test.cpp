@@ -142,6 +142,9 @@ TEST_CASE("what is pinned stays alike in numbers and in text", "[genome]") {
     Genome wish = sample(*genomes, Rng(i));
     Rng rng(1000 + i);
     Pins pins;
+    for (const int t : wish.uses) {
+      if (rng.chance(0.3)) pins.techniques.push_back(t);
+    }
     for (std::size_t k = 0; k < wish.values.size(); ++k) {
       if (wish.values[k] == Genome::unset) continue;
       const std::vector<std::int64_t>& domain = alphabet.knobs[k].domain;

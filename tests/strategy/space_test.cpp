@@ -175,6 +175,29 @@ TEST_CASE("a pinned parameter stays and others move", "[space]") {
   }
 }
 
+TEST_CASE("a pinned technique neither goes nor comes where parameters can move instead", "[space]") {
+  // Five steps of a parameter, or one technique that goes (or comes): unpinned, the technique is nearer.
+  for (const bool wished : {true, false}) {
+    Skeleton skeleton{
+        "one", {"simt_core", "k_slab"}, {"vector_epilogue"}, {{"k_slab", "block_k", {4, 8, 16, 32, 64, 128}, 16}}, {}};
+    skeleton.restrictions.push_back({"small slabs", {"vector_epilogue", "k_slab.block_k"}, [wished](const Assignment& a) {
+                                       return (a.present[toy_technique("vector_epilogue")] != 0) != wished || a.values[0] <= 4;
+                                     }});
+    const auto space = build_space({{catalogue().begin(), catalogue().end()}, {skeleton}});
+    REQUIRE(space);
+    Strategy wish = wish_of({{"simt_core", {}, "", {}}, {"k_slab", {{"block_k", 128}}, "", {}}});
+    if (wished) wish.uses.push_back({"vector_epilogue", {}, "", {}});
+    for (const bool pinned : {false, true}) {
+      const auto done =
+          (*space)->complete(wish, pinned ? std::vector<std::string>{"vector_epilogue"} : std::vector<std::string>());
+      REQUIRE(done);
+      INFO(wished << ' ' << pinned << " -> " << describe(done->strategy));
+      CHECK(has(done->strategy, "vector_epilogue") == (wished == pinned));
+      CHECK(value(done->strategy, "k_slab", "block_k") == (pinned ? 4 : 128));
+    }
+  }
+}
+
 TEST_CASE("completing what is feasible changes nothing", "[space]") {
   const auto space = toy_space();
   REQUIRE(space);
