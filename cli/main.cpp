@@ -13,6 +13,7 @@
 #include "json_out.hpp"
 #include "nearest.hpp"
 #include "say.hpp"
+#include "standard_streams.hpp"
 #include "steering.hpp"
 
 namespace {
@@ -292,6 +293,7 @@ void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char**
 }  // namespace
 
 int main(int argc, char** argv) {
+  open_standard_streams();
   Verbs verbs;
   CLI::App app("cupilot: evolves CUDA kernels and proves them");
   app.set_version_flag("--version", std::string("cupilot ") + cupilot::version);

@@ -39,6 +39,17 @@ class Descriptor {
   int fd_;
 };
 
+// Never one of 0, 1 and 2: where a program was started without standard streams, what it prints would go into the file.
+int open_beyond_streams(const std::string& path, int flags, mode_t mode = 0) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  const int beyond = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int number = errno;
+  ::close(fd);
+  errno = number;
+  return beyond;
+}
+
 // 0, or the errno of the write that failed.
 int write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -154,7 +165,7 @@ class PosixHost : public Host {
     const std::string temporary = path + ".tmp." + std::to_string(::getpid());
     int number = 0;
     {
-      const Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+      const Descriptor fd(open_beyond_streams(temporary, O_WRONLY | O_CREAT | O_TRUNC, 0644));
       if (fd.get() < 0) return file_error("cannot write", path, errno);
       number = write_all(fd.get(), pieces);
       if (number == 0 && sync && ::fsync(fd.get()) != 0) number = errno;
@@ -174,7 +185,7 @@ class PosixHost : public Host {
   }
 
   Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) override {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int fd = open_beyond_streams(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (fd < 0) return file_error("cannot open", path, errno);
     auto file = std::make_unique<PosixAppendFile>(fd, path);
     if (truncate_to >= 0 && ::ftruncate(fd, truncate_to) != 0) return file_error("cannot truncate", path, errno);
@@ -194,7 +205,7 @@ class PosixHost : public Host {
   }
 
   Result<std::shared_ptr<void>> lock(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    const int fd = open_beyond_streams(path, O_RDWR | O_CREAT, 0644);
     if (fd < 0) return file_error("cannot lock", path, errno);
     auto held = std::make_shared<Descriptor>(fd);
     if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {

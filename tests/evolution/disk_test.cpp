@@ -1,4 +1,6 @@
 // A disk that fails at the i-th write: a clean stop that names the file, and a journal that resume can end.
+#include <fcntl.h>
+
 #include "catch.hpp"
 #include "support.hpp"
 #include "support/sanitized.hpp"
@@ -98,4 +100,20 @@ TEST_CASE("a place that cannot be written is named before anything is spent") {
   auto report = evolve(Task{}, *device, small_run(dir / "file/run"));
   REQUIRE_FALSE(report);
   CHECK(report.error().message.find(dir / "file/run") != std::string::npos);
+}
+
+TEST_CASE("no file gets the number of a standard stream that is closed") {
+  const TempDir dir;
+  const int kept = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 10);
+  ::close(STDIN_FILENO);
+  const auto file = real_host().open_append(dir / "file", -1);
+  const bool free_beside_file = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+  const auto lock = real_host().lock(dir / "lock");
+  const bool free_beside_lock = ::fcntl(STDIN_FILENO, F_GETFD) < 0;
+  ::dup2(kept, STDIN_FILENO);
+  ::close(kept);
+  REQUIRE_OK(file);
+  REQUIRE_OK(lock);
+  CHECK(free_beside_file);
+  CHECK(free_beside_lock);
 }
