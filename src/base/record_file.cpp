@@ -143,6 +143,24 @@ ReadRecords read_records(std::string_view bytes, std::int64_t begin, std::uint64
   return read;
 }
 
+bool is_within_first_frame(std::string_view bytes) {
+  if (bytes.size() < frame_overhead) return true;
+  const auto length = get<std::uint32_t>(bytes, 0);
+  return length <= largest_payload && bytes.size() <= frame_overhead + length;
+}
+
+void find_records(std::string_view bytes, std::int64_t begin, const std::function<void(const FramedRecord& record)>& found) {
+  constexpr std::uint32_t most_types = 256;  // a head that names another is not worth a checksum
+  FramedRecord record;
+  for (std::size_t at = 0; at + frame_overhead <= bytes.size();) {
+    const auto type = get<std::uint32_t>(bytes, at + 4);
+    const bool likely = type > 0 && type < most_types && read_frame(bytes.substr(at), record) == Frame::whole;
+    record.at = begin + static_cast<std::int64_t>(at);
+    if (likely) found(record);
+    at += likely ? frame_overhead + record.payload.size() : 1;
+  }
+}
+
 // The finalizer of splitmix64: every bit of what came before tells.
 void RecordMark::pass(std::uint32_t checksum) {
   ++records;

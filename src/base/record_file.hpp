@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,13 @@ ReadRecords read_records(std::string_view bytes, std::int64_t begin = 0, std::ui
 
 // The first of `bytes`, whatever its number. False: it is not whole.
 bool first_record(std::string_view bytes, FramedRecord& record);
+
+// Whether the length at their head, where there is one, says that no second frame begins in them.
+bool is_within_first_frame(std::string_view bytes);
+
+// Every whole frame in `bytes` of a type other than 0, wherever it begins and whatever its number: what is left behind a
+// damaged one.
+void find_records(std::string_view bytes, std::int64_t begin, const std::function<void(const FramedRecord& record)>& found);
 
 // How far a file of records goes, and a digest of what it holds up to there.
 struct RecordMark {

@@ -1,5 +1,7 @@
 #include "evolution/journal.hpp"
 
+#include "evolution/journal_damage.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -17,11 +19,7 @@ Error no_journal(const std::string& run_dir) {
   return {ErrorCode::usage, run_dir + " is no run directory: it has no journal", "give the DIR of an earlier --run DIR"};
 }
 
-Result<void> check_first(const std::vector<FramedRecord>& records, const std::string& damage, const std::string& run_dir) {
-  if (records.empty()) {
-    return Error{ErrorCode::usage, journal_path(run_dir) + " holds no whole record: " + (damage.empty() ? "it is empty" : damage),
-                 "nothing was found yet; remove the directory and start again"};
-  }
+Result<void> check_first(const std::vector<FramedRecord>& records, const std::string& run_dir) {
   if (records.front().type != static_cast<std::uint32_t>(RecordType::header)) {
     return Error{ErrorCode::usage, journal_path(run_dir) + " does not start with a header", "this is no journal of cupilot"};
   }
@@ -66,6 +64,17 @@ Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir
   return all.skipped || from.records == 0 ? std::optional(std::move(all)) : std::nullopt;
 }
 
+// A run that died before its header was whole found nothing: its directory may be used.
+Result<void> clear_unborn(Host& host, const std::string& run_dir) {
+  if (!host.exists(journal_path(run_dir))) return {};
+  auto bytes = host.read_file(journal_path(run_dir));
+  if (!bytes) return bytes.error();
+  if (bytes->empty()) return {};
+  if (is_unborn(*bytes)) return set_torn_tail_aside(host, run_dir, *bytes);
+  return Error{ErrorCode::usage, run_dir + " already holds a run",
+               "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
+}
+
 }  // namespace
 
 std::string journal_path(const std::string& run_dir) { return run_dir + "/journal"; }
@@ -87,8 +96,13 @@ Result<std::vector<FramedRecord>> JournalReader::next() {
     ReadRecords read = read_records(rest_, valid_bytes_, mark_.records);
     ended_ = last || (!read.damage.empty() && !read.cut_short);
     if (ended_) damage_ = read.damage;
-    if (mark_.records == 0 && (ended_ || !read.records.empty())) {
-      if (auto first = check_first(read.records, read.damage, run_dir_); !first) return first.error();
+    if (mark_.records == 0 && read.records.empty() && ended_) {
+      auto all = host_->read_file(journal_path(run_dir_));
+      if (!all) return all.error();
+      return no_header(journal_path(run_dir_), read.damage, look_beyond(*all, 0));
+    }
+    if (mark_.records == 0 && !read.records.empty()) {
+      if (auto first = check_first(read.records, run_dir_); !first) return first.error();
     }
     for (const FramedRecord& record : read.records) mark_.pass(record.checksum);
     valid_bytes_ += static_cast<std::int64_t>(read.valid_bytes);
@@ -113,15 +127,7 @@ Result<Journal> Journal::create(Host& host, const std::string& run_dir) {
   if (auto made = host.make_directories(run_dir); !made) return made.error();
   auto lock = host.lock(lock_path(run_dir));
   if (!lock) return lock.error();
-  if (host.exists(journal_path(run_dir))) {
-    // A run that died before its header was whole found nothing; its directory may be used.
-    auto bytes = host.read_file(journal_path(run_dir));
-    if (!bytes) return bytes.error();
-    if (!read_records(*bytes).records.empty() || bytes->size() > (1u << 20)) {
-      return Error{ErrorCode::usage, run_dir + " already holds a run",
-                   "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
-    }
-  }
+  if (auto cleared = clear_unborn(host, run_dir); !cleared) return cleared.error();
   auto file = host.open_append(journal_path(run_dir), 0);
   if (!file) return file.error();
   return Journal(std::move(*lock), std::move(*file), {});

@@ -60,6 +60,59 @@ TEST_CASE("records out of sequence end the reading") {
   CHECK(read.damage.find("sequence") != std::string::npos);
 }
 
+TEST_CASE("whole records are found behind any damage, and nothing else is") {
+  const std::string bytes = three_frames();
+  const auto count = [](const std::string& text) {
+    std::vector<std::int64_t> places;
+    find_records(text, 100, [&](const FramedRecord& record) { places.push_back(record.at - 100); });
+    return places;
+  };
+  const std::int64_t second = frame_overhead + 5, third = 2 * frame_overhead + 5;
+  CHECK(count(bytes) == std::vector<std::int64_t>{0, second, third});
+  CHECK(count("some text of no frame" + bytes.substr(3)) == std::vector<std::int64_t>{18 + second, 18 + third});
+  CHECK(count(bytes.substr(0, bytes.size() - 1)) == std::vector<std::int64_t>{0, second});
+  CHECK(count(std::string(4096, '\0')).empty());
+  for (int bit = 0; bit < 8 * static_cast<int>(frame_overhead + 5); ++bit) {
+    std::string damaged = bytes;
+    damaged[static_cast<std::size_t>(bit / 8)] = static_cast<char>(damaged[static_cast<std::size_t>(bit / 8)] ^ (1 << (bit % 8)));
+    INFO("bit " << bit);
+    CHECK(count(damaged) == std::vector<std::int64_t>{second, third});
+  }
+}
+
+TEST_CASE("a directory is begun in again only where a run left less than its header") {
+  struct Row {
+    const char* what;
+    std::string bytes;
+    bool begun;
+  };
+  const std::string header = frame(1, 0, std::string(300, 'h')), behind = frame(2, 1, "b");
+  std::string broken = header, longer = header;
+  broken[100] = static_cast<char>(broken[100] ^ 4);
+  longer[0] = static_cast<char>(longer[0] ^ 64);
+  const std::vector<Row> rows = {
+      {"nothing", "", true},
+      {"three bytes", header.substr(0, 3), true},
+      {"half a header", header.substr(0, 150), true},
+      {"a header but its last byte", header.substr(0, header.size() - 1) + '\0', true},
+      {"zeros", std::string(700, '\0'), true},
+      {"a run", header + behind, false},
+      {"a damaged header with a record behind it", broken + behind, false},
+      {"one whose length is damaged", longer + behind, false},
+      {"a damaged header with half a record behind it", broken + behind.substr(0, 15), false},
+      {"a text of somebody", "a list of what is to be done today, by no means a journal of a search", false}};
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const TempDir dir;
+    REQUIRE(real_host().make_directories(dir / "run"));
+    std::ofstream(dir / "run/journal", std::ios::binary) << row.bytes;
+    const bool begun = static_cast<bool>(Journal::create(real_host(), dir / "run"));
+    CHECK(begun == row.begun);
+    CHECK(read_all(dir / "run/journal") == (row.begun ? "" : row.bytes));
+    if (row.begun) CHECK(read_all(dir / "run/journal.torn-1") == row.bytes);
+  }
+}
+
 TEST_CASE("what is no journal of ours is refused with its reason") {
   const TempDir dir;
   REQUIRE(real_host().make_directories(dir / "run"));
@@ -82,6 +135,12 @@ TEST_CASE("what is no journal of ours is refused with its reason") {
   SECTION("another first record") {
     put(frame(4, 0, "{}"));
     expected = "header";
+  }
+  SECTION("a damaged header with records behind it") {
+    std::string bytes = frame(1, 0, "{}") + frame(2, 1, "{}") + frame(3, 2, "{}");
+    bytes[17] = 'x';
+    put(bytes);
+    expected = "is damaged: a record with a wrong checksum at byte 0, which is its header; 2 whole records lie behind it";
   }
   SECTION("another version") {
     put(frame(1, 0, R"({"cupilot_journal": 99, "program": "7.0"})"));
