@@ -104,16 +104,26 @@ Attempt<CompileOutput> conclude(CompileAnswer answer) {
     case Kind::refused:
       return compile_error(answer);
     case Kind::crashed:
-      return reject("compile.crash", "NVRTC died on this source: " + answer.message);
+      return reject("compile.crash", "NVRTC died twice on this source: " + answer.message);
     case Kind::out_of_memory:
       return reject("compile.memory", "NVRTC passed its memory limit of 4 GiB: " + answer.message);
     case Kind::out_of_time:
       return reject("compile.timeout", fmt::format("NVRTC passed its limit of {} s of processor time", cpu_limit_seconds));
     case Kind::too_large:
       return reject("compile.output_size", "the compiled image passes its cap: " + answer.message);
+    case Kind::not_begun:
+      return Error{ErrorCode::failure, "the compile server could start no process: " + answer.message,
+                   "raise the limit on processes (ulimit -u) or free memory, then resume"};
   }
   return Error{ErrorCode::failure, "a compile answer of an unknown kind", ""};
 }
+
+// What one server made of a request. `again`: the machine may have caused it, a process killed or stopped from outside or a fork
+// refused, so a fresh server is asked before the source is blamed.
+struct Tried {
+  Attempt<CompileOutput> outcome;
+  bool again = false;
+};
 
 }  // namespace
 
@@ -124,6 +134,14 @@ std::vector<std::string> standard_compile_options(const CompileRequest& request)
   if (!request.ptx_only) options.emplace_back("--ptxas-options=-v");
   options.insert(options.end(), request.options.begin(), request.options.end());
   return options;
+}
+
+Error reference_not_compiled(const std::string& reference, const Rejected& why) {
+  const bool unread = why.code == "compile.crash" || why.code == "compile.timeout";
+  return {unread ? ErrorCode::failure : ErrorCode::usage,
+          fmt::format("{}: {}{}{}", reference, why.message, why.where.empty() ? "" : " at ", why.where),
+          unread ? "try again when the machine is less busy; if it stays, simplify the reference text"
+                 : "correct the reference text"};
 }
 
 struct CompilePool::State {
@@ -138,11 +156,11 @@ struct CompilePool::State {
   std::uint64_t next_id = 1;
 
   // A slot of the pool: an idle server, or a new one.
-  Result<Server> acquire() {
+  Result<Server> acquire(bool fresh) {
     std::unique_lock lock(mutex);
     free.wait(lock, [&] { return busy < jobs; });
     ++busy;
-    if (!idle.empty()) {
+    if (!fresh && !idle.empty()) {
       Server server = std::move(idle.back());
       idle.pop_back();
       return server;
@@ -161,8 +179,8 @@ struct CompilePool::State {
   }
 
   // One request to a server; nullopt when the server must not be used again.
-  std::optional<CompileAnswer> ask(Server& server, CompileRequest request, FrameFailure& failure) {
-    CompileOrder order{std::move(request), {}, cpu_limit_seconds};
+  std::optional<CompileAnswer> ask(Server& server, const CompileRequest& request, FrameFailure& failure) {
+    CompileOrder order{request, {}, cpu_limit_seconds};
     order.options = standard_compile_options(order.request);
     Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
     {
@@ -188,6 +206,29 @@ struct CompilePool::State {
       return std::nullopt;
     }
     return answer;
+  }
+
+  // Asks one server, a fresh one on demand.
+  Tried attempt(const CompileRequest& request, bool fresh) {
+    using Kind = CompileAnswer::Kind;
+    auto server = acquire(fresh);
+    if (!server) return {server.error()};
+    FrameFailure failure;
+    auto answer = ask(*server, request, failure);
+    if (answer) {
+      const bool again = answer->kind == Kind::crashed || answer->kind == Kind::not_begun;
+      if (again) server->process.kill();
+      release(again ? std::nullopt : std::optional(std::move(*server)));
+      return {conclude(std::move(*answer)), again};
+    }
+    const Ending ending = server->process.kill();
+    release(std::nullopt);
+    if (failure.kind == FrameFailure::Kind::timeout) {
+      return {reject("compile.timeout", fmt::format("compiling passed its deadline of {} s twice", seconds)), true};
+    }
+    return {reject("compile.crash",
+                   fmt::format("two compile processes fell silent on this source: {} ({})", failure.message, describe(ending))),
+            true};
   }
 };
 
@@ -223,20 +264,14 @@ Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
   if (state_->sandbox.landlock == 0 && has_include(request.text)) {
     return reject("gate.include", "this machine has no Landlock, so a source that says include is not compiled");
   }
-  auto server = state_->acquire();
-  if (!server) return server.error();
-  FrameFailure failure;
-  auto answer = state_->ask(*server, std::move(request), failure);
-  if (answer) {
-    state_->release(std::move(*server));
-    return conclude(std::move(*answer));
+  Tried tried = state_->attempt(request, false);
+  if (tried.again) {
+    const bool source_seen = !tried.outcome.is_error();
+    tried = state_->attempt(request, true);
+    // One of the two tries never reached the source: only a third tells what it does.
+    if (tried.again && source_seen == tried.outcome.is_error()) tried = state_->attempt(request, true);
   }
-  const Ending ending = server->process.kill();
-  state_->release(std::nullopt);
-  if (failure.kind == FrameFailure::Kind::timeout) {
-    return reject("compile.timeout", fmt::format("compiling passed its deadline of {} s", state_->seconds));
-  }
-  return reject("compile.crash", fmt::format("the compile process fell silent: {} ({})", failure.message, describe(ending)));
+  return std::move(tried.outcome);
 }
 
 }  // namespace cupilot

@@ -2,7 +2,7 @@
 //
 // Each job slot holds one warmed server that has NVRTC loaded and forks a confined child per compile (limits of memory,
 // time, file size; no new privileges, empty environment, Landlock read-only allow-list, seccomp). A crash, a hang or a
-// malformed answer costs that child or server, never the controller.
+// malformed answer costs that child or server, never the controller; it is a rejection once a fresh server has met it too.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +52,10 @@ inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_
 
 // What every compile is given, besides request.options.
 std::vector<std::string> standard_compile_options(const CompileRequest& request);
+
+// The error for a reference that `why` kept from being compiled: its author is blamed for what the text says, not for a compiler
+// that died or was late.
+Error reference_not_compiled(const std::string& reference, const Rejected& why);
 
 class CompilePool {
  public:

@@ -91,7 +91,7 @@ std::optional<CompileAnswer> unpack_answer(std::string_view body) {
   answer.sandbox.landlock = in.get<int>();
   answer.sandbox.seccomp = in.get<bool>();
   answer.sandbox.limits = in.get<bool>();
-  if (!in.whole() || answer.kind > CompileAnswer::Kind::too_large) return std::nullopt;
+  if (!in.whole() || answer.kind > CompileAnswer::Kind::not_begun) return std::nullopt;
   return answer;
 }
 

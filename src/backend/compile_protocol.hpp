@@ -14,9 +14,9 @@ enum class CompileMessage : std::uint32_t { hello = 1, request = 2, answer = 3 }
 
 // How one compile ended, as its server saw it.
 struct CompileAnswer {
-  enum class Kind : std::uint8_t { done, refused, crashed, out_of_memory, out_of_time, too_large };
+  enum class Kind : std::uint8_t { done, refused, crashed, out_of_memory, out_of_time, too_large, not_begun };
   Kind kind = Kind::done;
-  std::string message;   // error name, signal, or which cap
+  std::string message;   // error name, signal, which cap, or why no process began
   CompileOutput output;  // refused: the log alone
   SandboxState sandbox;  // what held this compile; its compiler fields are empty
 };

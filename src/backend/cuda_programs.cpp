@@ -17,8 +17,7 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
   auto output = pool.compile(request);
   if (output) return std::move(*output);
   if (output.is_error()) return output.error();
-  return Error{ErrorCode::usage, what + " does not compile: " + output.rejected().message,
-               "correct the reference at " + output.rejected().where};
+  return reference_not_compiled(what, output.rejected());
 }
 
 }  // namespace

@@ -96,8 +96,9 @@ Result<Process> Process::start(const Spawn& what) {
   close(output);
   if (error != 0) {
     process.close_all();
+    const bool full = error == EAGAIN || error == ENOMEM;
     return Error{ErrorCode::failure, fmt::format("starting {}: {}", what.program, std::strerror(error)),
-                 "build target cupilot_worker"};
+                 full ? "raise the limit on processes (ulimit -u) or free memory" : "build target cupilot_worker"};
   }
   process.pid_ = pid;
   return process;

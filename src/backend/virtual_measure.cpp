@@ -106,9 +106,7 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   Attempt<CompileOutput> compiled = pool_.compile(request);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
-    return Error{ErrorCode::usage,
-                 fmt::format("reference of task {}, as plain baseline: {}", task.task.name, compiled.rejected().message),
-                 "correct the reference text"};
+    return reference_not_compiled(fmt::format("reference of task {}, as plain baseline", task.task.name), compiled.rejected());
   }
   CompiledKernel kernel;
   kernel.ptx = std::move(compiled->ptx);

@@ -109,7 +109,7 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
     request.ptx_only = true;
     Attempt<CompileOutput> compiled = pool_.compile(request);
     if (compiled.is_error()) return compiled.error();
-    if (compiled.is_rejected()) return reference_error(task, compiled.rejected().message + " " + compiled.rejected().where);
+    if (compiled.is_rejected()) return reference_not_compiled("reference of task " + task.name, compiled.rejected());
     Attempt<ptx::Module> module = ptx::parse(compiled->ptx);
     if (!module) return reference_error(task, module.is_rejected() ? module.rejected().message : module.error().message);
     return ReferenceModule{std::move(*program), std::make_shared<const ptx::Module>(std::move(*module)),

@@ -126,7 +126,7 @@ void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
   if (pid == 0) child(nvrtc, frame, *order);
   CompileAnswer answer;
   if (pid < 0) {
-    answer.kind = CompileAnswer::Kind::crashed;
+    answer.kind = CompileAnswer::Kind::not_begun;
     answer.message = fmt::format("fork: {}", std::strerror(errno));
   } else {
     await(pid);

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string>
 
+#include <fcntl.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -34,8 +35,22 @@ void take_away(const std::string& what) {
   seccomp_release(filter);
 }
 
-// Greets like a compiler, then treats requests as `what` says.
-int misbehave(const std::string& what) {
+// How often this program was started by its name before.
+long started_before(const char* name) {
+  const int counter = open((std::string(name) + ".starts").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const off_t before = lseek(counter, 0, SEEK_END);
+  if (write(counter, "+", 1) != 1) _exit(9);
+  close(counter);
+  return before;
+}
+
+// Greets like a compiler, then treats requests as `what` says: a word a server in the order they are started, the last for all
+// that follow.
+int misbehave(const char* name, std::string what) {
+  for (long passed = started_before(name); passed > 0 && what.find('-') != std::string::npos; --passed) {
+    what = what.substr(what.find('-') + 1);
+  }
+  what = what.substr(0, what.find('-'));
   const SandboxState state{4, true, true, "nvrtc 13.0", "nowhere"};
   send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(5));
   for (;;) {
@@ -45,6 +60,8 @@ int misbehave(const std::string& what) {
     if (what == "dies") abort();
     if (what == "hangs") pause();
     CompileAnswer answer;
+    if (what == "forkless") answer.kind = CompileAnswer::Kind::not_begun;
+    if (what == "crashes") answer.kind = CompileAnswer::Kind::crashed;
     if (what == "full") answer.kind = CompileAnswer::Kind::out_of_memory;
     if (what == "verbose") answer.kind = CompileAnswer::Kind::too_large;
     const std::uint64_t id = what == "misnumbers" ? frame->id + 1 : frame->id;
@@ -58,7 +75,7 @@ int misbehave(const std::string& what) {
 int main(int, char** argv) {
   const std::string name = std::filesystem::path(argv[0]).filename();
   const std::string kind = name.substr(0, name.find('-')), what = name.substr(name.find('-') + 1);
-  if (kind == "compiler") return misbehave(what);
+  if (kind == "compiler") return misbehave(argv[0], what);
   take_away(what);
   execv(CUPILOT_REAL_WORKER, argv);
   return 9;

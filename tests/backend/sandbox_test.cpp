@@ -3,7 +3,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include <cupilot/rejection.hpp>
 
 #include "backend/compile_pool.hpp"
 #include "catch.hpp"
@@ -83,6 +90,75 @@ TEST_CASE("Without Landlock a source that says include is not compiled") {
   for (const std::string include : {"#include <cuda_fp16.h>\n", "#inc\\\nlude </etc/passwd>\n", "#embed \"/etc/passwd\"\n"}) {
     testing::expect_code(pool->compile(request_of(include + plain)), "gate.include");
   }
+}
+
+TEST_CASE("What a compile server meets is blamed on the source only when a fresh server meets it too") {
+  struct Row {
+    const char *worker, *code;  // a word a server, in the order they are started; "": compiled, "error": the machine's fault
+  };
+  const auto row = GENERATE(values<Row>({{"compiler-dies-serves", ""},
+                                         {"compiler-hangs-serves", ""},
+                                         {"compiler-crashes-serves", ""},
+                                         {"compiler-babbles-serves", ""},
+                                         {"compiler-forkless-serves", ""},
+                                         {"compiler-dies-crashes-serves", "compile.crash"},
+                                         {"compiler-crashes-hangs-serves", "compile.timeout"},
+                                         {"compiler-forkless-forkless-serves", "error"},
+                                         {"compiler-forkless-dies-serves", ""},
+                                         {"compiler-dies-forkless-serves", ""},
+                                         {"compiler-dies-forkless-dies", "compile.crash"},
+                                         {"compiler-hangs-forkless-forkless", "error"}}));
+  INFO(row.worker);
+  BackendOptions options = options_for(row.worker);
+  options.compile_seconds = 0.5;
+  std::filesystem::remove(options.worker_path + ".starts");
+  const auto output = open_pool(options)->compile(request_of(plain));
+  if (std::string(row.code).empty()) {
+    CHECK(output);
+  } else if (std::string(row.code) == "error") {
+    REQUIRE(output.is_error());
+    CHECK(output.error().code == ErrorCode::failure);
+    CHECK(output.error().hint.find("ulimit") != std::string::npos);
+  } else {
+    testing::expect_code(output, row.code);
+  }
+}
+
+TEST_CASE("Compile servers that are gone before they are asked cost nothing", "[threads]") {
+  BackendOptions options = options_for("lacking-nothing");
+  options.compile_jobs = 2;
+  const auto pool = open_pool(options);
+  {
+    std::atomic<int> begun{0};
+    const auto compile = [&] {
+      for (++begun; begun < 2;) std::this_thread::yield();
+      CHECK(pool->compile(request_of(plain)));
+    };
+    const auto beside = std::async(std::launch::async, compile);
+    compile();
+  }
+  const auto children = std::filesystem::path("/proc/self/task") / std::to_string(getpid()) / "children";
+  std::ifstream listed(children);
+  int killed = 0;
+  for (pid_t child = 0; listed >> child; ++killed) kill(child, SIGKILL);
+  CHECK(killed == 2);
+  CHECK(pool->compile(request_of(plain)));
+}
+
+TEST_CASE("Only a compiler that read the reference blames its text") {
+  struct Row {
+    const char* code;
+    ErrorCode error;
+    const char* hint;
+  };
+  const auto row = GENERATE(values<Row>({{"compile.error", ErrorCode::usage, "correct the reference text"},
+                                         {"compile.memory", ErrorCode::usage, "correct the reference text"},
+                                         {"compile.crash", ErrorCode::failure, "try again"},
+                                         {"compile.timeout", ErrorCode::failure, "try again"}}));
+  const Error error = reference_not_compiled("reference of task t", reject(row.code, "why", "kernel.cu:2"));
+  CHECK(error.code == row.error);
+  CHECK(error.hint.rfind(row.hint, 0) == 0);
+  CHECK(error.message == "reference of task t: why at kernel.cu:2");
 }
 
 TEST_CASE("A compiler that dies, hangs or babbles costs one rejection each") {
