@@ -131,6 +131,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.doubts.clear();
   warp.clock = 1;
   warp.heard = warp.touched = warp.behind = 0;
+  warp.parted = false;
   warp.unfenced = {};
   warp.open_copies.clear();
   warp.groups.clear();
@@ -269,6 +270,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
     const std::size_t cells = (launch.shared_bytes >> launch.program->shadow_shift) + 1;
     block.writer.assign(cells, launch.options->check_initialised ? stamp_never : 0);
     block.reader.assign(cells, 0);
+    block.lanes.assign(launch.program->lanes_in_part ? cells : 0, 0);
   }
   block.barriers.fill(Barrier{});
   block.products_issued.clear();

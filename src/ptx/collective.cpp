@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/members.hpp"
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
@@ -17,9 +18,7 @@ using u64 = std::uint64_t;
 enum ShuffleMode : u32 { shuffle_up, shuffle_down, shuffle_bfly, shuffle_idx };
 
 // o: value, predicate, source, b, c; list: member mask.
-void shuffle(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (!check_members(w, s, s.list[0])) return;
+void shuffle_group(Warp& w, const Step& s) {
   u32* d = w.at<u32>(s.o[0]);
   const u32 *a = w.at<u32>(s.o[2]), *b = w.at<u32>(s.o[3]), *c = w.at<u32>(s.o[4]);
   u32 from[32], valid = 0;
@@ -63,11 +62,11 @@ void shuffle(Lanes& l, const Step& s) {
   }
 }
 
+void shuffle(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.list[0], shuffle_group); }
+
 enum VoteMode : u32 { vote_all, vote_any, vote_uni, vote_ballot };
 
-void vote(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (!check_members(w, s, s.o[2])) return;
+void vote_group(Warp& w, const Step& s) {
   const u32 p = (w.predicate(s.o[1]) ^ ((s.flags & 1) != 0 ? full_mask : 0)) & w.mask;
   if (s.aux == vote_ballot) {
     u32* d = w.at<u32>(s.o[0]);
@@ -79,15 +78,15 @@ void vote(Lanes& l, const Step& s) {
   q = r ? q | w.mask : q & ~w.mask;
 }
 
+void vote(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[2], vote_group); }
+
 void active_mask(Lanes& l, const Step& s) {
   u32* d = l.at<u32>(s.o[0]);
   for (u32 i = 0; i < 32; ++i) d[i] = ((l.mask >> i) & 1) != 0 ? l.mask : d[i];
 }
 
 // aux: 1 all, 0 any; width: bytes of the value.
-void match(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (!check_members(w, s, s.o[3])) return;
+void match_group(Warp& w, const Step& s) {
   u32* d = w.at<u32>(s.o[0]);
   u64 value[32];
   for (u32 i = 0; i < 32; ++i) value[i] = s.width == 8 ? w.at<u64>(s.o[2])[i] : w.at<u32>(s.o[2])[i];
@@ -107,11 +106,11 @@ void match(Lanes& l, const Step& s) {
   }
 }
 
+void match(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[3], match_group); }
+
 enum ReduceMode : u32 { reduce_add, reduce_min_u, reduce_max_u, reduce_min_s, reduce_max_s, reduce_and, reduce_or, reduce_xor };
 
-void reduce(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (w.mask == 0 || !check_members(w, s, s.o[2])) return;
+void reduce_group(Warp& w, const Step& s) {
   u32* d = w.at<u32>(s.o[0]);
   const u32* a = w.at<u32>(s.o[1]);
   u32 r = a[first_lane(w.mask)];
@@ -148,9 +147,9 @@ void reduce(Lanes& l, const Step& s) {
   for (u32 i = 0; i < 32; ++i) d[i] = ((w.mask >> i) & 1) != 0 ? r : d[i];
 }
 
-void elect(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (w.mask == 0 || !check_members(w, s, s.o[2])) return;
+void reduce(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[2], reduce_group); }
+
+void elect_group(Warp& w, const Step& s) {
   const u32 leader = first_lane(w.mask);
   if (s.o[0] != no_slot) {
     u32* d = w.at<u32>(s.o[0]);
@@ -159,6 +158,8 @@ void elect(Lanes& l, const Step& s) {
   u32& p = w.predicate(s.o[1]);
   p = (p & ~w.mask) | (1u << leader);
 }
+
+void elect(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[2], elect_group); }
 
 // Row addresses of `count` 8x8 matrices of 16-bit elements: lanes 8i .. 8i+7 give matrix i.
 bool matrix_rows(Warp& w, const Step& s, Intent intent, LanePointers& rows) {
@@ -324,20 +325,6 @@ bool whole_warp(Warp& w, const Step& s) {
 void run_mma(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (whole_warp(w, s)) s.inner(l, s);
-}
-
-bool check_members(Warp& w, const Step& s, std::uint32_t mask_slot) {
-  if (w.mask == 0) return true;
-  const u32* members = w.at<u32>(mask_slot);
-  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
-    const u32 lane = first_lane(rest);
-    const u32 named = members[lane] & w.present & ~w.exited;
-    if (named == w.mask) continue;
-    fault(w, s, lane, "run.divergence",
-          fmt::format("a .sync instruction names lanes 0x{:08x} but lanes 0x{:08x} execute it", members[lane], w.mask));
-    return false;
-  }
-  return true;
 }
 
 bool decode_collective(Decoder& d, Step& step) {

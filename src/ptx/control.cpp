@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "ptx/call.hpp"
+#include "ptx/members.hpp"
 #include "ptx/memory.hpp"
 #include "ptx/reader_stamp.hpp"
 
@@ -189,9 +190,7 @@ void run_barrier(Lanes& l, const Step& s) {
 }
 
 void warp_barrier(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
-  if (!check_members(w, s, s.o[0])) return;
-  warp_ordered(w);
+  for_each_group(static_cast<Warp&>(l), s, s.o[0], [](Warp& w, const Step&) { lanes_ordered(w); });
 }
 
 bool decode_barrier(Decoder& d, Step& step) {
@@ -199,7 +198,9 @@ bool decode_barrier(Decoder& d, Step& step) {
   if (form.has("cluster") || form.modifiers.empty()) return false;
   if (form.has("warp")) {
     d.want_operands(1, 1);
-    step.o[0] = d.source(d.operand(0), 4);
+    const Operand& members = d.operand(0);
+    if (members.kind != OperandKind::immediate || static_cast<u32>(members.bits) != full_mask) d.program.lanes_in_part = true;
+    step.o[0] = d.source(members, 4);
     step.run = warp_barrier;
     return true;
   }

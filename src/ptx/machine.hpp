@@ -98,6 +98,7 @@ class Program {
   bool updates_global = false;     // holds atomics on memory that blocks share
   bool async = false;              // uses mbarriers or the asynchronous proxy
   bool meets_in_part = false;      // has barriers that not all warps of a block pass
+  bool lanes_in_part = false;      // has barriers that not all lanes of a warp may pass
 };
 
 // Gives the module's variables their first values.
@@ -150,6 +151,13 @@ struct Knowledge {
   Beyond beyond;
 };
 
+// What lanes of a warp know of each other since some of them, and not all, were ordered.
+struct Peers {
+  std::array<std::array<std::uint32_t, 32>, 32> known;  // of each lane, clock of every lane up to which it knows its accesses
+  std::array<std::uint32_t, 32> last;                   // of lanes in `held`: clock of the last access that may be known
+  std::uint32_t held = 0;                               // lanes that touched shared memory before they were ordered with some
+};
+
 // Groups of bulk copies of one thread.
 struct BulkStream {
   std::uint32_t slot = 0;  // 0: none issued yet
@@ -182,6 +190,8 @@ struct Warp : Lanes {
   std::uint32_t touched = 0;  // lanes that touched shared memory since the lanes were last ordered
   std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and nothing ordered them since
   Knowledge before;
+  std::unique_ptr<Peers> peers;        // null: never needed
+  bool parted = false;                 // `peers` says more than `known`
   Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
   std::vector<AsyncCopy> open_copies;  // issued, not committed
   std::deque<std::vector<AsyncCopy>> groups;
@@ -290,6 +300,7 @@ struct Block {
   std::vector<std::uint8_t> shared;   // from shared_base on; 16 spare bytes
   std::vector<std::uint32_t> writer;  // shadow: stamp of the last write
   std::vector<std::uint32_t> reader;  // stamp of the last read
+  std::vector<std::uint32_t> lanes;   // that read, where the stamp names several of a warp; empty unless lanes_in_part
   ReaderSets readers;
   std::vector<std::uint16_t> mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
   std::array<Barrier, 16> barriers;
@@ -326,8 +337,6 @@ void enter_frame(Warp& warp, std::uint32_t code, std::uint32_t depth);
 void return_from_call(Warp& warp);
 // Releases the warps waiting at a barrier when all have come.
 void settle_barrier(Block& block, std::uint32_t id);
-// Checks the member mask in a register of a .sync instruction: exactly the executing lanes, exited ones aside.
-bool check_members(Warp& warp, const Step& step, std::uint32_t mask_slot);
 
 // Hands what the executing lanes know and did to a barrier; has them take what a barrier was given. order.cpp.
 void release_to(Warp& warp, Knowledge& to);
@@ -349,6 +358,17 @@ inline void warp_ordered(Warp& warp) {
   tick(warp);
   warp.known[warp.index] = warp.clock;
   warp.touched = warp.behind = 0;
+  warp.parted = false;
+}
+// After one that orders the executing lanes. order.cpp.
+void lanes_ordered(Warp& warp);
+// Whether a lane knows of another's accesses at a clock though the warp as a whole does not.
+inline bool lane_knows(const Warp& warp, std::uint32_t lane, std::uint32_t other, std::uint32_t clock) {
+  return warp.parted && clock < warp.peers->known[lane][other];
+}
+// The same of the write that a stamp names, if a lane of the warp made it.
+inline bool lane_knows_write(const Warp& warp, std::uint32_t lane, std::uint32_t stamp) {
+  return ((stamp >> 5) & 31) == warp.index && lane_knows(warp, lane, stamp & 31, stamp_clock(stamp));
 }
 
 // While it lives, the warp knows what the lane does.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "ptx/cluster.hpp"
+#include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -82,7 +83,51 @@ void see(Beyond& beyond, u32 slot, u32 phases) {
   beyond.seen[slot] = std::max(beyond.seen[slot], phases);
 }
 
+// The clock up to which one of the executing lanes knows a lane's accesses.
+u32 known_of(const Warp& w, u32 lane) {
+  u32 clock = w.known[w.index];
+  for (u32 rest = w.parted ? w.mask : 0; rest != 0; rest &= rest - 1)
+    clock = std::max(clock, w.peers->known[first_lane(rest)][lane]);
+  return clock;
+}
+
+u32 touched_lanes(const Warp& w) { return w.live & (w.parted ? w.touched | w.peers->held : w.touched); }
+
+// Those of them that the executing lanes cannot speak for.
+u32 silent_lanes(const Warp& w) {
+  u32 out = touched_lanes(w) & ~w.mask;
+  for (u32 rest = w.parted ? out & ~w.touched : 0; rest != 0; rest &= rest - 1) {
+    const u32 lane = first_lane(rest);
+    if (w.peers->last[lane] < known_of(w, lane)) out &= ~(1u << lane);
+  }
+  return out;
+}
+
+// The executing lanes know, each, what any of them knew, and what each of them did.
+void join_lanes(Warp& w, Peers& peers) {
+  std::array<u32, 32> joined{};
+  for (u32 lane = 0; lane < 32; ++lane) joined[lane] = ((w.mask >> lane) & 1) != 0 ? w.clock : known_of(w, lane);
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) peers.known[first_lane(rest)] = joined;
+}
+
 }  // namespace
+
+void lanes_ordered(Warp& w) {
+  if ((w.live & ~w.mask) == 0) return warp_ordered(w);
+  if (w.peers == nullptr) w.peers = std::make_unique<Peers>();
+  Peers& peers = *w.peers;
+  if (!w.parted) {
+    for (auto& row : peers.known) row.fill(w.known[w.index]);
+    peers.held = 0;
+    w.parted = true;
+  }
+  for (u32 rest = w.touched & w.mask; rest != 0; rest &= rest - 1) peers.last[first_lane(rest)] = w.clock;
+  peers.held |= w.touched & w.mask;
+  w.touched &= ~w.mask;
+  tick(w);
+  join_lanes(w, peers);
+  if ((w.mask & ~w.behind) != 0) w.behind &= ~w.mask;
+}
 
 void AsLane::change() {
   std::swap(warp_->known, warp_->before.known);
@@ -93,13 +138,15 @@ void AsLane::change() {
 void release_to(Warp& w, Knowledge& to) {
   std::array<u32, 32> known = w.known;
   known[w.index] = w.clock;
-  const u32 silent = w.block->cluster->blocks.size() > 1 ? 0 : w.touched & ~w.mask & w.live;
+  const u32 silent = w.block->cluster->blocks.size() > 1 ? 0 : silent_lanes(w);
   if (silent == 0) {
     merge(to.known, to.doubts, known, w.doubts);
   } else {
     std::vector<Doubt> doubts = w.doubts;
     doubts.resize(32);
-    doubts[w.index] = {w.known[w.index], w.clock, silent, std::popcount(w.touched & w.mask) <= 1};
+    u32 from = w.clock;
+    for (u32 rest = silent; rest != 0; rest &= rest - 1) from = std::min(from, known_of(w, first_lane(rest)));
+    doubts[w.index] = {from, w.clock, silent, std::popcount(touched_lanes(w) & ~silent) <= 1};
     merge(to.known, to.doubts, known, doubts);
   }
   if (!w.block->beyond) return;
@@ -129,7 +176,7 @@ void fence_proxy(Warp& w) {
   merge(w.beyond.drained, w.beyond.far);
   const u32 ordered = w.known[w.index];
   const u32 earlier = w.unfenced.to > ordered ? w.unfenced.lanes : full_mask;
-  w.unfenced = {ordered, w.clock, w.touched & ~w.mask & w.live & earlier, false};
+  w.unfenced = {ordered, w.clock, silent_lanes(w) & earlier, false};
 }
 
 void drain_reads(Warp& w) {

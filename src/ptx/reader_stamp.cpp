@@ -1,6 +1,10 @@
 // Sets of warps that read a cell, each with its clock and who of it read. Cells that are read alike share one.
 #include "ptx/reader_stamp.hpp"
 
+#include <bit>
+
+#include "ptx/memory.hpp"
+
 namespace cupilot::ptx {
 namespace {
 
@@ -46,6 +50,33 @@ std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std
   const auto number = static_cast<std::uint32_t>(sets.first + sets.clocks.size());
   sets.clocks.push_back(clocks);
   return sets.made[key] = (number << 6) | read_by_set;
+}
+
+void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32_t lanes) {
+  Block& block = *warp.block;
+  const std::uint32_t before = block.reader[cell], who = std::has_single_bit(lanes) ? first_lane(lanes) : read_by_lanes;
+  const std::uint32_t after = read_stamp(warp, before, base, who);
+  // Who is ordered after these lanes is ordered after what they know of.
+  std::uint32_t kept = reads_of_lanes(warp, before) ? block.lanes[cell] : 0;
+  for (std::uint32_t rest = kept & ~lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t earlier = first_lane(rest);
+    for (std::uint32_t now = lanes; now != 0; now &= now - 1) {
+      if (lane_knows(warp, first_lane(now), earlier, read_clock(before))) kept &= ~(1u << earlier);
+    }
+  }
+  block.lanes[cell] = kept | lanes;
+  const bool one = std::has_single_bit(block.lanes[cell]);
+  block.reader[cell] = read_who(after) > read_by_lanes ? after : base | (one ? first_lane(lanes) : read_by_lanes);
+}
+
+bool lane_knows_reads(const Warp& warp, std::uint32_t lane, std::uint32_t cell) {
+  const Block& block = *warp.block;
+  const std::uint32_t stamp = block.reader[cell];
+  if (!warp.parted || block.lanes.empty() || !reads_of_lanes(warp, stamp)) return false;
+  for (std::uint32_t rest = block.lanes[cell] & ~(1u << lane); rest != 0; rest &= rest - 1) {
+    if (!lane_knows(warp, lane, first_lane(rest), read_clock(stamp))) return false;
+  }
+  return true;
 }
 
 void forget_readers(Block& block) {

@@ -63,6 +63,16 @@ inline std::uint32_t read_stamp(Warp& warp, std::uint32_t before, std::uint32_t 
   return warp.block->program->meets_in_part ? set_with(warp, before, base, who) : base | read_by_warps;
 }
 
+// Whether the stamp (no mark) names lanes of this warp since its lanes were last ordered; then Block::lanes has them.
+inline bool reads_of_lanes(const Warp& warp, std::uint32_t stamp) {
+  return (stamp & read_mark) == 0 && read_who(stamp) <= read_by_lanes && read_warp(stamp) == warp.index &&
+         reads_open(warp, stamp);
+}
+// read_stamp where Block::lanes is kept: of a cell that the lanes now read too. reader_stamp.cpp.
+void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32_t lanes);
+// Whether a lane knows of all the reads by its warp that the cell's stamp names.
+bool lane_knows_reads(const Warp& warp, std::uint32_t lane, std::uint32_t cell);
+
 // Whether a write by a lane comes after all reads of the stamp (no mark).
 inline bool after_reads(const Warp& warp, std::uint32_t lane, std::uint32_t stamp, bool strong) {
   const std::uint32_t who = read_who(stamp);

@@ -67,6 +67,12 @@ bool read_drained(const Warp& w, const Block& target, u32 stamp) {
   return !mark.far || mark.phase < drained[mark.slot];
 }
 
+// Whether the lane made a write, or its warp another lane's that it knows of.
+bool write_known(const Warp& w, u32 lane, const Block& target, u32 stamp) {
+  if (is_mark(stamp) || stamp_clock(stamp) > clock_max || target.rank != w.block->rank) return false;
+  return (stamp & 1023) == w.index * 32 + lane || lane_knows_write(w, lane, stamp);
+}
+
 bool race(Warp& w, const Step& s, u32 lane, std::string message) {
   fault(w, s, lane, "run.race", std::move(message));
   return false;
@@ -85,9 +91,7 @@ bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32
     return true;
   }
   if (!options.check_races) return true;
-  const bool own =
-      !is_mark(stamp) && stamp_clock(stamp) <= clock_max && target.rank == w.block->rank && (stamp & 1023) == w.index * 32 + lane;
-  if (!own && !write_ordered(w, target, stamp)) {
+  if (!write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
     return race(
         w, s, lane,
         fmt::format("has the asynchronous proxy read {} while {}", place_name(target, offset), writer_name(w, target, stamp)));
@@ -190,14 +194,13 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
   const bool check = w.block->launch->options->check_races;
   for (u32 c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
     const u32 stamp = target.writer[c], reader = target.reader[c];
-    const bool own = !is_mark(stamp) && stamp_clock(stamp) <= clock_max && target.rank == w.block->rank &&
-                     (stamp & 1023) == w.index * 32 + lane;
-    if (check && !own && !write_ordered(w, target, stamp)) {
+    if (check && !write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
       return race(w, s, lane,
                   fmt::format("has an asynchronous copy write {} while {}", place_name(target, c << shift),
                               writer_name(w, target, stamp)));
     }
-    if (check && reader != 0 && !read_ordered(w, lane, target, reader)) {
+    const bool read_known = target.rank == w.block->rank && lane_knows_reads(w, lane, c);
+    if (check && reader != 0 && !read_known && !read_ordered(w, lane, target, reader)) {
       return race(w, s, lane,
                   fmt::format("has an asynchronous copy write {} that {} may still read", place_name(target, c << shift),
                               reader_name(w, target, reader)));

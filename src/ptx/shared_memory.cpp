@@ -107,7 +107,7 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
                       thread_name(warp, writer)));
     return false;
   }
-  if (writer == me || excused(warp, step, stamp, strong)) return true;
+  if (writer == me || excused(warp, step, stamp, strong) || lane_knows_write(warp, lane, stamp)) return true;
   fault(warp, step, lane, "run.race",
         fmt::format("reads {} that {} wrote without a barrier between", place(warp, offset), thread_name(warp, writer)));
   return false;
@@ -151,8 +151,13 @@ bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::ui
   if (block.writer.empty()) return true;
   if (!explain_reads(warp, step, lane, offset, bytes, strong)) return false;
   const std::uint32_t shift = block.program->shadow_shift, base = read_base(warp), who = strong ? read_strongly : lane;
-  for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c)
-    block.reader[c] = read_stamp(warp, block.reader[c], base, who);
+  for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
+    if (block.lanes.empty() || strong) {
+      block.reader[c] = read_stamp(warp, block.reader[c], base, who);
+    } else {
+      stamp_lanes(warp, c, base, 1u << lane);
+    }
+  }
   return true;
 }
 
@@ -165,7 +170,8 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
   for (std::uint32_t c = first; c < first + cells; ++c) {
     const std::uint32_t s = block.writer[c], r = block.reader[c];
     const bool after_write = ordered(warp, s) || s == stamp_never || (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
-                             excused(warp, step, s, strong) || (is_mark(s) && write_ordered(warp, block, s));
+                             excused(warp, step, s, strong) || lane_knows_write(warp, lane, s) ||
+                             (is_mark(s) && write_ordered(warp, block, s));
     if (!after_write && (is_mark(s) || s == stamp_barrier)) {
       fault(warp, step, lane, "run.race",
             fmt::format("writes {} while {}", place(warp, c << shift), writer_name(warp, block, s)));
@@ -184,7 +190,7 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
             fmt::format("writes {} that {} may still read", place(warp, c << shift), reader_name(warp, block, r)));
       return false;
     }
-    if (!after_reads(warp, lane, r, strong)) {
+    if (!after_reads(warp, lane, r, strong) && !lane_knows_reads(warp, lane, c)) {
       fault(warp, step, lane, "run.race",
             fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift), readers(warp, r)));
       return false;
@@ -270,6 +276,22 @@ struct CellReads {
   }
 };
 
+// What read_checks notes of the cells, where it matters which lanes of several read one.
+bool read_by_each(Warp& warp, std::uint32_t mask, std::uint32_t several, const LaneAddresses& addresses, std::uint32_t bytes) {
+  Block& block = *warp.block;
+  const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift, base = read_base(warp);
+  bool fine = true;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest), lanes = several == full_mask ? full_mask : 1u << lane;
+    const auto first = static_cast<std::uint32_t>(addresses.at[lane] - shared_base) >> shift;
+    for (std::uint32_t c = first; c < first + cells; ++c) {
+      fine &= stamp_clock(block.writer[c]) < warp.known[(block.writer[c] >> 5) & 31];
+      stamp_lanes(warp, c, base, lanes);
+    }
+  }
+  return fine;
+}
+
 // `rows`: what an address names is handed out among the lanes. An atomic is known by its write.
 bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders, std::uint32_t several,
                  const LaneAddresses& addresses, std::uint32_t bytes, Intent intent) {
@@ -278,7 +300,9 @@ bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   CellReads reads{warp, block.writer.data(), block.reader.data(), read_base(warp)};
   reads.fine = warp.doubts.empty();
-  for (std::uint32_t rest = mask & leaders; rest != 0; rest &= rest - 1) {
+  const bool each = !block.lanes.empty() && !strong;
+  if (each) reads.fine &= read_by_each(warp, mask, several, addresses, bytes);
+  for (std::uint32_t rest = each ? 0 : mask & leaders; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const std::uint32_t who = strong ? read_strongly : ((several >> lane) & 1) != 0 ? read_by_lanes : lane;
     const auto first = static_cast<std::uint32_t>(addresses.at[lane] - shared_base) >> shift;

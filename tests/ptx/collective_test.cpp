@@ -30,6 +30,20 @@ extern "C" __global__ void warp(u32* o) {
   asm("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.b32 %0, 1, 0, p; }" : "=r"(m)); o[l] = m; o += 32;
   o[l] = __fns(0xf0f0u, 2, 3);
 }
+// By groups of a warp, each of which names itself: those of eight lanes, or lanes of a class among five.
+extern "C" __global__ void groups(u32* o, int classes) {
+  int l = threadIdx.x; u32 v = l * 7 % 5, m = 0; const u32 mine = classes ? __match_any_sync(~0u, v) : 0xffu << l / 8 * 8;
+  const int next = (l + (classes ? 5 : 1)) % 32;
+  o[l] = __reduce_add_sync(mine, l); o += 32;
+  o[l] = __reduce_max_sync(mine, l); o += 32;
+  o[l] = __match_any_sync(mine, l & 1); o += 32;
+  int all; o[l] = __match_all_sync(mine, v, &all) * 2 + all; o += 32;
+  o[l] = __ballot_sync(mine, l & 2); o += 32;
+  o[l] = __any_sync(mine, l == 9) * 2 + __all_sync(mine, l > 8); o += 32;
+  o[l] = __shfl_sync(mine, l, (mine >> next & 1) ? next : l); o += 32;
+  asm("{ .reg .pred p; elect.sync _|p, %1; selp.b32 %0, 1, 0, p; }" : "=r"(m) : "r"(mine)); o[l] = m; o += 32;
+  o[l] = __activemask();
+}
 extern "C" __global__ void matrices(const u16* a, u16* o) {
   __shared__ __align__(16) u16 s[64 * 4], t[64 * 4]; int l = threadIdx.x;
   for (int i = 0; i < 8; ++i) s[l * 8 + i] = a[l * 8 + i];
@@ -90,6 +104,42 @@ TEST_CASE("votes, matches, reductions and shuffles", "[collective]") {
     CHECK(o[320 + l] == (l % 2 ? 0xaaaaaaaau : l ^ 2));
     CHECK(o[352 + l] == (l == 0 ? 1 : 0));
     CHECK(o[384 + l] == 6);
+  }
+}
+
+TEST_CASE("lanes that name a part of their warp meet that part", "[collective]") {
+  for (const int classes : {0, 1}) {
+    Device d;
+    const auto io = d.output("o", 9 * 32 * 4);
+    REQUIRE(faults_of(d.run(module_of_cuda(text), "groups", {1}, {32}, 0, P{io}, classes)) == "");
+    const auto o = d.values<std::uint32_t>(io);
+    for (std::uint32_t l = 0; l < 32; ++l) {
+      CAPTURE(classes, l);
+      const auto key = [&](std::uint32_t lane) { return classes != 0 ? lane * 7 % 5 : lane / 8; };
+      std::uint32_t mine = 0, sum = 0, parity = 0, twos = 0, most = 0;
+      bool alike = true, above = true, nine = false;
+      for (std::uint32_t k = 0; k < 32; ++k) {
+        if (key(k) != key(l)) continue;
+        mine |= 1u << k;
+        sum += k;
+        most = k;
+        parity |= static_cast<std::uint32_t>((k & 1) == (l & 1)) << k;
+        twos |= static_cast<std::uint32_t>((k & 2) != 0) << k;
+        alike = alike && k * 7 % 5 == l * 7 % 5;
+        above = above && k > 8;
+        nine = nine || k == 9;
+      }
+      const std::uint32_t next = (l + (classes != 0 ? 5 : 1)) % 32;
+      CHECK(o[l] == sum);
+      CHECK(o[32 + l] == most);
+      CHECK(o[64 + l] == parity);
+      CHECK(o[96 + l] == (alike ? mine * 2 + 1 : 0));
+      CHECK(o[128 + l] == twos);
+      CHECK(o[160 + l] == nine * 2u + above);
+      CHECK(o[192 + l] == (((mine >> next) & 1) != 0 ? next : l));
+      CHECK(o[224 + l] == static_cast<std::uint32_t>((mine & (mine - 1) & (1u << l)) == 0 && (mine & ((1u << l) - 1)) == 0));
+      CHECK(o[256 + l] == 0xffffffffu);
+    }
   }
 }
 

@@ -57,6 +57,10 @@ K shuffle_for_barrier(const float* a, float* o, int n) {
   __shared__ float s[128]; int t = threadIdx.x;
   s[t] = a[t]; float v = __shfl_xor_sync(0xffffffffu, a[t], 1); o[t] = s[t ^ 1] - v; }
 K shared_variable_past(const float* a, float* o, int n) { __shared__ float s[129]; int t = threadIdx.x; s[t + 2] = a[t]; __syncthreads(); o[t] = s[t + 2]; }
+K shuffle_absent_half_tile(const float* a, float* o, int n) { int t = threadIdx.x; float v = a[t]; if (t % 16 < 8) v = __shfl_xor_sync(0xffffu << t % 32 / 16 * 16, v, 1); o[t] = v; }
+K shuffle_without_itself(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __shfl_xor_sync(0xffffu << (t % 32 < 16) * 16, a[t], 1); }
+K vote_masks_overlap(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __any_sync(t % 32 < 16 ? ~0u : 0xffff0000u, a[t] > 1); }
+K sync_absent_half_tile(const float* a, float* o, int n) { int t = threadIdx.x; if (t % 16 < 8) __syncwarp(0xffffu << t % 32 / 16 * 16); o[t] = a[t]; }
 )";
 
 struct Seeded {
@@ -82,6 +86,10 @@ const Seeded seeded[] = {
     {"misaligned_shared", "run.misaligned", "aligned to 8"},
     {"shared_past", "run.out_of_bounds", "512 bytes of shared memory"},
     {"shuffle_half", "run.divergence", ".sync"},
+    {"shuffle_absent_half_tile", "run.divergence", ".sync"},
+    {"shuffle_without_itself", "run.divergence", ".sync"},
+    {"vote_masks_overlap", "run.divergence", ".sync"},
+    {"sync_absent_half_tile", "run.divergence", ".sync"},
     {"traps", "run.trap", "trap"},
     {"null_pointer", "run.out_of_bounds", "null pointer"},
     {"write_clash", "run.race", "one address at once"},

@@ -32,6 +32,24 @@ K last_warp_writes(const float* a, float* o) { START v = s[0]; if (t == 127) s[0
 K last_warp_writes_synced(const float* a, float* o) { START v = s[0]; __syncthreads(); if (t == 127) s[0] = v + 1; o[t] = v; }
 K warp_barrier_for_block(const float* a, float* o) { START v = s[0]; __syncwarp(); if (t == 127) s[0] = v + 1; o[t] = v; }
 K half_of_warps_meet(const float* a, float* o) { START v = s[0]; if (t < 64) asm volatile("bar.sync 1, 64;"); if (t == 0) s[0] = v + 1; o[t] = v; }
+#define EIGHT (0xffu << t % 32 / 8 * 8)
+#define HALF (0xffffu << t % 32 / 16 * 16)
+K tiles_synced(const float* a, float* o) { START s[t] = v; __syncwarp(EIGHT); v = s[t ^ 3]; __syncwarp(EIGHT); s[t] = v; o[t] = v; }
+K tiles_unsynced_before_write(const float* a, float* o) { START s[t] = v; __syncwarp(EIGHT); v = s[t ^ 3]; s[t] = v; o[t] = v; }
+K tiles_synced_for_another(const float* a, float* o) { START s[t] = 2; __syncwarp(EIGHT); o[t] = s[t ^ 8]; }
+K tiles_synced_then_warp(const float* a, float* o) { START s[t] = 2; __syncwarp(EIGHT); v = s[t ^ 1]; __syncwarp(); s[t ^ 8] = v; o[t] = v; }
+K tile_reads_one(const float* a, float* o) { START v = s[t / 8 * 8]; __syncwarp(EIGHT); if (t % 8 == 3) s[t / 8 * 8] = v + 1; o[t] = v; }
+K tile_reads_anothers(const float* a, float* o) { START v = s[t / 16 * 16]; __syncwarp(EIGHT); if (t % 16 == 0) s[t] = v + 1; o[t] = v; }
+K tiles_grow(const float* a, float* o) { START s[t] = 2; __syncwarp(EIGHT); __syncwarp(HALF); v = s[t ^ 8]; __syncwarp(HALF); s[t] = v; o[t] = v; }
+K tiles_grow_in_part(const float* a, float* o) {
+  START s[t] = 2; __syncwarp(EIGHT); const unsigned m = 0x00010001u << t % 16; if (t % 8 == 0) __syncwarp(m); o[t] = s[t % 8 == 0 ? (t + 16) % 32 + 3 : t]; }
+K tiles_shrink(const float* a, float* o) { START v = s[t / 16 * 16]; __syncwarp(HALF); v += s[t / 16 * 16 + (t & 8)]; __syncwarp(EIGHT); if (t % 16 == 1) s[t - 1] = v; o[t] = v; }
+K side_synced(const float* a, float* o) { START if (t % 32 < 16) { s[t] = 2; __syncwarp(0xffffu); v = s[t ^ 1]; } o[t] = v; }
+K side_synced_for_other(const float* a, float* o) { START if (t % 32 < 16) { s[t] = 2; __syncwarp(0xffffu); } o[t] = s[t ^ 16]; }
+K side_synced_by_others(const float* a, float* o) { START s[t] = 2; if (t % 32 < 16) { __syncwarp(0xffffu); v = s[t ^ 16]; } o[t] = v; }
+K matrix_rows_read_tiles_synced(const float* a, float* o) {
+  START unsigned r; asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r) : "r"((unsigned)__cvta_generic_to_shared(s + t % 8 * 4)));
+  __syncwarp(EIGHT); if (t == 0) s[0] = 1; o[t] = r; }
 K flag_by_volatile(const float* a, float* o) {
   START __shared__ volatile int flag; if (t == 0) flag = 0; __syncthreads();
   if (t == 0) flag = 1; else if (t >= 32) while (flag == 0) { } o[t] = v; }
@@ -51,6 +69,14 @@ K one_waits_late_write(const float* a, float* o) { LOAD if (t == 0) wait(&full, 
 K one_arrives(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t - 32]; } }
 K one_arrives_synced(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; __syncwarp(); if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t - 32]; } }
 K one_arrives_for_itself(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[0]; } }
+K tile_arrives(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; __syncwarp(0xffu << t / 8 * 8); if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t % 8]; } }
+K tile_arrives_for_warp(const float* a, float* o) { START if (t < 32) { s[t] = a[t]; __syncwarp(0xffu << t / 8 * 8); if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t - 32]; } }
+K tile_arrives_too_early(const float* a, float* o) { START if (t < 32) { __syncwarp(0xffu << t / 8 * 8); s[t] = a[t]; if (t == 0) arrive(&full); } else { wait(&full, 0); o[t] = s[t % 8]; } }
+K one_waits_tile_synced(const float* a, float* o) { LOAD if (t == 0) wait(&full, 0); __syncwarp(0xffu << t / 8 * 8); if (t < 8) o[t] = s[t]; }
+K one_waits_other_tile_synced(const float* a, float* o) { LOAD if (t == 0) wait(&full, 0); __syncwarp(0xffu << t / 8 * 8); o[t] = s[t]; }
+K tile_fences(const float* a, float* o) { START if (t < 8) { s[t] = a[t]; __syncwarp(0xffu); if (t == 0) { FENCE_PROXY; store(o, s, 32); commit(); wait_groups(); } } }
+K tile_fences_for_warp(const float* a, float* o) { START s[t] = a[t]; __syncwarp(0xffu << t / 8 * 8); if (t == 0) { FENCE_PROXY; store(o, s, 128); commit(); wait_groups(); } }
+K tile_loads(const float* a, float* o) { START if (t < 8) { s[t] = 1; __syncwarp(0xffu); o[t] = s[t ^ 1] + s[0]; FENCE_PROXY; __syncwarp(0xffu); if (t == 0) { expect(&full, 32); load(s, a, 32, &full); } } }
 K readers_leave_by_one(const float* a, float* o) {
   START float v = 0; s[t] = a[t]; s[t + 32] = 2; __syncthreads();
   if (t >= 32) { v = s[t ^ 1]; if (t % 32 == 0) arrive(&empty); } else { wait(&empty, 0); s[32 + t] = 1; } o[t] = v; }
@@ -104,6 +130,19 @@ const Row rows[] = {
     {"last_warp_writes_synced", 128, ""},
     {"warp_barrier_for_block", 128, "run.race"},
     {"half_of_warps_meet", 128, "run.race"},
+    {"tiles_synced", 128, ""},
+    {"tiles_unsynced_before_write", 32, "run.race"},
+    {"tiles_synced_for_another", 32, "run.race"},
+    {"tiles_synced_then_warp", 128, ""},
+    {"tile_reads_one", 128, ""},
+    {"tile_reads_anothers", 32, "run.race"},
+    {"tiles_grow", 128, ""},
+    {"tiles_grow_in_part", 32, ""},
+    {"tiles_shrink", 128, ""},
+    {"side_synced", 128, ""},
+    {"side_synced_for_other", 32, "run.race"},
+    {"side_synced_by_others", 32, "run.race"},
+    {"matrix_rows_read_tiles_synced", 32, "run.race"},
     {"flag_by_volatile", 128, ""},
 };
 
@@ -117,6 +156,14 @@ const Row elected_rows[] = {
     {"one_arrives", 64, "run.race"},
     {"one_arrives_synced", 64, ""},
     {"one_arrives_for_itself", 64, ""},
+    {"tile_arrives", 64, ""},
+    {"tile_arrives_for_warp", 64, "run.race"},
+    {"tile_arrives_too_early", 64, "run.race"},
+    {"one_waits_tile_synced", 32, ""},
+    {"one_waits_other_tile_synced", 32, "run.race"},
+    {"tile_fences", 32, ""},
+    {"tile_loads", 32, ""},
+    {"tile_fences_for_warp", 32, "run.race"},
     {"readers_leave_by_one", 96, "run.race"},
     {"readers_leave_synced", 96, ""},
     {"both_read_one_leaves_early", 96, "run.race"},
