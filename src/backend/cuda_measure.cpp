@@ -13,6 +13,7 @@
 #include "backend/cuda_clock.hpp"
 #include "backend/cuda_library.hpp"
 #include "backend/cuda_trials.hpp"
+#include "backend/timed_output.hpp"
 
 namespace cupilot {
 namespace {
@@ -272,12 +273,7 @@ class MeasuredRounds {
 
   void judge_launch(Entrant& entrant, const CaseReport& proof) const {
     for (const OutputReport& output : proof.outputs) {
-      if (output.failed == 0 && output.never_written == 0) continue;
-      entrant.out = reject(
-          "measure.timed_launch",
-          fmt::format("{} of {} compared elements of {} were wrong, {} never written; worst at {}: got {}, want {} within {}",
-                      output.failed, output.compared, output.tensor, output.never_written, output.worst_index, output.got,
-                      output.want, output.bound));
+      if (auto wrong = wrong_when_timed(output)) entrant.out = std::move(*wrong);
     }
     if (!proof.faults.empty()) entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
   }

@@ -112,30 +112,70 @@ void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint
 
 }  // namespace
 
+namespace {
+
+// How an output's elements are judged.
+struct Judge {
+  TensorShape shape;
+  BoundParams bound{};
+  Extreme extreme;
+
+  static Result<Judge> of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                          VirtualMemory& memory) {
+    Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
+    if (!shape) return shape.error();
+    Result<BoundParams> bound = bound_params(task, tensor, workload, content);
+    if (!bound) return bound.error();
+    Result<Extreme> extreme = extreme_of(task, task.tensors[tensor], workload, memory);
+    if (!extreme) return extreme.error();
+    return Judge{std::move(*shape), *bound, *extreme};
+  }
+  OutputReport report(const Tensor& what) const {
+    OutputReport report;
+    report.tensor = what.name;
+    report.elements = shape.elements;
+    return report;
+  }
+};
+
+}  // namespace
+
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
                                     VirtualMemory& memory, const OracleValues& oracle) {
   const Tensor& what = task.tensors[tensor];
-  Result<TensorShape> shape = shape_of(task, what, workload);
-  if (!shape) return shape.error();
-  Result<BoundParams> bound = bound_params(task, tensor, workload, content);
-  if (!bound) return bound.error();
-  Result<Extreme> extreme = extreme_of(task, what, workload, memory);
-  if (!extreme) return extreme.error();
-  OutputReport report;
-  report.tensor = what.name;
-  report.elements = shape->elements;
-  if (shape->elements == 0 || memory.tensor(tensor) == no_buffer) return report;
-  const Elements elements(*shape, what.type, memory.device(), memory.tensor(tensor));
+  auto judge = Judge::of(task, tensor, workload, content, memory);
+  if (!judge) return judge.error();
+  OutputReport report = judge->report(what);
+  const std::int64_t count = report.elements;
+  if (count == 0 || memory.tensor(tensor) == no_buffer) return report;
+  const Elements elements(judge->shape, what.type, memory.device(), memory.tensor(tensor));
   if (what.role == Role::out && !elements.all_written()) {
-    for (std::int64_t i = 0; i < shape->elements; ++i) report.never_written += elements.written(i) ? 0 : 1;
+    for (std::int64_t i = 0; i < count; ++i) report.never_written += elements.written(i) ? 0 : 1;
   }
   std::size_t at = 0;
   for (const std::int64_t block : oracle.blocks) {
     const std::int64_t begin = block * OracleValues::block_elements;
-    const std::int64_t end = std::min(begin + OracleValues::block_elements, shape->elements);
+    const std::int64_t end = std::min(begin + OracleValues::block_elements, count);
     for (std::int64_t i = begin; i < end; ++i, ++at) {
       if (report.never_written > 0 && !elements.written(i)) continue;
-      compare_element(*bound, *extreme, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
+      compare_element(judge->bound, judge->extreme, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
+    }
+  }
+  return report;
+}
+
+Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                     VirtualMemory& memory, const ElementRuns& runs, const ReferenceNumbers& reference) {
+  const Tensor& what = task.tensors[tensor];
+  auto judge = Judge::of(task, tensor, workload, content, memory);
+  if (!judge) return judge.error();
+  OutputReport report = judge->report(what);
+  const Elements elements(judge->shape, what.type, memory.device(), memory.tensor(tensor));
+  std::size_t at = 0;
+  for (const std::int64_t begin : runs.begins) {
+    for (std::int64_t i = begin; i < std::min(begin + runs.length, report.elements); ++i, ++at) {
+      if (!elements.written(i)) continue;
+      compare_element(judge->bound, judge->extreme, elements.bits(i), reference.values[at], reference.sums[at], i, report);
     }
   }
   return report;

@@ -12,6 +12,7 @@
 
 #include "backend/virtual_extrapolate.hpp"
 #include "backend/virtual_shape.hpp"
+#include "backend/virtual_timed.hpp"
 #include "backend/virtual_traffic.hpp"
 #include "ptx/chain.hpp"
 
@@ -22,29 +23,6 @@ constexpr std::int64_t staying_blocks = 4;  // times the usual host bytes may be
 // Loads that the assembler issues together where the text waits for each, as when parts of a sum are added. Set on split sums of
 // gemm_wgmma at bf16 8192 x 8192 x 512.
 constexpr double moved_up = 4;
-
-// A position along one side of the grid and how many it stands for.
-struct Place {
-  std::int64_t at = 0;
-  double weight = 1;
-};
-
-std::vector<Place> places(std::int64_t side) {
-  if (side == 1) return {{0, 1}};
-  return {{(side - 1) / 2, static_cast<double>(side - 1)}, {side - 1, 1}};
-}
-
-// Positions spread evenly over a grid of one dimension, whose order the kernel may have changed.
-std::vector<Place> spread(std::int64_t side) {
-  constexpr std::int64_t most = 6;
-  std::vector<Place> all;
-  const std::int64_t count = std::min(most, side);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t at = count == 1 ? 0 : i * (side - 1) / (count - 1);
-    all.push_back({at, static_cast<double>(side) / static_cast<double>(count)});
-  }
-  return all;
-}
 
 std::uint64_t block_count(const ResolvedLaunch& launch) {
   return static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
@@ -129,6 +107,9 @@ double unevenness(const std::vector<Counts>& ran, const std::vector<Sample>& sam
 // What a sampled launch was seen to do.
 struct Sampled {
   bool too_long = false;
+  bool idle = false;    // a sample stored nothing
+  bool silent = false;  // nor did any other, nor blocks drawn from all of the grid
+  bool unlike = false;  // another block has more work than any sample
   Counts counts;
   ptx::Chain chain;                // of the sample with the longest
   double uneven = 1;               // instructions of the sample's block that has most over the mean
@@ -197,6 +178,38 @@ Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::
   return std::optional<Counts>(std::move(both));
 }
 
+// What tells whether samples may stand for the grid.
+double work_of(const Counts& counts, const Sample& sample) {
+  return counts[Counter::warp_instructions].value / static_cast<double>(sample.blocks.size());
+}
+bool stores(const Counts& counts) {
+  return counts[Counter::global_store_requests].value > 0 || counts[Counter::atomic_requests].value > 0;
+}
+
+// Whether a block drawn at random has more work than all samples.
+Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran, const std::vector<Sample>& samples,
+                      const Sample& witness) {
+  constexpr double beyond_chance = 1.1;
+  double most = 0;
+  for (std::size_t i = 0; i < ran.size(); ++i) most = std::max(most, work_of(ran[i], samples[i]));
+  Attempt<std::optional<Counts>> counts = runner.run(witness.blocks);
+  if (counts.is_error()) return counts.error();
+  if (counts.is_rejected()) return counts.rejected();
+  return !*counts || work_of(**counts, witness) > beyond_chance * most;
+}
+
+// Whether one of many blocks drawn at random stores anything.
+Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>& grid, const Rng& rng) {
+  constexpr std::uint64_t drawn = 16;
+  for (std::uint64_t i = 0; i < drawn; ++i) {
+    Attempt<std::optional<Counts>> counts = runner.run(witness_of(grid, false, rng.fork(i)).blocks);
+    if (counts.is_error()) return counts.error();
+    if (counts.is_rejected()) return counts.rejected();
+    if (!*counts || stores(**counts)) return true;
+  }
+  return false;
+}
+
 // Runs the launch's samples as far as the budget reaches; the first is always run, within all of it.
 Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
                         VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
@@ -219,10 +232,23 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     ran.push_back(std::move(**counts));
     keep_longest(seen.chain, runner.take_chain());
   }
+  seen.idle = !std::all_of(ran.begin(), ran.end(), stores);
+  if (seen.idle && std::none_of(ran.begin(), ran.end(), stores)) {
+    const Attempt<bool> some = some_store(runner, launch.grid, Rng::of(3, kernel.ptx));
+    if (some.is_error()) return some.error();
+    if (some.is_rejected()) return some.rejected();
+    seen.silent = !*some;
+  }
   seen.uneven = unevenness(ran, samples);
   const bool whole = ran.size() == samples.size() &&
                      std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
   seen.counts = weighted(ran, samples, whole ? 0 : unlike_share(full, columns));
+  if (!whole) {
+    const Attempt<bool> other = outdone(runner, ran, samples, witness_of(launch.grid, columns, Rng::of(1, kernel.ptx)));
+    if (other.is_error()) return other.error();
+    if (other.is_rejected()) return other.rejected();
+    seen.unlike = *other;
+  }
   Count& blocks = seen.counts[Counter::blocks];
   blocks.value = blocks.low = blocks.high = static_cast<double>(full[0] * full[1] * full[2]);
   blocks.how = CountHow::exact;
@@ -252,49 +278,16 @@ bool all_grow(const ResolvedPlan& small, const Workload& smaller, const Resolved
   return true;
 }
 
+bool runs_one_launch(const ResolvedPlan& plan) {
+  return std::count_if(plan.launches.begin(), plan.launches.end(), [](const auto& one) { return one.when == When::run; }) == 1;
+}
+
+// Whether an output holds an input before the run.
+bool in_place(const Task& task) {
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) { return one.role == Role::in_out; });
+}
+
 }  // namespace
-
-std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool columns) {
-  const std::size_t deep = grid[2] > 1 ? 2 : 1;  // the side that columns run along
-  std::array<std::vector<Place>, 3> sides = {places(grid[0]), places(grid[1]), places(grid[2])};
-  if (columns) sides[deep] = {{0, 1}};
-  if (sides[1].size() == 1 && sides[2].size() == 1) sides[0] = spread(grid[0]);
-  std::vector<Sample> samples;
-  for (const Place& z : sides[2]) {
-    for (const Place& y : sides[1]) {
-      for (const Place& x : sides[0]) {
-        Sample one;
-        one.weight = x.weight * y.weight * z.weight;
-        std::array<std::int64_t, 3> at{x.at, y.at, z.at};
-        for (std::int64_t i = 0; i < (columns ? grid[deep] : 1); ++i) {
-          if (columns) at[deep] = i;
-          one.blocks.push_back(static_cast<std::uint64_t>((at[2] * grid[1] + at[1]) * grid[0] + at[0]));
-        }
-        samples.push_back(std::move(one));
-      }
-    }
-  }
-  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.weight > b.weight; });
-  return samples;
-}
-
-Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry) {
-  Dependence found;
-  const auto look = [&](const ptx::Function& function) {
-    for (const ptx::Instruction& instruction : function.instructions) {
-      const ptx::Form& form = module.form(instruction);
-      const bool global = form.space == ptx::Space::global || form.space == ptx::Space::generic;
-      if (form.opcode == ptx::Opcode::op_atom && global) found.tickets = true;
-      const bool ordered = form.has("acquire") || form.has("volatile") || form.has("relaxed");
-      if (form.opcode == ptx::Opcode::op_ld && global && ordered) found.waits = true;
-    }
-  };
-  look(entry);
-  for (const ptx::Function& function : module.functions) {
-    if (!function.is_entry) look(function);
-  }
-  return found;
-}
 
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
                                                 const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
@@ -309,7 +302,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     small = &plan;
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
-  std::vector<bool> counted;
+  std::vector<bool> counted, apart;  // apart: sampled, but the samples do not stand for the grid
   Result<VirtualMemory> memory =
       VirtualMemory::make(task.task, task.id, {.workload = at, .content = content}, *small, context.inputs);
   const bool fits = static_cast<bool>(memory);
@@ -329,6 +322,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     if (launch.when != When::run) continue;
     inputs.push_back(geometry(kernel, programs, launch));
     counted.push_back(false);
+    apart.push_back(false);
     const EntryFacts* facts = find_entry(kernel, launch.entry);
     const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
     if (entry == nullptr) return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
@@ -339,7 +333,19 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       Attempt<Sampled> sampled = sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns);
       if (sampled.is_error()) return sampled.error();
       if (sampled.is_rejected()) return sampled.rejected();
-      counted.back() = !sampled->too_long;
+      const bool only = runs_one_launch(plan);
+      if (only && sampled->silent)
+        return reject("measure.timed_launch", "no block that was counted wrote anything, nor did others drawn at random",
+                      launch.name);
+      counted.back() = !sampled->too_long && !sampled->unlike && !(only && sampled->idle);
+      if (counted.back() && only && !in_place(task.task) && !seen.sums) {
+        auto wrong = wrong_part(context, task, *memory, at, content, Rng::of(2, kernel.ptx));
+        if (!wrong) return wrong.error();
+        if (*wrong && !columns) return std::move(**wrong);
+        // Blocks of several columns may share an element after all: whole runs tell.
+        counted.back() = !*wrong;
+      }
+      apart.back() = !counted.back() && !sampled->too_long;
       if (counted.back()) {
         inputs.back().counts = std::move(sampled->counts);
         inputs.back().last_block_requests = sampled->last_block_requests;
@@ -361,7 +367,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       ExtrapolatedLaunch& launch = (*fitted)[i];
       inputs[i].counts = launch.counts;
       ptx::Chain chain = launch.chain;
-      chain.waits *= launch.chain_times / moved_up;
+      chain.waits *= launch.chain_times / (apart[i] ? 1 : moved_up);
       put_chain(inputs[i], chain);
       put_ring(inputs[i], launch.chain, launch.chain_times);  // blocks that wait for others go round as long as they wait
     }

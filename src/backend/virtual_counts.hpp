@@ -7,6 +7,7 @@
 
 #include <cupilot/resolved_plan.hpp>
 #include <cupilot/result.hpp>
+#include <cupilot/rng.hpp>
 #include <cupilot/verdict.hpp>
 
 #include "backend/virtual_extrapolate.hpp"
@@ -26,7 +27,9 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 //   extrapolated  exact whole runs at smaller workloads that keep residues modulo the strategy's numbers, fitted in products of
 //                 the axes' extents and blocks, or at one on a device of fewer SMs; a run is held out, its residual is the
 //                 interval
-// Rejected when a sampled block faults.
+// Rejected when a sampled block faults, or {measure.timed_launch} when what was counted is wrong: a whole run's outputs, of
+// sampled blocks a few of the elements that they wrote (where one launch makes them, each by one block). Blocks that write
+// nothing, or less work than another block drawn at random has, do not stand for the grid: such a launch is extrapolated.
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
                                                 const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
                                                 const ResolvedPlan& plan, const Workload& workload, const Content& content);
@@ -43,10 +46,12 @@ std::int64_t host_bytes(const Task& task, const PlanAt& plan_at, const Workload&
 Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload, std::int64_t step);
 
 // Whether blocks of the entry could see one another's work: a returning atomic on global memory, a flag read with acquire,
-// volatile or relaxed order. `waits`: some may wait for others, so that not even a column can be run alone.
+// volatile or relaxed order. `waits`: some may wait for others, so that not even a column can be run alone. `sums`: elements may
+// be summed by several blocks, in memory.
 struct Dependence {
   bool tickets = false;
   bool waits = false;
+  bool sums = false;
 };
 Dependence dependence_of(const ptx::Module& module, const ptx::Function& entry);
 
@@ -57,5 +62,7 @@ struct Sample {
   double weight = 1;                  // how often the whole sample stands in the grid
 };
 std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool columns);
+// One more, anywhere, that stands for nothing: a kernel that knows the places above and leaves their work to others is seen.
+Sample witness_of(const std::array<std::int64_t, 3>& grid, bool columns, Rng rng);
 
 }  // namespace cupilot

@@ -9,6 +9,7 @@
 #include <cupilot/rejection.hpp>
 
 #include "backend/virtual_counts.hpp"
+#include "backend/virtual_timed.hpp"
 
 namespace cupilot {
 namespace {
@@ -42,6 +43,9 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(const VirtualContext& conte
       if (when == When::run) all.push_back({report->counts, chain_of_launch(kernel, programs, launch, *report)});
     }
   }
+  auto wrong = wrong_whole(context, task, *memory, workload, content);
+  if (!wrong) return wrong.error();
+  if (*wrong) return std::move(**wrong);
   return all;
 }
 

@@ -33,41 +33,34 @@ class Words {
   std::vector<std::uint8_t> bytes;
 };
 
-ptx::ExecuteOptions trusted_options() {
+constexpr std::uint64_t no_budget = 1ull << 40;
+
+ptx::ExecuteOptions trusted_options(std::uint64_t budget) {
   ptx::ExecuteOptions options;
-  options.instruction_budget = 1ull << 40;
+  options.instruction_budget = budget;
   options.check_races = false;
   options.check_initialised = false;
   options.count = false;
   return options;
 }
 
-// What a tracked entry is asked for: all elements in one slice, or a slice a drawn block.
-struct SliceList {
-  std::vector<std::int64_t> begins;
-  std::int64_t slice = 0, count = 0;  // elements of a slice, of all
-};
-
-SliceList slices_of(const std::vector<std::int64_t>& blocks, std::int64_t elements) {
+// All elements in one run, or a run a drawn block.
+ElementRuns runs_of(const std::vector<std::int64_t>& blocks, std::int64_t elements) {
   constexpr std::int64_t size = OracleValues::block_elements;
   if (static_cast<std::int64_t>(blocks.size()) * size >= elements) return {{0}, elements, elements};
-  SliceList slices{{}, size, 0};
+  ElementRuns runs{{}, size, 0};
   for (const std::int64_t block : blocks) {
-    slices.begins.push_back(block * size);
-    slices.count += std::min(size, elements - block * size);
+    runs.begins.push_back(block * size);
+    runs.count += std::min(size, elements - block * size);
   }
-  return slices;
+  return runs;
 }
 
 // The tracked entry's parameters up to its results.
-Result<Words> task_parameters(ptx::DeviceMemory& memory, const Task& task, const Workload& workload,
-                              const std::vector<std::span<const std::byte>>& inputs) {
+Words task_parameters(const Task& task, const Workload& workload, std::span<const std::uint64_t> addresses) {
   Words parameters;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    if (task.tensors[i].role == Role::out) continue;
-    Result<std::uint64_t> address = add_input(memory, task.tensors[i].name, inputs[i]);
-    if (!address) return address.error();
-    parameters.add(*address);
+    if (task.tensors[i].role != Role::out) parameters.add(addresses[i]);
   }
   for (const Scalar& scalar : task.scalars) parameters.add(scalar.value);
   for (const Axis& axis : task.axes) {
@@ -159,6 +152,29 @@ Result<std::vector<ReferenceValues>> VirtualOracle::over(const Task& task, const
 Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string& id, std::size_t tensor,
                                              const Workload& workload, const Inputs& inputs, std::vector<std::int64_t> blocks,
                                              std::int64_t elements) {
+  OracleValues out;
+  out.blocks = std::move(blocks);
+  if (elements == 0) return out;
+  ptx::DeviceMemory memory(virtual_memory_cap);
+  std::vector<std::uint64_t> addresses(task.tensors.size());
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) continue;
+    Result<std::uint64_t> address = add_input(memory, task.tensors[i].name, inputs[i]);
+    if (!address) return address.error();
+    addresses[i] = *address;
+  }
+  auto numbers = at(task, id, tensor, workload, memory, addresses, runs_of(out.blocks, elements), no_budget);
+  if (!numbers) return numbers.error();
+  if (!*numbers) return reference_error(task, "it does not end");
+  out.values = std::move((*numbers)->values);
+  out.sums = std::move((*numbers)->sums);
+  return out;
+}
+
+Result<std::optional<ReferenceNumbers>> VirtualOracle::at(const Task& task, const std::string& id, std::size_t tensor,
+                                                          const Workload& workload, ptx::DeviceMemory& memory,
+                                                          std::span<const std::uint64_t> addresses, const ElementRuns& runs,
+                                                          std::uint64_t budget) {
   auto reference = this->reference(task, id, ReferenceBuild::tracked);
   if (!reference) return reference.error();
   const auto& entries = (*reference)->program.entries;
@@ -168,35 +184,30 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
   auto program = ptx::make_program((*reference)->module, entry->entry);
   if (!program) return reference_error(task, program.is_rejected() ? program.rejected().message : program.error().message);
 
-  OracleValues out;
-  out.blocks = std::move(blocks);
-  if (elements == 0) return out;
-  const SliceList slices = slices_of(out.blocks, elements);
-  ptx::DeviceMemory memory(virtual_memory_cap);
-  auto parameters = task_parameters(memory, task, workload, inputs);
-  if (!parameters) return parameters.error();
-  auto values = memory.add("values", static_cast<std::uint64_t>(slices.count) * 8, ptx::Access::read_write);
+  auto values = memory.add("values", static_cast<std::uint64_t>(runs.count) * 8, ptx::Access::read_write);
   if (!values) return values.error();
-  auto sums = memory.add("sums", static_cast<std::uint64_t>(slices.count) * 8, ptx::Access::read_write);
+  auto sums = memory.add("sums", static_cast<std::uint64_t>(runs.count) * 8, ptx::Access::read_write);
   if (!sums) return sums.error();
-  auto begins = add_input(memory, "begins", std::as_bytes(std::span(slices.begins)));
+  auto begins = add_input(memory, "begins", std::as_bytes(std::span(runs.begins)));
   if (!begins) return begins.error();
-  for (const std::uint64_t word : {memory.address(*values), memory.address(*sums), *begins}) parameters->add(word);
-  for (const std::int64_t word : {slices.slice, slices.count}) parameters->add(word);
+  Words parameters = task_parameters(task, workload, addresses);
+  for (const std::uint64_t word : {memory.address(*values), memory.address(*sums), *begins}) parameters.add(word);
+  for (const std::int64_t word : {runs.length, runs.count}) parameters.add(word);
 
-  constexpr std::int64_t threads = OracleValues::block_elements;
+  const std::int64_t threads = std::min(OracleValues::block_elements, (runs.length + 31) / 32 * 32);
   ptx::Launch launch;
-  launch.grid.x = static_cast<std::uint32_t>((slices.slice + threads - 1) / threads);
-  launch.grid.y = static_cast<std::uint32_t>(slices.begins.size());
+  launch.grid.x = static_cast<std::uint32_t>((runs.length + threads - 1) / threads);
+  launch.grid.y = static_cast<std::uint32_t>(runs.begins.size());
   launch.block.x = static_cast<std::uint32_t>(threads);
-  launch.parameters = parameters->bytes;
-  auto report = ptx::execute(**program, memory, launch, trusted_options());
+  launch.parameters = parameters.bytes;
+  auto report = ptx::execute(**program, memory, launch, trusted_options(budget));
   if (report.is_error()) return report.error();
   if (report.is_rejected()) return reference_error(task, report.rejected().message);
-  if (!report->faults.empty()) return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
-  out.values = numbers_in(memory, *values, slices.count);
-  out.sums = numbers_in(memory, *sums, slices.count);
-  return out;
+  if (!report->faults.empty()) {
+    if (report->faults[0].code == "run.hang") return std::optional<ReferenceNumbers>();
+    return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
+  }
+  return std::optional(ReferenceNumbers{numbers_in(memory, *values, runs.count), numbers_in(memory, *sums, runs.count)});
 }
 
 void VirtualOracle::clear() {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 
 #include "backend/compile_pool.hpp"
 #include "backend/virtual_inputs.hpp"
+#include "ptx/device_memory.hpp"
 #include "ptx/module.hpp"
 #include "task/reference_program.hpp"
 
@@ -33,6 +35,17 @@ struct OracleValues {
   std::vector<double> values, sums;  // of block blocks[i]: from i * block_elements; the last may be short
 };
 
+// Runs of `length` consecutive elements of an output; the last may end with it. `count`: elements of all.
+struct ElementRuns {
+  std::vector<std::int64_t> begins;
+  std::int64_t length = 0, count = 0;
+};
+
+// Of each element of some runs.
+struct ReferenceNumbers {
+  std::vector<double> values, sums;
+};
+
 class VirtualOracle {
  public:
   VirtualOracle(CompilePool& pool, std::string arch, VirtualInputs& inputs, std::int64_t cap)
@@ -49,6 +62,13 @@ class VirtualOracle {
   // All elements of every output over given inputs, in the order of the task's tensors. Any thread; nothing is kept.
   Result<std::vector<ReferenceValues>> over(const Task& task, const std::string& id, const Workload& workload,
                                             std::span<const std::vector<std::byte>> tensors);
+
+  // Of runs of elements, over inputs that lie in `memory` at these addresses (one a tensor; those of outputs are not looked at).
+  // nullopt: more than `budget` warp instructions. Any thread; nothing is kept.
+  Result<std::optional<ReferenceNumbers>> at(const Task& task, const std::string& id, std::size_t tensor,
+                                             const Workload& workload, ptx::DeviceMemory& memory,
+                                             std::span<const std::uint64_t> addresses, const ElementRuns& runs,
+                                             std::uint64_t budget);
 
   void clear();
 

@@ -52,6 +52,10 @@ Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask&
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
                                     VirtualMemory& memory, const OracleValues& oracle);
 
+// Compares those elements of the runs that were written.
+Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                     VirtualMemory& memory, const ElementRuns& runs, const ReferenceNumbers& reference);
+
 // SHA-256 of the elements of an output in linear order; "" above bits_hash_cap.
 Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory);
 

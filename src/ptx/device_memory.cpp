@@ -109,6 +109,22 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   return missing;
 }
 
+std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index, std::span<const std::uint64_t> ranks) const {
+  const Buffer& b = buffers_[index];
+  if (!b.state) return {ranks.begin(), ranks.end()};
+  std::vector<std::uint64_t> found;
+  std::uint64_t before = 0;  // written bytes
+  for (std::uint64_t w = 0; w < words_of(b) && found.size() < ranks.size(); ++w) {
+    if ((b.state[w] & all_written) == 0) continue;
+    for (std::uint64_t byte = 4 * w; byte < std::min(b.bytes, 4 * w + 4); ++byte) {
+      if (!is_written(index, byte)) continue;
+      while (found.size() < ranks.size() && ranks[found.size()] == before) found.push_back(byte);
+      ++before;
+    }
+  }
+  return found;
+}
+
 std::optional<std::uint64_t> DeviceMemory::first_unwritten(std::size_t index) const {
   const Buffer& b = buffers_[index];
   for (std::uint64_t byte = 0; b.state && byte < b.bytes; ++byte) {

@@ -76,6 +76,8 @@ class DeviceMemory {
   void set_access(std::size_t index, Access access);
   bool is_written(std::size_t index, std::uint64_t byte) const;
   std::uint64_t unwritten_bytes(std::size_t index) const;
+  // Offsets of the written bytes of these ranks among all written ones; ranks ascend and are fewer than there are.
+  std::vector<std::uint64_t> written_at(std::size_t index, std::span<const std::uint64_t> ranks) const;
   std::optional<std::uint64_t> first_unwritten(std::size_t index) const;  // byte offset
 
   // Forgets which block wrote what; a launch does this when it starts.

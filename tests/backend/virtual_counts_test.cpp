@@ -44,6 +44,22 @@ TEST_CASE("A column holds every block along the last side") {
   CHECK(along_y[0].blocks == std::vector<std::uint64_t>{0, 1, 2});
 }
 
+TEST_CASE("Witnesses come from all of the grid, whole columns where asked") {
+  std::set<std::uint64_t> alone, along;
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    const Sample one = witness_of({3, 2, 4}, false, Rng(i)), column = witness_of({3, 2, 4}, true, Rng(i));
+    REQUIRE(one.blocks.size() == 1);
+    alone.insert(one.blocks[0]);
+    REQUIRE(column.blocks.size() == 4);
+    for (std::size_t z = 1; z < 4; ++z) CHECK(column.blocks[z] == column.blocks[z - 1] + 6);
+    along.insert(column.blocks[0]);
+  }
+  CHECK(alone.size() == 24);
+  CHECK(*alone.rbegin() == 23);
+  CHECK(along.size() == 6);
+  CHECK(*along.rbegin() == 5);
+}
+
 Task three_axes() {
   Task task;
   task.axes = {{"m", AxisKind::free}, {"n", AxisKind::free}, {"k", AxisKind::reduced}, {"f", AxisKind::fixed}};

@@ -2,6 +2,7 @@
 
 #include "catch.hpp"
 #include "tests/backend/template_kernels.hpp"
+#include "tests/backend/virtual_tasks.hpp"
 
 namespace cupilot {
 namespace {
@@ -65,6 +66,68 @@ TEST_CASE("A plan that asks for rows of whole 16-byte units is counted at smalle
   const auto reports = measured(task, &kernel);
   if (reports[1].measurement.is_rejected()) FAIL(reports[1].measurement.rejected().message);
   CHECK(reports[1].measurement->time_us > 0);
+}
+
+Attempt<Measurement> measured_sum(const Task& task, const std::string& body) {
+  const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + body));
+  if (!kernel) FAIL(kernel.rejected().message);
+  const Contestant one[] = {{Contestant::Kind::candidate, "candidate", &*kernel}};
+  auto reports = virtual_h200().measure(task, task.time_shapes[0], one, {});
+  if (!reports) FAIL(reports.error().message);
+  return reports->front().measurement;
+}
+
+// Rows of which a block does those that `rows_of_it` counts; `work` columns of each.
+std::string sums(const std::string& first, const std::string& count, const std::string& work) {
+  return "{ __shared__ float part[4]; for (int i = 0; i < (" + count + "); ++i) { const int row = " + first +
+         " + i; float a = 0;" + "for (int c = threadIdx.x; c < (" + work + "); c += 128) a += x[(long long)row * cols + c];" +
+         "for (int h = 16; h > 0; h /= 2) a += __shfl_down_sync(0xffffffffu, a, h);" +
+         "if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = a; __syncthreads();" +
+         "if (threadIdx.x == 0) y[row] = part[0] + part[1] + part[2] + part[3]; __syncthreads(); } }";
+}
+
+TEST_CASE("A kernel whose counted blocks leave their work to others is not modelled faster for it") {
+  // The places of six samples along 4096 blocks; what stands there is done by the block before, or after the first.
+  const Task task = row_sum_task(4096, 1024);
+  const std::string counted = "(rows == 4096 && blockIdx.x % 819 == 0)", after = "(rows == 4096 && blockIdx.x == 1)",
+                    before = "(rows == 4096 && (blockIdx.x + 1) % 819 == 0)";
+  const auto honest = measured_sum(task, sums("blockIdx.x", "1", "cols"));
+  const auto hidden =
+      measured_sum(task, sums("(int)blockIdx.x - " + after, counted + " ? 0 : 1 + (" + after + " || " + before + ")", "cols"));
+  REQUIRE(honest);
+  if (hidden.is_rejected()) FAIL(hidden.rejected().message);
+  CHECK(hidden->time_us > 0.8 * honest->time_us);
+  // Another part of the row in place of nothing, so that each counted block stores something.
+  const auto busy = measured_sum(
+      task, sums("(int)blockIdx.x - " + after, "1 + (" + after + " || " + before + ")", counted + " && i == 0 ? 128 : cols"));
+  if (busy) CHECK(busy->time_us > 0.8 * honest->time_us);
+}
+
+TEST_CASE("What was not done, or done wrong, has no modelled time") {
+  const Task task = row_sum_task(4096, 1024);
+  const std::string in_order =
+      "{ __shared__ int next, drawn[4]; if (threadIdx.x == 0) next = 0; __syncthreads();"
+      "if (threadIdx.x % 32 == 0) drawn[threadIdx.x / 32] = atomicAdd(&next, 1); __syncthreads();"
+      "if (drawn[0] == 0 && drawn[1] == 1 && drawn[2] == 2 && drawn[3] == 3) ";
+  struct Row {
+    const char* what;
+    std::string body;
+    const char* says;
+  };
+  const auto row = GENERATE_COPY(values<Row>({
+      {"half of each sum", sums("blockIdx.x", "1", "cols / 2"), "were wrong"},
+      {"nothing", "{ if (rows < 0) y[0] = 1; }", "no block that was counted wrote anything"},
+      {"nothing, when warps come as they are counted", in_order + "return; " + sums("blockIdx.x", "1", "cols") + "}",
+       "no block that was counted wrote anything"},
+      {"nothing then, by a launch that is counted whole",
+       in_order + "if (*(volatile const float*)x < 1e30f) return; " + sums("blockIdx.x", "1", "cols") + "}", "never written"},
+  }));
+  INFO(row.what);
+  const auto time = measured_sum(task, row.body);
+  REQUIRE(time.is_rejected());
+  CHECK(time.rejected().code == "measure.timed_launch");
+  INFO(time.rejected().message);
+  CHECK(time.rejected().message.find(row.says) != std::string::npos);
 }
 
 TEST_CASE("Modelled times are bitwise equal whoever asks", "[threads]") {

@@ -105,6 +105,17 @@ TEST_CASE("vector add with a tail", "[kernels]") {
   CHECK(report.independent);
 }
 
+TEST_CASE("what was written is found by its rank", "[kernels]") {
+  Device d;
+  const auto a = random_floats(1000, 1);
+  const auto ia = d.input("a", a), io = d.output("o", 4000);
+  // Elements 0 to 99 alone: their 400 bytes.
+  REQUIRE(faults_of(d.run(module_of_cuda(plain), "add", {1}, {128}, 0, P{ia}, P{ia}, P{io}, 100)) == "");
+  CHECK(d.memory.unwritten_bytes(io) == 3600);
+  const std::uint64_t ranks[] = {0, 0, 5, 399};
+  CHECK(d.memory.written_at(io, ranks) == std::vector<std::uint64_t>{0, 0, 5, 399});
+}
+
 TEST_CASE("row softmax by shuffles", "[kernels]") {
   Device d;
   const int rows = 5, cols = 301;
