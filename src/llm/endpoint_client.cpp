@@ -165,7 +165,9 @@ Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
     if (newly && !exchange.ask.schema.empty()) ask_for_json(exchange.ask);
   }
   const ChatUsage most{most_input_tokens(exchange.ask), 0, exchange.output_tokens};
-  const double pause = endpoint_->pace->wait_for(now(), static_cast<double>(most.input_tokens + most.output_tokens));
+  const double begin = now();
+  const double pause =
+      endpoint_->pace->wait_for(begin, static_cast<double>(most.input_tokens + most.output_tokens), exchange.end - begin);
   if (auto waited = wait(exchange, pause, EndpointFault::rate_limit); !waited) return waited.error();
   const double seconds = exchange.end - now();
   if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);

@@ -78,18 +78,21 @@ Pace::Pace(double requests_per_minute, double tokens_per_minute) {
   tokens_ = bucket(tokens_per_minute, 1);
 }
 
-// The level may fall below zero: who comes next waits for that too.
-double Pace::Bucket::take(double now, double amount) {
+double Pace::Bucket::wait(double now, double amount) {
   if (per_second <= 0) return 0;
   if (at > 0) level = std::min(full, level + (now - at) * per_second);
   at = now;
-  level -= amount;
-  return level >= 0 ? 0 : -level / per_second;
+  return level >= amount ? 0 : (amount - level) / per_second;
 }
 
-double Pace::wait_for(double now, double tokens) {
+double Pace::wait_for(double now, double tokens, double longest) {
   const std::lock_guard hold(mutex_);
-  return std::max({requests_.take(now, 1), tokens_.take(now, std::min(tokens, tokens_.full)), not_before_ - now, 0.0});
+  const double held = std::min(tokens, tokens_.full);
+  const double wait = std::max({requests_.wait(now, 1), tokens_.wait(now, held), not_before_ - now, 0.0});
+  if (wait >= longest) return wait;
+  requests_.level -= 1;
+  tokens_.level -= held;
+  return wait;
 }
 
 void Pace::learn(const HeaderMap& headers, double now, std::int64_t now_utc) {

@@ -30,14 +30,15 @@ inline constexpr double longest_wait = 120;
 class Pace {
  public:
   Pace(double requests_per_minute, double tokens_per_minute);
-  // Takes room for one request and answers how long to wait before it.
-  double wait_for(double now, double tokens);
+  // How long to wait before one request. A wait below `longest` takes its room; a longer one takes nothing, since a room that
+  // nobody uses would only put off who comes next.
+  double wait_for(double now, double tokens, double longest);
   void learn(const HeaderMap& headers, double now, std::int64_t now_utc);
 
  private:
   struct Bucket {
-    double per_second = 0, level = 0, full = 0, at = 0;
-    double take(double now, double amount);
+    double per_second = 0, level = 0, full = 0, at = 0;  // a level below zero is room taken before its time
+    double wait(double now, double amount);
   };
   std::mutex mutex_;
   Bucket requests_, tokens_;

@@ -49,21 +49,44 @@ TEST_CASE("waits grow to a minute and are the same for one seed", "[llm]") {
 TEST_CASE("a pace holds requests and tokens to their minute", "[llm]") {
   Pace pace(60, 0);
   double now = 1000, last = 0;
-  for (int i = 0; i < 40; ++i) last = pace.wait_for(now, 0);
+  for (int i = 0; i < 40; ++i) last = pace.wait_for(now, 0, longest_wait);
   CHECK(last == Approx(30));  // ten at once, then one a second
-  CHECK(pace.wait_for(now + 100, 0) == 0);
+  CHECK(pace.wait_for(now + 100, 0, longest_wait) == 0);
   Pace tokens(0, 6000);
-  CHECK(tokens.wait_for(now, 1000) == 0);
-  CHECK(tokens.wait_for(now, 500) == Approx(5));
+  CHECK(tokens.wait_for(now, 1000, longest_wait) == 0);
+  CHECK(tokens.wait_for(now, 500, longest_wait) == Approx(5));
   Pace told(0, 0);
   told.learn({{"anthropic-ratelimit-requests-remaining", "0"}, {"anthropic-ratelimit-requests-reset", "2026-01-31T12:00:40Z"}},
              now, 1769860800);
-  CHECK(told.wait_for(now, 0) == Approx(40));
+  CHECK(told.wait_for(now, 0, longest_wait) == Approx(40));
   told.learn({{"x-ratelimit-remaining-tokens", "0"}, {"x-ratelimit-reset-tokens", "99h"}}, now, 0);
-  CHECK(told.wait_for(now, 0) == Approx(longest_wait));
+  CHECK(told.wait_for(now, 0, longest_wait) == Approx(longest_wait));
   Pace enough(0, 0);
   enough.learn({{"x-ratelimit-remaining-tokens", "5"}, {"x-ratelimit-reset-tokens", "1h"}}, now, 0);
-  CHECK(enough.wait_for(now, 0) == 0);
+  CHECK(enough.wait_for(now, 0, longest_wait) == 0);
+}
+
+TEST_CASE("a wait that nobody sits out takes no room", "[llm]") {
+  struct Row {
+    double requests, tokens;  // a minute
+    double every;             // seconds between two rounds
+    int at_once;
+    double least_sent;  // of what the limits allow in eight hours
+  };
+  // A request each 150 s, longer than any wait; twelve wanted for each that may go; tokens of one request each 150 s.
+  const Row rows[] = {{0.4, 0, 5, 1, 0.95}, {2, 0, 60, 6, 0.95}, {0, 40, 5, 1, 0.95}};
+  constexpr double night = 8 * 3600;
+  for (const Row& row : rows) {
+    Pace pace(row.requests, row.tokens);
+    int sent = 0;
+    for (double t = 0; t < night; t += row.every) {
+      for (int i = 0; i < row.at_once; ++i) sent += pace.wait_for(1 + t, 100, longest_wait) < longest_wait;
+    }
+    const double allowed = night / 60 * (row.requests > 0 ? row.requests : row.tokens / std::max(row.tokens / 6, 1.0));
+    CAPTURE(row.requests, row.tokens, sent, allowed);
+    CHECK(sent >= row.least_sent * allowed);
+    CHECK(sent <= allowed * (1 + longest_wait / night) + 1);  // the last ones are still waiting
+  }
 }
 
 TEST_CASE("addresses are strict and keep to one form", "[llm]") {
