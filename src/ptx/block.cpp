@@ -132,6 +132,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.clock = 1;
   warp.heard = warp.touched = warp.behind = 0;
   warp.parted = false;
+  warp.undefined = 0;
   warp.unfenced = {};
   warp.open_copies.clear();
   warp.groups.clear();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "ptx/cluster.hpp"
 #include "ptx/members.hpp"
 #include "ptx/memory.hpp"
 
@@ -16,6 +17,24 @@ using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
 enum ShuffleMode : u32 { shuffle_up, shuffle_down, shuffle_bfly, shuffle_idx };
+
+// From a lane that takes no part a shuffle gives anything. Mostly large, so that no sum or maximum is right by luck; another each
+// time, so that none cancels; drawn from the seed, so that cases and repeats differ and a run can be had again.
+u32 undefined_value(Warp& w, u32 lane) {
+  const u64 place = (w.block->index << 16) | (w.index << 5) | lane;
+  const u64 drawn = mixed(w.block->launch->options->seed ^ mixed(mixed(place + 1) + w.undefined));
+  const auto low = static_cast<u32>(drawn);
+  switch (drawn >> 62) {
+    case 0:
+      return full_mask;
+    case 1:
+      return 0x7e000000u | (low & 0xffffffu);
+    case 2:
+      return 0xfe000000u | (low & 0xffffffu);
+    default:
+      return low;
+  }
+}
 
 // o: value, predicate, source, b, c; list: member mask.
 void shuffle_group(Warp& w, const Step& s) {
@@ -50,12 +69,12 @@ void shuffle_group(Warp& w, const Step& s) {
     valid |= static_cast<u32>(in) << lane;
     if (((w.mask >> lane) & 1) == 0) continue;
     if (((w.mask >> (j & 31)) & 1) == 0 && w.block->launch->options->check_initialised) {
-      // Its value is undefined; harmless unless used, which the caller cannot know. Zero keeps runs equal.
-      d[lane] = 0;
+      d[lane] = undefined_value(w, lane);
     } else {
       d[lane] = from[j & 31];
     }
   }
+  ++w.undefined;
   if (s.o[1] != 0) {
     u32& p = w.predicate(s.o[1]);
     p = (p & ~w.mask) | (valid & w.mask);

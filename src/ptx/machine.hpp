@@ -192,6 +192,7 @@ struct Warp : Lanes {
   Knowledge before;
   std::unique_ptr<Peers> peers;        // null: never needed
   bool parted = false;                 // `peers` says more than `known`
+  std::uint32_t undefined = 0;         // shuffles so far, each of which may give values of its own where none is defined
   Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
   std::vector<AsyncCopy> open_copies;  // issued, not committed
   std::deque<std::vector<AsyncCopy>> groups;

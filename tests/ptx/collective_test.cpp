@@ -44,6 +44,12 @@ extern "C" __global__ void groups(u32* o, int classes) {
   asm("{ .reg .pred p; elect.sync _|p, %1; selp.b32 %0, 1, 0, p; }" : "=r"(m) : "r"(mine)); o[l] = m; o += 32;
   o[l] = __activemask();
 }
+// Twenty lanes: some read lanes that are not there, those past the end of the warp their own.
+extern "C" __global__ void absent(u32* o) {
+  const int l = threadIdx.x;
+  for (int i = 0; i < 2; ++i, o += 20) o[l] = __shfl_down_sync(0xfffffu, l + 100 * i, 10);
+  if (l < 8) o[l] = __shfl_sync(0xffu, l, l + 6);
+}
 extern "C" __global__ void matrices(const u16* a, u16* o) {
   __shared__ __align__(16) u16 s[64 * 4], t[64 * 4]; int l = threadIdx.x;
   for (int i = 0; i < 8; ++i) s[l * 8 + i] = a[l * 8 + i];
@@ -141,6 +147,36 @@ TEST_CASE("lanes that name a part of their warp meet that part", "[collective]")
       CHECK(o[256 + l] == 0xffffffffu);
     }
   }
+}
+
+TEST_CASE("a shuffle gives nothing to count on from lanes that take no part", "[collective]") {
+  const auto run = [](std::uint64_t seed) {
+    Device d;
+    d.options.seed = seed;
+    const auto io = d.output("o", 60 * 4);
+    REQUIRE(faults_of(d.run(module_of_cuda(text), "absent", {1}, {20}, 0, P{io})) == "");
+    return d.values<std::uint32_t>(io);
+  };
+  const auto first = run(0), again = run(0), other = run(5);
+  std::size_t moved = 0, drawn = 0, large = 0;
+  for (std::uint32_t i = 0; i < 48; ++i) {
+    CAPTURE(i, first[i]);
+    CHECK(first[i] == again[i]);
+    const std::uint32_t lane = i % 20, from = i < 40 ? lane + 10 : lane + 6;
+    if (from >= 32) continue;
+    const bool there = from < (i < 40 ? 20u : 8u);
+    if (there) CHECK(first[i] == from + (i < 40 ? i / 20 * 100 : 0));
+    if (there) continue;
+    CHECK(first[i] != 0);
+    ++drawn;
+    moved += static_cast<std::size_t>(first[i] != other[i]);
+    large += static_cast<std::size_t>(first[i] > 1000);
+  }
+  CHECK(moved > drawn / 2);
+  CHECK(large > drawn * 3 / 4);
+  std::size_t same = 0;
+  for (std::uint32_t i = 10; i < 20; ++i) same += static_cast<std::size_t>(first[i] == first[i + 20]);
+  CHECK(same < 5);
 }
 
 TEST_CASE("matrix loads and stores transpose and undo it", "[collective]") {
