@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -74,6 +75,20 @@ std::vector<double> numbers_in(const ptx::DeviceMemory& memory, std::size_t buff
   std::vector<double> numbers(static_cast<std::size_t>(count));
   std::memcpy(numbers.data(), memory.data(buffer).data(), numbers.size() * 8);
   return numbers;
+}
+
+// Reference values are doubles: above 2^53 no integer can be told from its neighbour.
+std::optional<Error> too_large(const Task& task, const Tensor& output, const ReferenceNumbers& numbers) {
+  constexpr double exact = 0x1p53;
+  if (output.type != DType::i64) return std::nullopt;
+  double largest = 0;
+  for (const double sum : numbers.sums) largest = std::max(largest, sum);
+  for (const double value : numbers.values) largest = std::max(largest, std::abs(value));
+  if (!(largest > exact)) return std::nullopt;
+  return Error{ErrorCode::usage,
+               fmt::format("task '{}', output '{}': the reference reaches {:.4g}; above 2^53 integers cannot be judged",
+                           task.name, output.name, largest),
+               "lower fill.below of what it reads"};
 }
 
 }  // namespace
@@ -207,7 +222,9 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(const Task& task, cons
     if (report->faults[0].code == "run.hang") return std::optional<ReferenceNumbers>();
     return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
   }
-  return std::optional(ReferenceNumbers{numbers_in(memory, *values, runs.count), numbers_in(memory, *sums, runs.count)});
+  ReferenceNumbers numbers{numbers_in(memory, *values, runs.count), numbers_in(memory, *sums, runs.count)};
+  if (auto error = too_large(task, task.tensors[tensor], numbers)) return *error;
+  return std::optional(std::move(numbers));
 }
 
 void VirtualOracle::clear() {

@@ -115,8 +115,8 @@ void say_contents(const Task& task, Verification& out) {
   if (!missing.empty()) out.unproved.push_back(fmt::format("content left out by the budget: {}", missing));
   if (!out.full_size) {
     out.unproved.push_back(task.time_shapes.size() > 1
-                               ? "the time shapes in full: proved at smaller shapes that reach every path"
-                               : "the time shape in full: proved at smaller shapes that reach every path");
+                               ? "the time shapes in full: proved at smaller shapes, on each path that its plan tells of"
+                               : "the time shape in full: proved at smaller shapes, on each path that its plan tells of");
   }
 }
 

@@ -221,5 +221,29 @@ TEST_CASE("An unknown chip is named") {
   CHECK(opened.error().message.find("h2000") != std::string::npos);
 }
 
+TEST_CASE("Integers that reference values do not hold are said to be beyond judging") {
+  for (const std::int64_t below : {std::int64_t{1} << 40, std::int64_t{1} << 52}) {
+    Task task = row_sum_task(8, 64);
+    for (Tensor& tensor : task.tensors) tensor.type = DType::i64;
+    task.tensors[0].fill = {.kind = FillKind::integers, .below = below};
+    task.tensors[1].check = {.kind = CheckKind::bitwise};
+    task.precision = Precision::integer;
+    const auto kernel = virtual_h200().compile(
+        row_sum_source("extern \"C\" __global__ void k(const long long* x, long long* y, int rows, int cols) {"
+                       " long long sum = 0; for (int c = 0; c < cols; ++c) sum += x[(long long)blockIdx.x * cols + c];"
+                       " if (threadIdx.x == 0) y[blockIdx.x] = sum; }"));
+    REQUIRE(kernel);
+    const Case whole{.workload = task.time_shapes[0]};
+    const auto report = virtual_h200().run(task, *kernel, {&whole, 1});
+    INFO(below);
+    CHECK(static_cast<bool>(report) == (below == std::int64_t{1} << 40));
+    if (report) {
+      CHECK(verdict_of(report).empty());
+    } else {
+      CHECK(report.error().message.find("above 2^53 integers cannot be judged") != std::string::npos);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace cupilot
