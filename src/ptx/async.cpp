@@ -84,41 +84,71 @@ void complete(Warp& w, const std::vector<AsyncCopy>& copies) {
   }
 }
 
+// Takes the lanes' copies out, in their order.
+std::vector<AsyncCopy> take_copies(std::vector<AsyncCopy>& from, u32 lanes) {
+  const auto taken =
+      std::stable_partition(from.begin(), from.end(), [&](const AsyncCopy& c) { return ((lanes >> c.lane) & 1) == 0; });
+  std::vector<AsyncCopy> out(taken, from.end());
+  from.erase(taken, from.end());
+  return out;
+}
+
 void commit_group(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.groups.size() >= max_groups)
     return fault(w, s, 0, "run.unsupported", "too many groups of asynchronous copies without a wait");
-  w.groups.push_back(std::move(w.open_copies));
+  if (w.mask != w.present) {
+    w.groups.push_back({w.mask, take_copies(w.open_copies, w.mask)});
+    return;
+  }
+  w.groups.push_back({w.mask, std::move(w.open_copies)});
   w.open_copies.clear();
 }
 
-void wait_group(Lanes& l, const Step& s) {
-  Warp& w = static_cast<Warp&>(l);
+// Completes the executing lanes' copies in all groups of theirs but the last `open` of each lane.
+void wait_by_lanes(Warp& w, u32 open) {
+  u32 left[32] = {};
+  for (const CopyGroup& group : w.groups) {
+    for (u32 lane = 0; lane < 32; ++lane) left[lane] += (group.lanes >> lane) & 1;
+  }
+  for (CopyGroup& group : w.groups) {
+    u32 done = 0;
+    for (u32 rest = group.lanes & w.mask; rest != 0; rest &= rest - 1) {
+      const u32 lane = first_lane(rest);
+      done |= static_cast<u32>(left[lane]-- > open) << lane;
+    }
+    group.lanes &= ~done;
+    complete(w, take_copies(group.copies, done));
+  }
+  std::erase_if(w.groups, [](const CopyGroup& group) { return group.lanes == 0; });
+}
+
+void wait_for(Warp& w, u32 open) {
   finish_copies(w);
-  while (w.groups.size() > s.aux) {
-    complete(w, w.groups.front());
+  if (std::any_of(w.groups.begin(), w.groups.end(), [&](const CopyGroup& group) { return group.lanes != w.mask; }))
+    return wait_by_lanes(w, open);
+  while (w.groups.size() > open) {
+    complete(w, w.groups.front().copies);
     w.groups.pop_front();
   }
 }
 
+void wait_group(Lanes& l, const Step& s) { wait_for(static_cast<Warp&>(l), s.aux); }
+
 void wait_all(Lanes& l, const Step&) {
   Warp& w = static_cast<Warp&>(l);
-  finish_copies(w);
-  for (const auto& group : w.groups) complete(w, group);
-  w.groups.clear();
-  complete(w, w.open_copies);
-  w.open_copies.clear();
+  wait_for(w, 0);
+  complete(w, take_copies(w.open_copies, w.mask));
 }
 
 // The copies of one thread that nothing waits for yet.
-std::vector<AsyncCopy> take_copies(Warp& w, u32 lane) {
+std::vector<AsyncCopy> copies_of(Warp& w, u32 lane) {
   std::vector<AsyncCopy> out;
   const auto take = [&](std::vector<AsyncCopy>& from) {
-    const auto mine = std::stable_partition(from.begin(), from.end(), [&](const AsyncCopy& c) { return c.lane != lane; });
-    out.insert(out.end(), mine, from.end());
-    from.erase(mine, from.end());
+    const std::vector<AsyncCopy> mine = take_copies(from, 1u << lane);
+    out.insert(out.end(), mine.begin(), mine.end());
   };
-  for (auto& group : w.groups) take(group);
+  for (CopyGroup& group : w.groups) take(group.copies);
   take(w.open_copies);
   return out;
 }
@@ -142,7 +172,7 @@ void arrive_after(Lanes& l, const Step& s) {
     t.way = Way::arrive;
     t.warp = &w;
     t.lane = lane;
-    t.copies = take_copies(w, lane);
+    t.copies = copies_of(w, lane);
     const u32 mark =
         add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = (w.block->rank << 10) | (w.index * 32 + lane)});
     t.to.push_back({w.block, 0, b, mark});

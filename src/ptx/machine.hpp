@@ -129,6 +129,12 @@ struct AsyncCopy {
   const std::uint8_t* from = nullptr;
 };
 
+// Copies that lanes committed in one instruction, each lane its own. `lanes`: those that have not waited for the group.
+struct CopyGroup {
+  std::uint32_t lanes = 0;
+  std::vector<AsyncCopy> copies;
+};
+
 // What only kernels with asynchronous copies or clusters need to know of the past; empty vectors know nothing.
 struct Beyond {
   std::vector<std::uint32_t> far;      // clock of every warp of the cluster (32 a block) up to which its accesses are known
@@ -195,9 +201,9 @@ struct Warp : Lanes {
   std::uint32_t undefined = 0;         // shuffles so far, each of which may give values of its own where none is defined
   Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
   std::vector<AsyncCopy> open_copies;  // issued, not committed
-  std::deque<std::vector<AsyncCopy>> groups;
-  std::uint32_t barrier = 0;         // waiting at
-  std::uint32_t barrier_result = 0;  // slot that takes a reduction's result; of a predicate or a register
+  std::deque<CopyGroup> groups;        // of a lane those that name it, oldest first
+  std::uint32_t barrier = 0;           // waiting at
+  std::uint32_t barrier_result = 0;    // slot that takes a reduction's result; of a predicate or a register
   bool barrier_predicate = false;
   std::uint8_t barrier_reduce = 0;  // 0 none, 1 popc, 2 and, 3 or
   StepCount* counts = nullptr;      // of the code being run

@@ -228,7 +228,8 @@ void finish_block(Block& block) {
 void finish_copies(Warp& w) {
   Cluster& cluster = *w.block->cluster;
   for (std::size_t i = 0; i < cluster.pending.size();) {
-    if (cluster.pending[i].way != Way::arrive || cluster.pending[i].warp != &w) {
+    const Transfer& t = cluster.pending[i];
+    if (t.way != Way::arrive || t.warp != &w || ((w.mask >> t.lane) & 1) == 0) {
       ++i;
       continue;
     }

@@ -64,7 +64,7 @@ void finish_transfer(Cluster& cluster, Transfer& transfer);
 bool finish_some(Cluster& cluster);
 // What a wait for all but `open` groups of the thread's bulk copies makes happen; `reads_only`: only that sources are read.
 void finish_groups(Warp& warp, std::uint32_t lane, std::uint32_t open, bool reads_only);
-// Finishes transfers that name the block, which is about to end, and (arrive) those of one warp's cp.async.
+// Finishes transfers that name the block, which is about to end, and (arrive) those of the executing lanes' cp.async.
 void finish_block(Block& block);
 void finish_copies(Warp& warp);
 

@@ -55,6 +55,35 @@ K flag_by_volatile(const float* a, float* o) {
   if (t == 0) flag = 1; else if (t >= 32) while (flag == 0) { } o[t] = v; }
 )";
 
+// Copies, groups and waits of each thread by itself. `s` by lane as the copy's thread, `r` a second stretch.
+const std::string copying = R"(
+#define K extern "C" __global__ void
+#define START __shared__ float s[128], r[128]; const int t = threadIdx.x, odd = t & 1;
+#define COPY(TO) asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"((unsigned)__cvta_generic_to_shared(TO + t)), "l"(a + t) : "memory");
+#define COMMIT asm volatile("cp.async.commit_group;" ::: "memory");
+#define WAIT(N) asm volatile("cp.async.wait_group " #N ";" ::: "memory");
+#define WAIT_ALL asm volatile("cp.async.wait_all;" ::: "memory");
+#define READ(FROM) __syncthreads(); o[t] = FROM[t ^ 1];
+K all_wait(const float* a, float* o) { START COPY(s) COMMIT WAIT(0) READ(s) }
+K even_wait(const float* a, float* o) { START COPY(s) COMMIT if (!odd) { WAIT(0) } READ(s) }
+K even_wait_and_are_read(const float* a, float* o) { START COPY(s) COMMIT if (!odd) { WAIT(0) } __syncthreads(); o[t] = s[t & ~1]; }
+K each_half_waits(const float* a, float* o) { START COPY(s) COMMIT if (!odd) { WAIT(0) } else { WAIT_ALL } READ(s) }
+K even_wait_all(const float* a, float* o) { START COPY(s) if (!odd) { WAIT_ALL } READ(s) }
+K open_waited(const float* a, float* o) { START COPY(s) WAIT_ALL READ(s) }
+K even_commit(const float* a, float* o) { START COPY(s) if (!odd) { COMMIT } WAIT(0) READ(s) }
+K each_half_commits(const float* a, float* o) { START COPY(s) if (!odd) { COMMIT } else { COMMIT } WAIT(0) READ(s) }
+K odd_commit_one_more(const float* a, float* o) { START COPY(s) COMMIT if (odd) { COMMIT } WAIT(1) READ(s) }
+K odd_commit_one_more_and_are_read(const float* a, float* o) { START COPY(s) COMMIT if (odd) { COMMIT } WAIT(1) __syncthreads(); o[t] = s[t | 1]; }
+K odd_commit_one_more_all_waited(const float* a, float* o) { START COPY(s) COMMIT if (odd) { COMMIT } WAIT(0) READ(s) }
+K odd_have_two_groups(const float* a, float* o) { START COPY(s) COMMIT if (odd) { COPY(r) COMMIT } WAIT(1) __syncthreads(); o[t] = s[t | 1]; }
+K odd_have_two_groups_older_of_even(const float* a, float* o) { START COPY(s) COMMIT if (odd) { COPY(r) COMMIT } WAIT(1) __syncthreads(); o[t] = s[t & ~1]; }
+K later_of_two_read(const float* a, float* o) { START COPY(s) COMMIT COPY(r) COMMIT if (odd) { WAIT(0) } else { WAIT(1) } __syncthreads(); o[t] = s[t ^ 1] + r[t | 1]; }
+K later_of_two_read_of_all(const float* a, float* o) { START COPY(s) COMMIT COPY(r) COMMIT if (odd) { WAIT(0) } else { WAIT(1) } READ(r) }
+K second_wait_takes_the_rest(const float* a, float* o) { START COPY(s) COMMIT COPY(r) COMMIT if (odd) { WAIT(1) } WAIT(0) READ(r) }
+K others_have_left(const float* a, float* o) { START COPY(s) COMMIT if (odd) return; COPY(r) COMMIT WAIT(1) o[t] = s[t]; WAIT(0) o[t + 1] = r[t]; }
+K others_left_open(const float* a, float* o) { START COPY(s) COMMIT if (odd) return; WAIT(0) o[t] = s[t + 1]; }
+)";
+
 // One lane waits, arrives or fences, and others rely on it.
 const std::string elected = async_text + R"(
 #define START __shared__ __align__(128) float s[128]; __shared__ __align__(8) u64 full, empty; const int t = threadIdx.x; \
@@ -146,6 +175,27 @@ const Row rows[] = {
     {"flag_by_volatile", 128, ""},
 };
 
+const Row copying_rows[] = {
+    {"all_wait", 128, ""},
+    {"even_wait", 32, "run.race"},
+    {"even_wait_and_are_read", 32, ""},
+    {"each_half_waits", 128, ""},
+    {"even_wait_all", 32, "run.race"},
+    {"open_waited", 128, ""},
+    {"even_commit", 32, "run.race"},
+    {"each_half_commits", 128, ""},
+    {"odd_commit_one_more", 32, "run.race"},
+    {"odd_commit_one_more_and_are_read", 32, ""},
+    {"odd_commit_one_more_all_waited", 128, ""},
+    {"odd_have_two_groups", 32, ""},
+    {"odd_have_two_groups_older_of_even", 32, "run.race"},
+    {"later_of_two_read", 128, ""},
+    {"later_of_two_read_of_all", 32, "run.race"},
+    {"second_wait_takes_the_rest", 128, ""},
+    {"others_have_left", 32, ""},
+    {"others_left_open", 32, "run.race"},
+};
+
 const Row elected_rows[] = {
     {"one_waits", 32, "run.race"},
     {"one_waits_synced", 32, ""},
@@ -200,6 +250,8 @@ TEST_CASE("a write to shared memory comes after all reads by others, in any orde
 TEST_CASE("what one lane waits for, tells or fences holds for the others once they are ordered", "[order]") {
   expect_codes(elected, elected_rows);
 }
+
+TEST_CASE("a thread commits and waits for its own copies alone", "[order]") { expect_codes(copying, copying_rows); }
 
 TEST_CASE("a bulk copy reads what its launch wrote only past a proxy fence", "[order]") {
   const Row without[] = {{"loads_what_it_wrote", 128, "run.race"}}, with[] = {{"loads_what_it_wrote", 128, ""}};
