@@ -82,12 +82,17 @@ Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
   return std::move(walk->summary.report);
 }
 
-// nullopt: the checkpoint cannot be used.
+// nullopt: the checkpoint cannot be used. `notices`: of the report.
 Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint, const std::string& run_dir,
-                                                  Backend& backend, const EvolveOptions& options) {
+                                                  Backend& backend, const EvolveOptions& options,
+                                                  std::vector<std::string>& notices) {
   Host& host = host_of(options);
   auto opened = Journal::open(host, run_dir, checkpoint ? checkpoint->mark : RecordMark());
   if (!opened) return opened.error();
+  if (!opened->notice.empty()) {
+    if (options.observer != nullptr) options.observer->on_notice(opened->notice);
+    notices.push_back(opened->notice);
+  }
   auto state = fold(opened->read);
   opened->read.records = {};  // a long run's are not kept twice
   if (!state) return std::move(state.error()).while_doing(run_dir);
@@ -133,9 +138,11 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
 
 Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
   const auto checkpoint = checkpoint_of(host_of(options), run_dir, options);
-  auto report = continue_from(checkpoint, run_dir, backend, options);
-  if (report && !*report) report = continue_from(std::nullopt, run_dir, backend, options);
+  std::vector<std::string> notices;
+  auto report = continue_from(checkpoint, run_dir, backend, options, notices);
+  if (report && !*report) report = continue_from(std::nullopt, run_dir, backend, options, notices);
   if (!report) return report.error();
+  (*report)->notices.insert((*report)->notices.end(), notices.begin(), notices.end());
   return std::move(**report);
 }
 

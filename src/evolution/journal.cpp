@@ -1,16 +1,19 @@
 #include "evolution/journal.hpp"
 
-#include "evolution/journal_damage.hpp"
+#include <algorithm>
+#include <utility>
 
 namespace cupilot {
 namespace {
 
 std::string lock_path(const std::string& run_dir) { return run_dir + "/lock"; }
 
-Result<void> set_torn_tail_aside(Host& host, const std::string& run_dir, std::string_view tail) {
+// Where to.
+Result<std::string> set_torn_tail_aside(Host& host, const std::string& run_dir, std::string_view tail) {
   int number = 1;
-  while (host.exists(journal_path(run_dir) + ".torn-" + std::to_string(number))) ++number;
-  return host.write_file_atomically(journal_path(run_dir) + ".torn-" + std::to_string(number), tail, true);
+  while (host.exists(torn_path(run_dir, number))) ++number;
+  if (auto written = host.write_file_atomically(torn_path(run_dir, number), tail, true); !written) return written.error();
+  return torn_path(run_dir, number);
 }
 
 constexpr std::int64_t bytes_a_part = 8 << 20;
@@ -37,6 +40,8 @@ bool is_of_the_search(const FramedRecord& record) {
 struct ReadFrom {
   ReadRecords read;
   RecordMark end;
+  Beyond beyond;
+  std::string tail;
   bool skipped = false;  // what lies before `from`
   std::size_t decisions_before = 0;
 };
@@ -60,6 +65,8 @@ Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir
   }
   all.read.valid_bytes = static_cast<std::size_t>(reader.valid_bytes());
   all.read.damage = reader.damage();
+  all.beyond = reader.beyond();
+  all.tail = reader.tail();
   all.end = reader.mark();
   return all.skipped || from.records == 0 ? std::optional(std::move(all)) : std::nullopt;
 }
@@ -70,7 +77,10 @@ Result<void> clear_unborn(Host& host, const std::string& run_dir) {
   auto bytes = host.read_file(journal_path(run_dir));
   if (!bytes) return bytes.error();
   if (bytes->empty()) return {};
-  if (is_unborn(*bytes)) return set_torn_tail_aside(host, run_dir, *bytes);
+  if (is_unborn(*bytes)) {
+    auto aside = set_torn_tail_aside(host, run_dir, *bytes);
+    return aside ? Result<void>() : aside.error();
+  }
   return Error{ErrorCode::usage, run_dir + " already holds a run",
                "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
 }
@@ -79,34 +89,55 @@ Result<void> clear_unborn(Host& host, const std::string& run_dir) {
 
 std::string journal_path(const std::string& run_dir) { return run_dir + "/journal"; }
 
+std::string torn_path(const std::string& run_dir, int number) {
+  return journal_path(run_dir) + ".torn-" + std::to_string(number);
+}
+
 Result<ReadRecords> read_journal(Host& host, const std::string& run_dir) {
   auto all = read_from(host, run_dir);
   if (!all) return all.error();
   return std::move((*all)->read);
 }
 
+Result<bool> JournalReader::read_on(std::int64_t size) {
+  auto more = host_->read_part(journal_path(run_dir_), valid_bytes_ + static_cast<std::int64_t>(rest_.size()), size);
+  if (!more) return more.error();
+  rest_ += *more;
+  return static_cast<std::int64_t>(more->size()) == size;
+}
+
+// What lies behind it tells whether it is a torn tail.
+Result<void> JournalReader::look_at_damage() {
+  for (auto more = read_on(bytes_a_part);; more = read_on(bytes_a_part)) {
+    if (!more) return more.error();
+    if (!*more) break;
+  }
+  beyond_ = look_beyond(rest_, valid_bytes_, {mark_.records, proposals_});
+  if (mark_.records == 0) return no_header(journal_path(run_dir_), damage_, beyond_);
+  if (beyond_.after_a_sync) return damaged_journal(journal_path(run_dir_), damage_, beyond_);
+  return {};
+}
+
 Result<std::vector<FramedRecord>> JournalReader::next() {
   if (valid_bytes_ == 0 && !ended_ && !host_->exists(journal_path(run_dir_))) return no_journal(run_dir_);
   while (!ended_) {
-    const auto held = static_cast<std::int64_t>(rest_.size());
-    auto more = host_->read_part(journal_path(run_dir_), valid_bytes_ + held, bytes_a_part);
+    const auto more = read_on(bytes_a_part);
     if (!more) return more.error();
-    const bool last = static_cast<std::int64_t>(more->size()) < bytes_a_part;
-    rest_ += *more;
     ReadRecords read = read_records(rest_, valid_bytes_, mark_.records);
-    ended_ = last || (!read.damage.empty() && !read.cut_short);
-    if (ended_) damage_ = read.damage;
-    if (mark_.records == 0 && read.records.empty() && ended_) {
-      auto all = host_->read_file(journal_path(run_dir_));
-      if (!all) return all.error();
-      return no_header(journal_path(run_dir_), read.damage, look_beyond(*all, 0));
-    }
     if (mark_.records == 0 && !read.records.empty()) {
       if (auto first = check_first(read.records, run_dir_); !first) return first.error();
     }
     for (const FramedRecord& record : read.records) mark_.pass(record.checksum);
+    proposals_ += std::count_if(read.records.begin(), read.records.end(), [](const FramedRecord& record) {
+      return static_cast<RecordType>(record.type) == RecordType::proposal;
+    });
     valid_bytes_ += static_cast<std::int64_t>(read.valid_bytes);
     rest_.erase(0, read.valid_bytes);
+    ended_ = !*more || (!read.damage.empty() && !read.cut_short);
+    if (ended_) damage_ = read.damage;
+    if (ended_ && (!damage_.empty() || mark_.records == 0)) {
+      if (auto looked = look_at_damage(); !looked) return looked.error();
+    }
     if (!read.records.empty()) return std::move(read.records);
   }
   return std::vector<FramedRecord>();
@@ -142,32 +173,39 @@ Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir, co
   if (!all) return all.error();
   ReadFrom& found = **all;
   std::int64_t truncate_to = -1;
+  std::string notice;
   if (!found.read.damage.empty()) {
     truncate_to = static_cast<std::int64_t>(found.read.valid_bytes);
-    auto bytes = host.read_file(journal_path(run_dir));
-    if (!bytes) return bytes.error();
-    auto aside = set_torn_tail_aside(host, run_dir, std::string_view(*bytes).substr(found.read.valid_bytes));
+    const auto aside = set_torn_tail_aside(host, run_dir, found.tail);
     if (!aside) return aside.error();
+    notice = torn_notice(journal_path(run_dir), found.read.damage, found.beyond, *aside);
   }
   auto file = host.open_append(journal_path(run_dir), truncate_to);
   if (!file) return file.error();
+  // What a killed process wrote may not have been synced: of two such batches a crash could leave the second alone.
+  if (auto synced = (*file)->sync(); !synced) return synced.error();
   return Opened{Journal(std::move(*lock), std::move(*file), found.end), std::move(found.read), found.skipped,
-                found.decisions_before};
+                found.decisions_before, std::move(notice)};
 }
 
 void Journal::add(RecordType type, std::string_view payload) {
-  batch_ += frame(static_cast<std::uint32_t>(type), mark_.records, payload);
-  mark_.pass(checksum_of(batch_));
+  const bool joins = type == last_ && (type == RecordType::proposal || type == RecordType::result);
+  if (batches_.empty() || !joins) batches_.emplace_back();
+  last_ = type;
+  std::string& batch = batches_.back();
+  add_frame(batch, static_cast<std::uint32_t>(type), mark_.records, payload);
+  mark_.pass(checksum_of(batch));
 }
 
 Result<void> Journal::commit() {
   if (!failed_.empty()) return failed_.front();
-  if (batch_.empty()) return {};
-  auto done = file_->append(batch_);
-  if (done) done = file_->sync();
-  batch_.clear();
-  if (!done) failed_.push_back(done.error());
-  return done;
+  for (const std::string& batch : std::exchange(batches_, {})) {
+    auto done = file_->append(batch);
+    if (done) done = file_->sync();
+    if (!done) failed_.push_back(done.error());
+    if (!done) return done;
+  }
+  return {};
 }
 
 }  // namespace cupilot

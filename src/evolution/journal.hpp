@@ -9,28 +9,41 @@
 #include <cupilot/host.hpp>
 
 #include "base/record_file.hpp"
+#include "evolution/journal_damage.hpp"
 #include "evolution/records.hpp"
 
 namespace cupilot {
 
 std::string journal_path(const std::string& run_dir);
+// What the resume of that number, from 1 on, set aside.
+std::string torn_path(const std::string& run_dir, int number);
 
 // Reads a journal piece by piece, so that a long one needs no more memory than a short one.
 class JournalReader {
  public:
   JournalReader(Host& host, const std::string& run_dir) : host_(&host), run_dir_(run_dir) {}
-  // The next records, some mebibytes of them; none: there are no more. Error{usage} when the first ones are no journal's.
+  // The next records, some mebibytes of them; none: there are no more. Error{usage} when the first ones are no journal's, or
+  // when it is damaged as no crash leaves it.
   Result<std::vector<FramedRecord>> next();
   // What was read so far.
   const RecordMark& mark() const { return mark_; }
   std::int64_t valid_bytes() const { return valid_bytes_; }
-  const std::string& damage() const { return damage_; }  // ReadRecords'; known at the end
+  // Known at the end: what it looks like where it cannot be read, as ReadRecords says, and all bytes from there on.
+  const std::string& damage() const { return damage_; }
+  const Beyond& beyond() const { return beyond_; }
+  const std::string& tail() const { return rest_; }
 
  private:
+  // At most so many bytes of those behind `rest_`; false: there are no more.
+  Result<bool> read_on(std::int64_t size);
+  Result<void> look_at_damage();
+
   Host* host_;
   std::string run_dir_;
   std::string rest_;  // begins at valid_bytes_
   RecordMark mark_;
+  std::int64_t proposals_ = 0;
+  Beyond beyond_;
   std::int64_t valid_bytes_ = 0;
   std::string damage_;
   bool ended_ = false;
@@ -53,7 +66,8 @@ class Journal {
 
   // Adds to the batch; nothing is written yet.
   void add(RecordType type, std::string_view payload);
-  // Writes and syncs the batch. After an error the journal takes no more and every call repeats the error.
+  // Writes and syncs: proposals with proposals, results with results, any other record by itself. After an error the journal
+  // takes no more and every call repeats the error.
   Result<void> commit();
   // Of all that was added.
   const RecordMark& mark() const { return mark_; }
@@ -64,7 +78,8 @@ class Journal {
   std::shared_ptr<void> lock_;
   std::unique_ptr<AppendFile> file_;
   RecordMark mark_;
-  std::string batch_;
+  std::vector<std::string> batches_;
+  RecordType last_ = RecordType::header;
   std::vector<Error> failed_;
 };
 
@@ -74,6 +89,7 @@ struct Journal::Opened {
   // Whether the journal begins as `from` says: proposals and results up to there were left out, decisions were not.
   bool matches = false;
   std::size_t decisions_before = 0;
+  std::string notice;  // of a tail that was set aside; "": there was none
 };
 
 }  // namespace cupilot

@@ -13,15 +13,28 @@ namespace cupilot {
 struct Beyond {
   std::int64_t at = 0;       // the byte where that record begins
   std::int64_t records = 0;  // whole ones behind it
+  // They were written after that record was safe on the disk, so that no crash can have left this.
+  bool after_a_sync = false;
+};
+
+// What was read before it.
+struct Before {
+  std::uint64_t records = 0;
+  std::int64_t proposals = 0;
 };
 
 // `tail`: the file from byte `at` on.
-Beyond look_beyond(std::string_view tail, std::int64_t at);
+Beyond look_beyond(std::string_view tail, std::int64_t at, const Before& before);
+
+// A refusal: what to do about damage that no crash leaves. `damage`: what it looks like.
+Error damaged_journal(const std::string& path, const std::string& damage, const Beyond& beyond);
+// A sentence on what a crash may have left. `aside`: where it was moved; "": nowhere yet.
+std::string torn_notice(const std::string& path, const std::string& damage, const Beyond& beyond, const std::string& aside);
 
 // Whether these first bytes of a journal are those of a run that died before its header was whole.
 bool is_unborn(std::string_view bytes);
 
-// Nothing can be read of a journal without its header. `damage`: what it looks like.
+// Nothing can be read of a journal without its header.
 Error no_header(const std::string& path, const std::string& damage, const Beyond& beyond);
 
 }  // namespace cupilot

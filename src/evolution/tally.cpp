@@ -15,6 +15,20 @@ std::string line_of(const Progress& p) {
                      p.evaluations, p.accepted, refused, p.best_us, p.best_strategy);
 }
 
+// What resumes set aside and could still be read.
+std::vector<std::string> notices_of_torn(Host& host, const std::string& run_dir) {
+  std::vector<std::string> notices;
+  for (int number = 1; host.exists(torn_path(run_dir, number)); ++number) {
+    std::int64_t records = 0;
+    const auto bytes = host.read_file(torn_path(run_dir, number));
+    if (bytes) find_records(*bytes, 0, [&](const FramedRecord&) { ++records; });
+    if (records == 0) continue;
+    notices.push_back(fmt::format("{} holds {} whole records that lay behind a damaged one; the search went on from before it",
+                                  torn_path(run_dir, number), records));
+  }
+  return notices;
+}
+
 }  // namespace
 
 void Tally::take_lines(bool closed) {
@@ -88,11 +102,14 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   tally.close();
   RunWalk walk{std::move(*state), {}};
   walk.summary.report = tally.report(walk.state, host, run_dir);
+  std::vector<std::string>& notices = walk.summary.report.notices;
+  for (std::string& notice : notices_of_torn(host, run_dir)) notices.push_back(std::move(notice));
+  if (!reader.damage().empty()) notices.push_back(torn_notice(journal_path(run_dir), reader.damage(), reader.beyond(), ""));
   walk.summary.device_name = walk.state.header.device_name;
   walk.summary.lines = tally.lines();
   walk.summary.task = walk.state.task;
   if (std::string sentence = score ? score->sentence() : ""; !sentence.empty()) {
-    walk.summary.report.notices.push_back(std::move(sentence));
+    notices.push_back(std::move(sentence));
   }
   return walk;
 }

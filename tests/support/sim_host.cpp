@@ -100,8 +100,13 @@ void SimHost::lose_unsynced(File& file) {
   } else {
     const std::size_t tail = file.bytes.size() - std::min(file.durable, file.bytes.size());
     file.bytes.resize(file.bytes.size() - tail + part(tail));
-    // The size may be durable where the bytes are not.
+    // The size may be durable where the bytes are not: at the end, or before others that are.
     if (tail > 0 && rng_.chance(0.3) && file.bytes.size() > file.durable) file.bytes.back() = '\0';
+    if (tail > 0 && rng_.chance(0.3)) {
+      const std::size_t from = file.durable + part(file.bytes.size() - file.durable);
+      const std::size_t size = part(file.bytes.size() - from);
+      file.bytes.replace(from, size, size, '\0');
+    }
   }
   file.durable = file.bytes.size();
   file.linked = true;
