@@ -188,6 +188,12 @@ class PosixHost : public Host {
     const int fd = open_beyond_streams(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (fd < 0) return file_error("cannot open", path, errno);
     auto file = std::make_unique<PosixAppendFile>(fd, path);
+    // A lock beside it is lost with its name, and does not know the file's other names.
+    if (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) return file_error("cannot lock", path, errno);
+      return Error{ErrorCode::usage, path + " is being written by another process",
+                   "wait for that process to end, or choose another --run directory"};
+    }
     if (truncate_to >= 0 && ::ftruncate(fd, truncate_to) != 0) return file_error("cannot truncate", path, errno);
     if (const int number = sync_directory_of(path); number != 0) return file_error("cannot sync the directory of", path, number);
     return std::unique_ptr<AppendFile>(std::move(file));

@@ -1,6 +1,9 @@
 // A disk that fails at the i-th write: a clean stop that names the file, and a journal that resume can end.
 #include <fcntl.h>
 
+#include <filesystem>
+#include <optional>
+
 #include "catch.hpp"
 #include "support.hpp"
 #include "support/sanitized.hpp"
@@ -116,4 +119,26 @@ TEST_CASE("no file gets the number of a standard stream that is closed") {
   REQUIRE_OK(lock);
   CHECK(free_beside_file);
   CHECK(free_beside_lock);
+}
+
+TEST_CASE("a file has one writer, whatever became of the lock beside it and by whatever name it is opened") {
+  const TempDir dir;
+  auto journal = std::make_optional(Journal::create(real_host(), dir / "run"));
+  REQUIRE_OK(*journal);
+  (*journal)->add(RecordType::header, "{}");
+  REQUIRE_OK((*journal)->commit());
+  const std::string bytes = read_all(dir / "run/journal");
+  std::filesystem::create_directory(dir / "linked");
+  std::filesystem::create_hard_link(dir / "run/journal", dir / "linked/journal");
+  std::filesystem::remove(dir / "run/lock");
+  for (const char* name : {"run/journal", "linked/journal"}) {
+    const auto second = real_host().open_append(dir / name, 0);
+    INFO(name);
+    REQUIRE_FALSE(second);
+    CHECK(second.error().code == ErrorCode::usage);
+    CHECK(second.error().message.find(dir / name) != std::string::npos);
+    CHECK(read_all(dir / name) == bytes);
+  }
+  journal.reset();
+  REQUIRE_OK(real_host().open_append(dir / "linked/journal", -1));
 }
