@@ -47,7 +47,7 @@ int evolve_command(const EvolveFlags& flags) {
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
   if (!flags.common.json)
-    say(fmt::format("evolving {} on {}; run directory {}", task->name, (*backend)->identity(), options.run_dir));
+    screen.print(fmt::format("evolving {} on {}; run directory {}", task->name, (*backend)->identity(), options.run_dir));
   return finish(evolve(*task, **backend, options), *task, flags.common.json);
 }
 

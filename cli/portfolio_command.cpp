@@ -47,8 +47,8 @@ int portfolio_command(const EvolveFlags& flags) {
   Result<Wisdom> wisdom = load_wisdom(path);
   if (!wisdom) return fail(wisdom.error(), flags.common.json);
   if (!flags.common.json) {
-    say(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name, task->time_shapes.size(),
-                    (*backend)->identity(), path));
+    screen.print(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name, task->time_shapes.size(),
+                             (*backend)->identity(), path));
   }
   Result<WisdomEntry> entry = evolve_portfolio(*task, **backend, options);
   if (!entry) {

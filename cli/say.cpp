@@ -2,10 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <poll.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <climits>
 #include <cstdio>
 
 #include "json_out.hpp"
+#include "signals.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -50,7 +55,28 @@ int fail(const Error& error, bool json) {
   return static_cast<int>(error.code);
 }
 
+bool show(std::FILE* stream, std::string line, int milliseconds) {
+  line += '\n';
+  for (std::size_t begin = 0; begin < line.size();) {
+    // A pipe that is ready takes so many bytes at once.
+    const std::size_t count = std::min<std::size_t>(PIPE_BUF, line.size() - begin);
+    pollfd entry{fileno(stream), POLLOUT, 0};
+    if (poll(&entry, 1, milliseconds) != 1 || entry.revents != POLLOUT) return false;
+    const ssize_t written = write(entry.fd, line.data() + begin, count);
+    if (written <= 0) return false;
+    begin += static_cast<std::size_t>(written);
+  }
+  return true;
+}
+
 void say(const std::string& line) {
+  if (signal_exit_code() != 0) {
+    // Whoever stopped it wants its end, even where the reader has stopped as well.
+    constexpr int patience = 1000;
+    static bool read = true;
+    read = read && show(stdout, line, patience);
+    return;
+  }
   std::fwrite(line.data(), 1, line.size(), stdout);
   std::fputc('\n', stdout);
   std::fflush(stdout);

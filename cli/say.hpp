@@ -1,6 +1,7 @@
 // What the program says on its screens.
 #pragma once
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -27,7 +28,10 @@ void print_report(const EvolveReport& report, const Task& task);
 // Seconds by phase, the longest first.
 void print_phases(const EvolveReport& report);
 
-// A line on standard output.
+// A line on standard output. Waits for its reader, but not for long once a signal asked for the end.
 void say(const std::string& line);
+
+// A line for a reader who may be away: what finds no room within so many milliseconds is dropped. Whether all of it was written.
+bool show(std::FILE* stream, std::string line, int milliseconds = 0);
 
 }  // namespace cupilot::cli

@@ -14,10 +14,7 @@ namespace cupilot::cli {
 
 void Screen::on_generation(const Progress& progress) { print(generation_line(progress, provenance_)); }
 void Screen::on_notice(const std::string& notice) { print("note: " + notice); }
-void Screen::print(const std::string& line) {
-  std::fprintf(stream_, "%s\n", line.c_str());
-  std::fflush(stream_);
-}
+void Screen::print(const std::string& line) { show(stream_, line); }
 
 int in_flight(int threads, const Backend& backend) {
   if (threads > 0) return threads;

@@ -10,15 +10,16 @@
 
 namespace cupilot::cli {
 
-// Generations go to standard output, or to standard error when standard output is one JSON object.
+// Generations go to standard output, or to standard error when standard output is one JSON object. A search never waits for who
+// reads them.
 class Screen : public SearchObserver {
  public:
   Screen(bool json, Provenance provenance) : stream_(json ? stderr : stdout), provenance_(provenance) {}
   void on_generation(const Progress& progress) override;
   void on_notice(const std::string& notice) override;
+  void print(const std::string& line);
 
  private:
-  void print(const std::string& line);
   std::FILE* stream_;
   Provenance provenance_;
 };

@@ -23,6 +23,12 @@ std::atomic<bool>& watch_signals() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  // A terminal that goes away stops a search in order too; who began it under nohup wants it to go on.
+  struct sigaction before = {};
+  sigaction(SIGHUP, nullptr, &before);
+  if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  // A screen that nobody reads any more ends no search.
+  std::signal(SIGPIPE, SIG_IGN);
   // A write past a file-size limit is then an error with a name instead of a death.
   std::signal(SIGXFSZ, SIG_IGN);
   return asked;

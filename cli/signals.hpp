@@ -8,7 +8,7 @@ namespace cupilot::cli {
 // Installs the handlers and returns the flag that the first signal sets.
 std::atomic<bool>& watch_signals();
 
-// 130 or 143 after SIGINT or SIGTERM, 0 when there was none.
+// 129, 130 or 143 after SIGHUP, SIGINT or SIGTERM, 0 when there was none.
 int signal_exit_code();
 
 }  // namespace cupilot::cli
