@@ -13,17 +13,14 @@ namespace {
 class Threads : public Crew {
  public:
   explicit Threads(int count) {
-    for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
-  }
-  ~Threads() override {
-    {
-      const std::lock_guard lock(mutex_);
-      closing_ = true;
-      jobs_.clear();
+    try {
+      for (int i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
+    } catch (...) {
+      close();  // those that began wait for jobs, and nobody runs the destructor
+      throw;
     }
-    wake_.notify_all();
-    for (std::thread& thread : threads_) thread.join();
   }
+  ~Threads() override { close(); }
 
   std::int64_t submit(std::function<void()> job) override {
     std::int64_t number = 0;
@@ -49,6 +46,16 @@ class Threads : public Crew {
     std::int64_t number = 0;
     std::function<void()> work;
   };
+
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+      jobs_.clear();
+    }
+    wake_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
 
   void work() {
     std::unique_lock lock(mutex_);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <unordered_set>
 
@@ -100,12 +101,16 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   const std::uint32_t size = context.cluster.x * context.cluster.y * context.cluster.z;
   const std::uint32_t resident = std::max(1u, options.resident / (threads * size));
   std::vector<CpuSpent> spent(threads);
-  std::vector<std::thread> pool;
-  for (std::uint32_t i = 1; i < threads; ++i) {
-    pool.emplace_back([&, i] { spent[i] = helping_as_device([&] { work(workers[i], queue, resident); }); });
+  std::vector<std::jthread> pool;
+  try {
+    for (std::uint32_t i = 1; i < threads; ++i) {
+      pool.emplace_back([&, i] { spent[i] = helping_as_device([&] { work(workers[i], queue, resident); }); });
+    }
+  } catch (const std::system_error&) {
+    // The machine gives no more threads: fewer take the same blocks from the queue.
   }
   work(workers[0], queue, resident);
-  for (std::thread& t : pool) t.join();
+  pool.clear();
   for (const CpuSpent& one : spent) credit(one);
   return workers;
 }

@@ -3,6 +3,7 @@
 
 #include "catch.hpp"
 #include "ptx/runner.hpp"
+#include "support/threads_begun.hpp"
 
 using namespace support;
 using P = Device::Pointer;
@@ -62,6 +63,14 @@ Outcome outcome(const char* entry, std::uint32_t threads, std::uint64_t seed) {
 }
 
 }  // namespace
+
+TEST_CASE("a launch is spread over the threads that the machine gives", "[threads]") {
+  const Outcome alone = outcome("apart", 1, 1);
+  for (const long given : {0, 2}) {
+    const cupilot::testing::ThreadLimit limit(given);
+    CHECK(outcome("apart", 8, 1) == alone);
+  }
+}
 
 TEST_CASE("no number of threads changes what a launch gives", "[spread][threads]") {
   for (const char* entry : entries) {

@@ -5,4 +5,13 @@ namespace cupilot::testing {
 
 long threads_begun();
 
+// As on a machine at its limit: while this lives, so many more threads begin and the next ones are refused. Without effect under
+// a sanitizer.
+class ThreadLimit {
+ public:
+  explicit ThreadLimit(long more);
+  ThreadLimit(const ThreadLimit&) = delete;
+  ~ThreadLimit();
+};
+
 }  // namespace cupilot::testing
