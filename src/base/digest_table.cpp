@@ -1,7 +1,6 @@
 #include "base/digest_table.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/hash.hpp"
@@ -73,18 +72,25 @@ bool DigestTable::insert(std::string_view id, std::int64_t number) {
 
 std::int64_t DigestTable::find(std::string_view id) const { return entries_[place_of(entry_of(id, 0))].number; }
 
-std::string_view DigestTable::bytes() const {
-  return {reinterpret_cast<const char*>(entries_.data()), entries_.size() * sizeof(Entry)};
+std::string DigestTable::bytes() const {
+  std::string bytes;
+  bytes.reserve(static_cast<std::size_t>(size_) * sizeof(Entry));
+  for (const Entry& entry : entries_) {
+    if (entry.number >= 0) bytes.append(reinterpret_cast<const char*>(&entry), sizeof entry);
+  }
+  return bytes;
 }
 
-std::optional<DigestTable> DigestTable::from_bytes(std::string_view bytes) {
-  const std::size_t room = bytes.size() / sizeof(Entry);
-  if (room < least || !std::has_single_bit(room) || room * sizeof(Entry) != bytes.size()) return std::nullopt;
-  DigestTable table;
-  table.entries_.resize(room);
-  std::memcpy(table.entries_.data(), bytes.data(), bytes.size());
-  table.size_ = std::count_if(table.entries_.begin(), table.entries_.end(), [](const Entry& entry) { return entry.number >= 0; });
-  if (5 * static_cast<std::size_t>(table.size_) > 4 * room) return std::nullopt;
+std::optional<DigestTable> DigestTable::from_bytes(std::string_view bytes, std::int64_t expected) {
+  if (bytes.size() % sizeof(Entry) != 0) return std::nullopt;
+  const auto count = static_cast<std::int64_t>(bytes.size() / sizeof(Entry));
+  DigestTable table(std::max(expected, count));
+  while (4 * table.entries_.size() < 5 * static_cast<std::size_t>(count)) table.entries_.resize(2 * table.entries_.size());
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(Entry)) {
+    Entry entry;
+    std::memcpy(&entry, bytes.data() + at, sizeof entry);
+    if (entry.number < 0 || !table.put(entry)) return std::nullopt;
+  }
   return table;
 }
 

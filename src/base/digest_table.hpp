@@ -20,10 +20,13 @@ class DigestTable {
   std::int64_t find(std::string_view id) const;
   bool contains(std::string_view id) const { return find(id) >= 0; }
   std::int64_t size() const { return size_; }
+  // So many before it grows.
+  std::int64_t room() const { return static_cast<std::int64_t>(4 * entries_.size() / 5); }
 
-  // All of it as bytes of this machine, as many whether it is empty or full; and back. nullopt: these are not such bytes.
-  std::string_view bytes() const;
-  static std::optional<DigestTable> from_bytes(std::string_view bytes);
+  // What was inserted as bytes of this machine, and back into a table laid out for as many as `expected`. nullopt: these are
+  // not such bytes.
+  std::string bytes() const;
+  static std::optional<DigestTable> from_bytes(std::string_view bytes, std::int64_t expected = 0);
 
  private:
   struct Entry {

@@ -189,17 +189,21 @@ void Driver::forget_digests() {
 }
 
 // Texts of free form are not in it: a run that has any is folded whole.
-Result<void> Driver::write_checkpoint() {
+void Driver::write_checkpoint() {
   const std::int64_t slots = search_->proposed();
-  if (!journal_ || known_.has_texts() || slots - checkpointed_ < slots_a_checkpoint(slots)) return {};
+  if (!journal_ || known_.has_texts() || slots - checkpointed_ < slots_a_checkpoint(slots)) return;
   const Phase phase("checkpoint");
   Pieces search = search_->state_->saved();
-  if (search.empty()) return {};
+  if (search.empty() || search.size() > largest_payload) return;
   std::vector<Proposal> open;
   for (const auto& [id, proposal] : open_) open.push_back(proposal);
   checkpointed_ = slots;
   const Pieces bytes = checkpoint_bytes(journal_->mark(), open, std::move(search), ledger_.saved(), Pieces(known_.saved()));
-  return host_.write_pieces_atomically(checkpoint_path(options_.run_dir), bytes.all(), false);
+  const auto written = host_.write_pieces_atomically(checkpoint_path(options_.run_dir), bytes.all(), false);
+  if (!written && !checkpoint_failed_) {
+    tell(written.error().message + "; the search goes on, and tries it again later: a resume would take longer");
+  }
+  checkpoint_failed_ = !written;
 }
 
 Error Driver::explain(Error error) const {
@@ -362,7 +366,7 @@ Result<void> Driver::search() {
     }
     for (Done& done : workers_->collect(in_flight_ > 0 ? wait_seconds : 0)) note(take(std::move(done)));
     if (!failed) note(commit());
-    if (!failed) note(write_checkpoint());
+    if (!failed) write_checkpoint();
     if (failed) more = false;
     report_generations(false);
   }

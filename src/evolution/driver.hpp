@@ -65,8 +65,8 @@ class Driver {
   }
   Result<void> commit();
   void forget_digests();
-  // After a commit, now and then.
-  Result<void> write_checkpoint();
+  // After a commit, now and then. A checkpoint that cannot be written costs a resume its time, nothing else.
+  void write_checkpoint();
 
   // finish.cpp
   struct Finalist {
@@ -115,6 +115,7 @@ class Driver {
   std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
   std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
   std::int64_t checkpointed_ = 0;           // slots at the last checkpoint
+  bool checkpoint_failed_ = false;          // the last one
   std::int64_t remembered_ = 0;             // results since digests were forgotten
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
   std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first

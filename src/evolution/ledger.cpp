@@ -98,16 +98,15 @@ Pieces Ledger::saved() const {
       {"cpu_as_device", cpu_.as_device},
       {"sum",
        {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
-  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace))), hashes;
-  hashes.look_at(sum_.hashes.bytes());
-  add_frame(bytes, 1, 1, std::move(hashes));
+  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  add_frame(bytes, 1, 1, Pieces(sum_.hashes.bytes()));
   return bytes;
 }
 
 bool Ledger::restore(std::string_view saved) {
   const ReadRecords read = read_records(saved);
   if (!read.damage.empty() || read.records.size() != 2) return false;
-  auto hashes = DigestTable::from_bytes(read.records[1].payload);
+  auto hashes = DigestTable::from_bytes(read.records[1].payload, sum_.hashes.room());
   if (!hashes) return false;
   try {
     const Json json = Json::parse(read.records[0].payload);

@@ -120,11 +120,7 @@ Pieces Search::State::saved() const {
                       {"usual_prior", usual_prior}};
   std::uint64_t part = 0;
   Pieces bytes(frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  const auto add_table = [&](Part type, const DigestTable& table) {
-    Pieces entries;
-    entries.look_at(table.bytes());
-    add_frame(bytes, type, part++, std::move(entries));
-  };
+  const auto add_table = [&](Part type, const DigestTable& table) { add_frame(bytes, type, part++, Pieces(table.bytes())); };
   add_table(tried_part, tried);
   add_table(owners_part, owners);
   const auto add = [&](const SearchSlot& slot) {
@@ -161,8 +157,8 @@ bool Search::State::take_saved(const std::vector<FramedRecord>& parts) {
   state.at("swift").get_to(swift);
   state.at("chain").get_to(chain);
   state.at("usual_prior").get_to(usual_prior);
-  auto all_tried = DigestTable::from_bytes(parts[1].payload);
-  auto all_owners = DigestTable::from_bytes(parts[2].payload);
+  auto all_tried = DigestTable::from_bytes(parts[1].payload, tried.room());
+  auto all_owners = DigestTable::from_bytes(parts[2].payload, owners.room());
   if (!all_tried || !all_owners) return false;
   tried = std::move(*all_tried);
   owners = std::move(*all_owners);

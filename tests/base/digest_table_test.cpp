@@ -32,9 +32,20 @@ TEST_CASE("a table survives its bytes, and other bytes are no table", "[digest]"
   CHECK(back->size() == 100);
   for (int i = 0; i < 100; ++i) CHECK(back->find(std::to_string(i)) == 7 * i);
   CHECK_FALSE(DigestTable::from_bytes(bytes.substr(1)));
-  CHECK_FALSE(DigestTable::from_bytes(bytes + bytes + bytes));
-  CHECK_FALSE(DigestTable::from_bytes(""));
+  CHECK_FALSE(DigestTable::from_bytes(bytes + bytes));
   CHECK_FALSE(DigestTable::from_bytes(std::string(bytes.size(), '\0')));
-  // As many, however full.
-  CHECK(DigestTable(1000).bytes().size() == DigestTable(1001).bytes().size());
+  CHECK_FALSE(DigestTable::from_bytes(std::string(bytes.size(), '\xff')));
+  CHECK(DigestTable::from_bytes("")->size() == 0);
+}
+
+TEST_CASE("a table's bytes are of what it holds, and its room is of what was expected", "[digest]") {
+  for (const std::int64_t expected : {0, 1000, 1'000'000}) {
+    DigestTable table(expected);
+    for (int i = 0; i < 100; ++i) table.insert(std::to_string(i), i);
+    CHECK(table.bytes().size() == 2400);
+    const auto back = DigestTable::from_bytes(table.bytes(), table.room());
+    REQUIRE(back);
+    CHECK(back->room() == table.room());
+    CHECK(back->find("99") == 99);
+  }
 }

@@ -153,3 +153,36 @@ TEST_CASE("a raised limit continues from the checkpoint as from the fold") {
   };
   CHECK(raised(whole.checkpoint) == raised("none"));
 }
+
+TEST_CASE("a checkpoint is as large as what was found, whatever the budget") {
+  ShortRun small(100), large(1'000'000);
+  for (ShortRun* run : {&small, &large}) {
+    run->options.search.max_generations = 12;
+    REQUIRE(run->go_on());
+  }
+  const auto size = [](ShortRun& run) { return run.host.read_file(checkpoint_path("run"))->size(); };
+  CHECK(size(large) < size(small) + 100);
+  CHECK(checkpoint_from(*large.host.read_file(checkpoint_path("run"))));
+}
+
+TEST_CASE("a checkpoint that cannot be written is told and changes nothing") {
+  const Whole whole;
+  struct Notices : SearchObserver {
+    std::string all;
+    void on_notice(const std::string& notice) override { all += notice + "\n"; }
+  };
+  for (int call = 0; call < 400; ++call) {
+    ShortRun run(evaluations);
+    Notices told;
+    run.options.observer = &told;
+    run.host.fail_call(call, DiskFault::full);
+    const auto report = run.go_on();
+    if (run.host.struck() != checkpoint_path("run")) continue;
+    REQUIRE(report);
+    CHECK(run.essence() == whole.expected);
+    CHECK(told.all.find("run/checkpoint: No space left on device; the search goes on") != std::string::npos);
+    CHECK(run.host.exists(checkpoint_path("run")));  // a later one
+    return;
+  }
+  FAIL("no call was a checkpoint's");
+}
