@@ -40,6 +40,7 @@ int evolve_command(const EvolveFlags& flags) {
 
   Screen screen(flags.common.json, (*backend)->provenance());
   EvolveOptions options = options_from(flags, *task, **backend, screen);
+  if (auto unused = check_unused(flags.seats, options.run_dir); !unused) return fail(unused.error(), flags.common.json);
   const auto models =
       open_seats(flags.seats, options.run_dir, flags.seed, [&](const std::string& text) { screen.on_notice(text); });
   if (!models) return fail(models.error(), flags.common.json);

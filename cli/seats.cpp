@@ -12,6 +12,16 @@ constexpr int initial = 12, children = 8, lookahead = 4;
 
 }  // namespace
 
+Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
+  const std::string journal = run_dir + "/journal";
+  if ((flags.models.empty() && flags.tape.empty()) || !real_host().exists(journal)) return {};
+  // Of a run that died before its header was whole nothing is lost.
+  const auto run = read_run(run_dir);
+  if (!run && run.error().message.find("holds no whole record") != std::string::npos) return {};
+  return Error{ErrorCode::usage, run_dir + " already holds a run",
+               "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
+}
+
 Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir, std::uint64_t seed,
                                                std::function<void(const std::string&)> notice) {
   if (!flags.models.empty()) return open_models_file(flags.models, run_dir, seed, std::move(notice));
@@ -24,6 +34,8 @@ Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std
   if (!text) return Error{ErrorCode::usage, "--tape: " + text.error().message, "name a tape (docs/formats/tape.md)"};
   // The run keeps it, so that it can be resumed, replayed and reported.
   if (auto made = real_host().make_directories(run_dir); !made) return made.error();
+  const auto lock = real_host().lock(tape_path(run_dir) + ".lock");
+  if (!lock) return lock.error();
   if (auto kept = real_host().write_file_atomically(tape_path(run_dir), *text, true); !kept) return kept.error();
   return open_tape(tape_path(run_dir));
 }

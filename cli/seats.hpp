@@ -11,6 +11,9 @@
 
 namespace cupilot::cli {
 
+// Error usage where the flags name models and the directory holds a run already: its tape would be written over.
+Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir);
+
 // Null when the flags name no model. `notice` is called from any thread.
 Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir, std::uint64_t seed,
                                                std::function<void(const std::string&)> notice);

@@ -30,3 +30,23 @@ TEST_CASE("standard streams that are closed take no file's place", "[cli]") {
     CHECK(report.out.find("20 evaluations") != std::string::npos);
   }
 }
+
+TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
+  const Scratch scratch;
+  scratch.file("other.jsonl", "{\"cupilot_tape\": 1, \"note\": \"another\"}\n");
+  scratch.file("models.json", R"({"endpoints": [{"name": "e", "url": "http://127.0.0.1:1"}],
+    "models": [{"name": "m", "endpoint": "e", "model": "large"}], "roles": {"*": "m"}})");
+  for (const std::string& name : {std::string("taped"), std::string("bare")}) {
+    REQUIRE(run("evolve " + on_landscape + " --evaluations 10 --run " + name, scratch).exit == 0);
+    const std::string mine = "{\"cupilot_tape\": 1, \"note\": \"mine\"}\n";
+    if (name == "taped") scratch.file("taped/tape.jsonl", mine);
+    for (const std::string& models : {std::string("--tape other.jsonl"), std::string("--models models.json")}) {
+      const Ran again = run("evolve " + on_landscape + " " + models + " --run " + name, scratch);
+      INFO(again.err);
+      CHECK(again.exit == 2);
+      CHECK(again.err.find(name + " already holds a run") != std::string::npos);
+      CHECK(slurp(scratch.path / name / "tape.jsonl") == (name == "taped" ? mine : ""));
+      CHECK(std::filesystem::exists(scratch.path / name / "tape.jsonl") == (name == "taped"));
+    }
+  }
+}
