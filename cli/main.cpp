@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <functional>
 
@@ -19,6 +21,10 @@
 namespace {
 
 using namespace cupilot::cli;
+
+// "nan" is not negative and within any range.
+const CLI::Validator finite(
+    [](std::string& text) { return std::isfinite(std::strtod(text.c_str(), nullptr)) ? "" : text + " is no finite number"; }, "");
 
 void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   verb.add_flag("--json", flags.json, "print one JSON object on standard output");
@@ -77,9 +83,11 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("task", flags.task, "gemm key=value …, or a task file (see `cupilot tasks`)");
   add_common(*verb, flags.common, true);
   verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")->check(CLI::PositiveNumber);
-  verb->add_option("--seconds", flags.seconds, "wall clock of the search at most, seconds")->check(CLI::NonNegativeNumber);
+  verb->add_option("--seconds", flags.seconds, "wall clock of the search at most, seconds")
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite);
   verb->add_option("--generations", flags.generations, "generations at most")->check(CLI::NonNegativeNumber);
-  verb->add_option("--target", flags.target_us, "stop at this time, microseconds")->check(CLI::NonNegativeNumber);
+  verb->add_option("--target", flags.target_us, "stop at this time, microseconds")->check(CLI::NonNegativeNumber)->check(finite);
   verb->add_option("--seed", flags.seed, "same seed, same search")->capture_default_str();
   verb->add_option("--threads", flags.threads, "evaluations in flight; 0: what the device can use")
       ->check(CLI::NonNegativeNumber);
@@ -128,7 +136,9 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   verbs.resume.common.device = "";
   add_common(*resume, verbs.resume.common, true);
   resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")->check(CLI::NonNegativeNumber);
-  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")->check(CLI::NonNegativeNumber);
+  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")
+      ->check(CLI::NonNegativeNumber)
+      ->check(finite);
   resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->check(CLI::NonNegativeNumber);
   resume->add_option("--models", verbs.resume.seats.models, "the language models that the run goes on with")
       ->check(CLI::ExistingFile);

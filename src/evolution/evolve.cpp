@@ -1,9 +1,12 @@
 #include <cupilot/evolve.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <set>
+
+#include <fmt/format.h>
 
 #include <cupilot/checker_power.hpp>
 
@@ -28,6 +31,22 @@ bool reopens(const RunState& state, const EvolveOptions& options) {
   }
   const bool more_time = state.end->stopped == "time spent" && options.max_seconds > 0;
   return more_time || options.raise_evaluations > limit;
+}
+
+// A number that JSON cannot hold would make a journal that nobody can read.
+Result<void> check_numbers(const EvolveOptions& options) {
+  const std::pair<const char*, double> numbers[] = {{"max_seconds (--seconds)", options.max_seconds},
+                                                    {"target_us (--target)", options.search.target_us},
+                                                    {"utilisation_weight", options.search.utilisation_weight},
+                                                    {"tune_share", options.search.tune_share},
+                                                    {"the share of models (--model-share)", options.seats.share}};
+  for (const auto& [name, value] : numbers) {
+    if (!std::isfinite(value)) {
+      return Error{ErrorCode::usage, fmt::format("{} is {}, which is no finite number", name, value),
+                   "give a number; 0 is no limit of seconds and no target"};
+    }
+  }
+  return {};
 }
 
 Result<void> same_device(const RunState& state, const Backend& backend) {
@@ -149,10 +168,12 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
 }  // namespace
 
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
+  if (auto sound = check_numbers(options); !sound) return sound.error();
   return guarded([&] { return begin_run(task, backend, options); });
 }
 
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+  if (auto sound = check_numbers(options); !sound) return sound.error();
   return guarded([&] { return continue_run(run_dir, backend, options); });
 }
 

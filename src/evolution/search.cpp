@@ -196,7 +196,7 @@ Search::State::Room Search::State::room_for(std::int64_t next) {
   } else if (options.max_evaluations > 0) {
     if (evaluated >= options.max_evaluations) {
       finished = "evaluations spent";
-    } else if (next >= proposals_per_evaluation * options.max_evaluations) {
+    } else if (next / proposals_per_evaluation >= options.max_evaluations) {
       finished = "too many proposals never reached the compiler";
     } else if (evaluated + static_cast<std::int64_t>(open_ids.size()) >= options.max_evaluations) {
       return Room::wait;

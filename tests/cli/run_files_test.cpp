@@ -50,3 +50,14 @@ TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
     }
   }
 }
+
+TEST_CASE("numbers that are none are refused by their flag", "[cli]") {
+  const Scratch scratch;
+  for (const char* flag : {"--seconds nan", "--target nan", "--seconds inf"}) {
+    const Ran ran = run("evolve " + on_landscape + " --run r " + flag, scratch);
+    INFO(flag << "\n" << ran.err);
+    CHECK(ran.exit == 2);
+    CHECK(ran.err.find(std::string(flag).substr(0, 8)) != std::string::npos);
+    CHECK_FALSE(std::filesystem::exists(scratch.path / "r"));
+  }
+}

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <memory>
 
 #include <cupilot/evolution.hpp>
@@ -83,4 +84,41 @@ TEST_CASE("evolve takes the host's strategist and writer", "[threads]") {
   auto nothing = evolve(landscape_task(), *device, options);
   REQUIRE_FALSE(nothing);
   CHECK(nothing.error().code == ErrorCode::no_candidate);
+}
+
+TEST_CASE("numbers that no journal can hold are refused before anything is made") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  struct Row {
+    const char* name;
+    std::function<void(EvolveOptions& options, double value)> set;
+  };
+  const Row rows[] = {{"--seconds", [](EvolveOptions& o, double value) { o.max_seconds = value; }},
+                      {"--target", [](EvolveOptions& o, double value) { o.search.target_us = value; }},
+                      {"tune_share", [](EvolveOptions& o, double value) { o.search.tune_share = value; }},
+                      {"utilisation_weight", [](EvolveOptions& o, double value) { o.search.utilisation_weight = value; }},
+                      {"--model-share", [](EvolveOptions& o, double value) { o.seats.share = value; }}};
+  for (const Row& row : rows) {
+    for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
+      INFO(row.name << " " << value);
+      EvolveOptions options = small_run(dir / "run");
+      row.set(options, value);
+      for (const auto& report : {evolve(Task{}, *device, options), resume(dir / "run", *device, options)}) {
+        REQUIRE_FALSE(report);
+        CHECK(report.error().code == ErrorCode::usage);
+        CHECK(report.error().message.find(row.name) != std::string::npos);
+      }
+      CHECK_FALSE(std::filesystem::exists(dir / "run"));
+    }
+  }
+}
+
+TEST_CASE("a budget that nobody will spend is a budget", "[threads]") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  EvolveOptions options = small_run(dir / "run", 500'000'000'000'000'000);
+  options.search.max_generations = 3;
+  const auto report = evolve(Task{}, *device, options);
+  REQUIRE_OK(report);
+  CHECK(report->stopped == "generations spent");
 }

@@ -79,6 +79,7 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
       {with("\"strategist\": \"strong\"", "\"strategist\": \"weak\""), "no model is called"},
       {with(", \"price\": {\"input\": 3, \"output\": 15}", ""), "budget.cost cannot be kept"},
       {with("\"tokens\": 1000", "\"tokens\": -1"), "negative"},
+      {with("\"input\": 3,", "\"input\": 1e308,"), "models[0].price.input"},
       {with("\"roles\": {\"strategist\": \"strong\", \"*\": \"strong\"}", "\"roles\": {}"), "name a model"},
   };
   for (const Bad& row : bad) {
