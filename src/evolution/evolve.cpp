@@ -20,17 +20,17 @@ namespace {
 
 Host& host_of(const EvolveOptions& options) { return options.host != nullptr ? *options.host : real_host(); }
 
-// Whether the caller's limits go beyond what ended the run.
-bool reopens(const RunState& state, const EvolveOptions& options) {
-  if (!state.end) return false;
+// Whether the caller's limits go beyond those of the run, or beyond what ended it.
+bool extends(const RunState& state, const EvolveOptions& options) {
   std::int64_t limit = state.header.search.max_evaluations;
   for (const SearchEvent& event : state.events) {
     if (const auto* decision = std::get_if<DecisionRecord>(&event); decision != nullptr && decision->kind == "extend") {
       limit = std::max(limit, decision->max_evaluations);
     }
   }
-  const bool more_time = state.end->stopped == "time spent" && options.max_seconds > 0;
-  return more_time || options.raise_evaluations > limit;
+  const bool unlimited = limit == 0 && !state.end;
+  if (!unlimited && options.raise_evaluations > limit) return true;
+  return state.end && state.end->stopped == "time spent" && options.max_seconds > 0;
 }
 
 // A number that JSON cannot hold would make a journal that nobody can read.
@@ -116,8 +116,9 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   opened->read.records = {};  // a long run's are not kept twice
   if (!state) return std::move(state.error()).while_doing(run_dir);
   if (auto same = same_device(*state, backend); !same) return same.error();
-  if (state->end && !reopens(*state, options)) return some(reported(host, run_dir));
-  if (reopens(*state, options)) {
+  const bool extended = extends(*state, options);
+  if (state->end && !extended) return some(reported(host, run_dir));
+  if (extended) {
     const DecisionRecord decision{"extend", "", std::max(options.raise_evaluations, state->header.search.max_evaluations), 0};
     opened->journal.add(RecordType::decision, to_json(decision));
     if (auto done = opened->journal.commit(); !done) return done.error();

@@ -147,6 +147,16 @@ TEST_CASE("a run directory is used once and by one process", "[threads]") {
     REQUIRE_OK(report);
     CHECK(report->evaluations == 40);
   }
+  SECTION("raised limits hold for a run that was interrupted") {
+    const std::string journal = read_all(dir / "run/journal");
+    REQUIRE(::truncate((dir / "run/journal").c_str(), static_cast<off_t>(journal.size() / 2)) == 0);
+    EvolveOptions more;
+    more.raise_evaluations = 40;
+    auto report = resume(dir / "run", *device, more);
+    REQUIRE_OK(report);
+    CHECK(report->evaluations == 40);
+    CHECK(read_all(dir / "run/journal").find("\"max_evaluations\":40") != std::string::npos);
+  }
   SECTION("another device is refused") {
     const TempDir other;
     const auto stranger = fake_device(write_landscape(other, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 9})"));
