@@ -97,10 +97,20 @@ class PosixAppendFile : public AppendFile {
   }
   Result<void> sync() override {
     if (::fdatasync(fd_.get()) != 0) return file_error("cannot sync", path_, errno);
-    return {};
+    if (is_at_its_path()) return {};
+    return Error{ErrorCode::failure, path_ + " was removed, renamed or replaced while it was written",
+                 "put its directory back under that name, then continue with `cupilot resume`"};
   }
 
  private:
+  // What is written beside it would go to somebody else's directory.
+  bool is_at_its_path() const {
+    struct stat open {
+    }, named{};
+    if (::fstat(fd_.get(), &open) != 0) return false;
+    return ::stat(path_.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+  }
+
   Descriptor fd_;
   std::string path_;
 };

@@ -142,3 +142,30 @@ TEST_CASE("a file has one writer, whatever became of the lock beside it and by w
   journal.reset();
   REQUIRE_OK(real_host().open_append(dir / "linked/journal", -1));
 }
+
+TEST_CASE("a journal that lost its name is written no more") {
+  struct Row {
+    const char* what;
+    std::function<void(const std::string& run)> happens;
+  };
+  const Row rows[] = {{"removed", [](const std::string& run) { std::filesystem::remove_all(run); }},
+                      {"renamed", [](const std::string& run) { std::filesystem::rename(run, run + "x"); }},
+                      {"replaced", [](const std::string& run) {
+                         std::filesystem::rename(run, run + "x");
+                         static_cast<void>(Journal::create(real_host(), run));
+                       }}};
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const TempDir dir;
+    auto journal = Journal::create(real_host(), dir / "run");
+    REQUIRE_OK(journal);
+    journal->add(RecordType::header, "{}");
+    REQUIRE_OK(journal->commit());
+    row.happens(dir / "run");
+    journal->add(RecordType::proposal, "{}");
+    const auto done = journal->commit();
+    REQUIRE_FALSE(done);
+    CHECK(done.error().message.find(dir / "run/journal was removed, renamed or replaced") != std::string::npos);
+    CHECK_FALSE(done.error().hint.empty());
+  }
+}
