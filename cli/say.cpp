@@ -137,7 +137,8 @@ void print_report(const EvolveReport& report, const Task& task) {
                   report.evaluations, report.proposed, report.wall_seconds, report.stopped));
   if (!report.rejected.empty()) say("rejected: " + rejected_text(report.rejected));
   if (!report.best) {
-    say("no valid candidate");
+    const bool ended = !report.stopped.empty() && report.stopped != "interrupted";
+    say(ended ? "no valid candidate" : "no kernel is confirmed yet; go on with `cupilot resume " + report.run_dir + "`");
     return;
   }
   const Candidate& best = report.best->candidate;

@@ -101,13 +101,29 @@ Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
   return std::move(walk->summary.report);
 }
 
+// What a finished run found is told where nothing can be written, too.
+Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& run_dir, const Backend& backend,
+                                                const EvolveOptions& options) {
+  if (error.code == ErrorCode::usage) return error;
+  auto walk = walk_run(host_of(options), run_dir);
+  const bool asks_more = options.raise_evaluations > 0 || options.max_seconds > 0;
+  if (!walk || !walk->state.end || asks_more) {
+    const bool elsewhere = error.hint.find("--run") != std::string::npos;
+    if (elsewhere)
+      error.hint = "a run is continued in its own directory: make it writable, or copy it to where it can be written";
+    return error;
+  }
+  if (auto same = same_device(walk->state, backend); !same) return same.error();
+  return std::optional(std::move(walk->summary.report));
+}
+
 // nullopt: the checkpoint cannot be used. `notices`: of the report.
 Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint, const std::string& run_dir,
                                                   Backend& backend, const EvolveOptions& options,
                                                   std::vector<std::string>& notices) {
   Host& host = host_of(options);
   auto opened = Journal::open(host, run_dir, checkpoint ? checkpoint->mark : RecordMark());
-  if (!opened) return opened.error();
+  if (!opened) return finished_or(opened.error(), run_dir, backend, options);
   if (!opened->notice.empty()) {
     if (options.observer != nullptr) options.observer->on_notice(opened->notice);
     notices.push_back(opened->notice);

@@ -51,6 +51,18 @@ TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
   }
 }
 
+TEST_CASE("a run that is not over does not say that nothing is valid", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run("evolve " + on_landscape + " --evaluations 60 --run r", scratch).exit == 0);
+  std::filesystem::resize_file(scratch.path / "r/journal", std::filesystem::file_size(scratch.path / "r/journal") / 2);
+  const Ran report = run("report r", scratch);
+  INFO(report.out << report.err);
+  CHECK(report.exit == 0);
+  CHECK(report.out.find("no kernel is confirmed yet; go on with `cupilot resume r`") != std::string::npos);
+  CHECK(report.out.find("no valid candidate") == std::string::npos);
+  CHECK(report.out.find("note: r/journal ended in a torn record at byte") != std::string::npos);
+}
+
 TEST_CASE("numbers that are none are refused by their flag", "[cli]") {
   const Scratch scratch;
   for (const char* flag : {"--seconds nan", "--target nan", "--seconds inf"}) {

@@ -169,3 +169,26 @@ TEST_CASE("a journal that lost its name is written no more") {
     CHECK_FALSE(done.error().hint.empty());
   }
 }
+
+TEST_CASE("a finished run on a disk that cannot be written tells what it found") {
+  struct ReadOnlyHost : FailingHost {
+    ReadOnlyHost() : FailingHost(0) {}
+    Result<std::shared_ptr<void>> lock(const std::string& path) override {
+      return Error{ErrorCode::failure, "cannot lock " + path + ": Read-only file system", "choose another with --run"};
+    }
+  } host;
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "run", 14)));
+  EvolveOptions options;
+  options.host = &host;
+  const auto report = resume(dir / "run", *device, options);
+  REQUIRE_OK(report);
+  CHECK(report->evaluations == 14);
+  CHECK(report->best);
+  options.raise_evaluations = 30;
+  const auto more = resume(dir / "run", *device, options);
+  REQUIRE_FALSE(more);
+  CHECK(more.error().message.find("Read-only") != std::string::npos);
+  CHECK(more.error().hint.find("--run") == std::string::npos);
+}
