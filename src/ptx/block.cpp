@@ -6,12 +6,6 @@
 
 namespace cupilot::ptx {
 
-std::uint64_t mixed(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
 namespace {
 
 // What starting a warp is charged for in instructions.
@@ -123,7 +117,11 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   const std::uint32_t lanes = std::min(32u, block.thread_count - 32 * index);
   warp.present = lanes == 32 ? full_mask : (1u << lanes) - 1;
   warp.live = warp.active = warp.present;
-  warp.exited = warp.carry = 0;
+  warp.exited = 0;
+  const std::uint64_t seed = block.launch->options->seed;
+  warp.drawn = seed == 0 ? 0 : mixed(seed ^ mixed(32 * block.index + index + 1));
+  warp.unwritten = Unwritten(warp.drawn);
+  warp.carry = static_cast<std::uint32_t>(warp.drawn >> 32);
   warp.stop = false;
   warp.state = WarpState::ready;
   warp.stack.clear();
@@ -230,8 +228,9 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   if (frame.storage.size() < words) frame.storage.resize(words);
   const auto address = reinterpret_cast<std::uintptr_t>(frame.storage.data());
   frame.regs = reinterpret_cast<std::uint8_t*>((address + 63) / 64 * 64);
-  std::memcpy(frame.regs, code.image.data(), code.image.size());
-  std::memset(frame.regs + code.image.size(), unwritten_byte, code.frame_bytes - code.image.size());
+  std::memcpy(frame.regs, code.image.data(), code.first_register);
+  warp.unwritten.fill(frame.regs + code.first_register, code.first_constant - code.first_register);
+  std::memcpy(frame.regs + code.first_constant, code.image.data() + code.first_constant, code.image.size() - code.first_constant);
   for (const SpecialSlot& slot : code.specials) {
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const std::uint64_t v = special_value(*warp.block, warp, slot.special, lane);

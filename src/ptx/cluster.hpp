@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ptx/machine.hpp"
+#include "ptx/mixed.hpp"
 #include "ptx/transfer.hpp"
 
 namespace cupilot::ptx {
@@ -55,8 +56,6 @@ struct Cluster {
   bool finished = false;
   std::uint64_t used = 0;  // instructions
 };
-
-std::uint64_t mixed(std::uint64_t x);
 
 // Readies the cluster `index` of the grid, storage reused.
 void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index);

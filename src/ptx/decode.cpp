@@ -78,7 +78,7 @@ std::uint32_t Decoder::constant(std::uint64_t bits, std::uint32_t bytes) {
   const auto [place, fresh] = constants_.try_emplace({bits, bytes}, 0);
   if (!fresh) return place->second;
   place->second = take(bytes);
-  code.image.resize(code.frame_bytes, unwritten_byte);
+  code.image.resize(code.frame_bytes);
   std::memset(code.image.data() + place->second, 0, std::size_t{bytes} * 32);
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     std::memcpy(code.image.data() + place->second + lane * bytes, &bits, std::min(bytes, 8u));
@@ -251,6 +251,7 @@ void Decoder::lay_out_variables() {
 void Decoder::lay_out_registers() {
   code.frame_bytes = 64;
   code.image.assign(64, 0xff);  // the predicate that is always true
+  code.first_register = code.frame_bytes;
   register_slot_.resize(function.registers.size());
   for (std::size_t i = 0; i < function.registers.size(); ++i) {
     if (function.registers[i].type == Type::pred) register_slot_[i] = take(0);
@@ -258,6 +259,7 @@ void Decoder::lay_out_registers() {
   for (std::size_t i = 0; i < function.registers.size(); ++i) {
     if (function.registers[i].type != Type::pred) register_slot_[i] = take(register_bytes(function.registers[i].type));
   }
+  code.first_constant = code.frame_bytes = static_cast<std::uint32_t>(aligned(code.frame_bytes, 64));
 }
 
 Step Decoder::decode_one() {
@@ -315,7 +317,7 @@ void Decoder::decode() {
   leave.instruction = none_index;
   code.steps.push_back(leave);
   code.work.push_back({});
-  code.image.resize(std::max<std::size_t>(code.image.size(), 64));
+  code.image.resize(std::max<std::size_t>(code.image.size(), code.first_constant));
   find_reconvergence();
   watch_registers(*this);
   code.frame_bytes = static_cast<std::uint32_t>(aligned(code.frame_bytes, 64));

@@ -52,10 +52,12 @@ ParameterLayout parameter_layout(const Function& entry);
 
 struct ExecuteOptions {
   std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
-  std::uint64_t seed = 0;                            // order of blocks and of the warps in one; 0: ascending
-  bool late = false;                                 // asynchronous copies move at the last legal moment, not at the first
-  bool check_races = true;                           // shared memory
-  bool check_initialised = true;                     // shared, local and read-write global memory
+  // Draws what a device leaves open: the order of blocks and of the warps in one, what registers and local memory hold before
+  // they are written. 0: ascending, 0xff.
+  std::uint64_t seed = 0;
+  bool late = false;              // asynchronous copies move at the last legal moment, not at the first
+  bool check_races = true;        // shared memory
+  bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
   bool by_instruction = false;        // and count memory and divergence instruction by instruction (LineCount)
   std::vector<std::uint64_t> blocks;  // run only these (linear index, x fastest); empty: all

@@ -13,6 +13,7 @@
 
 #include "ptx/execute.hpp"
 #include "ptx/lanes/lanes.hpp"
+#include "ptx/unwritten.hpp"
 
 namespace cupilot::ptx {
 
@@ -47,9 +48,6 @@ struct SpecialSlot {
   std::uint32_t bytes = 4;
 };
 
-// What registers hold before they are written: not a number, in every float type.
-inline constexpr std::uint8_t unwritten_byte = 0xff;
-
 // A step that touches registers of a wgmma: what it does, and the slots of those.
 struct Watched {
   Handler run = nullptr;
@@ -64,7 +62,8 @@ struct Code {
   std::vector<std::uint32_t> reconverge;         // immediate post-dominator of every step
   std::deque<std::vector<std::uint32_t>> lists;  // of steps with many operands
   std::vector<Work> work;
-  std::vector<std::uint8_t> image;  // first bytes of a frame: constants
+  std::vector<std::uint8_t> image;  // a frame's constants at their places, which lie before and after its registers
+  std::uint32_t first_register = 0, first_constant = 0;
   std::vector<SpecialSlot> specials;
   std::uint32_t frame_bytes = 0;
   std::uint32_t lane_bytes = 0;                // param-space and local variables of one thread
@@ -219,6 +218,8 @@ struct Warp : Lanes {
   std::uint32_t far_mark = 0, far_clock = 0;  // the mark of its last access to another block, and its clock
   std::shared_ptr<Products> products;         // of wgmma; null: none yet
   std::uint32_t registers = 0;                // a thread, as setmaxnreg left them; 0: unknown
+  std::uint64_t drawn = 0;                    // what the device leaves open is taken from here; 0: nothing is
+  Unwritten unwritten;
 };
 
 struct Barrier {
@@ -339,7 +340,7 @@ void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, s
 void fault_here(Warp& warp, const char* code, std::string message);
 // Reports the suspect as the fault it is once no race explains it.
 void settle_suspect(Block& block);
-// Makes frame `depth` of a warp ready for a code: registers zero, constants and special registers filled.
+// Makes frame `depth` of a warp ready for a code: constants and special registers filled, the rest unwritten.
 void enter_frame(Warp& warp, std::uint32_t code, std::uint32_t depth);
 void return_from_call(Warp& warp);
 // Releases the warps waiting at a barrier when all have come.

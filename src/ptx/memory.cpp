@@ -11,7 +11,6 @@ namespace {
 
 constexpr std::uint32_t written_bits = 0xf0000000u;
 constexpr std::uint32_t owner_bits = 0x0fffffffu;
-constexpr std::uint8_t local_poison = 0xf5;
 
 void depends(Warp& warp, const Step& step, const char* why) {
   LaunchContext& launch = *warp.block->launch;
@@ -188,10 +187,10 @@ bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
     }
     const std::size_t index = static_cast<std::size_t>(lane) * warp.local_stride + at;
     std::uint8_t* written = warp.local_written.data() + index;
-    // Compilers load more than they use (a struct's padding, an array speculatively): what was never written holds poison.
+    // Compilers load more than they use (a struct's padding, an array speculatively): what was never written holds anything.
     if (intent != Intent::store && std::memchr(written, 0, bytes) != nullptr) {
       for (std::uint32_t b = 0; b < bytes; ++b) {
-        if (written[b] == 0) warp.local[index + b] = local_poison;
+        if (written[b] == 0) warp.local[index + b] = warp.unwritten.at(index + b);
       }
     }
     if (intent != Intent::load) std::memset(written, 1, bytes);
