@@ -47,6 +47,21 @@ std::uint64_t cluster_value(const Block& block, Special special) {
   }
 }
 
+// PTX lets both change while a kernel runs: any multiprocessor, which several blocks may share, and slots in any order.
+std::uint64_t multiprocessor_of(const Block& block) {
+  const ExecuteOptions& options = *block.launch->options;
+  return (options.seed == 0 ? block.index : mixed(options.seed ^ mixed(~block.index))) % options.sm_count;
+}
+
+constexpr std::uint32_t warp_slots = 64;
+
+std::uint64_t slot_of(const Block& block, std::uint32_t warp) {
+  const std::uint64_t seed = block.launch->options->seed;
+  if (seed == 0) return warp;
+  const std::uint64_t drawn = mixed(seed + mixed(~block.index));
+  return (warp * (2 * (drawn >> 32) + 1) + drawn) % warp_slots;
+}
+
 std::uint64_t special_value(const Block& block, const Warp& warp, Special special, std::uint32_t lane) {
   const Launch& launch = *block.launch->launch;
   const std::uint32_t thread = warp.index * 32 + lane;
@@ -78,11 +93,11 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::laneid:
       return lane;
     case Special::warpid:
-      return warp.index;
+      return slot_of(block, warp.index);
     case Special::nwarpid:
-      return 64;
+      return warp_slots;
     case Special::smid:
-      return block.index % block.launch->options->sm_count;
+      return multiprocessor_of(block);
     case Special::nsmid:
       return block.launch->options->sm_count;
     case Special::lanemask_eq:

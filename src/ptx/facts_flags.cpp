@@ -15,6 +15,7 @@ constexpr FlagRule rules[] = {
     {"discard", true, "it makes memory hold anything at all"},
     {"%envreg", false, "where a cooperative grid meets; refused when the plan launches no such grid"},
     {"%smid", false, "persistent schedulers use it; results that depend on it differ between launches"},
+    {"%warpid", false, "the slot a warp happens to run in; results that depend on it differ between launches"},
     {"nanosleep", false, "back-off in spin loops; timed launches are all counted"},
     {"prefetch", false, "moves lines between caches"},
     {"applypriority", false, "moves lines between caches; caches are flushed before a timed launch"},
@@ -75,6 +76,8 @@ std::string_view flag_of(Special special) {
     case Special::smid:
     case Special::nsmid:
       return "%smid";
+    case Special::warpid:
+      return "%warpid";
     case Special::gridid:
     case Special::current_graph_exec:
       return "%gridid";

@@ -113,10 +113,10 @@ TEST_CASE("Opcodes are counted by full form") {
 
 TEST_CASE("Oddities are recorded") {
   const PtxFacts f =
-      facts(with_body("mov.u64 %rd1, %clock64;\nmov.u32 %r1, %smid;\nnanosleep.u32 20;\n"
+      facts(with_body("mov.u64 %rd1, %clock64;\nmov.u32 %r1, %smid;\nmov.u32 %r1, %warpid;\nnanosleep.u32 20;\n"
                       "red.global.add.f32 [%rd1], %f1;\nex2.approx.ftz.f32 %f1, %f2;\n"
                       "ld.global.L1::evict_last.f32 %f1, [%rd1];"));
-  for (const char* flag : {"%clock", "%smid", "nanosleep", "red.f32", ".approx", ".ftz", "evict_last"}) {
+  for (const char* flag : {"%clock", "%smid", "%warpid", "nanosleep", "red.f32", ".approx", ".ftz", "evict_last"}) {
     INFO(flag);
     CHECK(std::count(f.flags.begin(), f.flags.end(), flag) == 1);
   }

@@ -70,3 +70,38 @@ TEST_CASE("what nobody wrote differs from warp to warp and from seed to seed") {
     CHECK(met.count(row.large) == 1);
   }
 }
+
+TEST_CASE("multiprocessors and slots of warps are in no order") {
+  const auto units = kernel("mov.u32 %v, %smid;"), slots = kernel("mov.u32 %v, %warpid;");
+  const auto expected = [](auto of) {
+    std::vector<u32> out(blocks * threads);
+    for (u32 i = 0; i < out.size(); ++i) out[i] = of(i);
+    return out;
+  };
+  const auto block_of = [](u32 i) { return i / threads; };
+  const auto warp_of = [](u32 i) { return i % threads / 32; };
+  CHECK(words(units, 0) == expected(block_of));
+  CHECK(words(slots, 0) == expected(warp_of));
+  bool shared = false;
+  u32 unordered = 0;
+  for (u32 seed = 1; seed <= seeds; ++seed) {
+    const std::vector<u32> unit = words(units, seed, 4), slot = words(slots, seed);
+    CHECK(words(slots, seed) == slot);
+    for (u32 block = 0; block < blocks; ++block) {
+      const u32 first = block * threads;
+      std::set<u32> used;
+      for (u32 i = first; i < first + threads; ++i) {
+        CHECK(unit[i] == unit[first]);
+        CHECK(slot[i] == slot[i / 32 * 32]);
+        used.insert(slot[i]);
+      }
+      CHECK(unit[first] < 4);
+      CHECK(used.size() == warps);
+      CHECK(*used.rbegin() < 64);
+    }
+    shared |= unit[0] == unit[threads];
+    if (unit != expected(block_of) && slot != expected(warp_of)) ++unordered;
+  }
+  CHECK(shared);
+  CHECK(unordered > seeds / 2);
+}
