@@ -1,4 +1,4 @@
-// atom and red in global, shared and generic memory: lanes act one after the other, in ascending order.
+// atom and red in global, shared and generic memory: lanes act one after the other, in an order drawn anew for each instruction.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,6 +8,7 @@
 
 #include "ptx/atomic.hpp"
 #include "ptx/memory.hpp"
+#include "ptx/mixed.hpp"
 
 namespace cupilot::ptx {
 
@@ -144,6 +145,21 @@ Tally tally_of(const Warp& w, const Step& s, const LaneAddresses& a) {
   return Tally::together;
 }
 
+// PTX leaves the order of a warp's lanes open. An odd factor and a start reach all 32 lanes.
+template <class Act>
+void each_lane(Warp& w, Act act) {
+  if (w.drawn == 0 || std::has_single_bit(w.mask)) {
+    for (u32 rest = w.mask; rest != 0; rest &= rest - 1) act(first_lane(rest));
+    return;
+  }
+  w.drawn = mixed(w.drawn) | 1;
+  const auto factor = static_cast<u32>(w.drawn >> 20) | 1, start = static_cast<u32>(w.drawn >> 40);
+  for (u32 i = 0; i < 32; ++i) {
+    const u32 lane = (i * factor + start) % 32;
+    if (((w.mask >> lane) & 1) != 0) act(lane);
+  }
+}
+
 // o[0] result (aux bit 8: none), o[1] address; list: count results, count b, count c.
 void atomic(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
@@ -157,8 +173,7 @@ void atomic(Lanes& l, const Step& s) {
   const Spin hold(launch.atomics, launch.parallel);
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p, tally_of(w, s, a))) return;
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
-  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
-    const u32 lane = first_lane(rest);
+  each_lane(w, [&](u32 lane) {
     for (u32 j = 0; j < s.count; ++j) {
       u64 old = 0;
       std::memcpy(&old, p.at[lane] + j * s.bytes, s.bytes);
@@ -168,7 +183,7 @@ void atomic(Lanes& l, const Step& s) {
       std::memcpy(p.at[lane] + j * s.bytes, &fresh, s.bytes);
       if (returns && s.list[j] != no_slot) std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
     }
-  }
+  });
 }
 
 // exch and cas of 16 bytes; operands as above.
@@ -182,8 +197,7 @@ void atomic_wide(Lanes& l, const Step& s) {
   const Spin hold(launch.atomics, launch.parallel);
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, 16, Intent::atomic, p)) return;
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
-  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
-    const u32 lane = first_lane(rest);
+  each_lane(w, [&](u32 lane) {
     std::uint8_t old[16];
     std::memcpy(old, p.at[lane], 16);
     const std::uint8_t* b = w.regs + s.list[1] + lane * 16;
@@ -193,7 +207,7 @@ void atomic_wide(Lanes& l, const Step& s) {
       std::memcpy(p.at[lane], w.regs + s.list[2] + lane * 16, 16);
     }
     if (returns) std::memcpy(w.regs + s.list[0] + lane * 16, old, 16);
-  }
+  });
 }
 
 struct OpRow {

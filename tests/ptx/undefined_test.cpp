@@ -1,5 +1,6 @@
 // What a device leaves open is drawn from a launch's seed: a kernel that needs one outcome of it meets others.
 #include <algorithm>
+#include <numeric>
 #include <set>
 
 #include "catch.hpp"
@@ -104,4 +105,37 @@ TEST_CASE("multiprocessors and slots of warps are in no order") {
   }
   CHECK(shared);
   CHECK(unordered > seeds / 2);
+}
+
+TEST_CASE("lanes of a warp come to an atomic in no order") {
+  struct Row {
+    const char *name, *body;
+  };
+  static constexpr Row rows[] = {
+      {"all lanes, shared", "setp.lt.u32 %p, %i, 32;\nmov.u32 %v, %i;\n@%p atom.shared.add.u32 %v, [word], 1;"},
+      {"some lanes, global",
+       "mov.u32 %w, %ctaid.x;\nsetp.eq.u32 %p, %w, 0;\nsetp.lt.and.u32 %p, %i, 20, %p;\nmov.u32 %v, 0;\nst.global.u32 [%to], "
+       "%v;\n"
+       "bar.sync 0;\nld.param.u64 %at, [o];\nmov.u32 %v, %i;\n@%p atom.global.add.u32 %v, [%at+508], 1;\nbar.sync 0;"},
+      {"a pair of lanes", "setp.lt.u32 %p, %i, 2;\nmov.u32 %v, %i;\n@%p atom.shared.add.u32 %v, [word], 1;"},
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    const auto module = kernel(row.body);
+    std::vector<u32> ascending(32);
+    std::iota(ascending.begin(), ascending.end(), 0u);
+    const auto tickets = [&](std::uint64_t seed) {
+      const std::vector<u32> all = words(module, seed);
+      return std::vector<u32>(all.begin(), all.begin() + 32);
+    };
+    CHECK(tickets(0) == ascending);
+    std::set<std::vector<u32>> orders;
+    for (u32 seed = 1; seed <= seeds; ++seed) {
+      const std::vector<u32> got = tickets(seed);
+      CHECK(tickets(seed) == got);
+      CHECK(std::is_permutation(got.begin(), got.end(), ascending.begin()));
+      orders.insert(got);
+    }
+    CHECK(orders.size() >= 2);
+  }
 }
