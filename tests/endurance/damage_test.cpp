@@ -151,6 +151,24 @@ TEST_CASE("a hole that a crash may leave is cut off and told, one that was synce
   }
 }
 
+TEST_CASE("a batch holds proposals, or results, or one other record") {
+  SimHost host{Rng(1)};
+  auto journal = Journal::create(host, "run");
+  REQUIRE(journal);
+  std::uint64_t records = 0;
+  std::vector<std::size_t> sizes;
+  host.on_durable = [&](const std::string&, std::string_view bytes) {
+    sizes.push_back(read_records(bytes, 0, records).records.size());
+    records += sizes.back();
+  };
+  for (const RecordType type : {RecordType::proposal, RecordType::proposal, RecordType::result, RecordType::proposal,
+                                RecordType::decision, RecordType::decision, RecordType::end}) {
+    journal->add(type, "{}");
+  }
+  REQUIRE(journal->commit());
+  CHECK(sizes == std::vector<std::size_t>{2, 1, 1, 1, 1, 1});
+}
+
 TEST_CASE("what a resume set aside is told by it and by reports after it") {
   const Batches whole;
   std::size_t torn = 0;
