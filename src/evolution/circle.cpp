@@ -4,6 +4,7 @@
 #include <cupilot/forecast.hpp>
 
 #include "evolution/knowledge.hpp"
+#include "evolution/timely_chat.hpp"
 #include "kernel/tunable_check.hpp"
 #include "strategy/build_space.hpp"
 
@@ -85,8 +86,11 @@ Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
 
 // Models beside whoever proposes and writes so far.
 void seat_models(Circle& circle, const EvolveOptions& options) {
+  Host& host = options.host != nullptr ? *options.host : real_host();
+  const double end = options.max_seconds > 0 ? host.monotonic_seconds() + options.max_seconds : 0;
+  circle.chat = std::make_unique<TimelyChat>(*options.chat, host, options.cancel, end);
   ModelSeat seat;
-  seat.client = options.chat;
+  seat.client = circle.chat.get();
   seat.task = circle.task;
   seat.device = &circle.backend->device();
   seat.options = options.seats;

@@ -296,6 +296,7 @@ Result<void> Driver::take(Done done) {
   --in_flight_;
   if (!done.passed) return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
   ResultRecord record;
+  if (!done.passed && cancelled()) return {};  // it may have been cut short, and stays open for whoever resumes
   record.epoch = done.proposal.epoch;
   record.generation = done.proposal.generation;
   record.slot = done.proposal.slot;
@@ -352,7 +353,7 @@ Result<void> Driver::search() {
   const auto note = [&](Result<void> result) {
     if (!result && !failed) failed = result.error();
   };
-  bool more = stopped_.empty();
+  bool more = stopped_.empty(), cut_short = false;
   while (more || in_flight_ > 0 || (!unfinished_.empty() && !failed && !cancelled())) {
     if (more && cancelled()) more = false;
     if (const std::string reason = more ? due() : ""; !reason.empty()) {
@@ -361,12 +362,13 @@ Result<void> Driver::search() {
     }
     if ((more || (!unfinished_.empty() && !cancelled())) && !failed) {
       auto filled = fill();
-      if (!filled) note(filled.error());
+      cut_short = !filled && cancelled();
+      if (!filled && !cut_short) note(filled.error());
       more = more && filled && *filled;
     }
     for (Done& done : workers_->collect(in_flight_ > 0 ? wait_seconds : 0)) note(take(std::move(done)));
     if (!failed) note(commit());
-    if (!failed) write_checkpoint();
+    if (!failed && !cut_short) write_checkpoint();
     if (failed) more = false;
     report_generations(false);
   }

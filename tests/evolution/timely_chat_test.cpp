@@ -1,0 +1,76 @@
+#include "evolution/timely_chat.hpp"
+
+#include <cupilot/gemm.hpp>
+
+#include "catch.hpp"
+#include "evolution/circle.hpp"
+#include "support.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+struct Noting : ChatClient {
+  ChatRequest last;
+  bool failing = false;
+  Result<ChatReply> complete(const ChatRequest& request) override {
+    last = request;
+    if (failing) return Error{ErrorCode::endpoint, "cancelled", ""};
+    return ChatReply{};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who waits for a model hears of the end of the search") {
+  Noting client;
+  std::atomic<bool> cancel{false}, own{false};
+  const double now = real_host().monotonic_seconds();
+  struct Row {
+    double end, least, most;  // from now; 0: none
+  };
+  for (const Row& row : {Row{0, 120, 120}, Row{40, 1, 40}, Row{-5, 0, 0}, Row{1000, 120, 120}}) {
+    INFO(row.end);
+    TimelyChat chat(client, real_host(), &cancel, row.end == 0 ? 0 : now + row.end);
+    REQUIRE(chat.complete({}));
+    CHECK(client.last.cancel == &cancel);
+    CHECK(client.last.seconds >= row.least);
+    CHECK(client.last.seconds <= row.most);
+    ChatRequest asked;
+    asked.cancel = &own;
+    REQUIRE(chat.complete(asked));
+    CHECK(client.last.cancel == &own);
+  }
+}
+
+TEST_CASE("an exchange that the end of the search cut short is no silence of the model") {
+  Noting client;
+  client.failing = true;
+  for (const bool stopped : {false, true}) {
+    std::atomic<bool> cancel{stopped};
+    const auto reply = TimelyChat(client, real_host(), &cancel, 0).complete({});
+    REQUIRE_FALSE(reply);
+    CHECK(reply.error().code == (stopped ? ErrorCode::failure : ErrorCode::endpoint));
+  }
+}
+
+TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]") {
+  const auto device = open_backend("virtual:h200");
+  REQUIRE(device);
+  Noting client;
+  std::atomic<bool> cancel{false};
+  const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
+  EvolveOptions options;
+  options.chat = &client;
+  options.cancel = &cancel;
+  options.max_seconds = 30;
+  options.seats.share = 1;
+  auto circle = open_circle(task, **device, options);
+  REQUIRE(circle);
+  StrategyBrief brief;
+  brief.space = circle->space.get();
+  static_cast<void>(circle->strategist->propose(brief, Rng::of(1, "x")));
+  CHECK(client.last.cancel == &cancel);
+  CHECK(client.last.seconds <= 30);
+}
