@@ -87,7 +87,6 @@ class Driver {
     std::int64_t slot = 0;
   };
   Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all, std::int64_t& failed);
-  static Error nothing_valid(const EvolveReport& report);
   Result<EvolveReport> conclude_run();
   void keep_lessons(EvolveReport& report);
   EvolveReport report_so_far() const;
@@ -120,6 +119,9 @@ class Driver {
   std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
   std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first
 };
+
+// What a search that ended without a valid candidate ends in.
+Error nothing_valid(const EvolveReport& report);
 
 // How many proposals are worth having in flight.
 int width_of(const Backend& backend, const SearchOptions& options);

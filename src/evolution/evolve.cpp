@@ -98,6 +98,7 @@ Result<std::optional<EvolveReport>> some(Result<EvolveReport> report) {
 Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
   auto walk = walk_run(host, run_dir);
   if (!walk) return walk.error();
+  if (!walk->summary.report.best) return nothing_valid(walk->summary.report);
   return std::move(walk->summary.report);
 }
 
@@ -114,6 +115,7 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
     return error;
   }
   if (auto same = same_device(walk->state, backend); !same) return same.error();
+  if (!walk->summary.report.best) return nothing_valid(walk->summary.report);
   return std::optional(std::move(walk->summary.report));
 }
 

@@ -219,7 +219,7 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
   return std::optional<Confirmed>();
 }
 
-Error Driver::nothing_valid(const EvolveReport& report) {
+Error nothing_valid(const EvolveReport& report) {
   const bool limited =
       report.stopped == "evaluations spent" || report.stopped == "time spent" || report.stopped == "generations spent";
   std::string codes;

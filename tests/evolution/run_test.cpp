@@ -207,6 +207,10 @@ TEST_CASE("without a valid candidate a run ends with the reason", "[threads]") {
   REQUIRE_FALSE(report);
   CHECK(report.error().code == ErrorCode::budget);
   CHECK(report.error().message.find("verify.bound") != std::string::npos);
+  auto again = resume(options.run_dir, *device, {});
+  REQUIRE_FALSE(again);
+  CHECK(again.error().code == ErrorCode::budget);
+  CHECK(again.error().message == report.error().message);
 }
 
 TEST_CASE("a recorded landscape answers a search with any seed", "[threads]") {
