@@ -81,16 +81,21 @@ int record_command(const RecordFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
   Screen screen(flags.common.json, (*backend)->provenance());
-  const Result<std::int64_t> kept = record_landscape(
-      *task, **backend, flags.dir,
-      {.count = flags.all ? 0 : flags.count, .seed = flags.seed, .tunables = flags.tunables, .observer = &screen});
+  const Result<std::int64_t> kept = record_landscape(*task, **backend, flags.dir,
+                                                     {.count = flags.all ? 0 : flags.count,
+                                                      .seed = flags.seed,
+                                                      .tunables = flags.tunables,
+                                                      .observer = &screen,
+                                                      .cancel = &watch_signals(),
+                                                      .task_words = flags.task,
+                                                      .device_name = flags.common.device});
   if (!kept) return fail(kept.error(), flags.common.json);
   if (flags.common.json) {
     say(recorded_json(*kept, flags.dir));
   } else {
     say(fmt::format("recorded {} strategies in {}; replay: cupilot evolve … --device recorded:{}", *kept, flags.dir, flags.dir));
   }
-  return 0;
+  return signal_exit_code();
 }
 
 }  // namespace cupilot::cli

@@ -163,9 +163,13 @@ struct RecordOptions {
   std::uint64_t seed = 1;               // of the draw
   std::vector<std::string> tunables{};  // paths of the user's own templates, beside the built-in ones
   SearchObserver* observer = nullptr;
+  std::atomic<bool>* cancel = nullptr;    // ends it early; what was measured is kept
+  std::vector<std::string> task_words{};  // EvolveOptions'
+  std::string device_name{};
 };
 // Evaluates strategies drawn from the space and keeps them in `dir` as a landscape for recorded:DIR; beside it table.csv, a
-// line a strategy: the values of its knobs, its time in microseconds, the code of its rejection. Returns how many.
+// line a strategy: the values of its knobs, its time in microseconds, the code of its rejection. Returns how many. A directory
+// that holds an earlier recording of the same task, device, seed and count is gone on with.
 Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir, const RecordOptions& options);
 
 }  // namespace cupilot

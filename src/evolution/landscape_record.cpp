@@ -46,8 +46,11 @@ class TableObserver final : public SearchObserver {
  public:
   explicit TableObserver(SearchObserver* next) : next_(next) {}
 
-  void on_candidate(const Candidate& candidate) override {
+  void note(const Candidate& candidate) {
     if (candidate.evaluated) rows_.push_back(row_of(candidate));
+  }
+  void on_candidate(const Candidate& candidate) override {
+    note(candidate);
     if (next_ != nullptr) next_->on_candidate(candidate);
   }
   void on_generation(const Progress& progress) override {
@@ -108,7 +111,41 @@ EvolveOptions without_selection(const RecordOptions& wanted, const std::string& 
   options.run_dir = dir;
   options.tunables = wanted.tunables;
   options.random_search = true;
+  options.cancel = wanted.cancel;
+  options.task_words = wanted.task_words;
+  options.device_name = wanted.device_name;
   return options;
+}
+
+// What an interrupted recording left, where it is of the same task, device and draw.
+Result<RunState> earlier_part(const ReadRecords& read, const Task& task, const Backend& backend, const EvolveOptions& options) {
+  auto state = fold(read);
+  if (!state) return std::move(state.error()).while_doing(options.run_dir);
+  const HeaderRecord& header = state->header;
+  const bool same = task_id(state->task) == task_id(task) && header.identity == backend.identity() && header.random_search &&
+                    header.search.seed == options.search.seed && header.search.brood == options.search.brood &&
+                    header.search.max_evaluations == options.search.max_evaluations && header.tunables == options.tunables;
+  if (same) return state;
+  return Error{ErrorCode::usage, options.run_dir + " holds a run of another task, device or draw",
+               "give the same words as before to go on with it, or name another directory by --out"};
+}
+
+struct Begun {
+  Journal journal;
+  std::optional<RunState> earlier;
+};
+
+Result<Begun> begin_or_go_on(const std::string& dir, const Task& task, const Backend& backend, const EvolveOptions& options) {
+  if (!real_host().exists(journal_path(dir)) || !read_journal(real_host(), dir)) {
+    auto created = Journal::create(real_host(), dir);
+    if (!created) return created.error();
+    return Begun{std::move(*created), std::nullopt};
+  }
+  auto opened = Journal::open(real_host(), dir);
+  if (!opened) return opened.error();
+  auto earlier = earlier_part(opened->read, task, backend, options);
+  if (!earlier) return earlier.error();
+  return Begun{std::move(opened->journal), std::move(*earlier)};
 }
 
 }  // namespace
@@ -122,10 +159,17 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
   const Task searched = backend.techniques().empty() ? task : landscape_task();
   auto circle = open_circle(searched, backend, options);
   if (!circle) return circle.error();
-  auto journal = Journal::create(real_host(), dir);
-  if (!journal) return journal.error();
-  Driver driver(searched, std::move(*circle), options, std::move(*journal));
-  if (auto begun = driver.begin(); !begun) return begun.error();
+  auto begun = begin_or_go_on(dir, searched, backend, options);
+  if (!begun) return begun.error();
+  Driver driver(searched, std::move(*circle), options, std::move(begun->journal));
+  if (!begun->earlier) {
+    if (auto done = driver.begin(); !done) return done.error();
+  } else {
+    for (const SearchEvent& event : begun->earlier->events) {
+      if (const auto* result = std::get_if<ResultRecord>(&event)) table.note(result->candidate);
+    }
+    if (auto restored = driver.restore(*begun->earlier); !restored) return restored.error();
+  }
   if (auto searching = driver.run_search(); !searching) return searching.error();
   if (auto written = real_host().write_file_atomically(dir + "/table.csv", table.csv(), false); !written) return written.error();
   return driver.evaluations();

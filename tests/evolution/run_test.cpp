@@ -236,6 +236,45 @@ TEST_CASE("a recorded landscape answers a search with any seed", "[threads]") {
   CHECK(journals[0] == journals[1]);
 }
 
+TEST_CASE("a recording that was stopped goes on by the same words", "[threads]") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  struct Stopping : SearchObserver {
+    std::atomic<bool> cancel{false};
+    int left = 10;
+    void on_candidate(const Candidate&) override { cancel = --left <= 0; }
+  } stopping;
+  const RecordOptions whole{.count = 40, .task_words = {"gemm"}, .device_name = "fake:somewhere"};
+  RecordOptions part = whole;
+  part.observer = &stopping;
+  part.cancel = &stopping.cancel;
+  auto kept = record_landscape(Task{}, *device, dir / "recording", part);
+  REQUIRE_OK(kept);
+  CHECK(*kept < 40);
+  const auto lines = [&] {
+    const std::string table = read_all(dir / "recording/table.csv");
+    return std::count(table.begin(), table.end(), '\n');
+  };
+  CHECK(lines() == *kept + 1);
+  auto run = read_run(dir / "recording");
+  REQUIRE_OK(run);
+  CHECK(run->device_name == whole.device_name);
+
+  RecordOptions other = whole;
+  other.seed = 2;
+  auto refused = record_landscape(Task{}, *device, dir / "recording", other);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().code == ErrorCode::usage);
+  CHECK(refused.error().hint.find("--out") != std::string::npos);
+
+  kept = record_landscape(Task{}, *device, dir / "recording", whole);
+  REQUIRE_OK(kept);
+  CHECK(*kept == 40);
+  CHECK(lines() == 41);
+  REQUIRE_OK(record_landscape(Task{}, *device, dir / "at once", whole));
+  CHECK(comparable(dir / "recording") == comparable(dir / "at once"));
+}
+
 TEST_CASE("times that were measured when they were recorded are replayed at once", "[threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
