@@ -51,7 +51,7 @@ bool known(const std::vector<Found>& all, const std::string& kernel_id) {
 }
 
 // Searches one shape, or goes on where an earlier search of it stopped.
-Result<Candidate> best_at(const Task& task, Backend& backend, const EvolveOptions& options, const std::string& shape) {
+Result<Candidate> best_at(const Task& task, Backend& backend, EvolveOptions options, const std::string& shape) {
   const bool begun = !options.run_dir.empty() && real_host().exists(options.run_dir + "/journal");
   if (begun) {
     auto earlier = read_run(options.run_dir);
@@ -60,6 +60,8 @@ Result<Candidate> best_at(const Task& task, Backend& backend, const EvolveOption
       return Error{ErrorCode::usage, options.run_dir + " holds the search of another task",
                    "name another run directory by --run"};
     }
+    // Its share of the time was had already: the rest of it belongs to the shapes that follow.
+    if (earlier->report.best) options.max_seconds = 0;
   }
   auto report = begun ? resume(options.run_dir, backend, options) : evolve(task, backend, options);
   if (!report) return report.error();

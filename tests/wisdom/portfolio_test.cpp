@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -31,7 +33,7 @@ Task small_task() {
 }
 
 struct Folder {
-  fs::path path = fs::temp_directory_path() / "cupilot-portfolio-test";
+  fs::path path = fs::temp_directory_path() / ("cupilot-portfolio-" + std::to_string(getpid()));
   Folder() { fs::remove_all(path); }
   ~Folder() { fs::remove_all(path); }
 };
@@ -101,4 +103,30 @@ TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopp
   const auto refused = evolve_portfolio(other, **backend, options);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().message.find("shape-1 holds the search of another task") != std::string::npos);
+}
+
+TEST_CASE("a shape that had its share of the time is not searched again", "[wisdom][search]") {
+  const auto backend = open_backend("virtual:h200");
+  REQUIRE(backend);
+  const Task task = small_task();
+  const Folder folder;
+  Listener listener;
+  PortfolioOptions options = options_in(folder, listener);
+  options.evolve.search.max_evaluations = 40;
+  options.evolve.search.initial = 4;
+  options.evolve.stop = [](std::span<const Progress>) { return std::string("time spent"); };
+  const auto entry = evolve_portfolio(task, **backend, options);
+  if (!entry) FAIL(entry.error().message);
+  const auto evaluations = [&](int shape) {
+    const auto run = read_run((folder.path / ("shape-" + std::to_string(shape))).string());
+    REQUIRE(run);
+    CHECK(run->report.stopped == "time spent");
+    return run->report.evaluations;
+  };
+  const std::vector<std::int64_t> before = {evaluations(1), evaluations(2)};
+  options.evolve.stop = nullptr;
+  options.evolve.max_seconds = 20;
+  REQUIRE(evolve_portfolio(task, **backend, options));
+  CHECK(evaluations(1) == before[0]);
+  CHECK(evaluations(2) == before[1]);
 }
