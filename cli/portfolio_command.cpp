@@ -43,9 +43,8 @@ int portfolio_command(const EvolveFlags& flags) {
   options.keep = flags.keep;
   options.regret = flags.regret / 100;
   const std::string path = flags.wisdom.empty() ? options.evolve.run_dir + "/wisdom.json" : flags.wisdom;
-  // Before anything is spent.
-  Result<Wisdom> wisdom = load_wisdom(path);
-  if (!wisdom) return fail(wisdom.error(), flags.common.json);
+  // Before anything is spent: a file that cannot be read would take no entry at the end either.
+  if (auto wisdom = load_wisdom(path); !wisdom) return fail(wisdom.error(), flags.common.json);
   if (!flags.common.json) {
     screen.print(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name, task->time_shapes.size(),
                              (*backend)->identity(), path));
@@ -55,8 +54,7 @@ int portfolio_command(const EvolveFlags& flags) {
     const int code = fail(entry.error(), flags.common.json);
     return signal_exit_code() != 0 ? signal_exit_code() : code;
   }
-  remember(*wisdom, *entry);
-  if (auto saved = save_wisdom(*wisdom, path); !saved) return fail(saved.error(), flags.common.json);
+  if (auto kept = remember_in(path, *entry); !kept) return fail(kept.error(), flags.common.json);
   say(flags.common.json ? wisdom_summary_json({{*entry}}) : wisdom_screen(*entry));
   if (!flags.common.json) say(fmt::format("next: cupilot wisdom {} --dispatcher DIR", path));
   return signal_exit_code();

@@ -61,6 +61,9 @@ std::string wisdom_to_json(const Wisdom& wisdom);
 // A file that does not exist holds nothing. Errors name the file.
 Result<Wisdom> load_wisdom(const std::string& path);
 Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path);
+// Reads the file, adds the entry as remember() does and writes it, while "PATH.lock" is held: searches that end at once lose
+// none of each other's entries. Error when another one holds the lock for longer than such a step may take.
+Result<void> remember_in(const std::string& path, WisdomEntry entry);
 
 struct PortfolioOptions {
   EvolveOptions evolve{};  // max_evaluations and max_seconds are for all shapes together; run_dir gets a run a shape

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <chrono>
+#include <filesystem>
+#include <thread>
 
 #include <cupilot/host.hpp>
 #include <cupilot/wisdom.hpp>
@@ -189,6 +192,28 @@ Result<Wisdom> load_wisdom(const std::string& path) {
 
 Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path) {
   return real_host().write_file_atomically(path, wisdom_to_json(wisdom), true);
+}
+
+Result<void> remember_in(const std::string& path, WisdomEntry entry) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) {
+    if (auto made = real_host().make_directories(folder.string()); !made) return made;
+  }
+  constexpr int tries = 500;
+  auto held = real_host().lock(path + ".lock");
+  for (int i = 0; !held && held.error().code == ErrorCode::usage && i < tries; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    held = real_host().lock(path + ".lock");
+  }
+  if (!held) {
+    Error error = std::move(held.error()).while_doing("adding to " + path);
+    error.hint = "run the same command again: what was searched is kept";
+    return error;
+  }
+  Result<Wisdom> wisdom = load_wisdom(path);
+  if (!wisdom) return wisdom.error();
+  remember(*wisdom, std::move(entry));
+  return save_wisdom(*wisdom, path);
 }
 
 }  // namespace cupilot

@@ -1,3 +1,8 @@
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
 #include <cupilot/gemm.hpp>
 #include <cupilot/wisdom.hpp>
 
@@ -80,6 +85,26 @@ TEST_CASE("a newer portfolio of the same task and device replaces the older", "[
   newer.task.precision = Precision::tf32;
   remember(wisdom, newer);
   CHECK(wisdom.entries.size() == 3);
+}
+
+TEST_CASE("portfolios that end at once lose none of each other's entries", "[wisdom][threads]") {
+  const auto folder = std::filesystem::temp_directory_path() / ("cupilot-wisdom-" + std::to_string(getpid()));
+  const std::string path = (folder / "made" / "wisdom.json").string();
+  constexpr int writers = 8;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < writers; ++i) {
+      threads.emplace_back([&, i] {
+        WisdomEntry entry = small_wisdom().entries[0];
+        entry.device = "device " + std::to_string(i);
+        if (!remember_in(path, std::move(entry))) std::abort();
+      });
+    }
+  }
+  const auto wisdom = load_wisdom(path);
+  REQUIRE(wisdom);
+  CHECK(wisdom->entries.size() == writers);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("base64 of every length", "[wisdom]") {
