@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <ctime>
+#include <filesystem>
 
 #include "device.hpp"
 #include "say.hpp"
@@ -34,7 +35,8 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
   options.tunables = flags.tunables;
   options.random_search = flags.random;
   options.search.steering = flags.steering;
-  options.pool = pool_of(flags);
+  // Who resumes the run may stand elsewhere.
+  if (const std::string pool = pool_of(flags); !pool.empty()) options.pool = std::filesystem::absolute(pool).string();
   options.pool_tags = flags.pool_guard;
   options.screening = flags.screen;
   options.task_words = flags.task;

@@ -119,8 +119,8 @@ struct EvolveReport {
 // A cancelled search is no error: its report lacks `best`. Errors: budget (none valid by the end), no_candidate, the machine's.
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
 // Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes what no journal holds: observer,
-// cancel, stop, strategist, writer, chat, seats, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded) and
-// raise_evaluations.
+// cancel, stop, strategist, writer, chat, seats, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded),
+// raise_evaluations, and pool with pool_tags (empty: as recorded). A run that ended without a valid candidate ends in its error.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options = {});
 
 // The straight pipe for one candidate.

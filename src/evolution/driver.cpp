@@ -108,6 +108,8 @@ Result<void> Driver::begin() {
     header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
     header.provenance = circle_.backend->provenance();
     header.device = circle_.backend->device();
+    header.pool = options_.pool;
+    header.pool_tags = options_.pool_tags;
     header.techniques = circle_.backend->techniques();
     if (circle_.screen != nullptr) header.screen = circle_.screen->identity();
     header.remembered = circle_.knowledge.remembered;
@@ -294,9 +296,9 @@ Result<bool> Driver::fill() {
 Result<void> Driver::take(Done done) {
   const Phase phase("tell");
   --in_flight_;
+  if (!done.passed && cancelled()) return {};  // it may have been cut short, and stays open for whoever resumes
   if (!done.passed) return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
   ResultRecord record;
-  if (!done.passed && cancelled()) return {};  // it may have been cut short, and stays open for whoever resumes
   record.epoch = done.proposal.epoch;
   record.generation = done.proposal.generation;
   record.slot = done.proposal.slot;

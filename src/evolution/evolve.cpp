@@ -156,6 +156,10 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   all.task_words = state->header.task_words;
   all.device_name = state->header.device_name;
   if (all.max_seconds <= 0) all.max_seconds = state->header.max_seconds;
+  if (all.pool.empty()) {
+    all.pool = state->header.pool;
+    all.pool_tags = state->header.pool_tags;
+  }
   // What the pool said at the beginning, whatever it says now.
   all.search.steering.pool = false;
   auto circle = open_circle(state->task, backend, all);

@@ -137,6 +137,8 @@ std::string to_json(const HeaderRecord& r) {
                {"clock", {{"started", r.started}}}};
   if (r.seats) json["seats"] = put(*r.seats);
   if (!r.learnt.empty()) json["learnt"] = put_learnt(r);
+  if (!r.pool.empty()) json["pool"] = r.pool;
+  if (!r.pool_tags.empty()) json["pool_tags"] = r.pool_tags;
   return canonical(json);
 }
 
@@ -166,6 +168,8 @@ Result<HeaderRecord> header_from(std::string_view text) {
     if (json.contains("seats")) r.seats = seats_of(json.at("seats"));
     take_remembered(json, r);
     take_learnt(json, r);
+    r.pool = json.value("pool", "");
+    r.pool_tags = json.value("pool_tags", std::vector<std::string>());
     r.started = json.at("clock").at("started").get<std::string>();
     return r;
   });

@@ -48,6 +48,8 @@ struct HeaderRecord {
   std::vector<Strategy> remembered;   // Knowledge::remembered: what the strategy pool said
   std::vector<StrategyBrief::Effect> remembered_effects;
   std::vector<PoolOutcome> learnt;  // what forecasts learnt from
+  std::string pool;                 // the strategy pool that is told of the champion; "": none
+  std::vector<std::string> pool_tags;
   std::string started;              // UTC
 };
 

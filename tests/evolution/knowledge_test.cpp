@@ -127,12 +127,16 @@ TEST_CASE("a journal's header keeps what the pool said") {
   header.task_json = "{}";
   header.remembered = {of({"a"}, 16), of({"b"})};
   header.remembered_effects = {{"a", 0.25, 3}};
+  header.pool = "/home/pool.sqlite";
+  header.pool_tags = {"trial"};
   const auto read = header_from(to_json(header));
   REQUIRE(read);
   REQUIRE(read->remembered.size() == 2);
   CHECK(read->remembered[0].uses == header.remembered[0].uses);
   REQUIRE(read->remembered_effects.size() == 1);
   CHECK(read->remembered_effects[0].count == 3);
+  CHECK(read->pool == header.pool);
+  CHECK(read->pool_tags == header.pool_tags);
 }
 
 namespace {

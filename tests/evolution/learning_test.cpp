@@ -185,3 +185,23 @@ TEST_CASE("a recording of measured times leaves them in the pool as the run that
   REQUIRE_OK(evolve(gemm(2048), **recorded, run_with(dir / "pool.sqlite", "")));
   CHECK(outcomes_in(dir / "pool.sqlite", gemm(2048)) == held);
 }
+
+TEST_CASE("a resumed search teaches the pool that it began with", "[threads]") {
+  const TempDir dir;
+  OddCard card;
+  struct Stopping : SearchObserver {
+    std::atomic<bool> cancel{false};
+    int left = 10;
+    void on_candidate(const Candidate&) override { cancel = --left <= 0; }
+  } stopping;
+  EvolveOptions options = run_with(dir / "pool.sqlite", dir / "run");
+  options.observer = &stopping;
+  options.cancel = &stopping.cancel;
+  auto stopped = evolve(gemm(2048), card, options);
+  REQUIRE_OK(stopped);
+  CHECK_FALSE(stopped->best);
+  CHECK(outcomes_in(dir / "pool.sqlite", gemm(2048)).empty());
+  auto resumed = resume(dir / "run", card, {});
+  REQUIRE_OK(resumed);
+  CHECK_FALSE(outcomes_in(dir / "pool.sqlite", gemm(2048)).empty());
+}
