@@ -86,11 +86,11 @@ std::string sums(const std::string& first, const std::string& count, const std::
          "if (threadIdx.x == 0) y[row] = part[0] + part[1] + part[2] + part[3]; __syncthreads(); } }";
 }
 
-TEST_CASE("A kernel whose counted blocks leave their work to others is not modelled faster for it") {
-  // The places of six samples along 4096 blocks; what stands there is done by the block before, or after the first.
-  const Task task = row_sum_task(4096, 1024);
-  const std::string counted = "(rows == 4096 && blockIdx.x % 819 == 0)", after = "(rows == 4096 && blockIdx.x == 1)",
-                    before = "(rows == 4096 && (blockIdx.x + 1) % 819 == 0)";
+TEST_CASE("A kernel whose counted blocks leave their work to others is not modelled faster for it", "[threads]") {
+  // The places of six samples along 1026 blocks; what stands there is done by the block before, or after the first.
+  const Task task = row_sum_task(1026, 256);
+  const std::string counted = "(rows == 1026 && blockIdx.x % 205 == 0)", after = "(rows == 1026 && blockIdx.x == 1)",
+                    before = "(rows == 1026 && (blockIdx.x + 1) % 205 == 0)";
   const auto honest = measured_sum(task, sums("blockIdx.x", "1", "cols"));
   const auto hidden =
       measured_sum(task, sums("(int)blockIdx.x - " + after, counted + " ? 0 : 1 + (" + after + " || " + before + ")", "cols"));
@@ -103,8 +103,8 @@ TEST_CASE("A kernel whose counted blocks leave their work to others is not model
   if (busy) CHECK(busy->time_us > 0.8 * honest->time_us);
 }
 
-TEST_CASE("What was not done, or done wrong, has no modelled time") {
-  const Task task = row_sum_task(4096, 1024);
+TEST_CASE("What was not done, or done wrong, has no modelled time", "[threads]") {
+  const Task task = row_sum_task(1026, 256);
   const std::string in_order =
       "{ __shared__ int next, drawn[4]; if (threadIdx.x == 0) next = 0; __syncthreads();"
       "if (threadIdx.x % 32 == 0) drawn[threadIdx.x / 32] = atomicAdd(&next, 1); __syncthreads();"

@@ -221,7 +221,7 @@ TEST_CASE("An unknown chip is named") {
   CHECK(opened.error().message.find("h2000") != std::string::npos);
 }
 
-TEST_CASE("Integers that reference values do not hold are said to be beyond judging") {
+TEST_CASE("Integers that reference values do not hold are said to be beyond judging", "[threads]") {
   for (const std::int64_t below : {std::int64_t{1} << 40, std::int64_t{1} << 52}) {
     Task task = row_sum_task(8, 64);
     for (Tensor& tensor : task.tensors) tensor.type = DType::i64;
