@@ -102,7 +102,8 @@ TEST_CASE("a pattern's sectors are the distinct ones that its lanes touch", "[co
   for (u32 i = 0; i < 200; ++i) {
     const u32 bytes = 4u << i % 3, stride = i / 3 % 5, noise = i / 15 % 4;
     std::vector<u32> at(32);
-    for (u32 lane = 0; lane < 32; ++lane) at[lane] = 3 + stride * lane + (noise > 0 ? static_cast<u32>(random() % (8 * noise)) : 0);
+    for (u32 lane = 0; lane < 32; ++lane)
+      at[lane] = 3 + stride * lane + (noise > 0 ? static_cast<u32>(random() % (8 * noise)) : 0);
     if (i / 60 % 2 == 0) std::sort(at.begin(), at.end());
     std::set<u32> sectors;
     for (const u32 a : at) sectors.insert({a * bytes / 32, (a * bytes + bytes - 1) / 32});
