@@ -40,7 +40,7 @@ struct Circle : Means {
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
-  std::unique_ptr<ChatClient> chat;  // the caller's, which hears of the end; before those who ask it
+  std::unique_ptr<ChatClient> chat;     // the caller's, which hears of the end; before those who ask it
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;
   // What the run should say of itself from the start: why nothing screens, what the task's own check was shown to reject.

@@ -50,7 +50,7 @@ struct HeaderRecord {
   std::vector<PoolOutcome> learnt;  // what forecasts learnt from
   std::string pool;                 // the strategy pool that is told of the champion; "": none
   std::vector<std::string> pool_tags;
-  std::string started;              // UTC
+  std::string started;  // UTC
 };
 
 struct BaselinesRecord {
