@@ -170,7 +170,7 @@ TEST_CASE("a journal that lost its name is written no more") {
   }
 }
 
-TEST_CASE("a finished run on a disk that cannot be written tells what it found") {
+TEST_CASE("a finished run on a disk that cannot be written tells what it found", "[threads]") {
   struct ReadOnlyHost : FailingHost {
     ReadOnlyHost() : FailingHost(0) {}
     Result<std::shared_ptr<void>> lock(const std::string& path) override {
