@@ -8,20 +8,20 @@ namespace cupilot {
 namespace {
 
 // A position along one side of the grid and how many it stands for.
-struct Place {
+struct GridPlace {
   std::int64_t at = 0;
   double weight = 1;
 };
 
-std::vector<Place> places(std::int64_t side) {
+std::vector<GridPlace> places(std::int64_t side) {
   if (side == 1) return {{0, 1}};
   return {{(side - 1) / 2, static_cast<double>(side - 1)}, {side - 1, 1}};
 }
 
 // Positions spread evenly over a grid of one dimension, whose order the kernel may have changed.
-std::vector<Place> spread(std::int64_t side) {
+std::vector<GridPlace> spread(std::int64_t side) {
   constexpr std::int64_t most = 6;
-  std::vector<Place> all;
+  std::vector<GridPlace> all;
   const std::int64_t count = std::min(most, side);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t at = count == 1 ? 0 : i * (side - 1) / (count - 1);
@@ -53,13 +53,13 @@ Sample sample_at(std::array<std::int64_t, 3> at, const std::array<std::int64_t, 
 }  // namespace
 
 std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool columns) {
-  std::array<std::vector<Place>, 3> sides = {places(grid[0]), places(grid[1]), places(grid[2])};
+  std::array<std::vector<GridPlace>, 3> sides = {places(grid[0]), places(grid[1]), places(grid[2])};
   if (columns) sides[deep_side(grid)] = {{0, 1}};
   if (sides[1].size() == 1 && sides[2].size() == 1) sides[0] = spread(grid[0]);
   std::vector<Sample> samples;
-  for (const Place& z : sides[2]) {
-    for (const Place& y : sides[1]) {
-      for (const Place& x : sides[0])
+  for (const GridPlace& z : sides[2]) {
+    for (const GridPlace& y : sides[1]) {
+      for (const GridPlace& x : sides[0])
         samples.push_back(sample_at({x.at, y.at, z.at}, grid, columns, x.weight * y.weight * z.weight));
     }
   }
