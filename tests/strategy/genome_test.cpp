@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "strategy/genome.hpp"
 
 #include "catch.hpp"
@@ -141,9 +143,13 @@ TEST_CASE("what is pinned stays alike in numbers and in text", "[genome]") {
   for (std::uint64_t i = 0; i < 300; ++i) {
     Genome wish = sample(*genomes, Rng(i));
     Rng rng(1000 + i);
-    Pins pins;
+    Pins pins, pins_in_text;
     for (const int t : wish.uses) {
-      if (rng.chance(0.3)) pins.techniques.push_back(t);
+      if (!rng.chance(0.3)) continue;
+      pins.techniques.push_back(t);
+      const auto& names = in_text->alphabet().names;
+      const auto at = std::find(names.begin(), names.end(), alphabet.names[static_cast<std::size_t>(t)]);
+      pins_in_text.techniques.push_back(static_cast<int>(at - names.begin()));
     }
     for (std::size_t k = 0; k < wish.values.size(); ++k) {
       if (wish.values[k] == Genome::unset) continue;
@@ -151,9 +157,10 @@ TEST_CASE("what is pinned stays alike in numbers and in text", "[genome]") {
       wish.values[k] = domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(domain.size())))];
       if (rng.chance(0.5)) pins.knobs.push_back(static_cast<int>(k));
     }
+    pins_in_text.knobs = pins.knobs;
     const Genome pinned = *genomes->completed(wish, pins);
     CHECK(text(alphabet.spell(pinned)) ==
-          text(in_text->alphabet().spell(*in_text->completed(in_text->alphabet().read(alphabet.spell(wish)), pins))));
+          text(in_text->alphabet().spell(*in_text->completed(in_text->alphabet().read(alphabet.spell(wish)), pins_in_text))));
     moved += pinned != *genomes->completed(wish, {}) ? 1 : 0;
   }
   CHECK(moved > 10);
