@@ -132,10 +132,11 @@ TEST_CASE("Compile servers that are gone before they are asked cost nothing", "[
     std::atomic<int> begun{0};
     const auto compile = [&] {
       for (++begun; begun < 2;) std::this_thread::yield();
-      CHECK(pool->compile(request_of(plain)));
+      return static_cast<bool>(pool->compile(request_of(plain)));
     };
-    const auto beside = std::async(std::launch::async, compile);
-    compile();
+    auto beside = std::async(std::launch::async, compile);
+    CHECK(compile());
+    CHECK(beside.get());
   }
   const auto children = std::filesystem::path("/proc/self/task") / std::to_string(getpid()) / "children";
   std::ifstream listed(children);
