@@ -142,7 +142,7 @@ TEST_CASE("Compile servers that are gone before they are asked cost nothing", "[
   std::ifstream listed(children);
   int killed = 0;
   for (pid_t child = 0; listed >> child; ++killed) kill(child, SIGKILL);
-  CHECK(killed == 2);
+  CHECK(killed >= 2);
   CHECK(pool->compile(request_of(plain)));
 }
 
