@@ -8,7 +8,7 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t least = 64;
+constexpr std::int64_t least = 64;
 constexpr std::size_t digits = 16;  // of a half of the digest
 constexpr std::int64_t most_expected = std::int64_t{1} << 20;
 
@@ -22,16 +22,11 @@ bool read_hex(std::string_view text, std::uint64_t& value) {
   return true;
 }
 
-// Four fifths full at most.
-std::size_t room_for(std::int64_t expected) {
-  std::size_t room = least;
-  while (4 * room < 5 * static_cast<std::size_t>(expected)) room *= 2;
-  return room;
-}
-
 }  // namespace
 
-DigestTable::DigestTable(std::int64_t expected) : entries_(room_for(std::clamp<std::int64_t>(expected, 0, most_expected))) {}
+DigestTable::DigestTable(std::int64_t expected) {
+  make_room(static_cast<std::size_t>(std::clamp<std::int64_t>(expected, least, most_expected)));
+}
 
 // Ids that are digests already are taken as they are.
 DigestTable::Entry DigestTable::entry_of(std::string_view id, std::int64_t number) {
@@ -41,51 +36,53 @@ DigestTable::Entry DigestTable::entry_of(std::string_view id, std::int64_t numbe
   return digest ? entry : entry_of(sha256_hex(id), number);
 }
 
-// Where it is, or where it would be.
+// Where it is among the places, or where it would be.
 std::size_t DigestTable::place_of(const Entry& entry) const {
-  std::size_t place = entry.low & (entries_.size() - 1);
-  while (entries_[place].number >= 0 && (entries_[place].high != entry.high || entries_[place].low != entry.low)) {
-    place = (place + 1) & (entries_.size() - 1);
-  }
+  const auto other = [&](std::uint32_t one) {
+    return one != 0 && (entries_[one - 1].high != entry.high || entries_[one - 1].low != entry.low);
+  };
+  std::size_t place = entry.low & (places_.size() - 1);
+  while (other(places_[place])) place = (place + 1) & (places_.size() - 1);
   return place;
 }
 
+// Room for `count` in all, of places four fifths taken at most.
+void DigestTable::make_room(std::size_t count) {
+  std::size_t places = least;
+  while (4 * places < 5 * count) places *= 2;
+  entries_.resize(count);
+  places_.assign(places, 0);
+  for (std::int64_t i = 0; i < size_; ++i)
+    places_[place_of(entries_[static_cast<std::size_t>(i)])] = static_cast<std::uint32_t>(i + 1);
+}
+
 bool DigestTable::put(const Entry& entry) {
-  const std::size_t place = place_of(entry);
-  if (entries_[place].number >= 0) return false;
-  entries_[place] = entry;
-  ++size_;
+  std::uint32_t& place = places_[place_of(entry)];
+  if (place != 0) return false;
+  entries_[static_cast<std::size_t>(size_++)] = entry;
+  place = static_cast<std::uint32_t>(size_);
   return true;
 }
 
 bool DigestTable::insert(std::string_view id, std::int64_t number) {
-  if (5 * static_cast<std::size_t>(size_ + 1) > 4 * entries_.size()) {
-    DigestTable larger;
-    larger.entries_.assign(2 * entries_.size(), Entry());
-    for (const Entry& entry : entries_) {
-      if (entry.number >= 0) larger.put(entry);
-    }
-    *this = std::move(larger);
-  }
+  if (size_ == room()) make_room(2 * entries_.size());
   return put(entry_of(id, std::max<std::int64_t>(0, number)));
 }
 
-std::int64_t DigestTable::find(std::string_view id) const { return entries_[place_of(entry_of(id, 0))].number; }
+std::int64_t DigestTable::find(std::string_view id) const {
+  const std::uint32_t place = places_[place_of(entry_of(id, 0))];
+  return place == 0 ? -1 : entries_[place - 1].number;
+}
 
-std::string DigestTable::bytes() const {
-  std::string bytes;
-  bytes.reserve(static_cast<std::size_t>(size_) * sizeof(Entry));
-  for (const Entry& entry : entries_) {
-    if (entry.number >= 0) bytes.append(reinterpret_cast<const char*>(&entry), sizeof entry);
-  }
-  return bytes;
+std::string_view DigestTable::bytes() const {
+  return {reinterpret_cast<const char*>(entries_.data()), static_cast<std::size_t>(size_) * sizeof(Entry)};
 }
 
 std::optional<DigestTable> DigestTable::from_bytes(std::string_view bytes, std::int64_t expected) {
   if (bytes.size() % sizeof(Entry) != 0) return std::nullopt;
-  const auto count = static_cast<std::int64_t>(bytes.size() / sizeof(Entry));
-  DigestTable table(std::max(expected, count));
-  while (4 * table.entries_.size() < 5 * static_cast<std::size_t>(count)) table.entries_.resize(2 * table.entries_.size());
+  const std::size_t count = bytes.size() / sizeof(Entry);
+  DigestTable table(expected);
+  if (count > table.entries_.size()) table.make_room(count);
   for (std::size_t at = 0; at < bytes.size(); at += sizeof(Entry)) {
     Entry entry;
     std::memcpy(&entry, bytes.data() + at, sizeof entry);

@@ -20,7 +20,11 @@ class Pieces {
 
   void add(std::string text);
   void add(Pieces more);
-  void look_at(std::string_view memory) { all_.push_back(memory); }
+  static Pieces looking_at(std::string_view memory) {
+    Pieces pieces;
+    pieces.all_.push_back(memory);
+    return pieces;
+  }
 
   std::span<const std::string_view> all() const { return all_; }
   std::size_t size() const;  // bytes

@@ -99,7 +99,7 @@ Pieces Ledger::saved() const {
       {"sum",
        {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
   Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  add_frame(bytes, 1, 1, Pieces(sum_.hashes.bytes()));
+  add_frame(bytes, 1, 1, Pieces::looking_at(sum_.hashes.bytes()));
   return bytes;
 }
 

@@ -120,7 +120,9 @@ Pieces Search::State::saved() const {
                       {"usual_prior", usual_prior}};
   std::uint64_t part = 0;
   Pieces bytes(frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  const auto add_table = [&](Part type, const DigestTable& table) { add_frame(bytes, type, part++, Pieces(table.bytes())); };
+  const auto add_table = [&](Part type, const DigestTable& table) {
+    add_frame(bytes, type, part++, Pieces::looking_at(table.bytes()));
+  };
   add_table(tried_part, tried);
   add_table(owners_part, owners);
   const auto add = [&](const SearchSlot& slot) {

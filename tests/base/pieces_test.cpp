@@ -17,7 +17,7 @@ namespace {
 // Short and long texts, an empty one, and memory of others.
 Pieces pieces_of(std::string_view memory) {
   Pieces inner(std::string("short"));
-  inner.look_at(memory);
+  inner.add(Pieces::looking_at(memory));
   inner.add(std::string());
   Pieces outer(std::string(100, 'x'));
   outer.add(std::move(inner));
