@@ -121,8 +121,8 @@ constexpr auto walk_count_answer = [](auto& io, auto& a) {
   io.value(a.chip), io.value(a.passes), io.value(a.seconds), io.plain(a.launches);
 };
 constexpr auto walk_sustain = [](auto& io, auto& o) {
-  io.value(o.image), io.value(o.entry), io.value(o.bytes), io.value(o.rounds), io.value(o.blocks), io.value(o.threads);
-  io.value(o.shared), io.value(o.repeats), io.value(o.seconds), io.value(o.warm_seconds);
+  io.value(o.image), io.value(o.entry), io.value(o.bytes), io.value(o.window), io.value(o.rounds), io.value(o.blocks);
+  io.value(o.threads), io.value(o.shared), io.value(o.repeats), io.value(o.seconds), io.value(o.warm_seconds);
 };
 constexpr auto walk_sustain_answer = [](auto& io, auto& a) { io.plain(a.launch_us); };
 constexpr auto walk_probe = [](auto& io, auto& a) { io.value(a.value), io.value(a.known_us), io.value(a.empty_us); };

@@ -268,7 +268,10 @@ inline constexpr int no_counters = -1;
 struct SustainOrder {
   std::string image, entry;  // entry "": a copy by the driver, of half the memory onto the other half
   std::int64_t bytes = 0;    // of scratch memory, filled with random bits
-  std::int64_t rounds = 1;   // what the kernel does again within one launch
+  // Bytes of it that a launch is given, of `bytes` a whole number of times: the next ones each time, and all of them equally
+  // often in a repeat. 0: all at once.
+  std::int64_t window = 0;
+  std::int64_t rounds = 1;  // what the kernel does again within one launch
   int blocks = 0, threads = 0, shared = 0;
   int repeats = 5;
   double seconds = 0.1, warm_seconds = 0.3;  // a repeat, and before the first, about

@@ -10,6 +10,14 @@ namespace {
 
 constexpr int most_launches = 100'000;
 
+int windows(const SustainOrder& order) { return order.window == 0 ? 1 : static_cast<int>(order.bytes / order.window); }
+
+// Launches for about so long; all windows equally often.
+int count_for(const SustainOrder& order, double seconds, double one_us) {
+  const double count = std::clamp(std::ceil(seconds * 1e6 / std::max(one_us, 0.1)), 1.0, static_cast<double>(most_launches));
+  return static_cast<int>(std::ceil(count / windows(order))) * windows(order);
+}
+
 }  // namespace
 
 Sustainer::~Sustainer() {
@@ -39,8 +47,9 @@ double Sustainer::launches_us(const SustainOrder& order, int count) {
     check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, order.shared),
           "asking for shared memory");
   }
-  std::int64_t bytes = order.bytes, rounds = order.rounds;
-  void* arguments[] = {&memory_, &bytes, &rounds};
+  CUdeviceptr begin = memory_;
+  std::int64_t bytes = order.window == 0 ? order.bytes : order.window, rounds = order.rounds;
+  void* arguments[] = {&begin, &bytes, &rounds};
   CUlaunchConfig config{};
   config.gridDimX = static_cast<unsigned>(order.blocks);
   config.blockDimX = static_cast<unsigned>(order.threads);
@@ -52,6 +61,7 @@ double Sustainer::launches_us(const SustainOrder& order, int count) {
     if (function == nullptr) {
       check(driver().cuMemcpyDtoDAsync(memory_ + half, memory_, half, session_.stream()), "copying");
     } else {
+      begin = memory_ + static_cast<CUdeviceptr>(i % windows(order) * order.window);
       check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr), "launching a kernel of the peaks");
     }
   }
@@ -63,17 +73,15 @@ double Sustainer::launches_us(const SustainOrder& order, int count) {
 }
 
 SustainAnswer Sustainer::run(const SustainOrder& order) {
-  if (order.bytes < 1 << 20 || order.repeats < 1 || !(order.seconds > 0) || !(order.warm_seconds > 0))
+  const bool whole = order.window == 0 || (order.window >= 1 << 20 && order.bytes % order.window == 0);
+  if (order.bytes < 1 << 20 || !whole || order.repeats < 1 || !(order.seconds > 0) || !(order.warm_seconds > 0))
     throw OrderRefused{0, "a rate order out of bounds"};
   ready(order);
   launches_us(order, 1);
-  const auto count_for = [&](double seconds, double one_us) {
-    return std::clamp(static_cast<int>(std::ceil(seconds * 1e6 / std::max(one_us, 0.1))), 1, most_launches);
-  };
   const double once = launches_us(order, 3);
-  const double warm = launches_us(order, count_for(order.warm_seconds, once));
+  const double warm = launches_us(order, count_for(order, order.warm_seconds, once));
   SustainAnswer answer;
-  for (int i = 0; i < order.repeats; ++i) answer.launch_us.push_back(launches_us(order, count_for(order.seconds, warm)));
+  for (int i = 0; i < order.repeats; ++i) answer.launch_us.push_back(launches_us(order, count_for(order, order.seconds, warm)));
   return answer;
 }
 
