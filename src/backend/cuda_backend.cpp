@@ -69,15 +69,9 @@ class CudaBackend : public Backend {
     trials_.foresee(task, key, cases);
     const auto lock = hold();
     report.confinement = device_->hello().confinement;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      // Every second case lies at the other end of its memory.
-      const Fence fence = i % 2 == 0 ? Fence::end : Fence::start;
-      auto proved = trials_.prove(task, key, kernel, cases[i], fence);
-      if (!proved) proved = trials_.prove(task, key, kernel, cases[i], fence);  // the judge was replaced: once more
-      if (!proved) return proved.error();
-      report.cases.push_back(std::move(*proved));
-      if (ends_the_trial(report.cases.back())) break;
-    }
+    auto proved = trials_.prove(task, key, kernel, cases);
+    if (!proved) return proved.error();
+    report.cases = std::move(*proved);
     return report;
   }
 
@@ -147,13 +141,6 @@ class CudaBackend : public Backend {
   std::unique_lock<std::mutex> hold() {
     const Phase phase("wait for the device", PhaseCpu::of_phase_around);
     return std::unique_lock(mutex_);
-  }
-  // A fault of the kernel at run time: what follows would only repeat it.
-  static bool ends_the_trial(const CaseReport& report) {
-    for (const Fault& fault : report.faults) {
-      if (fault.code.rfind("run.", 0) == 0 || fault.code.rfind("load.", 0) == 0) return true;
-    }
-    return false;
   }
 
   std::mutex mutex_;

@@ -38,6 +38,7 @@ class CudaDevice : public TrialDevice {
   // Mapped in both processes.
   Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) override;
   void release_all() override;
+  bool crowded() const override { return slot_bytes_ > hello_.memory_free / 2; }
   void seal(const Region& region) override;
   void let_inputs_be_written(bool writable) override;
   bool inputs_writable() const override { return inputs_writable_; }

@@ -74,6 +74,9 @@ Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workloa
 
 Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fence fence) {
   const Phase phase("place", PhaseCpu::of_phase_around);
+  if (device_.crowded()) {
+    if (auto told = orders_.tell(); !told) return told.error();
+  }
   device_.release_all();
   TaskPlacement placement;
   placement.fence = fence;

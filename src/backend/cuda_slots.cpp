@@ -143,7 +143,7 @@ void CudaDevice::release_all() {
     slot.mapped = slot.mapped && !slot.sealed;
     slot.sealed = false;
   }
-  if (slot_bytes_ > hello_.memory_free / 2) trim_slots();
+  if (crowded()) trim_slots();
 }
 
 void CudaDevice::trim_slots() {

@@ -4,10 +4,8 @@
 
 #include <fmt/core.h>
 #include <cupilot/rejection.hpp>
-#include <cupilot/resolved_plan.hpp>
 #include <cupilot/rng.hpp>
 
-#include "base/phases.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {
@@ -80,6 +78,7 @@ OracleOrder oracle_order(const Task& task, const std::string& task_key, const Ca
 }  // namespace
 
 Fault fault_of(const RunnerFault& fault) { return {fault.code, fault.message, fault.where}; }
+Fault fault_of(const Rejected& rejected) { return {rejected.code, rejected.message, rejected.where}; }
 
 double CudaTrials::run_seconds(const Task& task, const Workload& workload) const {
   const auto flops = textbook_flops(task, workload);
@@ -323,56 +322,6 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   };
   orders_.later(DeviceMessage::check, pack(order), read);
   return {};
-}
-
-Result<CaseReport> CudaTrials::prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
-                                     const Case& what, Fence fence) {
-  const auto begin = Clock::now();
-  orders_.forget();  // of what ended by an Error
-  CaseReport report;
-  report.what = what;
-  auto resolution = [&] {
-    const Phase phase("resolve");
-    return resolve(kernel.source, task, what.workload, spec_, &kernel);
-  }();
-  if (resolution.is_error()) return resolution.error();
-  if (resolution.is_rejected()) {
-    report.faults.push_back({resolution.rejected().code, resolution.rejected().message, resolution.rejected().where});
-    return report;
-  }
-  if (std::holds_alternative<NotForThisShape>(*resolution)) {
-    report.not_for_this_shape = true;
-    return report;
-  }
-  auto placement = place(task, what, fence);
-  if (!placement) return placement.error();
-  auto placed = place_kernel(task, *placement, kernel, std::get<ResolvedPlan>(*resolution));
-  if (placed.is_error()) return placed.error();
-  if (placed.is_rejected()) {
-    report.faults.push_back({placed.rejected().code, placed.rejected().message, placed.rejected().where});
-    return report;
-  }
-  Trial trial{task, task_key, what, *placement, &*placed};
-  auto faulted = run_setup(trial);
-  if (!faulted) return faulted.error();
-  if (*faulted) {
-    report.faults.push_back(fault_of(**faulted));
-    return report;
-  }
-  const double seconds = run_seconds(task, what.workload);
-  auto ran = launch(trial, placed->run, seconds);
-  if (!ran) return ran.error();
-  if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
-    if (auto told = tell_input_writes(trial, *fault, seconds); !told) return told.error();
-    report.faults.push_back(fault_of(*fault));
-    return report;
-  }
-  if (auto checked = check(trial, report); !checked) return checked.error();
-  if (auto looked = look(trial, report); !looked) return looked.error();
-  auto told = what.repeats > 0 ? repeat(trial, seconds, report) : orders_.tell();
-  if (!told) return told.error();
-  report.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return report;
 }
 
 }  // namespace cupilot

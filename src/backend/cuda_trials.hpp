@@ -1,6 +1,7 @@
 // Proving and timing on one CUDA device: which bytes lie where, what is asked of judge and runner, what the answers mean.
 //
-// cuda_place.cpp lays out, cuda_trials.cpp proves, cuda_repeat.cpp runs again, cuda_measure.cpp times.
+// cuda_place.cpp lays out, cuda_trials.cpp prepares, runs and checks, cuda_prove.cpp goes through a proof's cases,
+// cuda_repeat.cpp runs again, cuda_measure.cpp times.
 #pragma once
 
 #include <map>
@@ -59,9 +60,10 @@ class CudaTrials {
   CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
       : device_(device), orders_(device), programs_(programs), spot_(spot), spec_(spec), trial_seconds_(trial_seconds) {}
 
-  // One case from placement to comparison. Error: the machine failed.
-  Result<CaseReport> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Case& what,
-                           Fence fence);
+  // Each case from placement to comparison, in order, up to a fault that further ones would only repeat. Error: the machine
+  // failed twice at the same case.
+  Result<std::vector<CaseReport>> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
+                                        std::span<const Case> cases);
 
   // Computes the controller's own reference values of cases, on all cores: what it takes no device for is done before one is
   // held. Any thread. Values that cannot be had are met again, and told, when they are wanted.
@@ -92,6 +94,10 @@ class CudaTrials {
     std::vector<OracleOrder> oracles{};  // one an output
   };
   using Ran = std::variant<DeviceRun, RunnerFault>;
+  struct Proof;
+
+  // One case up to what is put off of it.
+  Result<void> run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel, Fence fence, Proof& proof);
 
   Result<TaskPlacement> place(const Task& task, const Case& what, Fence fence);
   // Rejected{run.launch} when its buffers ask for too much of the card's memory.
@@ -139,5 +145,6 @@ class CudaTrials {
 Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
 
 Fault fault_of(const RunnerFault& fault);
+Fault fault_of(const Rejected& rejected);
 
 }  // namespace cupilot

@@ -197,7 +197,7 @@ Result<Region> InProcessDevice::lease(std::int64_t bytes, bool, Fence fence, std
 
 void InProcessDevice::release_all() {
   for (Slot& slot : slots_) slot.leased = false;
-  if (slot_bytes_ <= hello_.memory_free / 2) return;
+  if (!crowded()) return;
   (void)judge(DeviceMessage::drop_slots, "");
   slots_.clear();
   slot_bytes_ = 0;

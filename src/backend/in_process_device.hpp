@@ -23,6 +23,7 @@ class InProcessDevice : public TrialDevice {
   double empty_launch_us() const override { return empty_us_; }
   Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) override;
   void release_all() override;
+  bool crowded() const override { return slot_bytes_ > hello_.memory_free / 2; }
   void seal(const Region&) override {}
   void let_inputs_be_written(bool writable) override { inputs_writable_ = writable; }
   bool inputs_writable() const override { return inputs_writable_; }

@@ -55,6 +55,8 @@ class TrialDevice {
   // A slot of at least `bytes`, not yet leased since the last release_all(). `writable`: by the runner.
   virtual Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) = 0;
   virtual void release_all() = 0;
+  // Its memory is so full that release_all() gives it back, with what lies there.
+  virtual bool crowded() const = 0;
   // From the next run on until release_all() the runner may not write this region's slot, where memory can be sealed.
   virtual void seal(const Region& region) = 0;
   // From the next run on the runner may write inputs too, or no more.

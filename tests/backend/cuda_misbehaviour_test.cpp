@@ -58,14 +58,22 @@ CompilePool& pool() {
   return *opened;
 }
 
-std::string outcome(const Result<CaseReport>& report) {
-  if (!report) return report.error().code == ErrorCode::no_device ? "suspect" : "error";
-  if (!report->faults.empty()) return report->faults[0].code;
-  if (report->outputs.empty()) return "no outputs";
-  if (report->outputs[0].failed > 0) return "wrong";
-  if (report->outputs[0].never_written > 0) return "never written";
-  if (report->outputs[0].repeat_differs > 0) return "differs";
-  return report->recomputed > 0 && report->repeats_done == 2 ? "good" : "not looked at";
+std::string outcome(const CaseReport& report) {
+  if (!report.faults.empty()) return report.faults[0].code;
+  if (report.outputs.empty()) return "no outputs";
+  if (report.outputs[0].failed > 0) return "wrong";
+  if (report.outputs[0].never_written > 0) return "never written";
+  if (report.outputs[0].repeat_differs > 0) return "differs";
+  return report.recomputed > 0 && report.repeats_done == report.what.repeats ? "good" : "not looked at";
+}
+
+// Of the first case that is not good.
+std::string outcome(const Result<std::vector<CaseReport>>& reports) {
+  if (!reports) return reports.error().code == ErrorCode::no_device ? "suspect" : "error";
+  for (const CaseReport& report : *reports) {
+    if (const std::string one = outcome(report); one != "good") return &report == &reports->back() ? one : one + ", then more";
+  }
+  return reports->size() == 2 ? "good" : "too few";
 }
 
 std::string outcome(const Result<std::vector<ContestantReport>>& reports) {
@@ -150,9 +158,10 @@ constexpr Row rows[] = {
     {"judge-several-babble", "error", "error"},
     {"judge-several-crc-once", "good", "measured"},
     {"judge-check-checkhashes", "error", "error"},
-    {"judge-check-checkwrong", "wrong", "measure.timed_launch"},
-    {"judge-check-checkpoison", "never written", "measure.timed_launch"},
+    {"judge-check-checkwrong", "wrong, then more", "measure.timed_launch"},
+    {"judge-check-checkpoison", "never written, then more", "measure.timed_launch"},
     {"judge-check-checkguard", "run.guard", "run.guard"},
+    {"judge-check-checkguard-once", "run.guard", "measured"},  // of the first case, told when the second was run
     {"judge-check-checkpadding", "run.guard", "run.guard"},
     {"judge-repeat-differs", "differs", "measured"},
     {"judge-repeat-shortrepeat", "error", "measured"},
@@ -250,9 +259,10 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
   REQUIRE(spec);
   CudaPrograms programs(pool(), "sm_90a");
   SpotCheck spot(pool(), "sm_90a");
-  Case what;
-  what.workload = task.time_shapes[0];
-  what.repeats = 2;
+  // The first one's outputs are judged with the second one's preparation.
+  Case cases[2];
+  cases[0].workload = cases[1].workload = task.time_shapes[0];
+  cases[1].repeats = 2;
   const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
   for (std::size_t i = 0; i < std::size(rows); i += testing::sanitized ? 3 : 1) {
     const Row& row = rows[i];
@@ -261,12 +271,9 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
     const auto device = fake.open(deadlines_for(row.behaviour));
     REQUIRE(device->trust({1}));
     CudaTrials trials(*device, programs, spot, *spec, hangs(row.behaviour, "") ? 0.5 : 20);
-    // As the backend does: once more when the machine failed.
-    auto proved = trials.prove(task, key, kernel, what, Fence::end);
-    if (!proved) proved = trials.prove(task, key, kernel, what, Fence::end);
-    expect_outcome(outcome(proved), row.proved);
-    auto measured = trials.measure(task, key, what.workload, {&contestant, 1}, {3, 0.01, true, 1});
-    if (!measured) measured = trials.measure(task, key, what.workload, {&contestant, 1}, {3, 0.01, true, 1});
+    expect_outcome(outcome(trials.prove(task, key, kernel, cases)), row.proved);
+    auto measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
+    if (!measured) measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
     expect_outcome(outcome(measured), row.measured);
   }
 }
@@ -284,7 +291,7 @@ TEST_CASE("a kernel that asks for more memory than it may have is refused, and t
   CudaTrials trials(*device, programs, spot, *spec, 20);
   Case what;
   what.workload = task.time_shapes[0];
-  testing::expect_code(outcome(trials.prove(task, task_id(task), kernel, what, Fence::end)), "run.launch");
+  testing::expect_code(outcome(trials.prove(task, task_id(task), kernel, {&what, 1})), "run.launch");
   const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
   testing::expect_code(outcome(trials.measure(task, task_id(task), what.workload, {&contestant, 1}, {})), "run.launch");
 }
