@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include "ptx/atomic.hpp"
-#include "ptx/memory.hpp"
 #include "ptx/mixed.hpp"
+#include "ptx/signal.hpp"
 
 namespace cupilot::ptx {
 
@@ -171,7 +171,10 @@ void atomic(Lanes& l, const Step& s) {
   lane_addresses(w, s, s.o[1], a);
   LaunchContext& launch = *w.block->launch;
   const Spin hold(launch.atomics, launch.parallel);
+  const bool ordering = orders(w, s, Intent::atomic);
+  if (ordering) before_strong(w, s);
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p, tally_of(w, s, a))) return;
+  if (ordering) after_strong(w, s, a, s.bytes * s.count, Intent::atomic);
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
   each_lane(w, [&](u32 lane) {
     for (u32 j = 0; j < s.count; ++j) {
@@ -195,7 +198,10 @@ void atomic_wide(Lanes& l, const Step& s) {
   lane_addresses(w, s, s.o[1], a);
   LaunchContext& launch = *w.block->launch;
   const Spin hold(launch.atomics, launch.parallel);
+  const bool ordering = orders(w, s, Intent::atomic);
+  if (ordering) before_strong(w, s);
   if (!resolve(w, s, s.flags & space_mask, w.mask, a, 16, Intent::atomic, p)) return;
+  if (ordering) after_strong(w, s, a, 16, Intent::atomic);
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
   each_lane(w, [&](u32 lane) {
     std::uint8_t old[16];
@@ -287,7 +293,7 @@ bool decode_atomic(Decoder& d, Step& step) {
   take(false);
   if (cas) take(false);
   step.list = d.list(std::move(list));
-  step.aux = static_cast<u32>(found->op) | (used ? 0x100u : 0u) | (static_cast<u32>(type) << 16);
+  step.aux = static_cast<u32>(found->op) | (used ? 0x100u : 0u) | order_bits(d) | (static_cast<u32>(type) << 16);
   const bool word = bytes_of(type) == 4 && !is_float(type) && step.count == 1;
   const bool in_shared = d.memory_space() == space_shared;
   if (word && in_shared && one && found->op == AtomicOp::add) step.aux |= counts_lanes;

@@ -275,6 +275,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   block.mbarrier_at.clear();
   block.far_users.clear();
   block.readers = {};
+  block.signals.reset();
   block.registers_free = 0;
   block.thread_count = launch.threads;
   block.exited_threads = block.done_warps = 0;

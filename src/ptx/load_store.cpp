@@ -1,7 +1,7 @@
 // ld and st in all spaces, and prefetches.
 #include <cstring>
 
-#include "ptx/memory.hpp"
+#include "ptx/signal.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -54,7 +54,9 @@ void load(Lanes& lanes, const Step& s) {
   LaneAddresses a;
   LanePointers p;
   lane_addresses(w, s, s.o[0], a);
-  if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.count * static_cast<std::uint32_t>(sizeof(E)), Intent::load, p)) return;
+  const std::uint32_t bytes = s.count * static_cast<std::uint32_t>(sizeof(E));
+  if (!resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::load, p)) return;
+  if (orders(w, s, Intent::load)) after_strong(w, s, a, bytes, Intent::load);
   if constexpr (sizeof(E) < sizeof(R) && sizeof(E) < 8) {
     if ((s.flags & flag_signed) != 0) return move_in<E, R, true>(w, s, p);
   }
@@ -87,7 +89,11 @@ void store(Lanes& lanes, const Step& s) {
   LaneAddresses a;
   LanePointers p;
   lane_addresses(w, s, s.o[0], a);
-  if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.count * static_cast<std::uint32_t>(sizeof(E)), Intent::store, p)) return;
+  const std::uint32_t bytes = s.count * static_cast<std::uint32_t>(sizeof(E));
+  const bool ordering = orders(w, s, Intent::store);
+  if (ordering) before_strong(w, s);
+  if (!resolve(w, s, s.flags & space_mask, w.mask, a, bytes, Intent::store, p)) return;
+  if (ordering) after_strong(w, s, a, bytes, Intent::store);
   const std::uint8_t space = s.flags & space_mask;
   if (space == space_shared || space == space_global || space == space_generic) {
     const PatternMemo* memos = &w.block->worker->memos[2 * (w.code->first_count + s.instruction)];
@@ -153,6 +159,7 @@ bool decode_access(Decoder& d, Step& step, bool is_load) {
   for (const char* strong : {"volatile", "relaxed", "acquire", "release", "mmio"}) {
     if (form.has(strong)) step.flags |= flag_strong;
   }
+  step.aux = order_bits(d);
   if (is_load && form.has("nc")) step.flags |= flag_read_only;
   if (is_signed(type)) step.flags |= flag_signed;
   const std::vector<Operand> values = d.parts(d.operand(is_load ? 0 : 1));

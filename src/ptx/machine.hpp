@@ -13,6 +13,7 @@
 
 #include "ptx/execute.hpp"
 #include "ptx/lanes/lanes.hpp"
+#include "ptx/stamp.hpp"
 #include "ptx/unwritten.hpp"
 
 namespace cupilot::ptx {
@@ -31,6 +32,7 @@ struct Cluster;
 struct Warp;
 struct Worker;
 struct Products;
+struct Signals;
 
 // What counts are derived from a step's executions.
 struct Work {
@@ -95,6 +97,7 @@ class Program {
   bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
   bool orders_proxies = false;     // holds one that could have the asynchronous proxy see what threads wrote to global memory
   bool updates_global = false;     // holds atomics on memory that blocks share
+  bool orders_threads = false;     // holds fences, acquires or releases that could order threads of a block
   bool async = false;              // uses mbarriers or the asynchronous proxy
   bool meets_in_part = false;      // has barriers that not all warps of a block pass
   bool lanes_in_part = false;      // has barriers that not all lanes of a warp may pass
@@ -310,6 +313,7 @@ struct Block {
   std::vector<std::uint32_t> reader;  // stamp of the last read
   std::vector<std::uint32_t> lanes;   // that read, where the stamp names several of a warp; empty unless lanes_in_part
   ReaderSets readers;
+  std::shared_ptr<Signals> signals;        // signal.hpp; null: none yet
   std::vector<std::uint16_t> mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
   std::array<Barrier, 16> barriers;
   std::vector<std::vector<std::uint64_t>> products_issued;  // hashes, of each warpgroup's wgmma in order
@@ -323,16 +327,6 @@ struct Block {
   std::vector<std::uint32_t> far_users;  // clock of the last access by every warp of the cluster from another block
   std::uint32_t registers_free = 0;      // given back by setmaxnreg, for all threads
 };
-
-// Stamps of shared shadow. writer: bit 31 atomic, bits 10..30 clock, bits 0..9 thread. reader: reader_stamp.hpp.
-// Clocks from mark_base on make bits 0..30 of a writer's stamp a mark of the cluster instead.
-inline constexpr std::uint32_t clock_max = 0xffff0u;
-inline constexpr std::uint32_t mark_base = 0x180000u << 10;
-inline constexpr std::uint32_t mark_end = 0x1ffff0u << 10;
-inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;    // nobody wrote
-inline constexpr std::uint32_t clock_pending = 0x1ffffeu;        // an asynchronous copy not yet waited for
-inline constexpr std::uint32_t stamp_barrier = 0x1ffffcu << 10;  // the words of an mbarrier
-inline std::uint32_t stamp_clock(std::uint32_t stamp) { return (stamp >> 10) & 0x1fffffu; }
 
 // Records a fault of `thread` (lane of the warp) at the current step and stops the block.
 void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message);

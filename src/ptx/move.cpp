@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/memory.hpp"
+#include "ptx/signal.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -286,8 +286,10 @@ bool decode_move(Decoder& d, Step& step) {
       return true;
     case Opcode::op_fence:
       step.run = form.has("proxy") && form.has("async") && !form.has("global") ? proxy_fence : nothing;
+      if (!form.has("proxy") && !form.has("mbarrier_init")) return decode_fence(d, step);
       return true;
     case Opcode::op_membar:
+      return form.has("proxy") ? (step.run = nothing, true) : decode_fence(d, step);
     case Opcode::op_nanosleep:
     case Opcode::op_griddepcontrol:
     case Opcode::op_pmevent:
