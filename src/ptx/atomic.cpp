@@ -299,6 +299,7 @@ bool decode_atomic(Decoder& d, Step& step) {
   if (word && in_shared && one && found->op == AtomicOp::add) step.aux |= counts_lanes;
   if (word && found->op != AtomicOp::inc && found->op != AtomicOp::dec && found->op < AtomicOp::exch) step.aux |= reduces_first;
   d.note_shared_unit(step.bytes);
+  d.note_written_unit(step.bytes);
   if (step.count * step.bytes > 16) d.refuse("moves more than 16 bytes a thread");
   step.run = type == Type::b128 ? atomic_wide : atomic;
   return true;

@@ -181,6 +181,12 @@ void Decoder::note_shared_unit(std::uint32_t bytes) {
   while (program.shadow_shift > 0 && (1u << program.shadow_shift) > bytes) --program.shadow_shift;
 }
 
+void Decoder::note_written_unit(std::uint32_t bytes) {
+  const MemorySpace space = memory_space();
+  if (space != space_global && space != space_generic) return;
+  while (program.global_shift > 0 && (1u << program.global_shift) > bytes) --program.global_shift;
+}
+
 void Decoder::address(Step& step, const Operand& o, MemorySpace space, int slot) {
   if (o.kind != OperandKind::address) refuse("an operand should be an address in brackets");
   step.offset = o.offset;

@@ -62,6 +62,7 @@ class Decoder {
   std::int64_t variable_address(std::uint32_t variable) const;
   MemorySpace memory_space() const;
   void note_shared_unit(std::uint32_t bytes);
+  void note_written_unit(std::uint32_t bytes);  // of a write to global memory
 
  private:
   std::uint32_t take(std::uint32_t bytes);

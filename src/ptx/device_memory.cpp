@@ -9,7 +9,8 @@
 namespace cupilot::ptx {
 namespace {
 
-constexpr std::uint32_t all_written = 0xf0000000u;
+constexpr std::uint32_t all_written = whole_word;
+constexpr std::uint64_t most_watched_bytes = 1ull << 30;  // of buffers whose cells remember threads
 constexpr std::uint64_t gap = 1ull << 20;
 
 std::uint64_t words_of(const Buffer& buffer) { return (buffer.bytes + 3) / 4; }
@@ -23,6 +24,11 @@ void Buffer::make_chunks(std::uint64_t offset, std::uint64_t count) {
     const std::uint64_t begin = i * chunk_bytes;
     later->make(begin, {data.get() + begin, std::min(chunk_bytes, bytes - begin)});
   }
+}
+
+void ThreadStamps::forget_reads() {
+  launch = (launch + 1) % 16;
+  if (launch == 0 && reads.load() != nullptr) std::fill_n(reads.load(), cells, 0u);
 }
 
 Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past) {
@@ -170,6 +176,28 @@ void DeviceMemory::watch_readers(bool on) {
     b.readers.reset();
     if (on && b.state) b.readers = std::make_unique<std::uint32_t[]>(words_of(b) + 1);
   }
+}
+
+void DeviceMemory::watch_threads(std::uint32_t shift) {
+  if (writable_bytes() > most_watched_bytes) return forget_threads();
+  for (Buffer& b : buffers_) {
+    if (!b.state || b.access != Access::read_write) {
+      b.threads.reset();
+      continue;
+    }
+    if (b.threads && b.threads->shift == shift) {
+      b.threads->forget_reads();
+      continue;
+    }
+    b.threads = std::make_unique<ThreadStamps>();
+    b.threads->shift = shift;
+    b.threads->cells = (words_of(b) + 1) << (2 - shift);
+    b.threads->writes.reset(new std::uint32_t[b.threads->cells]);
+  }
+}
+
+void DeviceMemory::forget_threads() {
+  for (Buffer& b : buffers_) b.threads.reset();
 }
 
 const Buffer* DeviceMemory::find(std::uint64_t address, std::uint64_t bytes) const {

@@ -1,6 +1,7 @@
 // The virtual device's global memory: named buffers at 64-bit addresses with unmapped gaps between them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -17,6 +18,26 @@ namespace cupilot::ptx {
 
 enum class Access : std::uint8_t { read_only, read_write };
 
+inline constexpr std::uint32_t whole_word = 0xf0000000u;  // of a state word: all its bytes were written
+
+// Which thread of a block touched each cell of a buffer last, within one launch: thread_order.hpp.
+struct ThreadStamps {
+  std::uint32_t shift = 2;  // log2 of a cell's bytes
+  std::uint64_t cells = 0;
+  // Stamps of the last write, 0 by no thread; they mean something where `state` names the block.
+  std::unique_ptr<std::uint32_t[]> writes;
+  std::atomic<std::uint64_t*> reads{nullptr};  // of reads: `reader` of the block, stamp; made by the first
+  std::uint32_t launch = 0;                    // tells this launch's reads from those of 15 before
+
+  std::uint32_t reader(std::uint64_t block) const { return launch << 28 | (static_cast<std::uint32_t>(block + 1) & ~whole_word); }
+
+  ThreadStamps() = default;
+  ThreadStamps(const ThreadStamps&) = delete;
+  ThreadStamps& operator=(const ThreadStamps&) = delete;
+  ~ThreadStamps() { delete[] reads.load(); }
+  void forget_reads();
+};
+
 // A buffer. `state` holds one word for each 4 bytes (read_write buffers only): bits 28..31 say which of the bytes were
 // written, the low bits name the block (index + 1) that wrote last within the launch in progress, 0 for none.
 struct Buffer {
@@ -28,6 +49,7 @@ struct Buffer {
   std::unique_ptr<std::uint32_t[]> state;
   // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host threads run; else empty.
   std::unique_ptr<std::uint32_t[]> readers;
+  std::unique_ptr<ThreadStamps> threads;  // of a launch that checks races; else empty
 
   // Content that is made chunk by chunk when it is first read: of read_only buffers, in launches of one block.
   static constexpr std::uint64_t chunk_bytes = 32;
@@ -93,6 +115,9 @@ class DeviceMemory {
   void restore(const Kept& kept);
   // Begins or ends remembering who reads what can be written.
   void watch_readers(bool on);
+  // Begins a launch whose threads are told apart in cells of 2^shift bytes. Nothing is kept of buffers beyond a limit in all.
+  void watch_threads(std::uint32_t shift);
+  void forget_threads();
 
   // The buffer that holds [address, address + bytes), or nullptr.
   Buffer* find(std::uint64_t address, std::uint64_t bytes);

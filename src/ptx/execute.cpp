@@ -228,6 +228,11 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
                    "choose blocks of the grid"};
   }
   memory.begin_launch();
+  if (options.check_races) {
+    memory.watch_threads(program.global_shift);
+  } else {
+    memory.forget_threads();
+  }
   const std::vector<Worker> workers = run_blocks(context);
 
   Report report;

@@ -56,7 +56,7 @@ struct ExecuteOptions {
   // they are written. 0: ascending, 0xff.
   std::uint64_t seed = 0;
   bool late = false;              // asynchronous copies move at the last legal moment, not at the first
-  bool check_races = true;        // shared memory
+  bool check_races = true;        // shared and read-write global memory
   bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
   bool by_instruction = false;        // and count memory and divergence instruction by instruction (LineCount)

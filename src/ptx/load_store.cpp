@@ -173,6 +173,7 @@ bool decode_access(Decoder& d, Step& step, bool is_load) {
   step.count = static_cast<u8>(values.size());
   d.address(step, d.operand(is_load ? 1 : 0), d.memory_space(), 0);
   d.note_shared_unit(bytes);
+  if (!is_load) d.note_written_unit(bytes);
   if (step.count * bytes > 32) d.refuse("moves more than 32 bytes a thread");
   if (is_load && (step.flags & space_mask) == space_param && d.operand(1).base == OperandKind::formal) {
     const u64 at = static_cast<u64>(step.offset) - param_window, all = d.program.layout.bytes;

@@ -93,6 +93,7 @@ class Program {
   std::uint32_t step_count = 0;
   std::vector<Multiply> products;  // of wmma and wgmma steps
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
+  std::uint32_t global_shift = 2;  // the same of what is written to global memory
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
   bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
   bool orders_proxies = false;     // holds one that could have the asynchronous proxy see what threads wrote to global memory

@@ -1,5 +1,6 @@
 // Global, local and parameter memory, and the choice between the spaces.
-#include "ptx/memory.hpp"
+#include "ptx/stretch.hpp"
+#include "ptx/thread_order.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +10,7 @@
 namespace cupilot::ptx {
 namespace {
 
-constexpr std::uint32_t written_bits = 0xf0000000u;
+constexpr std::uint32_t written_bits = whole_word;
 constexpr std::uint32_t owner_bits = 0x0fffffffu;
 
 void depends(Warp& warp, const Step& step, const char* why) {
@@ -85,7 +86,7 @@ bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_
 
 // State words of one access. Stores and atomics take them over for the block.
 bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer, std::uint64_t offset, std::uint32_t bytes,
-                  Intent intent) {
+                  Intent intent, Agent agent) {
   const std::uint32_t owner = static_cast<std::uint32_t>(warp.block->index + 1) & owner_bits;
   std::uint32_t* state = buffer.state.get() + offset / 4;
   const std::uint32_t words = std::max(bytes / 4, 1u);
@@ -104,6 +105,8 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
     if (by != 0 && by != owner && intent != Intent::atomic) {
       depends(warp, step, intent == Intent::load ? "a block reads what another block wrote" : "two blocks write one address");
     }
+    if (buffer.threads && !thread_ordered(warp, step, lane, buffer, {offset / 4 + w, want, intent, by == owner, agent}))
+      return false;
     if (intent == Intent::load || launch.parallel) continue;
     state[w] = (s & written_bits) | want | owner;
   }
@@ -150,6 +153,9 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     if (common != nullptr && !inside(*common, least, most, bytes)) common = nullptr;
     memo.buffer = common;
   }
+  const bool taken = common != nullptr && common->access == Access::read_write &&
+                     take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
+  std::uint32_t touched = 0;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     Buffer* buffer = common != nullptr ? common : locate(launch, addresses.at[lane], bytes);
@@ -164,9 +170,12 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
       return false;
     }
     // What was writable before, as a table is to setup launches, remembers which of it was written.
-    if (buffer->state && !global_state(warp, step, lane, *buffer, offset, bytes, intent)) return false;
+    const Agent agent = intent == Intent::load || ((memo.leaders >> lane) & 1) != 0 ? Agent::thread : Agent::alike;
+    if (!taken && buffer->state && !global_state(warp, step, lane, *buffer, offset, bytes, intent, agent)) return false;
+    touched |= buffer->threads ? 1u << lane : 0u;
     out.at[lane] = buffer->at(offset, bytes);
   }
+  warp.touched |= touched;
   return true;
 }
 
@@ -310,7 +319,7 @@ std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std:
       const std::uint32_t piece = at % 4 == 0 && left >= 4   ? static_cast<std::uint32_t>(left & ~std::uint64_t{3})
                                   : at % 2 == 0 && left >= 2 ? 2u
                                                              : 1u;
-      if (!global_state(warp, step, lane, *buffer, at, piece, intent)) return nullptr;
+      if (!global_state(warp, step, lane, *buffer, at, piece, intent, Agent::proxy)) return nullptr;
       at += piece;
     }
   }

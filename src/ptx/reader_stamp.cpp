@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include <fmt/format.h>
+
 #include "ptx/memory.hpp"
 
 namespace cupilot::ptx {
@@ -26,6 +28,20 @@ bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which) {
     return true;
   }
   return false;
+}
+
+std::string thread_name(const Warp& warp, std::uint32_t thread) {
+  const Dim3& b = warp.block->launch->launch->block;
+  return fmt::format("thread ({},{},{})", thread % b.x, thread / b.x % b.y, thread / (b.x * b.y));
+}
+
+std::string readers_name(const Warp& warp, std::uint32_t stamp) {
+  const std::uint32_t who = read_who(stamp);
+  std::uint32_t other = 0;
+  if (who == read_by_set && set_open(warp, stamp, &other)) return fmt::format("warp {}", other);
+  if (who < 32) return thread_name(warp, read_warp(stamp) * 32 + who);
+  if (read_warp(stamp) != warp.index) return fmt::format("warp {}", read_warp(stamp));
+  return who == read_by_warps ? "other warps" : "other lanes of its warp";
 }
 
 std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who) {

@@ -37,6 +37,18 @@ inline bool doubted(const Warp& warp, std::uint32_t writer_stamp) {
   return doubted(warp, (writer_stamp >> 5) & 31, stamp_clock(writer_stamp), writer_stamp & 31);
 }
 
+inline std::uint32_t own_stamp(const Warp& warp, std::uint32_t lane, bool strong) {
+  return (strong ? 0x80000000u : 0u) | (warp.clock << 10) | (warp.index * 32 + lane);
+}
+// True when a write with this stamp is ordered before the warp's next access.
+inline bool write_known(const Warp& warp, std::uint32_t stamp) {
+  return stamp_clock(stamp) < warp.known[(stamp >> 5) & 31] && !doubted(warp, stamp);
+}
+
+// "thread (5,0,0)"; who read: "warp 3", "thread (5,0,0)", "other lanes of its warp"
+std::string thread_name(const Warp& warp, std::uint32_t thread);
+std::string readers_name(const Warp& warp, std::uint32_t stamp);
+
 // Of a set's stamp: whether a warp other than this read, and this one knows nothing of it; which one. reader_stamp.cpp.
 bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which = nullptr);
 // The stamp of the set of `before` and reads by `who` of the warp now.

@@ -55,30 +55,6 @@ namespace {
 
 std::string place(const Warp& warp, std::uint32_t offset) { return place_name(*warp.block, offset); }
 
-std::string thread_name(const Warp& warp, std::uint32_t thread) {
-  const Dim3& b = warp.block->launch->launch->block;
-  return fmt::format("thread ({},{},{})", thread % b.x, thread / b.x % b.y, thread / (b.x * b.y));
-}
-
-std::uint32_t own_stamp(const Warp& warp, std::uint32_t lane, bool strong) {
-  return (strong ? 0x80000000u : 0u) | (warp.clock << 10) | (warp.index * 32 + lane);
-}
-
-// True when a write with this stamp is ordered before the warp's next access.
-bool ordered(const Warp& warp, std::uint32_t stamp) {
-  return stamp_clock(stamp) < warp.known[(stamp >> 5) & 31] && !doubted(warp, stamp);
-}
-
-// "warp 3", "thread (5,0,0)", "lanes of its own warp"
-std::string readers(const Warp& warp, std::uint32_t stamp) {
-  const std::uint32_t who = read_who(stamp);
-  std::uint32_t other = 0;
-  if (who == read_by_set && set_open(warp, stamp, &other)) return fmt::format("warp {}", other);
-  if (who < 32) return thread_name(warp, read_warp(stamp) * 32 + who);
-  if (read_warp(stamp) != warp.index) return fmt::format("warp {}", read_warp(stamp));
-  return who == read_by_warps ? "other warps" : "other lanes of its warp";
-}
-
 // Two strong accesses do not race. Lanes of a warp step together here and need not on a device: among them only atomics may
 // count on each other, a volatile access may not.
 bool excused(const Warp& warp, const Step& step, std::uint32_t stamp, bool strong) {
@@ -118,7 +94,7 @@ bool explain_reads(Warp& warp, const Step& step, std::uint32_t lane, std::uint32
   const std::uint32_t shift = block.program->shadow_shift;
   for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
     const std::uint32_t s = block.writer[c];
-    if (!ordered(warp, s) && !explain_read(warp, step, lane, c << shift, s, strong)) return false;
+    if (!write_known(warp, s) && !explain_read(warp, step, lane, c << shift, s, strong)) return false;
   }
   return true;
 }
@@ -169,7 +145,7 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
   const std::uint32_t cells = bytes >> shift, first = offset >> shift;
   for (std::uint32_t c = first; c < first + cells; ++c) {
     const std::uint32_t s = block.writer[c], r = block.reader[c];
-    const bool after_write = ordered(warp, s) || s == stamp_never || (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
+    const bool after_write = write_known(warp, s) || s == stamp_never || (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
                              excused(warp, step, s, strong) || lane_knows_write(warp, lane, s) ||
                              (is_mark(s) && write_ordered(warp, block, s));
     if (!after_write && (is_mark(s) || s == stamp_barrier)) {
@@ -192,7 +168,7 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
     }
     if (!after_reads(warp, lane, r, strong) && !lane_knows_reads(warp, lane, c)) {
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift), readers(warp, r)));
+            fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift), readers_name(warp, r)));
       return false;
     }
   }
@@ -328,7 +304,7 @@ bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::u
   bool fine = true;
   for (std::uint32_t c = first; c < first + cells; ++c) {
     const std::uint32_t s = block.writer[c], r = block.reader[c];
-    fine &= ordered(warp, s) || s == stamp_never;
+    fine &= write_known(warp, s) || s == stamp_never;
     fine &= (r & read_mark) == 0 && !reads_open(warp, r);
   }
   return fine;

@@ -242,6 +242,7 @@ bool decode_transfer(Decoder& d, Step& step, bool load) {
   step.list = d.list(std::move(list));
   d.address(step, d.operand(load ? 1 : 0), d.memory_space(), 0);
   d.note_shared_unit(std::max(1u, a.along ? 4u : f.bits / 8));
+  if (!load) d.note_written_unit(std::max(1u, a.along ? 4u : f.bits / 8));
   Operand densest{};
   densest.kind = OperandKind::immediate;
   densest.bits = a.along ? f.columns * (f.bits / std::min(a.element_bits, f.bits)) : f.rows;
