@@ -1,4 +1,5 @@
-// How fast the interpreter runs, on one core: checked warp instructions of an fp32 GEMM, and tensor-core GEMMs of 512 cubed.
+// How fast the interpreter runs, on one core: checked warp instructions of an fp32 GEMM, kernels that only move, and tensor-core
+// GEMMs of 512 cubed.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -69,6 +70,25 @@ void simt(benchmark::State& state) {
   state.counters["warp_instructions"] = benchmark::Counter(instructions, benchmark::Counter::kIsRate);
 }
 
+// Little but accesses to global memory: `o` written once, and added to in place.
+const std::string moving = R"(
+extern "C" __global__ void copy(const float* a, float* o, int n) {
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) o[i] = a[i]; }
+extern "C" __global__ void add(const float* a, float* o, int n) {
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) o[i] += a[i]; }
+)";
+
+void move(benchmark::State& state, const char* entry) {
+  Device d;
+  constexpr int count = 1 << 20;
+  const auto a = d.input("A", noise(count, same)), out = d.output("O", count * 4);
+  d.memory.mark_written(out);
+  const auto module = module_of_cuda(moving);
+  for ([[maybe_unused]] auto step : state) check(d.run(module, entry, {64}, {256}, 0, P{a}, P{out}, count), state);
+}
+void copy(benchmark::State& state) { move(state, "copy"); }
+void add(benchmark::State& state) { move(state, "add"); }
+
 void mma(benchmark::State& state) {
   Device d;
   const auto a = d.input("A", noise(size * size, bf16)), b = d.input("B", noise(size * size, bf16)),
@@ -90,6 +110,8 @@ void wgmma(benchmark::State& state) {
 }
 
 BENCHMARK(simt)->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(copy)->Unit(benchmark::kMillisecond);
+BENCHMARK(add)->Unit(benchmark::kMillisecond);
 BENCHMARK(mma)->Unit(benchmark::kMillisecond);
 BENCHMARK(wgmma)->Unit(benchmark::kMillisecond);
 
