@@ -67,6 +67,7 @@ struct RunFlags {
   std::string dir;
   std::string which = "best";
   SeatFlags seats;               // resume
+  std::string pool;              // resume: told of the champion, or "off"; empty: the run's own
   std::int64_t evaluations = 0;  // resume: 0 keeps the run's own limit
   double seconds = 0;
   int threads = 0;

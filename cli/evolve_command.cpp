@@ -9,6 +9,7 @@
 #include "search_run.hpp"
 #include "seats.hpp"
 #include "signals.hpp"
+#include "steering.hpp"
 #include "words.hpp"
 
 namespace cupilot::cli {
@@ -64,6 +65,7 @@ int resume_command(const RunFlags& flags) {
   options.raise_evaluations = flags.evaluations;
   options.search.parallel = in_flight(flags.threads, **backend);
   options.max_seconds = flags.seconds;
+  options.pool = pool_anywhere(flags.pool);
   options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();

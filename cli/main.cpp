@@ -142,6 +142,7 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->check(CLI::NonNegativeNumber);
   resume->add_option("--models", verbs.resume.seats.models, "the language models that the run goes on with")
       ->check(CLI::ExistingFile);
+  resume->add_option("--pool", verbs.resume.pool, "strategy pool to tell of the champion; off: none (default: the run's own)");
   resume->callback([&verbs] { verbs.chosen = [&verbs] { return resume_command(verbs.resume); }; });
 
   CLI::App* report = app.add_subcommand("report", "summary of a run; writes report.html");

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <ctime>
-#include <filesystem>
 
 #include "device.hpp"
 #include "say.hpp"
@@ -35,8 +34,7 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
   options.tunables = flags.tunables;
   options.random_search = flags.random;
   options.search.steering = flags.steering;
-  // Who resumes the run may stand elsewhere.
-  if (const std::string pool = pool_of(flags); !pool.empty()) options.pool = std::filesystem::absolute(pool).string();
+  options.pool = pool_anywhere(pool_of(flags));
   options.pool_tags = flags.pool_guard;
   options.screening = flags.screen;
   options.task_words = flags.task;

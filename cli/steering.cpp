@@ -48,4 +48,8 @@ std::string pool_of(const EvolveFlags& flags) {
   return folder.empty() ? "" : folder + "/pool.sqlite";
 }
 
+std::string pool_anywhere(const std::string& pool) {
+  return pool.empty() || pool == "off" ? pool : std::filesystem::absolute(pool).string();
+}
+
 }  // namespace cupilot::cli

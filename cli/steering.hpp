@@ -15,4 +15,7 @@ void add_steering(CLI::App& verb, EvolveFlags& flags);
 // folder (XDG base directories), which is made.
 std::string pool_of(const EvolveFlags& flags);
 
+// Who resumes the run, or starts it anew, may stand elsewhere.
+std::string pool_anywhere(const std::string& pool);
+
 }  // namespace cupilot::cli

@@ -66,7 +66,8 @@ struct EvolveOptions {
   std::string worker_path{};            // for opening it: BackendOptions::worker_path
   SearchObserver* observer = nullptr;
   std::atomic<bool>* cancel = nullptr;  // set by the host: checkpoint and stop
-  // Strategy pool (pool.hpp): read before the search, told of its champion; made when it does not exist. Empty: none.
+  // Strategy pool (pool.hpp): read before the search, told of its champion; made when it does not exist. "off": none. Empty:
+  // none; of a resume, as recorded.
   std::string pool{};
   // An experiment's: its entries carry these, and it reads none that carries one of them or is of the same task.
   std::vector<std::string> pool_tags{};
@@ -120,7 +121,7 @@ struct EvolveReport {
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
 // Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes what no journal holds: observer,
 // cancel, stop, strategist, writer, chat, seats, screen, host, search.parallel, max_seconds (a new budget; 0: as recorded),
-// raise_evaluations, and pool with pool_tags (empty: as recorded). A run that ended without a valid candidate ends in its error.
+// raise_evaluations, pool and pool_tags (empty: as recorded). A run that ended without a valid candidate ends in its error.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options = {});
 
 // The straight pipe for one candidate.

@@ -57,6 +57,11 @@ Result<void> same_device(const RunState& state, const Backend& backend) {
       "open the device " + state.header.device_name};
 }
 
+EvolveOptions without_a_pool_named_off(EvolveOptions options) {
+  if (options.pool == "off") options.pool.clear();
+  return options;
+}
+
 // A task whose own check cannot tell right from wrong is not searched.
 Result<void> prove_the_check(const Task& task, Circle& circle) {
   if (!circle.backend->techniques().empty()) return {};
@@ -119,6 +124,24 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
   return std::optional(std::move(walk->summary.report));
 }
 
+// What the journal holds instead of the caller's.
+EvolveOptions as_recorded(const HeaderRecord& header, const EvolveOptions& options, const std::string& run_dir) {
+  EvolveOptions all = options;
+  all.search = header.search;
+  all.search.parallel = options.search.parallel;
+  all.run_dir = run_dir;
+  all.tunables = header.tunables;
+  all.random_search = header.random_search;
+  if (header.seats) all.seats = *header.seats;
+  all.screening = !header.screen.empty();
+  all.task_words = header.task_words;
+  all.device_name = header.device_name;
+  if (all.max_seconds <= 0) all.max_seconds = header.max_seconds;
+  if (all.pool.empty()) all.pool = header.pool;
+  if (all.pool_tags.empty()) all.pool_tags = header.pool_tags;
+  return without_a_pool_named_off(std::move(all));
+}
+
 // nullopt: the checkpoint cannot be used. `notices`: of the report.
 Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint, const std::string& run_dir,
                                                   Backend& backend, const EvolveOptions& options,
@@ -144,22 +167,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->finals.clear();
     state->end.reset();
   }
-  EvolveOptions all = options;
-  const int parallel = options.search.parallel;
-  all.search = state->header.search;
-  all.search.parallel = parallel;
-  all.run_dir = run_dir;
-  all.tunables = state->header.tunables;
-  all.random_search = state->header.random_search;
-  if (state->header.seats) all.seats = *state->header.seats;
-  all.screening = !state->header.screen.empty();
-  all.task_words = state->header.task_words;
-  all.device_name = state->header.device_name;
-  if (all.max_seconds <= 0) all.max_seconds = state->header.max_seconds;
-  if (all.pool.empty()) {
-    all.pool = state->header.pool;
-    all.pool_tags = state->header.pool_tags;
-  }
+  EvolveOptions all = as_recorded(state->header, options, run_dir);
   // What the pool said at the beginning, whatever it says now.
   all.search.steering.pool = false;
   auto circle = open_circle(state->task, backend, all);
@@ -192,7 +200,7 @@ Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, 
 
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
   if (auto sound = check_numbers(options); !sound) return sound.error();
-  return guarded([&] { return begin_run(task, backend, options); });
+  return guarded([&] { return begin_run(task, backend, without_a_pool_named_off(options)); });
 }
 
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {

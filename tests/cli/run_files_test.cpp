@@ -51,6 +51,21 @@ TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
   }
 }
 
+TEST_CASE("a resume tells the pool that it is told", "[cli]") {
+  const Scratch scratch;
+  const std::string go = "evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 3 --run r --pool first.sqlite";
+  REQUIRE(run(go, scratch).exit == 0);
+  REQUIRE(std::filesystem::exists(scratch.path / "first.sqlite"));
+  REQUIRE(run("resume r --evaluations 4 --pool other.sqlite", scratch).exit == 0);
+  CHECK(std::filesystem::exists(scratch.path / "other.sqlite"));
+  std::filesystem::remove(scratch.path / "first.sqlite");
+  REQUIRE(run("resume r --evaluations 5 --pool off", scratch).exit == 0);
+  CHECK_FALSE(std::filesystem::exists(scratch.path / "first.sqlite"));
+  CHECK_FALSE(std::filesystem::exists(scratch.path / "off"));
+  REQUIRE(run("resume r --evaluations 6", scratch).exit == 0);
+  CHECK(std::filesystem::exists(scratch.path / "first.sqlite"));
+}
+
 TEST_CASE("a run that is not over does not say that nothing is valid", "[cli]") {
   const Scratch scratch;
   REQUIRE(run("evolve " + on_landscape + " --evaluations 60 --run r", scratch).exit == 0);

@@ -124,6 +124,17 @@ std::map<std::string, double> outcomes_in(const std::string& pool, const Task& t
   return times;
 }
 
+// Whether the pool was told of a champion, under these tags.
+bool entries_in(const std::string& pool, const std::vector<std::string>& tags) {
+  if (!std::filesystem::exists(pool)) return false;
+  auto open = StrategyPool::open(pool);
+  REQUIRE_OK(open);
+  auto all = open->find({.family = "gemm", .limit = 100});
+  REQUIRE_OK(all);
+  return std::any_of(all->begin(), all->end(),
+                     [&](const PoolMatch& one) { return one.entry.origin == "measured" && one.entry.tags == tags; });
+}
+
 std::map<std::string, double> times_of(const RunState& state) {
   std::map<std::string, double> times;
   for (const SearchEvent& event : state.events) {
@@ -186,22 +197,40 @@ TEST_CASE("a recording of measured times leaves them in the pool as the run that
   CHECK(outcomes_in(dir / "pool.sqlite", gemm(2048)) == held);
 }
 
-TEST_CASE("a resumed search teaches the pool that it began with", "[threads]") {
-  const TempDir dir;
-  OddCard card;
+TEST_CASE("a resumed search teaches the pool that it began with, or the one that it is told", "[threads]") {
   struct Stopping : SearchObserver {
     std::atomic<bool> cancel{false};
     int left = 10;
     void on_candidate(const Candidate&) override { cancel = --left <= 0; }
-  } stopping;
-  EvolveOptions options = run_with(dir / "pool.sqlite", dir / "run");
-  options.observer = &stopping;
-  options.cancel = &stopping.cancel;
-  auto stopped = evolve(gemm(2048), card, options);
-  REQUIRE_OK(stopped);
-  CHECK_FALSE(stopped->best);
-  CHECK(outcomes_in(dir / "pool.sqlite", gemm(2048)).empty());
-  auto resumed = resume(dir / "run", card, {});
-  REQUIRE_OK(resumed);
-  CHECK_FALSE(outcomes_in(dir / "pool.sqlite", gemm(2048)).empty());
+  };
+  struct Row {
+    std::string begun_with, told;  // pools
+    std::vector<std::string> tags;
+    bool first, other;  // whether entries are in them in the end
+  };
+  for (const Row& row :
+       {Row{"first", "", {}, true, false}, Row{"first", "other", {}, false, true}, Row{"off", "other", {}, false, true},
+        Row{"first", "off", {}, false, false}, Row{"first", "other", {"trial"}, false, true}}) {
+    const TempDir dir;
+    const auto place = [&](const std::string& pool) { return pool.empty() || pool == "off" ? pool : dir / pool; };
+    OddCard card;
+    Stopping stopping;
+    EvolveOptions options = run_with(place(row.begun_with), dir / "run");
+    options.pool_tags = row.tags;
+    options.observer = &stopping;
+    options.cancel = &stopping.cancel;
+    auto stopped = evolve(gemm(2048), card, options);
+    REQUIRE_OK(stopped);
+    CHECK_FALSE(stopped->best);
+    EvolveOptions more;
+    more.pool = place(row.told);
+    REQUIRE_OK(resume(dir / "run", card, more));
+    INFO(row.begun_with << ", then " << row.told);
+    CHECK(entries_in(dir / "first", row.tags) == row.first);
+    CHECK(entries_in(dir / "other", row.tags) == row.other);
+    // An experiment leaves no times, wherever it tells of its champion.
+    if (row.tags.empty()) CHECK(outcomes_in(dir / "other", gemm(2048)).empty() != row.other);
+    if (!row.tags.empty()) CHECK(outcomes_in(dir / "other", gemm(2048)).empty());
+    CHECK_FALSE(std::filesystem::exists("off"));
+  }
 }
