@@ -69,7 +69,7 @@ int resume_command(const RunFlags& flags) {
   options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();
-  const auto models = open_seats(flags.seats, flags.dir, 1, [&](const std::string& text) { screen.on_notice(text); });
+  const auto models = reopen_seats(flags.seats, *run, [&](const std::string& text) { screen.on_notice(text); });
   if (!models) return fail(models.error(), flags.common.json);
   const bool measures = (*backend)->provenance() == Provenance::measured;
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)

@@ -43,7 +43,9 @@ int replay_command(const ReplayFlags& flags) {
   if (flags.seed >= 0) options.change = [&](SearchOptions& search) { search.seed = static_cast<std::uint64_t>(flags.seed); };
   std::unique_ptr<ChatClient> tape;
   if (flags.policy == "run" && real_host().exists(tape_path(flags.dir))) {
-    auto opened = open_tape(tape_path(flags.dir));
+    const auto run = read_run(flags.dir);
+    if (!run) return fail(run.error(), flags.json);
+    auto opened = run->models ? open_tape(tape_path(flags.dir)) : std::unique_ptr<ChatClient>();
     if (!opened) return fail(opened.error(), flags.json);
     tape = std::move(*opened);
     options.chat = tape.get();

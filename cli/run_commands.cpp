@@ -29,7 +29,7 @@ int report_command(const RunFlags& flags) {
   const Result<RunSummary> run = read_run(flags.dir);
   if (!run) return fail(run.error(), flags.common.json);
   const Result<std::string> page = write_report(flags.dir);
-  const std::optional<ModelUse> use = model_use(flags.dir, run->report.evaluations);
+  const std::optional<ModelUse> use = run->models ? model_use(flags.dir, run->report.evaluations) : std::nullopt;
   if (flags.common.json) {
     say(report_json(run->report, run->task, use ? &*use : nullptr));
   } else {

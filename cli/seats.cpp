@@ -25,11 +25,7 @@ Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
 Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir, std::uint64_t seed,
                                                std::function<void(const std::string&)> notice) {
   if (!flags.models.empty()) return open_models_file(flags.models, run_dir, seed, std::move(notice));
-  if (flags.tape.empty()) {
-    // A run that had models goes on with what they said; what they did not say is left to the built-in strategist.
-    const bool goes_on = real_host().exists(tape_path(run_dir));
-    return goes_on ? open_tape(tape_path(run_dir)) : std::unique_ptr<ChatClient>();
-  }
+  if (flags.tape.empty()) return std::unique_ptr<ChatClient>();
   auto text = real_host().read_file(flags.tape);
   if (!text) return Error{ErrorCode::usage, "--tape: " + text.error().message, "name a tape (docs/formats/tape.md)"};
   // The run keeps it, so that it can be resumed, replayed and reported.
@@ -38,6 +34,16 @@ Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std
   if (!lock) return lock.error();
   if (auto kept = real_host().write_file_atomically(tape_path(run_dir), *text, true); !kept) return kept.error();
   return open_tape(tape_path(run_dir));
+}
+
+Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const RunSummary& run,
+                                                 std::function<void(const std::string&)> notice) {
+  const std::string& run_dir = run.report.run_dir;
+  if (!flags.models.empty()) return open_models_file(flags.models, run_dir, run.report.seed, std::move(notice));
+  if (!run.models) return std::unique_ptr<ChatClient>();
+  if (real_host().exists(tape_path(run_dir))) return open_tape(tape_path(run_dir));
+  return Error{ErrorCode::usage, "models took part in " + run_dir + ", and its tape.jsonl is gone",
+               "put back a copy of it, or name the models that the run goes on with: --models FILE"};
 }
 
 Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measures, EvolveOptions& options) {

@@ -147,6 +147,7 @@ struct RunSummary {
   Task task{};
   std::string device_name{};         // to open the backend again
   std::vector<std::string> lines{};  // one a generation
+  bool models = false;               // were in its seats, from the beginning or since a resume
 };
 Result<RunSummary> read_run(const std::string& run_dir);
 // One candidate of a run: by "best", id, or kernel-id prefix. JSON of strategy, evidence and lineage, and the source.

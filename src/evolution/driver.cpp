@@ -155,7 +155,7 @@ Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint
       if (decision.kind == "stop") {
         search_->stop(decision.reason);
         stopped_ = decision.reason;
-      } else {
+      } else if (decision.kind == "extend") {
         search_->extend(decision.max_evaluations, decision.max_generations);
         stopped_.clear();
       }

@@ -167,6 +167,10 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->finals.clear();
     state->end.reset();
   }
+  if (options.chat != nullptr && !state->models && backend.techniques().empty()) {
+    opened->journal.add(RecordType::decision, to_json(DecisionRecord{"models", "", 0, 0}));
+    if (auto done = opened->journal.commit(); !done) return done.error();
+  }
   EvolveOptions all = as_recorded(state->header, options, run_dir);
   // What the pool said at the beginning, whatever it says now.
   all.search.steering.pool = false;

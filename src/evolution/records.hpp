@@ -70,7 +70,7 @@ struct ResultRecord {
 
 // Something the clock, a signal or a caller decided, which a replay cannot derive.
 struct DecisionRecord {
-  std::string kind;    // "stop", "extend"
+  std::string kind;    // "stop", "extend", "models": they take seats from here on
   std::string reason;  // of a stop
   std::int64_t max_evaluations = 0;
   int max_generations = 0;

@@ -51,7 +51,10 @@ Result<void> Folding::take(const FramedRecord& record, Parsed& result) {
   const auto pass_on = [&](auto event) { sink_(std::move(event), record); };
   switch (static_cast<RecordType>(record.type)) {
     case RecordType::header:
-      return keep(header_from(text), [&](HeaderRecord r) { state_.header = std::move(r); });
+      return keep(header_from(text), [&](HeaderRecord r) {
+        state_.models = r.seats.has_value();
+        state_.header = std::move(r);
+      });
     case RecordType::baselines:
       return keep(baselines_from(text), [&](BaselinesRecord r) { state_.baselines = std::move(r); });
     case RecordType::proposal:
@@ -60,6 +63,7 @@ Result<void> Folding::take(const FramedRecord& record, Parsed& result) {
       return keep(std::move(*result), pass_on);
     case RecordType::decision:
       return keep(decision_from(text), [&](DecisionRecord r) {
+        state_.models |= r.kind == "models";
         // A raised limit reopens the search: what was concluded before no longer stands.
         if (r.kind == "extend") {
           state_.finals.clear();

@@ -21,6 +21,7 @@ struct RunState {
   std::vector<SearchEvent> events;  // in the order they happened
   std::vector<FinalRecord> finals;
   std::optional<EndRecord> end;
+  bool models = false;  // were in its seats, from the beginning or since a resume
 };
 
 // What the fold keeps of results: their evidence is most of a journal, and a search that goes on needs none of it.

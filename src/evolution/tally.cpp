@@ -37,7 +37,8 @@ void Tally::take_lines(bool closed) {
 
 void Tally::take(const SearchEvent& event) {
   if (const auto* proposal = std::get_if<Proposal>(&event)) ledger_.propose(*proposal);
-  if (const auto* decision = std::get_if<DecisionRecord>(&event)) stopped_ = decision->reason;
+  const auto* decision = std::get_if<DecisionRecord>(&event);
+  if (decision != nullptr && decision->kind != "models") stopped_ = decision->reason;
   const auto* result = std::get_if<ResultRecord>(&event);
   if (result == nullptr) return;
   ledger_.settle(*result);
@@ -107,6 +108,7 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   if (!reader.damage().empty()) notices.push_back(torn_notice(journal_path(run_dir), reader.damage(), reader.beyond(), ""));
   walk.summary.device_name = walk.state.header.device_name;
   walk.summary.lines = tally.lines();
+  walk.summary.models = walk.state.models;
   walk.summary.task = walk.state.task;
   if (std::string sentence = score ? score->sentence() : ""; !sentence.empty()) {
     notices.push_back(std::move(sentence));

@@ -51,6 +51,28 @@ TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
   }
 }
 
+TEST_CASE("a tape answers the runs whose journal says that models took part, and no other", "[cli]") {
+  const Scratch scratch;
+  scratch.file("t.jsonl", "{\"cupilot_tape\": 1}\n");
+  REQUIRE(run("evolve " + on_landscape + " --evaluations 20 --run without", scratch).exit == 0);
+  REQUIRE(run("evolve " + on_landscape + " --evaluations 20 --tape t.jsonl --run with", scratch).exit == 0);
+  scratch.file("without/tape.jsonl", "this is no tape\n");
+  std::filesystem::remove(scratch.path / "with/tape.jsonl");
+  for (const char* verb : {"resume without --evaluations 30", "report without", "replay without"}) {
+    const Ran ran = run(verb, scratch);
+    INFO(verb << "\n" << ran.err);
+    CHECK(ran.exit == 0);
+    CHECK(ran.out.find("models:") == std::string::npos);
+  }
+  const Ran lacks = run("resume with --evaluations 30", scratch);
+  INFO(lacks.err);
+  CHECK(lacks.exit == 2);
+  CHECK(lacks.err.find("models took part in with, and its tape.jsonl is gone") != std::string::npos);
+  CHECK(lacks.err.find("--models") != std::string::npos);
+  scratch.file("with/tape.jsonl", "{\"cupilot_tape\": 1}\n");
+  CHECK(run("resume with --evaluations 30", scratch).exit == 0);
+}
+
 TEST_CASE("a resume tells the pool that it is told", "[cli]") {
   const Scratch scratch;
   const std::string go = "evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 3 --run r --pool first.sqlite";

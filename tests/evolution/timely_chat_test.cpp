@@ -4,6 +4,7 @@
 
 #include "catch.hpp"
 #include "evolution/circle.hpp"
+#include "evolution/tally.hpp"
 #include "support.hpp"
 
 using namespace cupilot;
@@ -73,4 +74,35 @@ TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]
   static_cast<void>(circle->strategist->propose(brief, Rng::of(1, "x")));
   CHECK(client.last.cancel == &cancel);
   CHECK(client.last.seconds <= 30);
+}
+
+TEST_CASE("a run tells from its journal whether models take part, whatever files lie beside it", "[threads]") {
+  const auto device = open_backend("virtual:h200");
+  REQUIRE(device);
+  const TempDir dir;
+  const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
+  EvolveOptions options = small_run(dir / "run", 3);
+  REQUIRE_OK(evolve(task, **device, options));
+  std::ofstream(dir / "run/tape.jsonl") << "left by another run";
+  CHECK_FALSE(read_run(dir / "run")->models);
+  Noting client;
+  client.failing = true;
+  for (const std::int64_t evaluations : {4, 5}) {
+    EvolveOptions more;
+    more.raise_evaluations = evaluations;
+    more.chat = &client;
+    REQUIRE_OK(resume(dir / "run", **device, more));
+    CHECK(read_run(dir / "run")->models);
+  }
+  const auto read = read_journal(real_host(), dir / "run");
+  REQUIRE_OK(read);
+  int told = 0;
+  for (const FramedRecord& record : read->records)
+    told += record.payload.find("\"kind\":\"models\"") != std::string::npos ? 1 : 0;
+  CHECK(told == 1);
+  // It is no reason why the search ended.
+  Tally tally;
+  tally.take(DecisionRecord{"stop", "time spent", 0, 0});
+  tally.take(DecisionRecord{"models", "", 0, 0});
+  CHECK(tally.report({}, real_host(), dir / "run").stopped == "time spent");
 }
