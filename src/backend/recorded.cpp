@@ -37,8 +37,10 @@ class RecordedBackend : public Backend {
   std::string identity() const override { return identity_; }
   std::vector<Technique> techniques() const override { return recording_.techniques; }
   std::vector<std::string> notices() const override {
-    return {"times were " + std::string(name_of(recording_.provenance)) + " on " + recording_.identity +
-            " in an earlier run and are replayed: nothing runs now"};
+    std::vector<std::string> all = {"times were " + std::string(name_of(recording_.provenance)) + " on " + recording_.identity +
+                                    " in an earlier run and are replayed: nothing runs now"};
+    if (!recording_.notice.empty()) all.push_back(recording_.notice);
+    return all;
   }
 
   Attempt<CompiledKernel> compile(const KernelSource& source) override {

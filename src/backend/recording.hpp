@@ -28,6 +28,7 @@ struct Recording {
   std::map<std::string, Answer> answers;    // by strategy id
   bool short_ids = false;                   // these have short_id characters
   std::map<std::string, double> baselines;  // by name
+  std::string notice;                       // of a torn end; "": there was none
 };
 
 // A table's rows name strategies by this many of their id's characters.

@@ -1,16 +1,17 @@
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "backend/recording.hpp"
+#include "base/journal_damage.hpp"
 #include "base/measurement_json.hpp"
 #include "base/record_file.hpp"
+#include "base/record_type.hpp"
 
 namespace cupilot {
 namespace {
 
 using parts::Json;
-
-// Journal records by type, as docs/formats/journal.md numbers them.
-enum RecordNumber : std::uint32_t { header = 1, baselines = 2, result = 4 };
 
 void take_result(const Json& json, Recording& recording) {
   const Json& candidate = json.at("candidate");
@@ -46,10 +47,11 @@ Technique technique_of(const Json& json) {
 }
 
 void take(const FramedRecord& record, Recording& recording) {
-  if (record.type != header && record.type != baselines && record.type != result) return;
+  const auto type = static_cast<RecordType>(record.type);
+  if (type != RecordType::header && type != RecordType::baselines && type != RecordType::result) return;
   const Json json = Json::parse(record.payload);
-  if (record.type == result) return take_result(json, recording);
-  if (record.type == baselines) {
+  if (type == RecordType::result) return take_result(json, recording);
+  if (type == RecordType::baselines) {
     for (const Json& entry : json.at("baselines")) {
       recording.baselines[entry.at("name").get<std::string>()] = entry.at("time_us").get<double>();
     }
@@ -61,21 +63,37 @@ void take(const FramedRecord& record, Recording& recording) {
   for (const Json& entry : json.at("techniques")) recording.techniques.push_back(technique_of(entry));
 }
 
+// The whole records before a torn end; `notice` is of that one. Error{usage}: this is no journal, or a damaged one.
+Result<std::vector<FramedRecord>> whole_records(const std::string& bytes, const std::string& path, std::string& notice) {
+  ReadRecords read = read_records(bytes);
+  const bool begins = !read.records.empty() && static_cast<RecordType>(read.records.front().type) == RecordType::header;
+  Before before{read.records.size()};
+  for (const FramedRecord& record : read.records)
+    before.proposals += static_cast<RecordType>(record.type) == RecordType::proposal ? 1 : 0;
+  const auto at = static_cast<std::int64_t>(read.valid_bytes);
+  const Beyond beyond =
+      read.damage.empty() ? Beyond{at} : look_beyond(std::string_view(bytes).substr(read.valid_bytes), at, before);
+  if (!begins && (!read.records.empty() || beyond.records == 0))
+    return Error{ErrorCode::usage, path + " is no journal of cupilot", "give the directory of an earlier run"};
+  if (!begins) return no_header(path, read.damage, beyond);
+  if (beyond.after_a_sync) return damaged_journal(path, read.damage, beyond);
+  if (!read.damage.empty()) notice = torn_notice(path, read.damage, beyond, "what lies before it answers");
+  return std::move(read.records);
+}
+
 }  // namespace
 
 Result<Recording> recording_of_journal(const std::string& bytes, const std::string& path) {
-  const ReadRecords read = read_records(bytes);
-  if (read.records.empty() || read.records.front().type != header) {
-    return Error{ErrorCode::usage, path + " is no journal of cupilot", "give the directory of an earlier run"};
-  }
   Recording recording;
+  const auto records = whole_records(bytes, path, recording.notice);
+  if (!records) return records.error();
   try {
-    const Json first = Json::parse(read.records.front().payload);
+    const Json first = Json::parse(records->front().payload);
     if (first.at("cupilot_journal") != 1) {
       return Error{ErrorCode::usage, path + " has format " + first.at("cupilot_journal").dump() + "; this program reads format 1",
                    "use the version that wrote it"};
     }
-    for (const FramedRecord& record : read.records) take(record, recording);
+    for (const FramedRecord& record : *records) take(record, recording);
   } catch (const Json::exception& fault) {
     return Error{ErrorCode::failure, path + " cannot be read: " + fault.what(), "record it anew"};
   }

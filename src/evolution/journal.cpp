@@ -178,7 +178,8 @@ Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir, co
     truncate_to = static_cast<std::int64_t>(found.read.valid_bytes);
     const auto aside = set_torn_tail_aside(host, run_dir, found.tail);
     if (!aside) return aside.error();
-    notice = torn_notice(journal_path(run_dir), found.read.damage, found.beyond, *aside);
+    notice = torn_notice(journal_path(run_dir), found.read.damage, found.beyond,
+                         "what began there is in " + *aside + ", and the search goes on from before it");
   }
   auto file = host.open_append(journal_path(run_dir), truncate_to);
   if (!file) return file.error();

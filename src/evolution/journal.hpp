@@ -8,8 +8,8 @@
 
 #include <cupilot/host.hpp>
 
+#include "base/journal_damage.hpp"
 #include "base/record_file.hpp"
-#include "evolution/journal_damage.hpp"
 #include "evolution/records.hpp"
 
 namespace cupilot {

@@ -136,13 +136,14 @@ struct Begun {
 };
 
 Result<Begun> begin_or_go_on(const std::string& dir, const Task& task, const Backend& backend, const EvolveOptions& options) {
-  if (!real_host().exists(journal_path(dir)) || !read_journal(real_host(), dir)) {
+  const bool there = real_host().exists(journal_path(dir));
+  auto opened = Journal::open(real_host(), dir);
+  if (!opened) {
+    // Less than a header is begun over; of any other why it cannot be gone on with.
     auto created = Journal::create(real_host(), dir);
-    if (!created) return created.error();
+    if (!created) return there ? opened.error() : created.error();
     return Begun{std::move(*created), std::nullopt};
   }
-  auto opened = Journal::open(real_host(), dir);
-  if (!opened) return opened.error();
   auto earlier = earlier_part(opened->read, task, backend, options);
   if (!earlier) return earlier.error();
   return Begun{std::move(opened->journal), std::move(*earlier)};

@@ -14,20 +14,11 @@
 #include <cupilot/search.hpp>
 
 #include "base/phases.hpp"
+#include "base/record_type.hpp"
 
 namespace cupilot {
 
 inline constexpr int journal_format = 1;
-
-enum class RecordType : std::uint32_t {
-  header = 1,
-  baselines = 2,
-  proposal = 3,
-  result = 4,
-  decision = 5,
-  final_trial = 6,
-  end = 7
-};
 
 struct HeaderRecord {
   int format = journal_format;

@@ -105,7 +105,10 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   walk.summary.report = tally.report(walk.state, host, run_dir);
   std::vector<std::string>& notices = walk.summary.report.notices;
   for (std::string& notice : notices_of_torn(host, run_dir)) notices.push_back(std::move(notice));
-  if (!reader.damage().empty()) notices.push_back(torn_notice(journal_path(run_dir), reader.damage(), reader.beyond(), ""));
+  if (!reader.damage().empty()) {
+    notices.push_back(torn_notice(journal_path(run_dir), reader.damage(), reader.beyond(),
+                                  "`cupilot resume` sets aside what begins there and goes on from before it"));
+  }
   walk.summary.device_name = walk.state.header.device_name;
   walk.summary.lines = tally.lines();
   walk.summary.models = walk.state.models;

@@ -182,8 +182,9 @@ TEST_CASE("what a resume set aside is told by it and by reports after it") {
   run.options.observer = &told;
   const auto report = run.go_on();
   REQUIRE(report);
-  const std::string expected = "run/journal ended in a torn record at byte " + std::to_string(torn) +
-                               ", as a crash leaves it; what began there is in run/journal.torn-1";
+  const std::string expected =
+      "run/journal ended in a torn record at byte " + std::to_string(torn) +
+      ", as a crash leaves it; what began there is in run/journal.torn-1, and the search goes on from before it";
   CHECK(std::count(told.all.begin(), told.all.end(), expected) == 1);
   CHECK(std::count(report->notices.begin(), report->notices.end(), expected) == 1);
   // Whole records are told of for good.

@@ -303,6 +303,31 @@ TEST_CASE("a search that a recording cannot answer is told to record more", "[th
   CHECK(report.error().hint.find("--all") != std::string::npos);
 }
 
+TEST_CASE("a torn recording is replayed and says so, a damaged one is neither replayed nor gone on with", "[threads]") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  REQUIRE_OK(record_landscape(Task{}, *device, dir / "recording", {.count = 20}));
+  const std::string whole = read_all(dir / "recording/journal");
+  const auto put = [&](const std::string& bytes) { std::ofstream(dir / "recording/journal", std::ios::binary) << bytes; };
+  put(whole.substr(0, whole.size() - 5));
+  auto torn = open_recorded(dir / "recording", {});
+  REQUIRE_OK(torn);
+  REQUIRE((*torn)->notices().size() == 2);
+  CHECK((*torn)->notices().back().find("recording/journal ended in a torn record") != std::string::npos);
+  std::string damaged = whole;
+  damaged[static_cast<std::size_t>(read_records(whole).records[1].at) + 30] ^= 1;
+  put(damaged);
+  auto replayed = open_recorded(dir / "recording", {});
+  REQUIRE_FALSE(replayed);
+  auto gone_on = record_landscape(Task{}, *device, dir / "recording", {.count = 20});
+  REQUIRE_FALSE(gone_on);
+  for (const Error& error : {replayed.error(), gone_on.error()}) {
+    CHECK(error.code == ErrorCode::usage);
+    CHECK(error.message.find("recording/journal is damaged: a record with a wrong checksum at byte") != std::string::npos);
+  }
+  CHECK(read_all(dir / "recording/journal") == damaged);
+}
+
 TEST_CASE("what is no recording is refused") {
   const TempDir dir;
   CHECK_FALSE(open_recorded(dir / "nowhere", {}));

@@ -1,11 +1,22 @@
-#include "evolution/journal_damage.hpp"
+#include "base/journal_damage.hpp"
 
 #include <fmt/format.h>
 
+#include "base/json.hpp"
 #include "base/record_file.hpp"
-#include "evolution/records.hpp"
+#include "base/record_type.hpp"
 
 namespace cupilot {
+namespace {
+
+// -1: it is no result's.
+std::int64_t slot_of_result(std::string_view payload) {
+  const SortedJson json = SortedJson::parse(payload, nullptr, false);
+  const auto slot = json.is_object() ? json.find("slot") : json.end();
+  return slot != json.end() && slot->is_number_integer() ? *slot->get_ptr<const std::int64_t*>() : -1;
+}
+
+}  // namespace
 
 // A batch, which is what a crash may find half on the disk, holds proposals alone, or results alone of proposals that were safe
 // before, or one record of another type. So do whole records of the batch that is damaged.
@@ -20,8 +31,8 @@ Beyond look_beyond(std::string_view tail, std::int64_t at, const Before& before)
     const bool alone = !result && record.type != static_cast<std::uint32_t>(RecordType::proposal);
     beyond.after_a_sync |= alone || record.type != type || record.at == at || before.records < alone_at_first;
     if (beyond.after_a_sync || !result) return;
-    const auto read = result_without_cases(record.payload);
-    beyond.after_a_sync = !read || read->slot >= before.proposals;
+    const std::int64_t slot = slot_of_result(record.payload);
+    beyond.after_a_sync = slot < 0 || slot >= before.proposals;
   });
   return beyond;
 }
@@ -35,13 +46,10 @@ Error damaged_journal(const std::string& path, const std::string& damage, const 
                       beyond.at)};
 }
 
-std::string torn_notice(const std::string& path, const std::string& damage, const Beyond& beyond, const std::string& aside) {
-  const std::string where = aside.empty() ? "`cupilot resume` sets aside what begins there" : "what began there is in " + aside;
-  if (beyond.records == 0) return fmt::format("{} ended in {}, as a crash leaves it; {}", path, damage, where);
-  return fmt::format(
-      "{} is damaged: {}, with {} whole records behind it. Perhaps a crash did it while they were written; {}, and "
-      "the search goes on from before it",
-      path, damage, beyond.records, where);
+std::string torn_notice(const std::string& path, const std::string& damage, const Beyond& beyond, const std::string& next) {
+  if (beyond.records == 0) return fmt::format("{} ended in {}, as a crash leaves it; {}", path, damage, next);
+  return fmt::format("{} is damaged: {}, with {} whole records behind it. Perhaps a crash did it while they were written; {}",
+                     path, damage, beyond.records, next);
 }
 
 // Half a frame, or one whose size is on the disk where its bytes are not.
