@@ -1,10 +1,12 @@
 #include "backend/process.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 
 #include <dlfcn.h>
@@ -69,6 +71,45 @@ Ending ending_of(int status) {
   return {true, 0, WEXITSTATUS(status)};
 }
 
+// Waits for the end until the deadline. What waitpid says: 0, it has not ended, or a debugger still holds it.
+pid_t reap(pid_t pid, int& status, Deadline deadline) {
+  constexpr int look_again_ms = 5;  // where there is no handle, or it says no more than that the process ended
+  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd entry{handle, POLLIN, 0};
+  pid_t reaped = 0;
+  for (;;) {
+    reaped = waitpid(pid, &status, WNOHANG);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (reaped > 0 || (reaped < 0 && errno != EINTR) || left <= 0) break;
+    const int milliseconds = static_cast<int>(std::min<long long>(left + 1, entry.fd >= 0 ? 1000 : look_again_ms));
+    if (poll(&entry, 1, milliseconds) > 0) entry.fd = -1;
+  }
+  if (handle >= 0) close(handle);
+  return reaped;
+}
+
+// Killed processes that did not end in time: SIGKILL waits while a driver holds them. Their numbers are taken until they are
+// reaped, so that none of them can be another's.
+struct Lingering {
+  std::mutex mutex;
+  std::vector<pid_t> processes;
+};
+
+Lingering& lingering() {
+  static Lingering all;
+  return all;
+}
+
+void linger(pid_t pid) {
+  const std::lock_guard lock(lingering().mutex);
+  lingering().processes.push_back(pid);
+}
+
+void reap_lingering() {
+  const std::lock_guard lock(lingering().mutex);
+  std::erase_if(lingering().processes, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+}
+
 }  // namespace
 
 std::string describe(const Ending& ending) {
@@ -78,6 +119,7 @@ std::string describe(const Ending& ending) {
 }
 
 Result<Process> Process::start(const Spawn& what) {
+  reap_lingering();
   int sockets[2], pipes[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return system_error("socketpair");
   if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
@@ -128,15 +170,14 @@ void Process::close_all() {
   channel_ = output_ = -1;
 }
 
-Ending Process::kill() {
+Ending Process::kill(Deadline deadline) {
   if (pid_ <= 0) return {};
+  reap_lingering();
   ::kill(-pid_, SIGKILL);
   ::kill(pid_, SIGKILL);
   int status = 0;
-  pid_t reaped = 0;
-  do {
-    reaped = waitpid(pid_, &status, 0);
-  } while (reaped < 0 && errno == EINTR);
+  const pid_t reaped = reap(pid_, status, deadline);
+  if (reaped == 0) linger(pid_);
   const bool known = reaped == pid_;
   pid_ = 0;
   return known ? ending_of(status) : Ending{};
@@ -144,18 +185,8 @@ Ending Process::kill() {
 
 Ending Process::wait(Deadline deadline) {
   if (pid_ <= 0) return {};
-  const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
-  if (handle >= 0) {
-    for (;;) {
-      const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-      pollfd entry{handle, POLLIN, 0};
-      const int ready = poll(&entry, 1, left < 0 ? 0 : static_cast<int>(left + 1));
-      if (ready > 0 || left <= 0) break;
-    }
-    close(handle);
-  }
   int status = 0;
-  if (waitpid(pid_, &status, WNOHANG) != pid_) return {};
+  if (reap(pid_, status, deadline) != pid_) return {};
   ::kill(-pid_, SIGKILL);  // what it may have left behind in its session
   pid_ = 0;
   return ending_of(status);

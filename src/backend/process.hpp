@@ -18,11 +18,14 @@ struct Spawn {
 
 // How a process ended.
 struct Ending {
-  bool known = false;  // false: still running, or reaped by somebody else
+  bool known = false;  // false: it has not ended, or somebody else reaped it
   int signal = 0;      // 0: exited
   int status = 0;
 };
 std::string describe(const Ending& ending);
+
+// A killed process that gives the memory of a device back takes seconds; one that a driver holds might never end.
+inline constexpr double seconds_to_end = 10;
 
 class Process {
  public:
@@ -35,8 +38,8 @@ class Process {
   explicit operator bool() const { return pid_ > 0; }
   int channel() const { return channel_; }
   int pid() const { return pid_; }
-  // SIGKILL to the whole group, then reaped.
-  Ending kill();
+  // SIGKILL to the whole group, then reaped. One that does not end by the deadline is reaped after a later start or kill.
+  Ending kill(Deadline deadline = deadline_in(seconds_to_end));
   // Waits for an end by itself until the deadline; reaps.
   Ending wait(Deadline deadline);
   // What it wrote to stdout and stderr since the last call, at most 64 KiB; more is lost, never blocks the child.

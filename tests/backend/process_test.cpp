@@ -1,6 +1,8 @@
 #include "backend/process.hpp"
 
 #include <fcntl.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -42,6 +44,38 @@ TEST_CASE("a deadline passes, then the whole group is killed") {
   CHECK(ending.known);
   CHECK(ending.signal == SIGKILL);
   CHECK(!process);
+  CHECK(kill(pid, 0) != 0);
+}
+
+// A zombie whose tracer does not look at it cannot be reaped by its parent: as if a driver held it.
+TEST_CASE("a process that does not end when it is killed is waited for until the deadline, and reaped later") {
+  Process process = shell("sleep 100");
+  const int pid = process.pid();
+  int ready[2];
+  REQUIRE(pipe(ready) == 0);
+  const pid_t tracer = fork();
+  REQUIRE(tracer >= 0);
+  if (tracer == 0) {
+    const char held = ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0 ? 'y' : 'n';
+    static_cast<void>(write(ready[1], &held, 1) == 1);
+    for (;;) pause();
+  }
+  char held = 'n';
+  REQUIRE(read(ready[0], &held, 1) == 1);
+  const auto began = Clock::now();
+  const Ending ending = process.kill(deadline_in(0.2));
+  const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+  // Where nobody may trace, it ends at once.
+  CHECK(ending.known == (held == 'n'));
+  CHECK(seconds < 5);
+  if (held == 'y') CHECK(seconds > 0.15);
+  CHECK(!process);
+  if (held == 'y') CHECK(kill(pid, 0) == 0);
+  kill(tracer, SIGKILL);
+  REQUIRE(waitpid(tracer, nullptr, 0) == tracer);
+  close(ready[0]);
+  close(ready[1]);
+  CHECK(shell("exit 0").wait(deadline_in(5)).known);
   CHECK(kill(pid, 0) != 0);
 }
 
