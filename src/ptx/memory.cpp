@@ -50,11 +50,27 @@ bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by,
                       offset));
     return false;
   }
-  if (by == owner || warp.block->program->orders_blocks || (step.flags & flag_strong) != 0) return true;
+  const bool strong = (step.flags & flag_strong) != 0 && (step.aux & within_block) == 0;
+  if (by == owner || warp.block->program->orders_blocks || strong) return true;
   fault(
       warp, step, lane, "run.race",
       fmt::format("reads {} at offset {} that another block wrote, and the kernel has no fence, acquire or release to order them",
                   buffer.name, offset));
+  return false;
+}
+
+// Whether a thread may write or update a word that another block wrote; else the reason stands as a fault. Without a fence
+// between blocks no lock can guard what a block reads and writes back, however strong both accesses are.
+bool may_change(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer, std::uint64_t offset, Intent intent) {
+  const Program& program = *warp.block->program;
+  if (program.orders_blocks || !warp.block->launch->options->check_races) return true;
+  const bool lost = intent == Intent::store && (step.flags & flag_strong) != 0 && block_read(warp, buffer, offset / 4);
+  if (!lost && (intent != Intent::atomic || (step.aux & within_block) == 0)) return true;
+  fault(warp, step, lane, "run.race",
+        lost ? fmt::format("writes {} at offset {}, which the block read and another block wrote: an update is lost", buffer.name,
+                           offset)
+             : fmt::format("updates {} at offset {}, which another block wrote, by an atomic of the block's scope", buffer.name,
+                           offset));
   return false;
 }
 
@@ -102,7 +118,9 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
       return false;
     }
     if (intent == Intent::load && !may_see(warp, step, lane, by, owner, buffer, offset + 4 * w)) return false;
-    if (by != 0 && by != owner && intent != Intent::atomic) {
+    const bool others = by != 0 && by != owner;
+    if (others && agent != Agent::proxy && !may_change(warp, step, lane, buffer, offset + 4 * w, intent)) return false;
+    if (others && intent != Intent::atomic) {
       depends(warp, step, intent == Intent::load ? "a block reads what another block wrote" : "two blocks write one address");
     }
     if (buffer.threads && !thread_ordered(warp, step, lane, buffer, {offset / 4 + w, want, intent, by == owner, agent}))

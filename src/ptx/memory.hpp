@@ -15,6 +15,9 @@ enum class Intent : std::uint8_t { load, store, atomic };
 // an atomic as a store, or not at all, for the caller does.
 enum class Tally : std::uint8_t { lanes, rows, together, none };
 
+// Bit of Step::aux of ld, st, atom and red: of the block's scope, so that to other blocks it is as if weak.
+inline constexpr std::uint32_t within_block = 0x2000;
+
 struct LaneAddresses {
   alignas(64) std::uint64_t at[32];
 };

@@ -137,7 +137,7 @@ std::uint32_t order_bits(Decoder& d) {
   const bool both = form.has("acq_rel");
   const u32 bits = (both || form.has("acquire") ? acquires : 0u) | (both || form.has("release") ? releases : 0u);
   if (bits != 0) d.program.orders_threads = true;
-  return bits;
+  return bits | (form.has("cta") ? within_block : 0u);
 }
 
 bool decode_fence(Decoder& d, Step& step) {

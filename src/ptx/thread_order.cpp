@@ -102,6 +102,16 @@ bool check_cell(const Touch& a, const Cell& cell) {
 
 }  // namespace
 
+bool block_read(const Warp& warp, const Buffer& buffer, u64 word) {
+  u64* const reads = buffer.threads ? buffer.threads->reads.load(std::memory_order_acquire) : nullptr;
+  const u32 cells = 4 >> (buffer.threads ? buffer.threads->shift : 2);
+  for (u32 i = 0; reads != nullptr && i < cells; ++i) {
+    const u64 entry = std::atomic_ref<u64>(reads[word * cells + i]).load(std::memory_order_relaxed);
+    if (entry >> 32 == buffer.threads->reader(warp.block->index)) return true;
+  }
+  return false;
+}
+
 bool check_word(Warp& warp, const Step& step, u32 lane, Buffer& buffer, const WordAccess& at) {
   const Touch a{warp, step, lane, buffer, at, at.intent == Intent::atomic || (step.flags & flag_strong) != 0};
   const AsLane as(warp, lane);

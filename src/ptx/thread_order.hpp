@@ -22,6 +22,9 @@ struct WordAccess {
 // The slow ways: a cell that the block touched before, or that is smaller than a word.
 bool check_word(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer, const WordAccess& access);
 
+// Whether the warp's block was the last to read any of a word in this launch.
+bool block_read(const Warp& warp, const Buffer& buffer, std::uint64_t word);
+
 // False after a fault.
 inline bool thread_ordered(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer, const WordAccess& access) {
   if (access.agent == Agent::alike) return true;
