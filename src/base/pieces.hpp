@@ -20,6 +20,8 @@ class Pieces {
 
   void add(std::string text);
   void add(Pieces more);
+  // Its texts alone, which pieces here look at.
+  void keep(Pieces looked_at) { own_.splice(own_.end(), looked_at.own_); }
   static Pieces looking_at(std::string_view memory) {
     Pieces pieces;
     pieces.all_.push_back(memory);

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <utility>
 
 namespace cupilot {
 namespace {
@@ -91,6 +92,22 @@ void add_frame(Pieces& bytes, std::uint32_t type, std::uint64_t sequence, Pieces
   bytes.add(std::move(tail));
 }
 
+void add_frames(Pieces& bytes, std::uint32_t type, std::uint64_t& sequence, Pieces payload, std::size_t most) {
+  Pieces part;
+  std::size_t room = most;
+  for (std::string_view rest : payload.all()) {
+    for (; rest.size() > room; room = most) {
+      part.add(Pieces::looking_at(rest.substr(0, room)));
+      rest.remove_prefix(room);
+      add_frame(bytes, type, sequence++, std::exchange(part, {}));
+    }
+    part.add(Pieces::looking_at(rest));
+    room -= rest.size();
+  }
+  add_frame(bytes, type, sequence++, std::move(part));
+  bytes.keep(std::move(payload));
+}
+
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload) {
   std::string out;
   out.reserve(payload.size() + frame_overhead);
@@ -141,6 +158,13 @@ ReadRecords read_records(std::string_view bytes, std::int64_t begin, std::uint64
     read.records.push_back(std::move(record));
   }
   return read;
+}
+
+std::optional<std::string> take_frames(std::vector<FramedRecord>& records, std::size_t& at, std::uint32_t type) {
+  if (at >= records.size() || records[at].type != type) return std::nullopt;
+  std::string all = std::move(records[at++].payload);
+  for (; at < records.size() && records[at].type == type; ++at) all += std::exchange(records[at].payload, {});
+  return all;
 }
 
 bool is_within_first_frame(std::string_view bytes) {

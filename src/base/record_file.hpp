@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ constexpr std::uint32_t largest_payload = 64u << 20;  // a longer length is a da
 std::uint32_t checksum_of(std::string_view bytes);
 void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload);
 void add_frame(Pieces& bytes, std::uint32_t type, std::uint64_t sequence, Pieces payload);
+// In as many frames of at most `most` bytes as it takes, at least one; `sequence`: of the first, then of what follows them.
+void add_frames(Pieces& bytes, std::uint32_t type, std::uint64_t& sequence, Pieces payload, std::size_t most = largest_payload);
 std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view payload);
 
 struct ReadRecords {
@@ -42,6 +45,9 @@ struct ReadRecords {
 // Reads up to the first frame that is short, fails its CRC or breaks the sequence 0, 1, 2 … Of a part of a file: where in it
 // the part begins, and with which number.
 ReadRecords read_records(std::string_view bytes, std::int64_t begin = 0, std::uint64_t first = 0);
+
+// What the frames of that type from `at` on hold together, taken out of them; `at` is behind them then. nullopt: there is none.
+std::optional<std::string> take_frames(std::vector<FramedRecord>& records, std::size_t& at, std::uint32_t type);
 
 // The first of `bytes`, whatever its number. False: it is not whole.
 bool first_record(std::string_view bytes, FramedRecord& record);

@@ -12,7 +12,14 @@ using parts::Json;
 
 std::string checkpoint_path(const std::string& run_dir) { return run_dir + "/checkpoint"; }
 
-Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known) {
+namespace {
+
+enum CheckpointPart : std::uint32_t { head_part, search_part, ledger_part, known_part };
+
+}  // namespace
+
+Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known,
+                        std::size_t most) {
   Json proposals = Json::array();
   for (const Proposal& proposal : open) proposals.push_back(parts::put(proposal));
   const Json json = {{"cupilot_checkpoint", checkpoint_format},
@@ -20,16 +27,17 @@ Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& ope
                      {"records", mark.records},
                      {"chain", mark.chain},
                      {"open", std::move(proposals)}};
-  Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  add_frame(bytes, 1, 1, std::move(search));
-  add_frame(bytes, 2, 2, std::move(ledger));
-  add_frame(bytes, 3, 3, std::move(known));
+  Pieces bytes(frame(head_part, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  std::uint64_t sequence = 1;
+  add_frames(bytes, search_part, sequence, std::move(search), most);
+  add_frames(bytes, ledger_part, sequence, std::move(ledger), most);
+  add_frames(bytes, known_part, sequence, std::move(known), most);
   return bytes;
 }
 
 std::optional<Checkpoint> checkpoint_from(std::string_view bytes) {
   ReadRecords read = read_records(bytes);
-  if (!read.damage.empty() || read.records.size() != 4) return std::nullopt;
+  if (!read.damage.empty() || read.records.empty() || read.records[0].type != head_part) return std::nullopt;
   Checkpoint c;
   try {
     const Json json = Json::parse(read.records[0].payload);
@@ -40,9 +48,14 @@ std::optional<Checkpoint> checkpoint_from(std::string_view bytes) {
   } catch (const Json::exception&) {
     return std::nullopt;
   }
-  c.search = std::move(read.records[1].payload);
-  c.ledger = std::move(read.records[2].payload);
-  c.known = std::move(read.records[3].payload);
+  std::size_t at = 1;
+  auto search = take_frames(read.records, at, search_part);
+  auto ledger = take_frames(read.records, at, ledger_part);
+  auto known = take_frames(read.records, at, known_part);
+  if (!search || !ledger || !known || at != read.records.size()) return std::nullopt;
+  c.search = std::move(*search);
+  c.ledger = std::move(*ledger);
+  c.known = std::move(*known);
   return c;
 }
 

@@ -24,7 +24,9 @@ struct Checkpoint {
 };
 
 std::string checkpoint_path(const std::string& run_dir);
-Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known);
+// Frames hold at most `most` bytes each.
+Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known,
+                        std::size_t most = largest_payload);
 std::optional<Checkpoint> checkpoint_from(std::string_view bytes);
 // Slots from one checkpoint to the next: writing them costs a small part of the search, reading on from one a second.
 std::int64_t slots_a_checkpoint(std::int64_t slots);

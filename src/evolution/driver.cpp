@@ -196,7 +196,7 @@ void Driver::write_checkpoint() {
   if (!journal_ || known_.has_texts() || slots - checkpointed_ < slots_a_checkpoint(slots)) return;
   const Phase phase("checkpoint");
   Pieces search = search_->state_->saved();
-  if (search.empty() || search.size() > largest_payload) return;
+  if (search.empty()) return;
   std::vector<Proposal> open;
   for (const auto& [id, proposal] : open_) open.push_back(proposal);
   checkpointed_ = slots;

@@ -99,14 +99,17 @@ Pieces Ledger::saved() const {
       {"sum",
        {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
   Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
-  add_frame(bytes, 1, 1, Pieces::looking_at(sum_.hashes.bytes()));
+  std::uint64_t sequence = 1;
+  add_frames(bytes, 1, sequence, Pieces::looking_at(sum_.hashes.bytes()));
   return bytes;
 }
 
 bool Ledger::restore(std::string_view saved) {
-  const ReadRecords read = read_records(saved);
-  if (!read.damage.empty() || read.records.size() != 2) return false;
-  auto hashes = DigestTable::from_bytes(read.records[1].payload, sum_.hashes.room());
+  ReadRecords read = read_records(saved);
+  std::size_t next = 1;
+  const auto table = take_frames(read.records, next, 1);
+  if (!read.damage.empty() || !table || next != read.records.size()) return false;
+  auto hashes = DigestTable::from_bytes(*table, sum_.hashes.room());
   if (!hashes) return false;
   try {
     const Json json = Json::parse(read.records[0].payload);

@@ -121,7 +121,7 @@ Pieces Search::State::saved() const {
   std::uint64_t part = 0;
   Pieces bytes(frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
   const auto add_table = [&](Part type, const DigestTable& table) {
-    add_frame(bytes, type, part++, Pieces::looking_at(table.bytes()));
+    add_frames(bytes, type, part, Pieces::looking_at(table.bytes()));
   };
   add_table(tried_part, tried);
   add_table(owners_part, owners);
@@ -133,7 +133,7 @@ Pieces Search::State::saved() const {
   return bytes;
 }
 
-bool Search::State::take_saved(const std::vector<FramedRecord>& parts) {
+bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   const Json state = Json::parse(parts[0].payload);
   options.max_evaluations = state.at("max_evaluations").get<std::int64_t>();
   options.max_generations = state.at("max_generations").get<int>();
@@ -159,16 +159,19 @@ bool Search::State::take_saved(const std::vector<FramedRecord>& parts) {
   state.at("swift").get_to(swift);
   state.at("chain").get_to(chain);
   state.at("usual_prior").get_to(usual_prior);
-  auto all_tried = DigestTable::from_bytes(parts[1].payload, tried.room());
-  auto all_owners = DigestTable::from_bytes(parts[2].payload, owners.room());
+  std::size_t next = 1;
+  const auto tried_bytes = take_frames(parts, next, tried_part), owners_bytes = take_frames(parts, next, owners_part);
+  if (!tried_bytes || !owners_bytes) return false;
+  auto all_tried = DigestTable::from_bytes(*tried_bytes, tried.room());
+  auto all_owners = DigestTable::from_bytes(*owners_bytes, owners.room());
   if (!all_tried || !all_owners) return false;
   tried = std::move(*all_tried);
   owners = std::move(*all_owners);
   const auto first = state.at("first").get<std::int64_t>();
   std::map<std::int64_t, SearchSlot> older;
   std::vector<SearchSlot> recent;
-  for (std::size_t i = 3; i < parts.size(); ++i) {
-    SearchSlot slot = slot_of(Json::parse(parts[i].payload));
+  for (; next < parts.size(); ++next) {
+    SearchSlot slot = slot_of(Json::parse(parts[next].payload));
     const std::int64_t number = slot.proposal.slot;
     if (number >= first) recent.push_back(std::move(slot));
     if (number < first) older.emplace(number, std::move(slot));
@@ -184,9 +187,8 @@ bool Search::State::take_saved(const std::vector<FramedRecord>& parts) {
 }
 
 bool Search::restore(std::string_view saved) {
-  const ReadRecords read = read_records(saved);
-  const auto is = [&](std::size_t i, Part part) { return i < read.records.size() && read.records[i].type == part; };
-  if (!read.damage.empty() || !is(0, state_part) || !is(1, tried_part) || !is(2, owners_part)) return false;
+  ReadRecords read = read_records(saved);
+  if (!read.damage.empty() || read.records.empty() || read.records[0].type != state_part) return false;
   try {
     return state_->slots.size() == 0 && state_->take_saved(read.records);
   } catch (const Json::exception&) {

@@ -123,7 +123,7 @@ struct __attribute__((visibility("hidden"))) Search::State {
   // search_saved.cpp. Throws what JSON does.
   // Looks at the tables where they lie.
   Pieces saved() const;
-  bool take_saved(const std::vector<FramedRecord>& parts);
+  bool take_saved(std::vector<FramedRecord>& parts);
 
   // search_memory.cpp. Forgets what nothing asks for any more.
   void forget_old();

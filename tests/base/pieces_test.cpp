@@ -47,6 +47,30 @@ TEST_CASE("a frame of pieces is the frame of them joined", "[pieces]") {
   CHECK(read_records(bytes.joined()).damage.empty());
 }
 
+TEST_CASE("what is too long for a frame stands in several, and is read back as one", "[pieces]") {
+  const std::string memory(1000, 'm');
+  const std::string whole = pieces_of(memory).joined();
+  for (const std::size_t most : {std::size_t{1}, std::size_t{100}, std::size_t{105}, std::size_t{106}, std::size_t{999},
+                                 whole.size() - 1, whole.size(), whole.size() + 1}) {
+    INFO("frames of " << most);
+    Pieces bytes(frame(0, 0, "before"));
+    std::uint64_t sequence = 1;
+    add_frames(bytes, 7, sequence, pieces_of(memory), most);
+    add_frames(bytes, 8, sequence, {}, most);
+    CHECK(sequence == 2 + (whole.size() + most - 1) / most);
+    ReadRecords read = read_records(bytes.joined());
+    CHECK(read.damage.empty());
+    REQUIRE(read.records.size() == sequence);
+    for (const FramedRecord& record : read.records) CHECK(record.payload.size() <= std::max<std::size_t>(most, 6));
+    std::size_t at = 1;
+    CHECK(take_frames(read.records, at, 8) == std::nullopt);
+    CHECK(take_frames(read.records, at, 7) == whole);
+    CHECK(take_frames(read.records, at, 8) == "");
+    CHECK(at == read.records.size());
+    CHECK(take_frames(read.records, at, 8) == std::nullopt);
+  }
+}
+
 TEST_CASE("the machine writes pieces as the file that they are joined", "[pieces]") {
   const std::filesystem::path dir = std::filesystem::temp_directory_path() / ("cupilot-pieces-" + std::to_string(::getpid()));
   std::filesystem::create_directories(dir);

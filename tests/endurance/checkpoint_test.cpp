@@ -14,8 +14,8 @@ void put_checkpoint(ShortRun& run, const std::string& bytes) {
   REQUIRE(run.host.write_file_atomically(checkpoint_path("run"), bytes, true));
 }
 
-std::string bytes_of(const Checkpoint& c) {
-  return checkpoint_bytes(c.mark, c.open, Pieces(c.search), Pieces(c.ledger), Pieces(c.known)).joined();
+std::string bytes_of(const Checkpoint& c, std::size_t most = largest_payload) {
+  return checkpoint_bytes(c.mark, c.open, Pieces(c.search), Pieces(c.ledger), Pieces(c.known), most).joined();
 }
 
 // A whole run, and its last checkpoint.
@@ -65,6 +65,21 @@ TEST_CASE("a resume goes on from the checkpoint and ends as the whole run") {
   for (std::uint64_t end = checkpoint->mark.records; end <= records.size(); ++end) {
     INFO("the journal ends before record " << end);
     check_ends_alike(whole, whole.journal.substr(0, whole.end_of(end)), whole.checkpoint);
+  }
+}
+
+TEST_CASE("a checkpoint in many frames is the checkpoint in few") {
+  const Whole whole;
+  const auto few = checkpoint_from(whole.checkpoint);
+  REQUIRE(few);
+  for (const std::size_t most : {100, 4096}) {
+    const std::string bytes = bytes_of(*few, most);
+    REQUIRE(read_records(bytes).records.size() > 10);
+    const auto many = checkpoint_from(bytes);
+    REQUIRE(many);
+    const bool same = many->search == few->search && many->ledger == few->ledger && many->known == few->known;
+    CHECK(same);
+    check_ends_alike(whole, whole.journal.substr(0, whole.end_of(few->mark.records)), bytes);
   }
 }
 
