@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/evolve.hpp>
+#include <cupilot/run_report.hpp>
 
 #include "commands.hpp"
 #include "device.hpp"
@@ -54,7 +55,7 @@ int evolve_command(const EvolveFlags& flags) {
 }
 
 int resume_command(const RunFlags& flags) {
-  Result<RunSummary> run = read_run(flags.dir);
+  Result<RunBeginning> run = read_beginning(flags.dir);
   if (!run) return fail(run.error(), flags.common.json);
   const std::string device = flags.common.device.empty() ? run->device_name : flags.common.device;
   Result<std::unique_ptr<Backend>> backend = open_device(device, flags.threads);
@@ -69,7 +70,7 @@ int resume_command(const RunFlags& flags) {
   options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();
-  const auto models = reopen_seats(flags.seats, *run, [&](const std::string& text) { screen.on_notice(text); });
+  const auto models = reopen_seats(flags.seats, flags.dir, *run, [&](const std::string& text) { screen.on_notice(text); });
   if (!models) return fail(models.error(), flags.common.json);
   const bool measures = (*backend)->provenance() == Provenance::measured;
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)

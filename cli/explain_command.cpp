@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <cupilot/explain.hpp>
+#include <cupilot/run_report.hpp>
 
 #include "commands.hpp"
 #include "device.hpp"
@@ -63,7 +64,7 @@ void print(const Explanation& all) {
 }  // namespace
 
 int explain_command(const ExplainFlags& flags) {
-  Result<RunSummary> run = read_run(flags.dir);
+  Result<RunBeginning> run = read_beginning(flags.dir);
   if (!run) return fail(run.error(), flags.common.json);
   const std::string device = flags.common.device.empty() ? run->device_name : flags.common.device;
   Result<std::unique_ptr<Backend>> backend = open_device(device);

@@ -4,6 +4,7 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/replay.hpp>
+#include <cupilot/run_report.hpp>
 
 #include "commands.hpp"
 #include "models.hpp"
@@ -43,7 +44,7 @@ int replay_command(const ReplayFlags& flags) {
   if (flags.seed >= 0) options.change = [&](SearchOptions& search) { search.seed = static_cast<std::uint64_t>(flags.seed); };
   std::unique_ptr<ChatClient> tape;
   if (flags.policy == "run" && real_host().exists(tape_path(flags.dir))) {
-    const auto run = read_run(flags.dir);
+    const auto run = read_beginning(flags.dir);
     if (!run) return fail(run.error(), flags.json);
     auto opened = run->models ? open_tape(tape_path(flags.dir)) : std::unique_ptr<ChatClient>();
     if (!opened) return fail(opened.error(), flags.json);

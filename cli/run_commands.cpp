@@ -2,6 +2,7 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/roofline_chart.hpp>
+#include <cupilot/run_report.hpp>
 
 #include "commands.hpp"
 #include "json_out.hpp"
@@ -13,8 +14,7 @@ namespace cupilot::cli {
 namespace {
 
 // The chart of a run, `shown` marked instead of the champion; nothing where no ceilings are known.
-void print_roofline(const std::string& dir, const Candidate* shown) {
-  auto chart = roofline_of_run(dir);
+void print_roofline(Result<RooflineChart> chart, const Candidate* shown) {
   if (!chart || chart->population.empty() || !chart->floor) return;
   if (const auto* accepted = shown != nullptr ? std::get_if<Accepted>(&shown->outcome) : nullptr) {
     chart->champion = {accepted->verdict.intensity, accepted->verdict.achieved_flops,
@@ -26,9 +26,10 @@ void print_roofline(const std::string& dir, const Candidate* shown) {
 }  // namespace
 
 int report_command(const RunFlags& flags) {
-  const Result<RunSummary> run = read_run(flags.dir);
-  if (!run) return fail(run.error(), flags.common.json);
-  const Result<std::string> page = write_report(flags.dir);
+  const Result<RunReport> all = report_run(flags.dir);
+  if (!all) return fail(all.error(), flags.common.json);
+  const RunSummary* run = &all->summary;
+  const Result<std::string>& page = all->page;
   const std::optional<ModelUse> use = run->models ? model_use(flags.dir, run->report.evaluations) : std::nullopt;
   if (flags.common.json) {
     say(report_json(run->report, run->task, use ? &*use : nullptr));
@@ -36,7 +37,7 @@ int report_command(const RunFlags& flags) {
     for (const std::string& line : run->lines) say(line);
     print_report(run->report, run->task);
     print_phases(run->report);
-    print_roofline(flags.dir, nullptr);
+    print_roofline(all->chart, nullptr);
     if (use) say(model_use_line(*use));
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
@@ -61,7 +62,7 @@ int show_command(const RunFlags& flags) {
     say("\nlineage, nearest first:");
     for (const std::string& line : found->lineage) say("  " + line);
   }
-  print_roofline(flags.dir, &candidate);
+  print_roofline(roofline_of_run(flags.dir), &candidate);
   say("\nevidence:\n" + found->evidence_json);
   if (!candidate.source.text.empty()) say("\nsource:\n" + candidate.source.text);
   return 0;

@@ -16,7 +16,7 @@ Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
   const std::string journal = run_dir + "/journal";
   if ((flags.models.empty() && flags.tape.empty()) || !real_host().exists(journal)) return {};
   // Of a run that died before its header was whole nothing is lost.
-  const auto run = read_run(run_dir);
+  const auto run = read_beginning(run_dir);
   if (!run && run.error().message.find("holds no whole record") != std::string::npos) return {};
   return Error{ErrorCode::usage, run_dir + " already holds a run",
                "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
@@ -36,10 +36,9 @@ Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std
   return open_tape(tape_path(run_dir));
 }
 
-Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const RunSummary& run,
+Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const std::string& run_dir, const RunBeginning& run,
                                                  std::function<void(const std::string&)> notice) {
-  const std::string& run_dir = run.report.run_dir;
-  if (!flags.models.empty()) return open_models_file(flags.models, run_dir, run.report.seed, std::move(notice));
+  if (!flags.models.empty()) return open_models_file(flags.models, run_dir, run.seed, std::move(notice));
   if (!run.models) return std::unique_ptr<ChatClient>();
   if (real_host().exists(tape_path(run_dir))) return open_tape(tape_path(run_dir));
   return Error{ErrorCode::usage, "models took part in " + run_dir + ", and its tape.jsonl is gone",

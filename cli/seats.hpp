@@ -6,6 +6,7 @@
 #include <string>
 
 #include <cupilot/evolve.hpp>
+#include <cupilot/run_report.hpp>
 
 #include "commands.hpp"
 
@@ -20,7 +21,7 @@ Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std
 
 // Of a run that is resumed. One that had models goes on with what its tape says they said; what they did not say is left to the
 // built-in strategist.
-Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const RunSummary& run,
+Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const std::string& run_dir, const RunBeginning& run,
                                                  std::function<void(const std::string&)> notice);
 
 // What a search with models does otherwise: fewer slots a generation, each bred from what is freshest, and refused kernels go

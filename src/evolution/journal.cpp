@@ -30,12 +30,6 @@ Result<void> check_first(const std::vector<FramedRecord>& records, const std::st
   return {};
 }
 
-// What a checkpoint holds instead.
-bool is_of_the_search(const FramedRecord& record) {
-  const auto type = static_cast<RecordType>(record.type);
-  return type == RecordType::proposal || type == RecordType::result;
-}
-
 // Records without those of the search up to `from`; nullopt: the journal does not begin so.
 struct ReadFrom {
   ReadRecords read;
@@ -91,6 +85,11 @@ std::string journal_path(const std::string& run_dir) { return run_dir + "/journa
 
 std::string torn_path(const std::string& run_dir, int number) {
   return journal_path(run_dir) + ".torn-" + std::to_string(number);
+}
+
+bool is_of_the_search(const FramedRecord& record) {
+  const auto type = static_cast<RecordType>(record.type);
+  return type == RecordType::proposal || type == RecordType::result;
 }
 
 Result<ReadRecords> read_journal(Host& host, const std::string& run_dir) {

@@ -18,6 +18,9 @@ std::string journal_path(const std::string& run_dir);
 // What the resume of that number, from 1 on, set aside.
 std::string torn_path(const std::string& run_dir, int number);
 
+// A proposal or a result: nearly all of a long journal, and what a checkpoint holds instead.
+bool is_of_the_search(const FramedRecord& record);
+
 // Reads a journal piece by piece, so that a long one needs no more memory than a short one.
 class JournalReader {
  public:

@@ -6,6 +6,8 @@
 #include <map>
 #include <set>
 
+#include <cupilot/run_report.hpp>
+
 #include "base/guard.hpp"
 #include "evolution/report_chart.hpp"
 #include "evolution/run_files.hpp"
@@ -277,14 +279,12 @@ std::string rejections_table(const EvolveReport& report) {
 
 }  // namespace
 
-Result<std::string> write_report(Host& host, const std::string& run_dir) {
-  Gatherer gatherer;
-  const auto walk =
-      walk_run(host, run_dir, [&](const SearchEvent& event, const FramedRecord& record) { gatherer.take(event, record); });
-  if (!walk) return walk.error();
-  const RunSummary& summary = walk->summary;
+namespace {
+
+std::string page_of(Host& host, const std::string& run_dir, const RunWalk& walk, const Gatherer& gatherer) {
+  const RunSummary& summary = walk.summary;
   const EvolveReport& report = summary.report;
-  const HeaderRecord& header = walk->state.header;
+  const HeaderRecord& header = walk.state.header;
   const std::vector<Point> points = gatherer.points();
   const auto kin = report.best ? ancestors(host, run_dir, gatherer.places, report.best->candidate.strategy_id)
                                : std::map<int, std::vector<Point>>();
@@ -298,20 +298,40 @@ Result<std::string> write_report(Host& host, const std::string& run_dir) {
     html += fmt::format("<p class=quiet>{} of {} verified kernels are shown, each that was the fastest so far among them.</p>\n",
                         points.size(), gatherer.seen());
   }
-  html += roofline_part(*walk, gatherer.roofline);
+  html += roofline_part(walk, gatherer.roofline);
   html += champion_part(report, kin);
   html += generations_table(summary);
   html += rejections_table(report);
   html += phases_table(report);
   for (const std::string& notice : report.notices) html += "<p class=quiet>" + escaped(notice) + "</p>\n";
-  html += "</body></html>\n";
+  return html + "</body></html>\n";
+}
+
+Result<RunReport> report_from_one_walk(Host& host, const std::string& run_dir) {
+  Gatherer gatherer;
+  auto walk =
+      walk_run(host, run_dir, [&](const SearchEvent& event, const FramedRecord& record) { gatherer.take(event, record); });
+  if (!walk) return walk.error();
   const std::string path = run_dir + "/report.html";
-  if (auto written = host.write_file_atomically(path, html, false); !written) return written.error();
-  return path;
+  const auto written = host.write_file_atomically(path, page_of(host, run_dir, *walk, gatherer), false);
+  auto chart = gatherer.roofline.chart(*walk);
+  return RunReport{std::move(walk->summary), std::move(chart), written ? Result<std::string>(path) : written.error()};
+}
+
+}  // namespace
+
+Result<std::string> write_report(Host& host, const std::string& run_dir) {
+  auto all = report_from_one_walk(host, run_dir);
+  if (!all) return all.error();
+  return std::move(all->page);
 }
 
 Result<std::string> write_report(const std::string& run_dir) {
   return guarded([&] { return write_report(real_host(), run_dir); });
+}
+
+Result<RunReport> report_run(const std::string& run_dir) {
+  return guarded([&] { return report_from_one_walk(real_host(), run_dir); });
 }
 
 }  // namespace cupilot

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cupilot/run_report.hpp>
+
+#include "base/guard.hpp"
 #include "evolution/run_files.hpp"
 
 namespace cupilot {
@@ -117,6 +120,22 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
     notices.push_back(std::move(sentence));
   }
   return walk;
+}
+
+Result<RunBeginning> read_beginning(const std::string& run_dir) {
+  return guarded([&]() -> Result<RunBeginning> {
+    Folding folding([](const SearchEvent&, const FramedRecord&) {});
+    JournalReader reader(real_host(), run_dir);
+    for (auto part = reader.next();; part = reader.next()) {
+      if (!part) return part.error();
+      if (part->empty()) break;
+      std::erase_if(*part, is_of_the_search);
+      if (auto added = folding.add(*part); !added) return added.error();
+    }
+    auto state = folding.end();
+    if (!state) return state.error();
+    return RunBeginning{std::move(state->task), state->header.device_name, state->header.search.seed, state->models};
+  });
 }
 
 }  // namespace cupilot

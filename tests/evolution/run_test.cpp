@@ -1,6 +1,8 @@
 #include <chrono>
 #include <thread>
 
+#include <cupilot/run_report.hpp>
+
 #include "catch.hpp"
 #include "hooked.hpp"
 #include "support.hpp"
@@ -113,6 +115,42 @@ TEST_CASE("another seed is another run", "[threads]") {
   options.search.seed = 8;
   REQUIRE_OK(evolve(Task{}, *device, options));
   CHECK(essence(dir / "a") != essence(dir / "b"));
+}
+
+TEST_CASE("one reading of a run tells what three do", "[threads]") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  EvolveOptions options = small_run(dir / "run");
+  options.device_name = "a device";
+  REQUIRE_OK(evolve(Task{}, *device, options));
+  const auto all = report_run(dir / "run");
+  REQUIRE_OK(all);
+  const auto summary = read_run(dir / "run");
+  REQUIRE_OK(summary);
+  CHECK(all->summary.lines == summary->lines);
+  CHECK(all->summary.report.evaluations == summary->report.evaluations);
+  REQUIRE_OK(all->page);
+  const std::string page = read_all(*all->page);
+  CHECK(page.find("</html>") != std::string::npos);
+  CHECK(*write_report(dir / "run") == *all->page);
+  CHECK(read_all(*all->page) == page);
+  const auto chart = roofline_of_run(dir / "run");
+  REQUIRE(static_cast<bool>(chart) == static_cast<bool>(all->chart));
+  if (chart) CHECK(roofline_text(*chart) == roofline_text(*all->chart));
+  const auto beginning = read_beginning(dir / "run");
+  REQUIRE_OK(beginning);
+  CHECK(beginning->device_name == "a device");
+  CHECK(beginning->seed == options.search.seed);
+  CHECK(beginning->task.name == summary->task.name);
+  CHECK_FALSE(beginning->models);
+  // A page that cannot be written costs the page.
+  std::filesystem::remove(*all->page);
+  std::filesystem::create_directories(*all->page + "/in the way");
+  const auto without = report_run(dir / "run");
+  REQUIRE_OK(without);
+  CHECK_FALSE(without->page);
+  CHECK(without->summary.lines == summary->lines);
+  CHECK(read_beginning(dir / "nowhere").error().message == read_run(dir / "nowhere").error().message);
 }
 
 TEST_CASE("a run directory is used once and by one process", "[threads]") {

@@ -1,6 +1,7 @@
 #include "evolution/timely_chat.hpp"
 
 #include <cupilot/gemm.hpp>
+#include <cupilot/run_report.hpp>
 
 #include "catch.hpp"
 #include "evolution/circle.hpp"
@@ -93,6 +94,7 @@ TEST_CASE("a run tells from its journal whether models take part, whatever files
     more.chat = &client;
     REQUIRE_OK(resume(dir / "run", **device, more));
     CHECK(read_run(dir / "run")->models);
+    CHECK(read_beginning(dir / "run")->models);
   }
   const auto read = read_journal(real_host(), dir / "run");
   REQUIRE_OK(read);
