@@ -138,6 +138,10 @@ void release(Block& block, Barrier& barrier) {
   settle_suspect(block);
 }
 
+// Bits of Step::aux: which reduction; bar without a count, as __syncthreads() is compiled to, which CUDA lets no part of a block
+// meet at another place of the code, though PTX does.
+constexpr u32 reductions = 3u << 2, of_language = 1u << 4;
+
 // o[0] number, o[1] thread count (aux bit 0: given), aux bit 1: arrive only, bits 2-3 reduction, o[2] its result, o[3] its
 // predicate.
 void run_barrier(Lanes& l, const Step& s) {
@@ -165,8 +169,10 @@ void run_barrier(Lanes& l, const Step& s) {
     barrier.step = &s;
   } else if (barrier.expected != expected) {
     return barrier_failed(w, s, fmt::format("warps meet at barrier {} with counts {} and {}", id, barrier.expected, expected));
-  } else if (!given && barrier.step != &s) {
+  } else if (barrier.step != &s && id == 0 && ((barrier.step->aux | s.aux) & of_language) != 0) {
     return barrier_failed(w, s, fmt::format("warps meet at barrier {} from different places of the code", id));
+  } else if (((barrier.step->aux ^ s.aux) & reductions) != 0) {
+    return barrier_failed(w, s, fmt::format("warps meet at barrier {} of which some reduce otherwise than others", id));
   }
   count_up(w, Counter::barriers, 1);
   barrier.arrived += given ? 32 : static_cast<u32>(__builtin_popcount(w.live));
@@ -231,6 +237,7 @@ bool decode_barrier(Decoder& d, Step& step) {
     d.refuse("needs a thread count");
   }
   if (arrive) step.aux |= 2;
+  if ((step.aux & 1) == 0 && form.opcode == Opcode::op_bar) step.aux |= of_language;
   step.run = run_barrier;
   return true;
 }

@@ -61,6 +61,7 @@ K shuffle_absent_half_tile(const float* a, float* o, int n) { int t = threadIdx.
 K shuffle_without_itself(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __shfl_xor_sync(0xffffu << (t % 32 < 16) * 16, a[t], 1); }
 K vote_masks_overlap(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __any_sync(t % 32 < 16 ? ~0u : 0xffff0000u, a[t] > 1); }
 K sync_absent_half_tile(const float* a, float* o, int n) { int t = threadIdx.x; if (t % 16 < 8) __syncwarp(0xffffu << t % 32 / 16 * 16); o[t] = a[t]; }
+K unlike_barriers(const float* a, float* o, int n) { int t = threadIdx.x; if (t < 64) asm volatile("{ .reg .pred p; setp.gt.s32 p, %0, 0; bar.red.or.pred p, 1, 128, p; }" ::"r"(n)); else asm volatile("bar.sync 1, 128;"); o[t] = 2; }
 )";
 
 struct Seeded {
@@ -77,7 +78,8 @@ const Seeded seeded[] = {
     {"read_past", "run.out_of_bounds", "0 bytes past the end of a (512 bytes)"},
     {"endless", "run.hang", "budget"},
     {"divergent_barrier", "run.divergence", "barrier"},
-    {"two_barriers", "run.divergence", "barrier"},
+    {"two_barriers", "run.divergence", "different places"},
+    {"unlike_barriers", "run.divergence", "reduce otherwise"},
     {"named_barrier_starves", "run.divergence", "128 threads"},
     {"writes_input", "run.input_write", "of a, which is read-only"},
     {"uninitialised_shared", "run.uninitialised", "nobody wrote"},

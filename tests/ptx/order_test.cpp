@@ -32,6 +32,9 @@ K last_warp_writes(const float* a, float* o) { START v = s[0]; if (t == 127) s[0
 K last_warp_writes_synced(const float* a, float* o) { START v = s[0]; __syncthreads(); if (t == 127) s[0] = v + 1; o[t] = v; }
 K warp_barrier_for_block(const float* a, float* o) { START v = s[0]; __syncwarp(); if (t == 127) s[0] = v + 1; o[t] = v; }
 K half_of_warps_meet(const float* a, float* o) { START v = s[0]; if (t < 64) asm volatile("bar.sync 1, 64;"); if (t == 0) s[0] = v + 1; o[t] = v; }
+#define MEET asm volatile("bar.sync 1;" ::: "memory");
+K met_at_two_places(const float* a, float* o) { START if (t < 64) { s[t] = 1; MEET v = s[t ^ 64]; } else { s[t] = 2; MEET o[t] = s[t ^ 64]; } o[t] = v; }
+K met_once_too_rarely(const float* a, float* o) { START if (t < 64) MEET s[t] = 2; MEET o[t] = s[t ^ 64]; if (t >= 64) MEET }
 #define EIGHT (0xffu << t % 32 / 8 * 8)
 #define HALF (0xffffu << t % 32 / 16 * 16)
 K tiles_synced(const float* a, float* o) { START s[t] = v; __syncwarp(EIGHT); v = s[t ^ 3]; __syncwarp(EIGHT); s[t] = v; o[t] = v; }
@@ -159,6 +162,8 @@ const Row rows[] = {
     {"last_warp_writes_synced", 128, ""},
     {"warp_barrier_for_block", 128, "run.race"},
     {"half_of_warps_meet", 128, "run.race"},
+    {"met_at_two_places", 128, ""},
+    {"met_once_too_rarely", 128, "run.race"},
     {"tiles_synced", 128, ""},
     {"tiles_unsynced_before_write", 32, "run.race"},
     {"tiles_synced_for_another", 32, "run.race"},
