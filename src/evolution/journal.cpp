@@ -107,10 +107,6 @@ Result<bool> JournalReader::read_on(std::int64_t size) {
 
 // What lies behind it tells whether it is a torn tail.
 Result<void> JournalReader::look_at_damage() {
-  for (auto more = read_on(bytes_a_part);; more = read_on(bytes_a_part)) {
-    if (!more) return more.error();
-    if (!*more) break;
-  }
   beyond_ = look_beyond(rest_, valid_bytes_, {mark_.records, proposals_});
   if (mark_.records == 0) return no_header(journal_path(run_dir_), damage_, beyond_);
   if (beyond_.after_a_sync) return damaged_journal(journal_path(run_dir_), damage_, beyond_);
@@ -134,6 +130,12 @@ Result<std::vector<FramedRecord>> JournalReader::next() {
     rest_.erase(0, read.valid_bytes);
     ended_ = !*more || (!read.damage.empty() && !read.cut_short);
     if (ended_) damage_ = read.damage;
+    // Not behind what was the end: a run that is still written may have made the last record whole by now.
+    for (bool unread = ended_ && *more; unread;) {
+      const auto further = read_on(bytes_a_part);
+      if (!further) return further.error();
+      unread = *further;
+    }
     if (ended_ && (!damage_.empty() || mark_.records == 0)) {
       if (auto looked = look_at_damage(); !looked) return looked.error();
     }

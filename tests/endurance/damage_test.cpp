@@ -97,7 +97,37 @@ void check_hole(const std::string& bytes, const FramedRecord& at, bool in_last_b
   CHECK_FALSE(run.host.exists(torn_path("run", 1)));
 }
 
+// A run that is still written: the end of its journal grows between two looks.
+struct GrowingHost : SimHost {
+  GrowingHost(std::string first, std::string later) : SimHost(Rng(1)), shown(std::move(first)), grown(std::move(later)) {}
+  std::string shown, grown;
+  Result<std::string> read_part(const std::string&, std::int64_t offset, std::int64_t size) override {
+    const auto from = std::min(static_cast<std::size_t>(offset), shown.size());
+    std::string part = shown.substr(from, static_cast<std::size_t>(size));
+    shown = grown;
+    return part;
+  }
+};
+
 }  // namespace
+
+TEST_CASE("a journal that grows while it is read is not taken for a damaged one") {
+  const Batches whole;
+  for (std::size_t i = 2; i < whole.records.size(); ++i) {
+    INFO("the first look ends within record " << i);
+    GrowingHost host(whole.journal.substr(0, static_cast<std::size_t>(whole.records[i].at) + 10), whole.journal);
+    REQUIRE(host.write_file_atomically(journal_path("run"), whole.journal, true));
+    JournalReader reader(host, "run");
+    std::size_t records = 0;
+    for (auto part = reader.next();; part = reader.next()) {
+      REQUIRE(part);
+      if (part->empty()) break;
+      records += part->size();
+    }
+    CHECK(records == i);
+    CHECK(reader.damage().find("a torn record at byte") == 0);
+  }
+}
 
 TEST_CASE("a journal cut at each byte of its last 4 KiB is recovered to a prefix") {
   ShortRun whole;
