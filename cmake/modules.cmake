@@ -8,6 +8,10 @@ target_compile_options(cupilot_options INTERFACE -Wall -Wextra -Wconversion -Wno
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(cupilot_options INTERFACE -Wno-restrict)
 endif()
+# What is compiled together looks to g++ like a header, whose types should not have fields of a source's own.
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  target_compile_options(cupilot_options INTERFACE $<$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>:-Wno-subobject-linkage>)
+endif()
 target_include_directories(cupilot_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/src>)
 target_link_libraries(cupilot_options INTERFACE Threads::Threads fmt::fmt)
@@ -78,7 +82,8 @@ function(cupilot_optimised target)
   endif()
 endfunction()
 
-# cupilot_alone(TARGET sources...): their names collide with those of the sources that a sanitizer's build compiles them with.
+# cupilot_alone(TARGET sources...): their names collide with those of the sources that a unity build compiles them with. All presets
+# but `dev` build so: it takes half the time.
 function(cupilot_alone target)
   set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()

@@ -93,7 +93,8 @@ Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::s
     more = next < cases.size() && ended() == proofs.end();
     // Every second case lies at the other end of its memory.
     const Fence fence = next % 2 == 0 ? Fence::end : Fence::start;
-    const Result<void> done = more ? run_case(task, task_key, kernel, fence, proofs.emplace_back(cases[next])) : orders_.tell();
+    if (more) proofs.push_back({cases[next]});
+    const Result<void> done = more ? run_case(task, task_key, kernel, fence, proofs.back()) : orders_.tell();
     if (done) continue;
     // The judge was replaced: once more from the first case that was not told.
     orders_.forget();
