@@ -1,5 +1,6 @@
 #include "backend/cuda_library.hpp"
 
+#include <cupilot/backend.hpp>
 #include <cupilot/gemm.hpp>
 #include <cupilot/rejection.hpp>
 

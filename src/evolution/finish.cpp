@@ -240,8 +240,7 @@ void Driver::keep_lessons(EvolveReport& report) {
   if (accepted == nullptr) return;
   std::vector<Individual> fastest = search_->fastest(static_cast<int>(search_->proposed()));
   fastest.insert(fastest.begin(), {champion.id, champion.strategy, accepted->measurement.time_us, 0, accepted->verdict});
-  double plain_us = 0;
-  for (const Baseline& baseline : report.best->baselines) plain_us = baseline.name == "plain" ? baseline.time_us : plain_us;
+  const double plain_us = plain_time_us(report.best->baselines);
   const Backend& backend = *circle_.backend;
   const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest, options_.pool_tags);
   auto kept = keep_in_pool(options_.pool, lessons);

@@ -73,9 +73,7 @@ std::vector<Progress> Ledger::take_finished(const BaselinesRecord& baselines, bo
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(end));
     taken_ += static_cast<std::int64_t>(end);
     Progress progress = sum_.progress;
-    for (const Baseline& baseline : baselines.baselines) {
-      if (baseline.name == "plain") progress.plain_us = baseline.time_us;
-    }
+    progress.plain_us = plain_time_us(baselines.baselines);
     progress.floor_us = baselines.floor_us;
     finished.push_back(std::move(progress));
   }

@@ -175,6 +175,13 @@ Result<HeaderRecord> header_from(std::string_view text) {
   });
 }
 
+double plain_time_us(const std::vector<Baseline>& baselines) {
+  for (const Baseline& baseline : baselines) {
+    if (baseline.name == "plain") return baseline.time_us;
+  }
+  return 0;
+}
+
 std::string to_json(const BaselinesRecord& r) {
   return canonical({{"baselines", put_all(r.baselines)}, {"notices", r.notices}, {"floor_us", r.floor_us}});
 }

@@ -50,6 +50,9 @@ struct BaselinesRecord {
   double floor_us = 0;
 };
 
+// Of the kernel that the task's reference text makes. 0: it was not timed.
+double plain_time_us(const std::vector<Baseline>& baselines);
+
 struct ResultRecord {
   int epoch = 0, generation = 0;
   std::int64_t slot = 0;
