@@ -15,7 +15,7 @@ extern "C" __global__ void strike(const int* x, u64* cells, int n) {
     atomicXor(half + 6, 0u);
     atomicMax(c + 4, (u64)i);
     atomicMax(reinterpret_cast<int*>(half) + 10, -i);
-    unsigned seen = half[11], assumed;
+    unsigned seen = *reinterpret_cast<volatile unsigned*>(half + 11), assumed;  // a plain look would race with the others' swaps
     do {
       assumed = seen;
       seen = atomicCAS(half + 11, assumed, assumed + 2);
