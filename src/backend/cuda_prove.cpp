@@ -30,7 +30,7 @@ struct CudaTrials::Proof {
   bool told = false;  // the report is whole
 };
 
-// Leaves the proof as the case's last word where there is a fault.
+// Where there is a fault, or nothing to run, the report is whole at once; else when the judge has told what it was asked.
 Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel, Fence fence,
                                   Proof& proof) {
   const auto end = [&proof] {
