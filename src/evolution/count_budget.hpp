@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <string>
 
 namespace cupilot {
 
@@ -28,9 +29,19 @@ class CountBudget {
     --under_way_;
     dearest_ = std::max(dearest_, seconds);
   }
+  // The device counts for nobody. Every later kernel's digest says so; nothing is spent on asking again.
+  void lose(const std::string& why) {
+    const std::lock_guard lock(mutex_);
+    lost_ = why;
+  }
+  std::string lost() const {
+    const std::lock_guard lock(mutex_);
+    return lost_;
+  }
 
  private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::string lost_;
   double spent_ = 0, dearest_ = 0;
   int under_way_ = 0;
   bool granted_ = false;

@@ -56,6 +56,7 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
   Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
   if (plan.without.empty()) counted = pipe.backend->count(*pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
+  if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost) plan.lost(counted.error().message);
   const WarpCycles warps = counted ? joined(*counted) : WarpCycles{};
   auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement, warps);
   if (!verdict) return verdict.error();

@@ -1,6 +1,9 @@
 // The counted work behind a verdict, by the best rung of the ladder that this device lets us stand on.
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include <cupilot/evolve.hpp>
 
 namespace cupilot {
@@ -9,6 +12,8 @@ namespace cupilot {
 struct CountPlan {
   CountDepth depth = CountDepth::few;
   std::string without{};  // why the chip's own counters are left alone; empty: they are read
+  // Told why when the device has none to read, of no kernel. May be empty.
+  std::function<void(const std::string&)> lost{};
 };
 
 // Puts counts into an accepted kernel's measurement and judges it anew: what the screen's interpreter counts, and over that what

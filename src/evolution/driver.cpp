@@ -177,8 +177,9 @@ std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
   if (circle_.backend->provenance() != Provenance::measured) return std::nullopt;
   if (counted_.load() * candidates_a_count > slot) return std::nullopt;
   ++counted_;
+  if (std::string why = counting_.lost(); !why.empty()) return CountPlan{CountDepth::few, std::move(why)};
   granted = counting_.grant(host_.monotonic_seconds() - started_, CountBudget::while_searching);
-  if (granted) return CountPlan{};
+  if (granted) return CountPlan{CountDepth::few, "", [this](const std::string& why) { counting_.lose(why); }};
   return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::while_searching)};
 }
 

@@ -134,8 +134,9 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
 // Everything, or what every leader had, or nothing, as time allows.
 CountPlan Driver::plan_last_count() {
   const double elapsed = host_.monotonic_seconds() - started_;
-  if (counting_.grant(elapsed, CountBudget::at_the_end, full_set)) return {CountDepth::all, ""};
-  if (counting_.grant(elapsed, CountBudget::at_the_end)) return {CountDepth::few, ""};
+  if (std::string why = counting_.lost(); !why.empty()) return {CountDepth::few, std::move(why)};
+  if (counting_.grant(elapsed, CountBudget::at_the_end, full_set)) return {CountDepth::all};
+  if (counting_.grant(elapsed, CountBudget::at_the_end)) return {CountDepth::few};
   return {CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::at_the_end)};
 }
 
