@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include <fmt/core.h>
 #include <cupilot/rejection.hpp>
 
 #include "backend/recording.hpp"
@@ -47,11 +48,13 @@ void take_row(const Json& json, Recording& recording) {
   recording.answers.emplace(json.at("id").get<std::string>(), std::move(answer));
 }
 
-// The lines of `text`; what follows the last line's end was cut off while it was written.
+// Tells each line of `text`. Returns how many bytes follow the last line's end: they were cut off while they were written.
 template <class Each>
-void each_line(std::string_view text, Each each) {
-  for (std::size_t begin = 0, end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
+std::size_t each_line(std::string_view text, Each each) {
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
     each(text.substr(begin, end - begin));
+  return text.size() - begin;
 }
 
 }  // namespace
@@ -59,13 +62,17 @@ void each_line(std::string_view text, Each each) {
 Result<Recording> recording_of_table(const std::string& text, const std::string& path) {
   Recording recording;
   try {
-    each_line(text, [&](std::string_view line) {
+    const std::size_t cut = each_line(text, [&](std::string_view line) {
       const Json json = Json::parse(line);
       if (recording.short_ids) return take_row(json, recording);
       if (json.at("cupilot_landscape_table") != 1)
         throw Json::other_error::create(501, "its format is not 1, which this program reads", nullptr);
       take_header(json, recording);
     });
+    if (!recording.short_ids) throw Json::other_error::create(501, "its first line is not whole", nullptr);
+    if (cut > 0)
+      recording.notice =
+          fmt::format("{} ended in a torn line of {} bytes, as a crash leaves it; the lines before it answer", path, cut);
   } catch (const std::exception& fault) {
     return Error{ErrorCode::usage, path + " cannot be read: " + fault.what(), "record it anew"};
   }

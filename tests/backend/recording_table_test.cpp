@@ -43,14 +43,22 @@ TEST_CASE("a landscape's lines answer by the beginning of a strategy's id") {
   CHECK(find_answer(*recording, "00000000000000000000") == nullptr);
 }
 
-TEST_CASE("a line cut off while it was written is left out") {
-  const auto recording = recording_of_table(header() + timed + "\n" + refused.substr(0, 20), "file");
+TEST_CASE("a line cut off while it was written is left out, and said to be") {
+  const auto recording = recording_of_table(header() + timed + "\n" + refused.substr(0, 20), "the/file");
   REQUIRE(recording);
   CHECK(recording->answers.size() == 1);
+  CHECK(recording->notice == "the/file ended in a torn line of 20 bytes, as a crash leaves it; the lines before it answer");
+  const auto whole = recording_of_table(header() + timed + "\n", "the/file");
+  REQUIRE(whole);
+  CHECK(whole->notice.empty());
 }
 
 TEST_CASE("what is no landscape is refused with its name") {
-  const std::string bad[] = {"text\n", "{\"cupilot_landscape_table\":2}\n", header() + "{\"id\":\"1\"}\n",
+  const std::string bad[] = {"text\n",
+                             "",
+                             header().substr(0, header().size() - 1),
+                             "{\"cupilot_landscape_table\":2}\n",
+                             header() + "{\"id\":\"1\"}\n",
                              header() + "{\"id\":\"1\",\"rejected\":\"no.such_code\"}\n",
                              header() + "{\"id\":\"1\",\"us\":[]}\n"};
   for (const std::string& text : bad) {
