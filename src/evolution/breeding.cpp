@@ -9,7 +9,9 @@ namespace {
 // Shares of the kinds of children, and of slots that take their first child unscreened, so that a wrong surrogate cannot
 // hold the search.
 constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15, unscreened_seeds = 0.5;
-constexpr double seed_share = 0.5;  // of a brood of generation 0, once a forecast's first results are in
+// Of a brood once a forecast's first results are in: of generation 0, and later, since the best may lie nowhere near what is
+// known.
+constexpr double seed_share = 0.5, late_seed_share = 0.3;
 constexpr int tries = latest_kept;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
 
@@ -17,12 +19,6 @@ BreedKind draw_kind(Rng& rng, bool crossover) {
   const double u = rng.unit();
   if (u < explore_share) return BreedKind::explore;
   return crossover && u < explore_share + cross_share ? BreedKind::cross : BreedKind::mutate;
-}
-
-// How much a slot likes what is uncertain: from trusting the mean to looking for surprises.
-double draw_curiosity(Rng& rng) {
-  static constexpr double levels[] = {0, 0.3, 0.7, 1.5};
-  return levels[rng.below(std::size(levels))];
 }
 
 // What this run saw of a technique and what earlier ones did: means weighted by how often.
@@ -73,15 +69,16 @@ StrategyBrief Search::State::brief_for(std::int64_t slot, bool of_parents) const
   return brief;
 }
 
-std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, BreedKind kind, const Rng& rng) const {
+std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, BreedKind kind, const std::string& core,
+                                                       const Rng& rng) const {
   std::vector<const Member*> parents;
-  if (kind == BreedKind::mutate || kind == BreedKind::cross) parents.push_back(&population.select(rng.fork(1)));
+  if (kind == BreedKind::mutate || kind == BreedKind::cross) parents.push_back(&population.select(rng.fork(1), core));
   if (kind == BreedKind::cross) {
     // Of a few winners the one that differs most: its techniques complement the first one's.
     const Member* second = nullptr;
     double farthest = 0;
     for (std::uint64_t draw = 0; draw < 3; ++draw) {
-      const Member& other = population.select(rng.fork(2, draw));
+      const Member& other = population.select(rng.fork(2, draw), core);
       const double apart = distance(space, parents.front()->individual.strategy, other.individual.strategy);
       if (apart > farthest) {
         farthest = apart;
@@ -118,7 +115,6 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
   for (const Member& member : population.members()) by_speed.push_back(&member);
   std::sort(by_speed.begin(), by_speed.end(),
             [](const Member* a, const Member* b) { return faster(a->individual, b->individual); });
-  const double curiosity = draw_curiosity(rng) / 2;
   if (neighbourhood.size() > neighbourhoods_kept) neighbourhood.clear();
   for (std::size_t rank = 0; rank < by_speed.size() && rank < 3; ++rank) {
     const Member& champion = *by_speed[rank];
@@ -135,7 +131,7 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
     if (foresees()) {
       double best = -1e300;
       for (const Strategy* strategy : open) {
-        const double value = promise(*strategy, curiosity, best);
+        const double value = promise(*strategy, best);
         if (value <= best) continue;
         best = value;
         pick = strategy;
@@ -149,13 +145,13 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
 }
 
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
-Strategy Search::State::polished(Strategy pick, double value, double curiosity, const Rng& rng) const {
+Strategy Search::State::polished(Strategy pick, double value, const Rng& rng) const {
   std::vector<std::vector<Use>> met;  // what was passed over once is again, for the mark never falls
   for (int draw = 0; draw < 2 * options.brood; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
     if (std::find(met.begin(), met.end(), changed.uses) != met.end()) continue;
     met.push_back(changed.uses);
-    const double better = promise(changed, curiosity, value);
+    const double better = promise(changed, value);
     if (better <= value || was_tried(strategy_id(changed))) continue;
     changed.parents = pick.parents;
     value = better;
@@ -170,20 +166,21 @@ Search::State::Brood Search::State::brood_for(std::int64_t slot, Rng& rng) const
   const bool forecasts = static_cast<bool>(knowledge.forecast);
   const bool first = generation_of(slot) == 0, empty = population.members().empty();
   Brood brood;
-  brood.seeds = empty || (first && !forecasts) ? 1 : first ? seed_share : 0;
+  brood.seeds = empty || (first && !forecasts) ? 1 : !forecasts ? 0 : first ? seed_share : late_seed_share;
   brood.spreading = brood.seeds >= 1 && !forecasts;
   // What earlier runs found is tried once whatever is expected of it.
   const bool recalled = forecasts && slot == 0 && options.steering.pool && !knowledge.remembered.empty();
   const bool judged = !strategist.dear(slot, generation_of(slot)) && !recalled && options.brood > 1 && foresees();
   const bool screened = judged && !rng.chance(brood.spreading ? unscreened_seeds : unscreened_share);
   brood.size = screened ? options.brood : 1;
-  brood.curiosity = draw_curiosity(rng);
   return brood;
 }
 
 Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
   const Brood brood = brood_for(slot, rng);
+  const std::string core =
+      brood.spreading ? "" : population.draw_core(Rng::of(options.seed, "core", static_cast<std::uint64_t>(slot)));
   std::optional<Strategy> pick;
   std::string pick_id;
   double pick_value = -1e300;
@@ -196,19 +193,21 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     std::optional<StrategyBrief>& told = briefs[of_parents ? 1 : 0];
     if (!told) told = brief_for(slot, of_parents);
     StrategyBrief& brief = *told;
-    std::vector<std::string> parents = choose_parents(brief, asked, own.fork(1));
+    std::vector<std::string> parents = choose_parents(brief, asked, core, own.fork(1));
     auto proposed = strategist.propose(brief, own.fork(2));
     if (!proposed) return proposed.error();
     if (!*proposed) continue;
     std::string id = strategy_id(**proposed);
     if (was_tried(id)) continue;
+    // Of another core only when nothing else came.
+    if (!core.empty() && population.core_of(**proposed) != core && (pick || draw + 1 < brood.size)) continue;
     if (pick && id == pick_id) {
       if (!knowledge.forecast) break;
       continue;
     }
     Strategy strategy = std::move(**proposed);
     strategy.parents = std::move(parents);
-    const double value = brood.size > 1 ? promise(strategy, brood.curiosity, pick_value) : 0;
+    const double value = brood.size > 1 ? promise(strategy, pick_value) : 0;
     if (pick && value <= pick_value) continue;
     pick_value = value;
     kind = brief.kind;
@@ -216,7 +215,7 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     pick_id = std::move(id);
   }
   if (!pick || brood.size == 1 || brood.spreading) return pick;
-  return std::optional(polished(std::move(*pick), pick_value, brood.curiosity, rng));
+  return std::optional(polished(std::move(*pick), pick_value, rng));
 }
 
 // When a strategist has nothing new: draws, then whatever lies beside what was tried.

@@ -15,7 +15,7 @@
 namespace cupilot {
 
 // Raised whenever what a checkpoint holds, or what a search makes of it, changes.
-inline constexpr int checkpoint_format = 3;
+inline constexpr int checkpoint_format = 4;
 
 struct Checkpoint {
   RecordMark mark;                    // of the journal

@@ -8,12 +8,14 @@
 
 #include <cupilot/agents.hpp>
 #include <cupilot/rng.hpp>
+#include <cupilot/space.hpp>
 
 namespace cupilot {
 
 struct Member {
   Individual individual;
   std::string strategy_id;
+  std::string core{};  // core_of its strategy; the population fills it in
 };
 
 struct PopulationRules {
@@ -22,19 +24,28 @@ struct PopulationRules {
 
 class Population {
  public:
-  explicit Population(PopulationRules rules) : rules_(rules) {}
+  Population(const Space& space, PopulationRules rules) : space_(&space), rules_(rules) {}
 
-  // Adds one; when there are too many, the loser of a tournament among those who are not elites leaves.
+  // Adds one. Of two that differ in little and are as fast the slower leaves (crowding; De Jong 1975): on plateaus, where much
+  // changes nothing, copies of the best would fill the population. When there are too many, the loser of a tournament among
+  // those who are not elites leaves.
   void add(Member member, Rng rng);
-  // Keeps the `count` fastest: what the next epoch grows from.
+  // Keeps the `count` fastest, and the few fastest of each core: what the next epoch grows from.
   void keep_fastest(std::size_t count);
-  // Winner of a tournament on fitness. Not to be called when empty.
-  const Member& select(Rng rng) const;
+  // Which core a slot breeds: one whose best is slower by an octave an eighth as often as the fastest's. "": any.
+  std::string draw_core(Rng rng) const;
+  // Winner of a tournament on fitness, among those of the core ("": of any). Not to be called when there are none.
+  const Member& select(Rng rng, const std::string& core) const;
+  double fittest() const;  // fitness; -infinity: it is empty
   const std::vector<Member>& members() const { return members_; }
-  void restore(std::vector<Member> members) { members_ = std::move(members); }
+  void restore(std::vector<Member> members);
+  // The technique of group "core" that a strategy uses; "": none.
+  std::string core_of(const Strategy& strategy) const;
 
  private:
-  bool is_elite(const Member& member) const;
+  // Among the fastest, or the `of_core` fastest of its core.
+  bool is_elite(const Member& member, int of_core) const;
+  const Space* space_;
   PopulationRules rules_;
   std::vector<Member> members_;  // in order of arrival
 };

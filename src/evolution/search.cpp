@@ -44,7 +44,7 @@ Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone
       plain_us(plain > 0 ? plain : 1),
       knowledge(std::move(k)),
       tried(o.max_evaluations),
-      population({options.population, options.elites, options.tournament}),
+      population(space, {options.population, options.elites, options.tournament}),
       surrogate(s, forecasts(options, knowledge) ? forecasts_within : 0),
       owners(o.max_evaluations) {
   if (!forecasts(options, knowledge)) knowledge.forecast = {};

@@ -152,20 +152,19 @@ struct __attribute__((visibility("hidden"))) Search::State {
     int size = 1;            // 1: the strategist's word is taken
     double seeds = 0;        // share of seeds in it
     bool spreading = false;  // seeds of a search that expects nothing
-    double curiosity = 0;
   };
   Brood brood_for(std::int64_t slot, Rng& rng) const;
   // The strategist's child for this slot: the one of a brood that promises most.
   Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
   // Of one that promises no more than `mark`, anything that is no more.
-  double promise(const Strategy& strategy, double curiosity, double mark) const {
-    return surrogate.promise(strategy, prior_of(strategy), curiosity, mark);
+  double promise(const Strategy& strategy, double mark) const {
+    return surrogate.promise(strategy, prior_of(strategy), population.fittest(), mark);
   }
-  Strategy polished(Strategy pick, double value, double curiosity, const Rng& rng) const;
+  Strategy polished(Strategy pick, double value, const Rng& rng) const;
   // Briefs of a slot: whoever breeds from nobody is told of all there are.
   StrategyBrief brief_for(std::int64_t slot, bool of_parents) const;
   // What is asked for, and of whom; their strategies' ids.
-  std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind, const Rng& rng) const;
+  std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind, const std::string& core, const Rng& rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;
   bool was_tried(const std::string& id) const;
   Proposal repair();  // of the first of `repairable`

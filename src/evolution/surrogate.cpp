@@ -6,10 +6,18 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <numbers>
 #include <set>
 
 namespace cupilot {
 namespace {
+
+// Log of the mean of max(0, x), x normal; far below nothing by its asymptote, since the density there is no longer a number.
+double log_gain(double mean, double deviation) {
+  const double z = mean / deviation, density = std::exp(-0.5 * z * z) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  if (z > -25) return std::log(deviation * (density + 0.5 * z * std::erfc(-z / std::numbers::sqrt2)));
+  return std::log(deviation * std::numbers::inv_sqrtpi / std::numbers::sqrt2) - 0.5 * z * z - 2 * std::log(-z) - 3 / (z * z);
+}
 
 struct Hyper {
   double additive = 0.5;  // share of the additive part
@@ -333,12 +341,14 @@ Prediction Surrogate::predict(const Strategy& strategy, double prior) const {
   return {mean, s.deviation(k)};
 }
 
-double Surrogate::promise(const Strategy& strategy, double prior, double curiosity, double mark) const {
+double Surrogate::promise(const Strategy& strategy, double prior, double best, double mark) const {
   const State& s = *state_;
-  if (!s.ready) return s.slope * prior + curiosity;
+  if (!s.ready) return s.slope * prior;
   Eigen::VectorXd k = s.likenesses(s.encoder.encode(strategy));
-  const double mean = s.mean(k, prior), most = mean + curiosity * s.scale;
-  return curiosity == 0 || most <= mark ? most : mean + curiosity * s.deviation(k);
+  const double mean = s.mean(k, prior);
+  if (std::isinf(best)) return mean;
+  const double most = log_gain(mean - best, s.scale);  // the less is known, the more is expected
+  return most <= mark ? most : log_gain(mean - best, s.deviation(k));
 }
 
 }  // namespace cupilot

@@ -67,9 +67,10 @@ class Surrogate {
   // Whether enough is known to predict at all.
   bool ready() const;
   Prediction predict(const Strategy& strategy, double prior = 0) const;
-  // Its mean and `curiosity` times its deviation; of one that cannot exceed `mark`, something else that does not: that takes a
-  // fraction of the time.
-  double promise(const Strategy& strategy, double prior, double curiosity, double mark) const;
+  // Log of the gain over `best` to be expected of it (expected improvement; Jones, Schonlau and Welch 1998): what is sure to be
+  // as good as the best promises nothing, what may be better does. Without a best (-infinity) its mean. Of one that cannot exceed
+  // `mark`, something else that does not: that takes a fraction of the time.
+  double promise(const Strategy& strategy, double prior, double best, double mark) const;
 
  private:
   struct State;

@@ -78,7 +78,7 @@ TEST_CASE("a surrogate that expects nothing waits for outcomes") {
 TEST_CASE("a promise is the prediction's wherever it exceeds the mark, and nothing exceeds it otherwise") {
   const auto space = three_knobs();
   Surrogate surrogate(*space, 0.5);
-  CHECK(surrogate.promise(with_a(*space, 2), 3, 0.7, -1e300) == surrogate.predict(with_a(*space, 2), 3).mean + 0.7);
+  CHECK(surrogate.promise(with_a(*space, 2), 3, -HUGE_VAL, -1e300) == surrogate.predict(with_a(*space, 2), 3).mean);
   surrogate.fit({});
   for (std::int64_t slot = 0; slot < 12; ++slot) {
     surrogate.add_pending(slot, sample(*space, Rng(static_cast<std::uint64_t>(slot))), 1);
@@ -86,14 +86,22 @@ TEST_CASE("a promise is the prediction's wherever it exceeds the mark, and nothi
   }
   surrogate.update();
   int more = 0;
-  for (const double curiosity : {0.0, 0.7, 1.5}) {
-    for (const double mark : {-1e300, 1.0, 2.0, 1e300}) {
+  for (const double best : {-2.0, 2.0, 4.0}) {
+    for (const double mark : {-1e300, -3.0, 0.0, 1e300}) {
       for (std::uint64_t i = 100; i < 140; ++i) {
         const Strategy strategy = sample(*space, Rng(i));
         const Prediction whole = surrogate.predict(strategy, 1);
-        const double value = whole.mean + curiosity * whole.deviation, told = surrogate.promise(strategy, 1, curiosity, mark);
-        CHECK((value > mark ? told == value : told <= mark));
-        more += value > mark ? 1 : 0;
+        const double told = surrogate.promise(strategy, 1, best, mark);
+        // What lies above the best, weighed by how likely it is, summed in small steps.
+        double gain = 0;
+        const double all = 10 + std::max(0.0, (whole.mean - best) / whole.deviation);
+        for (double above = 1.0 / 8192; above < all; above += 1.0 / 4096) {
+          const double z = (best + above * whole.deviation - whole.mean) / whole.deviation;
+          gain += above * whole.deviation * std::exp(-0.5 * z * z) / std::sqrt(2 * M_PI) / 4096;
+        }
+        if (std::abs(std::log(gain) - mark) < 1e-3) continue;
+        CHECK((std::log(gain) > mark ? told == Approx(std::log(gain)).margin(1e-3) : told <= mark));
+        more += told > mark ? 1 : 0;
       }
     }
   }
