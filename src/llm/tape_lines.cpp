@@ -156,6 +156,21 @@ struct Reader {
   }
 };
 
+// Whether what begins here is the last append, of which a crash kept some pages and lost others: those read as zeros, which no
+// whole line holds. An append is a reservation, or long messages and their exchange, and is synced before the next one: behind
+// the first broken line stand long messages and at most one exchange, the last of all. Anything else is damage.
+bool is_last_append(std::string_view rest) {
+  std::size_t begin = rest.find('\n') + 1;
+  if (rest.substr(0, begin).find('\0') == std::string_view::npos) return false;
+  for (std::size_t end; (end = rest.find('\n', begin)) != std::string_view::npos; begin = end + 1) {
+    const std::string_view line = rest.substr(begin, end - begin);
+    const bool last = end + 1 == rest.size();
+    const bool lost = line.find('\0') != std::string_view::npos;
+    if (!lost && !line.starts_with("{\"text\":") && !(last && line.starts_with("{\"exchange\":"))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string question_digest(const ChatRequest& request) {
@@ -225,6 +240,7 @@ Result<TapeLines> tape_lines_from(std::string_view text, const std::string& orig
       if (number == 1 && !line.contains("cupilot_tape")) throw std::invalid_argument("the first line is no tape's header");
       reader.read(line);
     } catch (const std::exception& error) {
+      if (is_last_append(text.substr(begin))) break;
       return Error{ErrorCode::usage, fmt::format("{}: line {}: {}", origin, number, error.what()), "docs/formats/tape.md"};
     }
     begin = end + 1;

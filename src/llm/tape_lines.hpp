@@ -25,7 +25,7 @@ struct TapeLines {
   ModelsSpent spent;
   std::map<std::string, ModelsSpent> open;  // by key: reserved, and no exchange followed; part of `spent`
   std::size_t valid_bytes = 0;              // up to the end of the last whole line
-  bool torn = false;                        // something stands behind it
+  bool torn = false;                        // something stands behind it: half a line, or one with pages that a crash lost
 };
 
 // What tells two questions apart: messages, schema and the limit of the answer.

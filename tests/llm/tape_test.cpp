@@ -160,6 +160,45 @@ TEST_CASE("what a damaged tape spent beyond all numbers is the most there is", "
   CHECK(read->spent.calls == 2);
 }
 
+TEST_CASE("pages of the last append that a crash lost are set aside; zeros elsewhere are damage", "[llm]") {
+  const std::string head = "{\"cupilot_tape\":1}\n", reservation = "{\"reservation\":{\"key\":\"a\",\"tokens\":1}}\n";
+  const std::string text = "{\"text\":{\"digest\":\"00\",\"text\":\"long\"}}\n";
+  const std::string exchange = "{\"exchange\":{\"key\":\"a\",\"reply\":{\"text\":\"yes\"}}}\n";
+  const auto holed = [](std::string line, std::size_t from, std::size_t count) { return line.replace(from, count, count, '\0'); };
+  struct Row {
+    const char* what;
+    std::string kept, lost;
+    bool taken;
+  };
+  const Row rows[] = {
+      {"an exchange", head + reservation, holed(exchange, 12, 9), true},
+      {"a reservation", head + exchange, holed(reservation, 0, 9), true},
+      {"the header", "", holed(head, 3, 4), true},
+      {"a long message before its exchange", head + reservation, holed(text, 12, 9) + exchange, true},
+      {"the first of two", head + reservation, holed(text, 12, 9) + text + exchange, true},
+      {"what holds the end of a line", head + reservation, holed(text + exchange, text.size() - 4, 9), true},
+      {"both", head + reservation, holed(text, 12, 9) + holed(exchange, 12, 9), true},
+      {"and the rest is missing", head + reservation, holed(text, 12, 9) + exchange.substr(0, 20), true},
+      {"an exchange before a reservation", head, holed(exchange, 12, 9) + reservation, false},
+      {"a reservation before an exchange of its own", head, holed(reservation, 12, 9) + exchange + reservation, false},
+      {"before two exchanges", head, holed(text, 12, 9) + exchange + exchange, false},
+      {"no zeros", head + reservation, "{\"text\":{\"digest\":\"00\",}}\n" + exchange, false}};
+  for (const Row& row : rows) {
+    INFO(row.what);
+    const Folder folder;
+    write(folder.file(), row.kept + row.lost);
+    const auto read = read_tape(folder.file());
+    CHECK(static_cast<bool>(read) == row.taken);
+    if (!row.taken) continue;
+    { Session session(folder.file()); }
+    const bool cut = text_of(folder.file()) == (row.kept.empty() ? head : row.kept);
+    CHECK(cut);
+    const bool aside = text_of(folder.file("tape.jsonl.torn-1")) == row.lost;
+    CHECK(aside);
+    CHECK(read_tape(folder.file()));
+  }
+}
+
 TEST_CASE("a torn last line is set aside; a broken one elsewhere is named", "[llm]") {
   const Folder folder;
   { REQUIRE(Session(folder.file()).client->complete(ask("a", "one"))); }
