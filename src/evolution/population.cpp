@@ -10,8 +10,7 @@
 namespace cupilot {
 namespace {
 
-// Twins: times within an octave's 64th (1.1 %), which repeated measurements of one kernel reach, and at most two techniques or
-// the whole ranges of two knobs apart.
+// Twins: times within an octave's 64th (1.1 %) of each other, and at most two techniques or the whole ranges of two knobs apart.
 constexpr double as_fast = 1.0 / 64, differ_in_little = 2;
 constexpr int kept_of_core = 3;  // whatever other cores do: what a core can do takes some steps to see
 constexpr double core_sharpness = 3;
