@@ -1,5 +1,7 @@
 #include "backend/compile_pool.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -15,7 +17,10 @@ namespace cupilot {
 namespace {
 
 constexpr double hello_seconds = 20;
-constexpr double cpu_limit_seconds = 20;
+
+// Of a deadline, what a compile may compute: the rest is for waiting on a busy machine, which is no fault of the source. Limits
+// count whole seconds, and a child that dies within its last one passed it.
+double processor_seconds(double deadline) { return std::max(2.0, std::floor(deadline * 2 / 3)); }
 
 // What a server keeps of its last answer's memory for the next, at most.
 constexpr std::size_t kept_bytes = 4u << 20;
@@ -95,7 +100,7 @@ Rejected compile_error(const CompileAnswer& answer) {
   return reject("compile.error", std::move(message), std::move(where));
 }
 
-Attempt<CompileOutput> conclude(CompileAnswer answer) {
+Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
   using Kind = CompileAnswer::Kind;
   switch (answer.kind) {
     case Kind::done:
@@ -108,7 +113,8 @@ Attempt<CompileOutput> conclude(CompileAnswer answer) {
     case Kind::out_of_memory:
       return reject("compile.memory", "NVRTC passed its memory limit of 4 GiB: " + answer.message);
     case Kind::out_of_time:
-      return reject("compile.timeout", fmt::format("NVRTC passed its limit of {} s of processor time", cpu_limit_seconds));
+      return reject("compile.timeout",
+                    fmt::format("NVRTC passed its limit of {} s of processor time", processor_seconds(deadline)));
     case Kind::too_large:
       return reject("compile.output_size", "the compiled image passes its cap: " + answer.message);
     case Kind::not_begun:
@@ -180,7 +186,7 @@ struct CompilePool::State {
 
   // One request to a server; nullopt when the server must not be used again.
   std::optional<CompileAnswer> ask(Server& server, const CompileRequest& request, FrameFailure& failure) {
-    CompileOrder order{request, {}, cpu_limit_seconds};
+    CompileOrder order{request, {}, processor_seconds(seconds)};
     order.options = standard_compile_options(order.request);
     Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
     {
@@ -219,7 +225,7 @@ struct CompilePool::State {
       const bool again = answer->kind == Kind::crashed || answer->kind == Kind::not_begun;
       if (again) server->process.kill();
       release(again ? std::nullopt : std::optional(std::move(*server)));
-      return {conclude(std::move(*answer)), again};
+      return {conclude(std::move(*answer), seconds), again};
     }
     const Ending ending = server->process.kill();
     release(std::nullopt);

@@ -38,7 +38,7 @@ Flags read_flags(CLI::App& app, int argc, char** argv) {
 
 std::unique_ptr<Backend> open_or_exit(const std::string& name) {
   BackendOptions limits;
-  limits.compile_seconds = 5;  // bombs end there
+  limits.compile_seconds = 15;  // bombs end at two thirds of it
   auto opened = open_backend(name, limits);
   if (opened) return std::move(*opened);
   fmt::print(stderr, "{}\n", opened.error().message);
