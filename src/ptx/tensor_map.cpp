@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <type_traits>
 
 #include "ptx/module.hpp"
 
@@ -20,10 +21,10 @@ struct Packed {
   std::uint16_t box[5] = {};
   std::uint8_t step[5] = {};
   std::uint8_t rank = 0, type = 0, swizzle = 0, fill_nan = 0;
-  std::uint8_t spare[29] = {};
+  std::uint8_t spare[33] = {};
   std::uint64_t sum = 0;
 };
-static_assert(sizeof(Packed) == tensor_map_bytes);
+static_assert(sizeof(Packed) == tensor_map_bytes && std::has_unique_object_representations_v<Packed>);  // summed byte by byte
 
 std::uint64_t sum_of(const Packed& packed) {
   std::uint8_t bytes[sizeof(Packed)];
