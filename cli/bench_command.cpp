@@ -9,17 +9,11 @@
 #include "device.hpp"
 #include "json_out.hpp"
 #include "kernel_files.hpp"
+#include "median.hpp"
 #include "say.hpp"
 
 namespace cupilot::cli {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 BenchRow row_of(const ContestantReport& report) {
   BenchRow row;

@@ -12,36 +12,28 @@
 namespace cupilot::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-Json worth_json(const TechniqueWorth& worth) {
+nlohmann::ordered_json worth_json(const TechniqueWorth& worth) {
   if (!worth.kept_for.empty()) return {{"technique", worth.technique}, {"cannot_be_removed_alone", worth.kept_for}};
   return {{"technique", worth.technique}, {"us", worth.us}, {"us_95", {worth.low_us, worth.high_us}}, {"matters", worth.matters}};
 }
 
 std::string explanation_json(const Explanation& all, const std::string& device) {
-  Json techniques = Json::array();
+  nlohmann::ordered_json techniques = nlohmann::ordered_json::array();
   for (const TechniqueWorth& worth : all.techniques) techniques.push_back(worth_json(worth));
-  return Json{{"device", device},
-              {"provenance", name_of(all.provenance)},
-              {"champion", Json::parse(strategy_to_json(all.champion))},
-              {"champion_us", all.champion_us},
-              {"techniques", std::move(techniques)},
-              {"dropped", all.dropped},
-              {"put_back", all.put_back},
-              {"essential", Json::parse(strategy_to_json(all.essential))},
-              {"essential_ratio", all.essential_ratio},
-              {"essential_ratio_95", {all.ratio_low, all.ratio_high}}}
+  return nlohmann::ordered_json{{"device", device},
+                                {"provenance", name_of(all.provenance)},
+                                {"champion", nlohmann::ordered_json::parse(strategy_to_json(all.champion))},
+                                {"champion_us", all.champion_us},
+                                {"techniques", std::move(techniques)},
+                                {"dropped", all.dropped},
+                                {"put_back", all.put_back},
+                                {"essential", nlohmann::ordered_json::parse(strategy_to_json(all.essential))},
+                                {"essential_ratio", all.essential_ratio},
+                                {"essential_ratio_95", {all.ratio_low, all.ratio_high}}}
       .dump(2);
 }
 
-std::string line_of(const TechniqueWorth& worth, double champion_us) {
+std::string worth_line(const TechniqueWorth& worth, double champion_us) {
   if (!worth.kept_for.empty()) return fmt::format("  {:<24} cannot be removed alone: {}", worth.technique, worth.kept_for);
   return fmt::format("  {:<24} {:>+9.3f} us  ({:+.3f} to {:+.3f})  {:>+6.1f} %{}", worth.technique, worth.us, worth.low_us,
                      worth.high_us, 100 * worth.us / champion_us, worth.matters ? "" : "  does nothing");
@@ -50,15 +42,15 @@ std::string line_of(const TechniqueWorth& worth, double champion_us) {
 void print(const Explanation& all) {
   say(fmt::format("champion: {:.2f} us {}, {}", all.champion_us, name_of(all.provenance), describe(all.champion)));
   say("without one technique it takes longer by (95 % interval):");
-  for (const TechniqueWorth& worth : all.techniques) say(line_of(worth, all.champion_us));
+  for (const TechniqueWorth& worth : all.techniques) say(worth_line(worth, all.champion_us));
   if (all.dropped.empty()) {
     say("every technique that can be removed alone is needed");
   } else {
-    say(fmt::format("without {}: {:.4f} of the champion's time ({:.4f} to {:.4f})", joined(all.dropped), all.essential_ratio,
-                    all.ratio_low, all.ratio_high));
+    say(fmt::format("without {}: {:.4f} of the champion's time ({:.4f} to {:.4f})", fmt::join(all.dropped, ", "),
+                    all.essential_ratio, all.ratio_low, all.ratio_high));
     say("essential: " + describe(all.essential));
   }
-  if (!all.put_back.empty()) say("missed when they went with the others: " + joined(all.put_back));
+  if (!all.put_back.empty()) say(fmt::format("missed when they went with the others: {}", fmt::join(all.put_back, ", ")));
 }
 
 }  // namespace

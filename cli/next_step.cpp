@@ -11,7 +11,7 @@ struct Advice {
 };
 
 // The first row that fits, so codes stand before their stage.
-constexpr Advice table[] = {
+constexpr Advice advices[] = {
     {"write.", "change the strategy, or give a tunable that realises it (docs/formats/tunable.md)"},
     {"plan.", "correct the launch plan (docs/formats/launch-plan.md)"},
     {"gate.source_size", "split or shorten the source"},
@@ -54,7 +54,7 @@ constexpr Advice table[] = {
 }  // namespace
 
 std::string next_step(const Rejected& rejected) {
-  for (const Advice& row : table) {
+  for (const Advice& row : advices) {
     if (rejected.code.starts_with(row.of)) return std::string(row.next);
   }
   return "docs/formats/rejections.md";

@@ -13,7 +13,7 @@
 namespace cupilot::cli {
 namespace {
 
-std::string amount(double value, const std::string& unit) {
+std::string in_unit(double value, const std::string& unit) {
   if (unit == "s") return fmt::format("{:.2f} us", value * 1e6);
   constexpr std::pair<double, const char*> scales[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1, ""}};
   for (const auto& [scale, letter] : scales) {
@@ -34,10 +34,10 @@ std::string screen(const Peaks& peaks, const Peaks& datasheet) {
   if (!peaks.measured) rows = {{"ceiling", "datasheet"}};
   for (const Ceiling& c : peaks.ceilings) {
     if (!peaks.measured) {
-      rows.push_back({c.name, amount(c.value, c.unit)});
+      rows.push_back({c.name, in_unit(c.value, c.unit)});
       continue;
     }
-    rows.push_back({c.name, amount(c.value, c.unit), fmt::format("{:.2f} %", 100 * spread(c)), share_of(c, datasheet), c.how});
+    rows.push_back({c.name, in_unit(c.value, c.unit), fmt::format("{:.2f} %", 100 * spread(c)), share_of(c, datasheet), c.how});
   }
   std::string text = fmt::format("PEAKS of {} ({}), {}\n\n", peaks.device, peaks.identity,
                                  peaks.measured ? "measured" : "not measured: a row of a datasheet");

@@ -11,7 +11,7 @@
 namespace cupilot::cli {
 namespace {
 
-constexpr std::size_t columns = 110;
+constexpr std::size_t row_width = 110;
 
 std::string amount(double value) {
   constexpr std::pair<double, const char*> scales[] = {{1e12, " T"}, {1e9, " G"}, {1e6, " M"}, {1e4, " k"}};
@@ -174,7 +174,7 @@ void put_lines(std::string& screen, const OwnKernel& kernel, const LaunchProfile
     const std::string row =
         fmt::format("  {:>4.1f} %  {:>5.1f}  {:>11}  {:>9}  {:>3}  {}:{}  {}", 100 * part(w.issue_slots(), l.total.issue_slots()),
                     part(w.threads, w.warps), sectors, conflicts, line->instructions, mine.file, mine.line, mine.text);
-    screen += row.substr(0, columns) + "\n";
+    screen += row.substr(0, row_width) + "\n";
   }
 }
 

@@ -10,6 +10,7 @@
 #include <cstdio>
 
 #include "json_out.hpp"
+#include "median.hpp"
 #include "signals.hpp"
 
 namespace cupilot::cli {
@@ -19,13 +20,6 @@ std::string rejected_text(const std::map<std::string, std::int64_t>& rejected) {
   std::string text;
   for (const auto& [code, count] : rejected) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", code, count);
   return text;
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) {

@@ -16,12 +16,6 @@
 namespace cupilot::cli {
 namespace {
 
-std::string joined(const std::set<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 std::string cases_text(const Verification& v) {
   std::set<std::string> shapes, contents, seeds;
   for (const CaseReport& done : v.cases) {
@@ -33,14 +27,14 @@ std::string cases_text(const Verification& v) {
     seeds.insert(std::to_string(done.what.content.seed));
   }
   return fmt::format("{} at {} shapes, {} with {} contents ({}); {} seed(s), battery {}", v.cases.size(), shapes.size(),
-                     v.full_size ? "full size among them," : "none at full size,", contents.size(), joined(contents),
+                     v.full_size ? "full size among them," : "none at full size,", contents.size(), fmt::join(contents, ", "),
                      seeds.size(), v.battery);
 }
 
 std::string gate_text(const Conditions& c) {
   const std::set<std::string> flags(c.flags.begin(), c.flags.end());
   return fmt::format("{} by {}; the gate {}", c.arch, c.compiler,
-                     flags.empty() ? "had nothing to remark" : "remarked: " + joined(flags));
+                     flags.empty() ? "had nothing to remark" : fmt::format("remarked: {}", fmt::join(flags, ", ")));
 }
 
 std::string time_text_of(const Accepted& accepted) {

@@ -10,8 +10,6 @@
 namespace cupilot::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 std::string sizes_text(const Task& task, const Workload& workload) {
   std::string text;
   for (const Axis& axis : task.axes) {
@@ -66,14 +64,15 @@ std::string wisdom_screen(const WisdomEntry& entry) {
 }
 
 std::string wisdom_summary_json(const Wisdom& wisdom) {
-  Json entries = Json::array();
+  nlohmann::ordered_json entries = nlohmann::ordered_json::array();
   for (const WisdomEntry& entry : wisdom.entries) {
-    Json kernels = Json::array(), shapes = Json::array();
+    nlohmann::ordered_json kernels = nlohmann::ordered_json::array(), shapes = nlohmann::ordered_json::array();
     for (const WisdomKernel& kernel : entry.kernels) {
       kernels.push_back({{"name", kernel.name}, {"kernel", kernel.kernel_id}, {"strategy", kernel.strategy}});
     }
     for (const WisdomShape& shape : entry.shapes) {
-      Json one = {{"sizes", shape.workload.sizes}, {"weight", shape.workload.weight}, {"times_us", shape.times_us}};
+      nlohmann::ordered_json one = {
+          {"sizes", shape.workload.sizes}, {"weight", shape.workload.weight}, {"times_us", shape.times_us}};
       for (const Baseline& baseline : shape.baselines) one["baselines_us"][baseline.name] = baseline.time_us;
       shapes.push_back(one);
     }
@@ -86,7 +85,7 @@ std::string wisdom_summary_json(const Wisdom& wisdom) {
                        {"kernels", kernels},
                        {"shapes", shapes}});
   }
-  return Json{{"entries", entries}}.dump();
+  return nlohmann::ordered_json{{"entries", entries}}.dump();
 }
 
 }  // namespace cupilot::cli

@@ -32,6 +32,8 @@ CudaDriver load() {
   if (calls.name == nullptr && calls.reason.empty()) calls.reason = fmt::format("{} lacks {}", library.path, #name);
   CUPILOT_DRIVER_CALLS(CUPILOT_LOAD)
   CUPILOT_DRIVER_OPTIONAL_CALLS(CUPILOT_LOAD_OPTIONAL)
+#undef CUPILOT_LOAD
+#undef CUPILOT_LOAD_OPTIONAL
   return calls;
 }
 

@@ -83,11 +83,6 @@ constexpr Way ways[] = {
     {"fp8", "op/s", "wgmma_fp8", "wgmma of shared memory", wgmma_operations<32>, far_bytes, 20'000, 1, 256, limited_pace, true},
 };
 
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values.empty() ? 0 : values[values.size() / 2];
-}
-
 // The faster way to a ceiling stays.
 void offer(Peaks& peaks, Ceiling ceiling) {
   ceiling.value = median(ceiling.repeats);
@@ -164,20 +159,20 @@ Result<void> measure_launches(TrialDevice& device, Peaks& peaks) {
   return {};
 }
 
-struct Product {
+struct DenseProduct {
   const char* ceiling;
   DType type, out;
   Precision precision;
 };
-constexpr Product products[] = {{"tf32", DType::f32, DType::f32, Precision::tf32},
-                                {"bf16", DType::bf16, DType::bf16, Precision::bf16},
-                                {"fp16", DType::f16, DType::f16, Precision::fp16},
-                                {"fp8", DType::e4m3, DType::bf16, Precision::fp8}};
-constexpr std::int64_t side = 8192;
+constexpr DenseProduct products[] = {{"tf32", DType::f32, DType::f32, Precision::tf32},
+                                     {"bf16", DType::bf16, DType::bf16, Precision::bf16},
+                                     {"fp16", DType::f16, DType::f16, Precision::fp16},
+                                     {"fp8", DType::e4m3, DType::bf16, Precision::fp8}};
+constexpr std::int64_t product_side = 8192;
 
-Result<Task> product_task(const Product& product) {
+Result<Task> product_task(const DenseProduct& product) {
   GemmSpec spec;
-  spec.m = spec.n = spec.k = side;
+  spec.m = spec.n = spec.k = product_side;
   spec.dtype = product.type;
   spec.out = product.out;
   spec.precision = product.precision;
@@ -187,13 +182,13 @@ Result<Task> product_task(const Product& product) {
 
 // Where no kernel of our own reaches the tensor cores' rate. A library that is not there is no error: the row is missing.
 void measure_library(CudaTrials& trials, Peaks& peaks) {
-  for (const Product& product : products) {
+  for (const DenseProduct& product : products) {
     const auto task = product_task(product);
     if (!task || find_ceiling(peaks, product.ceiling) != nullptr) continue;
     auto times = trials.sustain_library(*task, repeats, rate_pace.seconds);
     if (!times) continue;
-    Ceiling ceiling{product.ceiling, "op/s", 0, {}, fmt::format("cuBLASLt, {0} x {0} x {0}", side)};
-    for (const double us : *times) ceiling.repeats.push_back(2.0 * side * side * side / (us * 1e-6));
+    Ceiling ceiling{product.ceiling, "op/s", 0, {}, fmt::format("cuBLASLt, {0} x {0} x {0}", product_side)};
+    for (const double us : *times) ceiling.repeats.push_back(2.0 * product_side * product_side * product_side / (us * 1e-6));
     offer(peaks, std::move(ceiling));
   }
 }

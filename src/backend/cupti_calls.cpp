@@ -10,7 +10,7 @@
 namespace cupilot {
 namespace {
 
-Cupti load() {
+Cupti load_cupti() {
   Cupti calls;
   const OpenedLibrary library = open_library({"libcupti.so.13", "libcupti.so.12", "libcupti.so"});
   calls.reason = library.reason;
@@ -26,7 +26,7 @@ Cupti load() {
 }  // namespace
 
 const Cupti& cupti() {
-  static const Cupti calls = load();
+  static const Cupti calls = load_cupti();
   return calls;
 }
 

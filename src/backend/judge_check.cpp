@@ -17,7 +17,7 @@ struct Draw {
   long long slice = 1, held = 0, count = 0;
   unsigned long long key = 0;
 };
-struct Extreme {
+struct ExtremeValues {
   CUdeviceptr memory = 0;
   FillParams layout{};
 };
@@ -97,7 +97,7 @@ CheckAnswer Checker::check_all(const CheckOrder& order) {
     const bool all = item.compare <= 0 || item.compare >= oracle.elements;
     const Draw draw{oracle.begins, std::max<long long>(oracle.slice, 1), oracle.elements, all ? oracle.elements : item.compare,
                     all ? 0 : (item.draw | 1)};
-    const Extreme extreme{session_.address(item.extreme), item.extreme_layout};
+    const ExtremeValues extreme{session_.address(item.extreme), item.extreme_layout};
     session_.launch(trusted_image, "compare_output", draw.count, memory, item.layout, item.bound, extreme, draw, oracle.values,
                     oracle.sums, cell + offsetof(OutputCell, tally));
     session_.launch(trusted_image, "describe_worst", 1, memory, item.layout, item.bound, extreme, draw, oracle.values,

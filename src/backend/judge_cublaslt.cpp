@@ -23,7 +23,7 @@ namespace {
   X(cublasLtMatmulPreferenceSetAttribute) X(cublasLtMatmulAlgoGetHeuristic)
 // clang-format on
 
-struct Calls {
+struct LibraryCalls {
 #define CUPILOT_MEMBER(name) decltype(&::name) name = nullptr;
   CUPILOT_CUBLASLT_CALLS(CUPILOT_MEMBER)
 #undef CUPILOT_MEMBER
@@ -69,7 +69,7 @@ struct LibraryGemm::State {
   CudaSession& session;
   Visitor& visitor;
   LibraryPlaces places;
-  Calls calls;
+  LibraryCalls calls;
   std::string missing;
   bool opened = false;
   cublasLtHandle_t handle = nullptr;
@@ -107,12 +107,12 @@ namespace {
 
 // Descriptors of one product, given back at scope's end.
 struct Product {
-  const Calls& calls;
+  const LibraryCalls& calls;
   cublasLtMatmulDesc_t operation = nullptr;
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr, d = nullptr;
   cublasLtMatmulPreference_t preference = nullptr;
 
-  Product(const Calls& with, const LibraryOrder& order, const CudaSession& session) : calls(with) {
+  Product(const LibraryCalls& with, const LibraryOrder& order, const CudaSession& session) : calls(with) {
     const cublasComputeType_t compute = order.compute == LibraryOrder::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     expect(calls.cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F), "describing the product");
     const cublasOperation_t op_a = order.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N, op_b = order.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;

@@ -8,13 +8,13 @@
 namespace cupilot {
 namespace {
 
-constexpr int most_launches = 100'000;
+constexpr int launch_limit = 100'000;
 
 int windows(const SustainOrder& order) { return order.window == 0 ? 1 : static_cast<int>(order.bytes / order.window); }
 
 // Launches for about so long; all windows equally often.
 int count_for(const SustainOrder& order, double seconds, double one_us) {
-  const double count = std::clamp(std::ceil(seconds * 1e6 / std::max(one_us, 0.1)), 1.0, static_cast<double>(most_launches));
+  const double count = std::clamp(std::ceil(seconds * 1e6 / std::max(one_us, 0.1)), 1.0, static_cast<double>(launch_limit));
   return static_cast<int>(std::ceil(count / windows(order))) * windows(order);
 }
 

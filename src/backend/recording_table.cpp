@@ -50,7 +50,7 @@ void take_row(const Json& json, Recording& recording) {
 
 // Tells each line of `text`. Returns how many bytes follow the last line's end: they were cut off while they were written.
 template <class Each>
-std::size_t each_line(std::string_view text, Each each) {
+std::size_t each_whole_line(std::string_view text, Each each) {
   std::size_t begin = 0;
   for (std::size_t end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
     each(text.substr(begin, end - begin));
@@ -62,7 +62,7 @@ std::size_t each_line(std::string_view text, Each each) {
 Result<Recording> recording_of_table(const std::string& text, const std::string& path) {
   Recording recording;
   try {
-    const std::size_t cut = each_line(text, [&](std::string_view line) {
+    const std::size_t cut = each_whole_line(text, [&](std::string_view line) {
       const Json json = Json::parse(line);
       if (recording.short_ids) return take_row(json, recording);
       if (json.at("cupilot_landscape_table") != 1)

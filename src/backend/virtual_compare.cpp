@@ -115,20 +115,20 @@ void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint
 namespace {
 
 // How an output's elements are judged.
-struct Judge {
+struct OutputJudge {
   TensorShape shape;
   BoundParams bound{};
   Extreme extreme;
 
-  static Result<Judge> of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
-                          VirtualMemory& memory) {
+  static Result<OutputJudge> of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                VirtualMemory& memory) {
     Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
     if (!shape) return shape.error();
     Result<BoundParams> bound = bound_params(task, tensor, workload, content);
     if (!bound) return bound.error();
     Result<Extreme> extreme = extreme_of(task, task.tensors[tensor], workload, memory);
     if (!extreme) return extreme.error();
-    return Judge{std::move(*shape), *bound, *extreme};
+    return OutputJudge{std::move(*shape), *bound, *extreme};
   }
   OutputReport report(const Tensor& what) const {
     OutputReport report;
@@ -143,7 +143,7 @@ struct Judge {
 Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
                                     VirtualMemory& memory, const OracleValues& oracle) {
   const Tensor& what = task.tensors[tensor];
-  auto judge = Judge::of(task, tensor, workload, content, memory);
+  auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
   OutputReport report = judge->report(what);
   const std::int64_t count = report.elements;
@@ -167,7 +167,7 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
 Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
                                      VirtualMemory& memory, const ElementRuns& runs, const ReferenceNumbers& reference) {
   const Tensor& what = task.tensors[tensor];
-  auto judge = Judge::of(task, tensor, workload, content, memory);
+  auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
   OutputReport report = judge->report(what);
   const Elements elements(judge->shape, what.type, memory.device(), memory.tensor(tensor));

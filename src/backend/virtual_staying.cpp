@@ -9,12 +9,12 @@
 namespace cupilot {
 namespace {
 
-constexpr int fewest_sms = 4;            // so that clusters of two are two and more
-constexpr double plain_operations = 40;  // of a task, a warp instruction, about
-constexpr double wgmma_operations = 400;
+constexpr int fewest_sms = 4;                        // so that clusters of two are two and more
+constexpr double plain_instruction_operations = 40;  // of a task, a warp instruction, about
+constexpr double wgmma_instruction_operations = 400;
 
 // A smaller problem and the device where each block has about the work that it has of the whole.
-struct Place {
+struct ShrunkProblem {
   DeviceSpec device;
   Workload workload;
   double times = 1;  // how much more work the whole problem is
@@ -30,21 +30,21 @@ std::string longest_axis(const Task& task, const Sizes& sizes, AxisKind kind) {
 }
 
 // Free axes halved, longest first, residues kept.
-Place place_for(const Task& task, const DeviceSpec& device, const Workload& workload, std::int64_t step) {
-  Place place{device, workload};
-  Sizes& sizes = place.workload.sizes;
+ShrunkProblem shrunk_for(const Task& task, const DeviceSpec& device, const Workload& workload, std::int64_t step) {
+  ShrunkProblem shrunk{device, workload};
+  Sizes& sizes = shrunk.workload.sizes;
   for (;;) {
     const std::string longest = longest_axis(task, sizes, AxisKind::free);
     if (longest.empty()) break;
     const std::int64_t extent = sizes.at(longest), half = extent / step / 2 * step + extent % step;
     if (half < step || half >= extent) break;
-    const double times = place.times * static_cast<double>(extent) / static_cast<double>(half);
+    const double times = shrunk.times * static_cast<double>(extent) / static_cast<double>(half);
     if (device.sms / times < fewest_sms) break;
     sizes[longest] = half;
-    place.times = times;
+    shrunk.times = times;
   }
-  place.device.sms = static_cast<int>(std::lround(device.sms / place.times));
-  return place;
+  shrunk.device.sms = static_cast<int>(std::lround(device.sms / shrunk.times));
+  return shrunk;
 }
 
 double blocks_of(const ResolvedLaunch& launch) { return static_cast<double>(launch.grid[0] * launch.grid[1] * launch.grid[2]); }
@@ -82,7 +82,7 @@ bool affordable(const Task& task, const Workload& workload, const std::vector<Ax
   Workload longest = workload;
   for (const AxisPair& axis : axes) longest.sizes[axis.axis] = axis.high;
   const auto operations = textbook_flops(task, longest);
-  return operations && static_cast<double>(*operations) / (wgmma ? wgmma_operations : plain_operations) <=
+  return operations && static_cast<double>(*operations) / (wgmma ? wgmma_instruction_operations : plain_instruction_operations) <=
                            2.0 * static_cast<double>(counting_budget);
 }
 
@@ -101,25 +101,25 @@ std::optional<std::vector<ExtrapolatedLaunch>> count_staying(const VirtualContex
                                                              const CompiledKernel& kernel, KernelPrograms& programs,
                                                              const ResolvedPlan& plan, const Workload& workload,
                                                              std::int64_t step, const Content& content) {
-  const Place place = place_for(task.task, context.device, workload, step);
-  if (place.times <= 1) return std::nullopt;
-  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task.task, at, place.device, &kernel); };
-  const Attempt<Resolution> resolution = plan_at(place.workload);
+  const ShrunkProblem shrunk = shrunk_for(task.task, context.device, workload, step);
+  if (shrunk.times <= 1) return std::nullopt;
+  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task.task, at, shrunk.device, &kernel); };
+  const Attempt<Resolution> resolution = plan_at(shrunk.workload);
   const ResolvedPlan* fewer = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
-  if (fewer == nullptr || !follows(*fewer, plan, place.times)) return std::nullopt;
-  const std::vector<AxisPair> axes = along_reduced(task.task, place.workload.sizes, step);
-  if (!affordable(task.task, place.workload, axes, has_wgmma(programs.module()))) return std::nullopt;
-  const VirtualContext there{place.device, context.inputs, context.oracle};
-  auto counted = extrapolate_along(there, task, kernel, programs, plan_at, *fewer, place.workload, axes, content);
+  if (fewer == nullptr || !follows(*fewer, plan, shrunk.times)) return std::nullopt;
+  const std::vector<AxisPair> axes = along_reduced(task.task, shrunk.workload.sizes, step);
+  if (!affordable(task.task, shrunk.workload, axes, has_wgmma(programs.module()))) return std::nullopt;
+  const VirtualContext there{shrunk.device, context.inputs, context.oracle};
+  auto counted = extrapolate_along(there, task, kernel, programs, plan_at, *fewer, shrunk.workload, axes, content);
   if (!counted) return std::nullopt;
-  const double unlike = std::abs(1 - place.times * place.device.sms / context.device.sms);
+  const double unlike = std::abs(1 - shrunk.times * shrunk.device.sms / context.device.sms);
   std::size_t at = 0;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
     if (plan.launches[l].when != When::run) continue;
     ExtrapolatedLaunch& launch = (*counted)[at++];
     const double blocks = blocks_of(plan.launches[l]);
-    scale(launch.counts, place.times, unlike, blocks);
-    launch.chain_times *= place.times * blocks_of(fewer->launches[l]) / blocks;
+    scale(launch.counts, shrunk.times, unlike, blocks);
+    launch.chain_times *= shrunk.times * blocks_of(fewer->launches[l]) / blocks;
   }
   return *std::move(counted);
 }

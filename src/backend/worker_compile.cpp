@@ -29,7 +29,7 @@ constexpr std::uint64_t memory_limit = 0;  // shadow memory takes terabytes of a
 #else
 constexpr std::uint64_t memory_limit = 4ull << 30;
 #endif
-constexpr double write_seconds = 20;
+constexpr double reply_seconds = 20;
 
 std::vector<std::string> readable_places(const Nvrtc& nvrtc) {
   std::vector<std::string> places = toolkit_library_folders();
@@ -83,7 +83,7 @@ SandboxState confine(const Nvrtc& nvrtc, double cpu_seconds) {
   CompileAnswer answer = compile_confined(nvrtc, order);
   answer.sandbox = sandbox;
   const Frame reply{static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}};
-  send_frame(worker_channel, reply, deadline_in(write_seconds));
+  send_frame(worker_channel, reply, deadline_in(reply_seconds));
   _exit(0);
 }
 
@@ -138,7 +138,7 @@ void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
     answer = answer_for_death(status, spent, order->cpu_seconds);
   }
   send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}},
-             deadline_in(write_seconds));
+             deadline_in(reply_seconds));
 }
 
 struct Probe {
@@ -187,7 +187,7 @@ int serve_compiles() {
   const Nvrtc nvrtc;
   const SandboxState state = hello(nvrtc);
   clearenv();
-  send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(write_seconds));
+  send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(reply_seconds));
   if (!nvrtc.found()) return 4;
   for (;;) {
     const auto received = receive_frame(worker_channel, deadline_in(365.0 * 86400));

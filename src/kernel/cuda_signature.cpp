@@ -6,11 +6,10 @@
 #include <fmt/core.h>
 
 #include "kernel/expr_names.hpp"
+#include "kernel/plan_json.hpp"
 
 namespace cupilot {
 namespace {
-
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
 
 // Comments as spaces, so that places stay.
 std::string without_comments(std::string_view text) {

@@ -16,7 +16,7 @@
 namespace cupilot {
 namespace {
 
-constexpr const char* guide = "docs/formats/kernel-tuner.md";
+constexpr const char* tuner_guide = "docs/formats/kernel-tuner.md";
 
 std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace); }
 
@@ -104,7 +104,7 @@ Result<std::string> import_tuner_list(std::string_view text, const std::string& 
     json = read_python_object(text, origin);
   }
   if (!json) return json.error();
-  JsonFaults faults(origin, guide);
+  JsonFaults faults(origin, tuner_guide);
   const TunerList list = tuner_list_from(faults, *json, problem_from(options.problem));
   if (faults.first()) return *faults.first();
   if (auto read = check_directives(kernel, list); !read) return read.error();

@@ -176,10 +176,11 @@ Json map_to(const PlanTensorMap& map) {
 }  // namespace
 
 bool is_identifier(std::string_view word) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  if (word.empty() || word.size() > 64 || !letter(word[0])) return false;
-  return std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  const bool begins = !word.empty() && !(word[0] >= '0' && word[0] <= '9');
+  return begins && word.size() <= 64 && std::all_of(word.begin(), word.end(), is_word);
 }
+
+bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
 
 LaunchPlan plan_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);

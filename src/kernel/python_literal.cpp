@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include "kernel/plan_json.hpp"
+
 namespace cupilot {
 namespace {
 
@@ -13,8 +15,6 @@ struct Statement {
   std::string name, key;
   int line = 1;
 };
-
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
 
 // Rewrites text outside strings: quotes, round brackets, constants, comments, commas before a closing bracket.
 class Rewriter {
@@ -86,7 +86,7 @@ class Rewriter {
   int line_ = 1, depth_ = 0;
 };
 
-std::string trimmed(std::string text) {
+std::string without_blanks(std::string text) {
   while (!text.empty() && text.back() == ' ') text.pop_back();
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
 }
@@ -98,9 +98,9 @@ bool split(const std::string& text, Statement& out) {
   const std::size_t key_end = text.find("\"]");
   const bool keyed = bracket != std::string::npos && bracket < equals && text.compare(bracket, 2, "[\"") == 0 && key_end < equals;
   if (equals == std::string::npos || (bracket < equals && !keyed)) return false;
-  out.name = trimmed(text.substr(0, std::min(equals, bracket)));
+  out.name = without_blanks(text.substr(0, std::min(equals, bracket)));
   if (keyed) out.key = text.substr(bracket + 2, key_end - bracket - 2);
-  out.json = trimmed(text.substr(equals + 1));
+  out.json = without_blanks(text.substr(equals + 1));
   return !out.name.empty() && std::all_of(out.name.begin(), out.name.end(), is_word);
 }
 
@@ -121,7 +121,7 @@ Result<Json> read_python_object(std::string_view text, const std::string& origin
   std::string line;
   for (int number = 1; rewriter.next(line, number);) {
     Statement statement;
-    const std::string whole = trimmed(line);
+    const std::string whole = without_blanks(line);
     if (whole.starts_with("import ") || whole.starts_with("from ")) continue;
     const bool dictionary = whole[0] == '{';
     if (!dictionary && !split(whole, statement)) return no_literal(origin, number, text);

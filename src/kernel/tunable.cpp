@@ -11,10 +11,10 @@
 namespace cupilot {
 namespace {
 
-constexpr std::string_view opening = "/* cupilot tunable ";
+constexpr std::string_view header_opening = "/* cupilot tunable ";
 constexpr std::string_view version = "1";
-constexpr std::size_t file_limit = 1u << 20;  // bytes of one tunable
-constexpr std::size_t domain_limit = 256;     // values of one parameter
+constexpr std::size_t tunable_limit = 1u << 20;  // bytes of one tunable
+constexpr std::size_t domain_limit = 256;        // values of one parameter
 
 constexpr const char* guide = "docs/formats/tunable.md";
 constexpr const char* identifier_fix = "use letters, digits and '_', no digit first";
@@ -31,10 +31,11 @@ struct Parts {
 
 Result<Parts> split(std::string_view file, const std::string& where) {
   const std::string fix = "start the file with a line `/* cupilot tunable 1`, the JSON, then a line `*/`";
-  if (file.size() > file_limit) return fault(where, fmt::format("over {} bytes", file_limit), "split it");
-  if (!file.starts_with(opening)) return fault(where, "no tunable header", fix);
+  if (file.size() > tunable_limit) return fault(where, fmt::format("over {} bytes", tunable_limit), "split it");
+  if (!file.starts_with(header_opening)) return fault(where, "no tunable header", fix);
   const std::size_t line = file.find('\n');
-  std::string_view number = file.substr(opening.size(), line == std::string_view::npos ? line : line - opening.size());
+  std::string_view number =
+      file.substr(header_opening.size(), line == std::string_view::npos ? line : line - header_opening.size());
   while (!number.empty() && (number.back() == '\r' || number.back() == ' ')) number.remove_suffix(1);
   if (number != version) return fault(where, fmt::format("tunable version \"{}\"; this cupilot reads {}", number, version), fix);
   std::size_t close = line;
