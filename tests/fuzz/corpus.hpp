@@ -11,7 +11,7 @@ namespace cupilot::fuzz {
 // The sources' folder: that of the build, or CUPILOT_SOURCES on a machine that has the program but not that folder.
 std::string sources();
 
-// "list of tuners" -> "list-of-tuners".
+// "imported kernel" -> "imported-kernel".
 std::string folder_of(std::string_view target);
 std::vector<std::string> kept_texts(std::string_view target);
 

@@ -1,5 +1,7 @@
 #include "fuzz/parsers.hpp"
 
+#include <algorithm>
+
 #include <cupilot/evolution.hpp>
 #include <cupilot/expr.hpp>
 #include <cupilot/gemm.hpp>
@@ -17,6 +19,7 @@
 #include "fuzz/corpus.hpp"
 #include "kernel/python_expr.hpp"
 #include "kernel/standalone.hpp"
+#include "llm/url.hpp"
 
 namespace cupilot::fuzz {
 namespace {
@@ -106,12 +109,16 @@ KernelSource some_source() {
   source.plan.launches = {{"main", "gemm", When::run, {"cdiv(m,8)"}, {256}}};
   return source;
 }
-Texts plans() { return {launch_plan_to_json(some_source().plan)}; }
-bool takes_plan(const std::string& text) { return static_cast<bool>(launch_plan_from_json(text)); }
-std::string wrong_plan(const std::string& text) { return wrong_when_written(text, launch_plan_from_json, launch_plan_to_json); }
-Texts standalones() { return {standalone_text(some_source(), {"gemm", "m=8"})}; }
-bool takes_standalone(const std::string& text) { return static_cast<bool>(standalone_from(text, "fuzz.cu")); }
+// A file that stands alone, and the plan of launches that is its header, a wisdom's and a coder's too.
+Texts standalones() { return {standalone_text(some_source(), {"gemm", "m=8"}), launch_plan_to_json(some_source().plan)}; }
+bool takes_standalone(const std::string& text) {
+  const bool plan = static_cast<bool>(launch_plan_from_json(text));
+  const bool file = static_cast<bool>(standalone_from(text, "fuzz.cu"));
+  return text.starts_with("{") ? plan : file;
+}
 std::string wrong_standalone(const std::string& text) {
+  const std::string wrong = wrong_when_written(text, launch_plan_from_json, launch_plan_to_json);
+  if (!wrong.empty()) return wrong;
   return wrong_when_written(
       text, [](const std::string& file) { return standalone_from(file, "fuzz.cu"); },
       [](const StandaloneKernel& kernel) { return standalone_text(kernel.source, kernel.task_words); });
@@ -153,16 +160,20 @@ std::string wrong_evolution(const std::string& text) {
   return wrong_when_written(text, evolution_from, [](const EvolutionRecord& record) { return *to_json(record); });
 }
 
-Texts models() {
+// What a user configures: models, their URLs, and a list of shapes.
+Texts settings() {
   return {
       R"({"currency": "USD", "endpoints": [{"name": "e", "url": "https://x.example/v1", "format": "messages", "key": {"env": "K"}}],
  "models": [{"name": "m", "endpoint": "e", "model": "large", "price": {"input": 3, "cached": 0.3, "output": 15}}],
- "roles": {"*": "m"}, "budget": {"tokens": 2000000, "cost": 5, "calls": 500, "seconds": 7200}})"};
+ "roles": {"*": "m"}, "budget": {"tokens": 2000000, "cost": 5, "calls": 500, "seconds": 7200}})",
+      "https://models.example.com:8443/v1/chat", "http://[::1]:8080", "http://127.0.0.1",
+      "# a comment\nm=4096 n=4096 k=4096 weight=2\n\nm=1 n=8 k=16\n"};
 }
-bool takes_models(const std::string& text) { return static_cast<bool>(read_models(text, "fuzz")); }
-
-Texts shapes() { return {"# a comment\nm=4096 n=4096 k=4096 weight=2\n\nm=1 n=8 k=16\n"}; }
-bool takes_shapes(const std::string& text) { return static_cast<bool>(shapes_from_text(text, "fuzz", {"m", "n", "k"})); }
+bool takes_setting(const std::string& text) {
+  const bool url = static_cast<bool>(parse_url(text));
+  const bool shapes = static_cast<bool>(shapes_from_text(text, "fuzz", {"m", "n", "k"}));
+  return static_cast<bool>(read_models(text, "fuzz")) || url || shapes;
+}
 
 const std::string tuned_kernel =
     "extern \"C\" __global__ void __launch_bounds__(block_size_x)\n"
@@ -173,37 +184,35 @@ const std::string tuners_list =
     "kernel_name = 'vector_add'\nproblem_size = \"n\"\nrestrictions = ['block_size_x*items<=1024 and not items in [3]']\n"
     "grid_div_x = [\"block_size_x\", \"items\"]\n";
 
+// A list of tuners and the kernel that it is for are one text, so that both change.
+constexpr char between = '\f';
+Result<std::string> imported(const std::string& text) {
+  const std::size_t end = std::min(text.find(between), text.size());
+  const std::string kernel = text.substr(std::min(end + 1, text.size()));
+  return import_tuner_list(text.substr(0, end), "fuzz", kernel, {.family = "vectors", .name = {}, .problem = {}});
+}
+Texts imports() { return {tuners_list + between + tuned_kernel}; }
+bool takes_import(const std::string& text) { return static_cast<bool>(imported(text)); }
 // What is imported reads as a tunable.
-std::string wrong_import(const Result<std::string>& made) {
+std::string wrong_import(const std::string& text) {
+  const auto made = imported(text);
   if (!made) return "";
   const auto tunable = parse_tunable(*made, "fuzz.cu");
   return tunable ? "" : "what was imported is not taken: " + tunable.error().message;
 }
-Result<std::string> imported(const std::string& list, const std::string& kernel) {
-  return import_tuner_list(list, "fuzz", kernel, {.family = "vectors", .name = {}, .problem = {}});
-}
-Texts tuners_lists() { return {tuners_list}; }
-bool takes_list(const std::string& text) { return static_cast<bool>(imported(text, tuned_kernel)); }
-std::string wrong_list(const std::string& text) { return wrong_import(imported(text, tuned_kernel)); }
-Texts tuned_kernels() { return {tuned_kernel}; }
-bool takes_tuned(const std::string& text) { return static_cast<bool>(imported(tuners_list, text)); }
-std::string wrong_tuned(const std::string& text) { return wrong_import(imported(tuners_list, text)); }
 
 constexpr Target own[] = {{"journal", journals, takes_journal, wrong_journal},
                           {"journal record", payloads, takes_payload, wrong_payload},
                           {"task", tasks, takes_task, wrong_task},
                           {"tunable", tunables, takes_tunable},
                           {"expression", expressions, takes_expression},
-                          {"launch plan", plans, takes_plan, wrong_plan},
                           {"standalone kernel", standalones, takes_standalone, wrong_standalone},
                           {"strategy", strategies, takes_strategy, wrong_strategy},
                           {"landscape", landscapes, takes_landscape},
                           {"wisdom", wisdoms, takes_wisdom, wrong_wisdom},
                           {"evolution", evolutions, takes_evolution, wrong_evolution},
-                          {"models", models, takes_models},
-                          {"shapes", shapes, takes_shapes},
-                          {"list of tuners", tuners_lists, takes_list, wrong_list},
-                          {"tuned kernel", tuned_kernels, takes_tuned, wrong_tuned}};
+                          {"settings", settings, takes_setting},
+                          {"imported kernel", imports, takes_import, wrong_import}};
 
 }  // namespace
 

@@ -13,49 +13,34 @@
 #include "llm/event_stream.hpp"
 #include "llm/misbehaviours.hpp"
 #include "llm/tape_lines.hpp"
-#include "llm/url.hpp"
 
 namespace cupilot::fuzz {
 namespace {
 
+// What compile processes send, and what judges and runners do: a runner has had a stranger's kernel beside it.
 Texts frames() {
   CompileAnswer answer;
   answer.output.ptx = ".version 9.0";
   answer.output.lowered_names = {{"k<3>", "_Z1kILi3EEvv"}};
-  return {std::string("CPLT\1\0\0\0\7\0\0\0\0\0\0\0\2\0\0\0", 20) + pack(answer), pack(answer)};
-}
-bool takes_frame(const std::string& text) {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return false;
-  const std::string sent = text.substr(0, 60000);
-  static_cast<void>(::send(ends[0], sent.data(), sent.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
-  ::close(ends[0]);
-  const auto got = receive_frame(ends[1], deadline_in(1));
-  ::close(ends[1]);
-  const bool read = unpack_answer(text) || unpack_order(text) || unpack_hello(text);
-  return std::holds_alternative<Frame>(got) || read;
-}
-
-std::string wrong_frame(const std::string& text) {
-  const auto write = [](const auto& message) { return pack(message); };
-  for (const std::string& wrong : {wrong_when_written(text, unpack_answer, write), wrong_when_written(text, unpack_order, write),
-                                   wrong_when_written(text, unpack_hello, write)}) {
-    if (!wrong.empty()) return wrong;
-  }
-  return "";
-}
-
-// What judges and runners say: a runner has had a stranger's kernel beside it.
-Texts messages() {
   DeviceHello hello;
   hello.name = "a chip";
   RunAnswer run;
   CheckAnswer check;
   CountAnswer count;
-  return {pack(hello),           pack(DeviceAnswer{}),  pack(SeveralAnswer{{pack(PrepareAnswer{}), ""}}),
-          pack(PrepareAnswer{}), pack(check),           pack(run),
-          pack(count),           pack(SustainAnswer{}), pack(ProbeAnswer{}),
-          pack(RepeatAnswer{}),  pack(ReadAnswer{}),    pack(CardConditions{}),
+  return {std::string("CPLT\1\0\0\0\7\0\0\0\0\0\0\0\2\0\0\0", 20) + pack(answer),
+          pack(answer),
+          pack(hello),
+          pack(DeviceAnswer{}),
+          pack(SeveralAnswer{{pack(PrepareAnswer{}), ""}}),
+          pack(PrepareAnswer{}),
+          pack(check),
+          pack(run),
+          pack(count),
+          pack(SustainAnswer{}),
+          pack(ProbeAnswer{}),
+          pack(RepeatAnswer{}),
+          pack(ReadAnswer{}),
+          pack(CardConditions{}),
           pack(Probe{})};
 }
 template <class... Unpack>
@@ -69,15 +54,26 @@ std::string first_wrong(const std::string& text, Unpack... unpack) {
   (note(wrong_when_written(text, unpack, [](const auto& message) { return pack(message); })), ...);
   return wrong;
 }
-bool takes_message(const std::string& text) {
-  return any_taken(text, unpack_device_hello, unpack_device_answer, unpack_several_answer, unpack_prepare_answer,
-                   unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer, unpack_probe_answer,
-                   unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
+bool takes_frame(const std::string& text) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) return false;
+  const std::string sent = text.substr(0, 60000);
+  static_cast<void>(::send(ends[0], sent.data(), sent.size(), MSG_DONTWAIT | MSG_NOSIGNAL));
+  ::close(ends[0]);
+  const auto got = receive_frame(ends[1], deadline_in(1));
+  ::close(ends[1]);
+  const bool read =
+      any_taken(text, unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer, unpack_several_answer,
+                unpack_prepare_answer, unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer,
+                unpack_probe_answer, unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
+  return std::holds_alternative<Frame>(got) || read;
 }
-std::string wrong_message(const std::string& text) {
-  return first_wrong(text, unpack_device_hello, unpack_device_answer, unpack_several_answer, unpack_prepare_answer,
-                     unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer, unpack_probe_answer,
-                     unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
+
+std::string wrong_frame(const std::string& text) {
+  return first_wrong(text, unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer,
+                     unpack_several_answer, unpack_prepare_answer, unpack_check_answer, unpack_run_answer, unpack_count_answer,
+                     unpack_sustain_answer, unpack_probe_answer, unpack_repeat_answer, unpack_read_answer, unpack_conditions,
+                     unpack_probe);
 }
 
 Texts tapes() {
@@ -119,9 +115,6 @@ bool takes_reply(const std::string& text) {
   return taken;
 }
 
-Texts urls() { return {"https://models.example.com:8443/v1/chat", "http://[::1]:8080", "http://127.0.0.1"}; }
-bool takes_url(const std::string& text) { return static_cast<bool>(parse_url(text)); }
-
 // Bytes of an endpoint, through a socket and all that the client does with them.
 testing::ScriptedEndpoint& endpoint() {
   static testing::ScriptedEndpoint one;
@@ -160,12 +153,10 @@ bool takes_http(const std::string& text) {
   return client && (*client)->complete(request);
 }
 
-constexpr Target all[] = {{"worker frame", frames, takes_frame, wrong_frame},
-                          {"device message", messages, takes_message, wrong_message},
+constexpr Target all[] = {{"frame", frames, takes_frame, wrong_frame},
                           {"tape", tapes, takes_tape},
                           {"reply", replies, takes_reply},
-                          {"HTTP reply", http_replies, takes_http},
-                          {"url", urls, takes_url}};
+                          {"HTTP reply", http_replies, takes_http}};
 
 }  // namespace
 
