@@ -82,13 +82,13 @@ TEST_CASE("a run tells from its journal whether models take part, whatever files
   REQUIRE(device);
   const TempDir dir;
   const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
-  EvolveOptions options = small_run(dir / "run", 3);
+  EvolveOptions options = small_run(dir / "run", 1);
   REQUIRE_OK(evolve(task, **device, options));
   std::ofstream(dir / "run/tape.jsonl") << "left by another run";
   CHECK_FALSE(read_run(dir / "run")->models);
   Noting client;
   client.failing = true;
-  for (const std::int64_t evaluations : {4, 5}) {
+  for (const std::int64_t evaluations : {2, 3}) {
     EvolveOptions more;
     more.raise_evaluations = evaluations;
     more.chat = &client;
