@@ -43,16 +43,12 @@ Texts frames() {
           pack(CardConditions{}),
           pack(Probe{})};
 }
-template <class... Unpack>
-bool any_taken(const std::string& text, Unpack... unpack) {
-  return (static_cast<int>(static_cast<bool>(unpack(text))) + ...) > 0;
-}
-template <class... Unpack>
-std::string first_wrong(const std::string& text, Unpack... unpack) {
-  std::string wrong;
-  const auto note = [&](std::string one) { wrong = wrong.empty() ? std::move(one) : wrong; };
-  (note(wrong_when_written(text, unpack, [](const auto& message) { return pack(message); })), ...);
-  return wrong;
+// What `use` makes of all that reads the body of a frame.
+template <class Use>
+auto with_unpackers(Use use) {
+  return use(unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer, unpack_several_answer,
+             unpack_prepare_answer, unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer,
+             unpack_probe_answer, unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
 }
 bool takes_frame(const std::string& text) {
   int ends[2];
@@ -62,18 +58,17 @@ bool takes_frame(const std::string& text) {
   ::close(ends[0]);
   const auto got = receive_frame(ends[1], deadline_in(1));
   ::close(ends[1]);
-  const bool read =
-      any_taken(text, unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer, unpack_several_answer,
-                unpack_prepare_answer, unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer,
-                unpack_probe_answer, unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
+  const bool read = with_unpackers([&](auto... unpack) { return (static_cast<int>(static_cast<bool>(unpack(text))) + ...) > 0; });
   return std::holds_alternative<Frame>(got) || read;
 }
 
 std::string wrong_frame(const std::string& text) {
-  return first_wrong(text, unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer,
-                     unpack_several_answer, unpack_prepare_answer, unpack_check_answer, unpack_run_answer, unpack_count_answer,
-                     unpack_sustain_answer, unpack_probe_answer, unpack_repeat_answer, unpack_read_answer, unpack_conditions,
-                     unpack_probe);
+  std::string wrong;
+  const auto look = [&](auto unpack) {
+    if (wrong.empty()) wrong = wrong_when_written(text, unpack, [](const auto& message) { return pack(message); });
+  };
+  with_unpackers([&](auto... unpack) { (look(unpack), ...); });
+  return wrong;
 }
 
 Texts tapes() {
