@@ -65,7 +65,7 @@ class Fuzzer {
     const std::size_t whole = texts_.size();
     const auto begin = Clock::now();
     const double cpu_before = cpu_seconds();
-    for (std::size_t i = 0; tally_.texts < effort_.fewest || seconds_between(begin, Clock::now()) < effort_.seconds; ++i) {
+    for (std::size_t i = 0; i < whole + effort_.mutants || seconds_between(begin, Clock::now()) < effort_.seconds; ++i) {
       const std::string text = i < whole ? texts_[i] : mutant(i);
       const bool fresh = tried(text);
       if (fresh && i >= whole) keep(text);

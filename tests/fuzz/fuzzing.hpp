@@ -10,8 +10,8 @@
 namespace cupilot::fuzz {
 
 struct Effort {
-  std::uint64_t seed = 1, fewest = 150;  // texts
-  double seconds = 0;                    // 0: as many texts as `fewest`
+  std::uint64_t seed = 1, mutants = 150;  // at least so many, after every text that they are made from
+  double seconds = 0;                     // and for at least so long
   // Alone in its process: texts that reach new branches become texts to begin from, and one that takes a minute ends the process.
   bool alone = false;
 };

@@ -41,6 +41,7 @@ void judge(const Target& target, const Effort& effort, const Tally& tally) {
   // The check means something only if some texts come through and some do not.
   CHECK(tally.taken > 0);
   CHECK(tally.taken < tally.texts);
+  CHECK(tally.texts >= target.seeds().size() + kept_texts(target.name).size() + effort.mutants);
   CHECK(tally.wrong == std::vector<std::string>());
 }
 
