@@ -111,9 +111,9 @@ std::uint64_t special_value(const Block& block, const Warp& warp, Special specia
     case Special::lanemask_gt:
       return lane == 31 ? 0 : full_mask << (lane + 1);
     case Special::total_smem_size:
-      return block.launch->shared_bytes;
+      return block.launch->device_shared;
     case Special::aggr_smem_size:
-      return block.launch->shared_bytes + shared_base;
+      return block.launch->device_shared + shared_base;
     case Special::dynamic_smem_size:
       return launch.dynamic_shared;
     case Special::envreg1:
@@ -260,6 +260,18 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   warp.counts = warp.block->worker->counts.data() + code.first_count;
 }
 
+namespace {
+
+void stamp_gaps(Block& block) {
+  const std::size_t cells = block.writer.size(), cell = std::size_t{1} << block.program->shadow_shift;
+  for (const SharedGap& gap : block.program->shared.gaps) {
+    const std::size_t first = (gap.begin + cell - 1) / cell, end = std::min(gap.end / cell, cells);
+    for (std::size_t c = first; c < end; ++c) block.writer[c] = stamp_gap;
+  }
+}
+
+}  // namespace
+
 void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   LaunchContext& launch = *cluster.launch;
   const Dim3 &grid = launch.launch->grid, &size = launch.cluster, &at = cluster.position;
@@ -286,6 +298,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
     const std::size_t cells = (launch.shared_bytes >> launch.program->shadow_shift) + 1;
     block.writer.assign(cells, launch.options->check_initialised ? stamp_never : 0);
     block.reader.assign(cells, 0);
+    stamp_gaps(block);
     block.lanes.assign(launch.program->lanes_in_part ? cells : 0, 0);
   }
   block.barriers.fill(Barrier{});

@@ -58,10 +58,10 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   t.tensor = true;
   t.map = *map;
   t.bytes = tile_bytes(t.map);
-  if (t.bytes > w.block->launch->shared_bytes) {
+  if (t.bytes > w.block->launch->device_shared) {
     return no(
         w, s, lane, "run.out_of_bounds",
-        fmt::format("a tile of {} bytes, but the block has {} bytes of shared memory", t.bytes, w.block->launch->shared_bytes));
+        fmt::format("a tile of {} bytes, but the block has {} bytes of shared memory", t.bytes, w.block->launch->device_shared));
   }
   for (u32 i = 0; i < f.rank; ++i) t.at[i] = w.at<std::int32_t>(f.coordinates[i])[lane];
   // On an H200 a tile that starts elsewhere is an illegal instruction.

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <cupilot/rejection.hpp>
 
+#include "ptx/aligned.hpp"
 #include "ptx/flow.hpp"
 
 namespace cupilot::ptx {
@@ -17,8 +18,6 @@ constexpr std::uint32_t max_frame = 8u << 20;
 constexpr std::uint64_t max_lane_bytes = 128u << 10;
 
 std::uint32_t register_bytes(Type type) { return type == Type::pred ? 0 : std::max(2u, bytes_of(type)); }
-
-std::uint64_t aligned(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
 
 std::uint32_t special_bytes(Special s) {
   return s == Special::clock64 || s == Special::globaltimer || s == Special::current_graph_exec ? 8 : 4;

@@ -71,7 +71,7 @@ std::optional<Rejected> launch_fault(const Program& program, const Launch& launc
   for (std::size_t i = 0; i < required.size() && i < 3; ++i) {
     if (required[i] != asked[i]) return no("the block has not the size that the kernel requires");
   }
-  const std::uint64_t shared = program.dynamic_shared_at - shared_base + std::uint64_t{launch.dynamic_shared};
+  const std::uint64_t shared = program.shared.device.dynamic_at + std::uint64_t{launch.dynamic_shared};
   if (shared > options.max_shared) {
     return no(fmt::format("{} bytes of shared memory a block pass the limit of {}", shared, options.max_shared));
   }
@@ -216,9 +216,8 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   context.options = &options;
   context.threads = launch.block.x * launch.block.y * launch.block.z;
   context.warps = (context.threads + 31) / 32;
-  // Dynamic memory starts on 16 bytes; a block without any ends where its variables end.
-  context.shared_bytes =
-      launch.dynamic_shared == 0 ? program.static_shared : program.dynamic_shared_at - shared_base + launch.dynamic_shared;
+  context.shared_bytes = program.shared.here.bytes(launch.dynamic_shared);
+  context.device_shared = program.shared.device.bytes(launch.dynamic_shared);
   context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
   context.cluster = cluster_of(program, launch);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
@@ -240,7 +239,6 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   report.independent = context.independent;
   report.dependence = context.dependence;
   report.threads = static_cast<std::uint32_t>(workers.size());
-  report.static_shared = program.static_shared;
   report.local_bytes = static_cast<std::uint32_t>(program.local_bytes);
   for (const Worker& w : workers) {
     report.warp_instructions += w.instructions;

@@ -99,10 +99,10 @@ struct Report {
   std::vector<LineCount> lines;  // only executed ones
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;
-  std::uint32_t threads = 1;  // host threads that ran them
-  bool independent = true;    // no block read what another wrote and no returning atomic touched global memory
-  std::string dependence;     // why not: the first instance
-  std::uint32_t static_shared = 0, local_bytes = 0;  // a block, a thread
+  std::uint32_t threads = 1;      // host threads that ran them
+  bool independent = true;        // no block read what another wrote and no returning atomic touched global memory
+  std::string dependence;         // why not: the first instance
+  std::uint32_t local_bytes = 0;  // a thread
 };
 
 // Runs the launch. An Error is a bad request (grid of zero, wrong parameter size, too much shared memory is a Rejected

@@ -13,6 +13,7 @@
 
 #include "ptx/execute.hpp"
 #include "ptx/lanes/lanes.hpp"
+#include "ptx/shared_layout.hpp"
 #include "ptx/stamp.hpp"
 #include "ptx/unwritten.hpp"
 
@@ -86,8 +87,7 @@ class Program {
   std::vector<std::uint64_t> variable_address;
   std::vector<std::pair<std::size_t, std::size_t>> variable_buffer;  // variable, buffer of `constants`
   std::uint64_t grid_barrier = 0;                                    // address of a cooperative grid's; 0: nobody asks
-  std::uint32_t static_shared = 0;
-  std::uint32_t dynamic_shared_at = 0;                      // offset of the extern array
+  SharedLayout shared;
   DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables
   ParameterLayout layout;
   std::uint32_t step_count = 0;
@@ -258,9 +258,10 @@ struct LaunchContext {
   DeviceMemory* memory = nullptr;
   const Launch* launch = nullptr;
   const ExecuteOptions* options = nullptr;
-  std::uint32_t threads = 0, warps = 0, shared_bytes = 0;
-  Dim3 cluster{};                       // blocks
-  std::atomic<std::int64_t> budget{0};  // warp instructions left; below zero when several threads end it at once
+  std::uint32_t threads = 0, warps = 0;
+  std::uint32_t shared_bytes = 0, device_shared = 0;  // of a block: with the gaps between its variables, and without
+  Dim3 cluster{};                                     // blocks
+  std::atomic<std::int64_t> budget{0};                // warp instructions left; below zero when several threads end it at once
   std::atomic<bool> halt{false};
   std::mutex lock;  // faults and dependence
   std::atomic_flag atomics = ATOMIC_FLAG_INIT;

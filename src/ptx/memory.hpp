@@ -59,6 +59,8 @@ bool check_async_write(Warp& warp, const Step& step, std::uint32_t lane, Block& 
                        std::uint32_t mark);
 // "smem+16 (shared offset 16)"
 std::string place_name(const Block& block, std::uint32_t offset);
+// The fault of an access to the gap after a variable; false.
+bool past_variable(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset);
 // A read of shared memory that nobody wrote: kept until a race explains it.
 void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset);
 // Stamps that name a mark; what a warp of any block of the cluster knows of a write or read in `target`.

@@ -5,13 +5,12 @@
 #include <fmt/format.h>
 #include <cupilot/rejection.hpp>
 
+#include "ptx/aligned.hpp"
 #include "ptx/decode.hpp"
 #include "ptx/flags.hpp"
 
 namespace cupilot::ptx {
 namespace {
-
-std::uint64_t aligned(std::uint64_t value, std::uint64_t align) { return (value + align - 1) / align * align; }
 
 // Functions that the entry may call, and the variables that they name: what other kernels declare takes no memory here.
 struct Reach {
@@ -37,35 +36,37 @@ Reach reach_of(const Module& module, std::uint32_t entry) {
   return out;
 }
 
-Result<void> place_variables(Program& program, const Reach& reach) {
-  std::uint64_t shared = shared_base;
-  const Module& module = *program.module;
+Result<void> place_shared(Program& program, const Reach& reach) {
+  const std::vector<Variable>& variables = program.module->variables;
+  const auto placed = [&](std::size_t i) { return reach.variable[i] && variables[i].space == Space::shared; };
+  std::vector<const Variable*> held;
+  std::uint64_t bytes = 0;
   std::uint32_t extern_align = 16;
-  for (std::size_t i = 0; i < module.variables.size(); ++i) {
-    const Variable& v = module.variables[i];
-    if (!reach.variable[i]) {
-      program.variable_address.push_back(0);
-      continue;
-    }
-    if (v.space == Space::shared && v.bytes == 0) extern_align = std::max(extern_align, v.align);
-    if (v.space != Space::shared || v.bytes == 0) {
-      program.variable_address.push_back(0);
-    } else {
-      shared = aligned(shared, std::max(v.align, 1u));
-      program.variable_address.push_back(shared);
-      shared += v.bytes;
-    }
-    if (shared > (1u << 24)) return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    const Variable& v = variables[i];
+    if (!placed(i)) continue;
+    if (v.bytes == 0) extern_align = std::max(extern_align, v.align);
+    if (v.bytes != 0) held.push_back(&v);
+    bytes += v.bytes;
+    if (bytes > (1u << 24)) return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
   }
-  program.static_shared = static_cast<std::uint32_t>(shared - shared_base);
-  program.dynamic_shared_at = static_cast<std::uint32_t>(aligned(shared, extern_align));
+  program.shared = shared_layout(held, extern_align);
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < variables.size(); ++i) {
+    if (!placed(i)) continue;
+    program.variable_address[i] =
+        variables[i].bytes == 0 ? shared_base + program.shared.here.dynamic_at : program.shared.address[next++];
+  }
+  return {};
+}
+
+Result<void> place_variables(Program& program, const Reach& reach) {
+  const Module& module = *program.module;
+  program.variable_address.assign(module.variables.size(), 0);
+  if (auto placed = place_shared(program, reach); !placed) return placed;
   for (std::size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& v = module.variables[i];
-    if (!reach.variable[i]) continue;
-    if (v.space == Space::shared) {
-      if (v.bytes == 0) program.variable_address[i] = program.dynamic_shared_at;
-      continue;
-    }
+    if (!reach.variable[i] || v.space == Space::shared) continue;
     auto added = program.constants.add(v.name, v.bytes, v.space == Space::constant ? Access::read_only : Access::read_write);
     if (!added) return added.error();
     program.variable_address[i] = program.constants.address(*added);

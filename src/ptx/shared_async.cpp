@@ -86,6 +86,7 @@ std::string loader_name(const Warp& w, const Block& target, u32 stamp) {
 
 bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32 offset, u32 stamp) {
   const ExecuteOptions& options = *w.block->launch->options;
+  if (stamp == stamp_gap) return past_variable(w, s, lane, target, offset);
   if (stamp == stamp_never) {
     if (options.check_initialised) suspect_read(w, s, lane, target, offset);
     return true;
@@ -108,6 +109,7 @@ bool far_cell(Warp& w, const Step& s, u32 lane, Block& target, u32 cell, Intent 
   const ExecuteOptions& options = *w.block->launch->options;
   const u32 stamp = target.writer[cell], offset = cell << target.program->shadow_shift;
   const bool alike = strong && (stamp & strong_bit) != 0;
+  if (stamp == stamp_gap) return past_variable(w, s, lane, target, offset);
   if (stamp == stamp_never) {
     if (intent != Intent::store && options.check_initialised) suspect_read(w, s, lane, target, offset);
   } else if (options.check_races && !alike && !write_ordered(w, target, stamp)) {
@@ -194,6 +196,7 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
   const bool check = w.block->launch->options->check_races;
   for (u32 c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
     const u32 stamp = target.writer[c], reader = target.reader[c];
+    if (stamp == stamp_gap) return past_variable(w, s, lane, target, c << shift);
     if (check && !write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
       return race(w, s, lane,
                   fmt::format("has an asynchronous copy write {} while {}", place_name(target, c << shift),
@@ -250,11 +253,10 @@ bool shared_place(Warp& w, const Step& s, u32 lane, u64 address, std::uint8_t sp
               fmt::format("address 0x{:x} lies in another block's shared memory, the instruction wants its own", address));
   if (inner % align != 0)
     return no("run.misaligned", fmt::format("shared address 0x{:x} is not aligned to {} bytes", address, align));
-  const u32 size = w.block->launch->shared_bytes;
-  if (inner < shared_base || inner - shared_base + bytes > size) {
+  if (inner < shared_base || inner - shared_base + bytes > w.block->launch->shared_bytes) {
     return no("run.out_of_bounds",
               fmt::format("{} bytes at shared address 0x{:x} (offset {}), but the block has {} bytes of shared memory", bytes,
-                          address, static_cast<std::int64_t>(inner) - shared_base, size));
+                          address, static_cast<std::int64_t>(inner) - shared_base, w.block->launch->device_shared));
   }
   out.offset = static_cast<u32>(inner - shared_base);
   if (out.block != w.block) {

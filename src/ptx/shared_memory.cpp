@@ -41,8 +41,17 @@ std::string place_name(const Block& block, std::uint32_t offset) {
       best_at = program.variable_address[i];
     }
   }
+  std::uint32_t moved = 0;
+  for (const SharedGap& gap : program.shared.gaps) {
+    if (gap.end <= offset) moved = gap.moved;
+  }
   if (best == nullptr) return fmt::format("shared offset {}", offset);
-  return fmt::format("{}+{} (shared offset {})", source_name(best->name), address - best_at, offset);
+  return fmt::format("{}+{} (shared offset {})", source_name(best->name), address - best_at, offset - moved);
+}
+
+bool past_variable(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset) {
+  fault(warp, step, lane, "run.out_of_bounds", "touches " + place_name(target, offset) + ", where no shared variable lies");
+  return false;
 }
 
 void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset) {
@@ -65,6 +74,7 @@ bool excused(const Warp& warp, const Step& step, std::uint32_t stamp, bool stron
 bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t stamp, bool strong) {
   const ExecuteOptions& options = *warp.block->launch->options;
   const std::uint32_t writer = stamp & 1023, me = warp.index * 32 + lane;
+  if (stamp == stamp_gap) return past_variable(warp, step, lane, *warp.block, offset);
   if (stamp == stamp_never) {
     if (!options.check_initialised) return true;
     suspect_read(warp, step, lane, *warp.block, offset);
@@ -107,16 +117,15 @@ std::string address_name(const Block& block, std::uint64_t address) {
 }
 
 bool in_range(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes) {
-  const std::uint32_t size = warp.block->launch->shared_bytes;
   if (address % bytes != 0) {
     fault(warp, step, lane, "run.misaligned",
           fmt::format("{} is not aligned to {} bytes", address_name(*warp.block, address), bytes));
     return false;
   }
-  if (address >= shared_base && address - shared_base + bytes <= size) return true;
+  if (address >= shared_base && address - shared_base + bytes <= warp.block->launch->shared_bytes) return true;
   fault(warp, step, lane, "run.out_of_bounds",
         fmt::format("{} bytes at {}, but the block has {} bytes of shared memory", bytes, address_name(*warp.block, address),
-                    size));
+                    warp.block->launch->device_shared));
   return false;
 }
 
@@ -145,6 +154,7 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
   const std::uint32_t cells = bytes >> shift, first = offset >> shift;
   for (std::uint32_t c = first; c < first + cells; ++c) {
     const std::uint32_t s = block.writer[c], r = block.reader[c];
+    if (s == stamp_gap) return past_variable(warp, step, lane, block, c << shift);
     const bool after_write = write_known(warp, s) || s == stamp_never || (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
                              excused(warp, step, s, strong) || lane_knows_write(warp, lane, s) ||
                              (is_mark(s) && write_ordered(warp, block, s));

@@ -88,7 +88,7 @@ bool check_matrix(Warp& w, const Step& s, const char* name, const GroupMatrix& m
     fault(
         w, s, 0, "run.out_of_bounds",
         fmt::format("row {} of {} lies at shared address {} (descriptor 0x{:016x}), but the block has {} bytes of shared memory",
-                    row, name, address, m.descriptor, w.block->launch->shared_bytes));
+                    row, name, address, m.descriptor, w.block->launch->device_shared));
     return false;
   });
 }

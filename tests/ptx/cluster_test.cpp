@@ -17,6 +17,12 @@ const std::string text = async_text + R"(
 #ifndef LAST_SYNC
 #define LAST_SYNC cluster_sync()
 #endif
+#ifndef READS_FROM
+#define READS_FROM 0
+#endif
+#ifndef WRITES_FROM
+#define WRITES_FROM 0
+#endif
 D u32 remote(u32 a) { u32 v; asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(a) : "memory"); return v; }
 K ranks(u32* o) {
   u32 v[12];
@@ -35,8 +41,8 @@ K exchange(u32* o) {
   __shared__ u32 s[64], in[64], count; int t = threadIdx.x; u32 r = cluster_rank(), n = cluster_size();
   s[t] = r * 1000 + t; if (t == 0) count = 0;
   FIRST_SYNC;
-  u32 v = remote(mapa(s + t, (r + 1) % n));
-  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapa(in + t, (r + n - 1) % n)), "r"(v + 5) : "memory");
+  u32 v = remote(mapa(s + t, (r + 1) % n) + READS_FROM);
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(mapa(in + t, (r + n - 1) % n) + WRITES_FROM), "r"(v + 5) : "memory");
   u64 generic; asm("mapa.u64 %0, %1, %2;" : "=l"(generic) : "l"(&count), "r"(0));
   atomicAdd((u32*)generic, 1u);
   LAST_SYNC;
@@ -74,7 +80,7 @@ K bulk(u32* o) {
   __shared__ __align__(16) u32 s[32], in[32]; __shared__ u64 b; int t = threadIdx.x; u32 r = cluster_rank(), n = cluster_size(), next = (r + 1) % n;
   s[t] = 100 * r + t; if (t == 0) { init(&b, 1); expect(&b, 128); }
   FENCE_PROXY; cluster_sync();
-  if (t == 0) asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];" ::"r"(mapa(in, next)), "r"(sm(s)), "r"(mapa(&b, next)) : "memory");
+  if (t == 0) asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], 128, [%2];" ::"r"(mapa(in, next) + WRITES_FROM), "r"(sm(s) + READS_FROM), "r"(mapa(&b, next)) : "memory");
   wait(&b, 0);
   o[r * 32 + t] = in[t];
   cluster_sync();
@@ -205,6 +211,10 @@ TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
       {"sends", "#define SENT_WAIT", "run.", ""},
       {"bulk", "#define FENCE_PROXY", "run.race", "without fence.proxy.async"},
       {"half_barrier", "", "run.divergence", "cluster's barrier"},
+      {"exchange", "#define READS_FROM 16", "run.out_of_bounds", "s+256 (shared offset 256), where no shared variable lies"},
+      {"exchange", "#define WRITES_FROM 16", "run.out_of_bounds", "in+256 (shared offset 512), where no shared variable lies"},
+      {"bulk", "#define READS_FROM 16", "run.out_of_bounds", "s+128 (shared offset 128), where no shared variable lies"},
+      {"bulk", "#define WRITES_FROM 16", "run.out_of_bounds", "in+128 (shared offset 256), where no shared variable lies"},
   };
   for (const Mutant& mutant : mutants) {
     for (const Mode& mode : modes) {

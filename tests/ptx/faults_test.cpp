@@ -57,6 +57,14 @@ K shuffle_for_barrier(const float* a, float* o, int n) {
   __shared__ float s[128]; int t = threadIdx.x;
   s[t] = a[t]; float v = __shfl_xor_sync(0xffffffffu, a[t], 1); o[t] = s[t ^ 1] - v; }
 K shared_variable_past(const float* a, float* o, int n) { __shared__ float s[129]; int t = threadIdx.x; s[t + 2] = a[t]; __syncthreads(); o[t] = s[t + 2]; }
+K shared_read_into_next(const float* a, float* o, int n) {
+  __shared__ float left[128], middle[128], right[128]; int t = threadIdx.x; left[t] = a[t]; middle[t] = 2 * a[t]; right[t] = 3 * a[t];
+  __syncthreads(); o[t] = left[127 - t] + middle[t + 1] + right[127 - t]; }
+K shared_write_into_next(const float* a, float* o, int n) {
+  __shared__ float left[128], middle[128], right[128]; int t = threadIdx.x; middle[t + 1] = a[t];
+  __syncthreads(); left[t] = a[t]; right[t] = a[t]; __syncthreads(); o[t] = left[127 - t] + middle[127 - t] + right[127 - t]; }
+K shared_past_into_dynamic(const float* a, float* o, int n) {
+  __shared__ float s[128]; extern __shared__ float rest[]; int t = threadIdx.x; s[t] = a[t]; rest[t] = a[t]; __syncthreads(); o[t] = s[t + 1] + rest[127 - t]; }
 K shuffle_absent_half_tile(const float* a, float* o, int n) { int t = threadIdx.x; float v = a[t]; if (t % 16 < 8) v = __shfl_xor_sync(0xffffu << t % 32 / 16 * 16, v, 1); o[t] = v; }
 K shuffle_without_itself(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __shfl_xor_sync(0xffffu << (t % 32 < 16) * 16, a[t], 1); }
 K vote_masks_overlap(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __any_sync(t % 32 < 16 ? ~0u : 0xffff0000u, a[t] > 1); }
@@ -99,6 +107,9 @@ const Seeded seeded[] = {
     {"atomic_mix", "run.race", "without a barrier"},
     {"shuffle_for_barrier", "run.race", "without a barrier"},
     {"shared_variable_past", "run.out_of_bounds", "516 bytes of shared memory"},
+    {"shared_read_into_next", "run.out_of_bounds", "middle+512 (shared offset 1024), where no shared variable lies"},
+    {"shared_write_into_next", "run.out_of_bounds", "middle+512 (shared offset 1024), where no shared variable lies"},
+    {"shared_past_into_dynamic", "run.out_of_bounds", "s+512 (shared offset 512), where no shared variable lies"},
     {"local_past", "run.out_of_bounds", "local offset"},
     {"recursion_bottomless", "run.", ""},
 };
@@ -114,7 +125,7 @@ TEST_CASE("every seeded fault is found", "[faults]") {
     const auto ia = d.input("a", a), io = d.output("o", 512);
     d.options.instruction_budget = 200000;
     const auto report = d.run(module_of_cuda(broken), row.entry, {std::string(row.entry) == "off_by_one" ? 2u : 1u}, {128},
-                              std::string(row.entry) == "shared_past" ? 512 : 0, P{ia}, P{io}, 128);
+                              std::string(row.entry).rfind("shared_past", 0) == 0 ? 512 : 0, P{ia}, P{io}, 128);
     CHECK(report.faults.size() > 0);
     if (report.faults.empty()) continue;
     const ptx::Fault& f = report.faults[0];

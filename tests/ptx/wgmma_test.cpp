@@ -105,7 +105,7 @@ const Mutant mutants[] = {
     {"(1ull << 62)", "(2ull << 62)", ""},
     {"(64ull << 32)", "(32ull << 32)", ""},
     {"(64ull << 32)", "(2048ull << 32)", "run.out_of_bounds run.race"},
-    {"((u64)(sm(p) & 0x3ffff) >> 4)", "((u64)sm(p))", "run.misaligned"},
+    {"((u64)(sm(p) & 0x3ffff) >> 4)", "((u64)sm(p))", "run.misaligned run.race"},
     {"a + 2 * j, b + 2 * j", "a + 2 * j, b + 4 * j", "run.race run.out_of_bounds"},
     {"i + j != 0", "1", ""},
     {"i + j != 0", "i != 0", ""},

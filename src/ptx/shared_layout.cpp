@@ -1,0 +1,44 @@
+#include "ptx/shared_layout.hpp"
+
+#include <algorithm>
+
+#include "ptx/aligned.hpp"
+#include "ptx/machine.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+std::uint32_t offset(std::uint64_t address) { return static_cast<std::uint32_t>(address - shared_base); }
+
+// Wide enough for most strides that run past, and such that what is aligned or swizzled by 1 KiB or spread over banks lies as
+// on a device. Many small variables get narrow ones or none: descriptors of wgmma reach 256 KiB.
+std::uint32_t gap_bytes(std::size_t variables) { return variables <= 16 ? 1024 : variables <= 128 ? 128 : 0; }
+
+}  // namespace
+
+SharedLayout shared_layout(const std::vector<const Variable*>& variables, std::uint32_t extern_align) {
+  SharedLayout out;
+  const std::uint32_t gap = gap_bytes(variables.size());
+  std::uint64_t end = shared_base, device_end = shared_base;
+  const auto next = [&](std::uint64_t align) {
+    device_end = aligned(device_end, align);
+    std::uint64_t at = aligned(end, align);
+    if (end != shared_base && gap != 0) {
+      at = aligned(at + gap, align);
+      out.gaps.push_back({offset(end), offset(at), static_cast<std::uint32_t>(at - device_end)});
+    }
+    return at;
+  };
+  for (const Variable* variable : variables) {
+    out.address.push_back(next(std::max(variable->align, 1u)));
+    end = out.address.back() + variable->bytes;
+    device_end += variable->bytes;
+  }
+  out.here.variables = offset(end);
+  out.device.variables = offset(device_end);
+  out.here.dynamic_at = offset(next(extern_align));
+  out.device.dynamic_at = offset(device_end);
+  return out;
+}
+
+}  // namespace cupilot::ptx
