@@ -47,7 +47,7 @@ Result<void> place_shared(Program& program, const Reach& reach) {
     if (!placed(i)) continue;
     if (v.bytes == 0) extern_align = std::max(extern_align, v.align);
     if (v.bytes != 0) held.push_back(&v);
-    bytes += v.bytes;
+    bytes += v.bytes + v.align;
     if (bytes > (1u << 24)) return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
   }
   program.shared = shared_layout(held, extern_align);

@@ -10,15 +10,13 @@ namespace {
 
 std::uint32_t offset(std::uint64_t address) { return static_cast<std::uint32_t>(address - shared_base); }
 
-// Wide enough for most strides that run past, and such that what is aligned or swizzled by 1 KiB or spread over banks lies as
-// on a device. Many small variables get narrow ones or none: descriptors of wgmma reach 256 KiB.
-std::uint32_t gap_bytes(std::size_t variables) { return variables <= 16 ? 1024 : variables <= 128 ? 128 : 0; }
+// Multiples of 128 bytes, so that what is spread over banks, and for the widest what is aligned or swizzled by 1 KiB, lies as on
+// a device. The first is wide enough for most strides that run past.
+constexpr std::uint32_t gap_bytes[] = {1024, 128, 0};
+constexpr std::uint32_t most_gaps = 24 << 10;  // in all: a block's 227 KiB must stay where descriptors of wgmma reach, 256 KiB
 
-}  // namespace
-
-SharedLayout shared_layout(const std::vector<const Variable*>& variables, std::uint32_t extern_align) {
+SharedLayout with_gaps(const std::vector<const Variable*>& variables, std::uint32_t extern_align, std::uint32_t gap) {
   SharedLayout out;
-  const std::uint32_t gap = gap_bytes(variables.size());
   std::uint64_t end = shared_base, device_end = shared_base;
   const auto next = [&](std::uint64_t align) {
     device_end = aligned(device_end, align);
@@ -38,6 +36,17 @@ SharedLayout shared_layout(const std::vector<const Variable*>& variables, std::u
   out.device.variables = offset(device_end);
   out.here.dynamic_at = offset(next(extern_align));
   out.device.dynamic_at = offset(device_end);
+  return out;
+}
+
+}  // namespace
+
+SharedLayout shared_layout(const std::vector<const Variable*>& variables, std::uint32_t extern_align) {
+  SharedLayout out;
+  for (const std::uint32_t gap : gap_bytes) {
+    out = with_gaps(variables, extern_align, gap);
+    if (out.here.dynamic_at - out.device.dynamic_at <= most_gaps) break;
+  }
   return out;
 }
 

@@ -33,6 +33,7 @@ TEST_CASE("shared variables lie apart, as aligned as on a device", "[shared]") {
     std::uint32_t extern_align;
     std::uint32_t variables, dynamic_at;  // on a device
     std::size_t gaps;
+    std::uint32_t wide = 1024;
   };
   const Row rows[] = {
       {{}, 16, 0, 0, 0},
@@ -41,10 +42,11 @@ TEST_CASE("shared variables lie apart, as aligned as on a device", "[shared]") {
       {{{5, 1}, {8, 8}}, 16, 16, 16, 2},
       {{{64, 8}, {4096, 1024}, {4, 4}}, 128, 5124, 5248, 3},
       {{{4096, 1024}, {16, 16}}, 1024, 4112, 5120, 2},
-      {std::vector<Declared>(16, {100, 4}), 16, 1600, 1600, 16},
-      {std::vector<Declared>(17, {100, 4}), 16, 1700, 1712, 17},
-      {std::vector<Declared>(128, {8, 8}), 1024, 1024, 1024, 128},
-      {std::vector<Declared>(129, {8, 8}), 16, 1032, 1040, 0},
+      {std::vector<Declared>(24, {100, 4}), 16, 2400, 2400, 24},
+      {std::vector<Declared>(25, {100, 4}), 16, 2500, 2512, 25, 128},
+      {std::vector<Declared>(192, {8, 8}), 16, 1536, 1536, 192, 128},
+      {std::vector<Declared>(193, {8, 8}), 16, 1544, 1552, 0},
+      {std::vector<Declared>(30, {1000, 1024}), 16, 30696, 30704, 0},
   };
   for (const Row& row : rows) {
     INFO(row.declared.size() << " variables, extern aligned to " << row.extern_align);
@@ -53,14 +55,13 @@ TEST_CASE("shared variables lie apart, as aligned as on a device", "[shared]") {
     CHECK(layout.device.dynamic_at == row.dynamic_at);
     CHECK(layout.gaps.size() == row.gaps);
     std::uint64_t device_end = 0;
-    const std::uint32_t bank_row = row.declared.size() > 16 ? 128 : 1024;
     for (std::size_t i = 0; i < row.declared.size(); ++i) {
       const Declared& one = row.declared[i];
       const std::uint64_t at = layout.address[i] - ptx::shared_base;
       device_end = (device_end + one.align - 1) / one.align * one.align;
       CHECK(layout.address[i] % one.align == 0);
-      CHECK(at % bank_row == device_end % bank_row);
-      if (i > 0 && row.gaps != 0) CHECK(at - (layout.address[i - 1] - ptx::shared_base + row.declared[i - 1].bytes) >= bank_row);
+      CHECK(at % row.wide == device_end % row.wide);
+      if (i > 0 && row.gaps != 0) CHECK(at - (layout.address[i - 1] - ptx::shared_base + row.declared[i - 1].bytes) >= row.wide);
       if (i > 0 && row.gaps != 0) CHECK(at - layout.gaps[i - 1].moved == device_end);
       device_end += one.bytes;
     }
@@ -86,5 +87,25 @@ extern "C" __global__ void sizes(unsigned* o, int n) {
     CHECK(o[0] == 288 + dynamic);
     CHECK(o[1] == dynamic);
     CHECK(o[2] == 6);
+  }
+}
+
+TEST_CASE("shared variables beyond any device's memory are refused, what alignment leaves out too", "[shared]") {
+  const auto program_of = [](int count, std::uint64_t bytes) {
+    std::string declared, named;
+    for (int i = 0; i < count; ++i) {
+      const std::string name = "v" + std::to_string(i);
+      declared += ".shared .align 4096 .b8 " + name + "[" + std::to_string(bytes) + "];\n";
+      named += "  mov.u32 %r1, " + name + ";\n";
+    }
+    return ptx::make_program(module_of(".version 8.0\n.target sm_90a\n.address_size 64\n" + declared +
+                                       ".visible .entry k()\n{\n  .reg .b32 %r<2>;\n" + named + "  ret;\n}\n"),
+                             "k");
+  };
+  CHECK(program_of(4000, 1));
+  for (const auto& [count, bytes] : {std::pair{5000, 1}, {2, 16 << 20}}) {
+    const auto refused = program_of(count, static_cast<std::uint64_t>(bytes));
+    REQUIRE(refused.is_error());
+    CHECK(refused.error().message == "static shared memory passes 16 MiB");
   }
 }
