@@ -80,7 +80,8 @@ std::optional<Rejected> launch_fault(const Program& program, const Launch& launc
         fmt::format("{} bytes of parameters were given, the kernel takes {}", launch.parameters.size(), program.layout.bytes));
   }
   const std::uint64_t warps = (threads + 31) / 32;
-  const std::uint64_t each = warps * (program.codes[0].frame_bytes + 64ull * program.codes[0].lane_bytes) + 9 * shared;
+  const std::uint64_t held = program.shared.here.dynamic_at + std::uint64_t{launch.dynamic_shared};
+  const std::uint64_t each = warps * (program.codes[0].frame_bytes + 64ull * program.codes[0].lane_bytes) + 9 * held;
   const std::uint64_t alive = std::max<std::uint64_t>(options.threads, options.resident);
   if (each * alive > max_host_bytes)
     return no(fmt::format("{} blocks at a time need more than {} bytes of host memory", alive, max_host_bytes));
