@@ -85,10 +85,11 @@ bool check_matrix(Warp& w, const Step& s, const char* name, const GroupMatrix& m
   return each_unit(m, first, rows, [&](u32 row, u32, u32 address) {
     if (address >= shared_base && address - shared_base + 16 <= w.block->launch->shared_bytes)
       return check_async_read(w, s, 0, *w.block, address - shared_base, 16, mark);
-    fault(
-        w, s, 0, "run.out_of_bounds",
-        fmt::format("row {} of {} lies at shared address {} (descriptor 0x{:016x}), but the block has {} bytes of shared memory",
-                    row, name, address, m.descriptor, w.block->launch->device_shared));
+    const std::string place = address >= shared_base ? place_name(*w.block, address - shared_base)
+                                                     : fmt::format("shared address {}, before all of it", address);
+    fault(w, s, 0, "run.out_of_bounds",
+          fmt::format("row {} of {} lies at {} (descriptor 0x{:016x}), but the block has {} bytes of shared memory", row, name,
+                      place, m.descriptor, w.block->launch->device_shared));
     return false;
   });
 }

@@ -167,6 +167,9 @@ std::string one_product(const std::string& hooks) {
 #ifndef START
 #define START FENCE_PROXY; __syncthreads(); multiply_fence()
 #endif
+#ifndef LEADING_A
+#define LEADING_A 64
+#endif
 #ifndef LEADING
 #define LEADING 8
 #endif
@@ -182,7 +185,7 @@ K one(float* o) {
   __shared__ __align__(1024) u32 sa[512], sb[64]; int t = threadIdx.x; float d[4] = {0, 0, 0, 0}; u32 r[4] = {0x3f803f80, 0x3f803f80, 0x3f803f80, 0x3f803f80};
   for (int i = t; i < 512; i += blockDim.x) sa[i] = 0x3f803f80;
   if (t < 64) sb[t] = 0x3f803f80;
-  u64 a = (sm(sa) >> 4) | (64ull << 16) | (8ull << 32), b = (sm(sb) >> 4) | ((u64)(LEADING) << 16) | (8ull << 32);
+  u64 a = (sm(sa) >> 4) | ((u64)(LEADING_A) << 16) | (8ull << 32), b = (sm(sb) >> 4) | ((u64)(LEADING) << 16) | (8ull << 32);
   START; BEFORE;
 #ifdef REGISTERS
   multiply(d, r, b, 0);
@@ -220,6 +223,8 @@ const Around arounds[] = {
     {"#define START FENCE_PROXY; __syncthreads()\n", "run.race", "first wgmma.fence"},
     {"#define START __syncthreads(); multiply_fence()\n", "run.race", "fence.proxy.async"},
     {"#define START FENCE_PROXY; multiply_fence()\n", "run.race", ""},
+    {"#define LEADING_A 128\n", "run.out_of_bounds", "touches sa+2048 (shared offset 2048), where no shared variable lies"},
+    {"#define LEADING 16\n", "run.out_of_bounds", "row 0 of B lies at sb+256 (shared offset 2304)"},
     {"#define LEADING 0x3000\n", "run.out_of_bounds", "row 0 of B"},
     {"#define LEADING 0x4000\n", "run.misaligned", "no descriptor of B"},
     {"#define BEFORE if (t & 1) return\n", "run.divergence", ""},
