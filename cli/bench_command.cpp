@@ -132,7 +132,7 @@ int bench_command(const KernelFlags& flags) {
   if (!files) return fail(files.error(), flags.common.json);
   const Result<std::vector<Contestant>> others = baselines(flags.against, *files->front().task);
   if (!others) return fail(others.error(), flags.common.json);
-  const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
+  const Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "bench");
   if (!backend) return fail(backend.error(), flags.common.json);
   const Result<Entrants> entrants = prove(*files, **backend, flags.seed);
   if (!entrants) return fail(entrants.error(), flags.common.json);

@@ -25,4 +25,11 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compil
   return open_backend(name, options);
 }
 
+Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name, const std::string& verb) {
+  auto backend = open_device(name);
+  if (!backend || (*backend)->runs()) return backend;
+  return Error{ErrorCode::usage, verb + " --device " + name + ": it answers a search and runs nothing, so it proves nothing",
+               "use cuda:0, or virtual:h200"};
+}
+
 }  // namespace cupilot::cli

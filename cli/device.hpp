@@ -13,5 +13,7 @@ namespace cupilot::cli {
 std::string peaks_path();
 BackendOptions backend_options(int compile_jobs = 0);
 Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs = 0, bool counters = true);
+// For `verb`, which proves what it is given. Error usage: the device runs nothing.
+Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name, const std::string& verb);
 
 }  // namespace cupilot::cli

@@ -23,6 +23,9 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags)
     if (!plan) return std::move(plan.error()).while_doing(flags.launch);
     kernel.source.plan = std::move(*plan);
   }
+  if (kernel.source.plan.launches.empty())
+    return Error{ErrorCode::usage, path + ": no launch plan",
+                 "say it in the file's `// cupilot:` header (docs/formats/kernel-file.md), or with --launch FILE"};
   const std::vector<std::string>& words = flags.task.empty() ? read->task_words : flags.task;
   if (!words.empty()) {
     Result<Task> task = task_from_words(words);

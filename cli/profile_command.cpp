@@ -32,11 +32,6 @@ int profile_command(const KernelFlags& flags) {
   const bool json = flags.common.json;
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
   if (!kernel) return fail(kernel.error(), json);
-  if (kernel->source.plan.launches.empty()) {
-    return fail({ErrorCode::usage, kernel->path + ": no launch plan",
-                 "say it with --launch FILE, or in the file's `// cupilot:` header (docs/formats/kernel-file.md)"},
-                json);
-  }
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, 0, flags.common.counters);
   if (!backend) return fail(backend.error(), json);
   Attempt<CompiledKernel> compiled = (*backend)->compile(kernel->source);

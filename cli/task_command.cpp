@@ -14,7 +14,7 @@ namespace cupilot::cli {
 int task_check_command(const TaskFlags& flags) {
   const Result<Task> task = task_from_words(flags.task);
   if (!task) return fail(task.error(), flags.common.json);
-  const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
+  const Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "task check");
   if (!backend) return fail(backend.error(), flags.common.json);
   const Result<PowerReport> power = check_power(*task, **backend);
   if (!power) return fail(power.error(), flags.common.json);

@@ -13,31 +13,26 @@
 namespace cupilot::cli {
 namespace {
 
-// What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, where its plan needs no tensor,
+// What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, as far as its plan needs no tensor,
 // runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile(kernel.source);
   if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
-  bool ran = false;
-  if (!kernel.source.plan.launches.empty()) {
-    const Task nothing;
-    const Case one{};
-    const Result<TrialReport> report = backend.run(nothing, *compiled, {&one, 1});
-    if (!report) return fail(report.error(), json);
-    for (const CaseReport& result : report->cases) {
-      if (result.faults.empty()) continue;
-      const Fault& fault = result.faults.front();
-      return say_refused(kernel, {Stage::run, fault.code, fault.message, fault.where}, backend, json);
-    }
-    ran = true;
+  const Task nothing;
+  const Case one{};
+  const Result<TrialReport> report = backend.run(nothing, *compiled, {&one, 1});
+  if (!report) return fail(report.error(), json);
+  for (const CaseReport& result : report->cases) {
+    if (result.faults.empty()) continue;
+    const Fault& fault = result.faults.front();
+    return say_refused(kernel, {Stage::run, fault.code, fault.message, fault.where}, backend, json);
   }
   if (json) {
-    say(fmt::format("{{\"outcome\": \"safe\", \"ran\": {}, \"correctness\": \"not proved: no task was stated\"}}", ran));
+    say(R"({"outcome": "safe", "ran": true, "correctness": "not proved: no task was stated"})");
     return 0;
   }
-  say(fmt::format("SAFE on {}: compiled, gated{}", backend.identity(),
-                  ran ? ", ran without a fault" : "; not run (no launch plan)"));
+  say(fmt::format("SAFE on {}: compiled, gated, ran without a fault", backend.identity()));
   say("  correctness was NOT proved: no task was stated. Say it with --task, or in the file's `// cupilot:` header");
   return 0;
 }
@@ -47,7 +42,7 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
 int verify_command(const KernelFlags& flags) {
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
   if (!kernel) return fail(kernel.error(), flags.common.json);
-  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
+  Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "verify");
   if (!backend) return fail(backend.error(), flags.common.json);
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
   Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();

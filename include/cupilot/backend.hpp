@@ -104,6 +104,8 @@ class Backend {
   virtual int parallel_trials() const { return 1; }
   // Not empty: this device spans its own strategy space and takes values as KernelSource::constants (fake:FILE).
   virtual std::vector<Technique> techniques() const { return {}; }
+  // False: it answers what was recorded or made up (recorded:DIR, fake:FILE). A search may ask it; it proves nothing of a kernel.
+  virtual bool runs() const { return true; }
   // What this machine lacks and what that costs, one sentence each ("no CUPTI: …").
   virtual std::vector<std::string> notices() const { return {}; }
 };

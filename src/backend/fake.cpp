@@ -33,6 +33,7 @@ class FakeBackend : public Backend {
   Provenance provenance() const override { return Provenance::modelled; }
   std::string identity() const override { return identity_; }
   std::vector<Technique> techniques() const override { return landscape_.techniques(); }
+  bool runs() const override { return false; }
   int parallel_compiles() const override { return 4; }
   int parallel_trials() const override { return 4; }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
 #include <cupilot/rejection.hpp>
 
 #include "backend/backends.hpp"
@@ -30,12 +31,16 @@ bool before_running(const Rejected& rejected) {
 // Answers what was measured before, for any seed, at the cost of a look-up.
 class RecordedBackend : public Backend {
  public:
-  RecordedBackend(Recording recording, std::string identity) : recording_(std::move(recording)), identity_(std::move(identity)) {}
+  RecordedBackend(Recording recording, std::string identity) : recording_(std::move(recording)), identity_(std::move(identity)) {
+    const auto task = task_from_json(recording_.task_json, identity_);
+    if (task) task_id_ = task_id(*task);
+  }
 
   const DeviceSpec& device() const override { return recording_.device; }
   Provenance provenance() const override { return recording_.provenance; }
   std::string identity() const override { return identity_; }
   std::vector<Technique> techniques() const override { return recording_.techniques; }
+  bool runs() const override { return false; }
   std::vector<std::string> notices() const override {
     std::vector<std::string> all = {"times were " + std::string(name_of(recording_.provenance)) + " on " + recording_.identity +
                                     " in an earlier run and are replayed: nothing runs now"};
@@ -57,6 +62,7 @@ class RecordedBackend : public Backend {
   }
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+    if (auto fits = is_of(task); !fits) return fits.error();
     const Answer* answer = find(kernel.source);
     TrialReport report;
     for (const Case& what : cases) {
@@ -75,8 +81,9 @@ class RecordedBackend : public Backend {
     return report;
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&, std::span<const Contestant> contestants,
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&, std::span<const Contestant> contestants,
                                                 const MeasureOptions& options) override {
+    if (auto fits = is_of(task); !fits) return fits.error();
     std::vector<ContestantReport> reports;
     double first_us = 0;
     for (const Contestant& contestant : contestants) {
@@ -91,6 +98,15 @@ class RecordedBackend : public Backend {
   }
 
  private:
+  // Strategies are found by what they are, not by what they were timed on.
+  Result<void> is_of(const Task& task) const {
+    if (task_id_.empty() || task_id_ == task_id(task)) return {};
+    return Error{
+        ErrorCode::usage,
+        fmt::format("{} holds times of another task than {}: {}", identity_, task.name, fmt::join(recording_.task_words, " ")),
+        "ask for that one, or record yours with `cupilot record`"};
+  }
+
   const Answer* find(const KernelSource& source) const { return find_answer(recording_, source.strategy_id); }
 
   Attempt<Measurement> time_of(const Contestant& contestant) const {
@@ -127,6 +143,7 @@ class RecordedBackend : public Backend {
 
   Recording recording_;
   std::string identity_;
+  std::string task_id_;  // of what was timed; "": unknown
 };
 
 }  // namespace

@@ -24,6 +24,8 @@ struct Recording {
   std::string identity;
   Provenance provenance = Provenance::modelled;
   DeviceSpec device;
+  std::string task_json;                // of what was timed; "null": it does not say
+  std::vector<std::string> task_words;  // and how it was named
   std::vector<Technique> techniques;
   std::map<std::string, Answer> answers;    // by strategy id
   bool short_ids = false;                   // these have short_id characters

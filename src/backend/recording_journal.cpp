@@ -60,6 +60,8 @@ void take(const FramedRecord& record, Recording& recording) {
   recording.identity = json.at("identity").get<std::string>();
   recording.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
   recording.device = parts::device_of(json.at("device"));
+  recording.task_json = json.value("task", Json()).dump();
+  recording.task_words = json.value("task_words", std::vector<std::string>());
   for (const Json& entry : json.at("techniques")) recording.techniques.push_back(technique_of(entry));
 }
 

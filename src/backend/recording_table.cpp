@@ -29,6 +29,8 @@ void take_header(const Json& json, Recording& recording) {
   recording.identity = json.at("identity").get<std::string>();
   recording.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
   recording.device = parts::device_of(json.at("device"));
+  recording.task_json = json.value("task", Json()).dump();
+  recording.task_words = json.value("task_words", std::vector<std::string>());
   for (const auto& [name, us] : json.at("baselines").items()) recording.baselines[name] = us.get<double>();
 }
 

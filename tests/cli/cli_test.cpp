@@ -242,6 +242,39 @@ TEST_CASE("verify says on one screen what was proved, what was not, and how fast
   }
 }
 
+TEST_CASE("a device that answers from a file proves nothing, and says so", "[cli]") {
+  const Scratch scratch;
+  scratch.file("no.cu",
+               "// cupilot: {\"task\":[\"gemm\",\"m=64\"]}\n"
+               "// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"no\",\"grid\":[\"1\"],\"block\":[32],\"args\":[\"D\"]}]}}\n"
+               "this is no C++\n");
+  REQUIRE(run("record gemm m=64 --count 1 --out recorded --device fake:" + fake, scratch).exit == 0);
+  for (const std::string device : {"fake:" + fake, std::string("recorded:recorded")}) {
+    for (const std::string verb : {"verify no.cu", "bench no.cu --against plain", "task check gemm m=64"}) {
+      const Ran refused = run(verb + " --device " + device, scratch);
+      INFO(verb << " on " << device << ": " << refused.out << refused.err);
+      CHECK(refused.exit == 2);
+      CHECK(refused.out.empty());
+      CHECK(refused.err.find("proves nothing") != std::string::npos);
+      CHECK(refused.err.find("next: use cuda:0, or virtual:h200") != std::string::npos);
+    }
+  }
+}
+
+TEST_CASE("a kernel without a launch plan is a usage error that says how to give one", "[cli]") {
+  const Scratch scratch;
+  scratch.file("bare.cu", "extern \"C\" __global__ void k() {}\n");
+  scratch.file("empty.cu", "");
+  for (const char* verb :
+       {"verify bare.cu", "verify empty.cu", "bench bare.cu --task gemm m=64", "profile bare.cu --task gemm m=64"}) {
+    const Ran refused = run(std::string(verb) + " --device virtual:h200", scratch);
+    INFO(verb << ": " << refused.out << refused.err);
+    CHECK(refused.exit == 2);
+    CHECK(refused.err.find(": no launch plan") != std::string::npos);
+    CHECK(refused.err.find("--launch FILE") != std::string::npos);
+  }
+}
+
 TEST_CASE("verify names code, reason, place and next step of a refusal", "[cli]") {
   const Scratch scratch;
   const std::string root = CUPILOT_SOURCE_DIR;

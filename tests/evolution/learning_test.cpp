@@ -197,6 +197,31 @@ TEST_CASE("a recording of measured times leaves them in the pool as the run that
   CHECK(outcomes_in(dir / "pool.sqlite", gemm(2048)) == held);
 }
 
+TEST_CASE("a recording answers for the task that it is of, and names it to any other", "[threads]") {
+  const TempDir dir;
+  OddCard card;
+  EvolveOptions options = run_with("", dir / "run");
+  options.task_words = {"gemm", "m=2048"};
+  REQUIRE_OK(evolve(gemm(2048), card, options));
+  auto recorded = open_recorded(dir / "run", {});
+  REQUIRE_OK(recorded);
+  CHECK_FALSE((*recorded)->runs());
+  const Task same = gemm(2048), other = gemm(1024);
+  const Case one{same.time_shapes.front()};
+  CHECK((*recorded)->run(same, {}, {&one, 1}));
+  CHECK((*recorded)->measure(same, one.workload, {}, {}));
+  const auto run = (*recorded)->run(other, {}, {&one, 1});
+  const auto measured = (*recorded)->measure(other, one.workload, {}, {});
+  const auto searched = evolve(other, **recorded, run_with("", ""));
+  REQUIRE_FALSE(run);
+  REQUIRE_FALSE(measured);
+  REQUIRE_FALSE(searched);
+  for (const Error& refused : {run.error(), measured.error(), searched.error()}) {
+    CHECK(refused.code == ErrorCode::usage);
+    CHECK(refused.message.find("holds times of another task than gemm: gemm m=2048") != std::string::npos);
+  }
+}
+
 TEST_CASE("a resumed search teaches the pool that it began with, or the one that it is told", "[threads]") {
   struct Stopping : SearchObserver {
     std::atomic<bool> cancel{false};
