@@ -28,8 +28,9 @@ inline constexpr std::uint64_t counting_budget = 6'000'000;
 //                 the axes' extents and blocks, or at one on a device of fewer SMs; a run is held out, its residual is the
 //                 interval
 // Rejected when a sampled block faults, or {measure.timed_launch} when what was counted is wrong: a whole run's outputs, of
-// sampled blocks a few of the elements that they wrote (where one launch makes them, each by one block). Blocks that write
-// nothing, or less work than another block drawn at random has, do not stand for the grid: such a launch is extrapolated.
+// sampled blocks a few of the elements that they wrote (where one launch makes them, each by one block); or when what they and
+// others drawn at random write is too little for the grid to write all of the outputs. Blocks that write nothing, or less work
+// than another block drawn at random has, do not stand for the grid: such a launch is extrapolated.
 Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
                                                 const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
                                                 const ResolvedPlan& plan, const Workload& workload, const Content& content);

@@ -5,6 +5,7 @@
 
 #include "backend/virtual_counts.hpp"
 #include "backend/virtual_extrapolate.hpp"
+#include "backend/virtual_sampled.hpp"
 
 namespace cupilot {
 namespace {
@@ -47,14 +48,14 @@ ShrunkProblem shrunk_for(const Task& task, const DeviceSpec& device, const Workl
   return shrunk;
 }
 
-double blocks_of(const ResolvedLaunch& launch) { return static_cast<double>(launch.grid[0] * launch.grid[1] * launch.grid[2]); }
+double blocks_in(const ResolvedLaunch& launch) { return static_cast<double>(block_count(launch)); }
 
 // Whether every launch of a run has fewer blocks, and by about as much as there are fewer SMs.
 bool follows(const ResolvedPlan& fewer, const ResolvedPlan& plan, double times) {
   if (fewer.launches.size() != plan.launches.size()) return false;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
     if (plan.launches[l].when != When::run) continue;
-    const double ratio = blocks_of(plan.launches[l]) / blocks_of(fewer.launches[l]);
+    const double ratio = blocks_in(plan.launches[l]) / blocks_in(fewer.launches[l]);
     if (!(ratio > 0.75 * times && 0.75 * ratio < times)) return false;
   }
   return true;
@@ -117,9 +118,9 @@ std::optional<std::vector<ExtrapolatedLaunch>> count_staying(const VirtualContex
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
     if (plan.launches[l].when != When::run) continue;
     ExtrapolatedLaunch& launch = (*counted)[at++];
-    const double blocks = blocks_of(plan.launches[l]);
+    const double blocks = blocks_in(plan.launches[l]);
     scale(launch.counts, shrunk.times, unlike, blocks);
-    launch.chain_times *= shrunk.times * blocks_of(fewer->launches[l]) / blocks;
+    launch.chain_times *= shrunk.times * blocks_in(fewer->launches[l]) / blocks;
   }
   return *std::move(counted);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "backend/timed_output.hpp"
 
@@ -9,8 +10,13 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t drawn_of_whole = 1024;
-constexpr std::int64_t runs_drawn = 4, run_length = 32;  // elements
-constexpr std::uint64_t reference_budget = 6'000'000;    // warp instructions
+constexpr std::int64_t run_length = 32;  // elements
+// How many runs are compared and what their reference may take in warp instructions; then with fewer where that is too dear.
+struct Comparing {
+  std::int64_t runs;
+  std::uint64_t budget;
+};
+constexpr Comparing comparing[] = {{4, 6'000'000}, {1, 60'000'000}};
 
 // The element that owns an offset of the storage, by strides that do not overlap.
 std::int64_t element_at(const TensorShape& shape, std::int64_t offset) {
@@ -30,7 +36,8 @@ std::int64_t element_at(const TensorShape& shape, std::int64_t offset) {
 }
 
 // Around drawn ones of the written elements; none: nothing was written.
-Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory, Rng rng) {
+Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory,
+                               std::int64_t drawn, Rng rng) {
   ElementRuns runs;
   const std::size_t buffer = memory.tensor(tensor);
   Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
@@ -39,7 +46,7 @@ Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workl
   const auto written = static_cast<std::int64_t>(memory.device()[buffer].bytes - memory.device().unwritten_bytes(buffer));
   if (written == 0) return runs;
   std::vector<std::uint64_t> ranks;
-  for (std::int64_t i = 0; i < runs_drawn; ++i) ranks.push_back(static_cast<std::uint64_t>(rng.below(written)));
+  for (std::int64_t i = 0; i < drawn; ++i) ranks.push_back(static_cast<std::uint64_t>(rng.below(written)));
   std::sort(ranks.begin(), ranks.end());
   runs.length = std::min(run_length, shape->elements);
   for (const std::uint64_t byte : memory.device().written_at(buffer, ranks)) {
@@ -53,6 +60,26 @@ Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workl
 }
 
 }  // namespace
+
+Result<Coverage> Coverage::of(const Task& task, const Workload& workload, VirtualMemory& memory) {
+  Coverage coverage;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role != Role::out || memory.tensor(i) == no_buffer) continue;
+    const auto shape = shape_of(task, task.tensors[i], workload);
+    if (!shape) return shape.error();
+    coverage.buffers_.push_back(memory.tensor(i));
+    coverage.bytes_ += static_cast<std::uint64_t>(shape->elements * size_of(task.tensors[i].type));
+  }
+  coverage.take(memory);
+  return coverage;
+}
+
+double Coverage::take(VirtualMemory& memory) {
+  std::uint64_t unwritten = 0;
+  for (const std::size_t buffer : buffers_) unwritten += memory.device().unwritten_bytes(buffer);
+  const std::uint64_t before = std::exchange(unwritten_, unwritten);
+  return bytes_ == 0 || before < unwritten ? 0 : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
+}
 
 Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
                                             const Workload& workload, const Content& content) {
@@ -77,15 +104,18 @@ Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const 
   }
   for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
     if (task.task.tensors[i].role != Role::out) continue;
-    auto runs = drawn_runs(task.task, i, workload, memory, rng.fork(i));
-    if (!runs) return runs.error();
-    if (runs->count == 0) continue;
-    auto reference = context.oracle.at(task.task, task.id, i, workload, memory.device(), addresses, *runs, reference_budget);
-    if (!reference) return reference.error();
-    if (!*reference) continue;
-    auto output = compare_written(task.task, i, workload, content, memory, *runs, **reference);
-    if (!output) return output.error();
-    if (auto wrong = wrong_when_timed(*output)) return wrong;
+    for (const Comparing& how : comparing) {
+      auto runs = drawn_runs(task.task, i, workload, memory, how.runs, rng.fork(i));
+      if (!runs) return runs.error();
+      if (runs->count == 0) break;
+      auto reference = context.oracle.at(task.task, task.id, i, workload, memory.device(), addresses, *runs, how.budget);
+      if (!reference) return reference.error();
+      if (!*reference) continue;
+      auto output = compare_written(task.task, i, workload, content, memory, *runs, **reference);
+      if (!output) return output.error();
+      if (auto wrong = wrong_when_timed(*output)) return wrong;
+      break;
+    }
   }
   return std::optional<Rejected>();
 }

@@ -10,6 +10,18 @@
 
 namespace cupilot {
 
+// How much of a task's pure outputs some blocks write.
+class Coverage {
+ public:
+  static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
+  // The share of all outputs' bytes that was first written since the last call, or since it was made.
+  double take(VirtualMemory& memory);
+
+ private:
+  std::vector<std::size_t> buffers_;
+  std::uint64_t bytes_ = 0, unwritten_ = 0;  // of the elements; of the buffers
+};
+
 // After a whole run: drawn elements of every output. Rejected{measure.timed_launch}.
 Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
                                             const Workload& workload, const Content& content);

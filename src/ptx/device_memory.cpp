@@ -1,6 +1,7 @@
 #include "ptx/device_memory.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <new>
 
@@ -107,12 +108,14 @@ bool DeviceMemory::is_written(std::size_t index, std::uint64_t byte) const {
 std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   const Buffer& b = buffers_[index];
   if (!b.state) return 0;
-  std::uint64_t missing = 0;
-  for (std::uint64_t w = 0; w < words_of(b); ++w) {
-    if ((b.state[w] & all_written) == all_written) continue;
-    for (std::uint64_t byte = 4 * w; byte < std::min(b.bytes, 4 * w + 4); ++byte) missing += is_written(index, byte) ? 0 : 1;
+  std::uint64_t written = 0;
+  for (std::uint64_t w = 0; w < words_of(b); ++w) written += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
+  // The last word may be marked beyond the buffer's end.
+  if (const std::uint64_t tail = b.bytes % 4; tail != 0) {
+    const std::uint32_t beyond = all_written & (all_written << tail);
+    written -= static_cast<std::uint64_t>(std::popcount(b.state[words_of(b) - 1] & beyond));
   }
-  return missing;
+  return b.bytes - written;
 }
 
 std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index, std::span<const std::uint64_t> ranks) const {

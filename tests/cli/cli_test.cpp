@@ -249,9 +249,9 @@ TEST_CASE("a device that answers from a file proves nothing, and says so", "[cli
                "// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"no\",\"grid\":[\"1\"],\"block\":[32],\"args\":[\"D\"]}]}}\n"
                "this is no C++\n");
   REQUIRE(run("record gemm m=64 --count 1 --out recorded --device fake:" + fake, scratch).exit == 0);
-  for (const std::string device : {"fake:" + fake, std::string("recorded:recorded")}) {
-    for (const std::string verb : {"verify no.cu", "bench no.cu --against plain", "task check gemm m=64"}) {
-      const Ran refused = run(verb + " --device " + device, scratch);
+  for (const std::string& device : {"fake:" + fake, std::string("recorded:recorded")}) {
+    for (const char* verb : {"verify no.cu", "bench no.cu --against plain", "task check gemm m=64"}) {
+      const Ran refused = run(std::string(verb) + " --device " + device, scratch);
       INFO(verb << " on " << device << ": " << refused.out << refused.err);
       CHECK(refused.exit == 2);
       CHECK(refused.out.empty());
