@@ -103,7 +103,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       Result<Coverage> coverage = Coverage::of(task.task, at, *memory);
       if (!coverage) return coverage.error();
       Attempt<Sampled> sampled = sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns,
-                                        by_one && !columns ? &*coverage : nullptr);
+                                        by_one && !columns && coverage->any() ? &*coverage : nullptr);
       if (sampled.is_error()) return sampled.error();
       if (sampled.is_rejected()) return sampled.rejected();
       if (only && sampled->silent)

@@ -78,7 +78,7 @@ double Coverage::take(VirtualMemory& memory) {
   std::uint64_t unwritten = 0;
   for (const std::size_t buffer : buffers_) unwritten += memory.device().unwritten_bytes(buffer);
   const std::uint64_t before = std::exchange(unwritten_, unwritten);
-  return bytes_ == 0 || before < unwritten ? 0 : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
+  return !any() || before < unwritten ? 0 : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
 }
 
 Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,

@@ -14,6 +14,7 @@ namespace cupilot {
 class Coverage {
  public:
   static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
+  bool any() const { return bytes_ > 0; }  // whether there is anything to write
   // The share of all outputs' bytes that was first written since the last call, or since it was made.
   double take(VirtualMemory& memory);
 
