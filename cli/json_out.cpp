@@ -134,7 +134,7 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                {"evaluations", report.evaluations},
                {"proposed", report.proposed},
                {"rejected", report.rejected},
-               {"wall_s", report.wall_seconds},
+               {"wall_s", report.wall_seconds > 0 ? Json(report.wall_seconds) : Json()},
                {"phase_seconds", report.phase_seconds},
                {"counting_s", report.counting_seconds},
                {"controller_cpu_ms_per_candidate", controller_cpu_ms(report)},

@@ -1,12 +1,16 @@
 // The `cupilot` program: flags in, one verb out.
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <functional>
+#include <limits>
 
 #include <cupilot/device.hpp>
 #include <cupilot/version.hpp>
@@ -22,9 +26,35 @@ namespace {
 
 using namespace cupilot::cli;
 
-// "nan" is not negative and within any range.
-const CLI::Validator finite(
-    [](std::string& text) { return std::isfinite(std::strtod(text.c_str(), nullptr)) ? "" : text + " is no finite number"; }, "");
+// A number in decimal digits: CLI11 reads 010 as eight, and wraps or clamps what passes its type.
+CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        std::uint64_t value = 0;
+        const char* end = text.data() + text.size();
+        const auto read = std::from_chars(text.data(), end, value);
+        const bool number = read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
+        if (!number) return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
+        text = std::to_string(value);
+        return "";
+      },
+      "");
+}
+
+template <typename T>
+CLI::Validator whole(std::uint64_t least) {
+  return whole(least, static_cast<std::uint64_t>(std::numeric_limits<T>::max()));
+}
+
+// A quantity: finite, and not negative.
+const CLI::Validator quantity(
+    [](std::string& text) -> std::string {
+      char* end = nullptr;
+      const double value = std::strtod(text.c_str(), &end);
+      const bool number = !text.empty() && *end == '\0' && std::isfinite(value) && value >= 0;
+      return number ? "" : fmt::format("'{}' is no number from 0 on", text);
+    },
+    "");
 
 void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   verb.add_flag("--json", flags.json, "print one JSON object on standard output");
@@ -69,7 +99,7 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
       ->check(CLI::Range(0.0, 1.0));
   verb.add_option("--repairs", flags.repairs, "how often a refused kernel goes back to its model")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber);
+      ->transform(whole<int>(0));
   verb.add_option("--statement", flags.statement, "a file that says what the task computes, for a model's first kernel")
       ->check(CLI::ExistingFile);
   verb.add_flag("!--no-prose", flags.prose, "let no model rewrite the reason of a strategy that alignment changed");
@@ -82,15 +112,18 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
   verb->add_option("task", flags.task, "gemm key=value …, or a task file (see `cupilot tasks`)");
   add_common(*verb, flags.common, true);
-  verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")->check(CLI::PositiveNumber);
-  verb->add_option("--seconds", flags.seconds, "wall clock of the search at most, seconds")
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite);
-  verb->add_option("--generations", flags.generations, "generations at most")->check(CLI::NonNegativeNumber);
-  verb->add_option("--target", flags.target_us, "stop at this time, microseconds")->check(CLI::NonNegativeNumber)->check(finite);
-  verb->add_option("--seed", flags.seed, "same seed, same search")->capture_default_str();
-  verb->add_option("--threads", flags.threads, "evaluations in flight; 0: what the device can use")
-      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
+      ->capture_default_str()
+      ->transform(whole<std::int64_t>(1));
+  verb->add_option("--seconds", flags.seconds,
+                   "wall clock of the search at most, seconds; the confirmation comes on top; 0: no limit")
+      ->check(quantity);
+  verb->add_option("--generations", flags.generations, "generations at most; 0: no limit")->transform(whole<int>(0));
+  verb->add_option("--target", flags.target_us, "stop at this time, microseconds; 0: none")->check(quantity);
+  verb->add_option("--seed", flags.seed, "same seed and same pool, same search")
+      ->capture_default_str()
+      ->transform(whole<std::uint64_t>(0));
+  verb->add_option("--threads", flags.threads, "evaluations in flight; 0: what the device can use")->transform(whole<int>(0));
   verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
   verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
@@ -104,11 +137,11 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
           ->excludes("--models")  // models see one shape
           ->excludes("--tape");
   verb->add_option("--keep", flags.keep, "kernels of a portfolio at most; 0: as few as reach --regret")
-      ->check(CLI::NonNegativeNumber)
+      ->transform(whole<int>(0))
       ->needs(shapes);
   verb->add_option("--regret", flags.regret, "mean loss against the best kernel of each shape, percent")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber)
+      ->check(quantity)
       ->needs(shapes);
   verb->add_option("--wisdom", flags.wisdom, "file that keeps the portfolio (default wisdom.json in the run directory)")
       ->needs(shapes);
@@ -124,7 +157,7 @@ void add_wisdom(CLI::App& app, Verbs& verbs) {
   CLI::App* verb = app.add_subcommand("wisdom", "what a wisdom file holds; dispatchers from it");
   verb->add_option("file", flags.file, "a wisdom file (see `cupilot evolve --shapes`)")->required()->check(CLI::ExistingFile);
   verb->add_option("--dispatcher", flags.dispatcher, "folder to write a C++ header with the kernels and a launcher into");
-  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all devices of the task")->check(CLI::PositiveNumber);
+  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all devices of the task")->transform(whole<int>(1));
   verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)");
   verb->add_flag("--json", flags.json, "print one JSON object on standard output");
   verb->callback([&verbs] { verbs.chosen = [&verbs] { return wisdom_command(verbs.wisdom); }; });
@@ -135,11 +168,9 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   resume->add_option("dir", verbs.resume.dir, "run directory")->required();
   verbs.resume.common.device = "";
   add_common(*resume, verbs.resume.common, true);
-  resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")->check(CLI::NonNegativeNumber);
-  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")
-      ->check(CLI::NonNegativeNumber)
-      ->check(finite);
-  resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->check(CLI::NonNegativeNumber);
+  resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")->transform(whole<std::int64_t>(0));
+  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")->check(quantity);
+  resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->transform(whole<int>(0));
   resume->add_option("--models", verbs.resume.seats.models, "the language models that the run goes on with")
       ->check(CLI::ExistingFile);
   resume->add_option("--pool", verbs.resume.pool, "strategy pool to tell of the champion; off: none (default: the run's own)");
@@ -162,7 +193,7 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   add_common(*explain, verbs.explain.common, true);
   explain->add_option("--rounds", verbs.explain.rounds, "visits of each contestant")
       ->capture_default_str()
-      ->check(CLI::PositiveNumber);
+      ->transform(whole<int>(1));
   explain->add_flag("!--no-screen", verbs.explain.screen, "do not interpret kernels on a virtual device before a real one");
   explain->callback([&verbs] { verbs.chosen = [&verbs] { return explain_command(verbs.explain); }; });
 }
@@ -171,7 +202,9 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* plan = app.add_subcommand("plan", "what a run with language models would ask and cost, without asking");
   plan->add_option("task", verbs.plan.task, "gemm key=value …, or a task file")->required();
   plan->add_option("--models", verbs.plan.models, "file of endpoints, models and roles (docs/formats/models.md)")->required();
-  plan->add_option("--evaluations", verbs.plan.evaluations, "of the run")->check(CLI::PositiveNumber)->capture_default_str();
+  plan->add_option("--evaluations", verbs.plan.evaluations, "of the run")
+      ->transform(whole<std::int64_t>(1))
+      ->capture_default_str();
   plan->add_option("--model-share", verbs.plan.share, "of the slots that models propose for")->check(CLI::Range(0.0, 1.0));
   verbs.plan.common.device = "virtual:h200";
   add_common(*plan, verbs.plan.common, true);
@@ -183,7 +216,7 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
   replay->add_option("--policy", flags.policy, "who proposes: run (as it was), rules, random")
       ->check(CLI::IsMember({"run", "rules", "random"}))
       ->capture_default_str();
-  replay->add_option("--seed", flags.seed, "another seed than the run's")->check(CLI::NonNegativeNumber);
+  replay->add_option("--seed", flags.seed, "another seed than the run's")->transform(whole<std::int64_t>(0));
   replay->add_flag("--json", flags.json, "print one JSON object on standard output");
   replay->callback([&verbs] { verbs.chosen = [&verbs] { return replay_command(verbs.replay); }; });
 }
@@ -193,7 +226,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   verify->add_option("file", verbs.verify.files, "a .cu file")->required()->expected(1);
   verify->add_option("--task", verbs.verify.task, "gemm key=value …, or a task file");
   verify->add_option("--launch", verbs.verify.launch, "launch plan (JSON) where the file carries none");
-  verify->add_option("--seed", verbs.verify.seed, "seed of the contents");
+  verify->add_option("--seed", verbs.verify.seed, "seed of the contents")->transform(whole<std::uint64_t>(0));
   verify->add_flag("!--no-screen", verbs.verify.screen, "do not interpret it on a virtual device before a real one");
   add_common(*verify, verbs.verify.common, true);
   verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
@@ -204,7 +237,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   profile->add_option("--task", verbs.profile.task, "gemm key=value …, or a task file");
   profile->add_option("--launch", verbs.profile.launch, "launch plan (JSON) where the file carries none");
   profile->add_option("--only", verbs.profile.only, "of a plan's launches, the one to show");
-  profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")->check(CLI::PositiveNumber);
+  profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")->transform(whole<int>(1));
   verbs.profile.common.device = "virtual:h200";
   add_common(*profile, verbs.profile.common, true);
   add_counters(*profile, verbs.profile.common);
@@ -221,17 +254,17 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   bench->add_option("--task", verbs.bench.task, "gemm key=value …, or a task file");
   bench->add_option("--launch", verbs.bench.launch, "launch plan (JSON) where a file carries none");
   bench->add_option("--against", verbs.bench.against, "cublaslt, plain");
-  bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")->check(CLI::PositiveNumber);
-  bench->add_option("--seed", verbs.bench.seed, "seed of the contents");
+  bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")->transform(whole<int>(1));
+  bench->add_option("--seed", verbs.bench.seed, "seed of the contents")->transform(whole<std::uint64_t>(0));
   add_common(*bench, verbs.bench.common, true);
   bench->callback([&verbs] { verbs.chosen = [&verbs] { return bench_command(verbs.bench); }; });
 
   CLI::App* record = app.add_subcommand("record", "measure drawn strategies and keep them as a landscape for recorded:DIR");
   record->add_option("task", verbs.record.task, "gemm key=value …, or a task file")->required();
   record->add_option("--out", verbs.record.dir, "directory to make")->required();
-  record->add_option("--count", verbs.record.count, "strategies to draw")->check(CLI::PositiveNumber);
+  record->add_option("--count", verbs.record.count, "strategies to draw")->transform(whole<std::int64_t>(1));
   record->add_flag("--all", verbs.record.all, "every feasible strategy: an exhaustive search");
-  record->add_option("--seed", verbs.record.seed, "seed of the draw");
+  record->add_option("--seed", verbs.record.seed, "seed of the draw")->transform(whole<std::uint64_t>(0));
   record->add_option("--tunable", verbs.record.tunables, "a tunable .cu of your own, beside the built-in ones");
   add_common(*record, verbs.record.common, true);
   record->callback([&verbs] { verbs.chosen = [&verbs] { return record_command(verbs.record); }; });
@@ -263,17 +296,14 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
   TunableFlags& flags = verbs.tunable_import;
   CLI::App* tunable = app.add_subcommand("tunable", "work on a tunable of your own");
   tunable->require_subcommand(1);
-  CLI::App* import = tunable->add_subcommand("import", "make one from another tuner's parameter lists and a kernel");
-  import->add_option("list", flags.list, "JSON or Python literals: tune_params, restrictions, problem_size …")->required();
-  import->add_option("--kernel", flags.kernel, "the .cu that uses the parameters by name")->required();
-  import->add_option("--family", flags.family, "of the tasks it serves")->required();
-  import->add_option("--name", flags.name, "of the tunable (default: the kernel's)");
-  import->add_option("--problem", flags.problem, "sizes that the grid spans: nx,ny");
-  import->add_option("--out", flags.out, "file to write (default: standard output)");
-  import->callback([&verbs] { verbs.chosen = [&verbs] { return tunable_import_command(verbs.tunable_import);
-};
-}  // namespace
-);
+  CLI::App* from_lists = tunable->add_subcommand("import", "make one from another tuner's parameter lists and a kernel");
+  from_lists->add_option("list", flags.list, "JSON or Python literals: tune_params, restrictions, problem_size …")->required();
+  from_lists->add_option("--kernel", flags.kernel, "the .cu that uses the parameters by name")->required();
+  from_lists->add_option("--family", flags.family, "of the tasks it serves")->required();
+  from_lists->add_option("--name", flags.name, "of the tunable (default: the kernel's)");
+  from_lists->add_option("--problem", flags.problem, "sizes that the grid spans: nx,ny");
+  from_lists->add_option("--out", flags.out, "file to write (default: standard output)");
+  from_lists->callback([&verbs] { verbs.chosen = [&verbs] { return tunable_import_command(verbs.tunable_import); }; });
 }
 
 bool asks_json(int argc, char** argv) {
@@ -282,11 +312,13 @@ bool asks_json(int argc, char** argv) {
 
 // CLI11 names a wrong word; this adds the nearest right one.
 void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-  std::fprintf(stderr, "cupilot: %s\n", error.what());
   std::vector<std::string> known;
   const CLI::App* verb = &app;
   for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
   for (const CLI::App* sub : app.get_subcommands()) verb = sub;
+  std::string said = error.what();
+  if (verb == &app && argc > 1 && argv[1][0] != '-') said = fmt::format("'{}' is no command", argv[1]);
+  std::fprintf(stderr, "cupilot: %s\n", said.c_str());
   for (const CLI::Option* option : verb->get_options()) known.push_back("--" + option->get_single_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
@@ -298,7 +330,7 @@ void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char**
   }
   const std::string help = "cupilot " + (verb == &app ? "" : verb->get_name() + " ") + "--help";
   std::fprintf(stderr, "  see: %s\n", help.c_str());
-  if (asks_json(argc, argv)) say(error_json({cupilot::ErrorCode::usage, error.what(), "see: " + help}));
+  if (asks_json(argc, argv)) say(error_json({cupilot::ErrorCode::usage, said, "see: " + help}));
 }
 
 }  // namespace
@@ -324,7 +356,7 @@ int main(int argc, char** argv) {
     return static_cast<int>(cupilot::ErrorCode::usage);
   }
   try {
-    return verbs.chosen();
+    return end_of_output(verbs.chosen());
   } catch (const std::exception& error) {
     return fail({cupilot::ErrorCode::failure, error.what(), ""}, asks_json(argc, argv));
   }

@@ -18,7 +18,8 @@ void print_roofline(Result<RooflineChart> chart, const Candidate* shown) {
   if (!chart || chart->population.empty() || !chart->floor) return;
   if (const auto* accepted = shown != nullptr ? std::get_if<Accepted>(&shown->outcome) : nullptr) {
     chart->champion = {accepted->verdict.intensity, accepted->verdict.achieved_flops,
-                       fmt::format("#{}: {}", shown->id, time_text(accepted->measurement.time_us))};
+                       fmt::format("#{}: {} {}", shown->id, time_text(accepted->measurement.time_us),
+                                   name_of(accepted->measurement.provenance))};
   }
   say("\n" + roofline_text(*chart));
 }

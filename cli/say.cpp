@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 
 #include "json_out.hpp"
 #include "median.hpp"
@@ -15,6 +17,8 @@
 
 namespace cupilot::cli {
 namespace {
+
+int lost = 0;  // errno of the first line that standard output did not take
 
 std::string rejected_text(const std::map<std::string, std::int64_t>& rejected) {
   std::string text;
@@ -32,6 +36,19 @@ std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) 
                                     : paired ? ""
                                              : " (not interleaved)")
                       : ""};
+}
+
+// What a time is sure of: how far samples spread, or where the model says that the true time lies.
+std::string spread_text(const Measurement& time) {
+  const bool of_a_model = time.provenance != Provenance::measured && time.interval_low_us < time.interval_high_us;
+  if (!of_a_model) return "spread " + time_text(time.spread_us);
+  return fmt::format("by the model {} to {}", time_text(time.interval_low_us), time_text(time.interval_high_us));
+}
+
+// A run that was interrupted has no end, and nobody knows how long it took.
+std::string end_text(const EvolveReport& report) {
+  const std::string seconds = report.wall_seconds > 0 ? fmt::format(" in {:.1f} s", report.wall_seconds) : "";
+  return seconds + (report.stopped.empty() ? "; not finished" : "; stopped: " + report.stopped);
 }
 
 std::string gain_text(const Best& best) {
@@ -71,9 +88,17 @@ void say(const std::string& line) {
     read = read && show(stdout, line, patience);
     return;
   }
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);
+  const bool whole = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fputc('\n', stdout) != EOF &&
+                     std::fflush(stdout) == 0;
+  // Who closes the pipe has read what he wanted.
+  if (!whole && errno != EPIPE && lost == 0) lost = errno;
+}
+
+int end_of_output(int code) {
+  if (lost == 0) return code;
+  std::fprintf(stderr, "cupilot: standard output: %s\n  next: make room there; what was asked for is not all written\n",
+               std::strerror(lost));
+  return code == 0 ? static_cast<int>(ErrorCode::failure) : code;
 }
 
 std::string time_text(double us) {
@@ -127,8 +152,8 @@ void print_phases(const EvolveReport& report) {
 }
 
 void print_report(const EvolveReport& report, const Task& task) {
-  say(fmt::format("\n{} on {}: {} evaluations of {} proposed in {:.1f} s; stopped: {}", task.name, report.device,
-                  report.evaluations, report.proposed, report.wall_seconds, report.stopped));
+  say(fmt::format("\n{} on {}: {} evaluations of {} proposed{}", task.name, report.device, report.evaluations, report.proposed,
+                  end_text(report)));
   if (!report.rejected.empty()) say("rejected: " + rejected_text(report.rejected));
   if (!report.best) {
     const bool ended = !report.stopped.empty() && report.stopped != "interrupted";
@@ -146,8 +171,8 @@ void print_report(const EvolveReport& report, const Task& task) {
   const auto& baselines = report.best->baselines.empty() ? report.baselines : report.best->baselines;
   for (const Baseline& baseline : baselines) rows.push_back(baseline_row(baseline, measured.time_us));
   say(table(rows));
-  say(fmt::format("class {}, {} L2, spread {}, worst error {:.3g} of its bound over {} elements, {} process(es)",
-                  name_of(accepted->verification.proved), measured.cache, time_text(measured.spread_us),
+  say(fmt::format("class {}, {} L2, {}, worst error {:.3g} of its bound over {} elements, {} process(es)",
+                  name_of(accepted->verification.proved), measured.cache, spread_text(measured),
                   accepted->verification.worst_ratio, accepted->verification.compared, accepted->verification.processes));
   if (report.best->gain_noise > 0) say(gain_text(*report.best));
   say("strategy: " + describe(best.strategy));

@@ -30,6 +30,8 @@ void print_phases(const EvolveReport& report);
 
 // A line on standard output. Waits for its reader, but not for long once a signal asked for the end.
 void say(const std::string& line);
+// The exit code of a program that would end with `code`: 1, and a word on standard error, where output was lost (no room).
+int end_of_output(int code);
 
 // A line for a reader who may be away: what finds no room within so many milliseconds is dropped. Whether all of it was written.
 bool show(std::FILE* stream, std::string line, int milliseconds = 0);

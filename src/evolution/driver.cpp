@@ -135,8 +135,8 @@ void Driver::forget_digests() {
 Error Driver::explain(Error error) const {
   if (options_.run_dir.empty()) return error;
   if (const auto best = search_ ? search_->best() : std::nullopt) {
-    error.message += fmt::format(" (best so far, unconfirmed: {:.4g} us in slot {}; the journal keeps all that was told)",
-                                 best->time_us, best->id - 1);
+    error.message += fmt::format(" (best so far, unconfirmed: {:.4g} us {}, #{}; the journal keeps all that was told)",
+                                 best->time_us, name_of(circle_.backend->provenance()), best->id);
   }
   if (error.hint.empty()) error.hint = "continue with `cupilot resume " + options_.run_dir + "`";
   return error;

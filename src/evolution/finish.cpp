@@ -215,7 +215,7 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
     const auto* rejected = std::get_if<Rejected>(&record->candidate.outcome);
     if (rejected == nullptr) return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot});
     ++failed;
-    tell("slot " + std::to_string(finalist.slot) + " was not confirmed: " + rejected->message);
+    tell("#" + std::to_string(finalist.slot + 1) + " was not confirmed: " + rejected->message);
   }
   return std::optional<Confirmed>();
 }

@@ -289,10 +289,11 @@ std::string page_of(Host& host, const std::string& run_dir, const RunWalk& walk,
   const auto kin = report.best ? ancestors(host, run_dir, gatherer.places, report.best->candidate.strategy_id)
                                : std::map<int, std::vector<Point>>();
   std::string html(head);
-  html +=
-      fmt::format("<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {:.1f} s, {}; cupilot {}, {}</p>\n",
-                  escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
-                  report.wall_seconds, escaped(report.stopped), escaped(header.program), escaped(header.started));
+  const std::string seconds = report.wall_seconds > 0 ? fmt::format("{:.1f} s, ", report.wall_seconds) : "";
+  html += fmt::format("<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {}{}; cupilot {}, {}</p>\n",
+                      escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
+                      seconds, report.stopped.empty() ? "not finished" : escaped(report.stopped), escaped(header.program),
+                      escaped(header.started));
   html += chart(points, report.baselines, report.proposed);
   if (points.size() < gatherer.seen()) {
     html += fmt::format("<p class=quiet>{} of {} verified kernels are shown, each that was the fastest so far among them.</p>\n",

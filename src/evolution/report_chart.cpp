@@ -9,7 +9,7 @@ namespace {
 
 RooflinePoint point_of(const std::string& name, const Accepted& accepted) {
   return {accepted.verdict.intensity, accepted.verdict.achieved_flops,
-          fmt::format("{}: {:.4g} us", name, accepted.measurement.time_us)};
+          fmt::format("{}: {:.4g} us {}", name, accepted.measurement.time_us, name_of(accepted.measurement.provenance))};
 }
 
 }  // namespace
@@ -19,7 +19,7 @@ void RooflineGatherer::take(const SearchEvent& event) {
   const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
   if (accepted == nullptr) return;
   const bool fastest = best_ == 0 || accepted->measurement.time_us < best_;
-  const RooflinePoint point = point_of(fmt::format("slot {}", result->slot), *accepted);
+  const RooflinePoint point = point_of(fmt::format("#{}", result->slot + 1), *accepted);
   population_.add(point, fastest);
   if (!fastest) return;
   best_ = accepted->measurement.time_us;

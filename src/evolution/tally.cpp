@@ -11,11 +11,11 @@ namespace cupilot {
 namespace {
 
 // One screen line a generation.
-std::string line_of(const Progress& p) {
+std::string line_of(const Progress& p, Provenance how) {
   std::int64_t refused = 0;
   for (const auto& [code, count] : p.rejected) refused += count;
-  return fmt::format("epoch {} generation {}: {} evaluated, {} verified, {} rejected, best {:.4g} us: {}", p.epoch, p.generation,
-                     p.evaluations, p.accepted, refused, p.best_us, p.best_strategy);
+  return fmt::format("epoch {} generation {}: {} evaluated, {} verified, {} rejected, best {:.4g} us {}: {}", p.epoch,
+                     p.generation, p.evaluations, p.accepted, refused, p.best_us, name_of(how), p.best_strategy);
 }
 
 // What resumes set aside and could still be read.
@@ -35,7 +35,7 @@ std::vector<std::string> notices_of_torn(Host& host, const std::string& run_dir)
 }  // namespace
 
 void Tally::take_lines(bool closed) {
-  for (const Progress& progress : ledger_.take_finished({}, closed)) lines_.push_back(line_of(progress));
+  for (const Progress& progress : ledger_.take_finished({}, closed)) lines_.push_back(line_of(progress, how_));
 }
 
 void Tally::take(const SearchEvent& event) {
@@ -89,7 +89,10 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   std::optional<ForecastScore> score;
   const Folding* so_far = nullptr;
   Folding folding([&](SearchEvent event, const FramedRecord& record) {
-    if (!score) score.emplace(so_far->state());
+    if (!score) {
+      score.emplace(so_far->state());
+      tally.times_are(so_far->state().header.provenance);
+    }
     tally.take(event);
     score->take(event);
     if (also) also(event, record);

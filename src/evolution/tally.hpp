@@ -17,6 +17,7 @@ namespace cupilot {
 // What a report says of a run's events.
 class Tally {
  public:
+  void times_are(Provenance how) { how_ = how; }
   void take(const SearchEvent& event);
   // No event follows.
   void close() { take_lines(true); }
@@ -29,6 +30,7 @@ class Tally {
   Ledger ledger_;
   std::vector<std::string> lines_;
   std::string stopped_;
+  Provenance how_ = Provenance::modelled;
 };
 
 struct RunWalk {

@@ -42,8 +42,17 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"evolve gemm dtype=bf16 precision=int9", "precision"},
       {"evolve gemm act=swish9", "act"},
       {"evolve missing.json", "missing.json"},
-      {"evolve gemm --evaluations 0", "evaluations"},
-      {"evolve gemm --evaluations many", "evaluations"},
+      {"frobnicate", "'frobnicate' is no command"},
+      {"evolve gemm --evaluations 0", "--evaluations: '0' is no whole number from 1 to 9223372036854775807"},
+      {"evolve gemm --evaluations many", "--evaluations: 'many' is no whole number"},
+      {"evolve gemm --evaluations 0x10", "'0x10' is no whole number"},
+      {"evolve gemm --evaluations 99999999999999999999", "'99999999999999999999' is no whole number"},
+      {"evolve gemm --seed -1", "--seed: '-1' is no whole number from 0 to 18446744073709551615"},
+      {"evolve gemm --seed 18446744073709551616", "--seed"},
+      {"evolve gemm --generations 4294967297", "--generations: '4294967297' is no whole number from 0 to 2147483647"},
+      {"evolve gemm --seconds x", "--seconds: 'x' is no number from 0 on"},
+      {"verify k.cu --seed -5", "--seed"},
+      {"replay run --seed -1", "--seed"},
       {"evolve gemm --device toaster", "toaster"},
       {"evolve gemm --device fake:missing.json", "missing.json"},
       {"verify missing.cu", "missing.cu"},
@@ -389,6 +398,44 @@ TEST_CASE("a full disk ends the run cleanly and loses nothing", "[cli]") {
   const Ran resumed = run("resume r", scratch);
   INFO(resumed.err);
   CHECK(resumed.exit == 0);
+}
+
+TEST_CASE("ten with a zero before it is ten", "[cli]") {
+  const Scratch scratch;
+  const Ran ran = run("evolve --device fake:" + fake + " --evaluations 010 --seed 010 --run r --json", scratch);
+  INFO(ran.out << ran.err);
+  REQUIRE(ran.exit == 0);
+  const auto report = nlohmann::json::parse(ran.out);
+  CHECK(report["evaluations"] == 10);
+  CHECK(report["seed"] == 10);
+}
+
+TEST_CASE("output that finds no room is told and ends in exit 1", "[cli]") {
+  const Scratch scratch;
+  scratch.file("full.sh", "\"$@\" > /dev/full\n");
+  for (const char* verb : {"techniques", "tasks --json", "doctor"}) {
+    const Ran ran = run(verb, scratch, "bash full.sh");
+    INFO(verb << ": " << ran.err);
+    CHECK(ran.exit == 1);
+    CHECK(ran.err.find("standard output: No space left on device") != std::string::npos);
+  }
+}
+
+TEST_CASE("a run that was cut off is reported as not finished, its time as unknown", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run("evolve --device fake:" + fake + " --evaluations 60 --run r", scratch).exit == 0);
+  const std::string journal = slurp(scratch.path / "r/journal");
+  scratch.file("r/journal", journal.substr(0, journal.size() - 40));  // into the end record
+  const Ran said = run("report r", scratch);
+  INFO(said.out);
+  CHECK(said.out.find("; not finished") != std::string::npos);
+  CHECK(said.out.find(" in 0.0 s") == std::string::npos);
+  CHECK(said.out.find(" us modelled: ") != std::string::npos);
+  const auto report = nlohmann::json::parse(run("report r --json", scratch).out);
+  CHECK(report["wall_s"].is_null());
+  const std::string page = slurp(scratch.path / "r/report.html");
+  CHECK(page.find("not finished") != std::string::npos);
+  CHECK(page.find("proposals, 0.0 s") == std::string::npos);
 }
 
 TEST_CASE("the lists and the doctor answer", "[cli]") {
