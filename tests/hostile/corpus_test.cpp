@@ -1,8 +1,10 @@
 // What the manifests must hold; the program `hostile` and run_test.cpp run them.
 #include <algorithm>
 #include <cupilot/rejection.hpp>
+#include <fstream>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "catch.hpp"
 #include "corpus.hpp"
@@ -34,9 +36,13 @@ TEST_CASE("every row has its file and every file its row") {
     CAPTURE(row);
     CHECK(files.count(row) == 1);
   }
+  std::ostringstream listed;
+  listed << std::ifstream(folder + "/open/README.md").rdbuf();
   for (const std::string& file : files) {
     CAPTURE(file);
-    CHECK(rows.count(file) == 1);
+    const bool open = file.starts_with("open/");  // no row: its verdict is not right yet
+    CHECK(rows.count(file) == (open ? 0 : 1));
+    if (open) CHECK(listed.str().find("`" + file.substr(5) + "`") != std::string::npos);
   }
 }
 
