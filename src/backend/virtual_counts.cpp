@@ -1,11 +1,6 @@
 #include "backend/virtual_counts.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cmath>
-#include <optional>
 #include <utility>
 
 #include <cupilot/rejection.hpp>
