@@ -137,7 +137,7 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.drawn = seed == 0 ? 0 : mixed(seed ^ mixed(32 * block.index + index + 1));
   warp.unwritten = Unwritten(warp.drawn);
   warp.carry = static_cast<std::uint32_t>(warp.drawn >> 32);
-  warp.stop = false;
+  warp.stop = warp.gave_way = false;
   warp.state = WarpState::ready;
   warp.stack.clear();
   warp.known.fill(1);
@@ -262,6 +262,11 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
 
 namespace {
 
+// In half of the runs that look for races: between two strong accesses of a thread anybody may come, or nobody.
+bool gives_way(const ExecuteOptions& options) {
+  return options.check_races && options.seed != 0 && (mixed(options.seed ^ 0x5bf03635ull) & 1) != 0;
+}
+
 void stamp_gaps(Block& block) {
   const std::size_t cells = block.writer.size(), cell = std::size_t{1} << block.program->shadow_shift;
   for (const SharedGap& gap : block.program->shared.gaps) {
@@ -280,6 +285,7 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   block.beyond = launch.program->async || cluster.blocks.size() > 1;
   block.worker = cluster.worker;
   block.launch = &launch;
+  block.gives_way = gives_way(*launch.options);
   block.program = launch.program;
   block.position = {at.x * size.x + rank % size.x, at.y * size.y + rank / size.x % size.y,
                     at.z * size.z + rank / (size.x * size.y)};

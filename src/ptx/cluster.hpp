@@ -59,7 +59,7 @@ struct Cluster {
 
 // Readies the cluster `index` of the grid, storage reused.
 void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index);
-// Runs warps in turn until all blocks end, one faults, or about `fuel` instructions are used.
+// Runs warps in turn until all blocks end, one faults, a warp gives way, or about `fuel` instructions are used.
 void run_cluster(Cluster& cluster, std::uint64_t fuel);
 
 // A slot of Beyond::seen.

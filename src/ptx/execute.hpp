@@ -52,8 +52,9 @@ ParameterLayout parameter_layout(const Function& entry);
 
 struct ExecuteOptions {
   std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
-  // Draws what a device leaves open: the order of blocks and of the warps in one, what registers and local memory hold before
-  // they are written. 0: ascending, 0xff.
+  // Draws what a device leaves open: the order of blocks and of the warps in one, whether others come between the strong
+  // accesses of a thread (in half of the seeds, where races are looked for), what registers and local memory hold before they
+  // are written. 0: ascending, nobody, 0xff.
   std::uint64_t seed = 0;
   bool late = false;              // asynchronous copies move at the last legal moment, not at the first
   bool check_races = true;        // shared and read-write global memory

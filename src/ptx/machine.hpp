@@ -182,7 +182,8 @@ struct Warp : Lanes {
   const Code* code = nullptr;
   const Step* steps = nullptr;  // of `code`
   std::uint32_t pc = 0, reconverge = 0, active = 0, live = 0, present = 0, exited = 0;
-  bool stop = false;  // leaves the inner loop
+  bool stop = false;      // leaves the inner loop
+  bool gave_way = false;  // after a strong access; its next turn may be put off
   WarpState state = WarpState::ready;
   std::uint32_t index = 0;
   std::uint32_t depth = 0;
@@ -306,6 +307,7 @@ struct Block {
   Cluster* cluster = nullptr;
   std::uint32_t rank = 0;  // in the cluster
   bool beyond = false;     // warps keep Beyond
+  bool gives_way = false;  // warps end their turn with a strong access
   std::uint64_t index = 0;
   Dim3 position;
   std::vector<Warp> warps;

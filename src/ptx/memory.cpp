@@ -363,6 +363,8 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
 
 bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
              std::uint32_t bytes, Intent intent, LanePointers& out, Tally tally) {
+  const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
+  if (strong && warp.block->gives_way && space != space_local) warp.stop = warp.gave_way = true;
   switch (space) {
     case space_shared:
       return resolve_shared(warp, step, mask, addresses, bytes, intent, out, tally);

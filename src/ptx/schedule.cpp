@@ -94,6 +94,14 @@ bool take_turn(Cluster& cluster, Warp& warp) {
   return !warp.block->faulted && !launch.halt.load(std::memory_order_relaxed);
 }
 
+// A warp that gave way may be put off for some rounds, so that who comes next is not who came before.
+bool sits_out(Warp& warp) {
+  if (!warp.gave_way) return false;
+  warp.drawn = mixed(warp.drawn) | 1;
+  warp.gave_way = ((warp.drawn >> 40) & 1) != 0;
+  return warp.gave_way;
+}
+
 // Nothing can run: something asynchronous must happen, or waits expire. False: it is stuck.
 bool relieve(Cluster& cluster) {
   if (finish_some(cluster)) return true;
@@ -143,7 +151,8 @@ void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index) {
 
 void run_cluster(Cluster& cluster, std::uint64_t fuel) {
   const std::uint64_t end = fuel > ~0ull - cluster.used ? ~0ull : cluster.used + fuel;
-  while (!cluster.finished && cluster.used < end) {
+  bool gave_way = false;
+  while (!cluster.finished && cluster.used < end && !gave_way) {
     bool ran = false;
     for (const std::uint32_t rank : cluster.order) {
       Block& block = *cluster.blocks[rank];
@@ -151,9 +160,15 @@ void run_cluster(Cluster& cluster, std::uint64_t fuel) {
         Warp& warp = block.warps[index];
         if (warp.state != WarpState::ready) continue;
         ran = true;
-        if (take_turn(cluster, warp)) continue;
-        cluster.finished = true;
-        return;
+        if (sits_out(warp)) {
+          gave_way = true;
+          continue;
+        }
+        if (!take_turn(cluster, warp)) {
+          cluster.finished = true;
+          return;
+        }
+        gave_way |= warp.gave_way;
       }
     }
     if (all_done(cluster) || faulted(cluster)) {
