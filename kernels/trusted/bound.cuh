@@ -19,6 +19,7 @@ struct BoundParams {
   double relative, absolute;  // close
   // Content of integers: where sums and products of them make less than this, every order of exact additions gives one result.
   double exact_below;
+  double exact_scale;  // makes integers of them, a power of two
   // Operands are rounded or split: an infinite one meets zeros and remainders, so NaN may stand where the reference is infinite.
   int splits;
 };
@@ -61,7 +62,8 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   if (!is_finite(want)) return judge_class(p, got, want);
   double bound = p.check == check_close ? add_rn(p.absolute, mul_rn(p.relative, magnitude(want)))
                                         : add_rn(add_rn(mul_rn(p.per_sum, sum), mul_rn(p.per_value, magnitude(want))), p.tiny);
-  if (p.check == check_within && is_exact_integer(p, want, sum, kept < 0.0)) bound = mul_rn(p.per_value, magnitude(want));
+  const bool exact = p.check == check_within && kept < 0.0;
+  if (is_exact_integer(p, mul_rn(p.exact_scale, want), mul_rn(p.exact_scale, sum), exact)) bound = mul_rn(p.per_value, magnitude(want));
   // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
   if (is_nan(sum)) {
     if (is_nan(got)) return judged_equal(true, 0.0);

@@ -56,6 +56,8 @@ struct FillParams {
   long long spot;                            // content huge_element: the element
   double huge, swing;                        // content huge_element: its value; alternating, range_rows: the magnitude
   long long largest_integer, integer_share;  // content integers: below 65536 of as many, so that long sums stay exact
+  double unit;                               // content integers: what they are multiples of, a power of two
+  int wide;                                  // content integers: this one has full significands
   // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent 0: none).
   double factor;
   long long swap_stride, swap_extent;  // dense numbering
@@ -273,12 +275,13 @@ CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordin
   }
 }
 
-// integers: full significands times signed threes, sums of which are exact, so that no bound has to allow for a long one. No zero
-// and no one among them, which sparse and easy data has.
+// integers: full significands in one operand times signed threes in the others, sums of which are exact, so that no bound has to
+// allow for a long one. No zero and no one among them, which sparse and easy data has; the operands of a product are scaled, so that
+// they do not look like integers.
 CUPILOT_HD double integer_float(const FillParams& p, long long index) {
   const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 13);
-  const double sign = in_domain(p, (draw >> 63) != 0 ? -1.0 : 1.0);
-  const bool wide = p.leads != 0 && ((draw >> 40) & 0xFFFFu) < static_cast<unsigned long long>(p.integer_share);
+  const double sign = in_domain(p, (draw >> 63) != 0 ? -p.unit : p.unit);
+  const bool wide = p.wide != 0 && ((draw >> 40) & 0xFFFFu) < static_cast<unsigned long long>(p.integer_share);
   return mul_rn(sign, wide ? static_cast<double>(2 + draw % static_cast<unsigned long long>(p.largest_integer - 1)) : 3.0);
 }
 
@@ -320,6 +323,35 @@ CUPILOT_HD double float_content(const FillParams& p, long long index, double ord
   }
 }
 
+CUPILOT_HD unsigned long long ordinary_count(const FillParams& p, long long index) {
+  const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 1);
+  return p.kind == fill_boolean ? draw >> 63 : draw % static_cast<unsigned long long>(p.below);
+}
+
+// Integers, labels and flags in [0, below). constant_rows: lines of one value, the ends among them, so that equal values meet in
+// tables, atomics and masks. range_rows: nothing but the ends, element by element or in runs of 32. sparse and zeros: mostly the
+// low end.
+CUPILOT_HD unsigned long long count_content(const FillParams& p, long long index) {
+  const unsigned long long last = p.kind == fill_boolean ? 1 : static_cast<unsigned long long>(p.below) - 1;
+  const OnLine on = on_line(p, index);
+  switch (p.content) {
+    case content_zeros:
+      return 0;
+    case content_constant_rows: {
+      const int turn = turn_of(p, on, 15, 3);
+      return turn == 0 ? last : turn == 1 ? 0 : ordinary_count(p, static_cast<long long>(on.line));
+    }
+    case content_range_rows: {
+      const unsigned long long at = static_cast<unsigned long long>(turn_of(p, on, 15, 2) == 0 ? on.at : on.at / 32);
+      return (hash_of(p.key, on.line + (at << 40), 16) >> 63) != 0 ? last : 0;
+    }
+    case content_sparse:
+      return sparse_float(p, index, 1.0) != 0.0 ? ordinary_count(p, index) : 0;
+    default:
+      return ordinary_count(p, index);
+  }
+}
+
 // The element whose content stands at `index` when lines are exchanged.
 CUPILOT_HD long long swapped_index(const FillParams& p, long long index) {
   if (p.swap_extent == 0) return index;
@@ -342,9 +374,7 @@ CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
   if (is_float_type(p.type)) {
     return encode(mul_rn(p.factor, float_content(p, source, ordinary_float(p, source))), p.type);
   }
-  if (p.kind == fill_integers || p.kind == fill_labels) {
-    return hash_of(p.key, static_cast<unsigned long long>(source), 1) % static_cast<unsigned long long>(p.below);
-  }
+  if (p.kind == fill_integers || p.kind == fill_labels || p.kind == fill_boolean) return count_content(p, source);
   return encode(ordinary_float(p, source), p.type);
 }
 

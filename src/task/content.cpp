@@ -9,6 +9,7 @@
 
 #include "task/borrowed_scope.hpp"
 #include "task/expr_parse.hpp"
+#include "task/gemm_tables.hpp"
 
 namespace cupilot {
 
@@ -169,6 +170,33 @@ double underflow_of(DType type) {
   }
 }
 
+// The two tensors whose products a built-in task adds up. Of a reference of the user's nobody knows what it multiplies.
+std::span<const std::string> multiplied(const Task& task) {
+  const bool known = task.operations.size() == 1 && task.operations[0].inputs.size() >= 2 &&
+                     task.reference.text == find_embedded(reference_files(), ("reference/" + task.family + ".cu").c_str());
+  return known ? std::span(task.operations[0].inputs).first(2) : std::span<const std::string>();
+}
+
+// Content integers: whether the tensor is the one of full significands, of the operands of a product either one.
+bool is_wide(const Task& task, const Tensor& tensor, std::uint64_t seed) {
+  const auto operands = multiplied(task);
+  if (operands.empty()) return is_first_float_input(task, static_cast<std::size_t>(&tensor - task.tensors.data()));
+  return tensor.name == operands[seed % 2];  // a seed and the next have both
+}
+
+// All significand bits of narrow types; of wider ones 12, which tf32 cuts while sums stay exact.
+int integer_bits(const Tensor& tensor) {
+  return is_float_type(static_cast<int>(tensor.type)) ? std::min(12, std::ilogb(1.0 / unit_roundoff(tensor.type))) : 0;
+}
+
+// Content integers: what the tensor's values are multiples of. Operands of a product lie about where ordinary content does.
+double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) {
+  const auto operands = multiplied(task);
+  if (std::find(operands.begin(), operands.end(), tensor.name) == operands.end()) return 1.0;
+  const int draw = static_cast<int>(Rng::of(seed, "unit of " + tensor.name).next() % 3);
+  return std::ldexp(1.0, is_wide(task, tensor, seed) ? draw + 1 - integer_bits(tensor) : -1 - draw);
+}
+
 constexpr std::array<std::string_view, 13> kind_names = {"ordinary", "probe",         "zeros",      "huge_element", "alternating",
                                                          "special",  "constant_rows", "range_rows", "sparse",       "hard_line",
                                                          "mixed",    "denormals",     "integers"};
@@ -222,10 +250,10 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.swing = extremes.swing;
   p.spot = p.elements > 0 ? static_cast<long long>(hash_of(p.key, 0, 6) % static_cast<unsigned long long>(p.elements)) : 0;
   p.swap_stride = 1;
-  // All significand bits of narrow types; of wider ones 12, which tf32 cuts while sums stay exact.
-  const double significand = 1.0 / unit_roundoff(tensor.type);
-  p.largest_integer = is_float_type(p.type) ? static_cast<long long>(std::min(4096.0, significand)) - 1 : 2;
+  p.largest_integer = is_float_type(p.type) ? (1ll << integer_bits(tensor)) - 1 : 2;
   p.integer_share = std::min<std::int64_t>(65536, 65536 * 2048 / std::max<std::int64_t>(p.line, 1));
+  p.unit = integer_unit(task, tensor, content.seed);
+  p.wide = is_wide(task, tensor, content.seed) ? 1 : 0;
   p.factor = content.variation == Variation::scaled && p.leads != 0 ? scaled_by : 1.0;
   if (content.variation == Variation::swapped) {
     const std::size_t dimension = swapped_dimension(task, tensor);
@@ -255,6 +283,9 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
   const bool narrowed = rounds_inputs(task);
   const bool keeps_integers = !narrowed || task.precision == Precision::fp32_emulated || task.precision == Precision::bf16x3;
   p.exact_below = content.kind == ContentKind::integers && keeps_integers ? 0x1p24 : 0.0;
+  p.exact_scale = 1.0;
+  for (const std::string& operand : multiplied(task))
+    p.exact_scale /= integer_unit(task, *find_tensor(task, operand), content.seed);
   p.splits = narrowed ? 1 : 0;
   p.relative = tensor.check.relative;
   p.absolute = tensor.check.absolute;

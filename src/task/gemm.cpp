@@ -11,8 +11,6 @@
 
 namespace cupilot {
 
-std::span<const EmbeddedFile> reference_files();
-
 namespace {
 
 Error usage(std::string message, std::string hint) { return Error{ErrorCode::usage, std::move(message), std::move(hint)}; }

@@ -9,7 +9,12 @@
 
 #include <cupilot/dtype.hpp>
 
+#include "base/embedded.hpp"
+
 namespace cupilot {
+
+// kernels/reference/*.cu as compiled in.
+std::span<const EmbeddedFile> reference_files();
 
 inline constexpr std::array<DType, 5> gemm_types = {DType::f32, DType::bf16, DType::f16, DType::e4m3, DType::e5m2};  // of A, B
 inline constexpr std::array<DType, 3> gemm_out_types = {DType::f32, DType::bf16, DType::f16};

@@ -79,6 +79,7 @@ class Battery {
     if (level_ != ProofLevel::candidate) special_contents();
     if (level_ != ProofLevel::candidate) variations();
     if (level_ == ProofLevel::finalist) new_seeds();
+    if (level_ != ProofLevel::candidate) left_out_contents();
     // Nothing fits: one shape says so.
     if (cases_.empty()) cases_.push_back(wish(Boundary::whole_tiles, Kind::ordinary));
     // Cheap ones first: most wrong kernels need no more.
@@ -151,6 +152,24 @@ class Battery {
     }
   }
 
+  // A plan whose steps are large, or are named for nothing but to be large, leaves no kind of content out that a few dozen
+  // elements an axis can show.
+  void left_out_contents() {
+    Workload small = boundary_.front();
+    int wide = 0;  // of the free axes the last two
+    for (auto axis = task_.axes.rbegin(); axis != task_.axes.rend(); ++axis) {
+      std::int64_t& size = small.sizes[axis->name];
+      if (axis->kind == AxisKind::fixed || size == 1) continue;
+      size = axis->kind == AxisKind::reduced || ++wide <= 2 ? alike : 2;
+    }
+    const auto shape = fitting(task_, requirements_, steps_, small);
+    if (!shape || padded_cost(task_, steps_, *shape) > interpreted_budget(level_) * small_share) return;
+    for (const Kind kind : special_kinds) {
+      const bool met = std::any_of(cases_.begin(), cases_.end(), [&](const Case& run) { return run.content.kind == kind; });
+      if (!met) cases_.push_back({.workload = *shape, .content = {.seed = seed_, .kind = kind}});
+    }
+  }
+
   // Another poison, other addresses, and outputs that must follow a change of the inputs.
   void variations() {
     Case other = wish(Boundary::short_and_over, Kind::ordinary, 1);
@@ -202,12 +221,16 @@ class Battery {
 
   // Interpreted: a time shape as it is, where the budget allows.
   void in_full() {
+    const auto affordable = [&](const Case& run) {
+      if (cost(run) <= budget_ * full_share) add(run);
+    };
     for (const Workload& shape : task_.time_shapes) {
       for (const Kind kind : full_kinds) {
-        if (level_ == ProofLevel::elite && kind != Kind::integers) continue;
-        const Case run{.workload = shape, .content = {.seed = seed_, .kind = kind}};
-        if (cost(run) <= budget_ * full_share) add(run);
+        const bool repeated = task_.deterministic && kind == Kind::ordinary;
+        if (level_ == ProofLevel::elite && kind != Kind::integers && !repeated) continue;
+        affordable({.workload = shape, .content = {.seed = seed_, .kind = kind}, .repeats = repeated ? 2 : 0});
       }
+      affordable({.workload = shape, .content = {.seed = seed_ + 1, .kind = Kind::integers}});
     }
   }
 
@@ -227,12 +250,16 @@ class Battery {
         run.content.kind = kind;
         cases_.push_back(run);
       }
+      ++run.content.seed;  // integers: the other operand has the full significands
+      cases_.push_back(run);
     }
   }
 
   static constexpr std::int64_t alike = 37;
   // Of what is left of the budget, a single case at full size may take this much.
   static constexpr double full_share = 0.5;
+  // Beyond the budget, each content that it left out may take this much of the whole.
+  static constexpr double small_share = 1.0 / 24;
   // On a real device, where a launch costs microseconds.
   static constexpr int candidate_repeats = 2, finalist_repeats = 200;
 

@@ -18,6 +18,7 @@ BoundParams within(int type, double per_sum = 0x1p-20) {
           .relative = 0,
           .absolute = 0,
           .exact_below = 0,
+          .exact_scale = 1,
           .splits = 0};
 }
 

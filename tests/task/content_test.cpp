@@ -300,6 +300,79 @@ TEST_CASE("hard contents keep most of a tensor ordinary or easy and hide what is
   CHECK(count(many, [](auto, double x) { return x == 0; }) > 1024 * 48 / 64);
 }
 
+TEST_CASE("integers, labels and flags meet equal lines, both ends and little else") {
+  const Fill fill = GENERATE(Fill{.kind = FillKind::integers, .below = 1000}, Fill{.kind = FillKind::boolean});
+  const bool flags = fill.kind == FillKind::boolean;
+  const double last = flags ? 1 : 999;
+  const Task task = one_tensor(flags ? DType::boolean : DType::i32, fill);
+  const auto of = [&](ContentKind kind) { return filled(task, 64, 96, {.seed = 9, .kind = kind}); };
+  // Lines whose elements from..to all are what the first of them is.
+  const auto level = [](const Filled& f, std::int64_t line, std::int64_t from, std::int64_t to) {
+    for (std::int64_t i = from; i < to; ++i) {
+      if (f.at(line * 96 + i) != f.at(line * 96 + from)) return false;
+    }
+    return true;
+  };
+  const Filled constant = of(ContentKind::constant_rows), ends = of(ContentKind::range_rows);
+  int full = 0, empty = 0, runs = 0;
+  for (std::int64_t line = 0; line < 64; ++line) {
+    CHECK(level(constant, line, 0, 96));
+    full += constant.at(line * 96) == last;
+    empty += constant.at(line * 96) == 0;
+    runs += level(ends, line, 0, 32) && level(ends, line, 32, 64) && level(ends, line, 64, 96);
+  }
+  CHECK(full >= 21);
+  CHECK(empty >= 21);
+  CHECK(moments(constant).distinct > (flags ? 1 : 20));
+  CHECK(runs == 32);
+  CHECK(moments(ends).distinct == 2);
+  CHECK(moments(ends).most == last);
+  CHECK(moments(ends).mean == Approx(last / 2).epsilon(0.3));
+  CHECK(moments(of(ContentKind::zeros)).distinct == 1);
+  CHECK(moments(of(ContentKind::sparse)).mean < last / 100);
+  CHECK(moments(of(ContentKind::probe)).mean == Approx(last / 2).epsilon(0.1));
+}
+
+TEST_CASE("the operands of a product are integers of a unit each, full significands in either one") {
+  std::set<double> units;
+  std::set<std::size_t> wide_ones;
+  const Task task = *gemm_task({.m = 24, .n = 24, .k = 24, .precision = Precision::fp32_strict});
+  for (std::uint64_t seed = 0; seed < 32; ++seed) {
+    const Content content{.seed = seed, .kind = ContentKind::integers};
+    double product = 1;
+    for (const std::size_t tensor : {0u, 1u}) {
+      const FillParams p = *fill_params(task, tensor, task.time_shapes[0], content);
+      product *= p.unit;
+      units.insert(p.unit);
+      if (p.wide != 0) wide_ones.insert(tensor);
+      double most = 0;
+      for (std::int64_t i = 0; i < p.elements; ++i) {
+        const double x = decode(fill_bits(p, i), p.type) / p.unit;
+        REQUIRE(x == std::rint(x));
+        REQUIRE((p.wide != 0 || std::abs(x) == 3));
+        most = std::max(most, std::abs(x));
+      }
+      CHECK((most > 2048) == (p.wide != 0));
+      CHECK(most * p.unit <= 8);
+      CHECK(most * p.unit >= 0.375);
+    }
+    const BoundParams bound = *bound_params(task, task.tensors.size() - 1, task.time_shapes[0], content);
+    CHECK(bound.exact_scale == 1 / product);
+    // A sum of the products is exact; between two of what they may make nothing is right, however far the bound reaches.
+    const double want = 1e6 * product;
+    CHECK(judge_element(bound, bits_of(static_cast<float>(want)), want, -want).ok);
+    CHECK_FALSE(judge_element(bound, bits_of(static_cast<float>(want + 0.5 * product)), want, -want).ok);
+  }
+  CHECK(units == std::set<double>{0x1p-1, 0x1p-2, 0x1p-3, 0x1p-9, 0x1p-10, 0x1p-11});
+  CHECK(wide_ones.size() == 2);
+  // What a reference of the user's multiplies is not known.
+  Task own = task;
+  own.reference.text += " ";
+  CHECK(fill_params(own, 0, own.time_shapes[0], {.kind = ContentKind::integers})->unit == 1);
+  CHECK(fill_params(own, 0, own.time_shapes[0], {.kind = ContentKind::integers})->wide == 1);
+  CHECK(bound_params(own, own.tensors.size() - 1, own.time_shapes[0], {.kind = ContentKind::integers})->exact_scale == 1);
+}
+
 TEST_CASE("contents stay in the domain that a recipe names") {
   for (int kind = 0; kind <= static_cast<int>(ContentKind::integers); ++kind) {
     const auto name = static_cast<ContentKind>(kind);

@@ -183,6 +183,27 @@ TEST_CASE("levels add content, seeds and full size") {
   CHECK(late.size() >= 3);
 }
 
+TEST_CASE("large steps leave no content out that a small shape can show") {
+  struct Row {
+    ProofLevel level;
+    std::int64_t tile;
+    std::size_t kinds;
+  };
+  for (const Row& row : {Row{ProofLevel::elite, 128, 13}, Row{ProofLevel::finalist, 256, 13}, Row{ProofLevel::elite, 1024, 2}}) {
+    const KernelSource source = tiled_gemm({{"BM", row.tile}, {"BN", row.tile}, {"BK", 64}, {"STAGES", 4}, {"SPLIT", 1}});
+    const Task task = gemm_of(8192, 8192, 8192);
+    const PlanSteps steps = plan_steps(task, source, DeviceSpec{});
+    std::set<ContentKind> kinds;
+    double cost = 0;
+    for (const Case& run : battery(task, source, DeviceSpec{}, row.level, 7, false)) {
+      kinds.insert(run.content.kind);
+      cost += padded_cost(task, steps, run.workload);
+    }
+    INFO(row.tile << ": " << cost);
+    CHECK(kinds.size() == row.kinds);
+  }
+}
+
 TEST_CASE("the same question gives the same battery") {
   const auto a = battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
   const auto b = battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
