@@ -63,7 +63,8 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   double bound = p.check == check_close ? add_rn(p.absolute, mul_rn(p.relative, magnitude(want)))
                                         : add_rn(add_rn(mul_rn(p.per_sum, sum), mul_rn(p.per_value, magnitude(want))), p.tiny);
   const bool exact = p.check == check_within && kept < 0.0;
-  if (is_exact_integer(p, mul_rn(p.exact_scale, want), mul_rn(p.exact_scale, sum), exact)) bound = mul_rn(p.per_value, magnitude(want));
+  if (is_exact_integer(p, mul_rn(p.exact_scale, want), mul_rn(p.exact_scale, sum), exact))
+    bound = mul_rn(p.per_value, magnitude(want));
   // A finite value that came through NaN (relu of NaN): arithmetic may have kept the NaN.
   if (is_nan(sum)) {
     if (is_nan(got)) return judged_equal(true, 0.0);

@@ -276,8 +276,8 @@ CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordin
 }
 
 // integers: full significands in one operand times signed threes in the others, sums of which are exact, so that no bound has to
-// allow for a long one. No zero and no one among them, which sparse and easy data has; the operands of a product are scaled, so that
-// they do not look like integers.
+// allow for a long one. No zero and no one among them, which sparse and easy data has; the operands of a product are scaled, so
+// that they do not look like integers.
 CUPILOT_HD double integer_float(const FillParams& p, long long index) {
   const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 13);
   const double sign = in_domain(p, (draw >> 63) != 0 ? -p.unit : p.unit);
