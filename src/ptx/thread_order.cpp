@@ -41,9 +41,16 @@ bool race(const Touch& a, const char* verb, const Cell& cell, const std::string&
 
 const char* verb_of(Intent intent) { return intent == Intent::load ? "reads" : intent == Intent::store ? "writes" : "updates"; }
 
-// Two strong accesses do not race, even by lanes of one warp: a warp may poll what one of its lanes adds to.
-bool after_write(const Touch& a, u32 stamp) {
-  const bool both_strong = a.strong && (stamp >> 31) != 0;
+// Bit 30 of a write's stamp, which clocks leave free: an atomic made it.
+constexpr u32 by_atomic = 1u << 30;
+static_assert(clock_max << 10 < by_atomic);
+
+// Two strong accesses do not race. Lanes of one warp step together here and need not on a device: a warp may poll what one of its
+// lanes adds to by an atomic, and not count on what a lane stores, were it volatile.
+bool after_write(const Touch& a, u32 written) {
+  const u32 stamp = written & ~by_atomic;
+  const bool atomic = a.at.intent == Intent::atomic || stamp != written;
+  const bool both_strong = a.strong && (stamp >> 31) != 0 && (atomic || ((stamp >> 5) & 31) != a.warp.index);
   return both_strong || write_known(a.warp, stamp) || (stamp & 1023) == a.warp.index * 32 + a.lane ||
          lane_knows_write(a.warp, a.lane, stamp);
 }
@@ -84,7 +91,8 @@ void note_read(const Touch& a, const Cell& cell) {
 
 void note_write(const Touch& a, const Cell& cell, bool whole) {
   const std::atomic_ref<u32> entry(a.buffer.threads->writes[cell.index]);
-  entry.store(whole && a.at.agent == Agent::thread ? own_stamp(a.warp, a.lane, a.strong) : 0, std::memory_order_relaxed);
+  const u32 stamp = own_stamp(a.warp, a.lane, a.strong) | (a.at.intent == Intent::atomic ? by_atomic : 0);
+  entry.store(whole && a.at.agent == Agent::thread ? stamp : 0, std::memory_order_relaxed);
 }
 
 // Of a cell that is touched in part no writer is kept: who touches the rest may be another.

@@ -39,6 +39,13 @@ K sums_and_reads(const float* a, float* o) { START if (t == 0) o[128] = 0; __syn
 K sums_and_reads_synced(const float* a, float* o) { START if (t == 0) o[128] = 0; __syncthreads(); atomicAdd(o + 128, a[t]); __syncthreads(); v = o[128]; o[256 + t] = v; }
 K clears_late(const float* a, float* o) { START if (t == 127) o[128] = 0; atomicAdd(o + 128, 1); }
 K polls(const float* a, float* o) { START volatile int* n = (int*)(o + 128); if (t == 0) *n = 0; __syncthreads(); if (t % 32 == 0) atomicAdd((int*)n, 1); while (*n < 4) { } }
+K lane_polls_store(const float* a, float* o) { START volatile int* n = (int*)(o + 128); if (t == 0) *n = 1; while (*n < 1) { } }
+K lane_polls_store_synced(const float* a, float* o) { START volatile int* n = (int*)(o + 128); if (t == 0) *n = 1; __syncwarp(); while (*n < 1) { } }
+K lane_stores_over_atomic(const float* a, float* o) { START volatile int* n = (int*)(o + 128); if (t == 0) atomicExch((int*)n, 1); if (t == 1) *n = 2; }
+K lane_adds_to_store(const float* a, float* o) { START volatile int* n = (int*)(o + 128); if (t == 0) *n = 2; if (t == 1) atomicAdd((int*)n, 1); }
+K warp_polls_store(const float* a, float* o) { START volatile int* n = (int*)(o + 128); if (t == 0) *n = 1; if (t >= 32) while (*n < 1) { } }
+K volatile_tree(const float* a, float* o) { START volatile float* s = o + 128; s[t] = v; for (int h = 16; h > 0; h /= 2) if (t % 32 < h) s[t] += s[t + h]; }
+K volatile_tree_synced(const float* a, float* o) { START volatile float* s = o + 128; s[t] = v; __syncwarp(); for (int h = 16; h > 0; h /= 2) { if (t % 32 < h) v = s[t] + s[t + h]; __syncwarp(); if (t % 32 < h) s[t] = v; __syncwarp(); } }
 K copied_in(const float* a, float* o) { __shared__ __align__(16) float s[128]; START __syncthreads();
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4; cp.async.wait_all;" ::"r"(sm(s + t)), "l"(o + (t ^ 32)) : "memory"); o[128 + t] = s[t]; }
 K copied_in_unsynced(const float* a, float* o) { __shared__ __align__(16) float s[128]; START
@@ -85,6 +92,13 @@ const Touching touching_rows[] = {
     {"sums_and_reads_synced", ""},
     {"clears_late", "run.race"},
     {"polls", ""},
+    {"lane_polls_store", "run.race"},
+    {"lane_polls_store_synced", ""},
+    {"lane_stores_over_atomic", ""},
+    {"lane_adds_to_store", ""},
+    {"warp_polls_store", ""},
+    {"volatile_tree", "run.race"},
+    {"volatile_tree_synced", ""},
     {"copied_in", ""},
     {"copied_in_unsynced", "run.race"},
     {"bulk_in", ""},
