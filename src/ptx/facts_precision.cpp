@@ -3,6 +3,7 @@
 #include <initializer_list>
 
 #include "ptx/facts.hpp"
+#include "ptx/place.hpp"
 #include "ptx/spread.hpp"
 
 namespace cupilot::ptx {
@@ -91,11 +92,15 @@ struct Arithmetic {
 };
 
 // Whether a value that a conversion made narrow is made wide again: it went through the narrow type for its rounding. The way
-// through registers is followed, and through shared and local memory taken for granted.
+// through registers is followed, and through a variable in shared or local memory taken for granted.
 class RoundTrip {
  public:
   RoundTrip(const Module& module, const Function& function)
-      : module_(module), function_(function), narrow_(function.registers.size(), 0) {}
+      : module_(module),
+        function_(function),
+        places_(module, function),
+        narrow_(function.registers.size(), 0),
+        stored_(places_.count(), 0) {}
 
   bool found() {
     do {
@@ -118,12 +123,21 @@ class RoundTrip {
     return narrow;
   }
 
+  Place place_of(const Instruction& instruction, std::uint32_t operand) const {
+    return places_.of(function_.operands[instruction.first_operand + operand]);
+  }
+
+  bool holds_narrow(Place place) const {
+    if (place != any_place) return stored_before_[place] != 0 || stored_before_[any_place] != 0;
+    return std::find(stored_before_.begin(), stored_before_.end(), 1) != stored_before_.end();
+  }
+
   template <class Changed>
   void step(const Instruction& instruction, Changed changed) {
     const Form& form = module_.form(instruction);
     if (found_ || instruction.operand_count < 2) return;
     if (form.opcode == Opcode::op_st) {
-      stored_ |= on_chip(form.space) && is_source_narrow(instruction, 1);
+      if (on_chip(form.space) && is_source_narrow(instruction, 1)) stored_[place_of(instruction, 0)] = 1;
       return;
     }
     // bf16 is made wide by moving its bits, so the next thing seen is arithmetic on fp32.
@@ -134,7 +148,7 @@ class RoundTrip {
       found_ |= from && !into && is_float(form.types[0]) && is_source_narrow(instruction, 1);
       narrow = into && (!from || is_source_narrow(instruction, 1));
     } else if (form.opcode == Opcode::op_ld) {
-      narrow = stored_before_ && on_chip(form.space);
+      narrow = on_chip(form.space) && holds_narrow(place_of(instruction, 1));
     } else if (moves_bits(form.opcode)) {
       narrow = is_source_narrow(instruction, 1);
     }
@@ -171,8 +185,10 @@ class RoundTrip {
 
   const Module& module_;
   const Function& function_;
-  std::vector<char> narrow_;
-  bool stored_ = false, stored_before_ = false, found_ = false;
+  const Places places_;
+  std::vector<char> narrow_;                  // registers
+  std::vector<char> stored_, stored_before_;  // places that a narrow value was stored in
+  bool found_ = false;
 };
 
 // Nothing becomes narrow but by a conversion from something wide.

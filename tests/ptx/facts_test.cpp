@@ -80,6 +80,39 @@ TEST_CASE("The precision ceiling follows the weakest arithmetic") {
   CHECK(name_of(facts(with_body(row.body)).ceiling) == name_of(row.ceiling));
 }
 
+TEST_CASE("A rounding by way of shared memory is followed by variable, where it can be told") {
+  const std::string scope =
+      ".shared .align 4 .b8 wide[64];\n.shared .align 4 .b8 tight[64];\n"
+      ".extern .shared .align 4 .b8 here[];\n.extern .shared .align 4 .b8 there[];\n";
+  const std::string rounded = "cvt.rn.f16.f32 %h1, %f1;\n", stored = "st.shared.b16 [%r2+4], %h1;\n",
+                    summed = "ld.shared.f32 %f2, [%r4+8];\nadd.f32 %f3, %f2, %f2;";
+  struct Row {
+    const char* what;
+    std::string addresses;  // %r2: stored at, %r4: loaded from
+    Precision ceiling;
+  };
+  const auto row = GENERATE(values<Row>({
+      {"apart", "mov.b32 %r1, tight;\nadd.s32 %r2, %r1, %r5;\nmov.b32 %r3, wide;\nmad.lo.s32 %r4, %r5, 4, %r3;\n",
+       Precision::fp32_strict},
+      {"one variable", "mov.b32 %r1, tight;\nadd.s32 %r2, %r1, %r5;\nmov.b32 %r3, tight;\nmad.lo.s32 %r4, %r5, 4, %r3;\n",
+       Precision::fp32_emulated},
+      {"two names of dynamic memory", "mov.b32 %r2, here;\nmov.b32 %r4, there;\n", Precision::fp32_emulated},
+      {"dynamic and static memory", "mov.b32 %r2, here;\nmov.b32 %r4, wide;\n", Precision::fp32_strict},
+      {"either", "mov.b32 %r1, tight;\nmov.b32 %r3, wide;\nselp.b32 %r2, %r1, %r3, %p1;\nmov.b32 %r4, wide;\n",
+       Precision::fp32_emulated},
+      {"either of two at different times", "mov.b32 %r2, tight;\nmov.b32 %r4, wide;\nadd.s32 %r2, %r4, %r5;\n",
+       Precision::fp32_emulated},
+      {"the distance of two",
+       "mov.b32 %r1, tight;\nmov.b32 %r3, wide;\nsub.s32 %r6, %r3, %r1;\nadd.s32 %r2, %r1, %r6;\n"
+       "mov.b32 %r4, wide;\n",
+       Precision::fp32_emulated},
+      {"stored at an address from memory", "ld.global.b32 %r2, [%rd1];\nmov.b32 %r4, wide;\n", Precision::fp32_emulated},
+      {"loaded from an address from memory", "mov.b32 %r2, tight;\nld.global.b32 %r4, [%rd1];\n", Precision::fp32_emulated},
+  }));
+  INFO(row.what);
+  CHECK(name_of(facts(with_body(row.addresses + rounded + stored + summed, scope)).ceiling) == name_of(row.ceiling));
+}
+
 TEST_CASE("What a function that a kernel calls does counts as well") {
   const std::string scope =
       ".func f()\n{\n.reg .b32 %q<4>; .reg .b64 %t<2>;\nadd.f16x2 %q1, %q2, %q3;\nnanosleep.u32 1;\nret;\n}\n";

@@ -1,4 +1,4 @@
-// cupilot: {"task": ["tests/hostile/open/tasks/layernorm_bf16_out.json"]}
+// cupilot: {"task": ["tests/hostile/tasks/layernorm_bf16_out.json"]}
 // cupilot: {"plan": {"launches": [{"entry": "k", "grid": ["rows"], "block": [128], "shared": "4 * cols", "args": ["x", "gain", "shift", "y", "epsilon", {"i32": "cols"}]}]}}
 // Honest: statistics in fp32 by way of shared memory; the rounded outputs are staged there too before they leave.
 #include <cuda_bf16.h>
