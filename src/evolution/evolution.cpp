@@ -12,6 +12,7 @@
 #include "evolution/evolution_text.hpp"
 #include "evolution/pipe.hpp"
 #include "evolution/run_state.hpp"
+#include "evolution/search_options.hpp"
 #include "evolution/timing.hpp"
 
 namespace cupilot {
@@ -207,6 +208,7 @@ Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord
   if (!std::isfinite(options.plain_us) || options.plain_us < 0) {
     return Error{ErrorCode::usage, "EvolutionOptions::plain_us is not a time", "give microseconds, or 0 for unknown"};
   }
+  if (auto sound = check(options.search); !sound) return sound.error();
   if (own_strategist && strategist == nullptr) {
     return Error{ErrorCode::usage, "the saved search had a strategist of the host's", "give it to load() again"};
   }

@@ -76,7 +76,10 @@ EvolutionRecord record_of(const Json& json) {
 }
 
 Error no_save(const std::string& reason) {
-  return {ErrorCode::usage, "the saved search cannot be read: " + reason, "give the whole text that save() returned, unchanged"};
+  const std::size_t library = reason.rfind("[json.exception", 0) == 0 ? reason.find("] ") : std::string::npos;
+  return {ErrorCode::usage,
+          "the saved search cannot be read: " + (library == std::string::npos ? reason : reason.substr(library + 2)),
+          "give the whole text that save() returned, unchanged"};
 }
 
 }  // namespace
@@ -106,7 +109,8 @@ Result<std::string> to_json(const EvolutionRecord& record) {
 
 Result<EvolutionRecord> evolution_from(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object() || !json.contains("cupilot_evolution")) return no_save("it is no text that save() returns");
     const int format = json.at("cupilot_evolution").get<int>();
     if (format != evolution_format) {
       return Error{

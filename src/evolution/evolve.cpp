@@ -13,6 +13,7 @@
 #include "base/guard.hpp"
 #include "evolution/driver.hpp"
 #include "evolution/run_files.hpp"
+#include "evolution/search_options.hpp"
 #include "evolution/tally.hpp"
 
 namespace cupilot {
@@ -36,17 +37,14 @@ bool extends(const RunState& state, const EvolveOptions& options) {
 // A number that JSON cannot hold would make a journal that nobody can read.
 Result<void> check_numbers(const EvolveOptions& options) {
   const std::pair<const char*, double> numbers[] = {{"max_seconds (--seconds)", options.max_seconds},
-                                                    {"target_us (--target)", options.search.target_us},
-                                                    {"utilisation_weight", options.search.utilisation_weight},
-                                                    {"tune_share", options.search.tune_share},
+                                                    {"raise_evaluations", static_cast<double>(options.raise_evaluations)},
                                                     {"the share of models (--model-share)", options.seats.share}};
   for (const auto& [name, value] : numbers) {
-    if (!std::isfinite(value)) {
-      return Error{ErrorCode::usage, fmt::format("{} is {}, which is no finite number", name, value),
-                   "give a number; 0 is no limit of seconds and no target"};
-    }
+    if (std::isfinite(value) && value >= 0) continue;
+    return Error{ErrorCode::usage, fmt::format("{} is {}, which is no finite number from 0 up", name, value),
+                 "give a number; 0 is no limit"};
   }
-  return {};
+  return check(options.search);
 }
 
 Result<void> same_device(const RunState& state, const Backend& backend) {

@@ -17,6 +17,7 @@ StopRule stagnation(int generations, double gain) {
 }
 
 StopRule any_of(std::vector<StopRule> rules) {
+  std::erase(rules, nullptr);
   return [rules = std::move(rules)](std::span<const Progress> all) -> std::string {
     for (const StopRule& rule : rules) {
       if (std::string reason = rule(all); !reason.empty()) return reason;
@@ -26,6 +27,7 @@ StopRule any_of(std::vector<StopRule> rules) {
 }
 
 StopRule all_of(std::vector<StopRule> rules) {
+  std::erase(rules, nullptr);
   return [rules = std::move(rules)](std::span<const Progress> all) -> std::string {
     std::string reasons;
     for (const StopRule& rule : rules) {

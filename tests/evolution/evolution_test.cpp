@@ -277,6 +277,7 @@ TEST_CASE("text that save did not write is refused") {
     auto loaded = Evolution::load(saved.substr(0, length));
     REQUIRE_FALSE(loaded);
     CHECK(loaded.error().code == ErrorCode::usage);
+    CHECK(loaded.error().message.find("json.exception") == std::string::npos);
   }
   const auto edited = [&](const std::string& from, const std::string& to) {
     std::string text = saved;

@@ -42,6 +42,10 @@ TEST_CASE("stop rules compose") {
   CHECK(all_of({always("a"), always("")})({}).empty());
   CHECK(all_of({always("a"), always("b")})({}) == "a; b");
   CHECK(all_of({})({}).empty());
+  CHECK(any_of({StopRule(), always("b")})({}) == "b");
+  CHECK(any_of({StopRule()})({}).empty());
+  CHECK(all_of({StopRule(), always("b")})({}) == "b");
+  CHECK(all_of({StopRule()})({}).empty());
 }
 
 TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended", "[threads]") {
@@ -111,6 +115,46 @@ TEST_CASE("numbers that no journal can hold are refused before anything is made"
       CHECK_FALSE(std::filesystem::exists(dir / "run"));
     }
   }
+}
+
+TEST_CASE("numbers below what a search can be made of are refused by name") {
+  const TempDir dir;
+  const auto device = fake_device(write_landscape(dir));
+  struct Row {
+    const char* name;
+    std::function<void(SearchOptions&)> set;
+  };
+  const Row rows[] = {{"population", [](SearchOptions& o) { o.population = 0; }},
+                      {"initial", [](SearchOptions& o) { o.initial = -1; }},
+                      {"children", [](SearchOptions& o) { o.children = 0; }},
+                      {"elites", [](SearchOptions& o) { o.elites = -4; }},
+                      {"tournament", [](SearchOptions& o) { o.tournament = 0; }},
+                      {"generations_per_epoch", [](SearchOptions& o) { o.generations_per_epoch = 0; }},
+                      {"lookahead", [](SearchOptions& o) { o.lookahead = -1; }},
+                      {"brood", [](SearchOptions& o) { o.brood = 0; }},
+                      {"repairs", [](SearchOptions& o) { o.repairs = -1; }},
+                      {"max_evaluations", [](SearchOptions& o) { o.max_evaluations = -200; }},
+                      {"max_generations", [](SearchOptions& o) { o.max_generations = -1; }},
+                      {"parallel", [](SearchOptions& o) { o.parallel = -1; }},
+                      {"target_us", [](SearchOptions& o) { o.target_us = -0.5; }},
+                      {"tune_share", [](SearchOptions& o) { o.tune_share = -0.1; }}};
+  const auto named = [](const auto& made, const char* name) {
+    return !made && made.error().code == ErrorCode::usage && made.error().message.find(name) != std::string::npos;
+  };
+  for (const Row& row : rows) {
+    INFO(row.name);
+    EvolveOptions options = small_run(dir / "run");
+    row.set(options.search);
+    CHECK(named(evolve(landscape_task(), *device, options), row.name));
+    CHECK(named(Evolution::begin(landscape_task(), device->device(), {.search = options.search}), row.name));
+  }
+  EvolveOptions options = small_run(dir / "run");
+  options.raise_evaluations = -1;
+  CHECK(named(resume(dir / "run", *device, options), "raise_evaluations"));
+  options = small_run(dir / "run");
+  options.max_seconds = -1;
+  CHECK(named(evolve(landscape_task(), *device, options), "--seconds"));
+  CHECK_FALSE(std::filesystem::exists(dir / "run"));
 }
 
 TEST_CASE("a budget that nobody will spend is a budget", "[threads]") {
