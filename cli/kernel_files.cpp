@@ -1,12 +1,24 @@
 #include "kernel_files.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <cupilot/host.hpp>
 
 #include "words.hpp"
 
 namespace cupilot::cli {
+namespace {
+
+// A task file that a kernel's file names lies beside it, else where the reader stands.
+std::vector<std::string> found_beside(const std::string& kernel, std::vector<std::string> words) {
+  if (words.size() != 1 || !words[0].ends_with(".json")) return words;
+  const std::string beside = std::filesystem::path(kernel).parent_path() / words[0];
+  if (real_host().exists(beside)) words[0] = beside;
+  return words;
+}
+
+}  // namespace
 
 Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags) {
   Result<StandaloneKernel> read = read_standalone(path);
@@ -26,7 +38,7 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags)
   if (kernel.source.plan.launches.empty())
     return Error{ErrorCode::usage, path + ": no launch plan",
                  "say it in the file's `// cupilot:` header (docs/formats/kernel-file.md), or with --launch FILE"};
-  const std::vector<std::string>& words = flags.task.empty() ? read->task_words : flags.task;
+  const std::vector<std::string> words = flags.task.empty() ? found_beside(path, read->task_words) : flags.task;
   if (!words.empty()) {
     Result<Task> task = task_from_words(words);
     if (!task) return std::move(task.error());

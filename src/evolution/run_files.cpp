@@ -8,6 +8,11 @@
 namespace cupilot {
 namespace {
 
+// Words that say all of a task, or the file of best/: a path of the user's leads nowhere from another folder.
+std::vector<std::string> words_in_best(const std::vector<std::string>& words) {
+  return words.size() > 1 ? words : std::vector<std::string>{"task.json"};
+}
+
 std::string blob_path(const std::string& run_dir, const std::string& kernel_id) {
   return run_dir + "/blobs/" + kernel_id + ".cu";
 }
@@ -46,14 +51,18 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
   struct File {
     std::string name, text;
   };
-  std::vector<File> files = {{"kernel.cu", standalone_text(best.candidate.source, task_words)},
-                             {"launch.json", launch_plan_to_json(best.candidate.source.plan) + "\n"},
-                             {"strategy.json", strategy_to_json(best.candidate.strategy) + "\n"},
-                             {"evidence.json", evidence_json(best, task, backend.identity())}};
-  // A device that spans its own space runs no kernel that could be launched.
-  if (backend.techniques().empty()) {
+  const bool launches = backend.techniques().empty();  // a device that spans its own space runs no kernel
+  std::vector<File> files = {
+      {"kernel.cu", standalone_text(best.candidate.source, launches ? words_in_best(task_words) : task_words)},
+      {"launch.json", launch_plan_to_json(best.candidate.source.plan) + "\n"},
+      {"strategy.json", strategy_to_json(best.candidate.strategy) + "\n"},
+      {"evidence.json", evidence_json(best, task, backend.identity())}};
+  if (launches) {
     auto text = launcher_text(task, backend.device(), kernel);
     if (!text) return text.error();
+    auto whole = task_to_json(task);
+    if (!whole) return whole.error();
+    files.push_back({"task.json", *whole + "\n"});
     files.push_back({"main.cpp", std::move(*text)});
     files.push_back({"Makefile", launcher_makefile()});
   }

@@ -17,7 +17,7 @@ Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate
                          const std::vector<std::string>& task_words);
 Result<KernelSource> kept_source(Host& host, const std::string& run_dir, const std::string& kernel_id);
 
-// best/: kernel.cu, launch.json, strategy.json, evidence.json and, for a kernel of a CUDA device, a launcher.
+// best/: kernel.cu, launch.json, strategy.json, evidence.json and, for a kernel of a CUDA device, task.json and a launcher.
 Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
                         const CompiledKernel& kernel, const std::vector<std::string>& task_words);
 

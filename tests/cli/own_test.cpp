@@ -54,6 +54,9 @@ TEST_CASE("a new task passes its check and evolves, with its own and an imported
       scratch);
   expect(searched, 0, "6 evaluations");
   expect(searched, 0, "kernel: r/best/");
+  std::filesystem::remove_all(scratch.path / "weighed");
+  std::filesystem::rename(scratch.path / "r" / "best", scratch.path / "kept");
+  expect(run("verify kept/kernel.cu --device virtual:h200", scratch), 0, "PROVED");
 }
 
 TEST_CASE("a slip in a task or kernel of one's own is answered before anything is searched", "[cli]") {
