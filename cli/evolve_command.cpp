@@ -40,7 +40,7 @@ int evolve_command(const EvolveFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads, flags.common.counters);
   if (!backend) return fail(backend.error(), flags.common.json);
 
-  Screen screen(flags.common.json, (*backend)->provenance());
+  Screen screen(flags.common.json, **backend);
   EvolveOptions options = options_from(flags, *task, **backend, screen);
   if (auto unused = check_unused(flags.seats, options.run_dir); !unused) return fail(unused.error(), flags.common.json);
   const auto models =
@@ -61,7 +61,7 @@ int resume_command(const RunFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_device(device, flags.threads);
   if (!backend) return fail(backend.error(), flags.common.json);
 
-  Screen screen(flags.common.json, (*backend)->provenance());
+  Screen screen(flags.common.json, **backend);
   EvolveOptions options;
   options.raise_evaluations = flags.evaluations;
   options.search.parallel = in_flight(flags.threads, **backend);
@@ -83,7 +83,7 @@ int record_command(const RecordFlags& flags) {
   if (!task) return fail(task.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
-  Screen screen(flags.common.json, (*backend)->provenance());
+  Screen screen(flags.common.json, **backend);
   const Result<std::int64_t> kept = record_landscape(*task, **backend, flags.dir,
                                                      {.count = flags.all ? 0 : flags.count,
                                                       .seed = flags.seed,

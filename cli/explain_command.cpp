@@ -12,14 +12,24 @@
 namespace cupilot::cli {
 namespace {
 
-nlohmann::ordered_json worth_json(const TechniqueWorth& worth) {
+// A model gives each kernel one time: there are no rounds that could differ.
+bool has_noise(const Explanation& all) { return all.provenance == Provenance::measured; }
+
+nlohmann::ordered_json interval_json(const Explanation& all, double low, double high) {
+  return has_noise(all) ? nlohmann::ordered_json{low, high} : nlohmann::ordered_json();
+}
+
+nlohmann::ordered_json worth_json(const Explanation& all, const TechniqueWorth& worth) {
   if (!worth.kept_for.empty()) return {{"technique", worth.technique}, {"cannot_be_removed_alone", worth.kept_for}};
-  return {{"technique", worth.technique}, {"us", worth.us}, {"us_95", {worth.low_us, worth.high_us}}, {"matters", worth.matters}};
+  return {{"technique", worth.technique},
+          {"us", worth.us},
+          {"us_95", interval_json(all, worth.low_us, worth.high_us)},
+          {"matters", worth.matters}};
 }
 
 std::string explanation_json(const Explanation& all, const std::string& device) {
   nlohmann::ordered_json techniques = nlohmann::ordered_json::array();
-  for (const TechniqueWorth& worth : all.techniques) techniques.push_back(worth_json(worth));
+  for (const TechniqueWorth& worth : all.techniques) techniques.push_back(worth_json(all, worth));
   return nlohmann::ordered_json{{"device", device},
                                 {"provenance", name_of(all.provenance)},
                                 {"champion", nlohmann::ordered_json::parse(strategy_to_json(all.champion))},
@@ -29,25 +39,27 @@ std::string explanation_json(const Explanation& all, const std::string& device) 
                                 {"put_back", all.put_back},
                                 {"essential", nlohmann::ordered_json::parse(strategy_to_json(all.essential))},
                                 {"essential_ratio", all.essential_ratio},
-                                {"essential_ratio_95", {all.ratio_low, all.ratio_high}}}
+                                {"essential_ratio_95", interval_json(all, all.ratio_low, all.ratio_high)}}
       .dump(2);
 }
 
-std::string worth_line(const TechniqueWorth& worth, double champion_us) {
+std::string worth_line(const Explanation& all, const TechniqueWorth& worth) {
   if (!worth.kept_for.empty()) return fmt::format("  {:<24} cannot be removed alone: {}", worth.technique, worth.kept_for);
-  return fmt::format("  {:<24} {:>+9.3f} us  ({:+.3f} to {:+.3f})  {:>+6.1f} %{}", worth.technique, worth.us, worth.low_us,
-                     worth.high_us, 100 * worth.us / champion_us, worth.matters ? "" : "  does nothing");
+  const std::string interval = has_noise(all) ? fmt::format("  ({:+.3f} to {:+.3f})", worth.low_us, worth.high_us) : "";
+  return fmt::format("  {:<24} {:>+9.3f} us{}  {:>+6.1f} %{}", worth.technique, worth.us, interval,
+                     100 * worth.us / all.champion_us, worth.matters ? "" : "  does nothing");
 }
 
 void print(const Explanation& all) {
   say(fmt::format("champion: {:.2f} us {}, {}", all.champion_us, name_of(all.provenance), describe(all.champion)));
-  say("without one technique it takes longer by (95 % interval):");
-  for (const TechniqueWorth& worth : all.techniques) say(worth_line(worth, all.champion_us));
+  say(has_noise(all) ? "without one technique it takes longer by (95 % interval):"
+                     : "without one technique it takes longer, by the model, by:");
+  for (const TechniqueWorth& worth : all.techniques) say(worth_line(all, worth));
   if (all.dropped.empty()) {
     say("every technique that can be removed alone is needed");
   } else {
-    say(fmt::format("without {}: {:.4f} of the champion's time ({:.4f} to {:.4f})", fmt::join(all.dropped, ", "),
-                    all.essential_ratio, all.ratio_low, all.ratio_high));
+    const std::string interval = has_noise(all) ? fmt::format(" ({:.4f} to {:.4f})", all.ratio_low, all.ratio_high) : "";
+    say(fmt::format("without {}: {:.4f} of the champion's time{}", fmt::join(all.dropped, ", "), all.essential_ratio, interval));
     say("essential: " + describe(all.essential));
   }
   if (!all.put_back.empty()) say(fmt::format("missed when they went with the others: {}", fmt::join(all.put_back, ", ")));

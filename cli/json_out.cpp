@@ -135,6 +135,7 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
                {"proposed", report.proposed},
                {"rejected", report.rejected},
                {"wall_s", report.wall_seconds > 0 ? Json(report.wall_seconds) : Json()},
+               {"resumed", report.resumed},
                {"phase_seconds", report.phase_seconds},
                {"counting_s", report.counting_seconds},
                {"controller_cpu_ms_per_candidate", controller_cpu_ms(report)},
@@ -150,7 +151,8 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
     json["best"]["path"] = report.run_dir.empty() ? "" : report.run_dir + "/best";
     json["best"]["ratio_interval"] = {report.best->ratio_low, report.best->ratio_high};
     json["best"]["gain"] = report.best->gain;
-    json["best"]["gain_noise"] = report.best->gain_noise;
+    // A model's times have no noise to compare a gain with.
+    json["best"]["gain_noise"] = report.best->gain_noise > 0 ? Json(report.best->gain_noise) : Json();
   }
   if (use != nullptr) {
     json["models"] = {{"exchanges", use->exchanges},

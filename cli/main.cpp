@@ -94,17 +94,24 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
   verb.add_option("--tape", flags.tape, "models' answers from this tape, without endpoint or key")
       ->check(CLI::ExistingFile)
       ->excludes(models);
-  verb.add_option("--model-share", flags.share, "share of the slots that models propose for")
-      ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0));
-  verb.add_option("--repairs", flags.repairs, "how often a refused kernel goes back to its model")
-      ->capture_default_str()
-      ->transform(whole<int>(0));
-  verb.add_option("--statement", flags.statement, "a file that says what the task computes, for a model's first kernel")
-      ->check(CLI::ExistingFile);
-  verb.add_flag("!--no-prose", flags.prose, "let no model rewrite the reason of a strategy that alignment changed");
-  verb.add_flag("!--no-alignment", flags.alignment, "believe models' strategies without looking at the PTX: for research");
-  verb.add_flag("--code-crossover", flags.code_crossover, "models cross source texts instead of strategies: for research");
+  const std::vector<CLI::Option*> of_models = {
+      verb.add_option("--model-share", flags.share, "share of the slots that models propose for")
+          ->capture_default_str()
+          ->check(CLI::Range(0.0, 1.0)),
+      verb.add_option("--repairs", flags.repairs, "how often a refused kernel goes back to its model")
+          ->capture_default_str()
+          ->transform(whole<int>(0)),
+      verb.add_option("--statement", flags.statement, "a file that says what the task computes, for a model's first kernel")
+          ->check(CLI::ExistingFile),
+      verb.add_flag("!--no-prose", flags.prose, "let no model rewrite the reason of a strategy that alignment changed"),
+      verb.add_flag("!--no-alignment", flags.alignment, "believe models' strategies without looking at the PTX: for research"),
+      verb.add_flag("--code-crossover", flags.code_crossover, "models cross source texts instead of strategies: for research")};
+  verb.parse_complete_callback([of_models, &flags] {
+    if (!flags.models.empty() || !flags.tape.empty()) return;
+    for (const CLI::Option* option : of_models) {
+      if (option->count() > 0) throw CLI::RequiresError(option->get_name(), "--models or --tape");
+    }
+  });
 }
 
 void add_evolve(CLI::App& app, Verbs& verbs) {
@@ -156,9 +163,10 @@ void add_wisdom(CLI::App& app, Verbs& verbs) {
   WisdomFlags& flags = verbs.wisdom;
   CLI::App* verb = app.add_subcommand("wisdom", "what a wisdom file holds; dispatchers from it");
   verb->add_option("file", flags.file, "a wisdom file (see `cupilot evolve --shapes`)")->required()->check(CLI::ExistingFile);
-  verb->add_option("--dispatcher", flags.dispatcher, "folder to write a C++ header with the kernels and a launcher into");
-  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all devices of the task")->transform(whole<int>(1));
-  verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)");
+  CLI::Option* dispatcher =
+      verb->add_option("--dispatcher", flags.dispatcher, "folder to write a C++ header with the kernels and a launcher into");
+  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all")->transform(whole<int>(1));
+  verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)")->needs(dispatcher);
   verb->add_flag("--json", flags.json, "print one JSON object on standard output");
   verb->callback([&verbs] { verbs.chosen = [&verbs] { return wisdom_command(verbs.wisdom); }; });
 }

@@ -70,6 +70,11 @@ int peaks_command(const PeaksFlags& flags) {
   if (!backend) return fail(backend.error(), json);
   const auto peaks = (*backend)->peaks();
   if (!peaks) return fail(peaks.error(), json);
+  if (!peaks->measured && !flags.out.empty()) {
+    return fail({ErrorCode::usage, flags.out + ": nothing was measured on " + (*backend)->identity() + " that could be kept",
+                 "measure a GPU: --device cuda:0"},
+                json);
+  }
   // What was not measured is not kept: it would be taken for a measurement's absence.
   std::string path = flags.out.empty() ? peaks_path() : flags.out;
   if (!peaks->measured) path.clear();

@@ -37,7 +37,7 @@ int portfolio_command(const EvolveFlags& flags) {
   if (!task) return fail(task.error(), flags.common.json);
   auto backend = open_device(flags.common.device, flags.threads, flags.common.counters);
   if (!backend) return fail(backend.error(), flags.common.json);
-  Screen screen(flags.common.json, (*backend)->provenance());
+  Screen screen(flags.common.json, **backend);
   PortfolioOptions options;
   options.evolve = options_from(flags, *task, **backend, screen);
   options.keep = flags.keep;

@@ -13,14 +13,15 @@
 namespace cupilot::cli {
 namespace {
 
-std::string best_text(double us) { return us > 0 ? time_text(us) : "none"; }
+std::string best_text(double us, Provenance how) { return us > 0 ? fmt::format("{} {}", time_text(us), name_of(how)) : "none"; }
 
 void print(const ReplayReport& report, const std::string& dir) {
   const bool whole = report.same == report.recorded;
   say(fmt::format("replayed {}: {} proposals, {} as the run made them{}", dir, report.proposed, report.same,
                   whole ? "" : fmt::format("; the first other one is in slot {}", report.first_other_slot)));
   if (report.unknown > 0) say(fmt::format("of {} proposals the run knows no outcome: they count as lost", report.unknown));
-  say(fmt::format("best {} of the search, {} of the run{}", best_text(report.best_us), best_text(report.run_best_us),
+  say(fmt::format("best {} of the search, {} of the run{}", best_text(report.best_us, report.provenance),
+                  best_text(report.run_best_us, report.provenance),
                   report.best_strategy.empty() ? "" : ": " + report.best_strategy));
 }
 
@@ -32,6 +33,7 @@ void print_json(const ReplayReport& report) {
                                        {"recorded", report.recorded},
                                        {"best_us", report.best_us},
                                        {"run_best_us", report.run_best_us},
+                                       {"provenance", name_of(report.provenance)},
                                        {"best_strategy", report.best_strategy}};
   say(json.dump());
 }

@@ -47,7 +47,8 @@ std::string spread_text(const Measurement& time) {
 
 // A run that was interrupted has no end, and nobody knows how long it took.
 std::string end_text(const EvolveReport& report) {
-  const std::string seconds = report.wall_seconds > 0 ? fmt::format(" in {:.1f} s", report.wall_seconds) : "";
+  const char* since = report.resumed ? " since it was resumed" : "";
+  const std::string seconds = report.wall_seconds > 0 ? fmt::format(" in {:.1f} s{}", report.wall_seconds, since) : "";
   return seconds + (report.stopped.empty() ? "; not finished" : "; stopped: " + report.stopped);
 }
 
@@ -124,13 +125,13 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-std::string generation_line(const Progress& p, Provenance provenance) {
+std::string generation_line(const Progress& p, Provenance provenance, bool runs_kernels) {
   const double share = p.best_us > 0 && p.floor_us > 0 ? 100 * p.floor_us / p.best_us : 0;
-  return fmt::format(
-      "epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}  {:>6.2f}x plain  {:>4.0f}% of roofline  {:>5.1f} s{}",
-      p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
-      p.best_us > 0 ? p.plain_us / p.best_us : 0.0, share, p.wall_seconds,
-      p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
+  return fmt::format("epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}  {:>6.2f}x plain{}  {:>5.1f} s{}",
+                     p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
+                     p.best_us > 0 ? p.plain_us / p.best_us : 0.0,
+                     runs_kernels ? fmt::format("  {:>4.0f}% of roofline", share) : "", p.wall_seconds,
+                     p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
 }
 
 void print_phases(const EvolveReport& report) {
@@ -143,8 +144,9 @@ void print_phases(const EvolveReport& report) {
   if (!phases.empty()) say("where the time went (search: added up over threads):");
   for (const auto& [seconds, path] : phases) say(fmt::format("  {:>8.2f} s  {}", seconds, path));
   if (report.counting_seconds > 0 && report.wall_seconds > 0) {
-    say(fmt::format("hardware counters took {:.2f} s, {:.1f} % of the time", report.counting_seconds,
-                    100 * report.counting_seconds / report.wall_seconds));
+    const double share = 100 * report.counting_seconds / report.wall_seconds;
+    say(fmt::format("hardware counters took {:.2f} s{}", report.counting_seconds,
+                    report.resumed ? "" : fmt::format(", {:.1f} % of the time", share)));
   }
   if (report.controller_cpu_seconds > 0)
     say(fmt::format("the controller's own work took {:.2f} ms of CPU a candidate; interpreting as a device took {:.2f} ms",
@@ -165,9 +167,11 @@ void print_report(const EvolveReport& report, const Task& task) {
   if (accepted == nullptr) return;
   const Measurement& measured = accepted->measurement;
   std::vector<std::vector<std::string>> rows = {{"kernel", "time", "how", "champion is"}};
+  const bool runs_kernels = !report.device.starts_with("fake:");  // without them there is no roofline either
   rows.push_back({fmt::format("best (#{})", best.id), time_text(measured.time_us), std::string(name_of(measured.provenance)),
-                  fmt::format("at {:.0f}% of the roofline ({})", 100 * accepted->verdict.floor_share,
-                              time_text(accepted->verdict.floor_us))});
+                  runs_kernels ? fmt::format("at {:.0f}% of the roofline ({})", 100 * accepted->verdict.floor_share,
+                                             time_text(accepted->verdict.floor_us))
+                               : ""});
   const auto& baselines = report.best->baselines.empty() ? report.baselines : report.best->baselines;
   for (const Baseline& baseline : baselines) rows.push_back(baseline_row(baseline, measured.time_us));
   say(table(rows));
@@ -176,7 +180,9 @@ void print_report(const EvolveReport& report, const Task& task) {
                   accepted->verification.worst_ratio, accepted->verification.compared, accepted->verification.processes));
   if (report.best->gain_noise > 0) say(gain_text(*report.best));
   say("strategy: " + describe(best.strategy));
-  for (const std::string& sentence : accepted->verdict.digest) say("  " + sentence);
+  for (const std::string& sentence : accepted->verdict.digest) {
+    if (runs_kernels) say("  " + sentence);
+  }
   if (!report.run_dir.empty()) say("kernel: " + report.run_dir + "/best/");
 }
 

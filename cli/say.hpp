@@ -19,8 +19,8 @@ std::string time_text(double us);
 // Columns padded to their widest cell; the first row is the head.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
-// One line a generation.
-std::string generation_line(const Progress& progress, Provenance provenance);
+// One line a generation. A device that runs no kernels has no roofline.
+std::string generation_line(const Progress& progress, Provenance provenance, bool runs_kernels);
 
 // The table and the words at the end of a search or of `report`.
 void print_report(const EvolveReport& report, const Task& task);

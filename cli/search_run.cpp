@@ -12,7 +12,7 @@
 
 namespace cupilot::cli {
 
-void Screen::on_generation(const Progress& progress) { print(generation_line(progress, provenance_)); }
+void Screen::on_generation(const Progress& progress) { print(generation_line(progress, provenance_, runs_kernels_)); }
 void Screen::on_notice(const std::string& notice) { print("note: " + notice); }
 void Screen::print(const std::string& line) { show(stream_, line); }
 

@@ -14,7 +14,8 @@ namespace cupilot::cli {
 // reads them.
 class Screen : public SearchObserver {
  public:
-  Screen(bool json, Provenance provenance) : stream_(json ? stderr : stdout), provenance_(provenance) {}
+  Screen(bool json, const Backend& backend)
+      : stream_(json ? stderr : stdout), provenance_(backend.provenance()), runs_kernels_(backend.techniques().empty()) {}
   void on_generation(const Progress& progress) override;
   void on_notice(const std::string& notice) override;
   void print(const std::string& line);
@@ -22,6 +23,7 @@ class Screen : public SearchObserver {
  private:
   std::FILE* stream_;
   Provenance provenance_;
+  bool runs_kernels_;
 };
 
 // Proposals in flight: the device's own number suits one that measures; a virtual one wants its processors for itself.

@@ -14,20 +14,18 @@ namespace cupilot::cli {
 namespace {
 
 // The one that --entry names; all of them, for a dispatcher of several devices, where it names none.
-Result<std::vector<WisdomEntry>> chosen_entries(const Wisdom& wisdom, const WisdomFlags& flags) {
+Result<Wisdom> chosen_entries(Wisdom wisdom, const WisdomFlags& flags) {
   const int count = static_cast<int>(wisdom.entries.size());
-  if (flags.entry == 0) return wisdom.entries;
+  if (flags.entry == 0) return wisdom;
   if (flags.entry > count) {
     return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count), "see `cupilot wisdom FILE`"};
   }
-  return std::vector<WisdomEntry>{wisdom.entries[static_cast<std::size_t>(flags.entry - 1)]};
+  return Wisdom{{wisdom.entries[static_cast<std::size_t>(flags.entry - 1)]}};
 }
 
 Result<void> write_dispatcher(const Wisdom& wisdom, const WisdomFlags& flags) {
-  auto entries = chosen_entries(wisdom, flags);
-  if (!entries) return entries.error();
-  const std::string task_name = entries->empty() ? "" : entries->front().task.name;
-  auto files = dispatcher_files(*entries, flags.name.empty() ? task_name : flags.name);
+  const std::string task_name = wisdom.entries.empty() ? "" : wisdom.entries.front().task.name;
+  auto files = dispatcher_files(wisdom.entries, flags.name.empty() ? task_name : flags.name);
   if (!files) return files.error();
   Host& host = real_host();
   if (auto made = host.make_directories(flags.dispatcher); !made) return made;
@@ -42,7 +40,9 @@ Result<void> write_dispatcher(const Wisdom& wisdom, const WisdomFlags& flags) {
 }  // namespace
 
 int wisdom_command(const WisdomFlags& flags) {
-  Result<Wisdom> wisdom = load_wisdom(flags.file);
+  Result<Wisdom> all = load_wisdom(flags.file);
+  if (!all) return fail(all.error(), flags.json);
+  const Result<Wisdom> wisdom = chosen_entries(std::move(*all), flags);
   if (!wisdom) return fail(wisdom.error(), flags.json);
   if (!flags.dispatcher.empty()) {
     if (auto written = write_dispatcher(*wisdom, flags); !written) return fail(written.error(), flags.json);
@@ -52,8 +52,9 @@ int wisdom_command(const WisdomFlags& flags) {
     say(wisdom_summary_json(*wisdom));
     return 0;
   }
+  const int first = std::max(1, flags.entry);
   for (std::size_t i = 0; i < wisdom->entries.size(); ++i)
-    say(fmt::format("entry {}: {}", i + 1, wisdom_screen(wisdom->entries[i])));
+    say(fmt::format("entry {}: {}", first + static_cast<int>(i), wisdom_screen(wisdom->entries[i])));
   return 0;
 }
 

@@ -46,6 +46,7 @@ struct SearchObserver {
 using StopRule = std::function<std::string(std::span<const Progress> generations)>;
 // The best has not become faster by more than `gain` (0.01: 1 %) in this many generations.
 StopRule stagnation(int generations, double gain = 0);
+// Empty rules are left out; of none at all neither ever ends a search.
 StopRule any_of(std::vector<StopRule> rules);  // the first reason given
 StopRule all_of(std::vector<StopRule> rules);  // all reasons, once every rule gives one
 
@@ -100,7 +101,8 @@ struct EvolveReport {
   std::vector<Baseline> baselines{};
   std::int64_t evaluations = 0, proposed = 0;
   std::map<std::string, std::int64_t> rejected{};
-  double wall_seconds = 0;
+  double wall_seconds = 0;  // 0: the run has not ended
+  bool resumed = false;     // wall_seconds counts from the last resume
   std::uint64_t seed = 1;
   std::string device{};   // Backend::identity()
   std::string stopped{};  // why it ended

@@ -14,7 +14,8 @@ namespace CUPILOT_API cupilot {
 
 struct TechniqueWorth {
   std::string technique{};
-  // How much longer the kernel takes without it, microseconds, and its 95 % interval; below 0: it is faster without.
+  // How much longer the kernel takes without it, microseconds, and its 95 % interval; below 0: it is faster without. Of a time
+  // that a model gave the interval has no width: it says nothing of the model's own error.
   double us = 0, low_us = 0, high_us = 0;
   bool matters = false;    // the interval lies above 0, by more than timing resolves
   std::string kept_for{};  // not empty: it cannot be removed alone, and why; nothing was timed

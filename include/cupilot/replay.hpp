@@ -11,6 +11,7 @@
 #include <cupilot/chat.hpp>
 #include <cupilot/device.hpp>
 #include <cupilot/export.hpp>
+#include <cupilot/measurement.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
 #include <cupilot/task.hpp>
@@ -31,12 +32,13 @@ struct ReplayOptions {
 
 struct ReplayReport {
   std::int64_t proposed = 0;
-  std::int64_t same = 0;                // proposals equal to the run's of the same slot
-  std::int64_t first_other_slot = -1;   // the first that differs; -1: none
-  std::int64_t unknown = 0;             // proposals whose outcome the run does not know: they count as lost
-  std::int64_t recorded = 0;            // proposals of the run
-  double best_us = 0, run_best_us = 0;  // fastest of the search; 0: none
-  std::string best_strategy{};          // describe()
+  std::int64_t same = 0;                         // proposals equal to the run's of the same slot
+  std::int64_t first_other_slot = -1;            // the first that differs; -1: none
+  std::int64_t unknown = 0;                      // proposals whose outcome the run does not know: they count as lost
+  std::int64_t recorded = 0;                     // proposals of the run
+  double best_us = 0, run_best_us = 0;           // fastest of the search; 0: none
+  Provenance provenance = Provenance::modelled;  // of both
+  std::string best_strategy{};                   // describe()
 };
 
 // Searches again with as many proposals as the run made. With the run's own policy every proposal is the same. Error{usage}: no

@@ -101,6 +101,7 @@ class Driver {
   std::optional<Journal> journal_;
   Pipe pipe_;
   double started_ = 0, deadline_ = 0;
+  bool resumed_ = false;
   BaselinesRecord baselines_;
   double baselines_seconds_ = 0;
   std::optional<Search> search_;

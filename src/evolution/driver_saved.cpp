@@ -9,6 +9,7 @@ namespace cupilot {
 
 Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint) {
   if (!state.baselines) return true;
+  resumed_ = true;
   baselines_ = *state.baselines;
   begin_search();
   if (checkpoint != nullptr) {

@@ -182,6 +182,7 @@ EvolveReport Driver::report_so_far() const {
   report.proposed = ledger_.proposed();
   report.rejected = ledger_.rejected();
   report.wall_seconds = host_.monotonic_seconds() - started_;
+  report.resumed = resumed_;
   report.seed = options_.search.seed;
   report.device = circle_.backend->identity();
   report.stopped = stopped_;
@@ -280,7 +281,7 @@ Result<EvolveReport> Driver::conclude_run() {
   tell_phases(report);
   if (journal_) {
     journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed,
-                                                     report.wall_seconds, phases_.seconds(), phases_.cpu()}));
+                                                     report.wall_seconds, phases_.seconds(), phases_.cpu(), resumed_}));
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {

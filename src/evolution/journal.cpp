@@ -18,7 +18,11 @@ Result<std::string> set_torn_tail_aside(Host& host, const std::string& run_dir, 
 
 constexpr std::int64_t bytes_a_part = 8 << 20;
 
-Error no_journal(const std::string& run_dir) {
+Error no_journal(Host& host, const std::string& run_dir) {
+  if (host.exists(journal_path(run_dir + "/shape-1"))) {
+    return {ErrorCode::usage, run_dir + " is the directory of a portfolio: each of its shapes has a run of its own",
+            "name one, such as " + run_dir + "/shape-1; the command that began the portfolio goes on with it"};
+  }
   return {ErrorCode::usage, run_dir + " is no run directory: it has no journal", "give the DIR of an earlier --run DIR"};
 }
 
@@ -114,7 +118,7 @@ Result<void> JournalReader::look_at_damage() {
 }
 
 Result<std::vector<FramedRecord>> JournalReader::next() {
-  if (valid_bytes_ == 0 && !ended_ && !host_->exists(journal_path(run_dir_))) return no_journal(run_dir_);
+  if (valid_bytes_ == 0 && !ended_ && !host_->exists(journal_path(run_dir_))) return no_journal(*host_, run_dir_);
   while (!ended_) {
     const auto more = read_on(bytes_a_part);
     if (!more) return more.error();
@@ -166,7 +170,7 @@ Result<Journal> Journal::create(Host& host, const std::string& run_dir) {
 }
 
 Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir, const RecordMark& from) {
-  if (!host.exists(journal_path(run_dir))) return no_journal(run_dir);
+  if (!host.exists(journal_path(run_dir))) return no_journal(host, run_dir);
   auto lock = host.lock(lock_path(run_dir));
   if (!lock) return lock.error();
   auto all = read_from(host, run_dir, from);

@@ -271,12 +271,14 @@ Result<FinalRecord> final_from(std::string_view text) {
 }
 
 std::string to_json(const EndRecord& r) {
+  Json clock = put_clock("wall_seconds", r.wall_seconds, r.phases, r.cpu);
+  if (r.resumed) clock["resumed"] = true;
   return canonical({{"stage", "end"},
                     {"stopped", r.stopped},
                     {"best_slot", r.best_slot},
                     {"evaluations", r.evaluations},
                     {"proposed", r.proposed},
-                    {"clock", put_clock("wall_seconds", r.wall_seconds, r.phases, r.cpu)}});
+                    {"clock", std::move(clock)}});
 }
 
 Result<EndRecord> end_from(std::string_view text) {
@@ -287,7 +289,8 @@ Result<EndRecord> end_from(std::string_view text) {
                      json.at("proposed").get<std::int64_t>(),
                      json.at("clock").at("wall_seconds").get<double>(),
                      phases_in(json),
-                     cpu_in(json)};
+                     cpu_in(json),
+                     json.at("clock").value("resumed", false)};
   });
 }
 

@@ -87,6 +87,7 @@ struct EndRecord {
   double wall_seconds = 0;
   PhaseSeconds phases;  // of the driver's own thread
   CpuSpent cpu;
+  bool resumed = false;  // wall_seconds and phases are of the last sitting
 };
 
 std::string to_json(const HeaderRecord& record);

@@ -147,7 +147,9 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   }
   Search search(rules, *means->space, *strategist, means->zone, plain_us_of(*state),
                 {header.remembered, header.remembered_effects, means->knowledge.forecast});
-  return search_again(search, Outcomes(*state));
+  auto report = search_again(search, Outcomes(*state));
+  if (report) report->provenance = header.provenance;
+  return report;
 }
 
 }  // namespace cupilot

@@ -289,7 +289,9 @@ std::string page_of(Host& host, const std::string& run_dir, const RunWalk& walk,
   const auto kin = report.best ? ancestors(host, run_dir, gatherer.places, report.best->candidate.strategy_id)
                                : std::map<int, std::vector<Point>>();
   std::string html(head);
-  const std::string seconds = report.wall_seconds > 0 ? fmt::format("{:.1f} s, ", report.wall_seconds) : "";
+  const std::string seconds =
+      report.wall_seconds > 0 ? fmt::format("{:.1f} s{}, ", report.wall_seconds, report.resumed ? " since it was resumed" : "")
+                              : "";
   html += fmt::format("<h1>{} on {}</h1>\n<p class=quiet>seed {}, {} evaluations of {} proposals, {}{}; cupilot {}, {}</p>\n",
                       escaped(summary.task.name), escaped(report.device), report.seed, report.evaluations, report.proposed,
                       seconds, report.stopped.empty() ? "not finished" : escaped(report.stopped), escaped(header.program),

@@ -27,6 +27,9 @@ void RooflineGatherer::take(const SearchEvent& event) {
 }
 
 Result<RooflineChart> RooflineGatherer::chart(const RunWalk& walk) const {
+  if (!walk.state.header.techniques.empty()) {
+    return Error{ErrorCode::usage, walk.state.header.identity + " runs no kernel, so its times have no roofline", ""};
+  }
   auto chart = roofline_of(walk.summary.task, walk.state.header.device);
   if (!chart) return chart.error();
   chart->population = population_.taken();

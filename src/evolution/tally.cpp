@@ -76,6 +76,7 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
   if (state.end) {
     report.stopped = state.end->stopped;
     report.wall_seconds = state.end->wall_seconds;
+    report.resumed = state.end->resumed;
     for (const auto& [path, seconds] : state.end->phases) report.phase_seconds[path] += seconds;
     cpu.add(state.end->cpu);
   }

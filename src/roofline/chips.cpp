@@ -153,7 +153,7 @@ Result<DeviceSpec> chip(std::string_view name) {
     if (row.name == name) return row.make();
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  return Error{ErrorCode::no_device, fmt::format("no chip is called \"{}\"", name), "known chips: " + known};
+  return Error{ErrorCode::usage, fmt::format("no chip is called \"{}\"", name), "known chips: " + known};
 }
 
 }  // namespace cupilot

@@ -7,7 +7,8 @@
 using namespace cupilot;
 
 TEST_CASE("device names that name nothing are usage errors") {
-  for (const char* name : {"", "cuda:x", "cuda:-1", "cuda:1x", "gpu", "recorded", "recorded:", "fake:", "opencl:0"}) {
+  for (const char* name :
+       {"", "cuda:x", "cuda:-1", "cuda:1x", "gpu", "recorded", "recorded:", "fake:", "opencl:0", "virtual:h201"}) {
     const auto opened = open_backend(name);
     CAPTURE(name);
     REQUIRE(!opened);

@@ -55,6 +55,15 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"replay run --seed -1", "--seed"},
       {"evolve gemm --device toaster", "toaster"},
       {"evolve gemm --device fake:missing.json", "missing.json"},
+      {"evolve gemm --device virtual:nosuchchip", "nosuchchip"},
+      {"evolve gemm --model-share 0.5", "--model-share requires --models or --tape"},
+      {"evolve gemm --repairs 1", "--repairs requires --models or --tape"},
+      {"evolve gemm --statement /dev/null", "--statement requires --models or --tape"},
+      {"evolve gemm --no-prose", "--no-prose requires --models or --tape"},
+      {"evolve gemm --no-alignment", "--no-alignment requires --models or --tape"},
+      {"evolve gemm --code-crossover", "--code-crossover requires --models or --tape"},
+      {"peaks --device virtual:h200 --out p.json", "p.json: nothing was measured on virtual:h200"},
+      {"wisdom /dev/null --name x", "--dispatcher"},
       {"verify missing.cu", "missing.cu"},
       {"resume nowhere", "nowhere"},
       {"report nowhere", "nowhere"},
@@ -122,12 +131,10 @@ TEST_CASE("a folder with a quotation mark in its name is recorded into, and said
 
 TEST_CASE("a device that is not there is exit 3", "[cli]") {
   const Scratch scratch;
-  for (const char* device : {"cuda:63", "virtual:nosuchchip"}) {
-    const Ran ran = run(std::string("evolve gemm --device ") + device, scratch);
-    INFO(device << "\n" << ran.err);
-    CHECK(ran.exit == 3);
-    CHECK_FALSE(ran.err.empty());
-  }
+  const Ran ran = run("evolve gemm --device cuda:63", scratch);
+  INFO(ran.err);
+  CHECK(ran.exit == 3);
+  CHECK_FALSE(ran.err.empty());
 }
 
 TEST_CASE("chips are listed where a device is asked for, and a search runs on each architecture", "[cli]") {
@@ -362,10 +369,38 @@ TEST_CASE("a search on a landscape runs, reports, shows and refuses to run twice
   CHECK(run("show r", scratch).exit == 0);
   CHECK(run("show r 1 --json", scratch).exit == 0);
   CHECK(run("show r 999999", scratch).exit == 2);
+  CHECK(run("report r", scratch).out.find("roofline") == std::string::npos);
   CHECK(run("resume r", scratch).exit == 0);
   const Ran again = run("evolve --device fake:'" + fake + "' --run r", scratch);
   CHECK(again.exit == 2);
   CHECK(again.err.find("resume") != std::string::npos);
+}
+
+TEST_CASE("a run that was resumed says so beside its seconds", "[cli]") {
+  const Scratch scratch;
+  const Ran whole = run("evolve --device fake:'" + fake + "' --evaluations 30 --run r", scratch);
+  CHECK(whole.out.find("since it was resumed") == std::string::npos);
+  for (const char* verb : {"resume r --evaluations 40", "report r"}) {
+    const Ran ran = run(verb, scratch);
+    INFO(ran.out << ran.err);
+    CHECK(ran.out.find(" s since it was resumed; stopped: ") != std::string::npos);
+  }
+  CHECK(slurp(scratch.path / "r/report.html").find(" s since it was resumed, ") != std::string::npos);
+  const Ran replayed = run("replay r", scratch);
+  INFO(replayed.out);
+  CHECK(replayed.out.find(" us modelled of the search, ") != std::string::npos);
+}
+
+TEST_CASE("the directory of a portfolio is told from a run's", "[cli]") {
+  const Scratch scratch;
+  REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run p/shape-1", scratch).exit == 0);
+  for (const char* verb : {"resume p", "report p", "show p", "replay p", "explain p"}) {
+    const Ran ran = run(verb, scratch);
+    INFO(verb << "\n" << ran.err);
+    CHECK(ran.exit == 2);
+    CHECK(ran.err.find("p is the directory of a portfolio") != std::string::npos);
+    CHECK(ran.err.find("p/shape-1") != std::string::npos);
+  }
 }
 
 TEST_CASE("a run directory of another version, or none, is refused by name", "[cli]") {

@@ -141,6 +141,6 @@ TEST_CASE("every chip is whole", "[roofline]") {
   }
   const auto none = chip("h201");
   REQUIRE_FALSE(none);
-  CHECK(none.error().code == ErrorCode::no_device);
+  CHECK(none.error().code == ErrorCode::usage);
   CHECK(none.error().hint.find("h200") != std::string::npos);
 }
