@@ -21,6 +21,7 @@ double interpreted_budget(ProofLevel level) {
   }
 }
 constexpr double real_budget = 4e9;
+constexpr std::int64_t few_lines = 3;  // lines, where more are too dear
 // Taken whatever they cost.
 constexpr std::size_t least_cases = 3;
 // Above this many elements a full-size output is compared by draws.
@@ -100,21 +101,23 @@ class Battery {
     return padded_cost(task_, steps_, run.workload) * runs;
   }
 
-  // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a tail, or not at all.
+  // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a tail, then with few lines of
+  // the axes that nothing tiles, or not at all.
   bool add(Case run) {
-    const Workload wanted = run.workload;
+    Workload wanted = run.workload;
     auto shape = fitting(task_, requirements_, steps_, wanted);
     const auto dear = [&] {
       run.workload = *shape;
       return cost(run) > budget_;
     };
-    if (shape && dear()) {
-      Workload flat = wanted;
+    for (const AxisKind kind : {AxisKind::reduced, AxisKind::free}) {
+      if (!shape || !dear()) break;
       for (const Axis& axis : task_.axes) {
-        std::int64_t& size = flat.sizes[axis.name];
-        if (axis.kind == AxisKind::reduced) size = std::min(size, steps_.shaping_step(axis.name) + 1);
+        std::int64_t& size = wanted.sizes[axis.name];
+        if (axis.kind != kind || (kind == AxisKind::free && steps_.step(axis.name) > 1)) continue;
+        size = std::min(size, kind == AxisKind::free ? few_lines : steps_.shaping_step(axis.name) + 1);
       }
-      shape = fitting(task_, requirements_, steps_, flat);
+      shape = fitting(task_, requirements_, steps_, wanted);
     }
     if (!shape || (dear() && cases_.size() >= least_cases)) return false;
     const bool known = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) {

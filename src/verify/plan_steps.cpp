@@ -28,9 +28,20 @@ class Reader {
     for (const auto& [name, parsed] : definitions_) read_parsed(parsed);
   }
   void read(const Expr& expr) { read_parsed(parse_expr(expr.text)); }
+  // A grid that divides an axis by 1 takes it by ones; one as long as an axis leaves open how, but not by other constants.
+  void read_grid(const Expr& expr) {
+    const Parsed parsed = parse_expr(expr.text);
+    least_step_ = 1;
+    read_parsed(parsed);
+    least_step_ = 2;
+    Uses uses;
+    if (const auto* tree = std::get_if<ExprTree>(&parsed)) collect(*tree, tree->root, uses);
+    if (!uses.divides) whole.insert(uses.axes.begin(), uses.axes.end());
+  }
 
   std::map<std::string, std::set<std::int64_t>> steps;
   std::set<std::string> partners;  // axes that stand before another in a divided product
+  std::set<std::string> whole;     // axes that a grid has whole
 
  private:
   // What a subtree stands on, through the plan's definitions.
@@ -90,7 +101,7 @@ class Reader {
     if (left.axes.empty() || left.divides || !right.axes.empty()) return;
     const ExprValue value = scope_.value(text_of(tree, node.child[1]));
     const auto* step = std::get_if<std::int64_t>(&value);
-    if (step == nullptr || *step < 2 || *step > largest_step) return;
+    if (step == nullptr || *step < least_step_ || *step > largest_step) return;
     // Of a product of axes the last runs fastest: its ends are the ends of a step.
     const Axis* last = nullptr;
     for (const Axis& axis : task_.axes) {
@@ -125,6 +136,7 @@ class Reader {
   std::map<std::string_view, Parsed> definitions_;  // of the plan, the first of each name
   std::map<std::string_view, Uses> uses_;           // of those that were asked for
   int chain_ = 0;                                   // of definitions under way
+  std::int64_t least_step_ = 2;                     // in requirements a division by 1 says nothing
   Workload workload_;
   PlanScope scope_;
 };
@@ -133,9 +145,8 @@ void read_plan(Reader& reader, const LaunchPlan& plan) {
   reader.read_definitions();
   for (const Expr& text : plan.require) reader.read(text);
   for (const PlanLaunch& launch : plan.launches) {
-    for (const auto* list : {&launch.grid, &launch.block}) {
-      for (const Expr& text : *list) reader.read(text);
-    }
+    for (const Expr& text : launch.grid) reader.read_grid(text);
+    for (const Expr& text : launch.block) reader.read(text);
     for (const PlanArgument& argument : launch.args) {
       if (argument.kind != PlanArgument::Kind::name) reader.read(argument.value);
     }
@@ -176,11 +187,11 @@ std::map<std::string, std::int64_t> assumed_steps(const Task& task, const PlanSt
                                                   const std::set<std::string>& partners) {
   std::map<std::string, std::int64_t> out;
   const auto is_free = [&](const Axis& axis) { return axis.kind == AxisKind::free && largest_size(task, axis.name) > 1; };
-  const bool tiled = std::any_of(task.axes.begin(), task.axes.end(),
-                                 [&](const Axis& axis) { return is_free(axis) && steps.step(axis.name) > 1; });
+  const bool tiled =
+      std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) { return is_free(axis) && steps.tells(axis.name); });
   bool inner = true;
   for (auto axis = task.axes.rbegin(); axis != task.axes.rend(); ++axis) {
-    if (steps.step(axis->name) > 1 || axis->kind == AxisKind::fixed) continue;
+    if (steps.tells(axis->name) || axis->kind == AxisKind::fixed) continue;
     std::int64_t wanted = 1;
     if (axis->kind == AxisKind::reduced) wanted = assumed_reduced;
     if (is_free(*axis) && (!tiled || partners.count(axis->name) > 0)) {
@@ -199,10 +210,12 @@ std::int64_t PlanSteps::shaping_step(const std::string& axis) const {
   return found == assumed.end() ? step(axis) : found->second;
 }
 
-std::int64_t PlanSteps::step(const std::string& axis) const {
+bool PlanSteps::tells(const std::string& axis) const {
   const auto found = by_axis.find(axis);
-  return found == by_axis.end() || found->second.empty() ? 1 : found->second.back();
+  return found != by_axis.end() && !found->second.empty();
 }
+
+std::int64_t PlanSteps::step(const std::string& axis) const { return tells(axis) ? by_axis.at(axis).back() : 1; }
 
 PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device) {
   Reader reader(task, source, device);
@@ -211,7 +224,9 @@ PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceS
   const bool none_known = reader.steps.empty();
   for (const Axis& axis : task.axes) {
     std::set<std::int64_t> steps = reader.steps[axis.name];
-    if (steps.empty() && (none_known || axis.kind == AxisKind::reduced)) steps = loose_steps(source.constants);
+    if (axis.kind == AxisKind::reduced) steps.erase(1);
+    const bool lent = axis.kind == AxisKind::reduced || (none_known && !reader.whole.contains(axis.name));
+    if (steps.empty() && lent) steps = loose_steps(source.constants);
     out.by_axis[axis.name].assign(steps.begin(), steps.end());
   }
   for (const auto& [name, value] : source.constants) {

@@ -13,13 +13,14 @@
 namespace cupilot {
 
 struct PlanSteps {
-  std::map<std::string, std::vector<std::int64_t>> by_axis;  // ascending, each >= 2
+  std::map<std::string, std::vector<std::int64_t>> by_axis;  // ascending; 1: of a free axis that the grid takes by ones
   // A step to shape by where the plan tells none; axes without one (batches) are taken by ones.
   std::map<std::string, std::int64_t> assumed;
   std::int64_t stages = 1;  // pipeline depth: constants named …stage…
   std::int64_t split = 1;   // parts of the reduced axis: constants named …split…
   std::int64_t group = 1;   // tiles a raster group: constants named …group…
 
+  bool tells(const std::string& axis) const;
   // The largest step of an axis, 1 where none is known.
   std::int64_t step(const std::string& axis) const;
   // step, or what is assumed in its place.
@@ -27,7 +28,7 @@ struct PlanSteps {
 };
 
 // Read off every cdiv, up, / and % of an axis by a number in the plan; of a product of axes, the last is stepped. An axis with
-// none gets the plan's other constants.
+// none gets the plan's other constants, but for a free one that is the grid's length.
 PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device);
 
 }  // namespace cupilot

@@ -116,7 +116,7 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
         size = 1;
       } else if (axis.kind == AxisKind::reduced) {
         size = size_of(row.reduced, step);
-      } else if (step == 1) {
+      } else if (step == 1 && !steps.tells(axis.name)) {
         size = row.untiled;
       } else {
         size = size_of(turn++ % 2 == 0 ? row.first : row.second, step);

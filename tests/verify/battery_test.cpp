@@ -45,6 +45,8 @@ TEST_CASE("steps are read off the plan") {
       {"as C writes it", {}, "(m+BM-1)/BM*up(k,BK)", {128}, {16}},
       {"two steps", {}, "cdiv(m,BM)*cdiv(m,32)*cdiv(k,BK)", {32, 128}, {16}},
       {"tiles of tiles are no elements", {{"t", "cdiv(m,BM)"}}, "cdiv(t,4)*cdiv(k,BK)", {128}, {16}},
+      {"by ones", {}, "cdiv(m,1)*cdiv(k,BK)", {1}, {16}},
+      {"a reduced axis by ones says nothing", {}, "cdiv(m,BM)*cdiv(k,1)", {128}, {8, 128}},
       {"a divisor with an axis is no step", {}, "cdiv(m,BM)*cdiv(k,max(1,n))*cdiv(k,BK)", {128}, {16}},
   }));
   INFO(c.what);
@@ -90,6 +92,42 @@ TEST_CASE("a plan that names no axis lends its constants to all") {
   source.plan.launches[0].grid = {"batch"};
   const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
   CHECK(steps.by_axis.at("m") == std::vector<std::int64_t>{8, 128});
+}
+
+TEST_CASE("an axis that is the grid's length borrows no constants") {
+  KernelSource source = tiled_gemm();
+  source.plan.let.clear();
+  source.plan.launches[0].grid = {"m"};
+  const PlanSteps steps = plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{});
+  CHECK(steps.by_axis.at("m").empty());
+  CHECK(steps.by_axis.at("n") == std::vector<std::int64_t>{8, 128});
+  source.plan.require = {"m%1==0"};
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m").empty());
+}
+
+// The reference of a row softmax walks a row anew for each of its elements: teams of many threads made few, dear shapes.
+TEST_CASE("rows that teams of any size share out meet many shapes at little cost") {
+  const auto task = load_task(CUPILOT_SOURCE_DIR "/tests/data/softmax/task.json");
+  REQUIRE(task);
+  for (const char* grid : {"cdiv(rows,ROWS)", "rows", "min(rows,2*132)"}) {
+    for (const std::int64_t team : {32, 128, 256, 512, 1024}) {
+      KernelSource source;
+      source.constants = {{"TEAM", team}, {"ROWS", 1}, {"VECTOR", 4}};
+      source.plan.launches = {{.name = "main", .entry = "k", .grid = {grid}, .block = {"TEAM*ROWS"}}};
+      const PlanSteps steps = plan_steps(*task, source, DeviceSpec{});
+      const std::vector<Case> cases = battery(*task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+      double cost = 0;
+      std::int64_t longest = 0;
+      for (const Case& run : cases) {
+        cost += padded_cost(*task, steps, run.workload);
+        longest = std::max(longest, run.workload.sizes.at("cols"));
+      }
+      INFO(grid << " by teams of " << team << ": " << cost << " in " << cases.size() << " cases");
+      CHECK(cost < 24e6);
+      CHECK(cases.size() >= 7);
+      CHECK(longest > team);
+    }
+  }
 }
 
 TEST_CASE("a candidate's battery reaches every path of its plan") {
