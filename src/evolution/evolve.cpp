@@ -80,6 +80,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     auto created = Journal::create(host_of(options), options.run_dir);
     if (!created) return created.error();
     journal.emplace(std::move(*created));
+    if (auto kept = keep_tunables(host_of(options), options.run_dir, options.tunables); !kept) return kept.error();
   }
   Driver driver(searched, std::move(*circle), options, std::move(journal));
   if (auto begun = driver.begin(); !begun) return begun.error();
@@ -123,12 +124,12 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
 }
 
 // What the journal holds instead of the caller's.
-EvolveOptions as_recorded(const HeaderRecord& header, const EvolveOptions& options, const std::string& run_dir) {
+EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options, const std::string& run_dir) {
   EvolveOptions all = options;
   all.search = header.search;
   all.search.parallel = options.search.parallel;
   all.run_dir = run_dir;
-  all.tunables = header.tunables;
+  all.tunables = kept_tunables(host, run_dir, header.tunables);
   all.random_search = header.random_search;
   if (header.seats) all.seats = *header.seats;
   all.screening = !header.screen.empty();
@@ -169,7 +170,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     opened->journal.add(RecordType::decision, to_json(DecisionRecord{"models", "", 0, 0}));
     if (auto done = opened->journal.commit(); !done) return done.error();
   }
-  EvolveOptions all = as_recorded(state->header, options, run_dir);
+  EvolveOptions all = as_recorded(host, state->header, options, run_dir);
   // What the pool said at the beginning, whatever it says now.
   all.search.steering.pool = false;
   auto circle = open_circle(state->task, backend, all);

@@ -7,6 +7,7 @@
 #include "evolution/circle.hpp"
 #include "evolution/journal.hpp"
 #include "evolution/pipe.hpp"
+#include "evolution/run_files.hpp"
 #include "evolution/run_state.hpp"
 #include "evolution/timing.hpp"
 #include "strategy/edit.hpp"
@@ -200,7 +201,8 @@ Result<Subject> open_subject(const std::string& run_dir, Backend& backend, const
   subject.task = std::move(state->task);
   subject.champion = std::move(best->candidate.strategy);
   subject.seed = state->header.search.seed;
-  auto means = find_means(subject.task, backend.device(), backend.techniques(), state->header.tunables, false);
+  const auto tunables = kept_tunables(real_host(), run_dir, state->header.tunables);
+  auto means = find_means(subject.task, backend.device(), backend.techniques(), tunables, false);
   if (!means) return means.error();
   subject.means = std::move(*means);
   subject.pipe = {nullptr, &backend, subject.means.writer, subject.seed, options.screen};

@@ -6,6 +6,7 @@
 #include <cupilot/model_agents.hpp>
 
 #include "evolution/circle.hpp"
+#include "evolution/run_files.hpp"
 #include "evolution/run_state.hpp"
 
 namespace cupilot {
@@ -126,10 +127,11 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
                  "continue it with `cupilot resume " + run_dir + "`"};
   }
   const HeaderRecord& header = state->header;
-  auto means = find_means(state->task, header.device, header.techniques, header.tunables,
+  const auto tunables = kept_tunables(real_host(), run_dir, header.tunables);
+  auto means = find_means(state->task, header.device, header.techniques, tunables,
                           options.random_search.value_or(header.random_search), header.seats.has_value());
   if (!means) return std::move(means.error()).while_doing(run_dir);
-  if (auto learnt = learn(*means, state->task, header.device, header.tunables, header.learnt); !learnt) return learnt.error();
+  if (auto learnt = learn(*means, state->task, header.device, tunables, header.learnt); !learnt) return learnt.error();
   SearchOptions rules = header.search;
   raise_limits(rules, *state);
   if (options.change) options.change(rules);

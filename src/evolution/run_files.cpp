@@ -1,5 +1,9 @@
 #include "evolution/run_files.hpp"
 
+#include <filesystem>
+
+#include <fmt/format.h>
+
 #include <cupilot/resolved_plan.hpp>
 
 #include "evolution/records.hpp"
@@ -17,7 +21,28 @@ std::string blob_path(const std::string& run_dir, const std::string& kernel_id) 
   return run_dir + "/blobs/" + kernel_id + ".cu";
 }
 
+std::string tunable_path(const std::string& run_dir, std::size_t at, const std::string& path) {
+  return fmt::format("{}/tunables/{}-{}", run_dir, at + 1, std::filesystem::path(path).filename().string());
+}
+
 }  // namespace
+
+Result<void> keep_tunables(Host& host, const std::string& run_dir, const std::vector<std::string>& paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (auto made = host.make_directories(run_dir + "/tunables"); !made) return made;
+    auto text = host.read_file(paths[i]);
+    if (!text) return text.error();
+    if (auto kept = host.write_file_atomically(tunable_path(run_dir, i, paths[i]), *text, true); !kept) return kept;
+  }
+  return {};
+}
+
+std::vector<std::string> kept_tunables(Host& host, const std::string& run_dir, std::vector<std::string> paths) {
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    if (std::string kept = tunable_path(run_dir, i, paths[i]); host.exists(kept)) paths[i] = std::move(kept);
+  }
+  return paths;
+}
 
 Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate& candidate,
                          const std::vector<std::string>& task_words) {

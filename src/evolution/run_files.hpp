@@ -17,6 +17,12 @@ Result<void> keep_source(Host& host, const std::string& run_dir, const Candidate
                          const std::vector<std::string>& task_words);
 Result<KernelSource> kept_source(Host& host, const std::string& run_dir, const std::string& kernel_id);
 
+// tunables/NUMBER-NAME: the user's own templates as the run began with them, so that neither an edit nor another working
+// directory changes it.
+Result<void> keep_tunables(Host& host, const std::string& run_dir, const std::vector<std::string>& paths);
+// Where they lie; of a run that kept none, where they lay.
+std::vector<std::string> kept_tunables(Host& host, const std::string& run_dir, std::vector<std::string> paths);
+
 // best/: kernel.cu, launch.json, strategy.json, evidence.json and, for a kernel of a CUDA device, task.json and a launcher.
 Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
                         const CompiledKernel& kernel, const std::vector<std::string>& task_words);

@@ -54,7 +54,11 @@ TEST_CASE("a new task passes its check and evolves, with its own and an imported
       scratch);
   expect(searched, 0, "6 evaluations");
   expect(searched, 0, "kernel: r/best/");
+  // The run goes on with what it began with, wherever that was.
+  scratch.file("imported.cu", "no tunable any more");
   std::filesystem::remove_all(scratch.path / "weighed");
+  expect(run("resume r --evaluations 8", scratch), 0, "8 evaluations");
+  expect(run("replay r", scratch), 0, "8 proposals, 8 as the run made them");
   std::filesystem::rename(scratch.path / "r" / "best", scratch.path / "kept");
   expect(run("verify kept/kernel.cu --device virtual:h200", scratch), 0, "PROVED");
 }
