@@ -115,15 +115,17 @@ extern "C" __global__ void __launch_bounds__(TEAM* ROWS, MIN_BLOCKS)
     if (lane + i * TEAM < row.chunks()) kept[i] = row.load(lane + i * TEAM);
   }
 
-  Summary own{__int_as_float(0xff800000), 0.0f};  // minus infinity
+  const float minus_infinity = __int_as_float(0xff800000);
+  Summary own{minus_infinity, 0.0f};
   walk(row, kept, lane, [&](const Chunk& chunk, int index) {
     for (int j = 0; j < VECTOR; ++j) {
       if (j >= row.present(index)) break;
       if constexpr (ONLINE != 0) {
-        // One pass: the sum is rescaled whenever the maximum rises.
+        // One pass: the sum is rescaled whenever the maximum rises. While that is minus infinity, an element of minus infinity
+        // adds nothing: their difference is no number.
         const float largest = fmaxf(own.largest, chunk.at[j]);
         const float scale = own.largest == largest ? 1.0f : expf(own.largest - largest);
-        own = {largest, own.sum * scale + expf(chunk.at[j] - largest)};
+        own = {largest, own.sum * scale + (chunk.at[j] == minus_infinity ? 0.0f : expf(chunk.at[j] - largest))};
       } else {
         own.largest = fmaxf(own.largest, chunk.at[j]);
       }
