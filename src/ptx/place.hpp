@@ -18,11 +18,13 @@ class Places {
  public:
   Places(const Module& module, const Function& function);
   Place of(const Operand& address) const;
-  std::size_t count() const { return module_.variables.size() + function_.variables.size() + 3; }
+  std::size_t count() const { return first_variable + module_.variables.size() + function_.variables.size(); }
 
  private:
-  Place base_of(OperandKind kind, std::uint32_t index) const;
-  Place joined(const Instruction& instruction) const;
+  static constexpr Place first_variable = 4;  // below: any_place, and what place.cpp tells apart besides
+
+  Place of_operand(OperandKind kind, std::uint32_t index) const;
+  Place result_of(const Instruction& instruction) const;
 
   const Module& module_;
   const Function& function_;

@@ -84,7 +84,7 @@ TEST_CASE("A rounding by way of shared memory is followed by variable, where it 
   const std::string scope =
       ".shared .align 4 .b8 wide[64];\n.shared .align 4 .b8 tight[64];\n"
       ".extern .shared .align 4 .b8 here[];\n.extern .shared .align 4 .b8 there[];\n";
-  const std::string rounded = "cvt.rn.f16.f32 %h1, %f1;\n", stored = "st.shared.b16 [%r2+4], %h1;\n",
+  const std::string rounded = "mov.b32 %r5, %tid.x;\ncvt.rn.f16.f32 %h1, %f1;\n", stored = "st.shared.b16 [%r2+4], %h1;\n",
                     summed = "ld.shared.f32 %f2, [%r4+8];\nadd.f32 %f3, %f2, %f2;";
   struct Row {
     const char* what;
@@ -106,6 +106,18 @@ TEST_CASE("A rounding by way of shared memory is followed by variable, where it 
        "mov.b32 %r1, tight;\nmov.b32 %r3, wide;\nsub.s32 %r6, %r3, %r1;\nadd.s32 %r2, %r1, %r6;\n"
        "mov.b32 %r4, wide;\n",
        Precision::fp32_emulated},
+      {"one or what memory tells", "mov.b32 %r2, tight;\nld.global.b32 %r3, [%rd1];\nselp.b32 %r4, %r3, %r2, %p1;\n",
+       Precision::fp32_emulated},
+      {"one, then what memory tells", "mov.b32 %r2, tight;\nmov.b32 %r4, wide;\nld.global.b32 %r4, [%rd1];\n",
+       Precision::fp32_emulated},
+      {"one or a number", "mov.b32 %r2, tight;\nmov.b32 %r4, wide;\nmov.b32 %r4, 64;\n", Precision::fp32_emulated},
+      {"an index from memory", "mov.b32 %r2, tight;\nmov.b32 %r3, wide;\nld.global.b32 %r6, [%rd1];\nadd.s32 %r4, %r3, %r6;\n",
+       Precision::fp32_strict},
+      {"a pointer that goes on", "mov.b32 %r2, tight;\nmov.b32 %r4, wide;\nadd.s32 %r4, %r4, 64;\n", Precision::fp32_strict},
+      {"a number less one", "mov.b32 %r2, tight;\nmov.b32 %r3, wide;\nsub.s32 %r4, %r5, %r3;\n", Precision::fp32_emulated},
+      {"none of one and a number", "mov.b32 %r2, tight;\nmov.b32 %r3, wide;\nmad.lo.s32 %r4, %r3, 0, %r5;\n",
+       Precision::fp32_emulated},
+      {"one times a number", "mov.b32 %r2, tight;\nmov.b32 %r3, wide;\nmul.lo.s32 %r4, %r3, 1;\n", Precision::fp32_emulated},
       {"stored at an address from memory", "ld.global.b32 %r2, [%rd1];\nmov.b32 %r4, wide;\n", Precision::fp32_emulated},
       {"loaded from an address from memory", "mov.b32 %r2, tight;\nld.global.b32 %r4, [%rd1];\n", Precision::fp32_emulated},
   }));
