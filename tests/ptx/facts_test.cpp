@@ -106,7 +106,9 @@ TEST_CASE("A rounding by way of shared memory is followed by variable, where it 
        "mov.b32 %r1, tight;\nmov.b32 %r3, wide;\nsub.s32 %r6, %r3, %r1;\nadd.s32 %r2, %r1, %r6;\n"
        "mov.b32 %r4, wide;\n",
        Precision::fp32_emulated},
-      {"one or what memory tells", "mov.b32 %r2, tight;\nld.global.b32 %r3, [%rd1];\nselp.b32 %r4, %r3, %r2, %p1;\n",
+      {"one or what memory tells",
+       "mov.b32 %r2, tight;\nmov.b32 %r3, wide;\nld.global.b32 %r6, [%rd1];\nsetp.eq.s32 %p1, %r5, 0;\n"
+       "selp.b32 %r4, %r6, %r3, %p1;\n",
        Precision::fp32_emulated},
       {"one, then what memory tells", "mov.b32 %r2, tight;\nmov.b32 %r4, wide;\nld.global.b32 %r4, [%rd1];\n",
        Precision::fp32_emulated},
