@@ -27,7 +27,7 @@ struct Verification {
   Precision proved = Precision::fp32_strict;
   bool full_size = false;                // a time shape ran in full
   int processes = 1;                     // independent processes that agreed
-  std::string battery = "2";             // version of the battery
+  std::string battery = "3";             // version of the battery
   int repeats = 0;                       // launches whose bits were compared with another's on the same inputs
   bool deterministic = false;            // all of them were equal; says nothing while repeats is 0
   std::vector<std::string> proved_by{};  // what was shown, a sentence each
