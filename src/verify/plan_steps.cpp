@@ -109,7 +109,7 @@ class Reader {
       if (last != nullptr) partners.insert(last->name);
       last = &axis;
     }
-    steps[last->name].insert(*step);
+    if (*step > 1 || last->kind == AxisKind::free) steps[last->name].insert(*step);
   }
 
   // A subtree as text again, every operator in parentheses.
@@ -224,7 +224,6 @@ PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceS
   const bool none_known = reader.steps.empty();
   for (const Axis& axis : task.axes) {
     std::set<std::int64_t> steps = reader.steps[axis.name];
-    if (axis.kind == AxisKind::reduced) steps.erase(1);
     const bool lent = axis.kind == AxisKind::reduced || (none_known && !reader.whole.contains(axis.name));
     if (steps.empty() && lent) steps = loose_steps(source.constants);
     out.by_axis[axis.name].assign(steps.begin(), steps.end());

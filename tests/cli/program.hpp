@@ -58,4 +58,7 @@ inline Ran run_at_root(const std::string& arguments, const Scratch& scratch) {
   return run(arguments, scratch, "cd '" CUPILOT_SOURCE_DIR "' &&");
 }
 
+// A small landscape, for --device fake:FILE.
+inline const std::string fake = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/landscapes/small.json";
+
 }  // namespace support
