@@ -73,7 +73,7 @@ TEST_CASE("a tape answers the runs whose journal says that models took part, and
   CHECK(run("resume with --evaluations 30", scratch).exit == 0);
 }
 
-TEST_CASE("a resume tells the pool that it is told", "[cli]") {
+TEST_CASE("a resume tells the pool that it is told", "[cli][search]") {
   const Scratch scratch;
   const std::string go = "evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 3 --run r --pool first.sqlite";
   REQUIRE(run(go, scratch).exit == 0);

@@ -77,6 +77,7 @@ TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]
   CHECK(client.last.seconds <= 30);
 }
 
+#ifndef __SANITIZE_THREAD__  // host_loop_test has the threads of such a search
 TEST_CASE("a run tells from its journal whether models take part, whatever files lie beside it", "[threads]") {
   const auto device = open_backend("virtual:h200");
   REQUIRE(device);
@@ -108,3 +109,4 @@ TEST_CASE("a run tells from its journal whether models take part, whatever files
   tally.take(DecisionRecord{"models", "", 0, 0});
   CHECK(tally.report({}, real_host(), dir / "run").stopped == "time spent");
 }
+#endif
