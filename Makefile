@@ -7,6 +7,9 @@ DEVICE ?= auto
 EVALUATIONS ?= 120
 SECONDS_LIMIT ?= 85
 
+# Clang takes a third less time where its heap lies in large pages and is never given back: page faults are dear on virtual machines.
+CLANG_HEAP := glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864:glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=1073741824
+
 # For each target.
 FUZZ_SECONDS ?= 60
 
@@ -45,7 +48,7 @@ bench: bootstrap
 # Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
 sanitize thread: bootstrap
 	cmake --preset $@
-	cmake --build --preset $@ -j $(JOBS)
+	GLIBC_TUNABLES=$(CLANG_HEAP) cmake --build --preset $@ -j $(JOBS)
 	ctest --preset $@ -j $(JOBS)
 
 # Malformed PTX against the virtual device, and malformed texts against each parser, under the same sanitizers; what crashes them
@@ -55,7 +58,7 @@ fuzz: sanitize
 	printf '%s\0' "PTX changed at random*" "every parser*" | xargs -0 -n 1 -P 2 tests/fuzz/test_fuzz
 
 lint: bootstrap
-	scripts/lint
+	GLIBC_TUNABLES=$(CLANG_HEAP) scripts/lint
 
 # The API reference, from the public headers into build/docs; what is undocumented or wrong stops it.
 docs: bootstrap
