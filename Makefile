@@ -7,7 +7,7 @@ DEVICE ?= auto
 EVALUATIONS ?= 120
 SECONDS_LIMIT ?= 85
 
-# Clang takes a third less time where its heap lies in large pages and is never given back: page faults are dear on virtual machines.
+# Clang is faster where its heap lies in large pages and is never given back: page faults are dear on virtual machines.
 CLANG_HEAP := glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864:glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=1073741824
 
 # For each target.
