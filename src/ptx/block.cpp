@@ -306,6 +306,10 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
     block.reader.assign(cells, 0);
     stamp_gaps(block);
     block.lanes.assign(launch.program->lanes_in_part ? cells : 0, 0);
+  } else {
+    block.writer.clear();
+    block.reader.clear();
+    block.lanes.clear();
   }
   block.barriers.fill(Barrier{});
   block.products_issued.clear();

@@ -102,6 +102,8 @@ class Program {
   bool async = false;              // uses mbarriers or the asynchronous proxy
   bool meets_in_part = false;      // has barriers that not all warps of a block pass
   bool lanes_in_part = false;      // has barriers that not all lanes of a warp may pass
+  // Clusters that former launches ran, a list a host thread: the next one runs its own in their memory.
+  std::vector<std::vector<std::unique_ptr<Cluster>>> spare;
 };
 
 // Gives the module's variables their first values.

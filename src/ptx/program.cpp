@@ -6,6 +6,7 @@
 #include <cupilot/rejection.hpp>
 
 #include "ptx/aligned.hpp"
+#include "ptx/cluster.hpp"
 #include "ptx/decode.hpp"
 #include "ptx/flags.hpp"
 

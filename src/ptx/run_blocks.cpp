@@ -54,10 +54,10 @@ class ClusterQueue {
   std::atomic<std::uint64_t> next_{0};
 };
 
-// Runs clusters until none is left, `resident` at a time in turn.
-void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident) {
+// Runs clusters until none is left, `resident` at a time in turn. `spare`: such as have ended, taken from and added to.
+void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident, std::vector<std::unique_ptr<Cluster>>& spare) {
   LaunchContext& launch = *worker.launch;
-  std::vector<std::unique_ptr<Cluster>> alive, spare;
+  std::vector<std::unique_ptr<Cluster>> alive;
   bool more = true;
   while (!launch.halt.load(std::memory_order_relaxed)) {
     while (more && alive.size() < resident) {
@@ -86,11 +86,12 @@ void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident) {
 }
 
 std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, ClusterQueue& queue) {
-  const Program& program = *context.program;
+  Program& program = *context.program;
   const ExecuteOptions& options = *context.options;
   context.parallel = threads > 1;
   context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
-  reset_variables(*context.program);
+  reset_variables(program);
+  program.spare.resize(std::max<std::size_t>(program.spare.size(), threads));
   std::vector<Worker> workers(threads);
   for (Worker& w : workers) {
     w.launch = &context;
@@ -104,12 +105,12 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   std::vector<std::jthread> pool;
   try {
     for (std::uint32_t i = 1; i < threads; ++i) {
-      pool.emplace_back([&, i] { spent[i] = helping_as_device([&] { work(workers[i], queue, resident); }); });
+      pool.emplace_back([&, i] { spent[i] = helping_as_device([&] { work(workers[i], queue, resident, program.spare[i]); }); });
     }
   } catch (const std::system_error&) {
     // The machine gives no more threads: fewer take the same blocks from the queue.
   }
-  work(workers[0], queue, resident);
+  work(workers[0], queue, resident, program.spare[0]);
   pool.clear();
   for (const CpuSpent& one : spent) credit(one);
   return workers;
