@@ -66,7 +66,7 @@ Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, st
       entrants.refused.push_back({file.path, 0, 0, 0, "", rejected->code + ": " + rejected->message});
       continue;
     }
-    Attempt<CompiledKernel> compiled = backend.compile(file.source);
+    Attempt<CompiledKernel> compiled = backend.compile_anew(file.source);
     if (!compiled) return Error{ErrorCode::failure, file.path + ": compiled once, then not again", "run it again"};
     entrants.names.push_back(file.path);
     entrants.kernels.push_back(std::move(*compiled));

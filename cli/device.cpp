@@ -1,20 +1,33 @@
 #include "device.hpp"
 
 #include <cstdlib>
+#include <string_view>
 
 namespace cupilot::cli {
+namespace {
 
-std::string peaks_path() {
-  if (const char* data = std::getenv("XDG_DATA_HOME"); data != nullptr && data[0] == '/')
-    return std::string(data) + "/cupilot/peaks.json";
+// `name` in the folder that the variable names, else in `beside` of the user's home; "" where there is neither.
+std::string user_path(const char* variable, const char* beside, const char* name) {
+  if (const char* folder = std::getenv(variable); folder != nullptr && folder[0] == '/') return std::string(folder) + "/" + name;
   const char* home = std::getenv("HOME");
-  return home != nullptr && home[0] == '/' ? std::string(home) + "/.local/share/cupilot/peaks.json" : "";
+  return home != nullptr && home[0] == '/' ? std::string(home) + "/" + beside + "/" + name : "";
+}
+
+}  // namespace
+
+std::string peaks_path() { return user_path("XDG_DATA_HOME", ".local/share", "cupilot/peaks.json"); }
+
+std::string compile_cache_path() {
+  const char* chosen = std::getenv("CUPILOT_COMPILE_CACHE");
+  if (chosen == nullptr || chosen[0] == '\0') return user_path("XDG_CACHE_HOME", ".cache", "cupilot/compiled");
+  return chosen == std::string_view("off") ? "" : chosen;
 }
 
 BackendOptions backend_options(int compile_jobs) {
   BackendOptions options;
   options.compile_jobs = compile_jobs;
   options.peaks_file = peaks_path();
+  options.compile_cache = compile_cache_path();
   if (const char* worker = std::getenv("CUPILOT_WORKER")) options.worker_path = worker;
   return options;
 }

@@ -16,7 +16,7 @@ namespace {
 // What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, as far as its plan needs no tensor,
 // runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
-  const Attempt<CompiledKernel> compiled = backend.compile(kernel.source);
+  const Attempt<CompiledKernel> compiled = backend.compile_anew(kernel.source);
   if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
   const Task nothing;

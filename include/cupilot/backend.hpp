@@ -77,6 +77,8 @@ class Backend {
   virtual std::string identity() const = 0;
   // Any thread. Gate included: a Rejected says what the source or its PTX may not do.
   virtual Attempt<CompiledKernel> compile(const KernelSource& source) = 0;
+  // The same by the compiler itself, whatever was kept: for a kernel that is to be confirmed.
+  virtual Attempt<CompiledKernel> compile_anew(const KernelSource& source) { return compile(source); }
   // Any thread; trials on one device are queued. Error only when the machine failed.
   virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) = 0;
   virtual Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
@@ -115,8 +117,10 @@ struct BackendOptions {
   // with an empty environment but for what the loader and CUDA read: LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH, CUDA_VISIBLE_DEVICES
   // as this process has them; nothing else of the environment is looked at.
   std::string worker_path{};
-  int compile_jobs = 0;            // 0: one a core
-  double compile_seconds = 30;     // deadline of one compile
+  int compile_jobs = 0;         // 0: one a core
+  double compile_seconds = 30;  // deadline of one compile
+  // A folder that keeps compiled images from one process to the next, for the same user, compiler and source. Empty: none does.
+  std::string compile_cache{};
   double trial_seconds = 20;       // deadline of one request to a device process
   bool allow_mps = false;          // run untrusted kernels beside other clients of an MPS server, whom a fault would end too
   bool refuse_host_reach = false;  // give up where device code may read its process's host memory

@@ -141,7 +141,8 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
 
 }  // namespace
 
-Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch, bool ptx_only) {
+Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch,
+                                          CompileMode mode) {
   Attempt<std::vector<std::string>> names = entry_names(source, constant_scope(source));
   if (!names) return names.is_rejected() ? Attempt<CompiledKernel>(names.rejected()) : Attempt<CompiledKernel>(names.error());
   CompiledKernel kernel;
@@ -160,7 +161,8 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     CompileRequest request;
     request.text = source.text;
     request.arch = arch;
-    request.ptx_only = ptx_only;
+    request.ptx_only = mode.ptx_only;
+    request.anew = mode.anew;
     for (const std::string& name : *names) {
       if (needs_expression(name)) request.name_expressions.push_back(name);
     }

@@ -13,11 +13,15 @@
 
 namespace cupilot {
 
-// Everything that can be refused without a task. A source in PTX is gated as it stands and has no cubin. `ptx_only` skips
-// the assembler (no registers, spills or cubin then). What needs the task is left
-// to check_contract() and resolve().
+struct CompileMode {
+  bool ptx_only = false;  // no assembling: no registers, spills or cubin
+  bool anew = false;      // whatever was kept
+};
+
+// Everything that can be refused without a task. A source in PTX is gated as it stands and has no cubin. What needs the task is
+// left to check_contract() and resolve().
 Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch,
-                                          bool ptx_only = false);
+                                          CompileMode mode = {});
 
 // Rejected{gate.precision} when the kernel's arithmetic cannot satisfy the task's class. Argument sizes and launch bounds at a
 // workload are resolve()'s to check.

@@ -9,6 +9,7 @@
 
 #include "backend/compile_headers.hpp"
 #include "backend/worker_library.hpp"
+#include "base/hash.hpp"
 
 namespace cupilot {
 namespace {
@@ -97,6 +98,22 @@ Nvrtc::Nvrtc() {
 }
 
 std::string Nvrtc::compiler() const { return fmt::format("nvrtc {}.{}", version_major_, version_minor_); }
+
+std::string Nvrtc::digest() const {
+  namespace fs = std::filesystem;
+  std::string all = compiler();
+  std::vector<std::string> files{path_};
+  for (const std::string& folder : include_folders_) files.push_back(folder + "/cuda_fp16.h");
+  for (const std::string& file : files) {
+    std::error_code lacking;
+    all += fmt::format("\n{} {} {}", file, fs::file_size(file, lacking),
+                       fs::last_write_time(file, lacking).time_since_epoch().count());
+  }
+  for (const auto headers : {standard_headers(), stand_in_headers()}) {
+    for (const StandardHeader& header : headers) all += fmt::format("\n{}\n{}", header.name, header.text);
+  }
+  return sha256_hex(all);
+}
 
 NvrtcRun Nvrtc::compile(const CompileRequest& request, const std::vector<std::string>& options) const {
   const auto begin = std::chrono::steady_clock::now();

@@ -26,6 +26,8 @@ class Nvrtc {
   std::string compiler() const;  // "nvrtc 13.0"
   // Folders of the toolkit's device headers: beside the library, else where this was built. Empty: none has cuda_fp16.h.
   const std::vector<std::string>& include_folders() const { return include_folders_; }
+  // Changes with whatever but its arguments may change what compile() makes: the library, the toolkit's headers and ours.
+  std::string digest() const;
   // Options that need a newer NVRTC than this one are left out; the standard headers and the include folders are added.
   NvrtcRun compile(const CompileRequest& request, const std::vector<std::string>& options) const;
 

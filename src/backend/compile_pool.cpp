@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <cupilot/rejection.hpp>
 
+#include "backend/compile_cache.hpp"
 #include "backend/compile_protocol.hpp"
 #include "backend/process.hpp"
 
@@ -155,7 +156,8 @@ struct CompilePool::State {
   double seconds = 30;
   int jobs = 1;
   SandboxState sandbox;
-  std::mutex mutex;
+  CompileCache cache;
+  std::mutex mutex, keeping;
   std::condition_variable free;
   std::vector<Server> idle;
   int busy = 0;
@@ -184,10 +186,8 @@ struct CompilePool::State {
     free.notify_one();
   }
 
-  // One request to a server; nullopt when the server must not be used again.
-  std::optional<CompileAnswer> ask(Server& server, const CompileRequest& request, FrameFailure& failure) {
-    CompileOrder order{request, {}, processor_seconds(seconds)};
-    order.options = standard_compile_options(order.request);
+  // One order to a server; nullopt when the server must not be used again.
+  std::optional<CompileAnswer> ask(Server& server, const CompileOrder& order, FrameFailure& failure) {
     Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
     {
       const std::lock_guard lock(mutex);
@@ -214,14 +214,20 @@ struct CompilePool::State {
     return answer;
   }
 
+  void keep(const CompileOrder& order, const CompileAnswer& answer) {
+    const std::lock_guard lock(keeping);
+    cache.keep(order, answer);
+  }
+
   // Asks one server, a fresh one on demand.
-  Tried attempt(const CompileRequest& request, bool fresh) {
+  Tried attempt(const CompileOrder& order, bool fresh) {
     using Kind = CompileAnswer::Kind;
     auto server = acquire(fresh);
     if (!server) return {server.error()};
     FrameFailure failure;
-    auto answer = ask(*server, request, failure);
+    auto answer = ask(*server, order, failure);
     if (answer) {
+      keep(order, *answer);
       const bool again = answer->kind == Kind::crashed || answer->kind == Kind::not_begun;
       if (again) server->process.kill();
       release(again ? std::nullopt : std::optional(std::move(*server)));
@@ -242,6 +248,7 @@ CompilePool::CompilePool(std::unique_ptr<State> state) : state_(std::move(state)
 CompilePool::~CompilePool() = default;
 int CompilePool::jobs() const { return state_->jobs; }
 const SandboxState& CompilePool::sandbox() const { return state_->sandbox; }
+const std::string& CompilePool::cache_unused() const { return state_->cache.unused(); }
 
 Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& options) {
   auto worker = find_worker(options.worker_path);
@@ -258,6 +265,7 @@ Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& opt
                  "install the CUDA toolkit's NVRTC (13 or 12), or set CUDA_HOME to the toolkit's folder"};
   }
   state->sandbox = server->sandbox;
+  state->cache = CompileCache::open(options.compile_cache, state->sandbox.compiler_digest);
   state->idle.push_back(std::move(*server));
   return std::unique_ptr<CompilePool>(new CompilePool(std::move(state)));
 }
@@ -270,12 +278,17 @@ Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
   if (state_->sandbox.landlock == 0 && has_include(request.text)) {
     return reject("gate.include", "this machine has no Landlock, so a source that says include is not compiled");
   }
-  Tried tried = state_->attempt(request, false);
+  CompileOrder order{std::move(request), {}, processor_seconds(state_->seconds)};
+  order.options = standard_compile_options(order.request);
+  if (!order.request.anew) {
+    if (auto kept = state_->cache.find(order)) return conclude(std::move(*kept), state_->seconds);
+  }
+  Tried tried = state_->attempt(order, false);
   if (tried.again) {
     const bool source_seen = !tried.outcome.is_error();
-    tried = state_->attempt(request, true);
+    tried = state_->attempt(order, true);
     // One of the two tries never reached the source: only a third tells what it does.
-    if (tried.again && source_seen == tried.outcome.is_error()) tried = state_->attempt(request, true);
+    if (tried.again && source_seen == tried.outcome.is_error()) tried = state_->attempt(order, true);
   }
   return std::move(tried.outcome);
 }

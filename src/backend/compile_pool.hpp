@@ -22,6 +22,7 @@ struct CompileRequest {
   std::vector<std::string> options;           // beyond the standard ones; see standard_compile_options
   std::vector<std::string> name_expressions;  // "stencil7<32,8>"
   bool ptx_only = false;                      // no assembling: arch becomes its compute_ form
+  bool anew = false;                          // not from BackendOptions::compile_cache
 };
 
 // What the machine's sandbox is made of, as a compile server found it.
@@ -30,6 +31,8 @@ struct SandboxState {
   bool seccomp = false, limits = false;
   std::string compiler;       // "nvrtc 13.0", empty: not found
   std::string compiler_path;  // or why it was not found
+  // Of all but a request that decides what is compiled: the library, the toolkit's headers, those of this project.
+  std::string compiler_digest;
 };
 
 // "landlock 4, seccomp, rlimits"; what is lacking is said: "NO landlock, seccomp, rlimits".
@@ -67,6 +70,8 @@ class CompilePool {
   Attempt<CompileOutput> compile(CompileRequest request);
   int jobs() const;
   const SandboxState& sandbox() const;
+  // Why BackendOptions::compile_cache is not used; empty: it is, or none was named.
+  const std::string& cache_unused() const;
 
  private:
   struct State;

@@ -26,7 +26,12 @@ std::vector<std::string> lacks_of(const SandboxState& state) {
 
 std::string pack(const SandboxState& state) {
   BodyWriter out;
-  out.put(state.landlock).put(state.seccomp).put(state.limits).put(state.compiler).put(state.compiler_path);
+  out.put(state.landlock)
+      .put(state.seccomp)
+      .put(state.limits)
+      .put(state.compiler)
+      .put(state.compiler_path)
+      .put(state.compiler_digest);
   return out.take();
 }
 
@@ -38,6 +43,7 @@ std::optional<SandboxState> unpack_hello(std::string_view body) {
   state.limits = in.get<bool>();
   state.compiler = in.text();
   state.compiler_path = in.text();
+  state.compiler_digest = in.text();
   if (!in.whole()) return std::nullopt;
   return state;
 }

@@ -57,6 +57,10 @@ class CudaBackend : public Backend {
     expect_counting();
     return compile_and_admit(*pool_, source, spec_.arch);
   }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
+    expect_counting();
+    return compile_and_admit(*pool_, source, spec_.arch, {.anew = true});
+  }
   int parallel_compiles() const override { return pool_->jobs(); }
   std::vector<std::string> notices() const override { return notices_; }
 

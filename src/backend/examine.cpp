@@ -40,9 +40,12 @@ void compiler_findings(const BackendOptions& options, std::vector<Finding>& foun
   found.push_back(finding("nvrtc", static_cast<bool>(pool),
                           pool ? state.compiler + " at " + state.compiler_path : pool.error().message,
                           "no kernel can be compiled; nothing works but recorded and fake devices"));
-  const auto add = [&](const char* name, bool present, std::string detail, const char* lack, const char* cost) {
-    found.push_back(finding(name, present, present ? std::move(detail) : lack, cost));
+  const auto add = [&](const char* name, bool present, std::string detail, std::string lack, const char* cost) {
+    found.push_back(finding(name, present, present ? std::move(detail) : std::move(lack), cost));
   };
+  const std::string unused = pool ? (*pool)->cache_unused() : "no compiler";
+  add("compile cache", !options.compile_cache.empty() && unused.empty(), options.compile_cache,
+      options.compile_cache.empty() ? "none named" : unused, "what was compiled before is compiled again");
   add("landlock", state.landlock > 0,
       fmt::format("ABI {}: the compiler reads libraries and the toolkit's headers and writes nothing", state.landlock),
       "this kernel offers none: it takes Linux 5.13 with landlock among its security modules",

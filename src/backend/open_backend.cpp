@@ -20,6 +20,7 @@ class Substitute : public Backend {
   Provenance provenance() const override { return inner_->provenance(); }
   std::string identity() const override { return inner_->identity(); }
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return inner_->compile(source); }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override { return inner_->compile_anew(source); }
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
     return inner_->run(task, kernel, cases);
   }

@@ -30,6 +30,9 @@ class VirtualBackend final : public Backend {
   std::string identity() const override { return "virtual:" + device_.name; }
 
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, device_.arch); }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
+    return compile_and_admit(*pool_, source, device_.arch, {.anew = true});
+  }
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
     const DeviceWork interpreting;

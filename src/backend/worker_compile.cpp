@@ -168,15 +168,20 @@ Probe probe_confinement(const Nvrtc& nvrtc) {
   return probe;
 }
 
+// Has this process do once what every child would do again. Only at the first request: a server that is never asked is spared it.
+void warm_up(const Nvrtc& nvrtc) {
+  CompileRequest warm;
+  warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
+  warm.arch = "sm_90";
+  nvrtc.compile(warm, standard_compile_options(warm));
+}
+
 SandboxState hello(const Nvrtc& nvrtc) {
   SandboxState state;
   state.compiler_path = nvrtc.path();
   if (!nvrtc.found()) return state;
   state.compiler = nvrtc.compiler();
-  CompileRequest warm;
-  warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
-  warm.arch = "sm_90";
-  nvrtc.compile(warm, standard_compile_options(warm));
+  state.compiler_digest = nvrtc.digest();
   const Probe probe = probe_confinement(nvrtc);
   state.landlock = probe.landlock;
   state.seccomp = probe.seccomp;
@@ -192,11 +197,12 @@ int serve_compiles() {
   clearenv();
   send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(reply_seconds));
   if (!nvrtc.found()) return 4;
-  for (;;) {
+  for (bool warm = false;; warm = true) {
     const auto received = receive_frame(worker_channel, deadline_in(365.0 * 86400));
     const Frame* frame = std::get_if<Frame>(&received);
     if (frame == nullptr) return 0;
     if (frame->type != static_cast<std::uint32_t>(CompileMessage::request)) return 2;
+    if (!warm) warm_up(nvrtc);
     serve_one(nvrtc, *frame);
   }
 }

@@ -79,7 +79,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
     auto source = written(finalist);
     if (source.is_error()) return source.error();
     if (source.is_rejected()) return source.rejected();
-    return circle_.backend->compile(*source);
+    return circle_.backend->compile_anew(*source);
   };
   Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
   for (std::size_t place = 0; place < finalists.size(); ++place) {

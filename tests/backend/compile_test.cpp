@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "backend/compile_cache.hpp"
 #include "backend/compile_pool.hpp"
 #include "backend/compile_protocol.hpp"
 #include "catch.hpp"
@@ -49,6 +50,36 @@ TEST_CASE("a plain kernel gives PTX, cubin and ptxas's report") {
   CHECK(output->cubin.size() > 1000);
   CHECK(output->log.find("registers") != std::string::npos);
   CHECK(output->compiler.rfind("nvrtc ", 0) == 0);
+}
+
+TEST_CASE("what was compiled is taken from the folder by the next process, but not anew") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("cupilot-images-" + std::to_string(getpid()));
+  BackendOptions options;
+  options.compile_jobs = 1;
+  options.compile_cache = folder;
+  auto pool = CompilePool::open(options);
+  REQUIRE(pool);
+  CompileRequest request;
+  request.text = saxpy;
+  request.arch = "sm_90a";
+  const auto first = (*pool)->compile(request);
+  REQUIRE(first);
+  CompileOrder order{request, standard_compile_options(request), 20};
+  const auto cache = CompileCache::open(folder, (*pool)->sandbox().compiler_digest);
+  auto kept = cache.find(order);
+  REQUIRE(kept);
+  CHECK(kept->output.ptx == first->ptx);
+  kept->output.ptx = "of the folder";
+  cache.keep(order, *kept);
+  const auto second = (*pool)->compile(request);
+  REQUIRE(second);
+  CHECK(second->ptx == "of the folder");
+  CHECK(second->confinement == first->confinement);
+  request.anew = true;
+  const auto third = (*pool)->compile(request);
+  REQUIRE(third);
+  CHECK(third->ptx == first->ptx);
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("templates are compiled by name expression") {

@@ -3,6 +3,7 @@
 
 #include "backend/cuda_trials.hpp"
 #include "fake_worker.hpp"
+#include "support/kept_images.hpp"
 #include "support/reached.hpp"
 #include "support/sanitized.hpp"
 
@@ -49,7 +50,7 @@ CompiledKernel dummy_kernel() {
 
 CompilePool& pool() {
   static const std::unique_ptr<CompilePool> opened = [] {
-    BackendOptions options;
+    BackendOptions options = testing::kept_images();
     options.compile_jobs = 1;
     auto made = CompilePool::open(options);
     if (!made) FAIL(made.error().message);

@@ -4,6 +4,7 @@
 #include "backend/cuda_programs.hpp"
 #include "backend/worker_probe.hpp"
 #include "catch.hpp"
+#include "support/kept_images.hpp"
 
 #include <cupilot/gemm.hpp>
 
@@ -92,7 +93,7 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
 }
 
 TEST_CASE("the judge's kernels and a task's references compile") {
-  auto pool = CompilePool::open({});
+  auto pool = CompilePool::open(testing::kept_images());
   REQUIRE(pool);
   const auto trusted = compile_trusted(**pool, "sm_90a");
   if (!trusted) FAIL(trusted.error().message);

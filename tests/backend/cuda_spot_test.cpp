@@ -6,12 +6,13 @@
 #include <cupilot/gemm.hpp>
 
 #include "catch.hpp"
+#include "support/kept_images.hpp"
 
 namespace cupilot {
 namespace {
 
 TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole", "[virtual][threads]") {
-  BackendOptions options;
+  BackendOptions options = testing::kept_images();
   options.compile_jobs = 1;
   auto pool = CompilePool::open(options);
   REQUIRE(pool);

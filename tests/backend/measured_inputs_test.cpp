@@ -9,6 +9,7 @@
 
 #include "backend/cuda_trials.hpp"
 #include "catch.hpp"
+#include "support/kept_images.hpp"
 #include "support/reached.hpp"
 
 using namespace cupilot;
@@ -87,7 +88,7 @@ class Notebook : public TrialDevice {
 };
 
 struct Trials {
-  std::unique_ptr<CompilePool> pool = std::move(*CompilePool::open({}));
+  std::unique_ptr<CompilePool> pool = std::move(*CompilePool::open(testing::kept_images()));
   DeviceSpec spec = *chip("h200");
   CudaPrograms programs{*pool, spec.arch};
   SpotCheck spot{*pool, spec.arch};

@@ -3,6 +3,7 @@
 #include "backend/admit.hpp"
 #include "backend/admit_image.hpp"
 #include "catch.hpp"
+#include "support/kept_images.hpp"
 #include "support/reached.hpp"
 
 namespace cupilot {
@@ -10,7 +11,7 @@ namespace {
 
 CompilePool& pool() {
   static Result<std::unique_ptr<CompilePool>> opened = [] {
-    BackendOptions options;
+    BackendOptions options = testing::kept_images();
     options.compile_jobs = 1;
     return CompilePool::open(options);
   }();
@@ -133,7 +134,7 @@ TEST_CASE("Honest CUDA sources are admitted with their facts", "[slow]") {
   SECTION("template arguments from the strategy's numbers") {
     const auto kernel = compile_and_admit(
         pool(), source_of("template <int N> __global__ void k(const float* x, float* y, int n) { y[n] = x[n] * N; }", "k<{T}>"),
-        "sm_90a", true);
+        "sm_90a", {.ptx_only = true});
     REQUIRE(kernel);
     CHECK(kernel->entries[0].source_name == "k<128>");
     CHECK(kernel->entries[0].name == "_Z1kILi128EEvPKfPfi");
@@ -152,7 +153,7 @@ TEST_CASE("The headers of the allow-list compile and are recorded", "[slow]") {
       "#include <cstdint>\n#include <stdint.h>\n#include <cfloat>\n#include <climits>\n#include <cmath>\n" K
       "{ auto block = cooperative_groups::this_thread_block(); block.sync(); uint64_t i = threadIdx.x;"
       " y[i] = fmaxf(-FLT_MAX, x[i]) + __half2float(__float2half(0.0f)) + (n == INT_MAX); }";
-  const auto kernel = compile_and_admit(pool(), source_of(text), "sm_90a", true);
+  const auto kernel = compile_and_admit(pool(), source_of(text), "sm_90a", {.ptx_only = true});
   if (kernel.is_rejected()) FAIL(kernel.rejected().code << ": " << kernel.rejected().message);
   REQUIRE(kernel);
   CHECK(std::count(kernel->facts.flags.begin(), kernel->facts.flags.end(), "#include <cuda_pipeline.h>") == 1);
@@ -185,10 +186,12 @@ TEST_CASE("The image is asked for its kernels by itself", "[slow]") {
 }
 
 TEST_CASE("Renaming leaves the normalised hash alone", "[slow]") {
-  const auto a = compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] + n; }"), "sm_90a", true);
+  const auto a =
+      compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] + n; }"), "sm_90a", {.ptx_only = true});
   const auto b = compile_and_admit(pool(), source_of(K "{ /* c */ unsigned int\n lane = threadIdx.x; y[lane] = x[lane] + n; }"),
-                                   "sm_90a", true);
-  const auto c = compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] - n; }"), "sm_90a", true);
+                                   "sm_90a", {.ptx_only = true});
+  const auto c =
+      compile_and_admit(pool(), source_of(K "{ int i = threadIdx.x; y[i] = x[i] - n; }"), "sm_90a", {.ptx_only = true});
   REQUIRE((a && b && c));
   CHECK(a->facts.normalized_hash != c->facts.normalized_hash);
   CHECK(a->id != b->id);

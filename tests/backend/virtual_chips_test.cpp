@@ -2,6 +2,7 @@
 #include <cupilot/profile.hpp>
 
 #include "catch.hpp"
+#include "support/kept_images.hpp"
 #include "support/reached.hpp"
 #include "tests/backend/virtual_tasks.hpp"
 
@@ -21,7 +22,7 @@ const char* const row_sum_body = R"({
 })";
 
 std::unique_ptr<Backend> opened(const std::string& chip) {
-  BackendOptions options;
+  BackendOptions options = testing::kept_images();
   options.compile_jobs = 1;
   auto backend = open_virtual(chip, options);
   if (!backend) FAIL(backend.error().message);

@@ -9,12 +9,13 @@
 #include <string>
 
 #include "backend/backends.hpp"
+#include "support/kept_images.hpp"
 
 namespace cupilot {
 
 inline Backend& virtual_h200() {
   static Result<std::unique_ptr<Backend>> opened = [] {
-    BackendOptions options;
+    BackendOptions options = testing::kept_images();
     options.compile_jobs = 1;
     return open_virtual("h200", options);
   }();

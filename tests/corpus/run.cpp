@@ -124,7 +124,7 @@ Result<std::unique_ptr<Bench>> Bench::open(const std::string& chip_name) {
 }
 
 Attempt<CompiledKernel> Bench::compile(const KernelSource& source, bool ptx_only) {
-  return compile_and_admit(*pool_, source, device_.arch, ptx_only);
+  return compile_and_admit(*pool_, source, device_.arch, {.ptx_only = ptx_only});
 }
 
 std::vector<std::string> Bench::run(const CorpusKernel& kernel, const CompiledKernel& compiled, const Sizes& sizes) {

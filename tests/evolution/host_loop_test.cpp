@@ -7,6 +7,7 @@
 #include "evolution/jobs_of.hpp"
 #include "evolution/run_state.hpp"
 #include "evolution/support.hpp"
+#include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
 
 using namespace cupilot;
@@ -110,7 +111,7 @@ TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threa
   constexpr std::int64_t size = sanitized ? 16 : 32;
   const auto task = gemm_task({.m = size, .n = size, .k = size});
   REQUIRE_OK(task);
-  auto device = open_backend("virtual:h200");
+  auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE_OK(device);
   same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 3 : 10), 3, 2);
 }
@@ -120,7 +121,7 @@ TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threa
 TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
   const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
   REQUIRE_OK(task);
-  auto device = open_backend("virtual:h200");
+  auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE_OK(device);
   auto evolution = Evolution::begin(*task, (*device)->device(), {.provenance = Provenance::modelled});
   REQUIRE_OK(evolution);

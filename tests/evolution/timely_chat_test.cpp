@@ -7,6 +7,7 @@
 #include "evolution/circle.hpp"
 #include "evolution/tally.hpp"
 #include "support.hpp"
+#include "support/kept_images.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -58,7 +59,7 @@ TEST_CASE("an exchange that the end of the search cut short is no silence of the
 }
 
 TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]") {
-  const auto device = open_backend("virtual:h200");
+  const auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(device);
   Noting client;
   std::atomic<bool> cancel{false};
@@ -79,7 +80,7 @@ TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]
 
 #ifndef __SANITIZE_THREAD__  // host_loop_test has the threads of such a search
 TEST_CASE("a run tells from its journal whether models take part, whatever files lie beside it", "[threads]") {
-  const auto device = open_backend("virtual:h200");
+  const auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(device);
   const TempDir dir;
   const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});

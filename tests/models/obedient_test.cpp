@@ -9,6 +9,7 @@
 #include "catch.hpp"
 #include "models/prompt_scan.hpp"
 #include "support/injections.hpp"
+#include "support/kept_images.hpp"
 #include "support/scripted_chat.hpp"
 
 using namespace cupilot;
@@ -78,7 +79,7 @@ struct Folder {
 TEST_CASE("a model that obeys strangers changes no score, budget, file or prompt", "[models][hostile]") {
   const auto task = load_task("examples/model_tape/task.json");
   REQUIRE(task);
-  const auto backend = open_backend("virtual:h200", {});
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   std::size_t turn = 0;
   ScriptedChat model([&](const ChatRequest& request) {

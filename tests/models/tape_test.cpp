@@ -7,6 +7,7 @@
 
 #include "catch.hpp"
 #include "models/prompt_scan.hpp"
+#include "support/kept_images.hpp"
 #include "support/scripted_chat.hpp"
 
 using namespace cupilot;
@@ -60,7 +61,7 @@ EvolveOptions options_of(ChatClient& client, Story& story) {
 TEST_CASE("a tape written by hand: free kernels are refused, mended, and win", "[models][tape]") {
   const auto task = load_task("examples/model_tape/task.json");
   REQUIRE(task);
-  const auto backend = open_backend("virtual:h200", {});
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const auto tape = open_tape("examples/model_tape/tape.jsonl");
   REQUIRE(tape);
@@ -92,7 +93,7 @@ TEST_CASE("a tape written by hand: free kernels are refused, mended, and win", "
 TEST_CASE("a task that no template serves is the model's altogether", "[models]") {
   const auto task = load_task("examples/model_tape/task.json");
   REQUIRE(task);
-  const auto backend = open_backend("virtual:h200", {});
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const auto tape = read_tape("examples/model_tape/tape.jsonl");
   REQUIRE(tape);

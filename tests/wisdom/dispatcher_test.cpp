@@ -14,6 +14,7 @@
 
 #include "catch.hpp"
 #include "support.hpp"
+#include "support/kept_images.hpp"
 
 using namespace cupilot;
 namespace fs = std::filesystem;
@@ -144,7 +145,7 @@ std::vector<std::string> logged(const std::vector<std::string>& lines) {
 }  // namespace
 
 TEST_CASE("a dispatcher launches what the plan says at every shape", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   for (const GemmSpec& spec : {GemmSpec{.dtype = DType::bf16}, GemmSpec{.layout = "tt", .alpha = 0.5, .beta = 2, .bias = true}}) {
     const auto task = gemm_task(spec);
@@ -195,7 +196,7 @@ KernelSource hand_made(std::vector<Expr> require, Expr grid) {
 }  // namespace
 
 TEST_CASE("a dispatcher takes the nearest shape's kernels in order, then the fallback", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const auto task = gemm_task({});
   auto all = support::portfolio(
@@ -227,7 +228,7 @@ TEST_CASE("a dispatcher takes the nearest shape's kernels in order, then the fal
 }
 
 TEST_CASE("a dispatcher says what keeps it from launching", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   const Program program(all.entry, 2);
@@ -242,7 +243,7 @@ TEST_CASE("a dispatcher says what keeps it from launching", "[wisdom]") {
 }
 
 TEST_CASE("tables are made once, anew for other constants, and again after a failure", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   auto task = gemm_task({});
   KernelSource source = hand_made({}, "m");
@@ -269,7 +270,7 @@ TEST_CASE("tables are made once, anew for other constants, and again after a fai
 }
 
 TEST_CASE("a dispatcher refuses tensors that its kernels could not read", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   const Program program(all.entry, 2);
@@ -277,7 +278,7 @@ TEST_CASE("a dispatcher refuses tensors that its kernels could not read", "[wisd
 }
 
 TEST_CASE("shared memory allowed for one shape stays allowed for it", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   KernelSource source = hand_made({}, "m");
   source.plan.launches[0].shared = "k*1024";
@@ -290,7 +291,7 @@ TEST_CASE("shared memory allowed for one shape stays allowed for it", "[wisdom]"
 }
 
 TEST_CASE("the table of the device serves, else one that runs the same code", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const auto made_on = [&](const char* device, int major, std::int64_t grid) {
     auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, grid)});
@@ -314,7 +315,7 @@ TEST_CASE("the table of the device serves, else one that runs the same code", "[
 }
 
 TEST_CASE("what no dispatcher can be made of", "[wisdom]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   for (const char* name : {"my-gemm", "../x", "class", "stream", ""}) {

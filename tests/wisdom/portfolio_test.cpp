@@ -11,6 +11,7 @@
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"
+#include "support/kept_images.hpp"
 
 using namespace cupilot;
 namespace fs = std::filesystem;
@@ -57,7 +58,7 @@ std::vector<std::string> kernels_of(const WisdomEntry& entry) {
 }  // namespace
 
 TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopped", "[wisdom][search]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const Task task = small_task();
   const Folder folder;
@@ -106,7 +107,7 @@ TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopp
 }
 
 TEST_CASE("a shape that had its share of the time is not searched again", "[wisdom][search]") {
-  const auto backend = open_backend("virtual:h200");
+  const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const Task task = small_task();
   const Folder folder;
