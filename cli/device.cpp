@@ -4,16 +4,12 @@
 #include <string_view>
 
 namespace cupilot::cli {
-namespace {
 
-// `name` in the folder that the variable names, else in `beside` of the user's home; "" where there is neither.
 std::string user_path(const char* variable, const char* beside, const char* name) {
   if (const char* folder = std::getenv(variable); folder != nullptr && folder[0] == '/') return std::string(folder) + "/" + name;
   const char* home = std::getenv("HOME");
   return home != nullptr && home[0] == '/' ? std::string(home) + "/" + beside + "/" + name : "";
 }
-
-}  // namespace
 
 std::string peaks_path() { return user_path("XDG_DATA_HOME", ".local/share", "cupilot/peaks.json"); }
 

@@ -3,25 +3,17 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "device.hpp"
+
 namespace cupilot::cli {
 namespace {
 
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // Empty when the user has no home, or it cannot be written.
 std::string data_folder() {
-  std::string base = environment("XDG_DATA_HOME");
-  if (base.empty() || base.front() != '/') {
-    const std::string home = environment("HOME");
-    if (home.empty()) return "";
-    base = home + "/.local/share";
-  }
+  const std::string folder = user_path("XDG_DATA_HOME", ".local/share", "cupilot");
   std::error_code failed;
-  std::filesystem::create_directories(base + "/cupilot", failed);
-  return failed ? "" : base + "/cupilot";
+  if (!folder.empty()) std::filesystem::create_directories(folder, failed);
+  return failed ? "" : folder;
 }
 
 }  // namespace
@@ -41,7 +33,8 @@ void add_steering(CLI::App& verb, EvolveFlags& flags) {
 }
 
 std::string pool_of(const EvolveFlags& flags) {
-  std::string pool = flags.pool.empty() ? environment("CUPILOT_POOL") : flags.pool;
+  const char* told = std::getenv("CUPILOT_POOL");
+  std::string pool = flags.pool.empty() && told != nullptr ? told : flags.pool;
   if (pool == "off") return "";
   if (!pool.empty()) return pool;
   const std::string folder = data_folder();

@@ -18,6 +18,7 @@ class HostTimer : public Backend {
   Provenance provenance() const override { return Provenance::reported; }
   std::string identity() const override { return "host timer over " + prover_->identity(); }
   Attempt<CompiledKernel> compile(const KernelSource& source) override { return prover_->compile(source); }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override { return prover_->compile_anew(source); }
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
     auto report = prover_->run(task, kernel, cases);
     if (report) report->confinement = "unconfined: runs in this process to be timed; proved " + report->confinement;

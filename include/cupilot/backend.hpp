@@ -77,7 +77,8 @@ class Backend {
   virtual std::string identity() const = 0;
   // Any thread. Gate included: a Rejected says what the source or its PTX may not do.
   virtual Attempt<CompiledKernel> compile(const KernelSource& source) = 0;
-  // The same by the compiler itself, whatever was kept: for a kernel that is to be confirmed.
+  // The same by the compiler itself, whatever was kept: for a kernel that is to be confirmed. Who wraps a backend
+  // forwards both.
   virtual Attempt<CompiledKernel> compile_anew(const KernelSource& source) { return compile(source); }
   // Any thread; trials on one device are queued. Error only when the machine failed.
   virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) = 0;

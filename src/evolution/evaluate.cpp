@@ -133,7 +133,7 @@ Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
 Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {
   if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source)) return *rules.compiled;
   const Phase phase("compile");
-  return pipe.backend->compile(source);
+  return rules.anew ? pipe.backend->compile_anew(source) : pipe.backend->compile(source);
 }
 
 }  // namespace
@@ -221,6 +221,7 @@ Result<Candidate> evaluate_source(const Pipe& pipe, const KernelSource& source, 
   PipeRules rules;
   rules.level = level;
   rules.proof_seed = pipe.seed;
+  rules.anew = true;
   auto passed = pass_source(pipe, source, rules);
   if (!passed) return passed.error();
   return std::move(passed->candidate);

@@ -148,6 +148,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   rules.screened_before = circle_.screen != nullptr;
   rules.source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1);
   rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
+  rules.anew = true;
   rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});

@@ -26,6 +26,7 @@ struct PipeRules {
   std::function<std::optional<CountPlan>(bool leads)> count;
   // Of the same source, compiled already by a process of its own; null: it is compiled here.
   const CompiledKernel* compiled = nullptr;
+  bool anew = false;  // compiled by the compiler, whatever was kept
   // The screen let the same kernel pass at a lower level: it may look again while the device runs.
   bool screened_before = false;
   // Timed with it, in one call; the candidate stands first.

@@ -51,7 +51,7 @@ int misbehave(const char* name, std::string what) {
     what = what.substr(what.find('-') + 1);
   }
   what = what.substr(0, what.find('-'));
-  const SandboxState state{4, true, true, "nvrtc 13.0", "nowhere"};
+  const SandboxState state{4, true, true, "nvrtc 13.0", "nowhere", ""};
   send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(5));
   for (;;) {
     const auto received = receive_frame(worker_channel, deadline_in(30));

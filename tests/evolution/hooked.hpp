@@ -20,7 +20,7 @@ class Hooked : public Backend {
   Provenance kind = Provenance::modelled;
   std::string name;
   bool spans_its_space = true;
-  int runs = 0, renewed = 0, compiles_at_once = 1;
+  int runs = 0, renewed = 0, anew = 0, compiles_at_once = 1;
   std::vector<Case> cases_run;  // by all runs
 
   DeviceSpec& spec() { return spec_; }
@@ -33,6 +33,12 @@ class Hooked : public Backend {
     auto kernel = inner_->compile(source);
     const std::lock_guard lock(mutex_);
     if (kernel && on_compile) on_compile(*kernel);
+    return kernel;
+  }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
+    auto kernel = compile(source);
+    const std::lock_guard lock(mutex_);
+    ++anew;
     return kernel;
   }
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {

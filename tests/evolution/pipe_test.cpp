@@ -49,6 +49,12 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
+TEST_CASE("a source that is to be proved is compiled anew", "[pipe]") {
+  Bench bench;
+  bench.accepted();
+  CHECK(bench.device.anew == 1);
+}
+
 TEST_CASE("a time that cannot be is never a number", "[pipe]") {
   struct Row {
     double us;

@@ -313,6 +313,16 @@ TEST_CASE("a recording that was stopped goes on by the same words", "[threads]")
   CHECK(comparable(dir / "recording") == comparable(dir / "at once"));
 }
 
+TEST_CASE("finalists are compiled anew, what is searched is not", "[threads]") {
+  const TempDir dir;
+  Hooked device(fake_device(write_landscape(dir)));
+  auto report = evolve(Task{}, device, small_run("", 20));
+  REQUIRE_OK(report);
+  REQUIRE(report->best);
+  CHECK(device.anew > 0);
+  CHECK(device.anew < 20);
+}
+
 TEST_CASE("times that were measured when they were recorded are replayed at once", "[threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));

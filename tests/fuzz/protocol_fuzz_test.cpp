@@ -14,7 +14,7 @@ std::string good_answer() {
   answer.output.cubin = {1, 2, 3, 4};
   answer.output.log = "ptxas info    : Compiling entry function 'k' for 'sm_90a'\nptxas info    : Used 32 registers\n";
   answer.output.lowered_names = {{"k<3>", "_Z1kILi3EEvv"}};
-  answer.sandbox = {4, true, true, "", ""};
+  answer.sandbox = {4, true, true, "", "", ""};
   return pack(answer);
 }
 
