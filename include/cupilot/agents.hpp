@@ -17,7 +17,8 @@
 #include <cupilot/tunable.hpp>
 #include <cupilot/verdict.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct Accepted;
 struct CompiledKernel;
@@ -125,3 +126,4 @@ std::unique_ptr<KernelWriter> template_writer(std::vector<Tunable> tunables);
 Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -19,7 +19,8 @@
 #include <cupilot/trial.hpp>
 #include <cupilot/warp_cycles.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Who takes part in an interleaved timing.
 struct Contestant {
@@ -144,3 +145,4 @@ struct Finding {
 std::vector<Finding> examine_machine(const BackendOptions& options = {});
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

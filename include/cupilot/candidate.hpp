@@ -15,7 +15,8 @@
 #include <cupilot/verdict.hpp>
 #include <cupilot/verification.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // What made an accepted kernel, what held it while it ran, and what the gate remarked.
 struct Conditions {
@@ -52,3 +53,4 @@ struct Candidate {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

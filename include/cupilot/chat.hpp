@@ -10,7 +10,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct ChatMessage {
   enum class Role { system, user, assistant };
@@ -64,3 +65,4 @@ class ChatClient {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -9,7 +9,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // What a check was shown to reject.
 struct PowerReport {
@@ -27,3 +28,4 @@ struct PowerReport {
 Result<PowerReport> check_power(const Task& task, Backend& backend);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -10,7 +10,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/kernel_source.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct EntryFacts {
   std::string name{};         // as in the PTX
@@ -52,3 +53,4 @@ struct CompiledKernel {
 const EntryFacts* find_entry(const CompiledKernel& kernel, const std::string& source_name);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

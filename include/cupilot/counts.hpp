@@ -7,7 +7,8 @@
 
 #include <cupilot/export.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 enum class Counter {
   warp_instructions,  // issued
@@ -61,3 +62,4 @@ struct Counts {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

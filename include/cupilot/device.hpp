@@ -12,7 +12,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct DeviceSpec {
   std::string name{};   // "h200"
@@ -61,3 +62,4 @@ Residency residency(const DeviceSpec& device, int threads, int registers, std::i
 int resident_blocks(const DeviceSpec& device, int threads, int registers, std::int64_t shared_bytes);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -6,7 +6,8 @@
 
 #include <cupilot/export.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 enum class DType { f64, f32, bf16, f16, e4m3, e5m2, i64, i32, i16, i8, u8, boolean };
 
@@ -34,3 +35,4 @@ bool satisfies(Precision offered, Precision asked);
 double input_roundoff(Precision precision);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -19,7 +19,8 @@
 #include <cupilot/search.hpp>
 #include <cupilot/technique.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct EvolutionOptions {
   SearchOptions search{};
@@ -96,7 +97,7 @@ class Evolution {
   const Search& search() const;  // counts, archive, fingerprint
 
  private:
-  struct State;
+  struct CUPILOT_HIDDEN State;
   explicit Evolution(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
@@ -106,3 +107,4 @@ class Evolution {
 Result<Candidate> evaluate(const Pipe& pipe, const Job& job);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -21,7 +21,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // One generation's line on a screen.
 struct Progress {
@@ -177,3 +178,4 @@ struct RecordOptions {
 Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir, const RecordOptions& options);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

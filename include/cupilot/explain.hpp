@@ -10,7 +10,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/strategy.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct TechniqueWorth {
   std::string technique{};
@@ -44,3 +45,4 @@ struct ExplainOptions {
 Result<Explanation> explain(const std::string& run_dir, Backend& backend, const ExplainOptions& options = {});
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

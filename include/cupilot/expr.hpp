@@ -16,7 +16,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct Expr {
   std::string text = "0";
@@ -65,3 +66,4 @@ Result<std::int64_t> evaluate_or_error(const Expr& expr, const ExprScope& scope)
 std::variant<std::monostate, ExprFault> check_syntax(const Expr& expr);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

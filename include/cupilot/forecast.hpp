@@ -7,7 +7,8 @@
 
 #include <cupilot/agents.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // One strategy and the time it turned out to take, for this task or another of its family at another shape.
 struct KnownTime {
@@ -22,3 +23,4 @@ Forecaster make_forecaster(const Task& task, const DeviceSpec& device, const std
                            std::span<const KnownTime> learnt = {});
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

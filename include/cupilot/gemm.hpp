@@ -11,7 +11,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 enum class Activation { none, relu, gelu, silu, tanh, sigmoid };
 
@@ -40,3 +41,4 @@ Result<Task> gemm_task(const GemmSpec& spec);
 Result<GemmSpec> gemm_spec_from(const std::vector<std::string>& words);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

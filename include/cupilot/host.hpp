@@ -13,7 +13,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // An append-only file held open. Every failure names the file and the errno text.
 class AppendFile {
@@ -60,3 +61,4 @@ class Host {
 Host& real_host();
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -5,7 +5,8 @@
 
 #include <cupilot/backend.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Proves and times kernels in `context` (a CUcontext) on `stream` (a CUstream or cudaStream_t of that context, no default
 // stream: graphs are captured from it). Times are `measured`, by events of that stream under the same rounds and checks as on
@@ -22,3 +23,4 @@ namespace CUPILOT_API cupilot {
 Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream, const BackendOptions& options = {});
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

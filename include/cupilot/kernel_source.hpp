@@ -9,7 +9,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 enum class Language { cuda, ptx };
 
@@ -38,3 +39,4 @@ Result<StandaloneKernel> read_standalone(const std::string& path);
 std::string standalone_text(const KernelSource& source, const std::vector<std::string>& task_words);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

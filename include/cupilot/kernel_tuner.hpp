@@ -7,7 +7,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct TunerImport {
   std::string family{};   // of the tasks the kernel serves; required
@@ -22,3 +23,4 @@ Result<std::string> import_tuner_list(std::string_view list, const std::string& 
                                       const TunerImport& options);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -11,7 +11,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/expr.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // scratch: poisoned before each run. zeroed: cleared inside the timed region. restored: zero before and found zero
 // again. table: written by setup launches, read-only afterwards.
@@ -63,3 +64,4 @@ struct LaunchPlan {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

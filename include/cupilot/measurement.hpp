@@ -9,7 +9,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/trial.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // measured: by our runner on a device. modelled: by a time model. reported: a host program's word. Never ranked together.
 enum class Provenance { measured, modelled, reported };
@@ -33,3 +34,4 @@ struct Measurement {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -12,7 +12,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct SeatOptions {
   double share = 0.5;       // of slots whose strategy a model proposes; where no template serves the task, of all
@@ -46,3 +47,4 @@ std::unique_ptr<KernelWriter> model_writer(ModelSeat seat, KernelWriter& templat
 Result<std::unique_ptr<Space>> free_space(const Task& task);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

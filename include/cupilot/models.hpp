@@ -16,7 +16,8 @@
 #include <cupilot/host.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Where a key is read from: a variable of the environment or a file that only its owner can read. Neither: none is sent.
 struct KeySource {
@@ -108,3 +109,4 @@ struct TapeContents {
 Result<TapeContents> read_tape(const std::string& path, Host* host = nullptr);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -12,7 +12,8 @@
 #include <cupilot/measurement.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct Ceiling {
   std::string name{};             // "dram copy", "bf16", "launch"; docs/formats/peaks.md lists them
@@ -47,3 +48,4 @@ Result<std::optional<Peaks>> load_peaks(const std::string& path, std::string_vie
 Result<void> save_peaks(const Peaks& peaks, const std::string& path);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

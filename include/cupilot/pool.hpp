@@ -17,7 +17,8 @@
 #include <cupilot/task.hpp>
 #include <cupilot/verdict.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct PoolEntry {
   Strategy strategy{};
@@ -84,7 +85,7 @@ class StrategyPool {
   Result<std::vector<PoolOutcome>> outcomes(const std::string& kind, int limit) const;
 
  private:
-  struct State;
+  struct CUPILOT_HIDDEN State;
   explicit StrategyPool(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
@@ -93,3 +94,4 @@ class StrategyPool {
 Result<std::vector<PoolEntry>> shipped_practice();
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

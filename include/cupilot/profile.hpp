@@ -12,7 +12,8 @@
 #include <cupilot/task.hpp>
 #include <cupilot/verdict.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Instructions of one kind ("fp32 fma", "load shared"), of one source line, or of a launch, at full size. Sampled or fitted
 // where the launch's counts are.
@@ -66,3 +67,4 @@ struct Profile {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

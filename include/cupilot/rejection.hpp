@@ -7,7 +7,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct RejectionCode {
   std::string_view code{};  // "verify.bound"
@@ -24,3 +25,4 @@ Rejected reject(std::string_view code, std::string message, std::string where = 
 std::string_view name_of(Stage stage);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -16,7 +16,8 @@
 #include <cupilot/search.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct ReplayOptions {
   // Answers for the models of a run that had some, such as open_tape() of its tape; null: the built-in strategist proposes for
@@ -46,3 +47,4 @@ struct ReplayReport {
 Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& options = {});
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -14,7 +14,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct ResolvedArgument {
   enum class Kind { tensor, buffer, map, immediate, null_pointer };
@@ -68,3 +69,4 @@ Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const 
                             const CompiledKernel* compiled);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

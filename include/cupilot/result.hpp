@@ -8,7 +8,8 @@
 
 #include <cupilot/export.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // The process exit code that an error ends in; see docs/formats/exit-codes.md.
 enum class ErrorCode {
@@ -125,3 +126,4 @@ class [[nodiscard]] Attempt {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -6,7 +6,8 @@
 
 #include <cupilot/export.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Philox-like stream. Copy is cheap; `fork` makes an independent stream keyed by more numbers.
 class Rng {
@@ -26,3 +27,4 @@ class Rng {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

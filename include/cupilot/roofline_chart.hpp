@@ -10,7 +10,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct RooflinePoint {
   double intensity = 0;  // operations a DRAM byte, counted where it was, else the least possible
@@ -45,3 +46,4 @@ std::string roofline_svg(const RooflineChart& chart);
 std::string roofline_text(const RooflineChart& chart, int columns = 78, int rows = 18);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -10,7 +10,8 @@
 #include <cupilot/roofline_chart.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // What must be known of a run before its device is opened. Proposals and results are passed over unread.
 struct RunBeginning {
@@ -30,3 +31,4 @@ struct RunReport {
 Result<RunReport> report_run(const std::string& run_dir);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -18,7 +18,8 @@
 namespace cupilot {
 class Driver;  // declared here first, it is not exported
 }
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Parts of a search, each of which can be switched off to see what it is worth.
 struct Steering {
@@ -137,8 +138,9 @@ class Search {
 
  private:
   friend class Driver;  // writes the state from where it lies
-  struct State;
+  struct CUPILOT_HIDDEN State;
   std::unique_ptr<State> state_;
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -14,7 +14,8 @@
 #include <cupilot/strategy.hpp>
 #include <cupilot/technique.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // What a parameter may be inside this space, after restriction to what templates realise.
 struct Knob {
@@ -56,3 +57,4 @@ std::vector<Strategy> neighbours(const Space& space, const Strategy& strategy);
 double distance(const Space& space, const Strategy& a, const Strategy& b);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

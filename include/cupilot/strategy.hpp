@@ -10,7 +10,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // One technique in use. `values`: parameter name -> value; a default is omitted from the canonical form.
 struct Use {
@@ -39,3 +40,4 @@ Result<Strategy> strategy_from_json(std::string_view json);
 std::string describe(const Strategy& strategy);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

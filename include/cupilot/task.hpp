@@ -12,7 +12,8 @@
 #include <cupilot/expr.hpp>
 #include <cupilot/result.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 using Sizes = std::map<std::string, std::int64_t>;  // axis name -> extent
 
@@ -141,3 +142,4 @@ Result<std::string> task_to_json(const Task& task);
 Result<Task> task_from_json(std::string_view json, const std::string& origin);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

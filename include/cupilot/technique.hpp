@@ -9,7 +9,8 @@
 
 #include <cupilot/export.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // A hardware resource that can bind a kernel; the verdict names pressures on these, techniques relieve them.
 enum class Resource { dram, l2, shared, fp_pipe, tensor_pipe, issue, latency, occupancy, launch, tail };
@@ -39,3 +40,4 @@ std::span<const Technique> catalogue();
 const Technique* find_technique(std::string_view name);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -10,7 +10,8 @@
 #include <cupilot/export.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // One recipe of input content. `ordinary` follows each tensor's own fill; the others replace floating inputs, most of them line
 // by line (a line: the elements along the dimension summed over). docs/formats/numerics.md says what each is for.
@@ -114,3 +115,4 @@ struct TrialReport {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

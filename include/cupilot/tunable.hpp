@@ -11,7 +11,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct TunableParameter {
   std::string constant{};   // its name in the kernel text: "BM"
@@ -46,3 +47,4 @@ const std::vector<Tunable>& builtin_tunables();
 bool serves(const Tunable& tunable, const Task& task);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -12,7 +12,8 @@
 #include <cupilot/technique.hpp>
 #include <cupilot/warp_cycles.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // Left of both ridges, between the ridge of the plain pipe and that of the tensor pipe, right of both.
 enum class Zone { memory, middle, compute };
@@ -89,3 +90,4 @@ struct ModelledTime {
 ModelledTime model_time(const DeviceSpec& device, const std::vector<ModelInput>& launches);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -13,7 +13,8 @@
 #include <cupilot/task.hpp>
 #include <cupilot/trial.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // How much to run. candidate: shapes that reach every path, random and boundary content. elite: and probes, special
 // content. finalist: new seeds, more repeats, the time shapes in full where the device is real.
@@ -47,3 +48,4 @@ Workload shrink(const Task& task, const KernelSource& source, const Workload& wo
                 int slabs);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -7,6 +7,8 @@
 #define CUPILOT_VERSION_MINOR 1
 #define CUPILOT_VERSION_PATCH 0
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 inline constexpr const char* version = "0.1.0";
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -7,7 +7,8 @@
 
 #include <cupilot/export.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 // By NVIDIA's names. Two are no waiting: `selected` issued, `not_selected` could have while another did.
 enum class Stall {
@@ -44,3 +45,4 @@ struct WarpCycles {
 };
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -15,7 +15,8 @@
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-namespace CUPILOT_API cupilot {
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
 
 struct WisdomKernel {
   std::string name{};  // "gemm_wgmma_1": an identifier, unique in its entry
@@ -99,3 +100,4 @@ Result<std::vector<Workload>> shapes_from_text(std::string_view text, const std:
                                                const std::vector<std::string>& axes);
 
 }  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -105,7 +105,7 @@ Counts analytic_counts(const Task& task, const Workload& workload) {
 
 }  // namespace
 
-struct __attribute__((visibility("hidden"))) Evolution::State {
+struct Evolution::State {
   EvolutionRecord record;
   Means means;
   std::optional<Search> search;

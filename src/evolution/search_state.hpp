@@ -68,7 +68,7 @@ struct Ancestor {
 };
 
 // Not exported with the class that it belongs to.
-struct __attribute__((visibility("hidden"))) Search::State {
+struct Search::State {
   SearchOptions options;
   const Space& space;
   Strategist& strategist;

@@ -121,7 +121,7 @@ std::map<std::string, std::int64_t> sizes_in(const std::string& text) {
 }  // namespace
 
 // Not exported with the class that it belongs to.
-struct __attribute__((visibility("hidden"))) StrategyPool::State {
+struct StrategyPool::State {
   Database database;
 
   Result<void> insert(const PoolEntry& entry) const;

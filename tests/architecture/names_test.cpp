@@ -15,7 +15,7 @@ namespace {
 
 // "cupilot::Task" of each type that a file defines at the margin outside of unnamed namespaces.
 std::vector<std::string> types_of(std::istream& text) {
-  static const std::regex opens(R"re(^namespace (?:CUPILOT_API )?([\w:]*) ?\{$)re"), closes(R"re(^\}  // namespace.*)re");
+  static const std::regex opens(R"re(^namespace ([\w:]*) ?\{$)re"), closes(R"re(^\}  // namespace.*)re");
   static const std::regex defines(R"re(^(?:class|struct|union|enum class|enum) (?:\w+\(\(.*\)\) )?(\w+)(?: [^;]*)?\{.*)re");
   std::vector<std::string> spaces, found;
   std::smatch match;
@@ -37,7 +37,7 @@ std::vector<std::string> types_of(std::istream& text) {
 
 TEST_CASE("definitions are found where they stand", "[architecture]") {
   std::istringstream text(
-      "namespace CUPILOT_API cupilot {\nstruct A {\n  struct Inner {\n  };\n};\nstruct Later;\nclass B final : public A {\n"
+      "CUPILOT_EXPORTS_BEGIN\nnamespace cupilot {\nstruct A {\n  struct Inner {\n  };\n};\nstruct Later;\nclass B final : public A {\n"
       "namespace {\nstruct Own {\n}  // namespace\nenum class C { one };\n}  // namespace cupilot\nnamespace cupilot::ptx "
       "{\nunion D {\n");
   CHECK(types_of(text) == std::vector<std::string>{"cupilot::A", "cupilot::B", "cupilot::C", "cupilot::ptx::D"});
