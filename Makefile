@@ -10,6 +10,8 @@ SECONDS_LIMIT ?= 85
 # Clang is faster where its heap lies in large pages and is never given back: page faults are dear on virtual machines.
 CLANG_HEAP := glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864:glibc.malloc.trim_threshold=1073741824:glibc.malloc.mmap_threshold=1073741824
 
+BUILD_WITH := GLIBC_TUNABLES=$(CLANG_HEAP) cmake --build -j $(JOBS) --preset
+
 # For each target.
 FUZZ_SECONDS ?= 60
 
@@ -24,11 +26,11 @@ bootstrap:
 build: bootstrap
 	@mkdir -p build
 	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 4; }
-	@cmake --build --preset release --target cupilot_cli cupilot_worker -j $(JOBS)
+	@$(BUILD_WITH) release --target cupilot_cli cupilot_worker
 
 test: bootstrap
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
+	$(BUILD_WITH) release
 	ctest --preset release -j $(JOBS)
 
 check: lint docs campaigns sanitize fuzz thread
@@ -37,18 +39,18 @@ check: lint docs campaigns sanitize fuzz thread
 # left, these say whether every rejection code was reached.
 campaigns: bootstrap
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
+	$(BUILD_WITH) release
 	ctest --preset campaigns -j $(JOBS)
 
 # What measures rather than checks; it must build.
 bench: bootstrap
 	cmake --preset release
-	cmake --build --preset release --target bench -j $(JOBS)
+	$(BUILD_WITH) release --target bench
 
 # Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
 sanitize thread: bootstrap
 	cmake --preset $@
-	GLIBC_TUNABLES=$(CLANG_HEAP) cmake --build --preset $@ -j $(JOBS)
+	$(BUILD_WITH) $@
 	ctest --preset $@ -j $(JOBS)
 
 # Malformed PTX against the virtual device, and malformed texts against each parser, under the same sanitizers; what crashes them
@@ -68,7 +70,7 @@ docs: bootstrap
 # Debian packages in build/packages.
 deb: bootstrap
 	cmake --preset release
-	cmake --build --preset release -j $(JOBS)
+	$(BUILD_WITH) release
 	cpack -G DEB --config build/release/CPackConfig.cmake -B build/packages
 
 format: bootstrap

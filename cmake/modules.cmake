@@ -46,24 +46,20 @@ endif()
 
 cupilot_precompiled(cupilot_common)
 if(TARGET cupilot_common)
-  target_link_libraries(cupilot_common PRIVATE cupilot_options)
-  if(CUPILOT_SANITIZE)
-    target_compile_options(cupilot_common PRIVATE -O0)
-  endif()
+  target_link_libraries(cupilot_common PRIVATE cupilot_options nlohmann_json::nlohmann_json)
+  target_compile_options(cupilot_common PRIVATE ${CUPILOT_COLD_OPTIONS})
 endif()
 
-# Modules that a sanitizer's build optimises: what runs for long. The others take three times as long to compile optimised, and
-# their tests hardly longer to run without.
+# Modules that run for long: all others are compiled with CUPILOT_COLD_OPTIONS, which takes about half the time.
 set(CUPILOT_OPTIMISED base ptx strategy kernel agents)
 
 function(cupilot_module name)
   add_library(cupilot_${name} STATIC)
   set_target_properties(cupilot_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(cupilot_${name} PUBLIC cupilot_options)
-  if(NOT CUPILOT_SANITIZE)
-    cupilot_precompile(cupilot_${name} cupilot_common)
-  elseif(NOT name IN_LIST CUPILOT_OPTIMISED)
-    target_compile_options(cupilot_${name} PRIVATE -O0)
+  if(NOT name IN_LIST CUPILOT_OPTIMISED)
+    cupilot_cold(cupilot_${name})
+  elseif(NOT CUPILOT_COLD_OPTIONS)
     cupilot_precompile(cupilot_${name} cupilot_common)
   endif()
   if(NOT name MATCHES "^(base|ptx|backend)$")
@@ -74,11 +70,19 @@ function(cupilot_module name)
   endforeach()
 endfunction()
 
-# cupilot_optimised(TARGET sources...): a sanitizer's build optimises them though not their module.
+# cupilot_cold(TARGET): nothing of it runs for long. A program is compiled as libraries are, whose precompiled headers it uses.
+function(cupilot_cold target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC ${CUPILOT_COLD_OPTIONS})
+  cupilot_precompile(${target} cupilot_common)
+endfunction()
+
+# cupilot_optimised(TARGET sources...): are optimised though not their module.
 function(cupilot_optimised target)
-  if(CUPILOT_SANITIZE)
+  if(CUPILOT_COLD_OPTIONS)
     cupilot_alone(${target} ${ARGN})
-    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES COMPILE_OPTIONS -O1 SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
+      COMPILE_OPTIONS $<IF:$<BOOL:${CUPILOT_SANITIZE}>,-O1,-O2>)
   endif()
 endfunction()
 

@@ -9,7 +9,7 @@ endif()
 option(CUPILOT_PRECOMPILE "Precompile common headers" ${precompile_default})
 
 set(CUPILOT_COMMON_HEADERS <algorithm> <array> <chrono> <cmath> <cstdint> <cstring> <filesystem> <functional> <map> <memory>
-  <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread> <utility> <variant> <vector> <fmt/format.h>)
+  <mutex> <numeric> <optional> <set> <span> <sstream> <string> <string_view> <thread> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
 
 # cupilot_precompile(TARGET LIKE): TARGET uses the headers that were precompiled for LIKE, whose compile options are the same.
 function(cupilot_precompile target like)
