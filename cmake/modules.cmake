@@ -52,6 +52,10 @@ endif()
 
 # Modules that run for long: all others are compiled with CUPILOT_COLD_OPTIONS, which takes about half the time.
 set(CUPILOT_OPTIMISED base ptx strategy kernel agents)
+set(CUPILOT_OPTIMISE -O2)
+if(CUPILOT_SANITIZE)
+  set(CUPILOT_OPTIMISE -O1)
+endif()
 
 function(cupilot_module name)
   add_library(cupilot_${name} STATIC)
@@ -61,6 +65,8 @@ function(cupilot_module name)
     cupilot_cold(cupilot_${name})
   elseif(NOT CUPILOT_COLD_OPTIONS)
     cupilot_precompile(cupilot_${name} cupilot_common)
+  elseif(CUPILOT_SANITIZE AND NOT name MATCHES "^(base|ptx)$")
+    target_compile_options(cupilot_${name} PRIVATE -Oz)  # inlines less, and each copy would be watched: half the time
   endif()
   if(NOT name MATCHES "^(base|ptx|backend)$")
     target_link_libraries(cupilot_${name} PRIVATE cupilot_plain_pointers)
@@ -82,7 +88,7 @@ function(cupilot_optimised target)
   if(CUPILOT_COLD_OPTIONS)
     cupilot_alone(${target} ${ARGN})
     set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target} PROPERTIES SKIP_PRECOMPILE_HEADERS ON
-      COMPILE_OPTIONS $<IF:$<BOOL:${CUPILOT_SANITIZE}>,-O1,-O2>)
+      COMPILE_OPTIONS ${CUPILOT_OPTIMISE})
   endif()
 endfunction()
 
