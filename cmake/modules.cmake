@@ -55,6 +55,8 @@ set(CUPILOT_OPTIMISED base ptx strategy kernel agents)
 set(CUPILOT_OPTIMISE -O2)
 if(CUPILOT_SANITIZE)
   set(CUPILOT_OPTIMISE -O1)
+else()
+  list(APPEND CUPILOT_OPTIMISED evolution)  # thousands of simulated searches, which no sanitizer runs
 endif()
 
 function(cupilot_module name)
@@ -132,7 +134,8 @@ function(cupilot_test name)
 endfunction()
 
 # cupilot_test_program(NAME sources...): the program test_NAME and the test that runs it. ThreadSanitizer gets the cases that bear
-# [threads], which are those that start some, and sources that have any or none.
+# [threads], which are those that start some, and sources that have any or none; CUPILOT_APART_NAME is a source whose cases are a test
+# of their own there.
 function(cupilot_test_program name)
   set(sources ${ARGN})
   set(arguments ${CUPILOT_TEST_ARGUMENTS_${name}})
@@ -148,11 +151,20 @@ function(cupilot_test_program name)
   endif()
   add_executable(test_${name} ${sources})
   target_link_libraries(test_${name} PRIVATE cupilot_test_main)
-  add_test(NAME ${name} COMMAND test_${name} ${arguments} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
-  cupilot_reaches(${name})
-  if(name IN_LIST CUPILOT_TAGGED)
-    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT CUPILOT_TAGGED=1)
+  set(tests ${name})
+  if(CUPILOT_SANITIZE STREQUAL thread AND CUPILOT_APART_${name})
+    list(APPEND tests ${CUPILOT_APART_${name}})
+    set(arguments --filenames-as-tags "[threads]~[\#${CUPILOT_APART_${name}}]")
+    set(CUPILOT_ARGUMENTS_${CUPILOT_APART_${name}} --filenames-as-tags "[threads][\#${CUPILOT_APART_${name}}]")
   endif()
+  set(CUPILOT_ARGUMENTS_${name} ${arguments})
+  foreach(test ${tests})
+    add_test(NAME ${test} COMMAND test_${name} ${CUPILOT_ARGUMENTS_${test}} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+    cupilot_reaches(${test})
+    if(name IN_LIST CUPILOT_TAGGED)
+      set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT CUPILOT_TAGGED=1)
+    endif()
+  endforeach()
 endfunction()
 
 # cupilot_optimised_first(PROGRAM): tests are compiled without optimisation, and of two copies of an inline function the linker
