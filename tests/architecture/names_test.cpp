@@ -37,7 +37,8 @@ std::vector<std::string> types_of(std::istream& text) {
 
 TEST_CASE("definitions are found where they stand", "[architecture]") {
   std::istringstream text(
-      "CUPILOT_EXPORTS_BEGIN\nnamespace cupilot {\nstruct A {\n  struct Inner {\n  };\n};\nstruct Later;\nclass B final : public A {\n"
+      "CUPILOT_EXPORTS_BEGIN\nnamespace cupilot {\nstruct A {\n  struct Inner {\n  };\n};\nstruct Later;\nclass B final : public "
+      "A {\n"
       "namespace {\nstruct Own {\n}  // namespace\nenum class C { one };\n}  // namespace cupilot\nnamespace cupilot::ptx "
       "{\nunion D {\n");
   CHECK(types_of(text) == std::vector<std::string>{"cupilot::A", "cupilot::B", "cupilot::C", "cupilot::ptx::D"});
