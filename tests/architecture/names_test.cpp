@@ -16,7 +16,7 @@ namespace {
 // "cupilot::Task" of each type that a file defines at the margin outside of unnamed namespaces.
 std::vector<std::string> types_of(std::istream& text) {
   static const std::regex opens(R"re(^namespace ([\w:]*) ?\{$)re"), closes(R"re(^\}  // namespace.*)re");
-  static const std::regex defines(R"re(^(?:class|struct|union|enum class|enum) (?:\w+\(\(.*\)\) )?(\w+)(?: [^;]*)?\{.*)re");
+  static const std::regex defines(R"re(^(?:class|struct|union|enum class|enum) (\w+)(?: [^;]*)?\{.*)re");
   std::vector<std::string> spaces, found;
   std::smatch match;
   for (std::string line; std::getline(text, line);) {
