@@ -15,11 +15,10 @@
 #include <cupilot/export.hpp>
 #include <cupilot/result.hpp>
 
-namespace cupilot {
-class Driver;  // declared here first, it is not exported
-}
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
+
+class CUPILOT_HIDDEN Driver;
 
 // Parts of a search, each of which can be switched off to see what it is worth.
 struct Steering {
