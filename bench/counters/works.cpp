@@ -244,8 +244,7 @@ std::vector<std::function<Result<Subject>()>> works(CompilePool& pool, bool big)
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) all.push_back([&pool, file] { return honest(pool, file, {}); });
-  for (const auto& [words, strategy] : sampled())
-    all.push_back([&pool, words, strategy] { return from_template(pool, words, strategy); });
+  for (const auto& point : sampled()) all.push_back([&pool, point] { return from_template(pool, point.first, point.second); });
   return all;
 }
 
