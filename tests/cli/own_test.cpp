@@ -41,6 +41,10 @@ void expect(const Ran& ran, int exit, const std::string& words) {
 TEST_CASE("a new task passes its check and evolves, with its own and an imported kernel", "[cli]") {
   const Scratch scratch;
   expect(run("task new weighed", scratch), 0, "cupilot evolve weighed/task.json");
+  std::string task = slurp(scratch.path / "weighed" / "task.json");
+  const std::string size = "\"rows\": 1024, \"cols\": 1024";
+  REQUIRE(task.find(size) != std::string::npos);
+  scratch.file("weighed/task.json", task.replace(task.find(size), size.size(), "\"rows\": 128, \"cols\": 256"));
   expect(run("task check weighed/task.json --device virtual:h200", scratch), 0, "FIT to be searched: weighed");
   scratch.file("list.py", list);
   scratch.file("weigh.cu", kernel);
