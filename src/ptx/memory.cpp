@@ -131,27 +131,60 @@ bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buff
   return true;
 }
 
+// The bits that are set in any lane's address when `offset` is added.
+std::uint64_t bits_of(std::uint32_t mask, const LaneAddresses& addresses, std::uint64_t offset) {
+  std::uint64_t bits = 0;
+  if (mask == full_mask) {
+    for (const std::uint64_t address : addresses.at) bits |= address + offset;
+  } else {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) bits |= addresses.at[first_lane(rest)] + offset;
+  }
+  return bits;
+}
+
+struct Extent {
+  std::uint64_t least, most;
+};
+
+// The least and the greatest address of the lanes of a mask.
+Extent extent_of(std::uint32_t mask, const LaneAddresses& addresses, const PatternMemo& memo) {
+  constexpr std::uint64_t half = 1ull << 31;
+  const std::uint64_t base = addresses.at[first_lane(mask)];
+  if (bits_of(mask, addresses, half - base) >> 32 == 0)
+    return {base + static_cast<std::uint64_t>(std::int64_t{memo.least}),
+            base + static_cast<std::uint64_t>(std::int64_t{memo.most})};
+  Extent e{base, base};
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint64_t a = addresses.at[first_lane(rest)];
+    e = {std::min(e.least, a), std::max(e.most, a)};
+  }
+  return e;
+}
+
+// Patterns are of aligned addresses only.
+bool aligned(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes) {
+  if ((bits_of(mask, addresses, 0) & (bytes - 1)) == 0) return true;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = first_lane(rest);
+    if ((addresses.at[lane] & (bytes - 1)) == 0) continue;
+    fault(warp, step, lane, "run.misaligned",
+          fmt::format("address 0x{:x} ({}) is not aligned to {} bytes", addresses.at[lane],
+                      warp.block->launch->memory->describe(addresses.at[lane]), bytes));
+    return false;
+  }
+  return true;
+}
+
+// Of lanes whose accesses to one buffer need no further look. (Those beside them point anywhere.)
+void point_into(const Buffer& buffer, const LaneAddresses& addresses, LanePointers& out) {
+  const std::uint64_t from = reinterpret_cast<std::uintptr_t>(buffer.data.get()) - buffer.address;
+  for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = reinterpret_cast<std::uint8_t*>(from + addresses.at[i]);
+}
+
 bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
                     Intent intent, LanePointers& out, Tally tally) {
+  if (!aligned(warp, step, mask, addresses, bytes)) return false;
   LaunchContext& launch = *warp.block->launch;
-  std::uint64_t all = 0, least = ~0ull, most = 0;
-  for (std::uint32_t i = 0; i < 32; ++i) {
-    const std::uint64_t a = addresses.at[i];
-    const bool on = ((mask >> i) & 1) != 0;
-    all |= on ? a : 0;
-    least = on && a < least ? a : least;
-    most = on && a > most ? a : most;
-  }
-  if ((all & (bytes - 1)) != 0) {
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-      const std::uint32_t lane = first_lane(rest);
-      if ((addresses.at[lane] & (bytes - 1)) == 0) continue;
-      fault(warp, step, lane, "run.misaligned",
-            fmt::format("address 0x{:x} ({}) is not aligned to {} bytes", addresses.at[lane],
-                        launch.memory->describe(addresses.at[lane]), bytes));
-      return false;
-    }
-  }
   const PatternKind kind =
       intent == Intent::atomic && tally != Tally::together ? PatternKind::atomic_sectors : PatternKind::sectors;
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
@@ -165,6 +198,7 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     count_up(warp, load ? Counter::global_load_requests : Counter::global_store_requests, 1);
     count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors, memo.passes);
   }
+  const auto [least, most] = extent_of(mask, addresses, memo);
   Buffer* common = memo.buffer;
   if (common == nullptr || !inside(*common, least, most, bytes)) {
     common = locate(launch, least, bytes);
@@ -173,6 +207,12 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
   }
   const bool taken = common != nullptr && common->access == Access::read_write &&
                      take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
+  const bool allowed = common != nullptr && (intent == Intent::load || common->access == Access::read_write);
+  if (allowed && !common->later && (taken || !common->state)) {
+    point_into(*common, addresses, out);
+    warp.touched |= common->threads ? mask : 0;
+    return true;
+  }
   std::uint32_t touched = 0;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);

@@ -70,6 +70,7 @@ K shuffle_without_itself(const float* a, float* o, int n) { int t = threadIdx.x;
 K vote_masks_overlap(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = __any_sync(t % 32 < 16 ? ~0u : 0xffff0000u, a[t] > 1); }
 K sync_absent_half_tile(const float* a, float* o, int n) { int t = threadIdx.x; if (t % 16 < 8) __syncwarp(0xffffu << t % 32 / 16 * 16); o[t] = a[t]; }
 K unlike_barriers(const float* a, float* o, int n) { int t = threadIdx.x; if (t < 64) asm volatile("{ .reg .pred p; setp.gt.s32 p, %0, 0; bar.red.or.pred p, 1, 128, p; }" ::"r"(n)); else asm volatile("bar.sync 1, 128;"); o[t] = 2; }
+K one_reads_4_gib_past(const float* a, float* o, int n) { int t = threadIdx.x; o[t] = a[t + (t == 37 ? 1ll << 30 : 0)]; }
 )";
 
 struct Seeded {
@@ -84,6 +85,7 @@ const Seeded seeded[] = {
     {"missing_syncwarp", "run.race", "without a barrier"},
     {"off_by_one", "run.out_of_bounds", "0 bytes past the end of o (512 bytes)"},
     {"read_past", "run.out_of_bounds", "0 bytes past the end of a (512 bytes)"},
+    {"one_reads_4_gib_past", "run.out_of_bounds", "reads 4 bytes"},
     {"endless", "run.hang", "budget"},
     {"divergent_barrier", "run.divergence", "barrier"},
     {"two_barriers", "run.divergence", "different places"},
