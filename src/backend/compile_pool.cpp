@@ -101,6 +101,14 @@ Rejected compile_error(const CompileAnswer& answer) {
   return reject("compile.error", std::move(message), std::move(where));
 }
 
+// Whether the compiler gave up for lack of memory and could still say so.
+bool lacked_memory(const std::string& log) {
+  for (const std::string& line : error_lines(log)) {
+    if (line.ends_with("): catastrophic error: out of memory")) return true;
+  }
+  return false;
+}
+
 Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
   using Kind = CompileAnswer::Kind;
   switch (answer.kind) {
@@ -108,11 +116,12 @@ Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
       answer.output.confinement = describe(answer.sandbox);
       return std::move(answer.output);
     case Kind::refused:
-      return compile_error(answer);
-    case Kind::crashed:
-      return reject("compile.crash", "NVRTC died twice on this source: " + answer.message);
+      if (!lacked_memory(answer.output.log)) return compile_error(answer);
+      [[fallthrough]];
     case Kind::out_of_memory:
       return reject("compile.memory", "NVRTC passed its memory limit of 4 GiB: " + answer.message);
+    case Kind::crashed:
+      return reject("compile.crash", "NVRTC died twice on this source: " + answer.message);
     case Kind::out_of_time:
       return reject("compile.timeout",
                     fmt::format("NVRTC passed its limit of {} s of processor time", processor_seconds(deadline)));

@@ -63,6 +63,11 @@ int misbehave(const char* name, std::string what) {
     if (what == "forkless") answer.kind = CompileAnswer::Kind::not_begun;
     if (what == "crashes") answer.kind = CompileAnswer::Kind::crashed;
     if (what == "full") answer.kind = CompileAnswer::Kind::out_of_memory;
+    if (what == "starves" || what == "grumbles") {
+      answer.kind = CompileAnswer::Kind::refused;
+      answer.output.log =
+          std::string("kernel.cu(2): catastrophic error: ") + (what == "starves" ? "" : "#error directive: ") + "out of memory\n";
+    }
     if (what == "verbose") answer.kind = CompileAnswer::Kind::too_large;
     const std::uint64_t id = what == "misnumbers" ? frame->id + 1 : frame->id;
     const std::string body = what == "babbles" ? "no answer" : pack(answer);

@@ -171,6 +171,8 @@ TEST_CASE("A compiler that dies, hangs or babbles costs one rejection each") {
                                          {"compiler-misnumbers", "compile.crash"},
                                          {"compiler-babbles", "compile.crash"},
                                          {"compiler-full", "compile.memory"},
+                                         {"compiler-starves", "compile.memory"},
+                                         {"compiler-grumbles", "compile.error"},
                                          {"compiler-verbose", "compile.output_size"}}));
   INFO(row.worker);
   BackendOptions options = options_for(row.worker);
