@@ -205,10 +205,10 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     if (common != nullptr && !inside(*common, least, most, bytes)) common = nullptr;
     memo.buffer = common;
   }
-  const bool taken = common != nullptr && common->access == Access::read_write &&
-                     take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
-  const bool allowed = common != nullptr && (intent == Intent::load || common->access == Access::read_write);
-  if (allowed && !common->later && (taken || !common->state)) {
+  const bool writable = common != nullptr && common->access == Access::read_write;
+  const bool taken = writable && take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
+  const bool stateless = common != nullptr && !common->state && (writable || intent == Intent::load);
+  if ((taken || stateless) && !common->later) {
     point_into(*common, addresses, out);
     warp.touched |= common->threads ? mask : 0;
     return true;
