@@ -274,6 +274,14 @@ std::string Driver::due() const {
   return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
 
+// Nothing that a turn of the search does comes to anything new before a job ends, unless the search itself is to end.
+std::vector<Driver::Done> Driver::next_done(bool more) {
+  while (true) {
+    std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
+    if (!done.empty() || in_flight_ == 0 || cancelled() || (more && !due().empty())) return done;
+  }
+}
+
 Result<void> Driver::search() {
   workers_ = std::make_unique<Workers<Done>>(host_, width_);
   std::optional<Error> failed;
@@ -293,7 +301,7 @@ Result<void> Driver::search() {
       if (!filled && !cut_short) note(filled.error());
       more = more && filled && *filled;
     }
-    for (Done& done : workers_->collect(in_flight_ > 0 ? wait_seconds : 0)) note(take(std::move(done)));
+    for (Done& done : next_done(more)) note(take(std::move(done)));
     if (!failed) note(commit());
     if (!failed && !cut_short) write_checkpoint();
     if (failed) more = false;

@@ -50,6 +50,7 @@ class Driver {
   // driver.cpp
   Result<void> measure_baselines();
   Result<void> search();
+  std::vector<Done> next_done(bool more);
   void dispatch(const Proposal& proposal);
   Result<bool> fill();  // false: the search is finished
   std::optional<CountPlan> plan_count(std::int64_t slot, bool& granted);
