@@ -1,5 +1,6 @@
 // The small parts by themselves: waits, addresses, keys, schemas, wire formats.
 #include <algorithm>
+#include <cmath>
 
 #include <openssl/evp.h>
 
@@ -38,7 +39,7 @@ TEST_CASE("durations and dates are read as endpoints write them", "[llm]") {
 TEST_CASE("waits grow to a minute and are the same for one seed", "[llm]") {
   for (int failures = 1; failures < 40; ++failures) {
     Rng one = Rng::of(1, "x"), same = Rng::of(1, "x");
-    const double whole = std::min(60.0, 0.5 * (1LL << std::min(failures - 1, 20)));
+    const double whole = std::min(60.0, std::ldexp(0.5, std::min(failures - 1, 20)));
     const double wait = backoff_seconds(failures, one);
     CHECK(wait <= whole);
     CHECK(wait >= 0.75 * whole);
