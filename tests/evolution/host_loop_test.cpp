@@ -1,5 +1,6 @@
 // A host that drives a search itself gets what `evolve` makes.
 #include <map>
+#include <vector>
 
 #include <cupilot/gemm.hpp>
 
@@ -94,7 +95,8 @@ TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   int number = 0;
-  for (const std::uint64_t seed : {1, 7, 12}) {
+  const std::vector<std::uint64_t> seeds = sanitized ? std::vector<std::uint64_t>{7} : std::vector<std::uint64_t>{1, 7, 12};
+  for (const std::uint64_t seed : seeds) {
     for (const int width : {1, 4}) {
       EvolveOptions run = small_run(dir / std::to_string(++number), 40);
       run.search.seed = seed;
@@ -113,7 +115,7 @@ TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threa
   REQUIRE_OK(task);
   auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE_OK(device);
-  same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 3 : 10), 3, 2);
+  same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 2 : 10), 3, 2);
 }
 #endif
 

@@ -1,6 +1,7 @@
 // A search that learns from the last one: what a run timed waits in the pool, and a later one forecasts by it.
 #include <cmath>
 #include <regex>
+#include <span>
 
 #include <cupilot/forecast.hpp>
 #include <cupilot/gemm.hpp>
@@ -9,6 +10,7 @@
 #include "evolution/forecast_score.hpp"
 #include "evolution/knowledge.hpp"
 #include "support.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -233,9 +235,12 @@ TEST_CASE("a resumed search teaches the pool that it began with, or the one that
     std::vector<std::string> tags;
     bool first, other;  // whether entries are in them in the end
   };
-  for (const Row& row :
-       {Row{"first", "", {}, true, false}, Row{"first", "other", {}, false, true}, Row{"off", "other", {}, false, true},
-        Row{"first", "off", {}, false, false}, Row{"first", "other", {"trial"}, false, true}}) {
+  const std::vector<Row> rows = {{"first", "other", {"trial"}, false, true},
+                                 {"first", "", {}, true, false},
+                                 {"first", "other", {}, false, true},
+                                 {"off", "other", {}, false, true},
+                                 {"first", "off", {}, false, false}};
+  for (const Row& row : std::span(rows).first(sanitized ? 2 : rows.size())) {
     const TempDir dir;
     const auto place = [&](const std::string& pool) { return pool.empty() || pool == "off" ? pool : dir / pool; };
     OddCard card;
