@@ -301,9 +301,9 @@ Result<void> Driver::search() {
       if (!filled && !cut_short) note(filled.error());
       more = more && filled && *filled;
     }
+    if (!failed && !cut_short) write_checkpoint();
     for (Done& done : next_done(more)) note(take(std::move(done)));
     if (!failed) note(commit());
-    if (!failed && !cut_short) write_checkpoint();
     if (failed) more = false;
     report_generations(false);
   }
