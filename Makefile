@@ -56,7 +56,7 @@ sanitize thread: bootstrap
 # Malformed PTX against the virtual device, and malformed texts against each parser, under the same sanitizers; what crashes them
 # stays in build/sanitize. The parsers take every processor, PTX one of them for its minute.
 fuzz: sanitize
-	cd build/sanitize && export ASAN_OPTIONS=abort_on_error=1:malloc_context_size=8:quarantine_size_mb=32 UBSAN_OPTIONS=abort_on_error=1 CUPILOT_FUZZ_SECONDS=$(FUZZ_SECONDS) && \
+	cd build/sanitize && export ASAN_OPTIONS=abort_on_error=1 UBSAN_OPTIONS=abort_on_error=1 CUPILOT_FUZZ_SECONDS=$(FUZZ_SECONDS) && \
 	printf '%s\0' "PTX changed at random*" "every parser*" | xargs -0 -n 1 -P 2 tests/fuzz/test_fuzz
 
 lint: bootstrap

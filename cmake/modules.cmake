@@ -28,7 +28,7 @@ if(CUPILOT_SANITIZE)
   if(CUPILOT_SANITIZE MATCHES undefined)
     target_compile_options(cupilot_options INTERFACE -fno-sanitize=vptr)  # a wrong vptr goes unseen
     if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-      # g++ does not know it, and the type that it writes beside each function is a quarter of what is linked.
+      # g++ does not know it, and the type that it writes beside each function is a quarter of an object.
       target_compile_options(cupilot_options INTERFACE -fno-sanitize=function)
     endif()
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)

@@ -63,7 +63,7 @@ TEST_CASE("a resume goes on from the checkpoint and ends as the whole run") {
   CHECK(opened->journal.mark() == checkpoint->mark);
   // At it, and at each record behind it.
   const auto records = read_records(whole.journal).records;
-  for (std::uint64_t end = checkpoint->mark.records; end <= records.size(); end += sanitized ? 4 : 1) {
+  for (std::uint64_t end = checkpoint->mark.records; end <= records.size(); end += sanitized ? 3 : 1) {
     INFO("the journal ends before record " << end);
     check_ends_alike(whole, whole.journal.substr(0, whole.end_of(end)), whole.checkpoint);
   }
