@@ -151,6 +151,10 @@ class PosixHost : public Host {
   Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t size) override {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.get() < 0) return file_error("cannot read", path, errno);
+    struct stat file {};
+    if (::fstat(fd.get(), &file) != 0) return file_error("cannot read", path, errno);
+    if (S_ISREG(file.st_mode))
+      size = std::clamp<std::int64_t>(file.st_size - offset, 0, size);  // no memory for what is not there
     std::string text(static_cast<std::size_t>(size), '\0');
     std::size_t filled = 0;
     while (filled < text.size()) {
