@@ -7,6 +7,7 @@
 #include <new>
 
 #include <fmt/core.h>
+#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,6 +17,7 @@
 
 #include "backend/compile_nvrtc.hpp"
 #include "backend/compile_protocol.hpp"
+#include "backend/large_pages.hpp"
 #include "backend/process.hpp"
 #include "backend/process_sandbox.hpp"
 #include "backend/worker.hpp"
@@ -144,15 +146,15 @@ void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
              deadline_in(reply_seconds));
 }
 
-struct Probe {
+struct Confinement {
   int landlock = 0;
   bool seccomp = false, limits = false;
 };
 
 // Tries the confinement once in a child, so that the hello tells what children will have.
-Probe probe_confinement(const Nvrtc& nvrtc) {
+Confinement probe_confinement(const Nvrtc& nvrtc) {
   int ends[2];
-  Probe probe;
+  Confinement probe;
   if (pipe(ends) != 0) return probe;
   const pid_t pid = fork();
   if (pid == 0) {
@@ -169,11 +171,14 @@ Probe probe_confinement(const Nvrtc& nvrtc) {
 }
 
 // Has this process do once what every child would do again. Only at the first request: a server that is never asked is spared it.
+// Memory that the children would have to copy before they reuse it is given back: new memory comes to them in large pages.
 void warm_up(const Nvrtc& nvrtc) {
   CompileRequest warm;
   warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
   warm.arch = "sm_90";
   nvrtc.compile(warm, standard_compile_options(warm));
+  use_large_pages(nvrtc.path());
+  malloc_trim(0);
 }
 
 SandboxState hello(const Nvrtc& nvrtc) {
@@ -182,7 +187,7 @@ SandboxState hello(const Nvrtc& nvrtc) {
   if (!nvrtc.found()) return state;
   state.compiler = nvrtc.compiler();
   state.compiler_digest = nvrtc.digest();
-  const Probe probe = probe_confinement(nvrtc);
+  const Confinement probe = probe_confinement(nvrtc);
   state.landlock = probe.landlock;
   state.seccomp = probe.seccomp;
   state.limits = probe.limits;

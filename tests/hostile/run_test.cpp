@@ -13,7 +13,7 @@ TEST_CASE("every kernel of the corpus ends as its manifest says") {
   REQUIRE(corpus);
   // Compile bombs end there.
   BackendOptions limits;
-  limits.compile_seconds = 15;
+  limits.compile_seconds = 9;
   const auto backend = open_backend("virtual:h200", limits);
   REQUIRE(backend);
   RunOptions options;
