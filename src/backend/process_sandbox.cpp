@@ -153,9 +153,11 @@ bool add_rules(scmp_filter_ctx filter) {
   }
   // abort() signals its own process; no other may be signalled.
   const auto self = static_cast<scmp_datum_t>(getpid());
-  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_NE, self)) != 0) return false;
+  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, scmp_arg_cmp{0, SCMP_CMP_NE, self, 0}) != 0)
+    return false;
   // Limits may be read, not set.
-  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, SCMP_A2(SCMP_CMP_NE, 0)) != 0) return false;
+  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, scmp_arg_cmp{2, SCMP_CMP_NE, 0, 0}) != 0)
+    return false;
   // clone3 hides its flags in memory: ENOSYS makes the C library fall back to clone, where they can be read.
   if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) != 0) return false;
   return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;

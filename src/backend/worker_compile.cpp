@@ -5,9 +5,10 @@
 #include <cstring>
 #include <filesystem>
 #include <new>
+#include <system_error>
+#include <thread>
 
 #include <fmt/core.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -171,14 +172,18 @@ Confinement probe_confinement(const Nvrtc& nvrtc) {
 }
 
 // Has this process do once what every child would do again. Only at the first request: a server that is never asked is spared it.
-// Memory that the children would have to copy before they reuse it is given back: new memory comes to them in large pages.
+// On a thread, which has an arena of its own: what it leaves there, the children would have to copy page by page before they
+// reuse it; new memory comes to them in large pages.
 void warm_up(const Nvrtc& nvrtc) {
   CompileRequest warm;
   warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
   warm.arch = "sm_90";
-  nvrtc.compile(warm, standard_compile_options(warm));
+  try {
+    std::thread([&] { nvrtc.compile(warm, standard_compile_options(warm)); }).join();
+  } catch (const std::system_error&) {
+    return;  // no thread to be had: each child begins cold
+  }
   use_large_pages(nvrtc.path());
-  malloc_trim(0);
 }
 
 SandboxState hello(const Nvrtc& nvrtc) {
