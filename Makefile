@@ -15,7 +15,7 @@ BUILD_WITH := GLIBC_TUNABLES=$(CLANG_HEAP) cmake --build -j $(JOBS) --preset
 # For each target.
 FUZZ_SECONDS ?= 60
 
-.PHONY: evolve build test check bench campaigns sanitize thread fuzz lint docs deb format bootstrap clean
+.PHONY: evolve build all test check bench campaigns sanitize thread fuzz lint docs deb format bootstrap clean
 
 evolve: build
 	$(BUILD)/cli/cupilot evolve $(TASK) --device $(DEVICE) --evaluations $(EVALUATIONS) --seconds $(SECONDS_LIMIT)
@@ -28,18 +28,18 @@ build: bootstrap
 	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 4; }
 	@$(BUILD_WITH) release --target cupilot_cli cupilot_worker
 
-test: bootstrap
+all: bootstrap
 	cmake --preset release
 	$(BUILD_WITH) release
+
+test: all
 	ctest --preset release -j $(JOBS)
 
 check: lint docs campaigns sanitize fuzz thread
 
 # Thousands of kernels through the whole pipe: the hostile, the honest and the slightly wrong. Beside the notes that `make test`
 # left, these say whether every rejection code was reached.
-campaigns: bootstrap
-	cmake --preset release
-	$(BUILD_WITH) release
+campaigns: all
 	ctest --preset campaigns -j $(JOBS)
 
 # What measures rather than checks; it must build.
@@ -47,7 +47,9 @@ bench: bootstrap
 	cmake --preset release
 	$(BUILD_WITH) release --target bench
 
-# Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, then under ThreadSanitizer.
+# Unit tests under AddressSanitizer with UndefinedBehaviorSanitizer, of whose own objects a release has most; then under
+# ThreadSanitizer.
+sanitize: all
 sanitize thread: bootstrap
 	cmake --preset $@
 	$(BUILD_WITH) $@
@@ -68,9 +70,7 @@ docs: bootstrap
 	doxygen docs/Doxyfile
 
 # Debian packages in build/packages.
-deb: bootstrap
-	cmake --preset release
-	$(BUILD_WITH) release
+deb: all
 	cpack -G DEB --config build/release/CPackConfig.cmake -B build/packages
 
 format: bootstrap

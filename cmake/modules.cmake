@@ -125,7 +125,7 @@ endfunction()
 # cupilot_reaches(TEST): its expect_code() counts for the test that every rejection code is reached (tests/reached).
 # The longest begin first, so that none is left to one processor at the end.
 set(CUPILOT_REACHED ${PROJECT_BINARY_DIR}/reached.txt)
-set(CUPILOT_LONGEST cli evolution ptx models endurance backend_virtual backend_process agents)
+set(CUPILOT_LONGEST cli backend_process evolution ptx backend_virtual endurance wisdom models task fuzz agents llm)
 function(cupilot_reaches name)
   set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED reached
     ENVIRONMENT_MODIFICATION "CUPILOT_REACHED=set:${CUPILOT_REACHED};CUPILOT_TEST=set:${name};CUPILOT_POOL=set:off")
@@ -133,8 +133,10 @@ function(cupilot_reaches name)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=malloc_context_size=8:quarantine_size_mb=32)
   endif()
   set_property(GLOBAL APPEND PROPERTY CUPILOT_REACHED_TESTS ${name})
-  if(name IN_LIST CUPILOT_LONGEST)
-    set_tests_properties(${name} PROPERTIES COST 1)
+  list(FIND CUPILOT_LONGEST ${name} place)
+  if(place GREATER_EQUAL 0)
+    math(EXPR cost "1000 - ${place}")  # beyond the seconds that an earlier run noted
+    set_tests_properties(${name} PROPERTIES COST ${cost})
   endif()
 endfunction()
 
@@ -161,7 +163,9 @@ function(cupilot_test_program name)
       endif()
     endforeach()
   endif()
+  cupilot_of_release(test_${name} sources)
   add_executable(test_${name} ${sources})
+  set_target_properties(test_${name} PROPERTIES LINKER_LANGUAGE CXX)
   target_link_libraries(test_${name} PRIVATE cupilot_test_main)
   set(tests ${name})
   if(CUPILOT_SANITIZE STREQUAL thread AND CUPILOT_APART_${name})
@@ -177,6 +181,24 @@ function(cupilot_test_program name)
       set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT CUPILOT_TAGGED=1)
     endif()
   endforeach()
+endfunction()
+
+# cupilot_of_release(TARGET SOURCES): puts a release's objects of a test program in place of its sources, if CUPILOT_RELEASE is
+# one's build folder: AddressSanitizer watches what is tested, not the tests.
+set(CUPILOT_RELEASE "" CACHE PATH "Build folder of a release, whose objects tests link rather than be compiled")
+set(CUPILOT_WATCHED test_backend_process test_capi test_cli test_endurance test_fuzz test_wisdom)  # name programs, or are no tests alone
+function(cupilot_of_release target sources)
+  if(NOT CUPILOT_SANITIZE)
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/objects/${target} CONTENT "$<JOIN:$<TARGET_OBJECTS:${target}>,\n>\n")
+  elseif(CUPILOT_RELEASE AND NOT target IN_LIST CUPILOT_WATCHED)
+    set(list ${CUPILOT_RELEASE}/objects/${target})
+    if(NOT EXISTS ${list})
+      message(FATAL_ERROR "${list}, which names objects of ${target}, is missing: build the preset `release` first, as `make sanitize` does")
+    endif()
+    file(STRINGS ${list} objects)
+    set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT ON GENERATED ON)
+    set(${sources} ${objects} PARENT_SCOPE)
+  endif()
 endfunction()
 
 # cupilot_optimised_first(PROGRAM): tests are compiled without optimisation, and of two copies of an inline function the linker

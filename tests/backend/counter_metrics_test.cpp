@@ -4,16 +4,13 @@
 #include <set>
 
 #include "catch.hpp"
+#include "support/sanitized.hpp"
 
 namespace cupilot {
 namespace {
 
 // The sanitizers' runtimes end a program that opens what CUPTI's host library opens (RTLD_DEEPBIND).
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool may_open = false;
-#else
-constexpr bool may_open = true;
-#endif
+const bool may_open = !testing::sanitized();
 
 constexpr const char* chips[] = {"GA100", "GA102", "AD102", "AD104", "GH100", "GB100", "GB202", "GB205"};
 

@@ -265,7 +265,7 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
   cases[0].workload = cases[1].workload = task.time_shapes[0];
   cases[1].repeats = 2;
   const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
-  for (std::size_t i = 0; i < std::size(rows); i += testing::sanitized ? 3 : 1) {
+  for (std::size_t i = 0; i < std::size(rows); i += testing::sanitized() ? 3 : 1) {
     const Row& row = rows[i];
     CAPTURE(row.behaviour);
     const FakeWorker fake(row.behaviour);

@@ -15,6 +15,7 @@
 #include "backend/compile_pool.hpp"
 #include "catch.hpp"
 #include "support/reached.hpp"
+#include "support/sanitized.hpp"
 
 using namespace cupilot;
 
@@ -55,11 +56,7 @@ bool has_finding(const std::vector<Finding>& findings, const std::string& name, 
 }  // namespace
 
 // A sanitizer's own start needs the limits that a worker without them is denied.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool can_lack_limits = false;
-#else
-constexpr bool can_lack_limits = true;
-#endif
+const bool can_lack_limits = !testing::sanitized();
 
 TEST_CASE("A machine that lacks a protection compiles on and says so everywhere") {
   struct Row {

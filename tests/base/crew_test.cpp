@@ -8,7 +8,7 @@
 using namespace cupilot;
 
 TEST_CASE("a crew that the machine gives too few threads is an error, not the end of the process", "[threads]") {
-  if (testing::sanitized) return;  // it has a pthread_create of its own
+  if (testing::sanitized()) return;  // it has a pthread_create of its own
   for (const long given : {0, 1, 3}) {
     INFO(given);
     const auto made = guarded([&]() -> Result<std::unique_ptr<Crew>> {

@@ -46,7 +46,7 @@ TEST_CASE("every kind of fault is told with its place, lines and next step", "[c
 TEST_CASE("profile refuses a kernel that faults, as verify does", "[cli][faults]") {
   const support::Scratch scratch;
   for (const std::string& name : names()) {
-    if (sanitized && name != "race") continue;  // the screens above saw the others
+    if (sanitized() && name != "race") continue;  // the screens above saw the others
     const std::string want = support::slurp(folder / (name + ".txt"));
     const std::string code = want.substr(want.find("run."), want.find('\n') - want.find("run."));
     const auto ran = support::run_at_root("profile tests/data/faults/" + name + ".cu", scratch);

@@ -63,7 +63,7 @@ TEST_CASE("a resume goes on from the checkpoint and ends as the whole run") {
   CHECK(opened->journal.mark() == checkpoint->mark);
   // At it, and at each record behind it.
   const auto records = read_records(whole.journal).records;
-  for (std::uint64_t end = checkpoint->mark.records; end <= records.size(); end += sanitized ? 3 : 1) {
+  for (std::uint64_t end = checkpoint->mark.records; end <= records.size(); end += sanitized() ? 3 : 1) {
     INFO("the journal ends before record " << end);
     check_ends_alike(whole, whole.journal.substr(0, whole.end_of(end)), whole.checkpoint);
   }
@@ -112,7 +112,7 @@ TEST_CASE("a journal cut before or damaged within what a checkpoint stands for i
   Rng rng(3);
   const auto end = static_cast<std::int64_t>(whole.end_of(checkpoint->mark.records));
   const auto first = static_cast<std::int64_t>(whole.end_of(1));
-  for (int i = 0; i < (sanitized ? 6 : 24); ++i) {
+  for (int i = 0; i < (sanitized() ? 6 : 24); ++i) {
     std::string bytes = whole.journal;
     const auto at = static_cast<std::size_t>(first + rng.below(end - first));
     INFO((i % 2 == 0 ? "cut at byte " : "flipped at byte ") << at);
@@ -135,7 +135,7 @@ TEST_CASE("a checkpoint that is damaged, of another program or of another journa
     if (i % 2 == 0) bytes.resize(at);
     if (i % 2 != 0) bytes[at] = static_cast<char>(bytes[at] ^ (1 << rng.below(8)));
     CHECK_FALSE(checkpoint_from(bytes));
-    if (i % (sanitized ? 200 : 40) < 2) check_ends_alike(whole, half, bytes);
+    if (i % (sanitized() ? 200 : 40) < 2) check_ends_alike(whole, half, bytes);
   }
   std::string older = whole.checkpoint;
   auto records = read_records(older).records;

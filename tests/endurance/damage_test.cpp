@@ -13,7 +13,7 @@ using namespace cupilot::testing;
 
 namespace {
 
-constexpr int stride = sanitized ? 9 : 1;  // odd: every second flip is in the first record
+const int stride = sanitized() ? 9 : 1;  // odd: every second flip is in the first record
 
 // What opening finds of damaged bytes: a prefix of the records, the rest set aside; or a refusal that names the journal.
 void check_opened(ShortRun& run, const std::string& bytes, const std::vector<FramedRecord>& records) {

@@ -23,7 +23,7 @@ TEST_CASE("a disk that fails at any call ends a run cleanly, and nothing is lost
                       {"a failing fsync", DiskFault::failing_sync, false}};
   for (const Row& row : rows) {
     int struck = 0;
-    const int stride = sanitized ? 9 : 1;  // odd: writes and syncs alternate
+    const int stride = sanitized() ? 9 : 1;  // odd: writes and syncs alternate
     for (int call = 0;; call += stride) {
       INFO(row.name << " at call " << call);
       ShortRun run(9);

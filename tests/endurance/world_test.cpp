@@ -101,7 +101,7 @@ nlohmann::json survey(std::int64_t count, std::uint64_t first) {
 }  // namespace
 
 TEST_CASE("simulated nights break no invariant") {
-  const std::int64_t worlds = testing::sanitized ? 8 : 60;
+  const std::int64_t worlds = testing::sanitized() ? 8 : 60;
   const nlohmann::json sum = survey(worlds, 1);
   INFO(sum["broken"].dump(1));
   CHECK(sum["broken"].empty());

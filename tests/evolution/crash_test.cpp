@@ -55,7 +55,7 @@ TEST_CASE("kill -9 at any moment changes nothing", "[threads]") {
   const auto device = fake_device(landscape);
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole")));
   const std::string expected = essence(dir / "whole");
-  const int moments = sanitized ? 8 : 50;
+  const int moments = sanitized() ? 8 : 50;
   for (int moment = 0; moment < moments; ++moment) {
     const std::string run_dir = dir / ("run" + std::to_string(moment));
     // Spread from the first instant to beyond the end; every third run is killed twice.
@@ -77,7 +77,7 @@ TEST_CASE("a journal cut at a record boundary resumes to the same end", "[thread
   const std::string bytes = read_all(dir / "whole/journal");
   const ReadRecords read = read_records(bytes);
   REQUIRE(read.records.size() > 60);
-  const std::size_t stride = sanitized ? 5 : 1;
+  const std::size_t stride = sanitized() ? 5 : 1;
   for (std::size_t i = 0; i < read.records.size(); i += stride) {
     const std::size_t end = static_cast<std::size_t>(read.records[i].at) + read.records[i].payload.size() + frame_overhead;
     const std::string run_dir = dir / ("cut" + std::to_string(i));

@@ -74,7 +74,7 @@ TEST_CASE("a full disk ends a run cleanly wherever it strikes", "[threads]") {
   const auto device = fake_device(write_landscape(dir));
   REQUIRE_OK(evolve(Task{}, *device, small_run(dir / "whole", 14)));
   const std::string expected = essence(dir / "whole");
-  const int stride = sanitized ? 15 : 5;
+  const int stride = sanitized() ? 15 : 5;
   bool ended = false;
   for (int calls = 0; !ended && calls < 300; calls += calls < 12 ? 1 : stride) {
     const std::string run_dir = dir / ("run" + std::to_string(calls));

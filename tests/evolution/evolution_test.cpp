@@ -80,7 +80,7 @@ std::string save(const Evolution& evolution) {
 }  // namespace
 
 TEST_CASE("a search saved at any moment continues as if nothing had happened") {
-  for (std::uint64_t seed = 1; seed <= (sanitized ? 3 : 12); ++seed) {
+  for (std::uint64_t seed = 1; seed <= (sanitized() ? 3 : 12); ++seed) {
     Evolution whole = begin(small_search(seed));
     const std::string last = finish(whole, seed);
     Evolution broken = begin(small_search(seed));

@@ -95,7 +95,7 @@ TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   int number = 0;
-  const std::vector<std::uint64_t> seeds = sanitized ? std::vector<std::uint64_t>{7} : std::vector<std::uint64_t>{1, 7, 12};
+  const std::vector<std::uint64_t> seeds = sanitized() ? std::vector<std::uint64_t>{7} : std::vector<std::uint64_t>{1, 7, 12};
   for (const std::uint64_t seed : seeds) {
     for (const int width : {1, 4}) {
       EvolveOptions run = small_run(dir / std::to_string(++number), 40);
@@ -107,20 +107,19 @@ TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
 
 // Interpreting kernels takes long under a sanitizer: ThreadSanitizer sees a whole pipe at work here, AddressSanitizer in
 // test_cli.
-#ifndef __SANITIZE_ADDRESS__
 TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threads]") {
+  if (sanitized_for_addresses()) return;
   const TempDir dir;
-  constexpr std::int64_t size = sanitized ? 16 : 32;
+  const std::int64_t size = sanitized() ? 16 : 32;
   const auto task = gemm_task({.m = size, .n = size, .k = size});
   REQUIRE_OK(task);
   auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE_OK(device);
-  same_as_evolve(*task, **device, small_run(dir / "run", sanitized ? 2 : 10), 3, 2);
+  same_as_evolve(*task, **device, small_run(dir / "run", sanitized() ? 2 : 10), 3, 2);
 }
-#endif
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
+  if (sanitized()) return;
   const auto task = gemm_task({.m = 32, .n = 32, .k = 32});
   REQUIRE_OK(task);
   auto device = open_backend("virtual:h200", testing::kept_images());
@@ -141,4 +140,3 @@ TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
   }
   FAIL("no job was proved as an elite");
 }
-#endif

@@ -240,7 +240,7 @@ TEST_CASE("a resumed search teaches the pool that it began with, or the one that
                                  {"first", "other", {}, false, true},
                                  {"off", "other", {}, false, true},
                                  {"first", "off", {}, false, false}};
-  for (const Row& row : std::span(rows).first(sanitized ? 2 : rows.size())) {
+  for (const Row& row : std::span(rows).first(sanitized() ? 2 : rows.size())) {
     const TempDir dir;
     const auto place = [&](const std::string& pool) { return pool.empty() || pool == "off" ? pool : dir / pool; };
     OddCard card;

@@ -146,7 +146,7 @@ TEST_CASE("a replayed search is the search") {
 }
 
 // Slots of a search that forgets: it begins to at 288. Fits of hundreds of points take long under a sanitizer.
-constexpr int long_search = testing::sanitized ? 340 : 600;
+const int long_search = testing::sanitized() ? 340 : 600;
 
 // Bred in windows of five, answered oldest first; `after` is called with the slots so far.
 void run_on(Search& search, const World& world, std::deque<Proposal>& open, const std::function<void(std::size_t)>& after) {

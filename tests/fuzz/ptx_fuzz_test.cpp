@@ -65,7 +65,7 @@ TEST_CASE("What is slipped into a real module is refused by its code") {
 
 TEST_CASE("Scrambled modules crash nothing, and one that passes still has its interface and no state") {
   std::size_t passed = 0;
-  const std::size_t count = testing::sanitized ? 2000 : 5000;
+  const std::size_t count = testing::sanitized() ? 2000 : 5000;
   for (std::size_t i = 0; i < count; ++i) {
     const Seed& seed = corpus()[i % corpus().size()];
     Dice dice(1000 + i);

@@ -132,7 +132,7 @@ TEST_CASE("a warp-specialised GEMM of tensor-map copies and wgmma is exact", "[w
 }
 
 TEST_CASE("a warp-specialised GEMM without one of its orderings faults or is wrong", "[wgmma][faults]") {
-  for (std::size_t i = 0; i < std::size(mutants); i += cupilot::testing::sanitized ? 3 : 1) {
+  for (std::size_t i = 0; i < std::size(mutants); i += cupilot::testing::sanitized() ? 3 : 1) {
     const Mutant& mutant = mutants[i];
     INFO(mutant.from << " -> " << mutant.to);
     const std::string text = with(mutant.from, mutant.to);

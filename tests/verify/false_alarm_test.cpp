@@ -88,7 +88,7 @@ TEST_CASE("honest fp32 is never refused, whatever order, data and length") {
     for (const Distribution& distribution : distributions) {
       int refused = 0;
       double worst = 0;
-      for (int element = 0; element < (testing::sanitized ? 100 : 1000); ++element) {
+      for (int element = 0; element < (testing::sanitized() ? 100 : 1000); ++element) {
         Values products(length);
         tracked want(0.0);
         for (std::size_t i = 0; i < length; ++i) {

@@ -19,7 +19,7 @@ using namespace conformance;
 
 namespace {
 
-constexpr std::size_t most_cases = cupilot::testing::sanitized ? 1024 : 4096;
+const std::size_t most_cases = cupilot::testing::sanitized() ? 1024 : 4096;
 
 std::string name_of(const Form& form) {
   std::string out = form.text + form.suffix + (form.inverted ? "_not" : "");
