@@ -34,8 +34,8 @@ struct Server {
 
 Result<Server> start_server(const std::string& worker) {
   std::vector<std::string> environment = worker_environment(false);
-  environment.emplace_back(
-      "GLIBC_TUNABLES=glibc.malloc.hugetlb=1");  // a compile touches tens of MiB: each large page spares 512 faults
+  // A compile touches tens of MiB: each large page spares 512 faults.
+  environment.emplace_back("GLIBC_TUNABLES=glibc.malloc.hugetlb=1");
   auto process = Process::start({worker, {"compile"}, std::move(environment)});
   if (!process) return process.error();
   Server server;

@@ -55,13 +55,13 @@ std::size_t remap(std::uintptr_t begin, std::uintptr_t end, int protection) {
 }
 
 int visit(dl_phdr_info* library, std::size_t, void* argument) {
-  auto& search = *static_cast<Moving*>(argument);
-  if (*search.path != library->dlpi_name) return 0;
+  auto& moving = *static_cast<Moving*>(argument);
+  if (*moving.path != library->dlpi_name) return 0;
   for (int i = 0; i < library->dlpi_phnum; ++i) {
     const auto& part = library->dlpi_phdr[i];
     if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0 || (part.p_flags & PF_R) == 0) continue;
     const std::uintptr_t begin = library->dlpi_addr + part.p_vaddr;
-    search.moved += remap(begin, begin + part.p_filesz, PROT_READ | ((part.p_flags & PF_X) != 0 ? PROT_EXEC : 0));
+    moving.moved += remap(begin, begin + part.p_filesz, PROT_READ | ((part.p_flags & PF_X) != 0 ? PROT_EXEC : 0));
   }
   return 1;
 }
@@ -70,9 +70,9 @@ int visit(dl_phdr_info* library, std::size_t, void* argument) {
 
 std::size_t use_large_pages(const std::string& path) {
   if (!has_large_pages()) return 0;
-  Moving search{&path, 0};
-  dl_iterate_phdr(visit, &search);
-  return search.moved;
+  Moving moving{&path, 0};
+  dl_iterate_phdr(visit, &moving);
+  return moving.moved;
 }
 
 }  // namespace cupilot

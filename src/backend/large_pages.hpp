@@ -2,6 +2,7 @@
 // few 4 KiB pages of a file, and its code takes fewer entries of the processor's page tables.
 #pragma once
 
+#include <cstddef>
 #include <string>
 
 namespace cupilot {
