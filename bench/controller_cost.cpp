@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <cupilot/gemm.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/search.hpp>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/verification.hpp>
 
 #include "base/hash.hpp"
-#include "evolution/circle.hpp"
+#include "evolution/run/circle.hpp"
 
 namespace {
 

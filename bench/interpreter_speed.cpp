@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "ptx/runner.hpp"
-#include "ptx/tensor_text.hpp"
+#include "ptx/machine/runner.hpp"
+#include "ptx/machine/tensor_text.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-// Repeats launches that tests recorded on the virtual device (tests/ptx/record.hpp) on a GPU, and compares every byte:
+// Repeats launches that tests recorded on the virtual device (tests/ptx/machine/record.hpp) on a GPU, and compares every byte:
 // replay RECORD OUT.json. Needs libcuda.so.1 alone.
 #include <dlfcn.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 #include <cuda.h>
 #include <nlohmann/json.hpp>
 
-#include "ptx/tensor_map.hpp"
+#include "ptx/machine/tensor_map.hpp"
 
 namespace {
 

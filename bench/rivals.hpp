@@ -5,7 +5,7 @@
 
 #include <cupilot/rng.hpp>
 
-#include "backend/landscape.hpp"
+#include "backend/replayed/landscape.hpp"
 
 namespace cupilot {
 

@@ -1,9 +1,9 @@
 // What the screen costs: processor seconds a candidate, on sampled strategies of GEMM tasks, beside the compile.
 //
 //   screen_cost [COUNT] > screen-cost.json
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/strategy.hpp>
 
 #include <sys/resource.h>
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "evolution/screen.hpp"
+#include "evolution/evaluate/screen.hpp"
 
 namespace {
 

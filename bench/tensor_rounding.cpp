@@ -4,7 +4,7 @@
 //   tensor_rounding device OUT            runs every form on the first CUDA device, writes the results' bits
 //   tensor_rounding compare OUT OUT.json  runs them on the interpreter, counts equal results
 //
-// Both sides run the same PTX on the same operands (tests/ptx/tensor_forms.hpp).
+// Both sides run the same PTX on the same operands (tests/ptx/machine/tensor_forms.hpp).
 #include <dlfcn.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "ptx/tensor_run.hpp"
+#include "ptx/machine/tensor_run.hpp"
 
 namespace {
 

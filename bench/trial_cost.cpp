@@ -14,13 +14,13 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/search.hpp>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/verification.hpp>
 
-#include "backend/cuda_trials.hpp"
+#include "backend/cuda/trials.hpp"
 #include "base/phases.hpp"
-#include "evolution/circle.hpp"
+#include "evolution/run/circle.hpp"
 #include "trusted/content.cuh"
 
 namespace {

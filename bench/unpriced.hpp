@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 inline cupilot::Tunable unpriced(cupilot::Tunable tunable) {
   std::erase_if(tunable.plan.let, [](const auto& let) { return let.first == "cost"; });

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 
 #include "words.hpp"
 

@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
-#include "commands.hpp"
+#include "commands/verbs.hpp"
 
 namespace cupilot::cli {
 

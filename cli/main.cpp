@@ -12,13 +12,13 @@
 #include <functional>
 #include <limits>
 
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/version.hpp>
 
-#include "commands.hpp"
-#include "json_out.hpp"
+#include "commands/verbs.hpp"
+#include "screens/json_out.hpp"
 #include "nearest.hpp"
-#include "say.hpp"
+#include "screens/say.hpp"
 #include "standard_streams.hpp"
 #include "steering.hpp"
 

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <cupilot/chat.hpp>
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 namespace cupilot::cli {
 

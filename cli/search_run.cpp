@@ -6,7 +6,7 @@
 #include <ctime>
 
 #include "device.hpp"
-#include "say.hpp"
+#include "screens/say.hpp"
 #include "signals.hpp"
 #include "steering.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <cupilot/evolve.hpp>
 
-#include "commands.hpp"
+#include "commands/verbs.hpp"
 
 namespace cupilot::cli {
 

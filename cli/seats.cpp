@@ -1,6 +1,6 @@
 #include "seats.hpp"
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "models.hpp"
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include <cupilot/evolve.hpp>
-#include <cupilot/run_report.hpp>
+#include <cupilot/parts/run_report.hpp>
 
-#include "commands.hpp"
+#include "commands/verbs.hpp"
 
 namespace cupilot::cli {
 

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "commands.hpp"
+#include "commands/verbs.hpp"
 
 namespace cupilot::cli {
 

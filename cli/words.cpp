@@ -1,6 +1,6 @@
 #include "words.hpp"
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "nearest.hpp"
 

@@ -1,7 +1,7 @@
 // Evolves a GEMM on whatever device is here and prints what was proved and how fast it is.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <cstdio>
 

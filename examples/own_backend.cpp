@@ -3,7 +3,7 @@
 // and the evidence carries it.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <cstdio>
 

@@ -2,7 +2,7 @@
 // each is proved on a virtual device first, and the evidence says that it ran unconfined.
 // build: g++ -std=c++20 own_context.cpp -lcupilot -lcuda, with the toolkit's include folder
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/in_process.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // A roofline verdict on a time that was measured elsewhere: where the kernel stands and how far the floor is.
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/verdict.hpp>
 
 #include <cstdio>

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/candidate.hpp>
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/search.hpp>
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 #include <cupilot/task.hpp>
 
 namespace cupilot {

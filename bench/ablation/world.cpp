@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
-#include "evolution/knowledge.hpp"
+#include "evolution/search/knowledge.hpp"
 #include "unpriced.hpp"
 
 namespace cupilot {

@@ -1,8 +1,8 @@
 // A recorded landscape as searches meet it, and how many evaluations one of them takes.
 #pragma once
 
-#include <cupilot/forecast.hpp>
-#include <cupilot/pool.hpp>
+#include <cupilot/parts/forecast.hpp>
+#include <cupilot/parts/pool.hpp>
 
 #include "ablation/table.hpp"
 

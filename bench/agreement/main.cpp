@@ -6,9 +6,9 @@
 //
 // Agree: equal hashes of the output's bits for fp32 by multiply-adds with alpha 1, beta 0 and no activation (templates sum the
 // parts of a split in slot order), both within the error bound elsewhere; equal bits there are counted too.
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <atomic>
 #include <fstream>

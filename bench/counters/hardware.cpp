@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cstring>
 
-#include "backend/cuda_counters.hpp"
-#include "backend/cuda_driver.hpp"
-#include "ptx/tensor_map.hpp"
+#include "backend/cuda/counters.hpp"
+#include "backend/worker/driver.hpp"
+#include "ptx/machine/tensor_map.hpp"
 
 namespace counters {
 namespace {

@@ -6,7 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "backend/counter_metrics.hpp"
+#include "backend/wire/counter_metrics.hpp"
 #include "hardware.hpp"
 #include "launcher.hpp"
 
@@ -28,7 +28,7 @@ struct Known {
   std::int64_t rounds = 1000;
 };
 
-// Operands of an mma are K bytes of two-byte elements wide, and so on: as in src/backend/cuda_peaks.cpp.
+// Operands of an mma are K bytes of two-byte elements wide, and so on: as in src/backend/cuda/peaks.cpp.
 template <int K>
 double mma(const Shape& s) {
   return s.launched() / 32 * sums * 2 * 16 * 8 * K;

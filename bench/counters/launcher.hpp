@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "backend/compile_pool.hpp"
-#include "backend/cuda_counters.hpp"
-#include "backend/cuda_driver.hpp"
+#include "backend/compile/pool.hpp"
+#include "backend/cuda/counters.hpp"
+#include "backend/worker/driver.hpp"
 
 namespace counters {
 

@@ -21,7 +21,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "backend/counter_metrics.hpp"
+#include "backend/wire/counter_metrics.hpp"
 #include "hardware.hpp"
 
 namespace {

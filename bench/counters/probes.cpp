@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "ptx/parser.hpp"
+#include "ptx/syntax/parser.hpp"
 #include "subject.hpp"
 
 namespace counters {

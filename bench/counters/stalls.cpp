@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "backend/counter_metrics.hpp"
+#include "backend/wire/counter_metrics.hpp"
 #include "hardware.hpp"
 #include "launcher.hpp"
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/compiled_kernel.hpp>
+#include <cupilot/parts/compiled_kernel.hpp>
 #include <cupilot/result.hpp>
 
-#include "backend/compile_pool.hpp"
-#include "backend/virtual_counts.hpp"
-#include "backend/virtual_memory.hpp"
-#include "ptx/execute.hpp"
+#include "backend/compile/pool.hpp"
+#include "backend/virtual/counts.hpp"
+#include "backend/oracle/memory.hpp"
+#include "ptx/machine/execute.hpp"
 
 namespace counters {
 

@@ -2,12 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cupilot/agents.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <filesystem>
 
-#include "backend/admit.hpp"
-#include "backend/virtual_run.hpp"
+#include "backend/compile/admit.hpp"
+#include "backend/virtual/run.hpp"
 #include "subject.hpp"
 
 namespace counters {

@@ -1,11 +1,11 @@
 #include "counting.hpp"
 
-#include <cupilot/rejection.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
-#include "backend/compile_pool.hpp"
-#include "backend/virtual_counts.hpp"
-#include "backend/virtual_oracle.hpp"
+#include "backend/compile/pool.hpp"
+#include "backend/virtual/counts.hpp"
+#include "backend/oracle/reference_values.hpp"
 
 using namespace cupilot;
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/compiled_kernel.hpp>
-#include <cupilot/device.hpp>
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/verdict.hpp>

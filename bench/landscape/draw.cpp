@@ -5,7 +5,7 @@
 #include <set>
 #include <string_view>
 
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 
 #include "unpriced.hpp"
 

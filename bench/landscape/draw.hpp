@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/device.hpp>
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/strategy.hpp>
 #include <cupilot/task.hpp>
 

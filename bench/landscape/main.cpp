@@ -11,7 +11,7 @@
 #include <fstream>
 #include <iostream>
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "merge.hpp"
 #include "recorder.hpp"

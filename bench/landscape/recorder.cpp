@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 #include "rows.hpp"
 

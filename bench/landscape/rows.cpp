@@ -3,8 +3,8 @@
 #include <cmath>
 #include <fstream>
 
-#include <cupilot/agents.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "base/measurement_json.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/verdict.hpp>
 
 #include "draw.hpp"

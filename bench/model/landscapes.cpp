@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 using namespace cupilot;
 using nlohmann::json;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/strategy.hpp>
 #include <cupilot/task.hpp>
 #include <cupilot/verdict.hpp>

@@ -17,7 +17,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cupilot/forecast.hpp>
+#include <cupilot/parts/forecast.hpp>
 
 #include "landscapes.hpp"
 #include "scores.hpp"

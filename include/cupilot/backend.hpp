@@ -8,16 +8,16 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/compiled_kernel.hpp>
-#include <cupilot/device.hpp>
-#include <cupilot/export.hpp>
-#include <cupilot/measurement.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/measurement.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/technique.hpp>
-#include <cupilot/trial.hpp>
-#include <cupilot/warp_cycles.hpp>
+#include <cupilot/parts/technique.hpp>
+#include <cupilot/parts/trial.hpp>
+#include <cupilot/parts/warp_cycles.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {

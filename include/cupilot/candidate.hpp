@@ -7,13 +7,13 @@
 #include <variant>
 #include <vector>
 
-#include <cupilot/export.hpp>
-#include <cupilot/kernel_source.hpp>
-#include <cupilot/measurement.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/kernel_source.hpp>
+#include <cupilot/parts/measurement.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/strategy.hpp>
 #include <cupilot/verdict.hpp>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/verification.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {

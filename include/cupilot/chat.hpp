@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/export.hpp>
+#include <cupilot/parts/export.hpp>
 #include <cupilot/result.hpp>
 
 CUPILOT_EXPORTS_BEGIN

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include <cupilot/candidate.hpp>
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/export.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {

@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
 #include <cupilot/candidate.hpp>
 #include <cupilot/chat.hpp>
-#include <cupilot/export.hpp>
-#include <cupilot/host.hpp>
-#include <cupilot/model_agents.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/host.hpp>
+#include <cupilot/parts/model_agents.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/search.hpp>
 

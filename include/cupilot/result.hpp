@@ -6,7 +6,7 @@
 #include <utility>
 #include <variant>
 
-#include <cupilot/export.hpp>
+#include <cupilot/parts/export.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <cupilot/export.hpp>
+#include <cupilot/parts/export.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {

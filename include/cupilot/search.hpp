@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/candidate.hpp>
-#include <cupilot/export.hpp>
+#include <cupilot/parts/export.hpp>
 #include <cupilot/result.hpp>
 
 CUPILOT_EXPORTS_BEGIN

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/dtype.hpp>
-#include <cupilot/export.hpp>
-#include <cupilot/expr.hpp>
+#include <cupilot/parts/dtype.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/expr.hpp>
 #include <cupilot/result.hpp>
 
 CUPILOT_EXPORTS_BEGIN

@@ -5,12 +5,12 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/device.hpp>
-#include <cupilot/export.hpp>
-#include <cupilot/measurement.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/measurement.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/technique.hpp>
-#include <cupilot/warp_cycles.hpp>
+#include <cupilot/parts/technique.hpp>
+#include <cupilot/parts/warp_cycles.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {

@@ -1,7 +1,7 @@
 // The library's version.
 #pragma once
 
-#include <cupilot/export.hpp>
+#include <cupilot/parts/export.hpp>
 
 #define CUPILOT_VERSION_MAJOR 0
 #define CUPILOT_VERSION_MINOR 1

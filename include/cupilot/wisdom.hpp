@@ -9,9 +9,9 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/export.hpp>
-#include <cupilot/kernel_source.hpp>
-#include <cupilot/measurement.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/kernel_source.hpp>
+#include <cupilot/parts/measurement.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 

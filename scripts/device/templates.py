@@ -31,7 +31,7 @@ FUNCTIONS = {"min": min, "max": max, "cdiv": lambda a, b: -(-a // b), "up": lamb
 
 
 class Expression:
-    """Evaluates the integer language of include/cupilot/expr.hpp."""
+    """Evaluates the integer language of include/cupilot/parts/expr.hpp."""
 
     def __init__(self, text, names):
         self.tokens = re.findall(r"[A-Za-z_][\w.]*|\d+|\|\||&&|[=!<>]=|[-+*/%<>!?:(),]", str(text))

@@ -1,6 +1,6 @@
-#include <cupilot/counts.hpp>
-#include <cupilot/measurement.hpp>
-#include <cupilot/warp_cycles.hpp>
+#include <cupilot/parts/counts.hpp>
+#include <cupilot/parts/measurement.hpp>
+#include <cupilot/parts/warp_cycles.hpp>
 
 namespace cupilot {
 

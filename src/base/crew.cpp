@@ -5,7 +5,7 @@
 #include <mutex>
 #include <thread>
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 
 namespace cupilot {
 namespace {

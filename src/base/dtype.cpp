@@ -1,4 +1,4 @@
-#include <cupilot/dtype.hpp>
+#include <cupilot/parts/dtype.hpp>
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 
 #include <fcntl.h>
 #include <sys/file.h>

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 namespace cupilot::parts {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/device.hpp>
-#include <cupilot/measurement.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/measurement.hpp>
 #include <cupilot/result.hpp>
 
 #include "base/json.hpp"

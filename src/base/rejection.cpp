@@ -1,4 +1,4 @@
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 #include <cassert>
 #include <utility>

@@ -1,7 +1,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 #include "capi/handles.hpp"
 

@@ -2,7 +2,7 @@
 #include <sstream>
 #include <vector>
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/version.hpp>
 
 #include "capi/handles.hpp"

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 namespace cupilot {
 

@@ -1,12 +1,12 @@
 // A tuner's lists and a kernel, made into a tunable (docs/formats/kernel-tuner.md).
-#include <cupilot/kernel_tuner.hpp>
+#include <cupilot/parts/kernel_tuner.hpp>
 
 #include <algorithm>
 #include <sstream>
 
 #include <fmt/core.h>
 
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include "kernel/cuda_signature.hpp"
 #include "kernel/expr_names.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/compiled_kernel.hpp>
-#include <cupilot/launch_plan.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/launch_plan.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
 namespace cupilot {
 

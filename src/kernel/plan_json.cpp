@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 #include "base/hash.hpp"
 

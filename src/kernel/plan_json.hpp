@@ -1,7 +1,7 @@
 // A launch plan as a JSON value, for the files that hold one inside another object.
 #pragma once
 
-#include <cupilot/launch_plan.hpp>
+#include <cupilot/parts/launch_plan.hpp>
 
 #include "task/json_reader.hpp"
 

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/device.hpp>
-#include <cupilot/launch_plan.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/launch_plan.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include "task/expr_parse.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
 #include "kernel/plan_scope.hpp"
 

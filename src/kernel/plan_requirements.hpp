@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include <cupilot/device.hpp>
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/task.hpp>
 
 #include "kernel/plan_program.hpp"

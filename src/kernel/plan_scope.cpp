@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 #include "task/borrowed_scope.hpp"
 

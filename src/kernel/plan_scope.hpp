@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/compiled_kernel.hpp>
-#include <cupilot/device.hpp>
-#include <cupilot/expr.hpp>
-#include <cupilot/launch_plan.hpp>
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/expr.hpp>
+#include <cupilot/parts/launch_plan.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <variant>
 
-#include <cupilot/expr.hpp>
+#include <cupilot/parts/expr.hpp>
 
 namespace cupilot {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <optional>
 
-#include <cupilot/rejection.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_scope.hpp"

@@ -1,7 +1,7 @@
 // A .cu that stands alone: leading `// cupilot: {json}` lines (docs/formats/kernel-file.md).
 #include <fmt/core.h>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 #include "kernel/file_text.hpp"
 #include "kernel/plan_json.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 namespace cupilot {
 

@@ -1,5 +1,5 @@
 // Reading a tunable .cu (docs/formats/tunable.md).
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include <fmt/core.h>
 

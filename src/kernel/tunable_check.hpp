@@ -1,8 +1,8 @@
 // What can be wrong between a tunable and the task it is given for, before anything is written or compiled.
 #pragma once
 
-#include <cupilot/device.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 namespace cupilot {
 

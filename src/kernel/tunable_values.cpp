@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdlib>
 
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 #include "kernel/device_limits.hpp"
 #include "kernel/plan_scope.hpp"

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/strategy.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 namespace cupilot {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <cupilot/expr.hpp>
+#include <cupilot/parts/expr.hpp>
 
 #include "task/json_reader.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <cupilot/chat.hpp>
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "llm/fault.hpp"
 

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 #include <cupilot/rng.hpp>
 
 #include "llm/answer_schema.hpp"

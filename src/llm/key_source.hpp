@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "llm/secret.hpp"
 

@@ -16,7 +16,7 @@ WireJson block(const std::string& text, bool keep) {
   return json;
 }
 
-std::string encode(const WireRequest& request) {
+std::string encode_messages(const WireRequest& request) {
   WireJson json = {{"model", request.model.model}, {"max_tokens", request.output_tokens}};
   WireJson system = WireJson::array(), messages = WireJson::array();
   std::size_t index = 0;
@@ -40,7 +40,7 @@ std::string encode(const WireRequest& request) {
 }
 
 // Here the input counts what was neither read from a kept prefix nor written to one. A stream gives the parts at different times.
-void take_usage(const WireJson& usage, WireReply& sum) {
+void take_message_usage(const WireJson& usage, WireReply& sum) {
   const auto input = count_at(usage, "input_tokens"), output = count_at(usage, "output_tokens");
   if (!input && !output) return;
   ChatUsage claimed = sum.usage.value_or(ChatUsage{});
@@ -56,25 +56,25 @@ void take_usage(const WireJson& usage, WireReply& sum) {
   sum.usage = claimed;
 }
 
-void take_stop(const std::string& reason, WireReply& sum) {
+void take_message_stop(const std::string& reason, WireReply& sum) {
   if (reason.empty()) return;
   sum.closed = true;
   if (reason == "max_tokens" || reason == "model_context_window_exceeded") sum.finish = ChatFinish::cut;
   if (reason == "refusal") sum.finish = ChatFinish::refused;
 }
 
-void take_error(const WireJson& json, WireReply& sum) {
+void take_message_error(const WireJson& json, WireReply& sum) {
   const ErrorText error = error_text(dump(json));
   sum.fault = error.type == "overloaded_error" ? EndpointFault::overloaded : EndpointFault::server;
   sum.detail = error.type + " " + error.message;
 }
 
-WireReply decode(std::string_view body) {
+WireReply decode_message(std::string_view body) {
   WireReply sum;
   const WireJson json = parse_wire(body);
   const WireJson& content = at(json, "content");
   if (!at(json, "error").is_null()) {
-    take_error(json, sum);
+    take_message_error(json, sum);
   } else if (!content.is_array()) {
     sum.fault = EndpointFault::malformed;
     sum.detail = json.is_object() ? "it has no content" : "no JSON object";
@@ -82,29 +82,29 @@ WireReply decode(std::string_view body) {
   for (std::size_t i = 0; i < content.size() && content.is_array(); ++i) {
     if (text_at(content[i], "type") == "text") sum.text += text_at(content[i], "text");
   }
-  take_stop(text_at(json, "stop_reason"), sum);
+  take_message_stop(text_at(json, "stop_reason"), sum);
   sum.model = text_at(json, "model");
   sum.ended = true;
-  take_usage(at(json, "usage"), sum);
+  take_message_usage(at(json, "usage"), sum);
   return sum;
 }
 
-void add(const StreamEvent& event, WireReply& sum) {
+void add_message_event(const StreamEvent& event, WireReply& sum) {
   const WireJson json = parse_wire(event.data);
   const std::string type = text_at(json, "type");
   if (!json.is_object()) {
     sum.fault = EndpointFault::malformed;
     sum.detail = "an event that is no JSON object";
   } else if (type == "error") {
-    take_error(json, sum);
+    take_message_error(json, sum);
   } else if (type == "message_start") {
     sum.model = text_at(at(json, "message"), "model");
-    take_usage(at(at(json, "message"), "usage"), sum);
+    take_message_usage(at(at(json, "message"), "usage"), sum);
   } else if (type == "content_block_delta") {
     sum.text += text_at(at(json, "delta"), "text");  // thinking stands under another name
   } else if (type == "message_delta") {
-    take_stop(text_at(at(json, "delta"), "stop_reason"), sum);
-    take_usage(at(json, "usage"), sum);
+    take_message_stop(text_at(at(json, "delta"), "stop_reason"), sum);
+    take_message_usage(at(json, "usage"), sum);
   } else if (type == "message_stop") {
     sum.ended = true;
   }
@@ -112,6 +112,6 @@ void add(const StreamEvent& event, WireReply& sum) {
 
 }  // namespace
 
-const Codec messages_codec = {"messages", "/messages", "x-api-key", "", headers, encode, decode, add};
+const Codec messages_codec = {"messages", "/messages", "x-api-key", "", headers, encode_messages, decode_message, add_message_event};
 
 }  // namespace cupilot::detail

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "llm/codec.hpp"
 #include "llm/url.hpp"

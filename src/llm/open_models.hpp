@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "llm/http.hpp"
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 namespace cupilot {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "llm/tape_lines.hpp"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 namespace cupilot {
 

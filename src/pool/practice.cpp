@@ -1,4 +1,4 @@
-#include <cupilot/pool.hpp>
+#include <cupilot/parts/pool.hpp>
 
 #include "base/json.hpp"
 #include "pool/practice_files.hpp"
@@ -31,7 +31,7 @@ Result<PoolEntry> entry_of(const Json& json) {
 Result<std::vector<PoolEntry>> shipped_practice() {
   std::vector<PoolEntry> all;
   try {
-    const Json json = Json::parse(find_embedded(practice_files(), "src/pool/practice/gemm.json"));
+    const Json json = Json::parse(find_embedded(practice_files(), "pool/practice/gemm.json"));
     for (const Json& one : json.at("entries")) {
       auto entry = entry_of(one);
       if (!entry) return entry.error();

@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include <cupilot/pool.hpp>
+#include <cupilot/parts/pool.hpp>
 
 namespace cupilot {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <cupilot/roofline_chart.hpp>
+#include <cupilot/parts/roofline_chart.hpp>
 
 namespace cupilot {
 

@@ -1,6 +1,6 @@
 // Chips as data. A new chip is a row here, or a DeviceSpec that a program fills itself. Limits of an SM are those of the CUDA C++
 // Programming Guide's table of compute capabilities (8.0, 8.9, 9.0); clocks are boost clocks; every other number says its source.
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 
 #include <fmt/core.h>
 

@@ -1,7 +1,7 @@
 // Resident blocks of a kernel, by the rules of the CUDA occupancy calculator for compute capability 8.0 and later.
 #include <algorithm>
 
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 
 namespace cupilot {
 namespace {

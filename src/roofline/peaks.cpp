@@ -1,5 +1,5 @@
 // What is said of a device's ceilings, and how measured ones enter its data.
-#include <cupilot/peaks.hpp>
+#include <cupilot/parts/peaks.hpp>
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 namespace cupilot {
 namespace {
 
-struct Row {
+struct PeakName {
   std::string_view name, unit;
   double (*of)(const DeviceSpec&);  // by the device's data
 };
@@ -20,7 +20,7 @@ double rate(const DeviceSpec& d) {
 }
 
 // What `cupilot peaks` shows, in its order. A copy's bytes are those read and those written.
-constexpr std::array<Row, 12> rows = {{
+constexpr std::array<PeakName, 12> peak_names = {{
     {"dram copy", "B/s", [](const DeviceSpec& d) { return d.dram_bytes_per_s; }},
     {"dram read", "B/s", [](const DeviceSpec& d) { return d.dram_bytes_per_s; }},
     {"l2 read", "B/s", [](const DeviceSpec& d) { return d.l2_bytes_per_s; }},
@@ -53,7 +53,7 @@ Peaks datasheet_peaks(const DeviceSpec& device, std::string identity) {
   peaks.device = device.label.empty() ? device.name : device.label;
   peaks.identity = std::move(identity);
   peaks.source = device.source;
-  for (const Row& row : rows) {
+  for (const PeakName& row : peak_names) {
     if (const double value = row.of(device); value > 0)
       peaks.ceilings.push_back({std::string(row.name), std::string(row.unit), value, {}, "the device's data, not measured"});
   }

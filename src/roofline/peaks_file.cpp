@@ -1,11 +1,11 @@
 // The file of measured peaks (docs/formats/peaks.md).
-#include <cupilot/peaks.hpp>
+#include <cupilot/parts/peaks.hpp>
 
 #include <filesystem>
 
 #include <fmt/core.h>
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 
 #include "base/json.hpp"
 

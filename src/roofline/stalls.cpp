@@ -16,7 +16,7 @@ constexpr double least_waiting = 0.05;  // of the warps' cycles, below which the
 constexpr double least_told = 0.1;
 constexpr std::size_t reasons_told = 3;
 
-struct Row {
+struct StallRow {
   Stall stall;
   std::string_view waits;  // "Warps waited 41 % of their cycles …"; empty: no waiting
   std::string_view asks;   // "this asks for …"; empty: nothing is known to help
@@ -25,7 +25,7 @@ struct Row {
   int known = 0;  // of those resources
 };
 
-constexpr std::array rows = std::to_array<Row>({
+constexpr std::array stall_rows = std::to_array<StallRow>({
     {Stall::selected, "", "", {}},
     {Stall::not_selected, "", "", {}},
     {Stall::wait, "for the last instruction", "independent instructions", {Resource::issue, Resource::latency}, 2},
@@ -47,7 +47,7 @@ constexpr std::array rows = std::to_array<Row>({
     {Stall::misc, "for other things", "", {}},
 });
 
-const Row& row_of(Stall stall) { return rows[static_cast<std::size_t>(stall)]; }
+const StallRow& row_of(Stall stall) { return stall_rows[static_cast<std::size_t>(stall)]; }
 bool waits(const StallShare& one) { return !row_of(one.stall).waits.empty(); }
 
 std::string spaced(std::string_view name) {
@@ -85,7 +85,7 @@ std::vector<StallShare> stall_shares(const WarpCycles& warps) {
   if (!std::isfinite(resident) || resident <= 0) return {};
   std::vector<StallShare> shares;
   double sum = 0;
-  for (const Row& row : rows) {
+  for (const StallRow& row : stall_rows) {
     const double share = warps[row.stall] / resident;
     if (!std::isfinite(share) || share < 0) return {};
     sum += share;
@@ -105,7 +105,7 @@ std::string stall_sentence(const std::vector<StallShare>& stalls) {
   for (const StallShare& one : stalls) {
     if (one.stall == Stall::selected) issued = one.share;
     if (!waits(one) || told == reasons_told || (told > 0 && one.share < least_told)) continue;
-    const Row& row = row_of(one.stall);
+    const StallRow& row = row_of(one.stall);
     text += fmt::format("{}{:.0f}% {}{} ({})", told == 0 ? "Warps waited " : ", ", 100 * one.share,
                         told == 0 ? "of their cycles " : "", row.waits, spaced(name_of(one.stall)));
     ++told;
@@ -124,7 +124,7 @@ double deal_waiting(std::vector<Pressure>& pressures, const std::vector<StallSha
   if (all < least_waiting || unexplained <= 0) return 0;
   const bool tensor = share_of(pressures, Resource::tensor_pipe) > share_of(pressures, Resource::fp_pipe);
   for (const StallShare& one : stalls) {
-    const Row& row = row_of(one.stall);
+    const StallRow& row = row_of(one.stall);
     for (int i = 0; i < row.known; ++i) {
       const double part = unexplained * one.share / all / row.known;
       Resource resource = row.resources[static_cast<std::size_t>(i)];

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string_view>
 
-#include <cupilot/counts.hpp>
-#include <cupilot/device.hpp>
+#include <cupilot/parts/counts.hpp>
+#include <cupilot/parts/device.hpp>
 
 namespace cupilot {
 

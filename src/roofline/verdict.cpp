@@ -13,12 +13,12 @@
 namespace cupilot {
 namespace {
 
-double peak(const DeviceSpec& device, Precision precision) { return device.peak_flops[static_cast<std::size_t>(precision)]; }
+double datasheet_peak(const DeviceSpec& device, Precision precision) { return device.peak_flops[static_cast<std::size_t>(precision)]; }
 
 // What a kernel is held against: what the device was seen to sustain, else its datasheet. Floors rest on the datasheet alone.
 double ceiling(const DeviceSpec& device, Precision precision) {
   const double measured = device.sustained_flops[static_cast<std::size_t>(precision)];
-  return !device.ceilings.empty() && measured > 0 ? measured : peak(device, precision);
+  return !device.ceilings.empty() && measured > 0 ? measured : datasheet_peak(device, precision);
 }
 double bandwidth(const DeviceSpec& device) { return device.ceilings.empty() ? device.dram_bytes_per_s : device.dram_sustained; }
 
@@ -80,7 +80,7 @@ Result<double> unavoidable_bytes(const Task& task, const Workload& workload, con
 
 constexpr double least_dealt = 0.1;  // of the time, below which warps wait at no cost
 
-struct Row {
+struct ResourceTime {
   Resource resource;
   double seconds;  // that this resource alone would need
 };
@@ -94,9 +94,9 @@ double tail_share(const Counts& counts, const DeviceSpec& device) {
 }
 
 // What no resource explains is waiting: for memory, or for blocks that other SMs still run.
-void add_waits(std::vector<Row>& all, double tail_share, const DeviceSpec& device, double seconds) {
+void add_waits(std::vector<ResourceTime>& all, double tail_share, const DeviceSpec& device, double seconds) {
   double busiest = 0;
-  for (const Row& row : all) busiest = std::max(busiest, row.seconds);
+  for (const ResourceTime& row : all) busiest = std::max(busiest, row.seconds);
   const double idle = std::max(0.0, seconds - device.launch_seconds - busiest);
   const double tail = std::min(idle, tail_share * seconds);
   all.push_back({Resource::tail, tail});
@@ -104,9 +104,9 @@ void add_waits(std::vector<Row>& all, double tail_share, const DeviceSpec& devic
 }
 
 // Of a kernel of which nothing was counted: it does the task's work at least. What else it does passes for waiting.
-std::vector<Row> rows_of_work(const Task& task, double bytes, double flops, const DeviceSpec& device, double seconds) {
+std::vector<ResourceTime> rows_of_work(const Task& task, double bytes, double flops, const DeviceSpec& device, double seconds) {
   const double rate = ceiling(device, task.precision);
-  std::vector<Row> all = {
+  std::vector<ResourceTime> all = {
       {Resource::dram, bytes / bandwidth(device)},
       {on_tensor_pipe(task.precision) ? Resource::tensor_pipe : Resource::fp_pipe, rate > 0 ? flops / rate : 0},
       {Resource::launch, device.launch_seconds},
@@ -115,12 +115,12 @@ std::vector<Row> rows_of_work(const Task& task, double bytes, double flops, cons
   return all;
 }
 
-std::vector<Row> rows(const Counts& counts, const DeviceSpec& device, double seconds) {
+std::vector<ResourceTime> resource_times(const Counts& counts, const DeviceSpec& device, double seconds) {
   const PipeCycles cycles = pipe_cycles(device, counts, Bound::value);
   const double blocks = value(counts, Counter::blocks);
   const double sms = blocks > 0 ? std::min<double>(device.sms, blocks) : device.sms;
   const double second = 1 / (clock(device) * sms);
-  std::vector<Row> all = {
+  std::vector<ResourceTime> all = {
       {Resource::dram,
        (value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes)) / device.dram_sustained},
       {Resource::l2, std::max(l2_bytes(counts, Bound::value) / device.l2_bytes_per_s, cycles.fill * second)},
@@ -222,7 +222,7 @@ Result<double> floor_us(const Task& task, const Workload& workload, const Device
   if (!bytes) return bytes.error();
   const auto flops = textbook_flops(task, workload);
   if (!flops) return flops.error();
-  const double rate = peak(device, proved);
+  const double rate = datasheet_peak(device, proved);
   if (*flops > 0 && rate <= 0) {
     return Error{ErrorCode::usage, fmt::format("no peak rate of class {} is known for {}", name_of(proved), device.name),
                  "add it to the device's data"};
@@ -258,8 +258,8 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   verdict.floor_us = *floor;
   verdict.floor_share = std::min(1.0, *floor / measurement.time_us);
   const bool counted_any = !counts.rung.empty();
-  for (const Row& row : counted_any
-                            ? rows(counts, device, seconds)
+  for (const ResourceTime& row : counted_any
+                            ? resource_times(counts, device, seconds)
                             : rows_of_work(task, static_cast<double>(*bytes), static_cast<double>(*flops), device, seconds)) {
     verdict.pressures.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
   }

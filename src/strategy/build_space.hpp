@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <cupilot/result.hpp>
-#include <cupilot/space.hpp>
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/space.hpp>
+#include <cupilot/parts/technique.hpp>
 
 namespace cupilot {
 

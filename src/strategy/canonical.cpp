@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 #include "base/hash.hpp"
 

@@ -2,7 +2,7 @@
 #include <initializer_list>
 #include <unordered_map>
 
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 namespace cupilot {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <cupilot/result.hpp>
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 namespace cupilot {
 

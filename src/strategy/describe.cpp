@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include <cupilot/strategy.hpp>
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 namespace cupilot {
 namespace {

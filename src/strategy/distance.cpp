@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 #include "strategy/edit.hpp"
 

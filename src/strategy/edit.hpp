@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 #include <cupilot/strategy.hpp>
 
 namespace cupilot {

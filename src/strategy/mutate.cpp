@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 #include "strategy/genome.hpp"
 

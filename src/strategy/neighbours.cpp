@@ -1,6 +1,6 @@
 #include <set>
 
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 #include "strategy/genome.hpp"
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 namespace cupilot {
 

@@ -1,4 +1,4 @@
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 #include "strategy/genome.hpp"
 

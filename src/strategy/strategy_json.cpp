@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/strategy.hpp>
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 #include "strategy/strategy_json.hpp"
 

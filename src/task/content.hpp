@@ -9,7 +9,7 @@
 
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/trial.hpp>
+#include <cupilot/parts/trial.hpp>
 
 #include "base/embedded.hpp"
 #include "trusted/bound.cuh"

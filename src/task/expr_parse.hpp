@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include <cupilot/expr.hpp>
+#include <cupilot/parts/expr.hpp>
 
 namespace cupilot {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/dtype.hpp>
+#include <cupilot/parts/dtype.hpp>
 
 #include "base/embedded.hpp"
 

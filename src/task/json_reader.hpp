@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <cupilot/expr.hpp>
+#include <cupilot/parts/expr.hpp>
 #include <cupilot/result.hpp>
 
 #include "base/json.hpp"

@@ -1,7 +1,7 @@
 // Which runs prove a kernel.
 #include <algorithm>
 #include <cupilot/rng.hpp>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/verification.hpp>
 
 #include "task/content.hpp"
 #include "verify/shapes.hpp"

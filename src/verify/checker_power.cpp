@@ -1,5 +1,5 @@
 // Fake outputs against a task's own check: what the battery's comparison cannot refuse must not be searched.
-#include <cupilot/checker_power.hpp>
+#include <cupilot/parts/checker_power.hpp>
 
 #include <fmt/format.h>
 

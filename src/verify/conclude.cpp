@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cupilot/rejection.hpp>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/parts/verification.hpp>
 #include <optional>
 
 #include "verify/shown.hpp"

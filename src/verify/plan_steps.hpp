@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/device.hpp>
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/task.hpp>
 
 namespace cupilot {

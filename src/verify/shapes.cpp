@@ -38,7 +38,7 @@ std::int64_t size_of(const Mark& mark, std::int64_t step) {
 
 // One row of the table below: marks of the free axes, which alternate between two, and of the reduced ones; the size of an
 // axis that is not tiled (a batch).
-struct Row {
+struct AxisRow {
   Mark first, second;
   Mark reduced;
   std::int64_t untiled;
@@ -90,7 +90,7 @@ std::optional<Workload> fitting(const Task& task, const PlanRequirements& requir
 std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) {
   const std::int64_t depth = steps.stages;
   const std::int64_t parts = steps.split;
-  const std::vector<Row> rows = {
+  const std::vector<AxisRow> rows = {
       {{1, 0}, {1, 0}, {depth + 2, 0}, 1},                  // whole tiles, several slabs
       {{1, 1}, {1, -1}, {depth, 1}, 2},                     // one element over, one short, a full pipeline and a tail
       {{1, -1}, {1, 1}, {1, -1}, 1},                        // less than a slab
@@ -104,7 +104,7 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
       {{3, 5}, {2, 3}, {1, 3}, 1},                    // many tiles
   };
   std::vector<Workload> shapes;
-  for (const Row& row : rows) {
+  for (const AxisRow& row : rows) {
     Workload shape;
     int turn = 0;
     for (const Axis& axis : task.axes) {

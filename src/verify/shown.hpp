@@ -1,7 +1,7 @@
 // What the reports of a battery show beside being right: class, determinism, relations, and what they leave open.
 #pragma once
 
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/verification.hpp>
 
 namespace cupilot {
 

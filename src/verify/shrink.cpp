@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/verification.hpp>
 #include <numeric>
 
 #include "verify/shapes.hpp"

@@ -6,8 +6,8 @@
 
 #include <optional>
 
-#include <cupilot/agents.hpp>
-#include <cupilot/host.hpp>
+#include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
 #include "wisdom/regret.hpp"

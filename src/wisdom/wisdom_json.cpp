@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <thread>
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
 #include "kernel/plan_json.hpp"

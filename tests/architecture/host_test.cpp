@@ -14,7 +14,12 @@ namespace {
 
 // Runs in worker processes only, or is text of programs that the library writes.
 bool is_of_another_program(const std::string& file) {
-  return file.rfind("src/backend/worker", 0) == 0 || file == "src/wisdom/dispatcher_main.cpp";
+  static const std::set<std::string> files = {
+      "src/backend/compile/server.cpp", "src/backend/cuda/counter_process.cpp", "src/backend/judge/serve.cpp",
+      "src/backend/worker/confine.cpp", "src/backend/worker/library.cpp",       "src/backend/worker/main.cpp",
+      "src/backend/worker/probe.cpp",   "src/backend/worker/roles.cpp",         "src/backend/worker/runner.cpp",
+      "src/backend/worker/serve.cpp",   "src/wisdom/dispatcher_main.cpp"};
+  return files.contains(file);
 }
 
 struct Hit {
@@ -49,22 +54,23 @@ TEST_CASE("the library prints nothing, ends nothing and leaves signals, locale a
 TEST_CASE("the environment is handed to workers and read nowhere", "[architecture]") {
   for (const Hit& hit : hits(std::regex(R"re(\b(getenv|secure_getenv|environ)\b)re"))) {
     INFO(hit.file << " reads the environment");
-    CHECK(hit.file == "src/backend/process.cpp");
+    CHECK(hit.file == "src/backend/worker/process.cpp");
   }
 }
 
 // Each row says why nobody notices it.
 TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
   const std::set<std::pair<std::string, std::string>> harmless = {
-      {"src/backend/compile_nvrtc.cpp", "calls"},      // NVRTC's functions, in the compiling worker alone
-      {"src/backend/process.cpp", "all"},              // killed children that have not ended yet: reaped by whoever comes next
-      {"src/base/host.cpp", "host"},                   // has no members
-      {"src/base/phases.cpp", "current"},              // where this thread's phases go: set and put back by scope
-      {"src/task/expr.cpp", "kept"},                   // a thread's memo of a function of its key
-      {"src/strategy/skeleton_plan.cpp", "values"},    // a thread's scratch memory
-      {"src/backend/virtual_run.cpp", "running_"},     // launches in progress share the cores; results do not depend on it
-      {"src/ptx/decode_arithmetic.cpp", "preferred"},  // which instructions compute lanes; tests set it, results are equal
-      {"src/verify/checker_power.cpp", "mutex"},       // memo of a function of its key
+      {"src/backend/compile/nvrtc.cpp", "calls"},    // NVRTC's functions, in the compiling worker alone
+      {"src/backend/worker/process.cpp", "all"},     // killed children that have not ended yet: reaped by whoever comes next
+      {"src/base/host.cpp", "host"},                 // has no members
+      {"src/base/phases.cpp", "current"},            // where this thread's phases go: set and put back by scope
+      {"src/task/expr.cpp", "kept"},                 // a thread's memo of a function of its key
+      {"src/strategy/skeleton_plan.cpp", "values"},  // a thread's scratch memory
+      {"src/backend/virtual/run.cpp", "running_"},   // launches in progress share the cores; results do not depend on it
+      {"src/ptx/machine/decode_arithmetic.cpp",
+       "preferred"},                              // which instructions compute lanes; tests set it, results are equal
+      {"src/verify/checker_power.cpp", "mutex"},  // memo of a function of its key
       {"src/verify/checker_power.cpp", "known"},
   };
   // `static` or `thread_local` variables, and those at namespace scope, that are not const.

@@ -1,6 +1,6 @@
 // Tasks whose check cannot tell right from wrong are refused before anything is searched.
-#include <cupilot/checker_power.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/checker_power.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -8,7 +8,7 @@
 
 #include "catch.hpp"
 #include "support/sanitized.hpp"
-#include "tests/backend/virtual_tasks.hpp"
+#include "tests/backend/virtual/tasks.hpp"
 
 namespace cupilot {
 namespace {

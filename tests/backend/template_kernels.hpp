@@ -1,11 +1,11 @@
 // Kernels of the built-in templates, compiled for the virtual H200.
 #pragma once
 
-#include <cupilot/agents.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
-#include "tests/backend/virtual_tasks.hpp"
+#include "tests/backend/virtual/tasks.hpp"
 
 namespace cupilot {
 

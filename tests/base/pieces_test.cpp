@@ -8,7 +8,7 @@
 #include "base/record_file.hpp"
 #include "catch.hpp"
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 
 using namespace cupilot;
 

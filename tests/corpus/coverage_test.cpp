@@ -10,6 +10,7 @@
 #include "catch.hpp"
 #include "index.hpp"
 #include "run.hpp"
+#include "support/sample.hpp"
 
 namespace cupilot::coverage {
 namespace {
@@ -118,11 +119,14 @@ TEST_CASE("every kernel is right, early and late, and holds the feature it stand
   REQUIRE(bench);
   const std::vector<std::string> files = files_in(folder + "/kernels");
   std::vector<Outcome> outcomes(files.size());
-  on_all_cores(files.size(), [&](std::size_t i) { outcomes[i] = examine(**bench, files[i], *index); });
+  on_all_cores(files.size(), [&](std::size_t i) {
+    if (testing::is_drawn(files[i])) outcomes[i] = examine(**bench, files[i], *index);
+  });
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (const std::string& wrong : outcomes[i].wrong) FAIL_CHECK(files[i] << ": " << wrong);
   }
   for (const Feature& feature : index->features) {
+    if (!testing::is_drawn(feature.kernel)) continue;
     CAPTURE(feature.name, feature.kernel);
     const auto found = std::find(files.begin(), files.end(), feature.kernel);
     REQUIRE(found != files.end());
@@ -154,18 +158,23 @@ TEST_CASE("kernels for earlier architectures are right on their chips", "[covera
   for (const Row& row : rows) {
     auto bench = Bench::open(row.chip);
     REQUIRE(bench);
-    std::vector<Outcome> outcomes(row.files.size());
-    on_all_cores(outcomes.size(), [&](std::size_t i) { outcomes[i] = examine(**bench, row.files[i], {}); });
+    std::vector<std::string> drawn = row.files;
+    std::erase_if(drawn, [](const std::string& file) { return !testing::is_drawn(file); });
+    std::vector<Outcome> outcomes(drawn.size());
+    on_all_cores(outcomes.size(), [&](std::size_t i) { outcomes[i] = examine(**bench, drawn[i], {}); });
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      for (const std::string& wrong : outcomes[i].wrong) FAIL_CHECK(row.files[i] << " on " << row.chip << ": " << wrong);
+      for (const std::string& wrong : outcomes[i].wrong) FAIL_CHECK(drawn[i] << " on " << row.chip << ": " << wrong);
       CHECK(!outcomes[i].opcodes.empty());
     }
   }
 }
 
 TEST_CASE("a kernel without one of its waits, fences, arrivals or barriers meets the fault of it", "[coverage]") {
-  const auto mutants = read_mutants(folder + "/mutants.json");
+  auto mutants = read_mutants(folder + "/mutants.json");
   REQUIRE(mutants);
+  std::erase_if(*mutants, [](const Mutant& mutant) {
+    return !testing::is_drawn(mutant.kernel + mutant.without + std::to_string(mutant.nth));
+  });
   auto bench = Bench::open("h200");
   REQUIRE(bench);
   std::vector<std::vector<std::string>> ends(mutants->size());

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "backend/admit.hpp"
-#include "backend/virtual_memory.hpp"
-#include "backend/virtual_run.hpp"
+#include "backend/compile/admit.hpp"
+#include "backend/oracle/memory.hpp"
+#include "backend/virtual/run.hpp"
 #include "trusted/storage.cuh"
 
 namespace cupilot::coverage {

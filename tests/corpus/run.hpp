@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 
-#include "backend/compile_pool.hpp"
-#include "backend/virtual_oracle.hpp"
+#include "backend/compile/pool.hpp"
+#include "backend/oracle/reference_values.hpp"
 #include "kernel.hpp"
 
 namespace cupilot::coverage {

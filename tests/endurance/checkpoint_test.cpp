@@ -1,5 +1,5 @@
 // A checkpoint spares a resume the fold of what lies before it and changes nothing else, whatever became of the files.
-#include "evolution/checkpoint.hpp"
+#include "evolution/journal/checkpoint.hpp"
 #include "catch.hpp"
 #include "endurance/short_run.hpp"
 #include "support/sanitized.hpp"

@@ -3,9 +3,9 @@
 
 #include "catch.hpp"
 #include "endurance/short_run.hpp"
-#include "evolution/run_files.hpp"
-#include "evolution/run_state.hpp"
-#include "evolution/tally.hpp"
+#include "evolution/journal/run_files.hpp"
+#include "evolution/journal/run_state.hpp"
+#include "evolution/journal/tally.hpp"
 #include "support/sanitized.hpp"
 
 using namespace cupilot;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <variant>
 
-#include "evolution/records.hpp"
+#include "evolution/journal/records.hpp"
 
 namespace cupilot::testing {
 namespace {

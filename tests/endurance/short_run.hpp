@@ -8,8 +8,8 @@
 
 #include "base/hash.hpp"
 #include "endurance/sim_device.hpp"
-#include "evolution/journal.hpp"
-#include "evolution/run_state.hpp"
+#include "evolution/journal/events.hpp"
+#include "evolution/journal/run_state.hpp"
 
 namespace cupilot::testing {
 

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 #include "base/hash.hpp"
 

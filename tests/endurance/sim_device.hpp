@@ -7,7 +7,7 @@
 
 #include <cupilot/backend.hpp>
 
-#include "backend/landscape.hpp"
+#include "backend/replayed/landscape.hpp"
 #include "support/sim_host.hpp"
 
 namespace cupilot::testing {

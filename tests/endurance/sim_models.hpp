@@ -6,12 +6,12 @@
 #include <vector>
 
 #include <cupilot/evolve.hpp>
-#include <cupilot/model_agents.hpp>
-#include <cupilot/models.hpp>
+#include <cupilot/parts/model_agents.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "endurance/sim_device.hpp"
 #include "endurance/sim_endpoint.hpp"
-#include "evolution/circle.hpp"
+#include "evolution/run/circle.hpp"
 
 namespace cupilot::testing {
 

@@ -8,7 +8,7 @@
 #include "base/hash.hpp"
 #include "endurance/invariants.hpp"
 #include "endurance/sim_models.hpp"
-#include "evolution/journal.hpp"
+#include "evolution/journal/events.hpp"
 
 namespace cupilot::testing {
 namespace {

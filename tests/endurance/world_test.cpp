@@ -12,6 +12,7 @@
 
 #include "base/hash.hpp"
 #include "catch.hpp"
+#include "support/sample.hpp"
 #include "support/sanitized.hpp"
 
 using namespace cupilot;
@@ -115,7 +116,7 @@ TEST_CASE("simulated nights break no invariant") {
 
 TEST_CASE("thousands of simulated nights", "[.worlds]") {
   const nlohmann::json sum =
-      survey(environment("CUPILOT_WORLDS", 2000), static_cast<std::uint64_t>(environment("CUPILOT_FIRST_WORLD", 1)));
+      survey(environment("CUPILOT_WORLDS", testing::sampled(2000)), static_cast<std::uint64_t>(environment("CUPILOT_FIRST_WORLD", 1)));
   if (const char* out = std::getenv("CUPILOT_WORLDS_OUT")) std::ofstream(out) << sum.dump(1) << "\n";
   INFO(sum.dump(1));
   CHECK(sum["broken"].empty());

@@ -11,9 +11,9 @@
 
 #include <cupilot/evolve.hpp>
 
-#include "backend/backends.hpp"
-#include "evolution/journal.hpp"
-#include "evolution/records.hpp"
+#include "backend/devices.hpp"
+#include "evolution/journal/events.hpp"
+#include "evolution/journal/records.hpp"
 
 // Shows why a Result is none.
 #define REQUIRE_OK(result)                             \

@@ -3,19 +3,19 @@
 #include <algorithm>
 
 #include <cupilot/evolution.hpp>
-#include <cupilot/expr.hpp>
-#include <cupilot/gemm.hpp>
-#include <cupilot/host.hpp>
-#include <cupilot/kernel_tuner.hpp>
-#include <cupilot/models.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/expr.hpp>
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/host.hpp>
+#include <cupilot/parts/kernel_tuner.hpp>
+#include <cupilot/parts/models.hpp>
+#include <cupilot/parts/tunable.hpp>
 #include <cupilot/wisdom.hpp>
 
-#include "backend/landscape.hpp"
+#include "backend/replayed/landscape.hpp"
 #include "base/record_file.hpp"
 #include "endurance/short_run.hpp"
-#include "evolution/evolution_text.hpp"
-#include "evolution/run_state.hpp"
+#include "evolution/run/evolution_text.hpp"
+#include "evolution/journal/run_state.hpp"
 #include "fuzz/corpus.hpp"
 #include "kernel/python_expr.hpp"
 #include "kernel/standalone.hpp"

@@ -1,6 +1,6 @@
 // What a compile process sends: a compromised one may send anything.
-#include "backend/admit_log.hpp"
-#include "backend/compile_protocol.hpp"
+#include "backend/compile/log.hpp"
+#include "backend/compile/protocol.hpp"
 #include "catch.hpp"
 #include "fuzz/dice.hpp"
 

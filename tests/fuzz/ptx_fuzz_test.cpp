@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 #include "fuzz/ptx_mutants.hpp"
-#include "ptx/facts.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/gate/facts.hpp"
+#include "ptx/syntax/parser.hpp"
 #include "support/sanitized.hpp"
 
 namespace cupilot::fuzz {

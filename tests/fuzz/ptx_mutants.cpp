@@ -10,7 +10,7 @@
 #include <stdexcept>
 
 #include "fuzz/corpus.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/syntax/parser.hpp"
 
 namespace cupilot::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "fuzz/dice.hpp"
-#include "ptx/gate.hpp"
+#include "ptx/gate/gate.hpp"
 
 namespace cupilot::fuzz {
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/execute.hpp"
-#include "ptx/facts.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/machine/execute.hpp"
+#include "ptx/gate/facts.hpp"
+#include "ptx/syntax/parser.hpp"
 
 namespace cupilot::fuzz {
 namespace {

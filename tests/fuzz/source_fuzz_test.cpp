@@ -1,5 +1,5 @@
 // The reader of sources before they are compiled: an include stays an include however it is dressed.
-#include "backend/admit_source.hpp"
+#include "backend/compile/source.hpp"
 
 #include <array>
 #include <span>

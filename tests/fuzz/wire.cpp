@@ -2,12 +2,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
-#include "backend/compile_protocol.hpp"
-#include "backend/cuda_protocol.hpp"
-#include "backend/frame.hpp"
-#include "backend/worker_probe.hpp"
+#include "backend/compile/protocol.hpp"
+#include "backend/wire/orders.hpp"
+#include "backend/wire/frame.hpp"
+#include "backend/worker/probe.hpp"
 #include "fuzz/parsers.hpp"
 #include "llm/codec.hpp"
 #include "llm/event_stream.hpp"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "backend/compile_pool.hpp"
+#include "backend/compile/pool.hpp"
 #include "catch.hpp"
 
 namespace gpu {

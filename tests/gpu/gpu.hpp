@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 namespace gpu {
 

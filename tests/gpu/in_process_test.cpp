@@ -4,7 +4,7 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/in_process.hpp>
 
-#include "backend/cuda_driver.hpp"
+#include "backend/worker/driver.hpp"
 #include "catch.hpp"
 #include "gpu.hpp"
 

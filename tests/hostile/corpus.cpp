@@ -7,7 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>

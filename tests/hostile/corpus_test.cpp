@@ -1,6 +1,6 @@
 // What the manifests must hold; the program `hostile` and run_test.cpp run them.
 #include <algorithm>
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 #include <fstream>
 #include <map>
 #include <set>

@@ -5,6 +5,7 @@
 #include "catch.hpp"
 #include "corpus.hpp"
 #include "support/reached.hpp"
+#include "support/sample.hpp"
 
 namespace cupilot::hostile {
 
@@ -18,11 +19,13 @@ TEST_CASE("every kernel of the corpus ends as its manifest says") {
   REQUIRE(backend);
   RunOptions options;
   options.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const std::vector<Outcome> outcomes = evaluate_rows(*corpus, corpus->rows, **backend, options);
+  auto rows = corpus->rows;
+  std::erase_if(rows, [](const auto& row) { return !testing::is_drawn(row.name()); });
+  const std::vector<Outcome> outcomes = evaluate_rows(*corpus, rows, **backend, options);
   for (std::size_t i = 0; i < outcomes.size(); ++i) {
-    CAPTURE(corpus->rows[i].name(), corpus->rows[i].expect, outcomes[i].code, outcomes[i].message);
-    CHECK(is_allowed(corpus->rows[i].expect, outcomes[i].code));
-    if (is_allowed(corpus->rows[i].expect, outcomes[i].code)) testing::note_reached(outcomes[i].code);
+    CAPTURE(rows[i].name(), rows[i].expect, outcomes[i].code, outcomes[i].message);
+    CHECK(is_allowed(rows[i].expect, outcomes[i].code));
+    if (is_allowed(rows[i].expect, outcomes[i].code)) testing::note_reached(outcomes[i].code);
   }
 }
 

@@ -1,6 +1,6 @@
 // Lists of other tuners: what comes out reads as a tunable, and what cannot be said is told by place, reason and fix.
-#include <cupilot/kernel_tuner.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/kernel_tuner.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include "kernel/python_expr.hpp"
 #include "mistakes.hpp"

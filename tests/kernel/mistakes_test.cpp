@@ -1,6 +1,6 @@
 // A person's slips in a tunable: each is answered with the field of the header, the reason and a way out.
-#include <cupilot/device.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include "kernel/tunable_check.hpp"
 #include "mistakes.hpp"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 #include "kernel/support.hpp"
 

@@ -1,9 +1,9 @@
 #include "kernel/plan_requirements.hpp"
 
-#include <cupilot/gemm.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/rng.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include "catch.hpp"
 

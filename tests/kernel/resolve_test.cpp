@@ -2,8 +2,8 @@
 
 #include <cstring>
 
-#include <cupilot/kernel_source.hpp>
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/kernel_source.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 
 #include "kernel/support.hpp"
 #include "support/reached.hpp"

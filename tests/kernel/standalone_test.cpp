@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 
 #include "kernel/support.hpp"
 

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include <cupilot/compiled_kernel.hpp>
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/task.hpp>
 
 namespace cupilot::test {

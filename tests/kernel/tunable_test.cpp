@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include <cupilot/technique.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/technique.hpp>
+#include <cupilot/parts/tunable.hpp>
 
 #include "kernel/builtin.hpp"
 #include "kernel/support.hpp"

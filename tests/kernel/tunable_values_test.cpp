@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 
 #include "kernel/device_limits.hpp"

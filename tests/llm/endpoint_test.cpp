@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "catch.hpp"
 #include "llm/misbehaviours.hpp"

@@ -3,7 +3,7 @@
 #include <limits>
 #include <sstream>
 
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include "catch.hpp"
 #include "llm/tape.hpp"

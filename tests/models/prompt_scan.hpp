@@ -5,7 +5,7 @@
 #include <string>
 
 #include <cupilot/chat.hpp>
-#include <cupilot/counts.hpp>
+#include <cupilot/parts/counts.hpp>
 
 namespace cupilot::testing {
 

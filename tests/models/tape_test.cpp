@@ -1,6 +1,6 @@
 // The example whose replies were written by hand: kernels beyond the templates are proposed, refused, mended, and win.
 #include <cupilot/evolve.hpp>
-#include <cupilot/models.hpp>
+#include <cupilot/parts/models.hpp>
 
 #include <map>
 #include <mutex>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>

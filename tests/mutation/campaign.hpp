@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
-#include <cupilot/kernel_source.hpp>
+#include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/result.hpp>
 
 namespace cupilot::mutation {

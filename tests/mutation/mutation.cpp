@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "campaign.hpp"
+#include "support/sample.hpp"
 
 namespace cupilot::mutation {
 namespace {
@@ -74,8 +75,10 @@ int run(const Flags& flags) {
   auto campaign = read_campaign(flags.list);
   if (!campaign) return fmt::print(stderr, "{}\n", campaign.error().message), 4;
   if (!flags.only.empty()) campaign->kernels = {flags.only};
-  const auto all = mutants(*campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", flags.seed, flags.every);
+  auto all = mutants(*campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", flags.seed, flags.every);
   if (!all) return fmt::print(stderr, "{}\n", all.error().message), 4;
+  std::erase_if(
+      *all, [](const Mutant& mutant) { return !testing::is_drawn(mutant.kernel + mutant.fault + std::to_string(mutant.site)); });
   auto backend = open_backend("virtual:h200");
   if (!backend) return fmt::print(stderr, "{}\n", backend.error().message), 4;
   return report(*campaign, *all, judge_all(*all, **backend, flags.jobs), flags.verbose);

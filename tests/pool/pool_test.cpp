@@ -1,4 +1,4 @@
-#include <cupilot/pool.hpp>
+#include <cupilot/parts/pool.hpp>
 
 #include <unistd.h>
 

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include <cupilot/rejection.hpp>
+#include <cupilot/parts/rejection.hpp>
 
 int main(int argc, char** argv) {
   constexpr int skipped = 77;

@@ -1,5 +1,5 @@
-#include <cupilot/gemm.hpp>
-#include <cupilot/roofline_chart.hpp>
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/roofline_chart.hpp>
 
 #include <algorithm>
 #include <fstream>

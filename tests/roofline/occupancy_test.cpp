@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <cupilot/device.hpp>
+#include <cupilot/parts/device.hpp>
 
 using namespace cupilot;
 

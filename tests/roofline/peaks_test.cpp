@@ -1,4 +1,4 @@
-#include <cupilot/peaks.hpp>
+#include <cupilot/parts/peaks.hpp>
 
 #include <filesystem>
 #include <fstream>

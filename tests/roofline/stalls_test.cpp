@@ -1,6 +1,6 @@
 #include "roofline/stalls.hpp"
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <algorithm>
 #include <limits>

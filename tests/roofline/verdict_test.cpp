@@ -1,6 +1,6 @@
 #include "catch.hpp"
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/verdict.hpp>
 
 #include "roofline/gemm_counts.hpp"

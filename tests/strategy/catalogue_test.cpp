@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <set>
 
-#include <cupilot/technique.hpp>
+#include <cupilot/parts/technique.hpp>
 
 #include "catch.hpp"
 #include "strategy/constraint_graph.hpp"

@@ -3,7 +3,7 @@
 #include <map>
 #include <set>
 
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 #include "catch.hpp"
 #include "strategy/places.hpp"

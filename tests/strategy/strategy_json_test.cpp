@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include <cupilot/rng.hpp>
-#include <cupilot/space.hpp>
+#include <cupilot/parts/space.hpp>
 
 #include "catch.hpp"
 #include "strategy/canonical.hpp"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 #include <cupilot/rng.hpp>
 
 namespace cupilot::testing {

@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include <cupilot/host.hpp>
+#include <cupilot/parts/host.hpp>
 
 namespace cupilot::testing {
 

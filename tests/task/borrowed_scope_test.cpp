@@ -1,6 +1,6 @@
 #include "task/borrowed_scope.hpp"
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 

@@ -1,7 +1,7 @@
 #include "trusted/bound.cuh"
 
 #include <cmath>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "task/content.hpp"

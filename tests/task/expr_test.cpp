@@ -1,4 +1,4 @@
-#include <cupilot/expr.hpp>
+#include <cupilot/parts/expr.hpp>
 #include <cupilot/rng.hpp>
 #include <optional>
 

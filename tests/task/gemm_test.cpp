@@ -1,4 +1,4 @@
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <type_traits>
 #include <vector>
 

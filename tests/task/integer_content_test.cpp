@@ -1,6 +1,6 @@
 // Content whose sums are exact, and the bound that counts in its units.
 #include <cmath>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <set>
 
 #include "catch.hpp"

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "catch.hpp"
-#include "ptx/runner.hpp"
+#include "ptx/machine/runner.hpp"
 #include "task/host_gemm.hpp"
 #include "task/reference_program.hpp"
 

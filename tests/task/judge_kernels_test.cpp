@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "ptx/runner.hpp"
+#include "ptx/machine/runner.hpp"
 #include "task/content.hpp"
 
 namespace cupilot {

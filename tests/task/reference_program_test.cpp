@@ -1,6 +1,6 @@
 #include "task/reference_program.hpp"
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "support/nvrtc.hpp"

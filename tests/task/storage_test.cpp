@@ -1,7 +1,7 @@
 #include "trusted/storage.cuh"
 
 #include <cmath>
-#include <cupilot/dtype.hpp>
+#include <cupilot/parts/dtype.hpp>
 #include <cupilot/rng.hpp>
 
 #include "catch.hpp"

@@ -1,5 +1,5 @@
 #include <unistd.h>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <filesystem>
 #include <fstream>

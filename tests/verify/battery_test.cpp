@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <cupilot/resolved_plan.hpp>
-#include <cupilot/tunable.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
+#include <cupilot/parts/tunable.hpp>
 #include <functional>
 #include <set>
 

@@ -1,9 +1,9 @@
 // Kernels for the tests: a tiled split-K gemm's plan, as a template would write it.
 #pragma once
 
-#include <cupilot/device.hpp>
-#include <cupilot/gemm.hpp>
-#include <cupilot/verification.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/verification.hpp>
 
 namespace cupilot {
 

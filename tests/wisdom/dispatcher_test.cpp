@@ -9,7 +9,7 @@
 #include <fstream>
 #include <sstream>
 
-#include <cupilot/resolved_plan.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/runtime.hpp>
 
 #include "catch.hpp"

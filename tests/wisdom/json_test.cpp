@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <thread>
 
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <functional>
 
-#include <cupilot/gemm.hpp>
-#include <cupilot/host.hpp>
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/agents.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 #include <cupilot/wisdom.hpp>
 
 namespace support {

@@ -1,7 +1,7 @@
 // The library linked into the program: only then must its worker be named.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <cstdio>
 

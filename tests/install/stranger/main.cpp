@@ -1,7 +1,7 @@
 // A GEMM evolved on the virtual device, in a project that knows cupilot only as an installed package.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/gemm.hpp>
+#include <cupilot/parts/gemm.hpp>
 
 #include <cstdio>
 

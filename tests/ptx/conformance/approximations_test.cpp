@@ -8,7 +8,7 @@
 #include "catch.hpp"
 #include "ptx/conformance/number.hpp"
 #include "ptx/lanes/lanes.hpp"
-#include "ptx/runner.hpp"
+#include "ptx/machine/runner.hpp"
 
 using namespace support;
 using namespace conformance;

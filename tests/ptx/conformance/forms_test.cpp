@@ -5,13 +5,13 @@
 #include <sstream>
 
 #include "catch.hpp"
-#include "ptx/census.hpp"
+#include "ptx/syntax/census.hpp"
 #include "ptx/conformance/form.hpp"
 #include "ptx/conformance/values.hpp"
-#include "ptx/lane_set.hpp"
+#include "ptx/lanes/set.hpp"
 #include "ptx/lanes/lanes.hpp"
-#include "ptx/opcode.hpp"
-#include "ptx/runner.hpp"
+#include "ptx/syntax/opcode.hpp"
+#include "ptx/machine/runner.hpp"
 #include "support/sanitized.hpp"
 
 using namespace support;

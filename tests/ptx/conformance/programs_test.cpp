@@ -3,8 +3,8 @@
 
 #include "catch.hpp"
 #include "ptx/conformance/program.hpp"
-#include "ptx/lane_set.hpp"
-#include "ptx/runner.hpp"
+#include "ptx/lanes/set.hpp"
+#include "ptx/machine/runner.hpp"
 
 using namespace support;
 using namespace conformance;

@@ -2,7 +2,7 @@
 #include <string>
 
 #include "catch.hpp"
-#include "ptx/runner.hpp"
+#include "ptx/machine/runner.hpp"
 #include "support/reached.hpp"
 
 using namespace support;

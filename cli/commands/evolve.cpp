@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include <cupilot/evolve.hpp>
+#include <cupilot/parts/run_report.hpp>
+
+#include "commands/verbs.hpp"
+#include "device.hpp"
+#include "screens/json_out.hpp"
+#include "screens/say.hpp"
+#include "search_run.hpp"
+#include "seats.hpp"
+#include "signals.hpp"
+#include "steering.hpp"
+#include "words.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
+  if (!report) {
+    const int stopped = signal_exit_code();
+    const int code = fail(report.error(), json);
+    return stopped != 0 ? stopped : code;
+  }
+  if (json) {
+    say(report_json(*report, task));
+  } else {
+    print_report(*report, task);
+  }
+  return signal_exit_code();
+}
+
+}  // namespace
+
+int evolve_command(const EvolveFlags& flags) {
+  // A landscape spans its own space: the task says nothing.
+  const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
+  Result<Task> task = landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task);
+  if (!task) return fail(task.error(), flags.common.json);
+  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads, flags.common.counters);
+  if (!backend) return fail(backend.error(), flags.common.json);
+
+  Screen screen(flags.common.json, **backend);
+  EvolveOptions options = options_from(flags, *task, **backend, screen);
+  if (auto unused = check_unused(flags.seats, options.run_dir); !unused) return fail(unused.error(), flags.common.json);
+  const auto models =
+      open_seats(flags.seats, options.run_dir, flags.seed, [&](const std::string& text) { screen.on_notice(text); });
+  if (!models) return fail(models.error(), flags.common.json);
+  const bool measures = (*backend)->provenance() == Provenance::measured;
+  if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
+    return fail(seated.error(), flags.common.json);
+  if (!flags.common.json)
+    screen.print(fmt::format("evolving {} on {}; run directory {}", task->name, (*backend)->identity(), options.run_dir));
+  return finish(evolve(*task, **backend, options), *task, flags.common.json);
+}
+
+int resume_command(const RunFlags& flags) {
+  Result<RunBeginning> run = read_beginning(flags.dir);
+  if (!run) return fail(run.error(), flags.common.json);
+  const std::string device = flags.common.device.empty() ? run->device_name : flags.common.device;
+  Result<std::unique_ptr<Backend>> backend = open_device(device, flags.threads);
+  if (!backend) return fail(backend.error(), flags.common.json);
+
+  Screen screen(flags.common.json, **backend);
+  EvolveOptions options;
+  options.raise_evaluations = flags.evaluations;
+  options.search.parallel = in_flight(flags.threads, **backend);
+  options.max_seconds = flags.seconds;
+  options.pool = pool_anywhere(flags.pool);
+  options.worker_path = backend_options().worker_path;
+  options.observer = &screen;
+  options.cancel = &watch_signals();
+  const auto models = reopen_seats(flags.seats, flags.dir, *run, [&](const std::string& text) { screen.on_notice(text); });
+  if (!models) return fail(models.error(), flags.common.json);
+  const bool measures = (*backend)->provenance() == Provenance::measured;
+  if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
+    return fail(seated.error(), flags.common.json);
+  return finish(resume(flags.dir, **backend, options), run->task, flags.common.json);
+}
+
+int record_command(const RecordFlags& flags) {
+  Result<Task> task = task_from_words(flags.task);
+  if (!task) return fail(task.error(), flags.common.json);
+  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
+  if (!backend) return fail(backend.error(), flags.common.json);
+  Screen screen(flags.common.json, **backend);
+  const Result<std::int64_t> kept = record_landscape(*task, **backend, flags.dir,
+                                                     {.count = flags.all ? 0 : flags.count,
+                                                      .seed = flags.seed,
+                                                      .tunables = flags.tunables,
+                                                      .observer = &screen,
+                                                      .cancel = &watch_signals(),
+                                                      .task_words = flags.task,
+                                                      .device_name = flags.common.device});
+  if (!kept) return fail(kept.error(), flags.common.json);
+  if (flags.common.json) {
+    say(recorded_json(*kept, flags.dir));
+  } else {
+    say(fmt::format("recorded {} strategies in {}; replay: cupilot evolve … --device recorded:{}", *kept, flags.dir, flags.dir));
+  }
+  return signal_exit_code();
+}
+
+}  // namespace cupilot::cli

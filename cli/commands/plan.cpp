@@ -1,0 +1,207 @@
+// What a run with models would ask and cost: its first prompts are made, measured and never sent.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include <cupilot/parts/agents.hpp>
+#include <cupilot/parts/model_agents.hpp>
+#include <cupilot/parts/models.hpp>
+
+#include "commands/verbs.hpp"
+#include "device.hpp"
+#include "models.hpp"
+#include "screens/say.hpp"
+#include "words.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+constexpr double bytes_a_token = 3.5;
+constexpr double tokens_a_second = 50;  // of an answer; endpoints differ widely
+
+// Answers nothing and remembers how long the questions were.
+class Measure : public ChatClient {
+ public:
+  struct Prompt {
+    std::int64_t tokens = 0, kept = 0;
+  };
+  Result<ChatReply> complete(const ChatRequest& request) override {
+    Prompt prompt;
+    for (std::size_t i = 0; i < request.messages.size(); ++i) {
+      const auto tokens =
+          static_cast<std::int64_t>(std::ceil(static_cast<double>(request.messages[i].text.size()) / bytes_a_token));
+      prompt.tokens += tokens;
+      if (i < request.constant_messages) prompt.kept += tokens;
+    }
+    Prompt& longest = prompts[request.agent];
+    if (prompt.tokens > longest.tokens) longest = prompt;
+    return Error{ErrorCode::endpoint, "a plan asks nobody", ""};
+  }
+  std::map<std::string, Prompt> prompts;
+};
+
+// One agent's share of a run: between `least` and `most` questions.
+struct Row {
+  std::string agent;
+  std::int64_t least = 0, most = 0;
+  Measure::Prompt prompt;
+  std::int64_t answer = 0;  // tokens
+  const ModelSpec* model = nullptr;
+};
+
+struct Sum {
+  std::int64_t calls = 0;
+  double tokens = 0, cost = 0, seconds = 0;
+};
+
+const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) {
+  auto role = config.roles.find(agent);
+  if (role == config.roles.end()) role = config.roles.find("*");
+  for (const ModelSpec& model : config.models) {
+    if (role != config.roles.end() && model.name == role->second) return &model;
+  }
+  return nullptr;
+}
+
+// The first question of the strategist, one that crosses two strategies, and one to the writer.
+Result<void> measure_prompts(const Task& task, const DeviceSpec& device, Measure& measure) {
+  auto space = make_space(task, device, builtin_tunables());
+  if (!space) space = free_space(task);
+  if (!space) return space.error();
+  ModelSeat seat{&measure, &task, &device};
+  seat.options.share = 1;
+  const auto built_in = rule_strategist();
+  const auto strategist = model_strategist(seat, *built_in);
+  StrategyBrief brief;
+  brief.space = space->get();
+  std::vector<Individual> parents;
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    auto proposed = built_in->propose(brief, Rng::of(i, "plan"));
+    if (!proposed) return proposed.error();
+    if (*proposed) parents.push_back({i + 1, **proposed, 10, 1, {}});
+  }
+  auto first = strategist->propose(brief, Rng::of(1, "plan"));
+  if (!first) return first.error();
+  if (parents.size() == 2) {
+    brief.kind = BreedKind::cross;
+    brief.parents = parents;
+    brief.generation = 1;
+    brief.slot = 12;
+    auto crossed = strategist->propose(brief, Rng::of(2, "plan"));
+    if (!crossed) return crossed.error();
+  }
+  const auto templates = template_writer(builtin_tunables());
+  const auto writer = model_writer(seat, *templates);
+  Strategy strategy = parents.empty() ? Strategy{} : parents[0].strategy;
+  strategy.uses.push_back({"free", {}, "an idea beyond the templates", {}});
+  WriterBrief writing{&task, &strategy, &device};
+  writing.key = "plan";
+  static_cast<void>(writer->write(writing));  // it cannot be written: nobody answers
+  return {};
+}
+
+std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure, const ModelsConfig& config) {
+  constexpr std::int64_t strategy_answer = 800, kernel_answer = 4000;
+  const auto proposals = static_cast<std::int64_t>(std::ceil(flags.share * static_cast<double>(flags.evaluations)));
+  std::vector<Row> rows;
+  for (const auto& [agent, prompt] : measure.prompts) {
+    const bool strategies = agent == "strategist";
+    Row row{agent,
+            strategies ? 1 : 0,
+            strategies ? 1 + proposals : proposals,
+            prompt,
+            strategies ? strategy_answer : kernel_answer,
+            model_of(config, agent)};
+    if (row.model != nullptr) row.answer = std::min(row.answer, row.model->output_tokens);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls) {
+  Sum sum;
+  for (const Row& row : rows) {
+    const auto count = static_cast<double>(row.*calls);
+    const auto prompt = static_cast<double>(row.prompt.tokens), answer = static_cast<double>(row.answer);
+    const double kept = static_cast<double>(row.prompt.kept) * std::max(0.0, count - 1);
+    sum.calls += row.*calls;
+    sum.tokens += count * (prompt + answer);
+    sum.seconds += count * answer / tokens_a_second;
+    if (row.model == nullptr || !row.model->price) continue;
+    const ModelPrice& price = *row.model->price;
+    sum.cost += ((count * prompt - kept) * price.input + kept * price.cached + count * answer * price.output) / 1e6;
+  }
+  return sum;
+}
+
+bool is_priced(const std::vector<Row>& rows) {
+  return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.model != nullptr && row.model->price; });
+}
+
+void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, const ModelsConfig& config) {
+  std::vector<std::vector<std::string>> cells = {
+      {"agent", "model", "questions", "prompt tokens", "of them kept", "answer tokens"}};
+  for (const Row& row : rows) {
+    cells.push_back({row.agent, row.model != nullptr ? row.model->model : "none", fmt::format("{} to {}", row.least, row.most),
+                     fmt::format("{}", row.prompt.tokens), fmt::format("{}", row.prompt.kept), fmt::format("{}", row.answer)});
+  }
+  say(table(cells));
+  say(fmt::format("calls {} to {}, tokens {:.0f} to {:.0f}, waiting {:.0f} to {:.0f} s", least.calls, most.calls, least.tokens,
+                  most.tokens, least.seconds, most.seconds));
+  say(is_priced(rows) ? fmt::format("cost {:.2f} to {:.2f} {}", least.cost, most.cost, config.currency)
+                      : "cost unknown: a model has no price in the models file");
+  say(fmt::format(
+      "prompts are measured at {} bytes a token; answers are taken to be so long, at {:.0f} tokens a second; the most is "
+      "when every proposal of a model needs a kernel of its own; questions asked again are not in it",
+      bytes_a_token, tokens_a_second));
+  const ModelBudget& budget = config.budget;
+  if (budget.tokens > 0 && most.tokens > static_cast<double>(budget.tokens))
+    say("the budget of tokens may end the models' part early");
+  if (budget.calls > 0 && most.calls > budget.calls) say("the budget of calls may end the models' part early");
+  if (budget.cost > 0 && most.cost > budget.cost) say("the budget of cost may end the models' part early");
+  if (budget.seconds > 0 && most.seconds > budget.seconds) say("the budget of seconds may end the models' part early");
+}
+
+nlohmann::ordered_json json_of(const Sum& sum) {
+  return {{"calls", sum.calls}, {"tokens", sum.tokens}, {"cost", sum.cost}, {"seconds", sum.seconds}};
+}
+
+}  // namespace
+
+int plan_command(const PlanFlags& flags) {
+  const Result<Task> task = task_from_words(flags.task);
+  if (!task) return fail(task.error(), flags.common.json);
+  const Result<ModelsConfig> config = read_models_file(flags.models);
+  if (!config) return fail(config.error(), flags.common.json);
+  const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
+  if (!backend) return fail(backend.error(), flags.common.json);
+  Measure measure;
+  if (auto measured = measure_prompts(*task, (*backend)->device(), measure); !measured)
+    return fail(measured.error(), flags.common.json);
+  const std::vector<Row> rows = rows_of(flags, measure, *config);
+  const Sum least = sum_of(rows, &Row::least), most = sum_of(rows, &Row::most);
+  if (!flags.common.json) {
+    print(rows, least, most, *config);
+    return 0;
+  }
+  nlohmann::ordered_json json = {{"least", json_of(least)},
+                                 {"most", json_of(most)},
+                                 {"priced", is_priced(rows)},
+                                 {"agents", nlohmann::ordered_json::array()}};
+  for (const Row& row : rows) {
+    json["agents"].push_back({{"agent", row.agent},
+                              {"least", row.least},
+                              {"most", row.most},
+                              {"prompt_tokens", row.prompt.tokens},
+                              {"kept_tokens", row.prompt.kept},
+                              {"answer_tokens", row.answer}});
+  }
+  say(json.dump());
+  return 0;
+}
+
+}  // namespace cupilot::cli

@@ -1,0 +1,63 @@
+// `cupilot evolve --shapes FILE`: a portfolio, kept in a wisdom file.
+#include <fmt/format.h>
+
+#include <cupilot/parts/host.hpp>
+#include <cupilot/wisdom.hpp>
+
+#include "commands/verbs.hpp"
+#include "device.hpp"
+#include "screens/json_out.hpp"
+#include "screens/say.hpp"
+#include "search_run.hpp"
+#include "signals.hpp"
+#include "screens/wisdom.hpp"
+#include "words.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+Result<Task> task_over_shapes(const EvolveFlags& flags) {
+  Result<Task> task = task_from_words(flags.task);
+  if (!task) return task.error();
+  Result<std::string> text = real_host().read_file(flags.shapes);
+  if (!text) return text.error();
+  std::vector<std::string> axes;
+  for (const Axis& axis : task->axes) axes.push_back(axis.name);
+  auto shapes = shapes_from_text(*text, flags.shapes, axes);
+  if (!shapes) return shapes.error();
+  task->time_shapes = std::move(*shapes);
+  if (auto valid = validate(*task); !valid) return valid.error();
+  return task;
+}
+
+}  // namespace
+
+int portfolio_command(const EvolveFlags& flags) {
+  Result<Task> task = task_over_shapes(flags);
+  if (!task) return fail(task.error(), flags.common.json);
+  auto backend = open_device(flags.common.device, flags.threads, flags.common.counters);
+  if (!backend) return fail(backend.error(), flags.common.json);
+  Screen screen(flags.common.json, **backend);
+  PortfolioOptions options;
+  options.evolve = options_from(flags, *task, **backend, screen);
+  options.keep = flags.keep;
+  options.regret = flags.regret / 100;
+  const std::string path = flags.wisdom.empty() ? options.evolve.run_dir + "/wisdom.json" : flags.wisdom;
+  // Before anything is spent: a file that cannot be read would take no entry at the end either.
+  if (auto wisdom = load_wisdom(path); !wisdom) return fail(wisdom.error(), flags.common.json);
+  if (!flags.common.json) {
+    screen.print(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name, task->time_shapes.size(),
+                             (*backend)->identity(), path));
+  }
+  Result<WisdomEntry> entry = evolve_portfolio(*task, **backend, options);
+  if (!entry) {
+    const int code = fail(entry.error(), flags.common.json);
+    return signal_exit_code() != 0 ? signal_exit_code() : code;
+  }
+  if (auto kept = remember_in(path, *entry); !kept) return fail(kept.error(), flags.common.json);
+  say(flags.common.json ? wisdom_summary_json({{*entry}}) : wisdom_screen(*entry));
+  if (!flags.common.json) say(fmt::format("next: cupilot wisdom {} --dispatcher DIR", path));
+  return signal_exit_code();
+}
+
+}  // namespace cupilot::cli

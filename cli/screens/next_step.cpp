@@ -1,0 +1,63 @@
+#include <string_view>
+
+#include "screens/verify.hpp"
+
+namespace cupilot::cli {
+namespace {
+
+struct Advice {
+  std::string_view of;  // a code, or a stage with its dot
+  std::string_view next;
+};
+
+// The first row that fits, so codes stand before their stage.
+constexpr Advice advices[] = {
+    {"write.", "change the strategy, or give a tunable that realises it (docs/formats/tunable.md)"},
+    {"plan.", "correct the launch plan (docs/formats/launch-plan.md)"},
+    {"gate.source_size", "split or shorten the source"},
+    {"gate.include", "include the allowed headers only (docs/formats/kernel-file.md)"},
+    {"gate.extra_entry", "name every __global__ function in the plan, or make it __device__"},
+    {"gate.missing_entry", "spell the plan's entry as the source does, template arguments included"},
+    {"gate.parameters", "make the plan's args and the kernel's parameters agree in number, size and order"},
+    {"gate.state", "pass what must live between launches as a buffer of the plan: no writable __device__ variable"},
+    {"gate.launch_bounds", "make __launch_bounds__ or the cluster directive agree with the plan"},
+    {"gate.precision", "compute in the task's class, or state the class you mean in the task (precision=)"},
+    {"gate.", "remove what the gate names; docs/proofs.md says why it is refused"},
+    {"compile.error", "correct the line; only the file itself is compiled, without headers of the host"},
+    {"compile.serialised", "wait for wgmma before its registers are read, as the log says"},
+    {"compile.", "make the source smaller: unroll less, instantiate fewer templates"},
+    {"load.failed", "give PTX whose .target and instructions this device runs, or CUDA, which is compiled for it"},
+    {"load.", "use fewer registers or less shared memory a block"},
+    {"run.race", "put a barrier between the two accesses, or give each thread its own address"},
+    {"run.out_of_bounds",
+     "guard the access by the tensor's own sizes at this shape; in shared memory by the array's, or the plan's `shared`"},
+    {"run.misaligned", "align the address to the access: narrower loads, or padding in the plan"},
+    {"run.input_write", "write outputs only; inputs are read-only"},
+    {"run.guard", "write inside the outputs only: some index passes an end"},
+    {"run.uninitialised", "write before reading; a buffer that must begin as zeros says so in the plan"},
+    {"run.divergence", "let all threads of the block, or of the mask, reach the barrier or warp instruction"},
+    {"run.hang", "bound the loop; let every arrival and byte that a barrier was told of come"},
+    {"run.state", "leave the buffer as it was found, or give it other content in the plan"},
+    {"run.unsupported", "run it on a real device: --device cuda:0"},
+    {"run.launch", "keep grid, block and shared memory within the device's limits"},
+    {"run.", "run it alone at the shape above, with the seed above"},
+    {"verify.never_written", "write every element at the shape above: tails and sizes of 1 included"},
+    {"verify.no_shape", "loosen the plan's require, or state the shapes it is meant for in the task"},
+    {"verify.precision", "keep all bits of the inputs, or state the class you mean in the task (precision=)"},
+    {"verify.nondeterministic", "fix the order of sums, or do not ask for determinism in the task"},
+    {"verify.", "compare with the reference at the shape, content and seed above"},
+    {"floor.", "nothing correct is that fast: look for work that was skipped or was done outside the launch"},
+    {"measure.", "try again on a quiet device; a timed launch must do all of the work"},
+    {"confirm.", "it failed in fresh processes: look for state or order it depends on"},
+};
+
+}  // namespace
+
+std::string next_step(const Rejected& rejected) {
+  for (const Advice& row : advices) {
+    if (rejected.code.starts_with(row.of)) return std::string(row.next);
+  }
+  return "docs/formats/rejections.md";
+}
+
+}  // namespace cupilot::cli

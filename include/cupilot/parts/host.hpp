@@ -1,0 +1,64 @@
+// The seam to the machine the controller runs on: clock, files and threads. A simulated one ships in tests/support.
+// Any thread; one thread at a time for each AppendFile and Crew.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/parts/export.hpp>
+#include <cupilot/result.hpp>
+
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
+
+// An append-only file held open. Every failure names the file and the errno text.
+class AppendFile {
+ public:
+  virtual ~AppendFile() = default;
+  virtual Result<void> append(std::string_view bytes) = 0;
+  virtual Result<void> sync() = 0;  // after a failure the file must not be used again
+};
+
+// Does jobs side by side. When it goes, jobs not begun are dropped and those begun are waited for.
+class Crew {
+ public:
+  virtual ~Crew() = default;
+  // A job that throws ends the process. Returns the job's number: 0, 1, 2 …
+  virtual std::int64_t submit(std::function<void()> job) = 0;
+  // Numbers of jobs that ended since the last call, in that order; waits for one at most `seconds`.
+  virtual std::vector<std::int64_t> ended(double seconds) = 0;
+};
+
+class Host {
+ public:
+  virtual ~Host() = default;
+  virtual double monotonic_seconds() = 0;
+  // CPU that the calling thread has spent; 0 always where time is simulated.
+  virtual double thread_cpu_seconds();
+  virtual std::string utc_now() = 0;  // "2026-01-31T12:00:00Z"
+  virtual Result<std::string> read_file(const std::string& path) = 0;
+  // At most `size` bytes from `offset` on, fewer where the file ends.
+  virtual Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t size);
+  virtual bool exists(const std::string& path) = 0;
+  virtual Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                             bool sync) = 0;  // temporary, rename
+  // The same of bytes that follow one another in pieces: what is large need not be copied to lie in one.
+  virtual Result<void> write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync);
+  virtual Result<void> make_directories(const std::string& path) = 0;
+  virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) = 0;  // -1: keep all
+  virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
+  // Exclusive advisory lock for the process's life; Error{usage} names the holder's pid.
+  virtual Result<std::shared_ptr<void>> lock(const std::string& path) = 0;
+  // At most `size` jobs at a time; threads unless a host has something else.
+  virtual std::unique_ptr<Crew> crew(int size);
+};
+
+Host& real_host();
+
+}  // namespace cupilot
+CUPILOT_EXPORTS_END

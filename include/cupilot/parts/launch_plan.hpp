@@ -1,0 +1,67 @@
+// How a kernel is launched, as data: no host code is ever taken from a model. JSON form: docs/formats/launch-plan.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <cupilot/parts/dtype.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/expr.hpp>
+
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
+
+// scratch: poisoned before each run. zeroed: cleared inside the timed region. restored: zero before and found zero
+// again. table: written by setup launches, read-only afterwards.
+enum class BufferContent { scratch, zeroed, restored, table };
+struct PlanBuffer {
+  std::string name{};
+  Expr bytes = 0;
+  BufferContent content = BufferContent::scratch;
+};
+
+// A cuTensorMapEncodeTiled map, passed by value as 128 bytes. dims innermost first; pitch in bytes, one fewer than dims.
+struct PlanTensorMap {
+  std::string name{};
+  std::string of{};  // tensor or buffer
+  DType type = DType::bf16;
+  std::vector<Expr> dims{};
+  std::vector<Expr> pitch{};
+  std::vector<Expr> box{};
+  int swizzle = 128;  // bytes: 0, 32, 64, 128
+};
+
+// An argument: a name (tensor, scalar, buffer, map; a trailing '?' makes an absent tensor a null pointer) or a typed integer.
+struct PlanArgument {
+  enum class Kind { name, i32, i64 };
+  Kind kind = Kind::name;
+  std::string name{};
+  Expr value = 0;
+};
+
+enum class When { run, setup };
+struct PlanLaunch {
+  std::string name{};   // default: entry; resident.NAME and NAME.ctas refer to it
+  std::string entry{};  // may hold {CONSTANT} template arguments: "stencil7<{BX},{BY}>"
+  When when = When::run;
+  std::vector<Expr> grid = {1};   // 1 to 3
+  std::vector<Expr> block = {1};  // 1 to 3
+  std::vector<Expr> cluster{};    // empty: none
+  Expr shared = 0;                // dynamic bytes
+  bool cooperative = false;
+  std::vector<PlanArgument> args{};
+};
+
+struct LaunchPlan {
+  std::vector<Expr> require{};  // any zero: "not for this shape", no rejection
+  std::vector<std::pair<std::string, Expr>> let{};
+  std::vector<PlanBuffer> buffers{};
+  std::vector<PlanTensorMap> maps{};
+  std::vector<PlanLaunch> launches{};
+};
+
+}  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -1,0 +1,72 @@
+// A launch plan at one workload on one device: pure numbers, all that crosses to a worker or an exported launcher.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/device.hpp>
+#include <cupilot/parts/export.hpp>
+#include <cupilot/parts/launch_plan.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
+
+struct ResolvedArgument {
+  enum class Kind { tensor, buffer, map, immediate, null_pointer };
+  Kind kind = Kind::immediate;
+  int index = 0;                      // tensor: of Task::tensors; buffer, map: of the plan
+  std::vector<std::uint8_t> bytes{};  // immediate: little-endian value of its exact size
+};
+
+struct ResolvedBuffer {
+  std::string name{};
+  std::int64_t bytes = 0;
+  BufferContent content = BufferContent::scratch;
+};
+
+struct ResolvedMap {
+  bool of_buffer = false;
+  int index = 0;
+  DType type = DType::bf16;
+  std::vector<std::int64_t> dims, pitch, box;
+  int swizzle = 128;
+};
+
+struct ResolvedLaunch {
+  std::string name{};
+  std::string entry{};  // source name, {CONSTANT}s filled in
+  When when = When::run;
+  std::array<std::int64_t, 3> grid{1, 1, 1};
+  std::array<int, 3> block{1, 1, 1};
+  std::array<int, 3> cluster{1, 1, 1};
+  std::int64_t shared = 0;
+  bool cooperative = false;
+  std::vector<ResolvedArgument> args{};
+};
+
+struct ResolvedPlan {
+  std::vector<ResolvedBuffer> buffers{};
+  std::vector<ResolvedMap> maps{};
+  std::vector<ResolvedLaunch> launches{};
+};
+
+// A `require` of the plan was zero: the kernel is not meant for this shape. Nobody's fault.
+struct NotForThisShape {
+  std::string require{};
+};
+
+using Resolution = std::variant<ResolvedPlan, NotForThisShape>;
+
+// Numbers for one workload. Rejected{write, "plan.*"} when an expression fails or a limit of the device is passed
+// (threads, shared memory, grid). `compiled` may be null: then resident.L is not yet known and its use is a rejection.
+Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const Workload& workload, const DeviceSpec& device,
+                            const CompiledKernel* compiled);
+
+}  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -1,0 +1,43 @@
+// The catalogue: rows of optimization knowledge.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/parts/export.hpp>
+
+CUPILOT_EXPORTS_BEGIN
+namespace cupilot {
+
+// A hardware resource that can bind a kernel; the verdict names pressures on these, techniques relieve them.
+enum class Resource { dram, l2, shared, fp_pipe, tensor_pipe, issue, latency, occupancy, launch, tail };
+std::string_view name_of(Resource resource);
+
+struct TechniqueParameter {
+  std::string name{};                  // one vocabulary across families: block_m, stages, split …
+  std::vector<std::int64_t> domain{};  // ascending or in order of preference; enumerations by label
+  std::vector<std::string> labels{};   // empty, or one a domain value
+  std::int64_t fallback = 0;           // the default: omitted from the canonical form
+};
+
+struct Technique {
+  std::string name{};      // "block_tile"
+  std::string summary{};   // one line for a person
+  std::string sentence{};  // what a prompt says
+  std::vector<TechniqueParameter> parameters{};
+  std::vector<Resource> relieves{};
+  std::vector<std::string> needs{};  // techniques that must be present
+  std::vector<std::string> excludes{};
+  std::vector<std::string> must{};  // trace it must leave in PTX: opcode prefixes ("cp.async", "mma.sync"); empty: unproved
+  std::string group{};              // alternatives of which exactly one holds: "core" (simt | mma), …
+};
+
+// The built-in catalogue, in a fixed order. Append-only.
+std::span<const Technique> catalogue();
+const Technique* find_technique(std::string_view name);
+
+}  // namespace cupilot
+CUPILOT_EXPORTS_END

@@ -1,0 +1,67 @@
+#include <fmt/format.h>
+
+#include "agents/models/ask.hpp"
+#include "agents/models/prompt_parts.hpp"
+
+namespace cupilot {
+namespace {
+
+std::string parents_text(const StrategyBrief& brief) {
+  const std::vector<Individual>& parents = brief.parents;
+  double best_us = 0;
+  for (const Individual& parent : parents) best_us = best_us == 0 ? parent.time_us : std::min(best_us, parent.time_us);
+  std::string text;
+  for (const Individual& parent : parents) text += individual_text(brief, parent, best_us);
+  return text;
+}
+
+std::string question_text(const StrategyBrief& brief, std::size_t count) {
+  PromptValues values = {{"known", known_text(brief)}, {"count", std::to_string(count)}};
+  if (brief.kind == BreedKind::seed) {
+    values["zone"] = brief.roofline ? std::string(name_of(brief.zone)) : "unknown";
+    return filled_prompt("initial", values);
+  }
+  if (brief.parents.empty()) {
+    values["population"] = population_text(brief.population);
+    return filled_prompt("explore", values);
+  }
+  values["parents"] = parents_text(brief);
+  return filled_prompt(brief.parents.size() >= 2 ? "cross" : "improve", values);
+}
+
+// The feasible part, the free techniques beside it.
+std::optional<Strategy> completed(const Space& space, const Strategy& wish) {
+  Strategy known;
+  std::vector<Use> free_ones;
+  for (const Use& use : wish.uses) (use.text.empty() ? known.uses : free_ones).push_back(use);
+  Result<Completion> whole = space.complete(known);
+  if (!whole) return std::nullopt;
+  Strategy strategy = std::move(whole->strategy);
+  strategy.uses.insert(strategy.uses.end(), free_ones.begin(), free_ones.end());
+  strategy.rationale = wish.rationale;
+  return strategy;
+}
+
+}  // namespace
+
+std::string strategist_head(const Task& task, const DeviceSpec& device, const Space& space) {
+  return filled_prompt("strategist_head", {{"task", task_text(task)},
+                                           {"device", device_text(device, task.precision)},
+                                           {"techniques", techniques_text(space)},
+                                           {"most_free", std::to_string(most_free_uses)}});
+}
+
+Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head, const StrategyBrief& brief,
+                                             std::size_t count, const std::string& key) {
+  const Question question{"strategist", key, head, question_text(brief, count), strategy_schema(*brief.space, count), 4096};
+  auto answer = ask<std::vector<Strategy>>(
+      client, question, [&](const ChatReply& reply) { return read_strategy_reply(reply, *brief.space, count); });
+  if (!answer || std::holds_alternative<Unreadable>(*answer)) return answer;
+  std::vector<Strategy> feasible;
+  for (const Strategy& wish : std::get<std::vector<Strategy>>(*answer)) {
+    if (auto strategy = completed(*brief.space, wish)) feasible.push_back(std::move(*strategy));
+  }
+  return Read<std::vector<Strategy>>(std::move(feasible));
+}
+
+}  // namespace cupilot

@@ -1,0 +1,72 @@
+// What is known of one tunable for one task and device while its skeleton is made, and afterwards by its predicates.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <cupilot/task.hpp>
+#include <cupilot/parts/tunable.hpp>
+
+#include "kernel/expr_names.hpp"
+#include "strategy/build_space.hpp"
+
+namespace cupilot {
+
+// How a constant follows from an assignment.
+struct Source {
+  std::size_t technique = 0;  // position in the model
+  int knob = -1;              // position in the skeleton; -1: a switch
+  std::int64_t on = 0;        // a switch's value in use
+  std::int64_t plain = 0;     // the value when the technique is not in use
+  std::string read;           // for Restriction::reads
+};
+
+// Everything the predicates of one tunable share. They may run on any thread: nothing here changes.
+struct TunableContext {
+  Tunable tunable;
+  Tunable limits;  // the same without restrictions: what the device's limits alone say
+  Task task;
+  DeviceSpec device;
+  std::vector<Source> sources;                // by parameter
+  std::map<std::string, ExprValue> fixed;     // names that no assignment changes
+  std::map<std::string, std::size_t> moving;  // constants, by position of their parameter
+
+  std::int64_t value(std::size_t parameter, const Assignment& assignment) const {
+    const Source& source = sources[parameter];
+    if (!assignment.present[source.technique]) return source.plain;
+    return source.knob < 0 ? source.on : assignment.values[static_cast<std::size_t>(source.knob)];
+  }
+
+  // One a parameter.
+  std::vector<std::int64_t> values(const Assignment& assignment) const {
+    std::vector<std::int64_t> all(sources.size());
+    for (std::size_t p = 0; p < all.size(); ++p) all[p] = value(p, assignment);
+    return all;
+  }
+
+  Constants constants(const Assignment& assignment) const {
+    Constants all;
+    for (std::size_t p = 0; p < sources.size(); ++p) all[tunable.parameters[p].constant] = value(p, assignment);
+    return all;
+  }
+
+  bool holds(const Expr& restriction, const Assignment& assignment) const {
+    const ExprValue result = evaluate(restriction, [&](std::string_view name) -> ExprValue {
+      const std::string key(name);
+      if (const auto at = moving.find(key); at != moving.end()) return value(at->second, assignment);
+      return fixed.at(key);
+    });
+    const auto* number = std::get_if<std::int64_t>(&result);
+    return number != nullptr && *number != 0;
+  }
+};
+
+// Names that the texts use, through the plan's own definitions.
+std::set<std::string> names_through_lets(const LaunchPlan& plan, const std::vector<const Expr*>& texts);
+
+// Parameters whose constants stand among the names.
+std::vector<std::size_t> parameters_in(const TunableContext& context, const std::set<std::string>& names);
+
+}  // namespace cupilot

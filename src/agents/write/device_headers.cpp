@@ -1,0 +1,141 @@
+#include "agents/write/device_headers.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+
+#include "kernel/kernel_files.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::string_view include_mark = "#include \"cupilot/";
+
+// Past the quotes, comment or brace block that opens at `at`.
+std::size_t past(std::string_view text, std::size_t at) {
+  if (text.substr(at, 2) == "//") return std::min(text.find('\n', at), text.size());
+  if (text[at] != '"' && text[at] != '\'' && text[at] != '{') return at + 1;
+  const char close = text[at] == '{' ? '}' : text[at];
+  for (std::size_t i = at + 1; i < text.size();) {
+    if (text[i] == close) return i + 1;
+    if (close != '}') {
+      i += text[i] == '\\' ? 2 : 1;
+    } else {
+      i = past(text, i);
+    }
+  }
+  return text.size();
+}
+
+// Past a definition of the preprocessor, its continued lines too; `at` itself where there is none.
+std::size_t past_definition(std::string_view text, std::size_t at) {
+  if (!text.substr(at).starts_with("#define") && !text.substr(at).starts_with("#undef")) return at;
+  std::size_t end = text.find('\n', at);
+  while (end != std::string_view::npos && text[end - 1] == '\\') end = text.find('\n', end + 1);
+  return std::min(end, text.size() - 1) + 1;
+}
+
+// Whether the braces that `declaration` leads to hold a function's body.
+bool leads_to_body(std::string_view declaration) { return declaration.find("__device__") != std::string_view::npos; }
+
+std::set<std::string> all_but(const std::string& header) {
+  std::set<std::string> names;
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (file.name.starts_with("device/") && file.name.substr(7) != header) names.emplace(file.name.substr(7));
+  }
+  return names;
+}
+
+}  // namespace
+
+Result<void> inline_device_headers(std::string_view text, const std::string& file, std::set<std::string>& seen,
+                                   std::string& out) {
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    if (!line.starts_with(include_mark)) {
+      out += fmt::format("{}\n", line);
+      continue;
+    }
+    const std::string name(line.substr(include_mark.size(), line.find('"', include_mark.size()) - include_mark.size()));
+    if (!seen.insert(name).second) continue;
+    const std::string_view header = find_embedded(kernel_files(), "device/" + name);
+    if (header.empty()) {
+      std::string known;
+      for (const EmbeddedFile& one : kernel_files()) {
+        if (one.name.starts_with("device/")) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name.substr(7));
+      }
+      return Error{ErrorCode::usage, fmt::format("{}: no device header \"cupilot/{}\"", file, name), "there are " + known};
+    }
+    out += fmt::format("// cupilot/{}\n", name);
+    if (auto done = inline_device_headers(header, name, seen, out); !done) return done;
+  }
+  return {};
+}
+
+std::string outline_of(std::string_view header) {
+  std::string out;
+  std::size_t declared = 0;  // where the present declaration begins in `out`
+  for (std::size_t at = 0; at < header.size();) {
+    if (header[at] == '{' && leads_to_body(std::string_view(out).substr(declared))) {
+      at = past(header, at);
+      while (out.ends_with(' ')) out.pop_back();
+      out += ';';
+      declared = out.size();
+      continue;
+    }
+    if (const std::size_t end = past_definition(header, at); end != at) {
+      at = end;
+      continue;
+    }
+    const std::size_t end = header[at] == '{' ? at + 1 : past(header, at);
+    out += header.substr(at, end - at);
+    if (header[at] == ';' || header[at] == '}' || header[at] == '{' || header.substr(at, 2) == "//") declared = out.size();
+    at = end;
+  }
+  return out;
+}
+
+std::string header_outlines(Precision precision, int compute_major) {
+  constexpr std::array always = {"types.cuh", "vector.cuh", "async_copy.cuh"};
+  constexpr std::array tensor = {"mma.cuh"};
+  constexpr std::array hopper = {"barrier.cuh", "cluster.cuh", "tma.cuh"};
+  std::string text;
+  const auto add = [&](const char* name) {
+    text += fmt::format("// cupilot/{}\n{}\n", name, outline_of(find_embedded(kernel_files(), fmt::format("device/{}", name))));
+  };
+  for (const char* name : always) add(name);
+  const bool multiplies = precision != Precision::fp32_strict && precision != Precision::fp64;
+  for (const char* name : tensor) {
+    if (multiplies) add(name);
+  }
+  for (const char* name : hopper) {
+    if (compute_major >= 9) add(name);
+  }
+  if (multiplies && compute_major >= 9) add("wgmma.cuh");
+  return text;
+}
+
+std::string with_includes(std::string_view text) {
+  std::string out(text);
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (!file.name.starts_with("device/")) continue;
+    const std::string name(file.name.substr(7));
+    const std::size_t at = out.find("// cupilot/" + name + "\n");
+    if (at == std::string::npos) continue;
+    // With the headers that it includes, or without: they may have stood there before.
+    std::set<std::string> none, others = all_but(name);
+    for (std::set<std::string>* seen : {&none, &others}) {
+      std::string whole;
+      const std::string include = fmt::format("#include \"cupilot/{}\"", name);
+      if (!inline_device_headers(include, name, *seen, whole) || out.compare(at, whole.size(), whole) != 0) continue;
+      out.replace(at, whole.size(), include + "\n");
+      break;
+    }
+  }
+  return out;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,26 @@
+// The device headers (kernels/device) in kernel texts and prompts.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <cupilot/parts/dtype.hpp>
+#include <cupilot/result.hpp>
+
+namespace cupilot {
+
+// Copies `text` to `out`, each device header in place of its first include; `seen` are those that stand there already. Error
+// names an include of "cupilot/..." that does not exist. `file`: for messages.
+Result<void> inline_device_headers(std::string_view text, const std::string& file, std::set<std::string>& seen, std::string& out);
+
+// Includes in place of the headers that stand in the text: what a reader is shown.
+std::string with_includes(std::string_view text);
+
+// A header without the bodies of its functions and without macros.
+std::string outline_of(std::string_view header);
+
+// Outlines of the headers that serve this class on this generation of devices.
+std::string header_outlines(Precision precision, int compute_major);
+
+}  // namespace cupilot

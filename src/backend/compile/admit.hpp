@@ -1,0 +1,30 @@
+// From a source text to an admitted kernel: source caps, sandboxed compile, PTX gate, facts.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/kernel_source.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+#include "backend/compile/pool.hpp"
+
+namespace cupilot {
+
+struct CompileMode {
+  bool ptx_only = false;  // no assembling: no registers, spills or cubin
+  bool anew = false;      // whatever was kept
+};
+
+// Everything that can be refused without a task. A source in PTX is gated as it stands and has no cubin. What needs the task is
+// left to check_contract() and resolve().
+Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch,
+                                          CompileMode mode = {});
+
+// Rejected{gate.precision} when the kernel's arithmetic cannot satisfy the task's class. Argument sizes and launch bounds at a
+// workload are resolve()'s to check.
+std::optional<Rejected> check_contract(const CompiledKernel& kernel, const Task& task);
+
+}  // namespace cupilot

@@ -1,0 +1,41 @@
+// What the controller and a compile server say to each other.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/compile/pool.hpp"
+#include "backend/wire/frame.hpp"
+
+namespace cupilot {
+
+enum class CompileMessage : std::uint32_t { hello = 1, request = 2, answer = 3 };
+
+// How one compile ended, as its server saw it.
+struct CompileAnswer {
+  enum class Kind : std::uint8_t { done, refused, crashed, out_of_memory, out_of_time, too_large, not_begun };
+  Kind kind = Kind::done;
+  std::string message;   // error name, signal, which cap, or why no process began
+  CompileOutput output;  // refused: the log alone
+  SandboxState sandbox;  // what held this compile; its compiler fields are empty
+};
+
+struct CompileOrder {
+  CompileRequest request;
+  std::vector<std::string> options;
+  double cpu_seconds = 20;
+};
+
+std::string pack(const SandboxState& state);
+std::string pack(const CompileOrder& order);
+std::string pack(const CompileAnswer& answer);
+std::optional<SandboxState> unpack_hello(std::string_view body);
+std::optional<CompileOrder> unpack_order(std::string_view body);
+std::optional<CompileAnswer> unpack_answer(std::string_view body);
+
+// Well-formed UTF-8 of at most the cap: control characters other than newline and tab, and letters that turn the reading
+// direction, removed; of a longer text the middle is left out.
+std::string clean_log(std::string_view log);
+
+}  // namespace cupilot

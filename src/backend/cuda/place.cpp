@@ -1,0 +1,193 @@
+// Where a case's tensors and a kernel's buffers lie, and the launches as orders over those places.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/core.h>
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
+
+#include "backend/cuda/trials.hpp"
+#include "base/hash.hpp"
+#include "base/phases.hpp"
+#include "task/content.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::size_t images_named = 16;  // kept, that one need not be hashed for each case
+
+template <class T>
+std::vector<std::uint8_t> bytes_of(T value) {
+  std::vector<std::uint8_t> bytes(sizeof value);
+  std::memcpy(bytes.data(), &value, sizeof value);
+  return bytes;
+}
+
+WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placement, const std::vector<Region>& buffers) {
+  WireArgument out;
+  const auto index = static_cast<std::size_t>(argument.index);
+  switch (argument.kind) {
+    case ResolvedArgument::Kind::tensor:
+      out.kind = WireArgument::Kind::region;
+      out.region = placement.tensors.at(index);
+      break;
+    case ResolvedArgument::Kind::buffer:
+      out.kind = WireArgument::Kind::region;
+      out.region = buffers.at(index);
+      break;
+    case ResolvedArgument::Kind::map:
+      out.kind = WireArgument::Kind::map;
+      out.map = argument.index;
+      break;
+    case ResolvedArgument::Kind::immediate:
+      out.bytes = argument.bytes;
+      break;
+    case ResolvedArgument::Kind::null_pointer:
+      out.bytes = bytes_of(std::uint64_t{0});
+      break;
+  }
+  return out;
+}
+
+WireLaunch wire(const ResolvedLaunch& launch, const CompiledKernel& kernel, const TaskPlacement& placement,
+                const std::vector<Region>& buffers) {
+  WireLaunch out;
+  const EntryFacts* entry = find_entry(kernel, launch.entry);
+  out.name = launch.name;
+  out.entry = entry != nullptr ? entry->name : launch.entry;
+  std::copy(launch.grid.begin(), launch.grid.end(), out.grid);
+  std::copy(launch.block.begin(), launch.block.end(), out.block);
+  std::copy(launch.cluster.begin(), launch.cluster.end(), out.cluster);
+  out.shared = launch.shared;
+  out.cooperative = launch.cooperative;
+  for (const ResolvedArgument& argument : launch.args) out.args.push_back(wire(argument, placement, buffers));
+  return out;
+}
+
+}  // namespace
+
+Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content) {
+  auto params = fill_params(task, tensor, workload, content);
+  if (!params) return std::move(params.error()).while_doing("tensor " + task.tensors[tensor].name);
+  return params;
+}
+
+Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fence fence) {
+  const Phase phase("place", PhaseCpu::of_phase_around);
+  if (device_.crowded()) {
+    if (auto told = orders_.tell(); !told) return told.error();
+  }
+  device_.release_all();
+  TaskPlacement placement;
+  placement.fence = fence;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    auto layout = layout_of(task, i, what.workload, what.content);
+    if (!layout) return layout.error();
+    placement.layouts.push_back(*layout);
+    const auto source = source_of(task, i, what.workload, what.content);
+    if (!source) return source.error();
+    if (*source != i) {
+      placement.tensors.push_back(placement.tensors[*source]);
+      continue;
+    }
+    auto region = device_.lease(layout->span * size_of(task.tensors[i].type), is_output(task.tensors[i]), fence,
+                                base_offset(task.tensors[i], what));
+    if (!region) return region.error();
+    placement.tensors.push_back(*region);
+  }
+  return placement;
+}
+
+// A kernel is placed for one case after another, between the cases of others.
+std::shared_ptr<const NamedImage> CudaTrials::image_of(const CompiledKernel& kernel) {
+  NamedImage image;
+  for (const EntryFacts& entry : kernel.entries) {
+    image.entries.push_back(entry.name);
+    image.parameter_bytes.push_back(entry.parameter_bytes);
+  }
+  for (const auto& named : named_) {
+    if (named->entries == image.entries && named->parameter_bytes == image.parameter_bytes && named->image == kernel.cubin)
+      return named;
+  }
+  image.image = kernel.cubin;
+  image.name = sha256_hex(std::string_view(reinterpret_cast<const char*>(kernel.cubin.data()), kernel.cubin.size()));
+  if (named_.size() >= images_named) named_.erase(named_.begin());
+  named_.push_back(std::make_shared<const NamedImage>(std::move(image)));
+  return named_.back();
+}
+
+Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
+                                               const ResolvedPlan& plan) {
+  const Phase phase("place", PhaseCpu::of_phase_around);
+  PlacedKernel placed;
+  const std::int64_t most = device_.hello().memory_free / 2;  // reference values and tensors want the rest
+  std::int64_t asked = 0;
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    asked = buffer.bytes > most - asked ? most + 1 : asked + buffer.bytes;
+    if (asked > most)
+      return reject("run.launch", fmt::format("buffer {} of {} bytes: all of a kernel may take {} on this card", buffer.name,
+                                              buffer.bytes, most));
+  }
+  placed.image = image_of(kernel);
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    auto region = device_.lease(buffer.bytes, true, placement.fence);
+    if (!region) return region.error();
+    placed.buffers.push_back(*region);
+    placed.contents.push_back(buffer.content);
+    if (buffer.content == BufferContent::zeroed) placed.run.zeroed.push_back(*region);
+    if (buffer.content == BufferContent::scratch) placed.run.poison.push_back(*region);
+  }
+  for (const ResolvedMap& map : plan.maps) {
+    const auto index = static_cast<std::size_t>(map.index);
+    const Region region = map.of_buffer ? placed.buffers.at(index) : placement.tensors.at(index);
+    placed.run.maps.push_back({region, static_cast<int>(map.type), map.swizzle, map.dims, map.pitch, map.box});
+  }
+  placed.run.image = placed.setup.image = placed.image->name;
+  placed.setup.maps = placed.run.maps;
+  for (const ResolvedLaunch& launch : plan.launches) {
+    RunOrder& order = launch.when == When::setup ? placed.setup : placed.run;
+    order.launches.push_back(wire(launch, kernel, placement, placed.buffers));
+  }
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) placed.run.poison.push_back(placement.tensors[i]);
+  }
+  return placed;
+}
+
+Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string& task_key, const Workload& workload,
+                                             const TaskPlacement& placement) {
+  auto program = programs_.reference(task, task_key, ReferenceBuild::plain);
+  if (!program) return program.error();
+  PlacedKernel placed;
+  placed.image = std::make_shared<const NamedImage>((*program)->image);
+  placed.run.image = placed.image->name;
+  for (const ReferenceEntry& entry : (*program)->entries) {
+    WireLaunch launch;
+    launch.name = launch.entry = entry.entry;
+    const auto pointer = [&](const Region& region) { launch.args.push_back({WireArgument::Kind::region, region, 0, {}}); };
+    const auto value = [&](std::vector<std::uint8_t> bytes) {
+      launch.args.push_back({WireArgument::Kind::bytes, {}, 0, std::move(bytes)});
+    };
+    std::size_t output = 0;
+    for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+      if (is_input(task.tensors[i])) pointer(placement.tensors[i]);
+      if (task.tensors[i].name == entry.tensor) output = i;
+    }
+    for (const Scalar& scalar : task.scalars) value(bytes_of(scalar.value));
+    for (const Axis& axis : task.axes) {
+      const auto size = workload.sizes.find(axis.name);
+      value(bytes_of(size != workload.sizes.end() ? size->second : std::int64_t{1}));
+    }
+    pointer(placement.tensors[output]);
+    const std::int64_t elements = placement.layouts[output].elements;
+    value(bytes_of(std::int64_t{0}));
+    value(bytes_of(elements));
+    launch.grid[0] = std::max<std::int64_t>((elements + 255) / 256, 1);
+    launch.block[0] = 256;
+    placed.run.launches.push_back(std::move(launch));
+    if (task.tensors[output].role == Role::out) placed.run.poison.push_back(placement.tensors[output]);
+  }
+  return placed;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,47 @@
+#include "backend/cuda/programs.hpp"
+
+#include "base/embedded.hpp"
+#include "base/hash.hpp"
+#include "task/content.hpp"
+
+namespace cupilot {
+
+std::span<const EmbeddedFile> judge_files();  // kernels/trusted/judge.cu, compiled in
+
+namespace {
+
+Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const std::string& arch, const std::string& what) {
+  CompileRequest request;
+  request.text = text;
+  request.arch = arch;
+  request.anew = true;  // what judges is not taken from a folder
+  auto output = pool.compile(request);
+  if (output) return std::move(*output);
+  if (output.is_error()) return output.error();
+  return reference_not_compiled(what, output.rejected());
+}
+
+}  // namespace
+
+Result<const ReferenceImage*> CudaPrograms::reference(const Task& task, const std::string& task_key, ReferenceBuild build) {
+  const std::string key = task_key + (build == ReferenceBuild::plain ? " plain" : " tracked");
+  if (const auto found = images_.find(key); found != images_.end()) return &found->second;
+  auto program = reference_program(task, build);
+  if (!program) return program.error();
+  auto output = compile(pool_, program->text, arch_, "the reference of task " + task.name);
+  if (!output) return output.error();
+  ReferenceImage& made = images_[key];
+  made.image.name = sha256_hex(program->text);
+  made.image.image = std::move(output->cubin);
+  for (const ReferenceEntry& entry : program->entries) made.image.entries.push_back(entry.entry);
+  made.entries = std::move(program->entries);
+  return &made;
+}
+
+Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch) {
+  auto output = compile(pool, trusted_text() + std::string(judge_files()[0].text), arch, "the judge's kernels");
+  if (!output) return output.error();
+  return std::move(output->cubin);
+}
+
+}  // namespace cupilot

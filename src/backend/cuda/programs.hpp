@@ -1,0 +1,35 @@
+// Trusted programs of a task as images: the tracked reference for the judge, the plain baseline for the runner.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include <cupilot/task.hpp>
+
+#include "backend/compile/pool.hpp"
+#include "backend/cuda/trial_device.hpp"
+#include "task/reference_program.hpp"
+
+namespace cupilot {
+
+struct ReferenceImage {
+  NamedImage image;
+  std::vector<ReferenceEntry> entries;
+};
+
+class CudaPrograms {
+ public:
+  CudaPrograms(CompilePool& pool, std::string arch) : pool_(pool), arch_(std::move(arch)) {}
+  // Compiled once a task. Error{usage} with the compiler's words when the task's reference does not compile.
+  Result<const ReferenceImage*> reference(const Task& task, const std::string& task_key, ReferenceBuild build);
+
+ private:
+  CompilePool& pool_;
+  std::string arch_;
+  std::map<std::string, ReferenceImage> images_;
+};
+
+// The judge's own kernels.
+Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch);
+
+}  // namespace cupilot

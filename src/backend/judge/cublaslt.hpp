@@ -1,0 +1,26 @@
+// The library baseline: cuBLASLt's best of its first eight heuristics, opened at run time.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/worker/visit.hpp"
+#include "backend/worker/library.hpp"
+
+namespace cupilot {
+
+class LibraryGemm {
+ public:
+  // `places`: where the library is looked for.
+  LibraryGemm(CudaSession& session, Visitor& visitor, LibraryPlaces places);
+  ~LibraryGemm();
+  // Times one product. The first visit of a shape tries the heuristics and keeps the fastest. Throws CudaFailure, or
+  // OrderRefused when the library is missing or has no such product.
+  RunAnswer visit(const LibraryVisit& visit);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace cupilot

@@ -1,0 +1,58 @@
+// The judge: owns all memory, makes content, computes reference values, compares, times the library. Trusted code only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/worker/visit.hpp"
+#include "backend/wire/frame.hpp"
+#include "backend/judge/check.hpp"
+#include "backend/judge/conditions.hpp"
+#include "backend/judge/cublaslt.hpp"
+#include "backend/judge/oracle.hpp"
+#include "backend/judge/peaks.hpp"
+#include "backend/judge/repeat.hpp"
+#include "backend/worker/library.hpp"
+
+namespace cupilot {
+
+// The content of sealed slots, so that it need not be made again.
+class Contents {
+ public:
+  explicit Contents(CudaSession& session) : session_(session) {}
+  void prepare(const PrepareItem& item);
+  void forget() { held_.clear(); }
+
+ private:
+  CudaSession& session_;
+  std::map<int, std::string> held_;
+};
+
+// Everything the judge keeps between orders.
+class Judge {
+ public:
+  Judge(CudaSession& session, LibraryPlaces places) : session_(session), library_(session, visitor_, places) {}
+  // The payload of the answer to one order. Throws CudaFailure, or OrderRefused. A slot's descriptor, to be sent along, is
+  // appended to `descriptors`.
+  std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
+  Visitor& visitor() { return visitor_; }
+
+ private:
+  std::string prepare(const PrepareOrder& order);
+  std::string check(const CheckOrder& order);
+  std::string repeat(const RepeatOrder& order);
+  std::string several(SeveralOrder order, const Frame& frame, std::vector<int>& descriptors);
+
+  CudaSession& session_;
+  Visitor visitor_{session_};
+  OracleStore oracles_{session_};
+  Checker checker_{session_, oracles_};
+  LibraryGemm library_;
+  Contents contents_{session_};
+  Repeats repeats_{session_};
+  CardWatch card_{session_.hello()};
+  Sustainer sustainer_{session_};
+};
+
+}  // namespace cupilot

@@ -1,0 +1,35 @@
+// Input content on the host, made from its recipe once and shared by all kernels of a task.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+#include <cupilot/parts/trial.hpp>
+
+#include "backend/oracle/cache.hpp"
+
+namespace cupilot {
+
+// A tensor's whole storage, span * size bytes; gaps between strides are zero.
+using TensorBytes = std::vector<std::byte>;
+
+// "task:sizes:content", what cached values of a case are keyed by.
+std::string case_key(const std::string& task, const Workload& workload, const Content& content);
+
+class VirtualInputs {
+ public:
+  explicit VirtualInputs(std::int64_t cap) : cache_(cap) {}
+  // Any thread. `id` is task_id(task).
+  Result<std::shared_ptr<const TensorBytes>> get(const Task& task, const std::string& id, std::size_t tensor,
+                                                 const Workload& workload, const Content& content);
+  void clear() { cache_.clear(); }
+
+ private:
+  ByteCache<TensorBytes> cache_;
+};
+
+}  // namespace cupilot

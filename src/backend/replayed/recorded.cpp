@@ -1,0 +1,161 @@
+#include <cupilot/parts/host.hpp>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <cupilot/parts/rejection.hpp>
+
+#include "backend/devices.hpp"
+#include "backend/replayed/recording.hpp"
+
+namespace cupilot {
+namespace {
+
+Result<Recording> read_recording(const std::string& dir) {
+  const std::string journal = dir + "/journal", table = dir + "/landscape.jsonl";
+  if (auto bytes = real_host().read_file(journal)) return recording_of_journal(*bytes, journal);
+  auto text = real_host().read_file(table);
+  if (text) return recording_of_table(*text, table);
+  return Error{ErrorCode::usage, "recorded:" + dir + ": " + text.error().message,
+               "give the directory of an earlier run, or make one with `cupilot record`"};
+}
+
+bool before_running(const Rejected& rejected) {
+  return rejected.stage == Stage::write || rejected.stage == Stage::gate || rejected.stage == Stage::compile ||
+         rejected.stage == Stage::load;
+}
+
+// Answers what was measured before, for any seed, at the cost of a look-up.
+class RecordedBackend : public Backend {
+ public:
+  RecordedBackend(Recording recording, std::string identity) : recording_(std::move(recording)), identity_(std::move(identity)) {
+    const auto task = task_from_json(recording_.task_json, identity_);
+    if (task) task_id_ = task_id(*task);
+  }
+
+  const DeviceSpec& device() const override { return recording_.device; }
+  Provenance provenance() const override { return recording_.provenance; }
+  std::string identity() const override { return identity_; }
+  std::vector<Technique> techniques() const override { return recording_.techniques; }
+  bool runs() const override { return false; }
+  std::vector<std::string> notices() const override {
+    std::vector<std::string> all = {"times were " + std::string(name_of(recording_.provenance)) + " on " + recording_.identity +
+                                    " in an earlier run and are replayed: nothing runs now"};
+    if (!recording_.notice.empty()) all.push_back(recording_.notice);
+    return all;
+  }
+
+  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+    const Answer* answer = find(source);
+    if (answer == nullptr) return reject("measure.failed", "the recording does not hold this strategy");
+    if (!answer->accepted && before_running(answer->rejected)) return answer->rejected;
+    CompiledKernel kernel;
+    kernel.source = source;
+    kernel.id = kernel_id(source);
+    kernel.arch = recording_.device.arch;
+    kernel.compiler = "recorded";
+    kernel.facts.normalized_hash = answer->kernel_hash;
+    return kernel;
+  }
+
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+    if (auto fits = is_of(task); !fits) return fits.error();
+    const Answer* answer = find(kernel.source);
+    TrialReport report;
+    for (const Case& what : cases) {
+      auto outputs = right_outputs(task, what.workload);
+      if (!outputs) return outputs.error();
+      CaseReport& entry = report.cases.emplace_back();
+      entry.what = what;
+      entry.outputs = std::move(*outputs);
+      const bool failed = answer != nullptr && !answer->accepted &&
+                          (answer->rejected.stage == Stage::run || answer->rejected.stage == Stage::verify);
+      if (failed) {
+        entry.faults.push_back({answer->rejected.code, answer->rejected.message, answer->rejected.where});
+        break;
+      }
+    }
+    return report;
+  }
+
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&, std::span<const Contestant> contestants,
+                                                const MeasureOptions& options) override {
+    if (auto fits = is_of(task); !fits) return fits.error();
+    std::vector<ContestantReport> reports;
+    double first_us = 0;
+    for (const Contestant& contestant : contestants) {
+      ContestantReport& report = reports.emplace_back();
+      report.name = contestant.name;
+      report.measurement = time_of(contestant);
+      if (!report.measurement) continue;
+      if (first_us == 0) first_us = report.measurement->time_us;
+      report.ratio.assign(static_cast<std::size_t>(std::max(1, options.rounds)), report.measurement->time_us / first_us);
+    }
+    return reports;
+  }
+
+ private:
+  // Strategies are found by what they are, not by what they were timed on.
+  Result<void> is_of(const Task& task) const {
+    if (task_id_.empty() || task_id_ == task_id(task)) return {};
+    return Error{
+        ErrorCode::usage,
+        fmt::format("{} holds times of another task than {}: {}", identity_, task.name, fmt::join(recording_.task_words, " ")),
+        "ask for that one, or record yours with `cupilot record`"};
+  }
+
+  const Answer* find(const KernelSource& source) const { return find_answer(recording_, source.strategy_id); }
+
+  Attempt<Measurement> time_of(const Contestant& contestant) const {
+    if (contestant.kind == Contestant::Kind::candidate) {
+      const Answer* answer = find(contestant.kernel->source);
+      if (answer == nullptr) return reject("measure.failed", "the recording does not hold this strategy");
+      if (!answer->accepted) return answer->rejected;
+      return answer->measurement;
+    }
+    for (const auto& [name, us] : recording_.baselines) {
+      const bool plain = name == "plain";
+      if (plain != (contestant.kind == Contestant::Kind::plain)) continue;
+      Measurement measurement;
+      measurement.provenance = recording_.provenance;
+      measurement.time_us = measurement.interval_low_us = measurement.interval_high_us = us;
+      measurement.samples_us = {us};
+      return measurement;
+    }
+    return reject("measure.failed", "the recording holds no time of " + contestant.name);
+  }
+
+  static Result<std::vector<OutputReport>> right_outputs(const Task& task, const Workload& workload) {
+    std::vector<OutputReport> outputs;
+    for (const Tensor& tensor : task.tensors) {
+      if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
+      auto shape = shape_of(task, tensor, workload);
+      if (!shape) return shape.error();
+      OutputReport& output = outputs.emplace_back();
+      output.tensor = tensor.name;
+      output.elements = output.compared = shape->elements;
+    }
+    return outputs;
+  }
+
+  Recording recording_;
+  std::string identity_;
+  std::string task_id_;  // of what was timed; "": unknown
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> open_recorded(const std::string& dir, const BackendOptions&) {
+  auto recording = read_recording(dir);
+  if (!recording) return recording.error();
+  if (recording->answers.empty()) {
+    return Error{ErrorCode::usage, dir + " holds no results", "record more with `cupilot record`"};
+  }
+  const std::string identity = "recorded:" + recording->identity;
+  return std::unique_ptr<Backend>(std::make_unique<RecordedBackend>(std::move(*recording), identity));
+}
+
+}  // namespace cupilot

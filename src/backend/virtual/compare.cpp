@@ -1,0 +1,200 @@
+// Outputs of the virtual device against the oracle.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "backend/virtual/run.hpp"
+#include "base/hash.hpp"
+#include "task/content.hpp"
+
+namespace cupilot {
+namespace {
+
+// Elements of a tensor by linear index.
+class Elements {
+ public:
+  Elements(const TensorShape& shape, DType type, const ptx::DeviceMemory& memory, std::size_t buffer)
+      : shape_(shape), type_(static_cast<int>(type)), size_(size_of(type)), memory_(memory), buffer_(buffer) {
+    std::int64_t dense = 1;
+    for (std::size_t d = shape.extents.size(); d-- > 0;) {
+      dense_ = dense_ && (shape.extents[d] == 1 || shape.strides[d] == dense);
+      dense *= shape.extents[d];
+    }
+    data_ = memory.data(buffer).data();
+    all_written_ = dense_ ? memory.unwritten_bytes(buffer) == 0 : false;
+  }
+
+  std::int64_t offset(std::int64_t index) const {
+    if (dense_) return index;
+    std::int64_t at = 0;
+    for (std::size_t d = shape_.extents.size(); d-- > 0;) {
+      at += index % shape_.extents[d] * shape_.strides[d];
+      index /= shape_.extents[d];
+    }
+    return at;
+  }
+  bool written(std::int64_t index) const {
+    if (all_written_) return true;
+    const auto first = static_cast<std::uint64_t>(offset(index) * size_);
+    for (int byte = 0; byte < size_; ++byte) {
+      if (!memory_.is_written(buffer_, first + static_cast<std::uint64_t>(byte))) return false;
+    }
+    return true;
+  }
+  std::uint64_t bits(std::int64_t index) const { return load_bits(data_, offset(index), type_); }
+  bool all_written() const { return all_written_; }
+
+ private:
+  const TensorShape& shape_;
+  int type_;
+  int size_;
+  const ptx::DeviceMemory& memory_;
+  std::size_t buffer_;
+  const std::uint8_t* data_ = nullptr;
+  bool dense_ = true, all_written_ = false;
+};
+
+// index_of: the tensor whose extreme is looked for.
+struct Extreme {
+  const std::uint8_t* memory = nullptr;  // null: another check
+  FillParams layout{};
+
+  // What stands at `place` of the line that output element `index` was made of; NaN outside.
+  double at(std::int64_t index, double place) const {
+    if (!(place >= 0.0 && place < static_cast<double>(layout.line))) return std::nan("");
+    const long long stride = layout.line_stride;
+    const long long dense = (index / stride * layout.line + static_cast<long long>(place)) * stride + index % stride;
+    return load_real(memory, storage_offset(layout, dense), layout.type);
+  }
+};
+
+Result<Extreme> extreme_of(const Task& task, const Tensor& output, const Workload& workload, VirtualMemory& memory) {
+  Extreme extreme;
+  if (output.check.kind != CheckKind::index_of) return extreme;
+  for (std::size_t t = 0; t < task.tensors.size(); ++t) {
+    if (task.tensors[t].name != output.check.of || memory.tensor(t) == no_buffer) continue;
+    Result<FillParams> layout = fill_params(task, t, workload, {});
+    if (!layout) return layout.error();
+    extreme = {memory.device().data(memory.tensor(t)).data(), *layout};
+  }
+  return extreme;
+}
+
+Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want, double sum,
+                 std::int64_t index) {
+  if (extreme.memory == nullptr) return judge_element(bound, bits, want, sum);
+  const double found = extreme.at(index, decode(bits, bound.type)), best = extreme.at(index, want);
+  if (is_nan(found) && !is_nan(best)) return judged_equal(false, std::numeric_limits<double>::infinity());
+  return judge_element(bound, bits_of(found), best, sum);
+}
+
+// One element of the oracle against what the kernel left.
+void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want, double sum,
+                     std::int64_t index, OutputReport& report) {
+  const Judged judged = judge_one(bound, extreme, bits, want, sum, index);
+  ++report.compared;
+  if (!judged.ok) ++report.failed;
+  if (is_one_term(bound, want, sum)) {
+    ++report.one_term;
+    if (bits != encode(want, bound.type)) {
+      ++report.one_term_inexact;
+      report.one_term_error = std::max(report.one_term_error, one_term_error(bound, bits, want));
+    }
+  }
+  const double ratio = judged.ok ? judged.ratio : std::max(judged.ratio, std::nextafter(1.0, 2.0));
+  if (report.worst_index >= 0 && !(ratio > report.worst_ratio)) return;
+  report.worst_ratio = ratio;
+  report.worst_index = index;
+  report.got = decode(bits, bound.type);
+  report.want = want;
+  report.bound = judged.bound;
+}
+
+}  // namespace
+
+namespace {
+
+// How an output's elements are judged.
+struct OutputJudge {
+  TensorShape shape;
+  BoundParams bound{};
+  Extreme extreme;
+
+  static Result<OutputJudge> of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                VirtualMemory& memory) {
+    Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
+    if (!shape) return shape.error();
+    Result<BoundParams> bound = bound_params(task, tensor, workload, content);
+    if (!bound) return bound.error();
+    Result<Extreme> extreme = extreme_of(task, task.tensors[tensor], workload, memory);
+    if (!extreme) return extreme.error();
+    return OutputJudge{std::move(*shape), *bound, *extreme};
+  }
+  OutputReport report(const Tensor& what) const {
+    OutputReport report;
+    report.tensor = what.name;
+    report.elements = shape.elements;
+    return report;
+  }
+};
+
+}  // namespace
+
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                    VirtualMemory& memory, const OracleValues& oracle) {
+  const Tensor& what = task.tensors[tensor];
+  auto judge = OutputJudge::of(task, tensor, workload, content, memory);
+  if (!judge) return judge.error();
+  OutputReport report = judge->report(what);
+  const std::int64_t count = report.elements;
+  if (count == 0 || memory.tensor(tensor) == no_buffer) return report;
+  const Elements elements(judge->shape, what.type, memory.device(), memory.tensor(tensor));
+  if (what.role == Role::out && !elements.all_written()) {
+    for (std::int64_t i = 0; i < count; ++i) report.never_written += elements.written(i) ? 0 : 1;
+  }
+  std::size_t at = 0;
+  for (const std::int64_t block : oracle.blocks) {
+    const std::int64_t begin = block * OracleValues::block_elements;
+    const std::int64_t end = std::min(begin + OracleValues::block_elements, count);
+    for (std::int64_t i = begin; i < end; ++i, ++at) {
+      if (report.never_written > 0 && !elements.written(i)) continue;
+      compare_element(judge->bound, judge->extreme, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
+    }
+  }
+  return report;
+}
+
+Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
+                                     VirtualMemory& memory, const ElementRuns& runs, const ReferenceNumbers& reference) {
+  const Tensor& what = task.tensors[tensor];
+  auto judge = OutputJudge::of(task, tensor, workload, content, memory);
+  if (!judge) return judge.error();
+  OutputReport report = judge->report(what);
+  const Elements elements(judge->shape, what.type, memory.device(), memory.tensor(tensor));
+  std::size_t at = 0;
+  for (const std::int64_t begin : runs.begins) {
+    for (std::int64_t i = begin; i < std::min(begin + runs.length, report.elements); ++i, ++at) {
+      if (!elements.written(i)) continue;
+      compare_element(judge->bound, judge->extreme, elements.bits(i), reference.values[at], reference.sums[at], i, report);
+    }
+  }
+  return report;
+}
+
+Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory) {
+  const Tensor& what = task.tensors[tensor];
+  Result<TensorShape> shape = shape_of(task, what, workload);
+  if (!shape) return shape.error();
+  const std::int64_t size = size_of(what.type);
+  if (shape->elements * size > bits_hash_cap) return std::string();
+  std::string bytes(static_cast<std::size_t>(shape->elements * size), '\0');
+  if (shape->elements > 0) {
+    const Elements elements(*shape, what.type, memory.device(), memory.tensor(tensor));
+    for (std::int64_t i = 0; i < shape->elements; ++i) {
+      store_bits(bytes.data(), i, static_cast<int>(what.type), elements.bits(i));
+    }
+  }
+  return sha256_hex(bytes);
+}
+
+}  // namespace cupilot

@@ -1,0 +1,173 @@
+#include "backend/virtual/measure.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/verdict.hpp>
+
+#include "backend/compile/log.hpp"
+#include "backend/virtual/counts.hpp"
+#include "ptx/gate/facts.hpp"
+#include "ptx/syntax/parser.hpp"
+
+namespace cupilot {
+namespace {
+
+Measurement modelled(const VirtualContext& context, const std::vector<ModelInput>& inputs) {
+  const ModelledTime time = model_time(context.device, inputs);
+  Measurement measurement;
+  measurement.provenance = Provenance::modelled;
+  measurement.time_us = time.us;
+  measurement.samples_us = {time.us};
+  measurement.interval_low_us = time.low_us;
+  measurement.interval_high_us = time.high_us;
+  measurement.binding = time.binding;
+  for (const ModelInput& input : inputs) add_counts(measurement.counts, input.counts);
+  return measurement;
+}
+
+template <class T>
+ResolvedArgument word(T value) {
+  static_assert(sizeof(T) == 8);
+  ResolvedArgument argument;
+  argument.bytes.resize(8);
+  std::memcpy(argument.bytes.data(), &value, 8);
+  return argument;
+}
+
+// The plain build's launches: one an output, every element by its own thread.
+Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload, const std::vector<EntryFacts>& entries) {
+  constexpr std::int64_t threads = 256;
+  std::vector<ResolvedArgument> head;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    if (task.tensors[i].role == Role::out) continue;
+    head.push_back({ResolvedArgument::Kind::tensor, static_cast<int>(i), {}});
+  }
+  for (const Scalar& scalar : task.scalars) head.push_back(word(scalar.value));
+  for (const Axis& axis : task.axes) {
+    const auto size = workload.sizes.find(axis.name);
+    head.push_back(word(size == workload.sizes.end() ? std::int64_t{1} : size->second));
+  }
+  ResolvedPlan plan;
+  for (std::size_t i = 0; i < task.tensors.size(); ++i) {
+    const auto entry =
+        std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.source_name == task.tensors[i].name; });
+    if (entry == entries.end()) continue;
+    Result<TensorShape> shape = shape_of(task, task.tensors[i], workload);
+    if (!shape) return shape.error();
+    ResolvedLaunch launch;
+    launch.name = launch.entry = entry->source_name;
+    launch.grid = {std::max<std::int64_t>(1, (shape->elements + threads - 1) / threads), 1, 1};
+    launch.block = {static_cast<int>(threads), 1, 1};
+    launch.args = head;
+    launch.args.push_back({ResolvedArgument::Kind::tensor, static_cast<int>(i), {}});
+    launch.args.push_back(word(std::int64_t{0}));
+    launch.args.push_back(word(shape->elements));
+    plan.launches.push_back(std::move(launch));
+  }
+  return plan;
+}
+
+std::vector<double> ratio_to(const Measurement& time, const Measurement& first) {
+  if (first.time_us <= 0) return {};
+  return {time.time_us / first.time_us};
+}
+
+}  // namespace
+
+Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task, const CompiledKernel& kernel,
+                                                const Workload& workload, const Content& content) {
+  Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
+  if (programs.is_rejected()) return programs.rejected();
+  if (programs.is_error()) return programs.error();
+  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task.task, at, context_.device, &kernel); };
+  Attempt<Resolution> resolution = plan_at(workload);
+  if (resolution.is_rejected()) return resolution.rejected();
+  if (resolution.is_error()) return resolution.error();
+  const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
+  if (plan == nullptr) {
+    return reject("verify.no_shape", "the plan requires " + std::get<NotForThisShape>(*resolution).require);
+  }
+  auto inputs = count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
+  if (inputs.is_rejected()) return inputs.rejected();
+  if (inputs.is_error()) return inputs.error();
+  return modelled(context_, *inputs);
+}
+
+Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task) {
+  Result<ReferenceProgram> program = reference_program(task.task, ReferenceBuild::plain);
+  if (!program) return program.error();
+  CompileRequest request;
+  request.text = program->text;
+  request.arch = context_.device.arch;
+  Attempt<CompileOutput> compiled = pool_.compile(request);
+  if (compiled.is_error()) return compiled.error();
+  if (compiled.is_rejected()) {
+    return reference_not_compiled(fmt::format("reference of task {}, as plain baseline", task.task.name), compiled.rejected());
+  }
+  CompiledKernel kernel;
+  kernel.ptx = std::move(compiled->ptx);
+  const auto assembled = read_assembler_log(compiled->log);
+  for (const ReferenceEntry& entry : program->entries) {
+    EntryFacts facts;
+    facts.name = entry.entry;
+    facts.source_name = entry.tensor;
+    const auto row = assembled.find(entry.entry);
+    if (row != assembled.end()) facts.registers = row->second.registers;
+    kernel.entries.push_back(std::move(facts));
+  }
+  return kernel;
+}
+
+Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Workload& workload, const Content& content) {
+  const auto make = [&]() -> Result<Attempt<Measurement>> {
+    Result<CompiledKernel> kernel = compile_plain(task);
+    if (!kernel) return kernel.error();
+    Result<ResolvedPlan> plan = plain_plan(task.task, workload, kernel->entries);
+    if (!plan) return plan.error();
+    const PlanAt plan_at = [&](const Workload& at) -> Attempt<Resolution> {
+      Result<ResolvedPlan> made = plain_plan(task.task, at, kernel->entries);
+      if (!made) return made.error();
+      return Resolution{std::move(*made)};
+    };
+    Attempt<KernelPrograms> programs = KernelPrograms::parse(*kernel);
+    if (programs.is_rejected()) return Attempt<Measurement>(programs.rejected());
+    if (programs.is_error()) return programs.error();
+    auto inputs = count_launches(context_, task, *kernel, *programs, plan_at, *plan, workload, content);
+    if (inputs.is_rejected()) return Attempt<Measurement>(inputs.rejected());
+    if (inputs.is_error()) return inputs.error();
+    return Attempt<Measurement>(modelled(context_, *inputs));
+  };
+  auto kept = plain_.get(case_key(task.id, workload, content), make, [](const auto&) { return 1; });
+  if (!kept) return kept.error();
+  return **kept;
+}
+
+Result<std::vector<ContestantReport>> VirtualMeasurer::measure(const IdentifiedTask& task, const Workload& workload,
+                                                               std::span<const Contestant> contestants, const MeasureOptions&) {
+  // Counts of kernels are compared on one content: another would only make them differ by chance.
+  const Content content{1, ContentKind::ordinary};
+  std::vector<ContestantReport> reports;
+  for (const Contestant& contestant : contestants) {
+    ContestantReport report;
+    report.name = contestant.name;
+    if (contestant.kind == Contestant::Kind::library) {
+      report.measurement = reject("measure.failed", "the virtual device has no libraries, and claims nothing about them");
+    } else if (contestant.kind == Contestant::Kind::plain) {
+      report.measurement = plain(task, workload, content);
+    } else if (contestant.kernel != nullptr) {
+      report.measurement = candidate(task, *contestant.kernel, workload, content);
+    }
+    if (report.measurement.is_error()) return report.measurement.error();
+    const bool comparable = !reports.empty() && reports[0].measurement && report.measurement;
+    if (comparable) report.ratio = ratio_to(*report.measurement, *reports[0].measurement);
+    if (reports.empty() && report.measurement) report.ratio = {1};
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace cupilot

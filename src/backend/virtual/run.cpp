@@ -1,0 +1,241 @@
+#include "backend/virtual/run.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/rng.hpp>
+
+#include "backend/compile/admit.hpp"
+#include "backend/virtual/relate.hpp"
+#include "ptx/syntax/parser.hpp"
+
+namespace cupilot {
+namespace {
+
+Fault as_fault(const Rejected& rejected) { return {rejected.code, rejected.message, rejected.where}; }
+
+// What a device leaves open differs between the cases of a proof and between repeats of one. A variation's run and the plain one
+// that it is held against meet the same: they may differ by their inputs alone.
+std::uint64_t launch_seed(const Case& what, int repeat) {
+  std::uint64_t sizes = 0;
+  for (const auto& [axis, size] : what.workload.sizes) sizes = 1000003 * sizes + static_cast<std::uint64_t>(size);
+  const std::uint64_t shown = 32 * sizes + static_cast<std::uint64_t>(what.content.kind);
+  return Rng::of(what.content.seed, "launch", shown, static_cast<std::uint64_t>(repeat)).next();
+}
+
+std::uint32_t side(std::int64_t value) { return static_cast<std::uint32_t>(value); }
+
+bool is_written(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+
+Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask& task, const Case& what, VirtualMemory& memory,
+                            CaseReport& report) {
+  for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
+    if (!is_written(task.task.tensors[i])) continue;
+    auto oracle = context.oracle.values(task.task, task.id, i, what.workload, what.content, what.compare);
+    if (!oracle) return oracle.error();
+    Result<OutputReport> output = compare_output(task.task, i, what.workload, what.content, memory, **oracle);
+    if (!output) return output.error();
+    if (what.hash) {
+      Result<std::string> hash = hash_output(task.task, i, what.workload, memory);
+      if (!hash) return hash.error();
+      output->bits_hash = std::move(*hash);
+    }
+    report.outputs.push_back(std::move(*output));
+  }
+  return {};
+}
+
+Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                      KernelPrograms& programs, const ResolvedPlan& plan, const Case& what, CaseReport& report) {
+  PlanRun run{context, task, kernel, programs, plan};
+  if (auto lack = lacks_memory(plan)) {
+    report.faults.push_back(std::move(*lack));
+    return {};
+  }
+  auto memory = VirtualMemory::make(task.task, task.id, what, plan, context.inputs);
+  if (!memory) return memory.error();
+  Result<bool> ran = run.set_up(*memory, what, report);
+  if (ran && *ran) ran = run.once(*memory, what, 0, report);
+  if (!ran) return ran.error();
+  if (!*ran) return {};
+  if (Result<void> told = report_outputs(context, task, what, *memory, report); !told) return told;
+  if (what.repeats > 0) {
+    if (Result<void> repeated = repeat(run, *memory, what, report); !repeated) return repeated;
+  }
+  return is_relation(what.content.variation) && report.faults.empty() ? relate(run, *memory, what, report) : Result<void>();
+}
+
+}  // namespace
+
+std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
+  double bytes = 0;
+  for (const ResolvedBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
+  constexpr std::uint64_t lent = virtual_memory_cap / 4;
+  if (bytes <= static_cast<double>(lent)) return std::nullopt;
+  return Fault{"run.unsupported",
+               fmt::format("the plan's buffers hold {:.4g} bytes; the virtual device lends a plan {}", bytes, lent), "buffers"};
+}
+
+Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun& how, CaseReport& report) const {
+  for (const ResolvedLaunch& launch : plan.launches) {
+    if (launch.when != when) continue;
+    Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, how);
+    if (ran.is_error()) return ran.error();
+    if (ran.is_rejected()) {
+      report.faults.push_back(as_fault(ran.rejected()));
+      return false;
+    }
+    for (const ptx::Fault& fault : ran->faults) {
+      report.faults.push_back({fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+    }
+    if (how.count && when == When::run) add_counts(report.counts, ran->counts);
+    if (!report.faults.empty()) return false;
+  }
+  return true;
+}
+
+Result<bool> PlanRun::set_up(VirtualMemory& memory, const Case& what, CaseReport& report) const {
+  LaunchRun how;
+  how.budget = instruction_budget(task.task, what.workload);
+  how.seed = launch_seed(what, 0);
+  return launches(memory, When::setup, how, report);
+}
+
+Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat, CaseReport& report) const {
+  const bool other = repeat % 2 == 1;
+  const Poison poison = other == (what.poison == Poison::large) ? Poison::quiet_nan : Poison::large;
+  if (Result<void> filled = memory.fill_tensors(context.inputs, poison); !filled) return filled.error();
+  LaunchRun how;
+  how.budget = instruction_budget(task.task, what.workload);
+  how.count = what.count && repeat == 0;
+  how.seed = launch_seed(what, repeat);
+  // Some runs of a proof see asynchronous copies arrive at once, some as late as they may.
+  how.late = (what.content.seed + static_cast<std::uint64_t>(what.content.kind) + static_cast<std::uint64_t>(repeat)) % 2 == 0;
+  Result<bool> ran = launches(memory, When::run, how, report);
+  if (!ran || !*ran) return ran;
+  const std::vector<Fault> changed = memory.changed_state();
+  report.faults.insert(report.faults.end(), changed.begin(), changed.end());
+  const Result<std::vector<Fault>> gaps = memory.written_gaps(context.inputs);
+  if (!gaps) return gaps.error();
+  report.faults.insert(report.faults.end(), gaps->begin(), gaps->end());
+  return true;
+}
+
+Attempt<KernelPrograms> KernelPrograms::parse(const CompiledKernel& kernel) {
+  Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
+  if (module.is_rejected()) return module.rejected();
+  if (module.is_error()) return module.error();
+  return KernelPrograms(std::make_shared<const ptx::Module>(std::move(*module)));
+}
+
+Attempt<ptx::Program*> KernelPrograms::program(const std::string& entry) {
+  const auto known = programs_.find(entry);
+  if (known != programs_.end()) return known->second.get();
+  Attempt<ptx::ProgramPtr> made = ptx::make_program(module_, entry);
+  if (made.is_rejected()) return made.rejected();
+  if (made.is_error()) return made.error();
+  return (programs_[entry] = std::move(*made)).get();
+}
+
+void add_counts(Counts& sum, const Counts& more) {
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    if (more.all[i].how == CountHow::unknown) continue;
+    sum.all[i].value += more.all[i].value;
+    sum.all[i].low += more.all[i].low;
+    sum.all[i].high += more.all[i].high;
+    sum.all[i].how = std::max(sum.all[i].how, more.all[i].how);
+  }
+  sum.rung = "virtual";
+}
+
+std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
+  double work = 4e6;
+  if (const auto flops = textbook_flops(task, workload)) work += 4.0 * static_cast<double>(*flops);
+  if (const auto bytes = compulsory_bytes(task, workload)) work += 64.0 * static_cast<double>(*bytes);
+  return static_cast<std::uint64_t>(std::min(work, 1e12));
+}
+
+namespace {
+
+// Launches in progress in this process share its cores. What a launch gives does not depend on its share.
+class CoreShare {
+ public:
+  CoreShare() : others_(running_.fetch_add(1)) {}
+  ~CoreShare() { running_.fetch_sub(1); }
+  CoreShare(const CoreShare&) = delete;
+  CoreShare& operator=(const CoreShare&) = delete;
+  std::uint32_t threads() const { return std::max(1u, std::thread::hardware_concurrency() / (others_ + 1)); }
+
+ private:
+  static inline std::atomic<std::uint32_t> running_{0};
+  std::uint32_t others_;
+};
+
+}  // namespace
+
+Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                                VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how) {
+  const EntryFacts* facts = find_entry(kernel, launch.entry);
+  const ptx::Function* function = facts == nullptr ? nullptr : programs.module().entry(facts->name);
+  if (function == nullptr) return reject("gate.missing_entry", fmt::format("the compiled kernel has no entry {}", launch.entry));
+  Attempt<ptx::Program*> program = programs.program(facts->name);
+  if (program.is_rejected()) return program.rejected();
+  if (program.is_error()) return program.error();
+  Result<std::vector<std::uint8_t>> parameters = memory.parameters(launch, *function);
+  if (!parameters) return parameters.error();
+  ptx::Launch order;
+  order.grid = {side(launch.grid[0]), side(launch.grid[1]), side(launch.grid[2])};
+  order.block = {side(launch.block[0]), side(launch.block[1]), side(launch.block[2])};
+  order.dynamic_shared = side(launch.shared);
+  order.parameters = std::move(*parameters);
+  order.cluster = {side(launch.cluster[0]), side(launch.cluster[1]), side(launch.cluster[2])};
+  order.cooperative = launch.cooperative;
+  order.registers = side(facts->registers);
+  ptx::ExecuteOptions options;
+  options.instruction_budget = how.budget;
+  options.seed = how.seed;
+  options.late = how.late;
+  options.check_races = options.check_initialised = how.checks;
+  options.count = how.count;
+  options.by_instruction = how.by_instruction;
+  options.blocks = how.blocks;
+  const DeviceSpec& device = context.device;
+  const int threads = launch.block[0] * launch.block[1] * launch.block[2];
+  const int resident = resident_blocks(device, threads, std::max(facts->registers, 32), launch.shared + facts->static_shared);
+  options.resident = static_cast<std::uint32_t>(std::max(1, resident * device.sms));
+  options.max_shared = side(device.shared_per_block);
+  options.max_threads = side(device.threads_per_block);
+  options.sm_count = side(device.sms);
+  const CoreShare share;
+  options.threads = share.threads();
+  return ptx::execute(**program, memory.device(), order, options);
+}
+
+Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+                            KernelPrograms& programs, const Case& what) {
+  const auto begin = std::chrono::steady_clock::now();
+  CaseReport report;
+  report.what = what;
+  Attempt<Resolution> resolution = resolve(kernel.source, task.task, what.workload, context.device, &kernel);
+  if (resolution.is_error()) return resolution.error();
+  if (resolution.is_rejected()) {
+    report.faults.push_back(as_fault(resolution.rejected()));
+  } else if (const auto* plan = std::get_if<ResolvedPlan>(&*resolution)) {
+    if (auto refused = check_contract(kernel, task.task)) {
+      report.faults.push_back(as_fault(*refused));
+    } else if (Result<void> ran = run_plan(context, task, kernel, programs, *plan, what, report); !ran) {
+      return ran.error();
+    }
+  } else {
+    report.not_for_this_shape = true;
+  }
+  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return report;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,295 @@
+#include "backend/virtual/sampled.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <cupilot/parts/rejection.hpp>
+
+#include "backend/virtual/counts.hpp"
+
+namespace cupilot {
+namespace {
+
+// What `asked` blocks counted: the interpreter scales a part of a grid up to the whole, and runs the clusters of those asked for.
+Counts of_blocks(const ptx::Report& report, std::uint64_t asked, std::uint64_t blocks) {
+  Counts counts = report.counts;
+  const double share = static_cast<double>(asked) / static_cast<double>(blocks);
+  for (Count& count : counts.all) count = {count.value * share, count.low * share, count.high * share, count.how};
+  return counts;
+}
+
+// The share of blocks that may be unlike those sampled at the middle and the end of each side: the other end's. Along a grid of
+// one dimension, whose order the kernel may have changed, any.
+double unlike_share(const std::array<std::int64_t, 3>& grid, bool columns) {
+  const std::size_t deep = grid[2] > 1 ? 2 : 1;
+  double alike = 1;
+  int sides = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (grid[i] == 1 || (columns && i == deep)) continue;
+    ++sides;
+    alike *= std::max(0.0, 1 - 2 / static_cast<double>(grid[i]));
+  }
+  return sides <= 1 ? 1 : 1 - alike;
+}
+
+// Sum of samples' counts, each times its weight. The interval reaches as far towards the least and the most of a sample as
+// blocks (a share of all) may differ, and at least one part in the root of their number, for what no sample met: an edge of the
+// tiles. Samples that were not run are counted as the first, and widen it.
+Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& samples, double share) {
+  Counts sum;
+  sum.rung = "virtual";
+  double missing = 0, total = 0;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    total += samples[i].weight;
+    if (i >= ran.size()) missing += samples[i].weight;
+  }
+  for (std::size_t c = 0; c < counter_count; ++c) {
+    double value = 0, least = ran[0].all[c].value, most = least;
+    for (std::size_t i = 0; i < ran.size(); ++i) {
+      const double one = ran[i].all[c].value;
+      value += one * (samples[i].weight + (i == 0 ? missing : 0));
+      least = std::min(least, one);
+      most = std::max(most, one);
+    }
+    const double slack = std::min(1.0, missing / total + share);
+    if (least == most) value = std::round(total) * least;
+    const double unmet = share > 0 ? value / std::sqrt(total) : 0;
+    const double below = std::max(unmet, slack * (value - least * std::round(total))),
+                 above = std::max(unmet, slack * (most * std::round(total) - value));
+    sum.all[c] = {value, value - below, value + above, CountHow::sampled};
+  }
+  return sum;
+}
+
+// Samples of a smaller grid standing for those of the full one: at the same places where both grids have them.
+std::vector<Sample> rescaled(std::vector<Sample> samples, const std::array<std::int64_t, 3>& grid,
+                             const std::array<std::int64_t, 3>& full, bool columns) {
+  if (grid == full) return samples;
+  const std::vector<Sample> whole = choose_samples(full, columns);
+  const double ratio = static_cast<double>(full[0] * full[1] * full[2]) / static_cast<double>(grid[0] * grid[1] * grid[2]);
+  bool alike = whole.size() == samples.size();
+  for (std::size_t i = 0; alike && i < samples.size(); ++i) alike = whole[i].blocks.size() == samples[i].blocks.size();
+  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].weight = alike ? whole[i].weight : samples[i].weight * ratio;
+  return samples;
+}
+
+// Instructions of the block that has most over the mean of all.
+double unevenness(const std::vector<Counts>& ran, const std::vector<Sample>& samples) {
+  double sum = 0, weights = 0, most = 0;
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    const auto blocks = static_cast<double>(samples[i].blocks.size());
+    const double one = ran[i][Counter::warp_instructions].value / blocks;
+    sum += one * blocks * samples[i].weight;
+    weights += blocks * samples[i].weight;
+    most = std::max(most, one);
+  }
+  return sum > 0 ? most * weights / sum : 1;
+}
+
+// One launch, some blocks of it at a time.
+class BlockRunner {
+ public:
+  BlockRunner(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs, VirtualMemory& memory,
+              const ResolvedLaunch& launch)
+      : context_(context), kernel_(kernel), programs_(programs), memory_(memory), launch_(launch) {}
+
+  // nullopt: past the budget.
+  Attempt<std::optional<Counts>> run(std::vector<std::uint64_t> blocks) {
+    LaunchRun how;
+    const std::uint64_t asked = blocks.size();
+    how.blocks = std::move(blocks);
+    how.budget = 2 * counting_budget;
+    how.checks = false;
+    how.count = true;
+    Attempt<ptx::Report> report = run_launch(context_, kernel_, programs_, memory_, launch_, how);
+    if (report.is_error()) return report.error();
+    if (report.is_rejected()) return report.rejected();
+    if (!report->faults.empty()) {
+      if (report->faults[0].code == "run.hang") return std::optional<Counts>();
+      return ptx::rejection_of(*report);
+    }
+    spent_ += report->warp_instructions;
+    add(chain_, chain_of_launch(kernel_, programs_, launch_, *report), static_cast<double>(asked));
+    chained_ += static_cast<double>(asked);
+    return std::optional<Counts>(of_blocks(*report, asked, block_count(launch_)));
+  }
+  std::uint64_t spent() const { return spent_; }
+  // Of the blocks run since it was asked last, the mean.
+  ptx::Chain take_chain() {
+    ptx::Chain mean;
+    add(mean, std::exchange(chain_, {}), 1 / std::max(1.0, std::exchange(chained_, 0)));
+    return mean;
+  }
+
+ private:
+  const VirtualContext& context_;
+  const CompiledKernel& kernel_;
+  KernelPrograms& programs_;
+  VirtualMemory& memory_;
+  const ResolvedLaunch& launch_;
+  std::uint64_t spent_ = 0;
+  ptx::Chain chain_;
+  double chained_ = 0;
+};
+
+// A column runs in order, its last block apart: that one finds all others arrived and does what is left to the last.
+Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::uint64_t> blocks, double& last_requests) {
+  const std::uint64_t last = blocks.back();
+  const double others = static_cast<double>(blocks.size() - 1);
+  blocks.pop_back();
+  Attempt<std::optional<Counts>> first = runner.run(std::move(blocks));
+  if (!first || !*first) return first;
+  Attempt<std::optional<Counts>> end = runner.run({last});
+  if (!end || !*end) return end;
+  const auto requests = [](const Counts& counts) { return counts[Counter::global_load_requests].value; };
+  last_requests = std::max(last_requests, requests(**end) - requests(**first) / others);
+  Counts both = **first;
+  add_counts(both, **end);
+  return std::optional<Counts>(std::move(both));
+}
+
+// What tells whether samples may stand for the grid.
+double work_of(const Counts& counts, const Sample& sample) {
+  return counts[Counter::warp_instructions].value / static_cast<double>(sample.blocks.size());
+}
+bool stores(const Counts& counts) {
+  return counts[Counter::global_store_requests].value > 0 || counts[Counter::atomic_requests].value > 0;
+}
+
+// Whether a block drawn at random has more work than all samples.
+Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran, const std::vector<Sample>& samples,
+                      const Sample& witness) {
+  constexpr double beyond_chance = 1.1;
+  double most = 0;
+  for (std::size_t i = 0; i < ran.size(); ++i) most = std::max(most, work_of(ran[i], samples[i]));
+  Attempt<std::optional<Counts>> counts = runner.run(witness.blocks);
+  if (counts.is_error()) return counts.error();
+  if (counts.is_rejected()) return counts.rejected();
+  return !*counts || work_of(**counts, witness) > beyond_chance * most;
+}
+
+// Whether one of many blocks drawn at random stores anything.
+Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>& grid, const Rng& rng) {
+  constexpr std::uint64_t drawn = 16;
+  for (std::uint64_t i = 0; i < drawn; ++i) {
+    Attempt<std::optional<Counts>> counts = runner.run(witness_of(grid, false, rng.fork(i)).blocks);
+    if (counts.is_error()) return counts.error();
+    if (counts.is_rejected()) return counts.rejected();
+    if (!*counts || stores(**counts)) return true;
+  }
+  return false;
+}
+
+constexpr double nearly_all = 0.95;  // of the outputs, as told by some blocks
+
+// What samples wrote of the outputs, and what that says of the whole grid.
+struct Written {
+  std::set<std::uint64_t> blocks{};
+  double share = 0;   // of the outputs, by these blocks
+  double scaled = 0;  // each sample's as often as it stands in the grid
+  double weight = 0;  // blocks of the grid that the samples stand for
+
+  void add(const Sample& one, double wrote) {
+    blocks.insert(one.blocks.begin(), one.blocks.end());
+    share += wrote;
+    scaled += wrote * one.weight;
+    weight += static_cast<double>(one.blocks.size()) * one.weight;
+  }
+  double of_grid(std::uint64_t count) const { return weight > 0 ? scaled / weight * static_cast<double>(count) : 0; }
+};
+
+// Whether the blocks of a grid leave a part of the outputs unwritten: others than those that ran, drawn at random, write too
+// little for all to write everything.
+Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& coverage, const ResolvedLaunch& launch,
+                          const Written& written, const Rng& rng) {
+  constexpr std::size_t drawn = 16;
+  const std::uint64_t blocks = block_count(launch);
+  std::set<std::uint64_t> ran = written.blocks;
+  std::vector<double> shares;
+  for (std::uint64_t i = 0; ran.size() < blocks && shares.size() < drawn; ++i) {
+    Sample one = witness_of(launch.grid, false, rng.fork(i));
+    while (ran.contains(one.blocks[0])) one.blocks[0] = (one.blocks[0] + 1) % blocks;
+    ran.insert(one.blocks[0]);
+    Attempt<std::optional<Counts>> counts = runner.run(one.blocks);
+    if (counts.is_error()) return counts.error();
+    if (counts.is_rejected()) return counts.rejected();
+    if (!*counts) return false;
+    shares.push_back(coverage.take(memory));
+  }
+  const auto n = static_cast<double>(shares.size());
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  if (ran.size() == blocks) return written.share + sum < 1 - 1e-9;
+  double square = 0;
+  for (const double one : shares) square += (one - sum / n) * (one - sum / n);
+  const double error = std::sqrt(square / (n * (n - 1)));
+  return (sum / n + 3 * error) * static_cast<double>(blocks) < nearly_all;
+}
+
+}  // namespace
+
+std::uint64_t block_count(const ResolvedLaunch& launch) {
+  return static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
+}
+
+Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                        VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+                        bool columns, Coverage* coverage) {
+  const std::vector<Sample> own = choose_samples(launch.grid, columns);
+  const std::vector<Sample> samples = rescaled(own, launch.grid, full, columns);
+  BlockRunner runner(context, kernel, programs, memory, launch);
+  Sampled seen;
+  std::vector<Counts> ran;
+  Written written;
+  for (const Sample& one : samples) {
+    if (!ran.empty() && runner.spent() + runner.spent() / ran.size() > counting_budget) break;
+    const bool column = columns && one.blocks.size() > 1;
+    Attempt<std::optional<Counts>> counts =
+        column ? run_column(runner, one.blocks, seen.last_block_requests) : runner.run(one.blocks);
+    if (counts.is_error()) return counts.error();
+    if (counts.is_rejected()) return counts.rejected();
+    if (!*counts) {
+      seen.too_long = true;
+      return seen;
+    }
+    if (coverage != nullptr) written.add(own[ran.size()], coverage->take(memory));
+    ran.push_back(std::move(**counts));
+    keep_longest(seen.chain, runner.take_chain());
+  }
+  if (coverage != nullptr && written.of_grid(block_count(launch)) < nearly_all) {
+    const Attempt<bool> bare = leaves_bare(runner, memory, *coverage, launch, written, Rng::of(4, kernel.ptx));
+    if (bare.is_error()) return bare.error();
+    if (bare.is_rejected()) return bare.rejected();
+    seen.bare = *bare;
+  }
+  seen.idle = !std::all_of(ran.begin(), ran.end(), stores);
+  if (seen.idle && std::none_of(ran.begin(), ran.end(), stores)) {
+    const Attempt<bool> some = some_store(runner, launch.grid, Rng::of(3, kernel.ptx));
+    if (some.is_error()) return some.error();
+    if (some.is_rejected()) return some.rejected();
+    seen.silent = !*some;
+  }
+  seen.uneven = unevenness(ran, samples);
+  const bool whole = ran.size() == samples.size() &&
+                     std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
+  seen.counts = weighted(ran, samples, whole ? 0 : unlike_share(full, columns));
+  if (!whole) {
+    const Attempt<bool> other = outdone(runner, ran, samples, witness_of(launch.grid, columns, Rng::of(1, kernel.ptx)));
+    if (other.is_error()) return other.error();
+    if (other.is_rejected()) return other.rejected();
+    seen.unlike = *other;
+  }
+  Count& blocks = seen.counts[Counter::blocks];
+  blocks.value = blocks.low = blocks.high = static_cast<double>(full[0] * full[1] * full[2]);
+  blocks.how = CountHow::exact;
+  if (whole) {
+    for (Count& count : seen.counts.all) count.how = CountHow::exact;
+  }
+  return seen;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,39 @@
+// Some blocks of a launch, run to stand for its grid.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include <cupilot/parts/compiled_kernel.hpp>
+#include <cupilot/parts/resolved_plan.hpp>
+#include <cupilot/result.hpp>
+#include <cupilot/verdict.hpp>
+
+#include "backend/virtual/run.hpp"
+#include "backend/virtual/timed.hpp"
+#include "ptx/machine/chain.hpp"
+
+namespace cupilot {
+
+std::uint64_t block_count(const ResolvedLaunch& launch);
+
+// What a sampled launch was seen to do.
+struct Sampled {
+  bool too_long = false;
+  bool idle = false;    // a sample stored nothing
+  bool silent = false;  // nor did any other, nor blocks drawn from all of the grid
+  bool unlike = false;  // another block has more work than any sample
+  bool bare = false;    // the grid leaves outputs unwritten
+  Counts counts;
+  ptx::Chain chain;                // of the sample with the longest
+  double uneven = 1;               // instructions of the sample's block that has most over the mean
+  double last_block_requests = 0;  // global load requests of a column's last block beyond those of its others
+};
+
+// Runs samples of a launch, whose grid is `full` at full size, as far as the budget reaches; the first is always run, within all
+// of it. `coverage`: of the outputs that this launch alone writes, each element by one block; null: others write them too.
+Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+                        VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+                        bool columns, Coverage* coverage);
+
+}  // namespace cupilot

@@ -1,0 +1,34 @@
+// Outputs of the runs that a modelled time stands on: work that was not done, or not done right, must not be counted.
+#pragma once
+
+#include <optional>
+
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/rng.hpp>
+
+#include "backend/virtual/run.hpp"
+
+namespace cupilot {
+
+// How much of a task's pure outputs some blocks write.
+class Coverage {
+ public:
+  static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
+  bool any() const { return bytes_ > 0; }  // whether there is anything to write
+  // The share of all outputs' bytes that was first written since the last call, or since it was made.
+  double take(VirtualMemory& memory);
+
+ private:
+  std::vector<std::size_t> buffers_;
+  std::uint64_t bytes_ = 0, unwritten_ = 0;  // of the elements; of the buffers
+};
+
+// After a whole run: drawn elements of every output. Rejected{measure.timed_launch}.
+Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
+                                            const Workload& workload, const Content& content);
+
+// After some blocks of a plan's only launch, each output element of one block: a few of the elements that they wrote.
+Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
+                                           const Workload& workload, const Content& content, Rng rng);
+
+}  // namespace cupilot

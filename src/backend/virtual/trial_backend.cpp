@@ -1,0 +1,114 @@
+// The virtual device as a backend.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "backend/compile/admit.hpp"
+#include "backend/devices.hpp"
+#include "backend/virtual/measure.hpp"
+#include "backend/virtual/profile.hpp"
+#include "backend/virtual/run.hpp"
+#include "base/phases.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::int64_t input_cache_bytes = 1ll << 30, oracle_cache_bytes = 512ll << 20;
+
+class VirtualBackend final : public Backend {
+ public:
+  VirtualBackend(DeviceSpec device, std::unique_ptr<CompilePool> pool)
+      : device_(std::move(device)),
+        pool_(std::move(pool)),
+        inputs_(input_cache_bytes),
+        oracle_(*pool_, device_.arch, inputs_, oracle_cache_bytes),
+        measurer_(context(), *pool_) {}
+
+  const DeviceSpec& device() const override { return device_; }
+  Provenance provenance() const override { return Provenance::modelled; }
+  std::string identity() const override { return "virtual:" + device_.name; }
+
+  Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, device_.arch); }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
+    return compile_and_admit(*pool_, source, device_.arch, {.anew = true});
+  }
+
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+    const DeviceWork interpreting;
+    TrialReport report;
+    report.confinement = "interpreted: the kernel never runs on a device";
+    Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
+    if (programs.is_error()) return programs.error();
+    const IdentifiedTask identified{task, task_id(task)};
+    for (const Case& what : cases) {
+      if (programs.is_rejected()) {
+        const Rejected& refused = programs.rejected();
+        report.cases.push_back({});
+        report.cases.back().what = what;
+        report.cases.back().faults.push_back({refused.code, refused.message, refused.where});
+        break;
+      }
+      Result<CaseReport> ran = run_case(context(), identified, kernel, *programs, what);
+      if (!ran) return std::move(ran.error()).while_doing("running on " + identity());
+      report.cases.push_back(std::move(*ran));
+      if (!report.cases.back().faults.empty()) break;
+    }
+    return report;
+  }
+
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
+                                                std::span<const Contestant> contestants, const MeasureOptions& options) override {
+    const DeviceWork interpreting;
+    return measurer_.measure({task, task_id(task)}, workload, contestants, options);
+  }
+
+  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+    const DeviceWork interpreting;
+    return profile_kernel(context(), {task, task_id(task)}, kernel, workload);
+  }
+
+  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
+                                                 std::span<const std::vector<std::byte>> tensors) override {
+    const DeviceWork interpreting;
+    return oracle_.over(task, task_id(task), workload, tensors);
+  }
+
+  Result<void> renew() override {
+    inputs_.clear();
+    oracle_.clear();
+    measurer_.clear();
+    return {};
+  }
+  int parallel_compiles() const override { return pool_->jobs(); }
+  int parallel_trials() const override { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+  std::vector<std::string> notices() const override {
+    std::vector<std::string> all = lacks_of(pool_->sandbox());
+    all.insert(all.begin(),
+               fmt::format("{} is interpreted: its times are modelled, never measured; tensor-core rounding and approximate "
+                           "functions follow a model of the chip",
+                           identity()));
+    return all;
+  }
+
+ private:
+  VirtualContext context() { return {device_, inputs_, oracle_}; }
+
+  DeviceSpec device_;
+  std::unique_ptr<CompilePool> pool_;
+  VirtualInputs inputs_;
+  VirtualOracle oracle_;
+  VirtualMeasurer measurer_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> open_virtual(const std::string& chip_name, const BackendOptions& options) {
+  Result<DeviceSpec> device = chip(chip_name);
+  if (!device) return device.error();
+  auto pool = CompilePool::open(options);
+  if (!pool) return pool.error();
+  return std::unique_ptr<Backend>(std::make_unique<VirtualBackend>(std::move(*device), std::move(*pool)));
+}
+
+}  // namespace cupilot

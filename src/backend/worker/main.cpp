@@ -1,0 +1,3 @@
+#include "backend/worker/roles.hpp"
+
+int main(int argc, char** argv) { return cupilot::worker_main(argc, argv); }

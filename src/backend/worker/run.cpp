@@ -1,0 +1,26 @@
+#include "backend/worker/run.hpp"
+
+#include "backend/worker/launch.hpp"
+
+namespace cupilot {
+
+std::string carry_out(CudaSession& session, Visitor& visitor, const RunOrder& order) {
+  const auto launches = prepare_launches(session, order);
+  if (order.timing.mode != VisitTiming::Mode::once) {
+    const auto enqueue = [&] {
+      clear(session, order.zeroed);
+      for (const auto& prepared : launches) launch_one(*prepared);
+    };
+    return pack(visitor.visit(enqueue, order.poison, order.timing));
+  }
+  visitor.scrub_shared();
+  clear(session, order.zeroed);
+  for (const auto& prepared : launches) {
+    launch_one(*prepared);
+    const CUresult code = driver().cuStreamSynchronize(session.stream());
+    if (code != CUDA_SUCCESS) throw CudaFailure{code, "running " + prepared->name};
+  }
+  return pack(RunAnswer{});
+}
+
+}  // namespace cupilot

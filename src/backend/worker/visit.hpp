@@ -1,0 +1,51 @@
+// How launches are run for a time: a captured graph, and before every timed replay poisoned outputs, scrubbed shared memory and
+// a scrubbed L2. The same code times candidates in the runner and library calls in the judge.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "backend/worker/session.hpp"
+
+namespace cupilot {
+
+// Name under which both device processes load the trusted kernels.
+inline constexpr const char* trusted_image = "trusted";
+
+class Visitor {
+ public:
+  explicit Visitor(CudaSession& session) : session_(session) {}
+  ~Visitor();
+  // `enqueue` puts the work on the session's stream; `timing` is timed or burst. Regions in `poison` are poisoned before each
+  // timed replay but the first, which finds them as the judge left them. Throws CudaFailure.
+  RunAnswer visit(const std::function<void()>& enqueue, const std::vector<Region>& poison, const VisitTiming& timing);
+
+  // What an earlier kernel left in shared memory is gone from every SM.
+  void scrub_shared();
+
+  // The same, and of the L2.
+  void scrub_all() {
+    scrub_shared();
+    scrub_l2();
+  }
+
+  // The known kernel and an empty one.
+  ProbeAnswer probe();
+
+ private:
+  void ready_memory();
+  void scrub_l2();
+  RunAnswer time(CUgraphExec graph, const std::vector<Region>& poison, const VisitTiming& timing);
+  RunAnswer burst(CUgraphExec graph, int replays);
+  double least_us(const std::function<void()>& enqueue);
+  CUevent event(std::size_t index);
+  CudaSession& session_;
+  CUdeviceptr memory_ = 0;  // words for the trusted kernels, then the flush buffer
+  std::int64_t flush_bytes_ = 0;
+  std::vector<CUevent> events_;
+};
+
+// Guard pattern around the region, and what is asked for in it.
+void dress(CudaSession& session, const Region& region, Inside inside);
+
+}  // namespace cupilot

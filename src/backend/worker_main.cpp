@@ -1,3 +1,0 @@
-#include "backend/worker.hpp"
-
-int main(int argc, char** argv) { return cupilot::worker_main(argc, argv); }

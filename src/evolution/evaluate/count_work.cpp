@@ -1,0 +1,72 @@
+#include "evolution/evaluate/count_work.hpp"
+
+#include "base/phases.hpp"
+
+namespace cupilot {
+namespace {
+
+// The interpreter's counts at full size; rung "" when there is no screen, or it cannot run the kernel.
+Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
+  if (pipe.screen == nullptr) return {};
+  const Contestant alone[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
+  const auto reports = pipe.screen->measure(*pipe.task, workload, alone, {});
+  if (!reports || !reports->front().measurement) return {};
+  return reports->front().measurement->counts;
+}
+
+void add(Counts& sum, const Counts& launch) {
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    if (launch.all[i].how == CountHow::unknown) continue;
+    sum.all[i].how = launch.all[i].how;
+    sum.all[i].value += launch.all[i].value;
+    sum.all[i].low += launch.all[i].low;
+    sum.all[i].high += launch.all[i].high;
+  }
+  sum.rung = launch.rung;
+}
+
+void overlay(Counts& counts, const std::vector<LaunchCounts>& launches) {
+  Counts sum;
+  for (const LaunchCounts& launch : launches) add(sum, launch.work);
+  for (std::size_t i = 0; i < counter_count; ++i) {
+    if (sum.all[i].how != CountHow::unknown) counts.all[i] = sum.all[i];
+  }
+  if (!sum.rung.empty()) counts.rung = sum.rung;
+}
+
+WarpCycles joined(const std::vector<LaunchCounts>& launches) {
+  WarpCycles sum;
+  for (const LaunchCounts& launch : launches) {
+    sum.resident += launch.warps.resident;
+    for (std::size_t i = 0; i < stall_count; ++i) sum.spent[i] += launch.warps.spent[i];
+  }
+  return sum;
+}
+
+}  // namespace
+
+Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan, Accepted& accepted) {
+  const Workload& workload = pipe.task->time_shapes.front();
+  Measurement& measurement = accepted.measurement;
+  {
+    const Phase phase("virtual counts");
+    if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty()) measurement.counts = counts;
+  }
+  const Phase phase("counters");
+  Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
+  if (plan.without.empty()) counted = pipe.backend->count(*pipe.task, kernel, workload, plan.depth);
+  if (counted) overlay(measurement.counts, *counted);
+  if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost) plan.lost(counted.error().message);
+  const WarpCycles warps = counted ? joined(*counted) : WarpCycles{};
+  auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement, warps);
+  if (!verdict) return verdict.error();
+  accepted.verdict = std::move(*verdict);
+  // A device that has none need not say so with every kernel.
+  if (!counted && (counted.is_rejected() || counted.error().code != ErrorCode::usage)) {
+    const std::string& why = counted.is_error() ? counted.error().message : counted.rejected().message;
+    accepted.verdict.digest.push_back("Counted without the chip's own counters: " + why + ".");
+  }
+  return {};
+}
+
+}  // namespace cupilot

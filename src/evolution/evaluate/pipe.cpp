@@ -1,0 +1,229 @@
+#include <future>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/rejection.hpp>
+
+#include "base/phases.hpp"
+#include "evolution/evaluate/count_work.hpp"
+#include "evolution/evaluate/pipe.hpp"
+#include "evolution/evaluate/screen.hpp"
+#include "evolution/evaluate/timing.hpp"
+
+namespace cupilot {
+namespace {
+
+// A stage's answer: nothing when the candidate goes on.
+using Refusal = Result<std::optional<Rejected>>;
+
+// Runs the battery on the device and concludes.
+Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed,
+                        Accepted& accepted) {
+  const bool real = pipe.backend->provenance() == Provenance::measured;
+  const std::vector<Case> cases = [&] {
+    const Phase phase("battery");
+    return battery(*pipe.task, kernel.source, pipe.backend->device(), level, seed, real);
+  }();
+  auto report = pipe.backend->run(*pipe.task, kernel, cases);
+  if (!report) return report.error();
+  auto concluded = conclude(*pipe.task, kernel, level, *report);
+  if (concluded.is_error()) return concluded.error();
+  if (concluded.is_rejected()) return std::optional(concluded.rejected());
+  accepted.verification = std::move(*concluded);
+  accepted.conditions.ran_under = report->confinement;
+  return std::optional<Rejected>();
+}
+
+// On the screen, then on the device; on both at once what the screen has seen before.
+Refusal prove(const Pipe& pipe, const PipeRules& rules, const CompiledKernel& kernel, ProofLevel level, Accepted& accepted) {
+  const Phase phase(level == ProofLevel::elite ? "elite proof" : "proof");
+  Screened screened;
+  const auto look = [&]() -> Refusal {
+    auto done = screen(pipe, kernel, level, rules.proof_seed);
+    if (!done) return done.error();
+    screened = std::move(*done);
+    return screened.refused;
+  };
+  CpuSpent looking;
+  std::optional<std::future<Refusal>> aside;
+  if (rules.screened_before) {
+    aside = std::async(std::launch::async, [&] {
+      const PhaseLog log;
+      Refusal refused = look();
+      looking = log.cpu();
+      return refused;
+    });
+  } else if (auto refused = look(); !refused || *refused) {
+    return refused;
+  }
+  auto refused = prove_on_device(pipe, kernel, level, rules.proof_seed, accepted);
+  if (aside) {
+    const Phase waiting("screen");
+    auto late = aside->get();
+    credit(looking);
+    if (!late || *late) return late;
+  }
+  if (!refused || *refused) return refused;
+  if (!screened.proved.empty()) {
+    accepted.verification.proved_by.push_back(screened.proved);
+    accepted.conditions.screened_on = pipe.screen->identity();
+  }
+  if (!screened.unproved.empty()) accepted.verification.unproved.push_back(screened.unproved);
+  return refused;
+}
+
+std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) {
+  for (const CaseReport& proof : proofs) {
+    if (!proof.faults.empty()) {
+      const Fault& fault = proof.faults.front();
+      return reject("measure.timed_launch", fault.code + " in a timed launch: " + fault.message, fault.where);
+    }
+    for (const OutputReport& output : proof.outputs) {
+      if (output.failed == 0 && output.never_written == 0) continue;
+      return reject("measure.timed_launch",
+                    fmt::format("a timed launch left {} of {} compared elements of {} wrong and {} never written", output.failed,
+                                output.compared, output.tensor, output.never_written),
+                    fmt::format("{}[{}]", output.tensor, output.worst_index));
+    }
+  }
+  return std::nullopt;
+}
+
+// Times and judges what was proved.
+Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
+  const Phase phase("timing");
+  std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "candidate", &passed.kernel}};
+  contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
+  auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
+  if (!timed) return timed.error();
+  Attempt<Measurement>& own = timed->front().report.measurement;
+  if (own.is_error()) return own.error();
+  if (own.is_rejected()) return std::optional(own.rejected());
+  if (auto wrong = wrong_when_timed(timed->front().report.proofs)) return wrong;
+  auto impossible = below_floor(*pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
+  if (!impossible || *impossible) return impossible;
+  accepted.measurement = std::move(*own);
+  for (std::size_t i = 1; i < timed->size(); ++i) passed.others.push_back(std::move((*timed)[i].report));
+  auto verdict = judge(*pipe.task, pipe.task->time_shapes.front(), pipe.backend->device(), accepted.measurement);
+  if (!verdict) return verdict.error();
+  accepted.verdict = std::move(*verdict);
+  return std::optional<Rejected>();
+}
+
+// Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is believed.
+Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
+  const CompiledKernel& kernel = passed.kernel;
+  accepted.conditions = {kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
+  auto refused = prove(pipe, rules, kernel, rules.level, accepted);
+  if (!refused || *refused) return refused;
+  refused = time_it(pipe, rules, passed, accepted);
+  if (!refused || *refused) return refused;
+  const bool elite =
+      rules.level == ProofLevel::candidate && rules.elite_below_us > 0 && accepted.measurement.time_us < rules.elite_below_us;
+  if (elite) refused = prove(pipe, rules, kernel, ProofLevel::elite, accepted);
+  if (!refused || *refused || !rules.count) return refused;
+  if (const auto plan = rules.count(elite)) {
+    if (auto counted = count_work(pipe, kernel, *plan, accepted); !counted) return counted.error();
+  }
+  return refused;
+}
+
+Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {
+  if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source)) return *rules.compiled;
+  const Phase phase("compile");
+  return rules.anew ? pipe.backend->compile_anew(source) : pipe.backend->compile(source);
+}
+
+}  // namespace
+
+Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {
+  Passed passed;
+  Candidate& candidate = passed.candidate;
+  candidate.source = source;
+  candidate.strategy_id = source.strategy_id;
+  candidate.evaluated = true;
+  auto compiled = compile(pipe, source, rules);
+  if (compiled.is_error()) return compiled.error();
+  candidate.kernel_id = compiled && !compiled->id.empty() ? compiled->id : kernel_id(source);
+  if (compiled.is_rejected()) {
+    candidate.outcome = compiled.rejected();
+    return passed;
+  }
+  passed.kernel = std::move(*compiled);
+  candidate.kernel_hash = passed.kernel.facts.normalized_hash;
+  if (rules.admit) {
+    if (auto refused = rules.admit(passed.kernel)) {
+      candidate.outcome = std::move(*refused);
+      return passed;
+    }
+  }
+  Accepted accepted;
+  auto refused = try_out(pipe, rules, passed, accepted);
+  if (!refused) return refused.error();
+  if (*refused) {
+    candidate.outcome = std::move(**refused);
+  } else {
+    candidate.outcome = std::move(accepted);
+  }
+  return passed;
+}
+
+namespace {
+
+// Nobody can write now: that is nobody's fault, and the search goes on with what templates write.
+bool fell_silent(const Error& error) { return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget; }
+
+Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief, const PipeRules& rules) {
+  if (rules.source != nullptr) return *rules.source;
+  if (const auto lack = pipe.writer->lacks(*pipe.task, *brief.strategy))
+    return reject("write.uncovered", "no writer realises " + *lack);
+  const Phase phase("write");
+  return pipe.writer->write(brief);
+}
+
+}  // namespace
+
+Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules& rules) {
+  WriterBrief brief = rules.brief;
+  brief.task = pipe.task;
+  brief.strategy = &strategy;
+  brief.device = &pipe.backend->device();
+  Passed passed;
+  auto source = written(pipe, brief, rules);
+  if (source.is_error() && !fell_silent(source.error())) return source.error();
+  if (source.is_error()) passed.candidate.outcome = Lost{source.error().message};
+  if (source.is_rejected()) passed.candidate.outcome = source.rejected();
+  if (source) {
+    auto done = pass_source(pipe, *source, rules);
+    if (!done) return done;
+    passed = std::move(*done);
+  }
+  Candidate& candidate = passed.candidate;
+  candidate.strategy = strategy;
+  const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
+  if (accepted != nullptr && rules.source == nullptr) candidate.strategy = pipe.writer->realised(brief, passed.kernel, *accepted);
+  candidate.strategy_id = strategy_id(candidate.strategy);
+  return passed;
+}
+
+Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLevel level) {
+  PipeRules rules;
+  rules.level = level;
+  rules.proof_seed = pipe.seed;
+  auto passed = pass(pipe, strategy, rules);
+  if (!passed) return passed.error();
+  return std::move(passed->candidate);
+}
+
+Result<Candidate> evaluate_source(const Pipe& pipe, const KernelSource& source, ProofLevel level) {
+  PipeRules rules;
+  rules.level = level;
+  rules.proof_seed = pipe.seed;
+  rules.anew = true;
+  auto passed = pass_source(pipe, source, rules);
+  if (!passed) return passed.error();
+  return std::move(passed->candidate);
+}
+
+}  // namespace cupilot

@@ -1,0 +1,46 @@
+// The straight pipe with what a search wants to say in it.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include <cupilot/evolve.hpp>
+
+#include "evolution/evaluate/count_work.hpp"
+
+namespace cupilot {
+
+struct PipeRules {
+  // For the writer; task, strategy and device are filled in.
+  WriterBrief brief;
+  // Written already: no writer is asked.
+  const KernelSource* source = nullptr;
+  ProofLevel level = ProofLevel::candidate;
+  std::uint64_t proof_seed = 1;
+  MeasureOptions measure{3, 1.0, true, 1};
+  // Asked after the gate: a reason not to run the kernel, such as that its PTX ran before.
+  std::function<std::optional<Rejected>(const CompiledKernel&)> admit;
+  // A candidate faster than this (0: none) gets the elite's proof too before it is believed.
+  double elite_below_us = 0;
+  // Asked once a kernel is accepted, with whether it took the lead: how its work is counted; nullopt: not at all.
+  std::function<std::optional<CountPlan>(bool leads)> count;
+  // Of the same source, compiled already by a process of its own; null: it is compiled here.
+  const CompiledKernel* compiled = nullptr;
+  bool anew = false;  // compiled by the compiler, whatever was kept
+  // The screen let the same kernel pass at a lower level: it may look again while the device runs.
+  bool screened_before = false;
+  // Timed with it, in one call; the candidate stands first.
+  std::vector<Contestant> others;
+};
+
+struct Passed {
+  Candidate candidate;
+  CompiledKernel kernel;
+  std::vector<ContestantReport> others;  // in the order of PipeRules::others
+};
+
+// Error only when the machine failed.
+Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules& rules);
+Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const PipeRules& rules);
+
+}  // namespace cupilot

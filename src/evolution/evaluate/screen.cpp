@@ -1,0 +1,119 @@
+#include "evolution/evaluate/screen.hpp"
+
+#include <algorithm>
+#include <future>
+#include <numeric>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/phases.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr std::size_t cases_of_a_candidate = 6;
+
+// Sizes multiplied: which of a task's shapes is cheaper to interpret.
+double extent(const Case& what) {
+  double product = 1;
+  for (const auto& [axis, size] : what.workload.sizes) product *= static_cast<double>(std::max<std::int64_t>(1, size));
+  return product;
+}
+
+// The first, which fills whole tiles and is where most wrong kernels fail, and the cheapest others, in the battery's order.
+std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
+  std::vector<std::size_t> order(cases.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  if (order.empty()) return {};
+  std::stable_sort(order.begin() + 1, order.end(),
+                   [&](std::size_t a, std::size_t b) { return extent(cases[a]) < extent(cases[b]); });
+  order.resize(std::min(order.size(), count));
+  std::sort(order.begin(), order.end());
+  std::vector<Case> chosen;
+  for (const std::size_t i : order) chosen.push_back(cases[i]);
+  return chosen;
+}
+
+// Runs cases on several threads, every one of them a share; what follows the first case with a fault is dropped, as by one.
+Result<TrialReport> run_side_by_side(Backend& screen, const Task& task, const CompiledKernel& kernel,
+                                     const std::vector<Case>& cases, std::size_t threads) {
+  std::vector<CpuSpent> spent(threads);
+  std::vector<std::future<Result<TrialReport>>> shares;
+  for (std::size_t t = 0; t < std::min(threads, cases.size()); ++t) {
+    std::vector<Case> share;
+    for (std::size_t i = t; i < cases.size(); i += threads) share.push_back(cases[i]);
+    shares.push_back(std::async(std::launch::async, [&, t, share] {
+      const PhaseLog log;
+      auto report = screen.run(task, kernel, share);
+      spent[t] = log.cpu();
+      return report;
+    }));
+  }
+  for (const auto& share : shares) share.wait();
+  for (const CpuSpent& one : spent) credit(one);
+  std::vector<TrialReport> reports;
+  for (auto& share : shares) {
+    auto report = share.get();
+    if (!report) return report.error();
+    reports.push_back(std::move(*report));
+  }
+  TrialReport all = {{}, reports.front().confinement};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::vector<CaseReport>& from = reports[i % threads].cases;
+    if (i / threads >= from.size()) break;
+    all.cases.push_back(std::move(from[i / threads]));
+    if (!all.cases.back().faults.empty()) break;
+  }
+  return all;
+}
+
+// What the virtual device cannot run, and shapes that a plan leaves out, the real one still may.
+bool beyond_the_screen(const Rejected& rejected) {
+  return rejected.code == "run.unsupported" || rejected.code == "verify.no_shape";
+}
+
+}  // namespace
+
+Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed) {
+  Screened result;
+  if (pipe.screen == nullptr) return result;
+  const Phase phase("screen");
+  std::vector<Case> cases = [&] {
+    const Phase making("battery");
+    return battery(*pipe.task, kernel.source, pipe.screen->device(), level, seed, false);
+  }();
+  if (level == ProofLevel::candidate) cases = telling(cases, cases_of_a_candidate);
+  // A candidate's few cases take less than a thread; the many of what may win are waited for.
+  const std::size_t threads = level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
+  auto report = threads == 1 ? pipe.screen->run(*pipe.task, kernel, cases)
+                             : run_side_by_side(*pipe.screen, *pipe.task, kernel, cases, threads);
+  if (!report) return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
+  auto concluded = conclude(*pipe.task, kernel, level, *report);
+  if (concluded.is_error()) return concluded.error();
+  if (!concluded.is_rejected()) {
+    result.proved = fmt::format(
+        "{} interpreted {} cases with every access checked: bounds, alignment, races within a block, "
+        "uninitialised reads, barriers",
+        pipe.screen->identity(), report->cases.size());
+    return result;
+  }
+  if (!beyond_the_screen(concluded.rejected())) {
+    result.refused = concluded.rejected();
+    result.refused->message = "on " + pipe.screen->identity() + ": " + result.refused->message;
+    return result;
+  }
+  result.unproved = fmt::format("races, bounds and uninitialised reads in each access: {} could not run it ({})",
+                                pipe.screen->identity(), concluded.rejected().message);
+  return result;
+}
+
+Result<std::unique_ptr<Backend>> open_screen(const Backend& backend, const BackendOptions& options) {
+  const std::vector<std::string> known = known_chips();
+  const std::string& name = backend.device().name;
+  const bool fits = backend.provenance() == Provenance::measured && std::find(known.begin(), known.end(), name) != known.end();
+  if (!fits) return std::unique_ptr<Backend>();
+  return open_backend("virtual:" + name, options);
+}
+
+}  // namespace cupilot

@@ -1,0 +1,55 @@
+// What is told of a search, generation by generation and in all.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/digest_table.hpp"
+#include "base/pieces.hpp"
+#include "evolution/journal/records.hpp"
+
+namespace cupilot {
+
+// Results may come in any order.
+class Ledger {
+ public:
+  // `expected`: how many slots there will be; more are no fault.
+  explicit Ledger(std::int64_t expected = 0) : sum_{{}, DigestTable(expected)} {}
+  void propose(const Proposal& proposal);
+  void settle(const ResultRecord& record);
+  // Generations whose slots are all settled, and those before them, not yet taken. `closed`: no slot will be added.
+  std::vector<Progress> take_finished(const BaselinesRecord& baselines, bool closed);
+  std::int64_t evaluations() const { return evaluations_; }
+  std::int64_t proposed() const { return taken_ + static_cast<std::int64_t>(rows_.size()); }
+  const PhaseSeconds& phases() const { return phases_; }
+  const CpuSpent& cpu() const { return cpu_; }
+  // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as gate.duplicate.
+  std::map<std::string, std::int64_t> rejected() const;
+
+  // All of it as bytes, some of them its own memory, and back into an empty one. False: these are not such bytes.
+  Pieces saved() const;
+  bool restore(std::string_view saved);
+
+ private:
+  struct Row {
+    int epoch = 0, generation = 0;
+    bool settled = false, accepted = false, evaluated = false;
+    std::string code{}, hash{}, strategy{};
+    double time_us = 0;
+  };
+  struct Sum {
+    Progress progress{};
+    DigestTable hashes{};
+  };
+  void count(Sum& sum, std::size_t rows) const;
+  std::deque<Row> rows_;  // of generations not taken
+  std::int64_t taken_ = 0, evaluations_ = 0;
+  PhaseSeconds phases_;  // "search/…"
+  CpuSpent cpu_;
+  Sum sum_;  // over generations that were taken
+};
+
+}  // namespace cupilot

@@ -1,0 +1,292 @@
+// The launcher beside a best kernel: a program of driver API and NVRTC alone, with the resolved plan as tables.
+#include <fmt/format.h>
+
+#include <cupilot/parts/resolved_plan.hpp>
+
+#include "evolution/journal/run_files.hpp"
+
+namespace cupilot {
+namespace {
+
+// What does not depend on the kernel. Tables and `steps()` follow it.
+constexpr std::string_view prologue =
+    R"(// Compiles kernel.cu with NVRTC, launches it as it was timed and prints the median time. Floating-point inputs are
+// random numbers, others 0. Needs the CUDA toolkit alone: make && ./launch [LAUNCHES]; with 1 it suits compute-sanitizer.
+#include <cuda.h>
+#include <nvrtc.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#define CHECK(call)                                                                 \
+  do {                                                                              \
+    if (const auto result_ = (call); static_cast<int>(result_) != 0) {              \
+      std::fprintf(stderr, "%s: error %d\n", #call, static_cast<int>(result_));     \
+      std::exit(1);                                                                 \
+    }                                                                               \
+  } while (false)
+
+struct Tensor { const char* name; const char* type; std::size_t elements, bytes; bool input; };
+struct Buffer { const char* name; std::size_t bytes; bool cleared_each_time, cleared_once; };
+struct Map { bool of_buffer; int index; CUtensorMapDataType type; std::vector<cuuint64_t> dims, pitch; std::vector<cuuint32_t> box; CUtensorMapSwizzle swizzle; };
+struct Argument { char kind; int index; std::vector<unsigned char> bytes; };  // t tensor, b buffer, m map, i immediate, 0 null
+struct Launch { const char* entry; bool setup; unsigned grid[3], block[3], cluster[3]; unsigned shared; bool cooperative; std::vector<Argument> arguments; };
+
+)";
+
+constexpr std::string_view epilogue = R"(
+static std::vector<CUdeviceptr> tensor_memory, buffer_memory;
+static std::vector<CUtensorMap> encoded;
+static std::map<std::string, CUfunction> functions;
+
+static void fill(const Tensor& tensor, CUdeviceptr where) {
+  std::vector<unsigned char> bytes(tensor.bytes);
+  std::mt19937 random(1);
+  const std::string type = tensor.type;
+  for (std::size_t i = 0; i < tensor.elements; ++i) {
+    const float value = static_cast<float>(random() >> 8) * 0x1.0p-23f - 1.0f;
+    std::uint32_t bits;
+    __builtin_memcpy(&bits, &value, 4);
+    if (type == "fp32") __builtin_memcpy(&bytes[4 * i], &bits, 4);
+    if (type == "bf16") { const std::uint16_t half = static_cast<std::uint16_t>(bits >> 16); __builtin_memcpy(&bytes[2 * i], &half, 2); }
+    if (type == "fp16") {
+      const int exponent = static_cast<int>(bits >> 23 & 255) - 112;
+      const std::uint16_t half = static_cast<std::uint16_t>((bits >> 16 & 0x8000) | (exponent > 0 ? exponent << 10 | (bits >> 13 & 1023) : 0));
+      __builtin_memcpy(&bytes[2 * i], &half, 2);
+    }
+    if (type == "e4m3" || type == "e5m2") bytes[i] = static_cast<unsigned char>(bits >> 8 & 0xbf);  // below 2, no NaN
+    if (type == "fp64") { const double wide = value; __builtin_memcpy(&bytes[8 * i], &wide, 8); }
+  }
+  CHECK(cuMemcpyHtoD(where, bytes.data(), bytes.size()));
+}
+
+static void launch(const Launch& step, CUstream stream) {
+  std::vector<std::vector<unsigned char>> values;
+  for (const Argument& argument : step.arguments) {
+    const unsigned char* from = nullptr;
+    std::size_t size = sizeof(CUdeviceptr);
+    const CUdeviceptr null_pointer = 0;
+    switch (argument.kind) {
+      case 't': from = reinterpret_cast<const unsigned char*>(&tensor_memory[argument.index]); break;
+      case 'b': from = reinterpret_cast<const unsigned char*>(&buffer_memory[argument.index]); break;
+      case 'm': from = reinterpret_cast<const unsigned char*>(&encoded[argument.index]); size = sizeof(CUtensorMap); break;
+      case 'i': from = argument.bytes.data(); size = argument.bytes.size(); break;
+      default: from = reinterpret_cast<const unsigned char*>(&null_pointer);
+    }
+    values.emplace_back(from, from + size);
+  }
+  // A tensor map must lie on 64 bytes in the parameter array's own storage; values are copied from here by the driver.
+  std::vector<void*> pointers;
+  for (auto& value : values) pointers.push_back(value.data());
+  CUlaunchConfig config{};
+  config.gridDimX = step.grid[0]; config.gridDimY = step.grid[1]; config.gridDimZ = step.grid[2];
+  config.blockDimX = step.block[0]; config.blockDimY = step.block[1]; config.blockDimZ = step.block[2];
+  config.sharedMemBytes = step.shared;
+  config.hStream = stream;
+  CUlaunchAttribute attributes[2] = {};
+  if (step.cluster[0] * step.cluster[1] * step.cluster[2] > 1) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+    attribute.value.clusterDim.x = step.cluster[0]; attribute.value.clusterDim.y = step.cluster[1]; attribute.value.clusterDim.z = step.cluster[2];
+  }
+  if (step.cooperative) {
+    CUlaunchAttribute& attribute = attributes[config.numAttrs++];
+    attribute.id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
+    attribute.value.cooperative = 1;
+  }
+  config.attrs = attributes;
+  CHECK(cuLaunchKernelEx(&config, functions.at(step.entry), pointers.data(), nullptr));
+}
+
+static void run_once(CUstream stream) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    if (buffers[i].cleared_each_time) CHECK(cuMemsetD8Async(buffer_memory[i], 0, buffers[i].bytes, stream));
+  }
+  for (const Launch& step : launches) {
+    if (!step.setup) launch(step, stream);
+  }
+}
+
+static CUmodule compile() {
+  std::ifstream file("kernel.cu");
+  std::stringstream text;
+  text << file.rdbuf();
+  nvrtcProgram program;
+  CHECK(nvrtcCreateProgram(&program, text.str().c_str(), "kernel.cu", 0, nullptr, nullptr));
+  for (const Launch& step : launches) CHECK(nvrtcAddNameExpression(program, step.entry));
+  const char* options[] = {ARCHITECTURE, "--std=c++17"};
+  const nvrtcResult compiled = nvrtcCompileProgram(program, 2, options);
+  std::size_t size = 0;
+  CHECK(nvrtcGetProgramLogSize(program, &size));
+  std::string log(size, ' ');
+  CHECK(nvrtcGetProgramLog(program, log.data()));
+  if (compiled != NVRTC_SUCCESS) { std::fprintf(stderr, "%s\n", log.c_str()); std::exit(1); }
+  CHECK(nvrtcGetCUBINSize(program, &size));
+  std::vector<char> image(size);
+  CHECK(nvrtcGetCUBIN(program, image.data()));
+  CUmodule module;
+  CHECK(cuModuleLoadData(&module, image.data()));
+  for (const Launch& step : launches) {
+    const char* lowered = nullptr;
+    CHECK(nvrtcGetLoweredName(program, step.entry, &lowered));
+    CUfunction function;
+    CHECK(cuModuleGetFunction(&function, module, lowered));
+    CHECK(cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(step.shared)));
+    functions[step.entry] = function;
+  }
+  return module;
+}
+
+int main(int count, char** words) {
+  const int rounds = std::max(1, count > 1 ? std::atoi(words[1]) : 20), warm = rounds > 1 ? 3 : 0;
+  CHECK(cuInit(0));
+  CUdevice device;
+  CHECK(cuDeviceGet(&device, 0));
+  CUcontext context;
+  CHECK(cuDevicePrimaryCtxRetain(&context, device));
+  CHECK(cuCtxSetCurrent(context));
+  compile();
+  for (const Tensor& tensor : tensors) {
+    CHECK(cuMemAlloc(&tensor_memory.emplace_back(), std::max<std::size_t>(tensor.bytes, 16)));
+    CHECK(cuMemsetD8(tensor_memory.back(), 0, std::max<std::size_t>(tensor.bytes, 16)));
+    if (tensor.input) fill(tensor, tensor_memory.back());
+  }
+  for (const Buffer& buffer : buffers) {
+    CHECK(cuMemAlloc(&buffer_memory.emplace_back(), std::max<std::size_t>(buffer.bytes, 16)));
+    CHECK(cuMemsetD8(buffer_memory.back(), 0, std::max<std::size_t>(buffer.bytes, 16)));
+  }
+  for (const Map& map : maps) {
+    const CUdeviceptr base = map.of_buffer ? buffer_memory[map.index] : tensor_memory[map.index];
+    const std::vector<cuuint32_t> steps(map.dims.size(), 1);
+    CHECK(cuTensorMapEncodeTiled(&encoded.emplace_back(), map.type, static_cast<cuuint32_t>(map.dims.size()), reinterpret_cast<void*>(base),
+                                 map.dims.data(), map.pitch.data(), map.box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                                 map.swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE));
+  }
+  CUstream stream;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  for (const Launch& step : launches) {
+    if (step.setup) launch(step, stream);
+  }
+  CUevent begin, end;
+  CHECK(cuEventCreate(&begin, 0));
+  CHECK(cuEventCreate(&end, 0));
+  std::vector<float> times;
+  for (int round = 0; round < rounds + warm; ++round) {
+    CHECK(cuEventRecord(begin, stream));
+    run_once(stream);
+    CHECK(cuEventRecord(end, stream));
+    CHECK(cuEventSynchronize(end));
+    float milliseconds = 0;
+    CHECK(cuEventElapsedTime(&milliseconds, begin, end));
+    if (round >= warm) times.push_back(1000 * milliseconds);
+  }
+  std::sort(times.begin(), times.end());
+  std::printf("%.2f us (median of %zu launches, warm L2)\n", times[times.size() / 2], times.size());
+}
+)";
+
+template <class Values>
+std::string list_of(const Values& values) {
+  std::string text;
+  for (const auto& value : values) text += (text.empty() ? "" : ", ") + fmt::format("{}", value);
+  return "{" + text + "}";
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+std::string_view map_type(DType type) {
+  switch (type) {
+    case DType::f32:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT32";
+    case DType::f64:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT64";
+    case DType::bf16:
+      return "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16";
+    case DType::f16:
+      return "CU_TENSOR_MAP_DATA_TYPE_FLOAT16";
+    case DType::i32:
+      return "CU_TENSOR_MAP_DATA_TYPE_INT32";
+    case DType::i64:
+      return "CU_TENSOR_MAP_DATA_TYPE_INT64";
+    case DType::i16:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT16";
+    default:
+      return "CU_TENSOR_MAP_DATA_TYPE_UINT8";
+  }
+}
+
+std::string argument_text(const ResolvedArgument& argument) {
+  static constexpr char kinds[] = {'t', 'b', 'm', 'i', '0'};
+  std::vector<int> bytes(argument.bytes.begin(), argument.bytes.end());
+  return fmt::format("{{'{}', {}, {}}}", kinds[static_cast<int>(argument.kind)], argument.index, list_of(bytes));
+}
+
+std::string launch_text(const ResolvedLaunch& launch) {
+  std::string arguments;
+  for (const ResolvedArgument& argument : launch.args) arguments += (arguments.empty() ? "" : ", ") + argument_text(argument);
+  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {{{}}}}},\n", quoted(launch.entry), launch.when == When::setup,
+                     list_of(launch.grid), list_of(launch.block), list_of(launch.cluster), launch.shared, launch.cooperative,
+                     arguments);
+}
+
+}  // namespace
+
+Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, const CompiledKernel& kernel) {
+  const Workload& workload = task.time_shapes.front();
+  // A kernel that comes from a record was not compiled here: nothing is known of its entries.
+  auto resolution = resolve(kernel.source, task, workload, device, kernel.entries.empty() ? nullptr : &kernel);
+  if (resolution.is_error()) return resolution.error();
+  if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) {
+    return Error{ErrorCode::failure, "the best kernel's launch plan has no numbers at its time shape",
+                 "this is a fault of cupilot"};
+  }
+  const auto& plan = std::get<ResolvedPlan>(*resolution);
+  std::string text(prologue);
+  text += "static const std::vector<Tensor> tensors = {\n";
+  for (const Tensor& tensor : task.tensors) {
+    auto shape = shape_of(task, tensor, workload);
+    if (!shape) return shape.error();
+    text += fmt::format("    {{{}, \"{}\", {}, {}, {}}},\n", quoted(tensor.name), name_of(tensor.type), shape->span,
+                        shape->span * size_of(tensor.type), tensor.role != Role::out);
+  }
+  text += "};\nstatic const std::vector<Buffer> buffers = {\n";
+  for (const ResolvedBuffer& buffer : plan.buffers) {
+    text += fmt::format("    {{{}, {}, {}, {}}},\n", quoted(buffer.name), buffer.bytes, buffer.content == BufferContent::zeroed,
+                        buffer.content == BufferContent::restored);
+  }
+  text += "};\nstatic const std::vector<Map> maps = {\n";
+  for (const ResolvedMap& map : plan.maps) {
+    text += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", map.of_buffer, map.index, map_type(map.type), list_of(map.dims),
+                        list_of(map.pitch), list_of(map.box),
+                        map.swizzle == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE" : fmt::format("CU_TENSOR_MAP_SWIZZLE_{}B", map.swizzle));
+  }
+  text += "};\nstatic const std::vector<Launch> launches = {\n";
+  for (const ResolvedLaunch& launch : plan.launches) text += launch_text(launch);
+  text += fmt::format("}};\n#define ARCHITECTURE \"--gpu-architecture={}\"\n", kernel.arch);
+  text += epilogue;
+  return text;
+}
+
+std::string launcher_makefile() {
+  return "CUDA_HOME ?= /usr/local/cuda\n"
+         "launch: main.cpp\n"
+         "\t$(CXX) -O2 -std=c++17 -I$(CUDA_HOME)/include main.cpp -o launch -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib64/stubs "
+         "-Wl,-rpath,$(CUDA_HOME)/lib64 -lnvrtc -lcuda\n";
+}
+
+}  // namespace cupilot

@@ -1,0 +1,157 @@
+#include <cupilot/parts/replay.hpp>
+
+#include <algorithm>
+#include <map>
+
+#include <cupilot/parts/model_agents.hpp>
+
+#include "evolution/run/circle.hpp"
+#include "evolution/journal/run_files.hpp"
+#include "evolution/journal/run_state.hpp"
+
+namespace cupilot {
+namespace {
+
+// What the journal knows of outcomes.
+class Outcomes {
+ public:
+  explicit Outcomes(const RunState& state) {
+    for (const SearchEvent& event : state.events) {
+      if (const auto* proposal = std::get_if<Proposal>(&event)) proposals_[proposal->slot] = proposal;
+      if (const auto* result = std::get_if<ResultRecord>(&event)) results_[result->slot] = &result->candidate;
+    }
+    for (const auto& [slot, proposal] : proposals_) {
+      if (results_.contains(slot)) by_strategy_.emplace(strategy_id(proposal->strategy), slot);
+    }
+  }
+
+  bool made(const Proposal& proposal) const {
+    const auto found = proposals_.find(proposal.slot);
+    return found != proposals_.end() && found->second->kind == proposal.kind &&
+           strategy_id(found->second->strategy) == strategy_id(proposal.strategy);
+  }
+  // Of the slot itself where it had this proposal, else of the first that had its strategy; null: unknown.
+  const Candidate* of(const Proposal& proposal) const {
+    std::int64_t slot = proposal.slot;
+    if (!made(proposal)) {
+      const auto like = by_strategy_.find(strategy_id(proposal.strategy));
+      if (like == by_strategy_.end()) return nullptr;
+      slot = like->second;
+    }
+    const auto found = results_.find(slot);
+    return found == results_.end() || std::holds_alternative<Lost>(found->second->outcome) ? nullptr : found->second;
+  }
+  std::int64_t count() const { return static_cast<std::int64_t>(proposals_.size()); }
+  double best_us() const {
+    double best = 0;
+    for (const auto& [slot, candidate] : results_) {
+      const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
+      if (accepted != nullptr && (best == 0 || accepted->measurement.time_us < best)) best = accepted->measurement.time_us;
+    }
+    return best;
+  }
+
+ private:
+  std::map<std::int64_t, const Proposal*> proposals_;
+  std::map<std::int64_t, const Candidate*> results_;
+  std::map<std::string, std::int64_t> by_strategy_;
+};
+
+double plain_us_of(const RunState& state) {
+  for (const Baseline& baseline : state.baselines->baselines) {
+    if (baseline.name == "plain") return baseline.time_us;
+  }
+  return 0;
+}
+
+// Limits that the run was given later are those it searched under from the start.
+void raise_limits(SearchOptions& search, const RunState& state) {
+  for (const SearchEvent& event : state.events) {
+    const auto* decision = std::get_if<DecisionRecord>(&event);
+    if (decision == nullptr || decision->kind != "extend") continue;
+    search.max_evaluations = std::max(search.max_evaluations, decision->max_evaluations);
+    search.max_generations = std::max(search.max_generations, decision->max_generations);
+  }
+}
+
+// As the run seated them.
+ModelSeat seat_of(const RunState& state, const Means& means, const SearchOptions& rules, ChatClient& chat) {
+  ModelSeat seat{
+      &chat, &state.task, &state.header.device, *state.header.seats, rules.steering.alignment, rules.steering.code_crossover, {}};
+  if (!means.templates) seat.options.share = 1;
+  return seat;
+}
+
+void settle(Search& search, const Outcomes& outcomes, const Proposal& proposal, ReplayReport& report) {
+  ++report.proposed;
+  if (outcomes.made(proposal)) {
+    ++report.same;
+  } else if (report.first_other_slot < 0) {
+    report.first_other_slot = proposal.slot;
+  }
+  if (const Candidate* candidate = outcomes.of(proposal)) {
+    search.tell(proposal.id, score_of(*candidate));
+    return;
+  }
+  ++report.unknown;
+  search.forget(proposal.id);
+}
+
+Result<ReplayReport> search_again(Search& search, const Outcomes& outcomes) {
+  ReplayReport report;
+  report.recorded = outcomes.count();
+  report.run_best_us = outcomes.best_us();
+  while (report.proposed < report.recorded) {
+    auto asked = search.ask(1);
+    if (!asked) return asked.error();
+    const auto* proposals = std::get_if<std::vector<Proposal>>(&*asked);
+    if (proposals == nullptr) break;  // nothing is ever open here: the search is finished
+    for (const Proposal& proposal : *proposals) settle(search, outcomes, proposal, report);
+  }
+  if (const auto best = search.best()) {
+    report.best_us = best->time_us;
+    report.best_strategy = describe(best->strategy);
+  }
+  return report;
+}
+
+}  // namespace
+
+Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& options) {
+  auto read = read_journal(real_host(), run_dir);
+  if (!read) return read.error();
+  auto state = fold(*read);
+  if (!state) return std::move(state.error()).while_doing(run_dir);
+  if (!state->baselines) {
+    return Error{ErrorCode::usage, run_dir + " has no baselines: it ended before its search began",
+                 "continue it with `cupilot resume " + run_dir + "`"};
+  }
+  const HeaderRecord& header = state->header;
+  const auto tunables = kept_tunables(real_host(), run_dir, header.tunables);
+  auto means = find_means(state->task, header.device, header.techniques, tunables,
+                          options.random_search.value_or(header.random_search), header.seats.has_value());
+  if (!means) return std::move(means.error()).while_doing(run_dir);
+  if (auto learnt = learn(*means, state->task, header.device, tunables, header.learnt); !learnt) return learnt.error();
+  SearchOptions rules = header.search;
+  raise_limits(rules, *state);
+  if (options.change) options.change(rules);
+  Strategist* strategist = means->strategist;
+  std::unique_ptr<Strategist> seated, given;
+  if (options.chat != nullptr && header.seats && header.techniques.empty()) {
+    seated = model_strategist(seat_of(*state, *means, rules, *options.chat), *strategist);
+    strategist = seated.get();
+  }
+  if (options.strategist) {
+    auto made = options.strategist(state->task, header.device, rules, *strategist);
+    if (!made) return made.error();
+    given = std::move(*made);
+    strategist = given.get();
+  }
+  Search search(rules, *means->space, *strategist, means->zone, plain_us_of(*state),
+                {header.remembered, header.remembered_effects, means->knowledge.forecast});
+  auto report = search_again(search, Outcomes(*state));
+  if (report) report->provenance = header.provenance;
+  return report;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,351 @@
+#include "evolution/run/driver.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/rejection.hpp>
+#include <cupilot/version.hpp>
+
+#include "base/guard.hpp"
+#include "evolution/journal/run_files.hpp"
+#include "evolution/search/state.hpp"
+#include "evolution/evaluate/timing.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr double wait_seconds = 0.05;  // between looks at the clock and at `cancel`
+constexpr int baseline_rounds = 7;
+constexpr std::int64_t candidates_a_count = 10;
+
+// Half as many again as compile wait for a device, so that it never waits for them.
+int with_waiting(int compiles) { return compiles + compiles / 2; }
+
+SearchOptions resolved(SearchOptions options, const Backend& backend) {
+  if (options.lookahead != 0) return options;
+  const bool real = backend.provenance() == Provenance::measured;
+  options.lookahead = std::max(least_lookahead, real ? with_waiting(backend.parallel_compiles()) : 0);
+  return options;
+}
+
+}  // namespace
+
+int width_of(const Backend& backend, const SearchOptions& options) {
+  const int compiles = backend.parallel_compiles();
+  const int width =
+      options.parallel > 0 ? options.parallel : std::max(with_waiting(compiles), compiles + backend.parallel_trials());
+  return std::clamp(width, 1, std::max(1, options.lookahead));
+}
+
+Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, std::optional<Journal> journal)
+    : task_(task),
+      circle_(std::move(circle)),
+      options_(options),
+      host_(options.host != nullptr ? *options.host : real_host()),
+      journal_(std::move(journal)),
+      pipe_{&task_, circle_.backend, circle_.writer, options.search.seed, circle_.screen},
+      started_(host_.monotonic_seconds()),
+      ledger_(options.search.max_evaluations),
+      known_(options.search.steering.code_crossover),
+      phases_([this] { return host_.monotonic_seconds(); }, [this] { return host_.thread_cpu_seconds(); }) {
+  options_.search = resolved(options.search, *circle_.backend);
+  width_ = width_of(*circle_.backend, options_.search);
+}
+
+Result<void> Driver::commit() {
+  if (!journal_) return {};
+  const Phase phase("journal");
+  return journal_->commit();
+}
+
+Result<void> Driver::measure_baselines() {
+  const Phase phase("baselines");
+  const double began = host_.monotonic_seconds();
+  auto floor = mean_floor(task_, circle_.backend->device(), task_.precision);
+  if (!floor) return floor.error();
+  baselines_.floor_us = *floor;
+  baselines_.notices = circle_.backend->notices();
+  baselines_.notices.insert(baselines_.notices.end(), circle_.notices.begin(), circle_.notices.end());
+  const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
+                                    {Contestant::Kind::library, library_name(task_), nullptr}};
+  MeasureOptions rules;
+  rules.rounds = baseline_rounds;
+  rules.seed = measure_seed();
+  auto reports = measure_all(task_, *circle_.backend, contestants, rules);
+  if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
+  for (Timed& timed : *reports) {
+    ContestantReport& report = timed.report;
+    if (report.measurement.is_error()) return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
+    if (report.measurement.is_rejected()) {
+      if (report.name == "plain") {
+        return Error{ErrorCode::failure, "the plain baseline cannot be timed: " + report.measurement.rejected().message,
+                     "check the task's reference with `cupilot verify`"};
+      }
+      baselines_.notices.push_back("no library baseline: " + report.measurement.rejected().message);
+      continue;
+    }
+    baselines_.baselines.push_back({report.name, report.measurement->time_us, report.measurement->provenance, {}});
+  }
+  baselines_seconds_ = host_.monotonic_seconds() - began;
+  return {};
+}
+
+Result<void> Driver::begin() {
+  if (journal_) {
+    HeaderRecord header;
+    header.program = version;
+    auto task_json = task_to_json(task_);
+    if (!task_json) return task_json.error();
+    header.task_json = std::move(*task_json);
+    header.task_words = options_.task_words;
+    header.search = options_.search;
+    header.max_seconds = options_.max_seconds;
+    header.tunables = options_.tunables;
+    header.random_search = options_.random_search;
+    if (options_.chat != nullptr) header.seats = options_.seats;
+    header.identity = circle_.backend->identity();
+    header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
+    header.provenance = circle_.backend->provenance();
+    header.device = circle_.backend->device();
+    header.pool = options_.pool;
+    header.pool_tags = options_.pool_tags;
+    header.techniques = circle_.backend->techniques();
+    if (circle_.screen != nullptr) header.screen = circle_.screen->identity();
+    header.remembered = circle_.knowledge.remembered;
+    header.remembered_effects = circle_.knowledge.effects;
+    header.learnt = circle_.learnt;
+    header.started = host_.utc_now();
+    journal_->add(RecordType::header, to_json(header));
+    // The header is safe before anything is spent, so that a full or read-only disk is told at once.
+    if (auto done = commit(); !done) return done;
+  }
+  return {};
+}
+
+// Nothing is bred from a strategy that left the population a few generations ago.
+void Driver::forget_digests() {
+  if (++remembered_ < std::max<std::int64_t>(256, 4 * options_.search.lookahead)) return;
+  remembered_ = 0;
+  std::vector<std::string> alive;
+  for (const Individual& one : search_->archive()) alive.push_back(strategy_id(one.strategy));
+  known_.forget_digests(alive);
+}
+
+Error Driver::explain(Error error) const {
+  if (options_.run_dir.empty()) return error;
+  if (const auto best = search_ ? search_->best() : std::nullopt) {
+    error.message += fmt::format(" (best so far, unconfirmed: {:.4g} us {}, #{}; the journal keeps all that was told)",
+                                 best->time_us, name_of(circle_.backend->provenance()), best->id);
+  }
+  if (error.hint.empty()) error.hint = "continue with `cupilot resume " + options_.run_dir + "`";
+  return error;
+}
+
+void Driver::dispatch(const Proposal& proposal) {
+  ++in_flight_;
+  PipeRules rules;
+  rules.proof_seed = options_.search.seed;
+  rules.measure.seed = measure_seed();
+  rules.elite_below_us = search_->known_best_us(proposal.slot);
+  rules.brief = known_.brief_for(proposal);
+  workers_->submit([this, proposal, rules]() mutable {
+    const PhaseLog phases([this] { return host_.monotonic_seconds(); }, [this] { return host_.thread_cpu_seconds(); });
+    const double began = host_.monotonic_seconds();
+    bool granted = false;
+    rules.count = [&](bool leads) { return leads ? plan_count(proposal.slot, granted) : std::nullopt; };
+    rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
+      const std::lock_guard lock(owners_mutex_);
+      if (search_->known_banned(kernel.facts.normalized_hash, slot)) {
+        return reject("floor.banned", "a kernel with the same PTX had a time below the floor");
+      }
+      const std::int64_t owner = search_->known_owner(kernel.facts.normalized_hash, slot);
+      if (owner < 0) return std::nullopt;
+      return reject("gate.duplicate", "slot " + std::to_string(owner) + " had the same PTX");
+    };
+    auto passed = guarded([&] {
+      const Phase phase("search");
+      return pass(pipe_, proposal.strategy, rules);
+    });
+    counting_.settle(counting_seconds(phases.seconds()), granted);
+    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(), phases.cpu()};
+  });
+}
+
+// Counting runs a kernel several times more: those that take the lead, at most one candidate in ten, and a share of the time.
+std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
+  if (circle_.backend->provenance() != Provenance::measured) return std::nullopt;
+  if (counted_.load() * candidates_a_count > slot) return std::nullopt;
+  ++counted_;
+  if (std::string why = counting_.lost(); !why.empty()) return CountPlan{CountDepth::few, std::move(why)};
+  granted = counting_.grant(host_.monotonic_seconds() - started_, CountBudget::while_searching);
+  if (granted) return CountPlan{CountDepth::few, "", [this](const std::string& why) { counting_.lose(why); }};
+  return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::while_searching)};
+}
+
+Result<bool> Driver::fill() {
+  const int width = width_;
+  while (in_flight_ < width && !unfinished_.empty()) {
+    dispatch(unfinished_.front());
+    unfinished_.erase(unfinished_.begin());
+  }
+  bool more = true;
+  std::vector<Proposal> fresh;
+  while (in_flight_ + static_cast<int>(fresh.size()) < width) {
+    const Phase phase("propose");
+    const std::lock_guard lock(owners_mutex_);
+    auto asked = search_->ask(1);
+    if (!asked) return asked.error();
+    if (std::holds_alternative<Waiting>(*asked)) {
+      if (in_flight_ > 0 || !fresh.empty()) break;
+      return Error{ErrorCode::failure, "the search waits for results that nobody works on", "this is a fault of cupilot"};
+    }
+    if (const auto* finished = std::get_if<Finished>(&*asked)) {
+      stopped_ = finished->reason;
+      more = false;
+      break;
+    }
+    for (Proposal& proposal : std::get<std::vector<Proposal>>(*asked)) {
+      if (journal_) journal_->add(RecordType::proposal, to_json(proposal));
+      ledger_.propose(proposal);
+      open_.emplace(proposal.id, proposal);
+      fresh.push_back(std::move(proposal));
+    }
+  }
+  // What is proposed is safe before it is spent on.
+  if (auto done = commit(); !done) return done.error();
+  for (const Proposal& proposal : fresh) dispatch(proposal);
+  return more;
+}
+
+Result<void> Driver::take(Done done) {
+  const Phase phase("tell");
+  --in_flight_;
+  if (!done.passed && cancelled()) return {};  // it may have been cut short, and stays open for whoever resumes
+  if (!done.passed) return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
+  ResultRecord record;
+  record.epoch = done.proposal.epoch;
+  record.generation = done.proposal.generation;
+  record.slot = done.proposal.slot;
+  record.candidate = std::move(done.passed->candidate);
+  record.candidate.id = done.proposal.id;
+  record.seconds = done.seconds;
+  record.phases = std::move(done.phases);
+  record.cpu = std::move(done.cpu);
+  if (!options_.run_dir.empty()) {
+    const Phase writing("journal");
+    auto kept = keep_source(host_, options_.run_dir, record.candidate, options_.task_words);
+    if (!kept) return kept;
+    journal_->add(RecordType::result, to_json(record));
+  }
+  known_.keep(record.candidate);
+  open_.erase(record.candidate.id);
+  {
+    const std::lock_guard lock(owners_mutex_);
+    if (std::holds_alternative<Lost>(record.candidate.outcome)) {
+      search_->forget(record.candidate.id);
+    } else {
+      search_->tell(record.candidate.id, score_of(record.candidate));
+    }
+  }
+  forget_digests();
+  ledger_.settle(record);
+  if (options_.observer != nullptr) options_.observer->on_candidate(record.candidate);
+  return {};
+}
+
+Result<void> Driver::stop(const std::string& reason) {
+  search_->stop(reason);
+  stopped_ = reason;
+  if (journal_) journal_->add(RecordType::decision, to_json(DecisionRecord{"stop", reason, 0, 0}));
+  return commit();
+}
+
+void Driver::report_generations(bool closed) {
+  for (Progress& progress : ledger_.take_finished(baselines_, closed)) {
+    progress.wall_seconds = host_.monotonic_seconds() - started_;
+    if (options_.observer != nullptr) options_.observer->on_generation(progress);
+    if (options_.stop) generations_.push_back(std::move(progress));
+  }
+}
+
+std::string Driver::due() const {
+  if (deadline_ > 0 && host_.monotonic_seconds() >= deadline_) return "time spent";
+  return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
+}
+
+// Nothing that a turn of the search does comes to anything new before a job ends, unless the search itself is to end.
+std::vector<Driver::Done> Driver::next_done(bool more) {
+  while (true) {
+    std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
+    if (!done.empty() || in_flight_ == 0 || cancelled() || (more && !due().empty())) return done;
+  }
+}
+
+Result<void> Driver::search() {
+  workers_ = std::make_unique<Workers<Done>>(host_, width_);
+  std::optional<Error> failed;
+  const auto note = [&](Result<void> result) {
+    if (!result && !failed) failed = result.error();
+  };
+  bool more = stopped_.empty(), cut_short = false;
+  while (more || in_flight_ > 0 || (!unfinished_.empty() && !failed && !cancelled())) {
+    if (more && cancelled()) more = false;
+    if (const std::string reason = more ? due() : ""; !reason.empty()) {
+      note(stop(reason));
+      more = false;
+    }
+    if ((more || (!unfinished_.empty() && !cancelled())) && !failed) {
+      auto filled = fill();
+      cut_short = !filled && cancelled();
+      if (!filled && !cut_short) note(filled.error());
+      more = more && filled && *filled;
+    }
+    if (!failed && !cut_short) write_checkpoint();
+    for (Done& done : next_done(more)) note(take(std::move(done)));
+    if (!failed) note(commit());
+    if (failed) more = false;
+    report_generations(false);
+  }
+  workers_.reset();
+  // Even after a failure elsewhere, what was told is written if it can be.
+  if (failed) static_cast<void>(commit());
+  if (failed) return explain(std::move(*failed));
+  return {};
+}
+
+void Driver::begin_search() {
+  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_time_us(baselines_.baselines),
+                  circle_.knowledge);
+}
+
+Result<void> Driver::run_search() {
+  if (!search_) {
+    if (auto measured = measure_baselines(); !measured) return explain(std::move(measured.error()));
+    if (journal_) journal_->add(RecordType::baselines, to_json(baselines_));
+    if (auto done = commit(); !done) return explain(std::move(done.error()));
+    begin_search();
+  }
+  if (options_.max_seconds > 0) {
+    // Confirmation costs about what the baselines did, twice, and a few trials; the search ends early enough for it.
+    const double reserve = std::min(0.3 * options_.max_seconds, 3 + 2 * baselines_seconds_);
+    deadline_ = started_ + options_.max_seconds - reserve;
+  }
+  for (const std::string& notice : baselines_.notices) tell(notice);
+  return search();
+}
+
+Result<EvolveReport> Driver::run() {
+  if (auto searched = run_search(); !searched) return searched.error();
+  if (cancelled()) {
+    EvolveReport report = report_so_far();
+    report.stopped = "interrupted";
+    return report;
+  }
+  report_generations(true);
+  auto concluded = conclude_run();
+  if (!concluded) return explain(std::move(concluded.error()));
+  return concluded;
+}
+
+}  // namespace cupilot

@@ -1,0 +1,132 @@
+// Drives a Search with threads, a clock and a journal. evolve() and resume() are its two beginnings.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+
+#include "base/phases.hpp"
+#include "evolution/journal/checkpoint.hpp"
+#include "evolution/run/circle.hpp"
+#include "evolution/evaluate/count_budget.hpp"
+#include "evolution/journal/events.hpp"
+#include "evolution/search/known_kernels.hpp"
+#include "evolution/journal/ledger.hpp"
+#include "evolution/evaluate/pipe.hpp"
+#include "evolution/journal/run_state.hpp"
+#include "evolution/evaluate/timing.hpp"
+#include "evolution/evaluate/workers.hpp"
+
+namespace cupilot {
+
+class Driver {
+ public:
+  Driver(const Task& task, Circle circle, const EvolveOptions& options, std::optional<Journal> journal);
+
+  // Before run(): either measures the baselines anew or takes what a journal holds.
+  Result<void> begin();
+  // `checkpoint`: from which the state's events go on; null: they are all there were. False: it cannot be used.
+  Result<bool> restore(const RunState& state, const Checkpoint* checkpoint = nullptr);
+
+  // The search and what follows it.
+  Result<EvolveReport> run();
+  // The search alone: no confirmation, no best/.
+  void begin_search();  // once the baselines are known
+  Result<void> run_search();
+  std::int64_t evaluations() const { return ledger_.evaluations(); }
+
+ private:
+  struct Done {
+    Proposal proposal;
+    Result<Passed> passed;
+    double seconds = 0;
+    PhaseSeconds phases;
+    CpuSpent cpu;
+  };
+
+  // driver.cpp
+  Result<void> measure_baselines();
+  Result<void> search();
+  std::vector<Done> next_done(bool more);
+  void dispatch(const Proposal& proposal);
+  Result<bool> fill();  // false: the search is finished
+  std::optional<CountPlan> plan_count(std::int64_t slot, bool& granted);
+  Result<void> take(Done done);
+  Result<void> remember(const ResultRecord& result);
+  Result<void> stop(const std::string& reason);
+  void report_generations(bool closed);
+  std::string due() const;  // why the search should end now; "": it should not
+  bool cancelled() const { return options_.cancel != nullptr && options_.cancel->load(); }
+  Error explain(Error error) const;
+  std::uint64_t measure_seed() const { return timing_seed(options_.search.seed); }
+  void tell(const std::string& notice) const {
+    if (options_.observer != nullptr) options_.observer->on_notice(notice);
+  }
+  Result<void> commit();
+  void forget_digests();
+  // After a commit, now and then. A checkpoint that cannot be written costs a resume its time, nothing else.
+  void write_checkpoint();
+
+  // finish.cpp
+  struct Finalist {
+    std::int64_t slot = 0;
+    Strategy strategy;
+    double time_us = 0;
+    std::optional<CompiledKernel> kernel;  // once timed again
+  };
+  std::vector<Finalist> finalists() const;
+  Attempt<KernelSource> written(const Finalist& finalist) const;
+  Attempt<std::vector<CompiledKernel>> compile_all(std::span<const Finalist> finalists);
+  Result<void> time_again(std::vector<Finalist>& finalists);
+  CountPlan plan_last_count();
+  Result<FinalRecord> confirm(const Finalist& finalist, CompiledKernel& kernel);
+  struct Confirmed {
+    Best best;
+    CompiledKernel kernel;
+    std::int64_t slot = 0;
+  };
+  Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all, std::int64_t& failed);
+  Result<EvolveReport> conclude_run();
+  void keep_lessons(EvolveReport& report);
+  EvolveReport report_so_far() const;
+  void tell_phases(EvolveReport& report) const;
+  void tell_cpu(EvolveReport& report) const;
+
+  const Task& task_;
+  Circle circle_;
+  EvolveOptions options_;
+  Host& host_;
+  std::optional<Journal> journal_;
+  Pipe pipe_;
+  double started_ = 0, deadline_ = 0;
+  bool resumed_ = false;
+  BaselinesRecord baselines_;
+  double baselines_seconds_ = 0;
+  std::optional<Search> search_;
+  Ledger ledger_;
+  KnownKernels known_;
+  std::vector<Progress> generations_;  // reported so far; kept for a stop rule alone
+  std::string stopped_;
+  PhaseLog phases_;  // of the driver's thread
+  int in_flight_ = 0, width_ = 1;
+  std::atomic<std::int64_t> counted_ = 0;  // candidates whose work was counted
+  CountBudget counting_;
+  std::vector<Proposal> unfinished_;        // proposed in an earlier sitting, not settled
+  std::map<std::uint64_t, Proposal> open_;  // proposed, not settled
+  std::int64_t checkpointed_ = 0;           // slots at the last checkpoint
+  bool checkpoint_failed_ = false;          // the last one
+  std::int64_t remembered_ = 0;             // results since digests were forgotten
+  std::mutex owners_mutex_;                 // of search_: workers ask it for owners of hashes
+  std::unique_ptr<Workers<Done>> workers_;  // last: its threads end first
+};
+
+// What a search that ended without a valid candidate ends in.
+Error nothing_valid(const EvolveReport& report);
+
+// How many proposals are worth having in flight.
+int width_of(const Backend& backend, const SearchOptions& options);
+
+}  // namespace cupilot

@@ -1,0 +1,301 @@
+#include <cupilot/evolve.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <cupilot/parts/checker_power.hpp>
+
+#include "base/guard.hpp"
+#include "evolution/run/driver.hpp"
+#include "evolution/journal/run_files.hpp"
+#include "evolution/search/options.hpp"
+#include "evolution/journal/tally.hpp"
+
+namespace cupilot {
+namespace {
+
+Host& host_of(const EvolveOptions& options) { return options.host != nullptr ? *options.host : real_host(); }
+
+// Whether the caller's limits go beyond those of the run, or beyond what ended it.
+bool extends(const RunState& state, const EvolveOptions& options) {
+  std::int64_t limit = state.header.search.max_evaluations;
+  for (const SearchEvent& event : state.events) {
+    if (const auto* decision = std::get_if<DecisionRecord>(&event); decision != nullptr && decision->kind == "extend") {
+      limit = std::max(limit, decision->max_evaluations);
+    }
+  }
+  const bool unlimited = limit == 0 && !state.end;
+  if (!unlimited && options.raise_evaluations > limit) return true;
+  return state.end && state.end->stopped == "time spent" && options.max_seconds > 0;
+}
+
+// A number that JSON cannot hold would make a journal that nobody can read.
+Result<void> check_numbers(const EvolveOptions& options) {
+  const std::pair<const char*, double> numbers[] = {{"max_seconds (--seconds)", options.max_seconds},
+                                                    {"raise_evaluations", static_cast<double>(options.raise_evaluations)},
+                                                    {"the share of models (--model-share)", options.seats.share}};
+  for (const auto& [name, value] : numbers) {
+    if (std::isfinite(value) && value >= 0) continue;
+    return Error{ErrorCode::usage, fmt::format("{} is {}, which is no finite number from 0 up", name, value),
+                 "give a number; 0 is no limit"};
+  }
+  return check(options.search);
+}
+
+Result<void> same_device(const RunState& state, const Backend& backend) {
+  if (state.header.identity == backend.identity()) return {};
+  return Error{
+      ErrorCode::usage,
+      "the run was made on " + state.header.identity + ", this is " + backend.identity() + ": their times cannot be compared",
+      "open the device " + state.header.device_name};
+}
+
+EvolveOptions without_a_pool_named_off(EvolveOptions options) {
+  if (options.pool == "off") options.pool.clear();
+  return options;
+}
+
+// A task whose own check cannot tell right from wrong is not searched.
+Result<void> prove_the_check(const Task& task, Circle& circle) {
+  if (!circle.backend->techniques().empty()) return {};
+  auto power = check_power(task, circle.screen != nullptr ? *circle.screen : *circle.backend);
+  if (power) return {};
+  if (power.error().code != ErrorCode::no_device) return power.error();
+  circle.notices.push_back("the task's own check was not put to the test: " + power.error().message);
+  return {};
+}
+
+Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
+  const Task searched = backend.techniques().empty() ? task : landscape_task();
+  auto circle = open_circle(searched, backend, options);
+  if (!circle) return circle.error();
+  if (auto able = prove_the_check(searched, *circle); !able) return able.error();
+  std::optional<Journal> journal;
+  if (!options.run_dir.empty()) {
+    auto created = Journal::create(host_of(options), options.run_dir);
+    if (!created) return created.error();
+    journal.emplace(std::move(*created));
+    if (auto kept = keep_tunables(host_of(options), options.run_dir, options.tunables); !kept) return kept.error();
+  }
+  Driver driver(searched, std::move(*circle), options, std::move(journal));
+  if (auto begun = driver.begin(); !begun) return begun.error();
+  return driver.run();
+}
+
+// A stop rule looks at all generations, which a checkpoint has no longer.
+std::optional<Checkpoint> checkpoint_of(Host& host, const std::string& run_dir, const EvolveOptions& options) {
+  if (options.stop || !host.exists(checkpoint_path(run_dir))) return std::nullopt;
+  const auto bytes = host.read_file(checkpoint_path(run_dir));
+  return bytes ? checkpoint_from(*bytes) : std::nullopt;
+}
+
+Result<std::optional<EvolveReport>> some(Result<EvolveReport> report) {
+  if (!report) return report.error();
+  return std::optional(std::move(*report));
+}
+
+Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
+  auto walk = walk_run(host, run_dir);
+  if (!walk) return walk.error();
+  if (!walk->summary.report.best) return nothing_valid(walk->summary.report);
+  return std::move(walk->summary.report);
+}
+
+// What a finished run found is told where nothing can be written, too.
+Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& run_dir, const Backend& backend,
+                                                const EvolveOptions& options) {
+  if (error.code == ErrorCode::usage) return error;
+  auto walk = walk_run(host_of(options), run_dir);
+  const bool asks_more = options.raise_evaluations > 0 || options.max_seconds > 0;
+  if (!walk || !walk->state.end || asks_more) {
+    const bool elsewhere = error.hint.find("--run") != std::string::npos;
+    if (elsewhere)
+      error.hint = "a run is continued in its own directory: make it writable, or copy it to where it can be written";
+    return error;
+  }
+  if (auto same = same_device(walk->state, backend); !same) return same.error();
+  if (!walk->summary.report.best) return nothing_valid(walk->summary.report);
+  return std::optional(std::move(walk->summary.report));
+}
+
+// What the journal holds instead of the caller's.
+EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options, const std::string& run_dir) {
+  EvolveOptions all = options;
+  all.search = header.search;
+  all.search.parallel = options.search.parallel;
+  all.run_dir = run_dir;
+  all.tunables = kept_tunables(host, run_dir, header.tunables);
+  all.random_search = header.random_search;
+  if (header.seats) all.seats = *header.seats;
+  all.screening = !header.screen.empty();
+  all.task_words = header.task_words;
+  all.device_name = header.device_name;
+  if (all.max_seconds <= 0) all.max_seconds = header.max_seconds;
+  if (all.pool.empty()) all.pool = header.pool;
+  if (all.pool_tags.empty()) all.pool_tags = header.pool_tags;
+  return without_a_pool_named_off(std::move(all));
+}
+
+// nullopt: the checkpoint cannot be used. `notices`: of the report.
+Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint, const std::string& run_dir,
+                                                  Backend& backend, const EvolveOptions& options,
+                                                  std::vector<std::string>& notices) {
+  Host& host = host_of(options);
+  auto opened = Journal::open(host, run_dir, checkpoint ? checkpoint->mark : RecordMark());
+  if (!opened) return finished_or(opened.error(), run_dir, backend, options);
+  if (!opened->notice.empty()) {
+    if (options.observer != nullptr) options.observer->on_notice(opened->notice);
+    notices.push_back(opened->notice);
+  }
+  auto state = fold(opened->read);
+  opened->read.records = {};  // a long run's are not kept twice
+  if (!state) return std::move(state.error()).while_doing(run_dir);
+  if (auto same = same_device(*state, backend); !same) return same.error();
+  const bool extended = extends(*state, options);
+  if (state->end && !extended) return some(reported(host, run_dir));
+  if (extended) {
+    const DecisionRecord decision{"extend", "", std::max(options.raise_evaluations, state->header.search.max_evaluations), 0};
+    opened->journal.add(RecordType::decision, to_json(decision));
+    if (auto done = opened->journal.commit(); !done) return done.error();
+    state->events.emplace_back(decision);
+    state->finals.clear();
+    state->end.reset();
+  }
+  if (options.chat != nullptr && !state->models && backend.techniques().empty()) {
+    opened->journal.add(RecordType::decision, to_json(DecisionRecord{"models", "", 0, 0}));
+    if (auto done = opened->journal.commit(); !done) return done.error();
+  }
+  EvolveOptions all = as_recorded(host, state->header, options, run_dir);
+  // What the pool said at the beginning, whatever it says now.
+  all.search.steering.pool = false;
+  auto circle = open_circle(state->task, backend, all);
+  if (!circle) return circle.error();
+  all.search.steering = state->header.search.steering;
+  circle->knowledge.remembered = state->header.remembered;
+  circle->knowledge.effects = state->header.remembered_effects;
+  auto learnt = learn(*circle, state->task, backend.device(), all.tunables, state->header.learnt);
+  if (!learnt) return learnt.error();
+  state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(opened->decisions_before));
+  Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
+  auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
+  if (!restored) return std::move(restored.error()).while_doing(run_dir);
+  if (!*restored) return std::optional<EvolveReport>();
+  state->events = {};
+  return some(driver.run());
+}
+
+Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+  const auto checkpoint = checkpoint_of(host_of(options), run_dir, options);
+  std::vector<std::string> notices;
+  auto report = continue_from(checkpoint, run_dir, backend, options, notices);
+  if (report && !*report) report = continue_from(std::nullopt, run_dir, backend, options, notices);
+  if (!report) return report.error();
+  (*report)->notices.insert((*report)->notices.end(), notices.begin(), notices.end());
+  return std::move(**report);
+}
+
+}  // namespace
+
+Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options) {
+  if (auto sound = check_numbers(options); !sound) return sound.error();
+  return guarded([&] { return begin_run(task, backend, without_a_pool_named_off(options)); });
+}
+
+Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+  if (auto sound = check_numbers(options); !sound) return sound.error();
+  return guarded([&] { return continue_run(run_dir, backend, options); });
+}
+
+Result<RunSummary> read_run(const std::string& run_dir) {
+  return guarded([&]() -> Result<RunSummary> {
+    auto walk = walk_run(real_host(), run_dir);
+    if (!walk) return walk.error();
+    return std::move(walk->summary);
+  });
+}
+
+namespace {
+
+std::string ancestor_line(const ResultRecord& record) {
+  std::string line = "slot " + std::to_string(record.slot) + " (" + record.candidate.strategy.origin + ") ";
+  if (const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.4g us %s ", accepted->measurement.time_us,
+                  std::string(name_of(accepted->measurement.provenance)).c_str());
+    line += text;
+  } else if (const auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
+    line += rejected->code + " ";
+  }
+  return line + describe(record.candidate.strategy);
+}
+
+// Breadth first over the parents.
+std::vector<std::string> lineage_of(const RunState& state, const Candidate& candidate) {
+  std::map<std::string, const ResultRecord*> by_strategy;
+  for (const SearchEvent& event : state.events) {
+    if (const auto* result = std::get_if<ResultRecord>(&event)) by_strategy.emplace(result->candidate.strategy_id, result);
+  }
+  std::vector<std::string> lines, queue = candidate.strategy.parents;
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < queue.size(); ++i) {
+    const auto found = by_strategy.find(queue[i]);
+    if (found == by_strategy.end() || !seen.insert(queue[i]).second) continue;
+    lines.push_back(ancestor_line(*found->second));
+    const auto& parents = found->second->candidate.strategy.parents;
+    queue.insert(queue.end(), parents.begin(), parents.end());
+  }
+  return lines;
+}
+
+Result<RunCandidate> find_candidate(const std::string& run_dir, const std::string& which) {
+  auto read = read_journal(real_host(), run_dir);
+  if (!read) return read.error();
+  auto state = fold(*read, Evidence::kept);
+  if (!state) return state.error();
+  Tally tally;
+  for (const SearchEvent& event : state->events) tally.take(event);
+  const EvolveReport report = tally.report(*state, real_host(), run_dir);
+  RunCandidate found;
+  Best shown{{}, report.baselines};
+  bool known = false;
+  if (which == "best") {
+    if (!report.best) {
+      return Error{ErrorCode::no_candidate, run_dir + " has no confirmed best kernel",
+                   "continue it with `cupilot resume " + run_dir + "`"};
+    }
+    shown = *report.best;
+    known = true;
+  }
+  for (const SearchEvent& event : state->events) {
+    const auto* result = std::get_if<ResultRecord>(&event);
+    if (known || result == nullptr) continue;
+    const Candidate& candidate = result->candidate;
+    const bool by_prefix =
+        which.size() >= 4 && (candidate.kernel_id.rfind(which, 0) == 0 || candidate.strategy_id.rfind(which, 0) == 0);
+    if (which != std::to_string(candidate.id) && !by_prefix) continue;
+    shown.candidate = candidate;
+    known = true;
+  }
+  if (!known) {
+    return Error{ErrorCode::usage, run_dir + " has no candidate " + which,
+                 "give best, a candidate's number, or four digits of its kernel's id"};
+  }
+  if (auto source = kept_source(real_host(), run_dir, shown.candidate.kernel_id)) shown.candidate.source = std::move(*source);
+  found.evidence_json = evidence_json(shown, state->task, state->header.identity);
+  found.candidate = std::move(shown.candidate);
+  found.lineage = lineage_of(*state, found.candidate);
+  return found;
+}
+
+}  // namespace
+
+Result<RunCandidate> read_candidate(const std::string& run_dir, const std::string& which) {
+  return guarded([&] { return find_candidate(run_dir, which); });
+}
+
+}  // namespace cupilot

@@ -1,0 +1,175 @@
+#include "evolution/search/knowledge.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cupilot/parts/forecast.hpp>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "evolution/search/population.hpp"
+
+namespace cupilot {
+namespace {
+
+constexpr int most_remembered = 6;    // a fifth of the first generation
+constexpr int most_consulted = 24;    // entries whose effects count
+constexpr int most_kept = 3;          // of a run
+constexpr int most_runs_counted = 4;  // however many runs say so: this one may be different
+
+std::set<std::string> techniques_of(const Strategy& strategy) {
+  std::set<std::string> names;
+  for (const Use& use : strategy.uses) names.insert(use.technique);
+  return names;
+}
+
+// Means over the matches, weighted by how often each saw the technique; counted by runs.
+std::vector<StrategyBrief::Effect> mean_effects(std::span<const PoolMatch> matches, const std::string& device) {
+  struct Sum {
+    double gain = 0;
+    int seen = 0, runs = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const PoolMatch& match : matches) {
+    if (match.entry.device != device) continue;
+    for (const StrategyBrief::Effect& effect : match.entry.effects) {
+      Sum& sum = sums[effect.technique];
+      sum.gain += effect.gain * effect.count;
+      sum.seen += effect.count;
+      ++sum.runs;
+    }
+  }
+  std::vector<StrategyBrief::Effect> all;
+  for (const auto& [technique, sum] : sums) {
+    if (sum.seen > 0) all.push_back({technique, sum.gain / sum.seen, std::min(sum.runs, most_runs_counted)});
+  }
+  return all;
+}
+
+// The task as the pool's texts speak of such.
+std::string words_of(const Task& task) {
+  std::string words = task.family + " " + task.name + " " + std::string(name_of(task.precision));
+  for (const Operation& operation : task.operations) words += " " + operation.kind;
+  return words;
+}
+
+}  // namespace
+
+Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
+                              const StrategyPool& pool, const PoolGuard& guard) {
+  PoolQuery query;
+  query.family = task.family;
+  query.precision = name_of(task.precision);
+  query.device = device.name;
+  query.arch = device.arch;
+  query.shape = shape_class(task);
+  query.zone = zone;
+  query.text = words_of(task);
+  query.limit = most_consulted;
+  query.without_task = guard.task;
+  query.without_tags = guard.tags;
+  const auto matches = pool.find(query);
+  if (!matches) return matches.error();
+  Recollection all;
+  std::set<std::string> ids;
+  for (const PoolMatch& match : *matches) {
+    // Another type's kernels need another core.
+    if (match.entry.precision != query.precision || static_cast<int>(all.strategies.size()) >= most_remembered) continue;
+    auto whole = space.complete(match.entry.strategy);
+    if (!whole || !ids.insert(strategy_id(whole->strategy)).second) continue;
+    whole->strategy.parents.clear();
+    all.strategies.push_back(std::move(whole->strategy));
+  }
+  all.effects = mean_effects(*matches, device.name);
+  return all;
+}
+
+std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all) {
+  std::map<std::string, const Individual*> by_id;
+  for (const Individual& one : all) by_id.emplace(strategy_id(one.strategy), &one);
+  EffectBook book;
+  for (const Individual& child : all) {
+    for (const std::string& parent : child.strategy.parents) {
+      const auto found = by_id.find(parent);
+      if (found != by_id.end()) book.note(child.strategy, child.time_us, found->second->strategy, found->second->time_us);
+    }
+  }
+  return book.effects();
+}
+
+std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance, double plain_us,
+                                  std::span<const Individual> fastest, const std::vector<std::string>& tags) {
+  const std::vector<StrategyBrief::Effect> effects = effects_of(fastest);
+  std::vector<PoolEntry> lessons;
+  std::set<std::set<std::string>> met;
+  for (const Individual& one : fastest) {
+    if (static_cast<int>(lessons.size()) >= most_kept) break;
+    if (one.time_us <= 0 || !met.insert(techniques_of(one.strategy)).second) continue;
+    PoolEntry& lesson = lessons.emplace_back();
+    lesson.strategy = one.strategy;
+    lesson.family = task.family;
+    lesson.precision = name_of(task.precision);
+    lesson.device = device.name;
+    lesson.zone = one.verdict.zone;
+    lesson.shape = shape_class(task);
+    lesson.log2_gain = plain_us > 0 ? std::log2(plain_us / one.time_us) : 0;
+    lesson.floor_share = one.verdict.floor_share;
+    lesson.effects = effects;
+    lesson.text =
+        fmt::format("{}: {:.4g} us on {}, bound by {}", words_of(task), one.time_us, device.label, name_of(one.verdict.binding));
+    lesson.origin = name_of(provenance);
+    lesson.task = task_id(task);
+    lesson.tags = tags;
+  }
+  return lessons;
+}
+
+Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> lessons) {
+  if (lessons.empty()) return {};
+  auto pool = StrategyPool::open(path);
+  if (!pool) return pool.error();
+  for (const PoolEntry& lesson : lessons) {
+    if (auto added = pool->add(lesson); !added) return added;
+  }
+  return {};
+}
+
+std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance provenance) {
+  if (provenance != Provenance::measured || task.time_shapes.size() != 1) return "";
+  std::string kind = device.name + " " + task.family + " " + std::string(name_of(task.precision));
+  for (const Tensor& tensor : task.tensors) kind += fmt::format(" {}:{}", tensor.name, name_of(tensor.type));
+  for (const auto& [name, value] : task.constants) kind += fmt::format(" {}={}", name, value);
+  return kind;
+}
+
+std::vector<PoolOutcome> outcomes_of(const Task& task, std::span<const Individual> fastest) {
+  std::vector<PoolOutcome> outcomes;
+  for (auto one = fastest.rbegin(); one != fastest.rend(); ++one) {
+    if (!(one->time_us > 0)) continue;
+    outcomes.push_back({one->strategy, task.time_shapes.front().sizes, one->time_us});
+    outcomes.back().strategy.parents.clear();
+  }
+  return outcomes;
+}
+
+Result<void> keep_outcomes(const std::string& path, const std::string& kind, std::span<const PoolOutcome> outcomes) {
+  if (kind.empty() || outcomes.empty()) return {};
+  auto pool = StrategyPool::open(path);
+  if (!pool) return pool.error();
+  return pool->add_outcomes(kind, outcomes);
+}
+
+Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
+                             std::span<const PoolOutcome> learnt) {
+  std::map<std::map<std::string, std::int64_t>, Task> at;  // by sizes
+  for (const PoolOutcome& outcome : learnt) {
+    const auto [place, fresh] = at.try_emplace(outcome.sizes, task);
+    if (fresh && !place->second.time_shapes.empty()) place->second.time_shapes.front().sizes = outcome.sizes;
+  }
+  std::vector<KnownTime> known;
+  for (const PoolOutcome& outcome : learnt) known.push_back({&outcome.strategy, outcome.time_us, &at.at(outcome.sizes)});
+  return make_forecaster(task, device, tunables, known);
+}
+
+}  // namespace cupilot

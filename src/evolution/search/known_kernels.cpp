@@ -1,0 +1,96 @@
+#include "evolution/search/known_kernels.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/json.hpp"
+
+namespace cupilot {
+
+using Json = SortedJson;
+
+bool is_free_form(const Candidate& candidate) {
+  return !candidate.kernel_id.empty() && candidate.source.template_name.empty() && candidate.source.language == Language::cuda;
+}
+
+bool is_repairable(const Candidate& candidate) {
+  const auto* rejected = std::get_if<Rejected>(&candidate.outcome);
+  if (rejected == nullptr || !is_free_form(candidate)) return false;
+  // Nothing is wrong with the text of these.
+  constexpr std::array<std::string_view, 3> not_the_text = {"gate.duplicate", "verify.no_shape", "run.unsupported"};
+  for (const std::string_view code : not_the_text) {
+    if (rejected->code == code) return false;
+  }
+  return rejected->stage <= Stage::verify;
+}
+
+void KnownKernels::keep(const Candidate& candidate) {
+  const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
+  if (accepted != nullptr) digests_[candidate.strategy_id] = {accepted->verdict.digest, round_};
+  if (!wants(candidate)) return;
+  Kept& kept = free_forms_[candidate.id];
+  kept.source = candidate.source;
+  if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) kept.why = *rejected;
+  if (accepted != nullptr) by_strategy_[candidate.strategy_id] = candidate.id;
+}
+
+const KernelSource* KnownKernels::source_of(std::uint64_t id) const {
+  const auto found = free_forms_.find(id);
+  return found == free_forms_.end() ? nullptr : &found->second.source;
+}
+
+WriterBrief KnownKernels::brief_for(const Proposal& proposal) {
+  WriterBrief brief;
+  brief.key = fmt::format("slot {}", proposal.slot);
+  if (proposal.failed != 0) {
+    const auto found = free_forms_.find(proposal.failed);
+    repairs_[proposal.id] = proposal.failed;
+    if (found != free_forms_.end() && found->second.why)
+      brief.failed = {found->second.source, *found->second.why, attempt_of(proposal.id)};
+    return brief;
+  }
+  for (const std::string& parent : proposal.strategy.parents) {
+    const auto kernel = by_strategy_.find(parent);
+    if (kernel != by_strategy_.end()) brief.bases.push_back(free_forms_.at(kernel->second).source);
+    const auto digest = digests_.find(parent);
+    if (digest != digests_.end() && brief.digest.empty()) brief.digest = digest->second.sentences;
+  }
+  return brief;
+}
+
+void KnownKernels::forget_digests(const std::vector<std::string>& alive) {
+  for (const std::string& id : alive) {
+    if (const auto found = digests_.find(id); found != digests_.end()) found->second.round = round_;
+  }
+  std::erase_if(digests_, [this](const auto& entry) { return entry.second.round < round_ - 1; });
+  ++round_;
+}
+
+std::string KnownKernels::saved() const {
+  Json digests = Json::object();
+  for (const auto& [id, digest] : digests_) digests[id] = {digest.sentences, digest.round};
+  return Json({{"digests", std::move(digests)}, {"round", round_}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+bool KnownKernels::restore(std::string_view saved) {
+  try {
+    const Json json = Json::parse(saved);
+    json.at("round").get_to(round_);
+    for (const auto& [id, digest] : json.at("digests").items()) {
+      digests_[id] = {digest.at(0).get<std::vector<std::string>>(), digest.at(1).get<std::int64_t>()};
+    }
+  } catch (const Json::exception&) {
+    return false;
+  }
+  return true;
+}
+
+int KnownKernels::attempt_of(std::uint64_t id) const {
+  int attempt = 0;
+  for (auto at = repairs_.find(id); at != repairs_.end(); at = repairs_.find(at->second)) ++attempt;
+  return attempt;
+}
+
+}  // namespace cupilot

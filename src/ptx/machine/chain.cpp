@@ -1,0 +1,322 @@
+#include "ptx/machine/chain.hpp"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "ptx/syntax/flow.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+using Index = std::uint32_t;
+
+// Instructions of a warp that take as long as a load, other warps issuing meanwhile; and what of a wait always shows.
+constexpr double covering_instructions = 400;
+constexpr double least_wait = 0.1;
+// A branch over so few instructions becomes predicates: what it skips runs with what surrounds it.
+constexpr Index most_predicated = 8;
+
+bool ends_block(Opcode opcode) {
+  return opcode == Opcode::op_bra || opcode == Opcode::op_brx || opcode == Opcode::op_ret || opcode == Opcode::op_exit ||
+         opcode == Opcode::op_trap;
+}
+
+// A body's straight runs, and where each may lead.
+struct Body {
+  const Module& module;
+  const Function& function;
+  std::vector<Index> first;                // instruction of each block; one more at the end
+  std::vector<std::vector<Index>> before;  // blocks that lead to each
+  std::vector<Index> dominator;
+
+  Body(const Module& m, const Function& f) : module(m), function(f) {
+    find_blocks();
+    find_edges();
+    find_dominators();
+    find_straight();
+  }
+  std::size_t blocks() const { return first.size() - 1; }
+  // Whether the assembler makes one straight run of the block and the one behind it.
+  bool runs_on(Index b) const { return straight_[b] != 0; }
+  Opcode opcode(Index i) const { return module.form(function.instructions[i]).opcode; }
+
+ private:
+  std::vector<Index> targets(Index i) const {
+    std::vector<Index> all;
+    const Instruction& ins = function.instructions[i];
+    for (Index o = ins.first_operand; o < ins.first_operand + ins.operand_count; ++o) {
+      const Operand& operand = function.operands[o];
+      if (operand.kind == OperandKind::label) all.push_back(operand.index);
+      if (operand.kind == OperandKind::table) {
+        const std::vector<Index>& listed = function.tables[operand.index].targets;
+        all.insert(all.end(), listed.begin(), listed.end());
+      }
+    }
+    return all;
+  }
+
+  void find_blocks() {
+    const auto size = static_cast<Index>(function.instructions.size());
+    std::vector<char> leads(size + 1, 0);
+    leads[0] = leads[size] = 1;
+    for (Index i = 0; i < size; ++i) {
+      if (!ends_block(opcode(i))) continue;
+      leads[i + 1] = 1;
+      for (const Index t : targets(i)) leads[std::min(t, size)] = 1;
+    }
+    for (Index i = 0; i <= size; ++i) {
+      if (leads[i] != 0) first.push_back(i);
+    }
+  }
+
+  Index block_at(Index instruction) const {
+    return static_cast<Index>(std::upper_bound(first.begin(), first.end(), instruction) - first.begin() - 1);
+  }
+
+  void find_edges() {
+    before.resize(blocks());
+    for (Index b = 0; b < blocks(); ++b) {
+      const Index last = first[b + 1] - 1;
+      const Opcode end = opcode(last);
+      const bool falls = !ends_block(end) || function.instructions[last].guard != none_index;
+      if (falls && b + 1 < blocks()) before[b + 1].push_back(b);
+      if (end != Opcode::op_bra && end != Opcode::op_brx) continue;
+      for (const Index t : targets(last)) {
+        if (t < first.back()) before[block_at(t)].push_back(b);
+      }
+    }
+  }
+
+  // Post-dominators of the flow turned around.
+  void find_dominators() {
+    const auto n = static_cast<Index>(blocks());
+    std::vector<std::vector<Index>> turned(n);
+    for (Index b = 0; b < n; ++b) {
+      for (const Index p : before[b]) turned[n - 1 - b].push_back(n - 1 - p);
+    }
+    const std::vector<Index> found = post_dominators(turned);
+    dominator.resize(n);
+    for (Index b = 0; b < n; ++b) dominator[b] = n - 1 - found[n - 1 - b];
+  }
+
+  // Blocks [b, meet) are left and entered by `b` and `meet` alone.
+  bool closed(Index b, Index meet) const {
+    for (Index inner = b + 1; inner < meet; ++inner) {
+      for (const Index p : before[inner]) {
+        if (p < b || p >= meet) return false;
+      }
+    }
+    return true;
+  }
+
+  Index work(Index from, Index to) const {
+    Index count = 0;
+    for (Index i = first[from]; i < first[to]; ++i) count += ends_block(opcode(i)) ? 0 : 1;
+    return count;
+  }
+
+  // What little lies between a branch and where its ways meet again is predicated.
+  void find_straight() {
+    const auto n = static_cast<Index>(blocks());
+    std::vector<std::vector<Index>> after(n + 1);
+    for (Index b = 0; b < n; ++b) {
+      for (const Index p : before[b]) after[p].push_back(b);
+    }
+    for (Index b = 0; b < n; ++b) {
+      if (after[b].empty()) after[b].push_back(n);
+    }
+    const std::vector<Index> meets = post_dominators(after);
+    straight_.assign(n, 0);
+    for (Index b = 0; b < n; ++b) {
+      const Index meet = meets[b];
+      if (after[b].size() < 2 || meet <= b + 1 || meet >= n || !closed(b, meet)) continue;
+      if (work(b + 1, meet) > most_predicated) continue;
+      std::fill(straight_.begin() + b, straight_.begin() + meet, 1);
+    }
+  }
+
+  std::vector<char> straight_;
+};
+
+// Registers that an instruction reads and writes.
+struct Touched {
+  std::vector<Index> read, written;
+};
+
+void add_registers(const Function& function, const Operand& operand, std::vector<Index>& to, std::vector<Index>& read) {
+  if (operand.kind == OperandKind::reg) to.push_back(operand.index);
+  if (operand.kind == OperandKind::address) {
+    if (operand.base == OperandKind::reg) read.push_back(operand.index);
+    for (Index c = 0; c < operand.count; ++c) add_registers(function, function.operands[operand.coordinates + c], read, read);
+  }
+  if (operand.kind != OperandKind::vector) return;
+  for (Index p = 0; p < operand.count; ++p) add_registers(function, function.operands[operand.index + p], to, read);
+}
+
+bool writes_first(Opcode opcode) {
+  return opcode != Opcode::op_st && opcode != Opcode::op_red && opcode != Opcode::op_bra && opcode != Opcode::op_bar &&
+         opcode != Opcode::op_barrier && opcode != Opcode::op_cp && opcode != Opcode::op_stmatrix && opcode != Opcode::op_wgmma;
+}
+
+Touched touched(const Body& body, Index i) {
+  const Instruction& ins = body.function.instructions[i];
+  Touched all;
+  for (Index o = 0; o < ins.operand_count; ++o) {
+    const bool written = o == 0 && writes_first(body.opcode(i));
+    add_registers(body.function, body.function.operands[ins.first_operand + o], written ? all.written : all.read, all.read);
+  }
+  if (ins.guard != none_index) all.read.push_back(ins.guard);
+  return all;
+}
+
+bool is_global(const Form& form) { return form.space == Space::global || form.space == Space::generic; }
+
+bool loads(const Form& form) { return (form.opcode == Opcode::op_ld || form.opcode == Opcode::op_atom) && is_global(form); }
+
+// Waits for what the warp stored before.
+bool orders(const Form& form) {
+  return form.opcode == Opcode::op_membar || (form.opcode == Opcode::op_fence && (form.has("gpu") || form.has("sys")));
+}
+
+class Passes {
+ public:
+  Passes(const Body& body, const std::vector<double>& issued) : body_(body), issued_(issued) {
+    sum_.resize(issued.size() + 1, 0);
+    for (std::size_t i = 0; i < issued.size(); ++i) sum_[i + 1] = sum_[i] + issued[i];
+  }
+
+  // Waits of a pass through a block and those that run on from it.
+  double of(Index block) const {
+    Index end = block + 1;
+    while (body_.runs_on(end - 1)) ++end;
+    double waits = 0;
+    std::set<Index> pending;
+    Index last_load = none_index;
+    const auto close = [&](Index by) {
+      waits += std::max(least_wait, 1 - between(last_load, by, block) / covering_instructions);
+      pending.clear();
+    };
+    for (Index i = body_.first[block]; i < body_.first[end]; ++i) {
+      if (issued_[i] == 0) continue;
+      const Form& form = body_.module.form(body_.function.instructions[i]);
+      const Touched regs = touched(body_, i);
+      if (needs(regs, pending)) close(i);
+      if (orders(form)) ++waits;
+      if (!loads(form)) continue;
+      pending.insert(regs.written.begin(), regs.written.end());
+      last_load = i;
+    }
+    if (!pending.empty()) close(first_use(pending, body_.first[end]));
+    return waits;
+  }
+
+ private:
+  // Instructions that a warp issues after `load` before `until`, a pass through the load's block.
+  double between(Index load, Index until, Index block) const {
+    const double passes = issued_[body_.first[block]];
+    return passes > 0 && until > load + 1 ? (sum_[until] - sum_[load + 1]) / passes : 0;
+  }
+
+  static bool needs(const Touched& regs, const std::set<Index>& pending) {
+    return std::any_of(regs.read.begin(), regs.read.end(), [&](Index r) { return pending.count(r) != 0; });
+  }
+
+  // From `from` on: the first that needs what is pending, or loads again. The end of the body, where none does.
+  Index first_use(const std::set<Index>& pending, Index from) const {
+    for (Index i = from; i < body_.first.back(); ++i) {
+      if (issued_[i] == 0) continue;
+      if (loads(body_.module.form(body_.function.instructions[i])) || needs(touched(body_, i), pending)) return i;
+    }
+    return body_.first.back();
+  }
+
+  const Body& body_;
+  const std::vector<double>& issued_;
+  std::vector<double> sum_;
+};
+
+// Passes of the longest way for each through the block above, from the average. An eighth to two thirds are some of the warps
+// each time, as threads of a slab are; less is all of them now and then, as ends of tiles are.
+double longest_share(double average) { return average >= 0.12 && average < 0.67 ? 1 : average; }
+
+// Blocks that were issued, each after what dominates it, with the warps that came to it: as many as came to all before it.
+struct Reached {
+  std::vector<Index> order{0};
+  std::vector<double> warps, times;  // times: that the longest way passes through
+
+  Reached(const Body& body, const std::vector<double>& issued) : warps(body.blocks(), 0), times(body.blocks(), 1) {
+    std::vector<std::vector<Index>> below(body.blocks());
+    for (Index b = 1; b < body.blocks(); ++b) {
+      if (body.dominator[b] != b) below[body.dominator[b]].push_back(b);
+    }
+    warps[0] = issued[0];
+    const auto average = [&](Index b) { return issued[body.first[b]] / warps[b]; };
+    for (std::size_t at = 0; at < order.size(); ++at) {
+      const Index over = order[at];
+      for (const Index b : below[over]) {
+        warps[b] = std::min(issued[body.first[b]], warps[over]);
+        if (warps[b] == 0) continue;
+        times[b] = times[over] * longest_share(average(b) / average(over));
+        order.push_back(b);
+      }
+    }
+  }
+};
+
+// Of blocks that a block dominates, those that all of its warps come to follow one another; of those that only some come to,
+// the longest is on the way.
+double longest(const Body& body, const std::vector<double>& issued) {
+  if (issued[0] == 0) return 0;
+  const Passes passes(body, issued);
+  const Reached reached(body, issued);
+  std::vector<double> waits(body.blocks(), 0), of_some(body.blocks(), 0);
+  for (auto it = reached.order.rbegin(); it != reached.order.rend(); ++it) {
+    const Index b = *it;
+    const bool passed = b > 0 && body.runs_on(b - 1);
+    waits[b] += of_some[b] + (passed ? 0 : reached.times[b] * passes.of(b));
+    if (b == 0) break;
+    const Index over = body.dominator[b];
+    if (reached.warps[b] >= reached.warps[over]) {
+      waits[over] += waits[b];
+    } else {
+      of_some[over] = std::max(of_some[over], waits[b]);
+    }
+  }
+  return waits[0];
+}
+
+}  // namespace
+
+void add(Chain& to, const Chain& more, double times) {
+  to.waits += more.waits * times;
+  to.fills += more.fills * times;
+  to.mbarriers += more.mbarriers * times;
+}
+
+void keep_longest(Chain& chain, const Chain& other) {
+  if (other.waits >= chain.waits) chain = other;
+}
+
+Chain chain_of(const Module& module, std::uint32_t function, std::span<const LineCount> lines, double blocks) {
+  const Function& text = module.functions[function];
+  if (text.instructions.empty() || lines.empty()) return {};
+  std::vector<double> issued(text.instructions.size(), 0);
+  double fills = 0, mbarriers = 0;
+  for (const LineCount& line : lines) {
+    if (line.function != function) continue;
+    issued[line.instruction] = static_cast<double>(line.warps);
+    const Form& form = module.form(text.instructions[line.instruction]);
+    if (form.opcode != Opcode::op_mbarrier || form.modifiers.empty()) continue;
+    if (form.has("expect_tx")) fills += static_cast<double>(line.threads);
+    if (form.modifiers[0] == "init") mbarriers += static_cast<double>(line.threads);
+  }
+  const Body body(module, text);
+  Chain chain;
+  chain.waits = longest(body, issued);
+  chain.fills = fills / std::max(1.0, blocks);
+  chain.mbarriers = mbarriers / std::max(1.0, blocks);
+  return chain;
+}
+
+}  // namespace cupilot::ptx

@@ -1,0 +1,149 @@
+// Each word that a strong write reached holds what its writers' last fences released; who reads it strongly takes that at its
+// next fence. What was held is never dropped, so no order that PTX gives is missed.
+#include "ptx/machine/signal.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "ptx/machine/cluster.hpp"
+
+namespace cupilot::ptx {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+// Clocks beyond are left to barriers: a loop that spins over a fence would use them all up.
+constexpr u32 last_fence_clock = clock_max / 2;
+
+struct Fenced {
+  bool any = false;    // what follows holds something
+  Knowledge released;  // at the last fence
+  u32 clock = 0;       // of the accesses after it
+  u32 touched = 0;     // lanes whose accesses no barrier had ordered then
+  u32 from = 0;        // clock of the first of them
+  bool reads = false;  // `seen` holds something
+  Knowledge seen;      // of words read strongly since
+};
+
+}  // namespace
+
+struct Signals {
+  std::unordered_map<u64, Knowledge> at;  // by address
+  std::array<Fenced, 32> warps;
+};
+
+namespace {
+
+Signals& signals_of(Warp& w) {
+  if (w.block->signals == nullptr) w.block->signals = std::make_shared<Signals>();
+  return *w.block->signals;
+}
+
+// Shared memory lies at one place, however it is named.
+u64 key_of(const Step& s, u64 address) {
+  const bool shared = (s.flags & space_mask) == space_shared;
+  return (shared ? shared_window | (address & ~window_mask) : address) & ~u64{3};
+}
+
+// Calls f(key) for the words of the executing lanes, but for those a neighbour just named.
+template <class F>
+void for_words(const Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, F f) {
+  u64 last = ~u64{0};
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
+    const u64 first = key_of(s, a.at[first_lane(rest)]);
+    if (first == last) continue;
+    last = first;
+    for (u64 key = first; key < first + std::max(bytes, 4u); key += 4) f(key);
+  }
+}
+
+void acquire_seen(Warp& w, Fenced& fenced) {
+  if (!fenced.reads) return;
+  acquire_from(w, fenced.seen);
+  fenced.reads = false;
+  fenced.seen = {};
+}
+
+void release_now(Warp& w, Fenced& fenced) {
+  fenced.touched = w.parted ? 0 : w.touched;
+  fenced.from = w.known[w.index];
+  if (w.clock < last_fence_clock) tick(w);
+  const u32 mask = w.mask;
+  w.mask = w.live;  // who speaks for whom is asked when something is told
+  fenced.released = {};
+  release_to(w, fenced.released);
+  w.mask = mask;
+  if (w.clock >= last_fence_clock) fenced.released.known[w.index] = w.clock + 1;
+  fenced.clock = w.clock;
+  fenced.any = true;
+}
+
+// What the executing lanes tell by a strong write: what was released at the fence, and what barriers have told them since.
+Knowledge told_by(const Warp& w, const Fenced& fenced) {
+  Knowledge out{w.known, w.doubts, {}};
+  out.known[w.index] = 0;
+  merge_knowledge(out, fenced.released);
+  for (u32 i = 0; i < 32 && !out.beyond.far.empty(); ++i) {
+    u32& far = out.beyond.far[32 * w.block->rank + i];
+    far = std::max(far, out.known[i]);
+  }
+  // Lanes that fenced too, but were not ordered with these, speak for themselves.
+  const u32 silent = fenced.touched & w.live & ~w.mask;
+  const bool ordered = w.known[w.index] >= fenced.clock || w.parted || w.block->cluster->blocks.size() > 1;
+  if (silent == 0 || ordered) return out;
+  out.doubts.resize(32);
+  out.doubts[w.index] = {fenced.from, fenced.clock, silent, std::popcount(fenced.touched & w.mask) <= 1};
+  return out;
+}
+
+void fence(Lanes& l, const Step&) {
+  Warp& w = static_cast<Warp&>(l);
+  if (w.mask == 0) return;
+  Fenced& fenced = signals_of(w).warps[w.index];
+  acquire_seen(w, fenced);
+  release_now(w, fenced);
+}
+
+}  // namespace
+
+void before_strong(Warp& w, const Step& s) {
+  if ((s.aux & releases) != 0) release_now(w, signals_of(w).warps[w.index]);
+}
+
+void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Intent intent) {
+  Signals& signals = signals_of(w);
+  Fenced& fenced = signals.warps[w.index];
+  if (intent != Intent::store && !signals.at.empty()) {
+    for_words(w, s, a, bytes, [&](u64 key) {
+      const auto found = signals.at.find(key);
+      if (found == signals.at.end()) return;
+      merge_knowledge(fenced.seen, found->second);
+      fenced.reads = true;
+    });
+    if ((s.aux & acquires) != 0) acquire_seen(w, fenced);
+  }
+  if (intent == Intent::load || !fenced.any) return;
+  const Knowledge told = told_by(w, fenced);
+  for_words(w, s, a, bytes, [&](u64 key) {
+    const auto [at, fresh] = signals.at.try_emplace(key, told);
+    if (!fresh) merge_knowledge(at->second, told);
+  });
+}
+
+std::uint32_t order_bits(Decoder& d) {
+  const Form& form = d.form();
+  const bool both = form.has("acq_rel");
+  const u32 bits = (both || form.has("acquire") ? acquires : 0u) | (both || form.has("release") ? releases : 0u);
+  if (bits != 0) d.program.orders_threads = true;
+  return bits | (form.has("cta") ? within_block : 0u);
+}
+
+bool decode_fence(Decoder& d, Step& step) {
+  d.program.orders_threads = true;
+  step.run = fence;
+  return true;
+}
+
+}  // namespace cupilot::ptx

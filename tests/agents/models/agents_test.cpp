@@ -1,0 +1,276 @@
+// Models in the seats of strategist and writer, as a script: who is asked what, and what comes of each answer.
+#include <cupilot/parts/model_agents.hpp>
+
+#include <set>
+
+#include "agents/models/align.hpp"
+#include "agents/models/asking.hpp"
+#include "agents/models/prompt.hpp"
+#include "agents/propose/untried.hpp"
+#include "catch.hpp"
+#include "support/scripted_chat.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+Task norm_task() {
+  auto task = load_task("examples/model_tape/task.json");
+  REQUIRE(task);
+  return std::move(*task);
+}
+
+struct Room {
+  Task task = norm_task();
+  DeviceSpec device = *chip("h200");
+  Tunable tunable = *load_tunable("examples/model_tape/rms_norm.cu");
+  std::unique_ptr<Space> space = std::move(*make_space(task, device, {tunable}));
+  std::unique_ptr<KernelWriter> templates = template_writer({tunable});
+  std::unique_ptr<Strategist> rules = rule_strategist();
+  std::set<std::string> tried;
+  std::vector<std::string> notices;
+
+  ModelSeat seat(ChatClient& client, double share = 1) {
+    ModelSeat seat;
+    seat.client = &client;
+    seat.task = &task;
+    seat.device = &device;
+    seat.options.share = share;
+    seat.notice = [this](const std::string& notice) { notices.push_back(notice); };
+    return seat;
+  }
+  StrategyBrief brief(BreedKind kind, std::int64_t slot, int generation = 0) {
+    StrategyBrief brief;
+    brief.space = space.get();
+    brief.kind = kind;
+    brief.tried = [this](const std::string& id) { return tried.contains(id); };
+    brief.slot = slot;
+    brief.generation = generation;
+    return brief;
+  }
+  WriterBrief writing(const Strategy& strategy) {
+    WriterBrief brief;
+    brief.task = &task;
+    brief.strategy = &strategy;
+    brief.device = &device;
+    brief.key = "slot 5";
+    return brief;
+  }
+};
+
+const std::string free_reply =
+    R"({"strategies":[{"techniques":[{"name":"row_per_block","settings":[{"name":"block_threads","value":100}],"text":""},)"
+    R"({"name":"free","settings":[],"text":"a warp a row"}],"rationale":"no barrier"}]})";
+
+const std::string good_file =
+    "```cuda\n// cupilot: "
+    "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"rows\"],\"block\":[32],\"args\":[\"x\",\"y\"]}]}}\n"
+    "#include \"cupilot/vector.cuh\"\nextern \"C\" __global__ void f(const float* x, float* y) { y[0] = x[0]; }\n```\n";
+
+Strategy free_strategy() {
+  Strategy strategy;
+  strategy.uses = {{"row_per_block", {{"block_threads", 64}}, "", {}}, {"free", {}, "a warp a row", {}}};
+  return strategy;
+}
+
+}  // namespace
+
+TEST_CASE("the model's wishes are made feasible, its own techniques beside them", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(free_reply); });
+  const auto strategist = model_strategist(room.seat(model), *room.rules);
+  const auto proposed = strategist->propose(room.brief(BreedKind::explore, 3, 1), Rng::of(1, "t", 0));
+  REQUIRE(proposed);
+  REQUIRE(proposed->has_value());
+  const Strategy& strategy = **proposed;
+  CHECK(strategy.origin == "explore");
+  CHECK(strategy.uses.back().text == "a warp a row");
+  Strategy known = strategy;
+  known.uses.pop_back();
+  CHECK(room.space->feasible(known));
+  CHECK(model.asked.front().key == "slot 3/strategy/0");
+  CHECK(!model.asked.front().schema.empty());
+}
+
+TEST_CASE("an answer that cannot be read is asked for once more, then the built-in strategist proposes", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said("no"); });
+  const auto strategist = model_strategist(room.seat(model), *room.rules);
+  const auto proposed = strategist->propose(room.brief(BreedKind::explore, 3, 1), Rng::of(1, "t", 0));
+  REQUIRE(proposed);
+  CHECK(proposed->has_value());
+  REQUIRE(model.asked.size() == 2);
+  CHECK(model.asked[1].key == "slot 3/strategy/1");
+  CHECK(model.asked[1].messages.size() == model.asked[0].messages.size() + 2);
+  CHECK(room.notices.empty());
+}
+
+TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[agents][model]") {
+  Room room;
+  bool alive = false;
+  ScriptedChat model([&](const ChatRequest&) -> Result<ChatReply> {
+    if (!alive) return silence();
+    return said(free_reply);
+  });
+  const auto strategist = model_strategist(room.seat(model), *room.rules);
+  const auto propose = [&](std::int64_t slot, int generation) {
+    const auto proposed = strategist->propose(room.brief(BreedKind::explore, slot, generation), Rng::of(1, "t", 0));
+    REQUIRE(proposed);
+    return proposed->has_value() && !(*proposed)->uses.back().text.empty();
+  };
+  CHECK(strategist->dear(40, 1));
+  CHECK_FALSE(propose(40, 1));
+  CHECK_FALSE(strategist->dear(41, 1));
+  CHECK_FALSE(propose(41, 1));
+  CHECK(model.asked.size() == 1);
+  CHECK(strategist->dear(50, 2));
+  const auto resumed = model_strategist(room.seat(model), *room.rules);
+  resumed->be_silent_in(strategist->silent_in());
+  CHECK_FALSE(resumed->dear(41, 1));
+  CHECK(resumed->dear(50, 2));
+  alive = true;
+  CHECK(propose(50, 2));
+  REQUIRE(room.notices.size() == 2);
+  CHECK(room.notices[0].find("nobody answers") != std::string::npos);
+  CHECK(room.notices[1].find("answers again") != std::string::npos);
+}
+
+TEST_CASE("the question a search begins with is the same whenever it is asked", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(free_reply); });
+  StrategyBrief first = room.brief(BreedKind::seed, 0), resumed = room.brief(BreedKind::seed, 5);
+  resumed.effects = {{"row_per_block", 0.5, 3}};
+  resumed.failures = {{free_strategy(), "verify.bound"}};
+  for (const StrategyBrief& brief : {first, resumed}) {
+    REQUIRE(model_strategist(room.seat(model), *room.rules)->propose(brief, Rng::of(1, "t", 0)));
+  }
+  REQUIRE(model.asked.size() == 2);
+  CHECK(model.asked[0].key == "initial/0");
+  CHECK(model.asked[1].key == "initial/0");
+  CHECK(model.asked[0].messages.back().text == model.asked[1].messages.back().text);
+}
+
+TEST_CASE("which seat a slot belongs to depends on the slot alone", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) -> Result<ChatReply> { return silence(); });
+  const auto some = model_strategist(room.seat(model, 0.5), *room.rules);
+  int mine = 0;
+  for (std::int64_t slot = 0; slot < 400; ++slot) mine += some->dear(slot, 1) ? 1 : 0;
+  CHECK(mine > 150);
+  CHECK(mine < 250);
+  CHECK_FALSE(model_strategist(room.seat(model, 0), *room.rules)->dear(7, 1));
+}
+
+TEST_CASE("templates write what they can, the model what only it can", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(good_file); });
+  const auto writer = model_writer(room.seat(model), *room.templates);
+  Strategy plain = free_strategy();
+  plain.uses.pop_back();
+  const auto from_template = writer->write(room.writing(plain));
+  REQUIRE(from_template);
+  CHECK(from_template->template_name == "rms_norm_blocks");
+  CHECK(model.asked.empty());
+
+  const Strategy strategy = free_strategy();
+  const auto written = writer->write(room.writing(strategy));
+  REQUIRE(written);
+  CHECK(written->template_name.empty());
+  CHECK(written->strategy_id == strategy_id(strategy));
+  CHECK(written->text.find("load_vector") != std::string::npos);  // the device header stands in the text
+  REQUIRE(model.asked.size() == 1);
+  CHECK(model.asked[0].agent == "translator");
+  CHECK(model.asked[0].key == "slot 5/write/0");
+  CHECK(model.asked[0].messages.back().text.find("rms_norm") != std::string::npos);  // the template's kernel to begin with
+}
+
+TEST_CASE("a refused kernel goes back with the reason, and a silent model is nobody's fault", "[agents][model]") {
+  Room room;
+  bool alive = true;
+  ScriptedChat model([&](const ChatRequest&) -> Result<ChatReply> {
+    if (!alive) return silence();
+    return said(good_file);
+  });
+  const auto writer = model_writer(room.seat(model), *room.templates);
+  const Strategy strategy = free_strategy();
+  WriterBrief brief = room.writing(strategy);
+  KernelSource refused;
+  refused.text = "extern \"C\" __global__ void f() { undeclared; }\n";
+  brief.failed = {refused, {Stage::compile, "compile.error", "identifier \"undeclared\" is undefined", "line 1"}, 2};
+  REQUIRE(writer->write(brief));
+  const ChatRequest& asked = model.asked.front();
+  CHECK(asked.agent == "reviser");
+  CHECK(asked.key == "slot 5/repair/0");
+  for (const char* part : {"undeclared; }", "is undefined", "compile.error", "repair 2", "a warp a row"})
+    CHECK(asked.messages.back().text.find(part) != std::string::npos);
+  alive = false;
+  const auto lost = writer->write(brief);
+  REQUIRE(lost.is_error());
+  CHECK(lost.error().code == ErrorCode::endpoint);
+}
+
+TEST_CASE("an unreadable kernel is a rejection that names the fault", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said("I would rather not."); });
+  const auto writer = model_writer(room.seat(model), *room.templates);
+  const Strategy strategy = free_strategy();
+  const auto refused = writer->write(room.writing(strategy));
+  REQUIRE(refused.is_rejected());
+  CHECK(refused.rejected().code == "write.failed");
+  CHECK(refused.rejected().message.find("no_file") != std::string::npos);
+  CHECK(model.asked.size() == 2);
+}
+
+TEST_CASE("claims without trace are dropped, and only what ran is added", "[agents][align]") {
+  Strategy claimed;
+  claimed.uses = {{"async_copy", {}, "", {}}, {"vector_load", {{"vector", 4}}, "", {}}, {"free", {}, "a warp a row", {}}};
+  CompiledKernel kernel;
+  kernel.facts.opcodes = {{"ld.global.v4.f32", 2}, {"mma.sync.aligned.m16n8k16", 1}};
+  Counts counts;
+  const Alignment never_ran = aligned(claimed, kernel, counts);
+  REQUIRE(never_ran.changes.size() == 1);
+  CHECK(never_ran.changes[0].find("async_copy dropped") != std::string::npos);
+  CHECK(never_ran.strategy.uses.size() == 2);
+  counts[Counter::ops_tensor_bf16] = {100, 100, 100, CountHow::exact};
+  const Alignment ran = aligned(claimed, kernel, counts);
+  REQUIRE(ran.changes.size() == 2);
+  CHECK(ran.strategy.uses.back().technique == "mma_core");
+}
+
+TEST_CASE("texts instead of strategies are crossed where that is asked", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(good_file); });
+  ModelSeat seat = room.seat(model);
+  seat.code_crossover = true;
+  StrategyBrief brief = room.brief(BreedKind::cross, 9, 1);
+  brief.parents.resize(2);
+  brief.parents[0].strategy = free_strategy();
+  brief.parents[1].strategy = free_strategy();
+  const auto proposed = model_strategist(seat, *room.rules)->propose(brief, Rng::of(1, "t", 0));
+  REQUIRE(proposed);
+  REQUIRE(proposed->has_value());
+  CHECK((*proposed)->uses.back().text == "texts crossed in slot 9");
+  CHECK(model.asked.empty());  // no question for a strategy
+  WriterBrief writing = room.writing(**proposed);
+  KernelSource first, second;
+  first.text = "// the first\n__global__ void a() {}\n";
+  second.text = "// the second\n__global__ void b() {}\n";
+  writing.bases = {first, second};
+  REQUIRE(model_writer(seat, *room.templates)->write(writing));
+  const std::string asked = model.asked.front().messages.back().text;
+  CHECK(asked.find("the first") < asked.find("the second"));
+  CHECK(asked.find("the second") != std::string::npos);
+}
+
+TEST_CASE("without a kernel to begin with the generator is asked, with the user's words", "[agents][model]") {
+  Room room;
+  ScriptedChat model([](const ChatRequest&) { return said(good_file); });
+  ModelSeat seat = room.seat(model);
+  seat.options.statement = "y = x / rms(x)";
+  const auto nothing = template_writer({});
+  const Strategy strategy = free_strategy();
+  REQUIRE(model_writer(seat, *nothing)->write(room.writing(strategy)));
+  CHECK(model.asked.front().agent == "generator");
+  CHECK(model.asked.front().messages.back().text.find("y = x / rms(x)") != std::string::npos);
+}

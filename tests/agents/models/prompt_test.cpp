@@ -1,0 +1,238 @@
+#include "agents/models/prompt.hpp"
+
+#include <cupilot/parts/gemm.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "agents/models/asking.hpp"
+#include "agents/write/device_headers.hpp"
+#include "agents/models/prompt_parts.hpp"
+#include "base/embedded.hpp"
+#include "catch.hpp"
+#include "kernel/kernel_files.hpp"
+#include "support/scripted_chat.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+std::string read_file(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// A prompt that differs is written beside the build, to be looked at and copied.
+void check_golden(const std::string& name, const std::string& text) {
+  INFO("tests/data/prompts/" << name << ".txt");
+  const bool same = read_file("tests/data/prompts/" + name + ".txt") == text;
+  if (!same) {
+    const std::string folder = CUPILOT_BINARY_DIR "/prompts/";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + name + ".txt") << text;
+  }
+  CHECK(same);
+}
+
+struct Room {
+  Task task = *load_task("examples/model_tape/task.json");
+  DeviceSpec device = *chip("h200");
+  Tunable tunable = *load_tunable("examples/model_tape/rms_norm.cu");
+  std::unique_ptr<Space> space = std::move(*make_space(task, device, {tunable}));
+  ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+
+  std::string last() const { return model.asked.back().messages.back().text; }
+};
+
+Individual individual(std::int64_t threads, double us) {
+  Individual one;
+  one.strategy.uses = {{"row_per_block", {{"block_threads", threads}}, "", {}}, {"free", {}, "rows in registers", {}}};
+  one.strategy.rationale = "reads once";
+  one.time_us = us;
+  one.verdict.pressures = {{Resource::launch, 0.7}, {Resource::issue, 0.4}, {Resource::dram, 0.17}};
+  one.verdict.digest = {"launch binds; shares of the time each would need alone: launch 70%, issue 40%, dram 17%."};
+  return one;
+}
+
+KernelSource small_kernel() {
+  KernelSource source;
+  source.text = "extern \"C\" __global__ void f(const float* x, float* y) { y[0] = x[0]; }\n";
+  source.plan.launches.resize(1);
+  source.plan.launches[0].entry = "f";
+  return source;
+}
+
+}  // namespace
+
+TEST_CASE("strategists' prompts are what they are", "[agents][prompt]") {
+  Room room;
+  StrategyBrief brief;
+  brief.space = room.space.get();
+  brief.failures = {{individual(64, 0).strategy, "run.race"}};
+  brief.effects = {{"unroll", 0.2, 3}};
+  const std::string head = strategist_head(room.task, room.device, *room.space);
+  check_golden("strategist_head", head);
+  const auto ask = [&](const char* name) {
+    static_cast<void>(ask_strategist(room.model, head, brief, 2, "slot 3/strategy"));
+    check_golden(name, room.last());
+  };
+  ask("initial");
+  brief.kind = BreedKind::explore;
+  brief.population = {individual(32, 0).strategy};
+  ask("explore");
+  brief.parents = {individual(32, 5.5)};
+  ask("improve");
+  brief.parents.push_back(individual(64, 4.4));
+  ask("cross");
+  brief.remembered = {individual(128, 0).strategy};
+  brief.failures.clear();
+  ask("cross_remembered");
+}
+
+TEST_CASE("writers' prompts are what they are", "[agents][prompt]") {
+  Room room;
+  const Strategy strategy = individual(32, 0).strategy;
+  WriterBrief brief;
+  brief.task = &room.task;
+  brief.device = &room.device;
+  brief.strategy = &strategy;
+  brief.key = "slot 4";
+  brief.digest = {"launch binds."};
+  const std::string head = writer_head(room.task, room.device);
+  check_golden("writer_head", head);
+  static_cast<void>(ask_generator(room.model, head, brief, "y = x / x.pow(2).mean(-1, keepdim=True).add(1e-5).sqrt()"));
+  check_golden("generator", room.last());
+  static_cast<void>(ask_translator(room.model, head, brief, small_kernel()));
+  check_golden("translator", room.last());
+  static_cast<void>(ask_crosser(room.model, head, brief, small_kernel(), small_kernel()));
+  check_golden("crossing", room.last());
+  brief.failed = {small_kernel(), {Stage::run, "run.race", "reads what another wrote", "line 1"}, 1};
+  static_cast<void>(ask_reviser(room.model, head, brief));
+  check_golden("reviser", room.last());
+  static_cast<void>(ask_aligner(room.model, strategy, {"async_copy dropped: the PTX holds no cp.async"}, "slot 4"));
+  check_golden("aligner", room.last());
+}
+
+TEST_CASE("a request names its agent and key, and says what stays the same", "[agents][prompt]") {
+  Room room;
+  const Strategy strategy = individual(32, 0).strategy;
+  WriterBrief brief;
+  brief.task = &room.task;
+  brief.strategy = &strategy;
+  brief.key = "slot 4";
+  static_cast<void>(ask_translator(room.model, "the head", brief, small_kernel()));
+  const ChatRequest& request = room.model.asked.back();
+  CHECK(request.constant_messages == 1);
+  CHECK(request.messages.front().text == "the head");
+  CHECK(request.messages.front().role == ChatMessage::Role::system);
+  CHECK(request.output_tokens > 0);
+}
+
+TEST_CASE("device headers are shown without bodies and taken back whole", "[agents][prompt]") {
+  const std::string outline = outline_of(
+      "// Adds.\ntemplate <int N>\n__device__ int add(int a) {\n  if (a) { return '}'; }\n  return N;  // }\n}\nstruct P { int "
+      "x; };\n");
+  CHECK(outline == "// Adds.\ntemplate <int N>\n__device__ int add(int a);\nstruct P { int x; };\n");
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (!file.name.starts_with("device/")) continue;
+    const std::string include = "#include \"cupilot/" + std::string(file.name.substr(7)) + "\"\n";
+    std::string whole;
+    std::set<std::string> seen;
+    REQUIRE(inline_device_headers(include + "int x;\n", "test", seen, whole));
+    INFO(include);
+    CHECK((with_includes(whole) == include + "int x;\n"));
+    CHECK(outline_of(file.text).find("asm") == std::string::npos);
+  }
+}
+
+TEST_CASE("no head is larger than a third of what a prompt may be", "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  for (const char* dtype : {"fp32", "bf16", "e4m3"}) {
+    auto spec = gemm_spec_from({"m=256", "n=256", "k=256", std::string("dtype=") + dtype});
+    REQUIRE(spec);
+    auto task = gemm_task(*spec);
+    REQUIRE(task);
+    INFO(dtype);
+    CHECK(estimated_tokens(writer_head(*task, device)) < 9000);
+    auto space = make_space(*task, device, builtin_tunables());
+    REQUIRE(space);
+    CHECK(estimated_tokens(strategist_head(*task, device, **space)) < 9000);
+  }
+}
+
+namespace {
+
+// What of `text` an endpoint still holds from the requests before it.
+std::size_t same_prefix(const std::string& text, const std::vector<std::string>& before) {
+  std::size_t most = 0;
+  for (const std::string& other : before) {
+    const auto differs = std::mismatch(text.begin(), text.end(), other.begin(), other.end()).first;
+    most = std::max(most, static_cast<std::size_t>(differs - text.begin()));
+  }
+  return most;
+}
+
+std::string whole_of(const ChatRequest& request) {
+  std::string text;
+  for (const ChatMessage& message : request.messages) text += message.text;
+  return text;
+}
+
+// A strategy of the space beside a technique that no template knows.
+Strategy drawn(const Space& space, std::uint64_t key) {
+  Strategy strategy = sample(space, Rng::of(3, "prompt test", key));
+  strategy.uses.push_back({"free", {}, "another order of loads, number " + std::to_string(key), {}});
+  strategy.rationale = "loads of a step should not queue up behind one another";
+  return strategy;
+}
+
+}  // namespace
+
+TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[agents][prompt]") {
+  const DeviceSpec device = *chip("h200");
+  const auto task = gemm_task(*gemm_spec_from({"m=64", "n=64", "k=64"}));
+  REQUIRE(task);
+  const auto space = make_space(*task, device, builtin_tunables());
+  REQUIRE(space);
+  ScriptedChat model{[](const ChatRequest&) -> Result<ChatReply> { return silence(); }};
+  const auto templates = template_writer(builtin_tunables());
+  ModelSeat seat;
+  seat.client = &model;
+  seat.task = &*task;
+  seat.device = &device;
+  const auto writer = model_writer(seat, *templates);
+  const std::string head = strategist_head(*task, device, **space);
+  for (std::uint64_t call = 0; call < 25; ++call) {
+    StrategyBrief brief;
+    brief.space = space->get();
+    brief.kind = BreedKind::cross;
+    brief.parents = {individual(32, 5.5), individual(64, 4.4)};
+    for (Individual& parent : brief.parents) parent.strategy = drawn(**space, 2 * call + (parent.time_us > 5 ? 1 : 0));
+    brief.failures = {{drawn(**space, 500 + call), "verify.bound"}};
+    static_cast<void>(ask_strategist(model, head, brief, 2, "slot"));
+    const Strategy strategy = drawn(**space, 100 + call);
+    WriterBrief writing;
+    writing.task = &*task;
+    writing.device = &device;
+    writing.strategy = &strategy;
+    writing.digest = brief.parents[0].verdict.digest;
+    REQUIRE(writer->write(writing).is_error());
+  }
+  REQUIRE(model.asked.size() == 50);
+  std::size_t bytes = 0, kept = 0;
+  std::vector<std::string> before;
+  for (const ChatRequest& request : model.asked) {
+    const std::string text = whole_of(request);
+    bytes += text.size();
+    kept += same_prefix(text, before);
+    before.push_back(text);
+  }
+  INFO("mean " << estimated_tokens(std::string(bytes / 50, ' ')) << " tokens, " << 100 * kept / bytes << " % the same");
+  CHECK(estimated_tokens(std::string(bytes / 50, ' ')) <= 12000);
+  CHECK(kept * 10 >= bytes * 7);
+}

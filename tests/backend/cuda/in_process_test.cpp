@@ -1,0 +1,155 @@
+// A device in a host's own context, on a driver that holds things and launches nothing (fake_libcuda.cpp).
+#include "backend/cuda/in_process.hpp"
+
+#include <dlfcn.h>
+
+#include <thread>
+
+#include <cupilot/in_process.hpp>
+
+#include "support/reached.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+const auto context = reinterpret_cast<CUcontext>(0x10);
+const auto stream = reinterpret_cast<CUstream>(0x20), stranger = reinterpret_cast<CUstream>(0x21);
+
+// The driver that the tests of this file share: the loader finds it under the real one's name from then on.
+struct FakeDriver {
+  template <class Function>
+  Function* find(const char* name) const {
+    auto* found = reinterpret_cast<Function*>(dlsym(handle, name));
+    if (found == nullptr) FAIL(name);
+    return found;
+  }
+  explicit FakeDriver(std::uint64_t probe = probe_value()) {
+    if (handle == nullptr) FAIL(dlerror());
+    find<void(std::uint64_t)>("fake_begin")(probe);
+  }
+  std::string wrong() const { return find<const char*()>("fake_wrong")(); }
+  std::string launched() const { return find<const char*()>("fake_launched")(); }
+  std::size_t held() const { return find<std::size_t()>("fake_held")(); }
+  std::size_t depth() const { return find<std::size_t()>("fake_depth")(); }
+  void* handle = dlopen(CUPILOT_FAKE_LIBCUDA, RTLD_NOW | RTLD_LOCAL);
+};
+
+std::unique_ptr<InProcessDevice> open_trusted() {
+  auto device = InProcessDevice::open(context, stream);
+  if (!device) FAIL(device.error().message);
+  const auto trusted = (*device)->trust({1});
+  if (!trusted) FAIL(trusted.error().message);
+  return std::move(*device);
+}
+
+RunOrder order_of(const char* entry, VisitTiming timing = {}) {
+  RunOrder order;
+  order.image = "image";
+  order.launches.emplace_back();
+  order.launches[0].name = order.launches[0].entry = entry;
+  order.timing = timing;
+  return order;
+}
+
+std::string outcome(InProcessDevice& device, const RunOrder& order) {
+  const auto ran = device.run({"image", {1}, {order.launches[0].entry}, {}}, order, 5);
+  if (!ran) return ran.error().message;
+  if (const auto* fault = std::get_if<RunnerFault>(&*ran)) return fault->code;
+  return std::to_string(std::get<DeviceRun>(*ran).answer.event_us.size()) + " times";
+}
+
+}  // namespace
+
+TEST_CASE("without a driver in this process there is no context to be a guest in") {
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) return;  // an earlier test's, or a GPU's
+  const auto opened = open_in_process(context, stream);
+  REQUIRE(!opened);
+  CHECK(opened.error().code == ErrorCode::no_device);
+}
+
+TEST_CASE("handles that cannot be worked with are refused by name") {
+  const FakeDriver driver;
+  struct Row {
+    CUcontext context;
+    CUstream stream;
+    const char* word;
+  };
+  for (const Row& row : {Row{nullptr, stream, "no context"}, Row{context, nullptr, "default stream"},
+                         Row{context, CU_STREAM_LEGACY, "default stream"}, Row{context, CU_STREAM_PER_THREAD, "default stream"},
+                         Row{context, stranger, "another context"}}) {
+    const auto opened = open_in_process(row.context, row.stream);
+    CAPTURE(row.word);
+    REQUIRE(!opened);
+    CHECK(opened.error().code == ErrorCode::usage);
+    CHECK(opened.error().message.find(row.word) != std::string::npos);
+  }
+  CHECK(driver.held() == 0);
+}
+
+TEST_CASE("a guest works in the host's context and stream, from any thread, and takes everything with it", "[threads]") {
+  const FakeDriver driver;
+  {
+    const auto device = open_trusted();
+    CHECK(device->hello().confinement.rfind("unconfined", 0) == 0);
+    CHECK(device->hello().sharing == Sharing::own);
+    std::thread([&] {
+      REQUIRE(device->lease(100, true));
+      CHECK(outcome(*device, order_of("k")) == "0 times");
+      CHECK(driver.depth() == 0);
+    }).join();
+    CHECK(outcome(*device, order_of("k", {VisitTiming::Mode::timed, 3, true})) == "3 times");
+    CHECK(driver.launched().find("scrub_shared k ") != std::string::npos);
+    CHECK(driver.launched().find("flush_l2") != std::string::npos);
+    CHECK(driver.depth() == 0);
+    CHECK(driver.held() > 0);
+  }
+  CHECK(driver.held() == 0);
+  CHECK(driver.wrong() == "");
+}
+
+TEST_CASE("memory is leased once, and had again after its release") {
+  const FakeDriver driver;
+  const auto device = open_trusted();
+  const auto first = device->lease(1000, true, Fence::start), second = device->lease(1000, false, Fence::end);
+  REQUIRE((first && second));
+  CHECK(first->slot != second->slot);
+  CHECK(first->offset == 0);
+  CHECK((second->offset > 0 && second->offset % 256 == 0));
+  const std::size_t held = driver.held();
+  device->release_all();
+  const auto again = device->lease(1000, true);
+  REQUIRE(again);
+  CHECK(again->slot == first->slot);
+  CHECK(driver.held() == held);
+}
+
+TEST_CASE("a fault ends the context: the kernel is told of, then every order is an error") {
+  const FakeDriver driver;
+  const auto device = open_trusted();
+  testing::expect_code(outcome(*device, order_of("fault")), "run.out_of_bounds");
+  for (const std::string& said : {outcome(*device, order_of("k")), device->judge(DeviceMessage::probe, "").error().message,
+                                  device->lease(1, true).error().message, device->renew().error().message}) {
+    CHECK(said.find("the host's context is lost") != std::string::npos);
+  }
+}
+
+TEST_CASE("a device whose known kernel gives another answer is not used") {
+  const FakeDriver driver(probe_value() + 1);
+  auto device = InProcessDevice::open(context, stream);
+  REQUIRE(device);
+  const auto trusted = (*device)->trust({1});
+  REQUIRE(!trusted);
+  CHECK(trusted.error().message.find("another answer") != std::string::npos);
+}
+
+TEST_CASE("renewing gives everything back and has it anew") {
+  const FakeDriver driver;
+  const auto device = open_trusted();
+  REQUIRE(device->lease(1, true));
+  const std::string before = driver.launched();
+  REQUIRE(device->renew());
+  CHECK(driver.launched().find("probe_known", before.size()) != std::string::npos);
+  CHECK(outcome(*device, order_of("k")) == "0 times");
+  CHECK(driver.wrong() == "");
+}

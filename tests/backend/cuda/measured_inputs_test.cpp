@@ -1,0 +1,175 @@
+// A measurement on a device that holds no memory: where inputs can be written, each timed launch's are compared with what was
+// made for it; and how many launches it takes.
+#include <cstring>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <cupilot/parts/gemm.hpp>
+
+#include "backend/cuda/trials.hpp"
+#include "catch.hpp"
+#include "support/kept_images.hpp"
+#include "support/reached.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+// Says yes to everything, and counts inputs that are compared with another recipe than the one they were filled by.
+class Notebook : public TrialDevice {
+ public:
+  Notebook() {
+    hello_.sharing = Sharing::own;
+    hello_.memory_free = 1ll << 40;
+  }
+  int compared = 0, mistaken = 0, launched = 0, checks = 0;
+  int wrong_check = 0, launched_then = 0;  // the check that finds a wrong output, from 1 on
+  double launch_us = 5000;
+
+  const DeviceHello& hello() const override { return hello_; }
+  double empty_launch_us() const override { return 1; }
+  Result<Region> lease(std::int64_t bytes, bool, Fence, std::int64_t) override { return Region{slots_++, 0, bytes}; }
+  void release_all() override {}
+  bool crowded() const override { return false; }
+  void seal(const Region&) override {}
+  void let_inputs_be_written(bool) override {}
+  bool inputs_writable() const override { return true; }
+  Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override {
+    std::vector<std::string> payloads;
+    for (const DeviceOrder& order : orders) payloads.push_back(judged(order));
+    return payloads;
+  }
+  Result<void> load_in_judge(const NamedImage&) override { return {}; }
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order, double) override {
+    launched += order.timing.mode == VisitTiming::Mode::timed ? 1 : order.timing.replays;
+    const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0, launch_us);
+    return std::variant<DeviceRun, RunnerFault>(DeviceRun{{times, launch_us}, launch_us + 100});
+  }
+  void settle() override {}
+  int processes() const override { return 1; }
+  Error distrust(const std::string& why) override { return {ErrorCode::failure, why, ""}; }
+  Result<void> renew() override { return {}; }
+
+ private:
+  std::string judged(const DeviceOrder& order) {
+    if (order.type == DeviceMessage::prepare) {
+      const auto prepare = unpack_prepare(order.body);
+      for (const PrepareItem& item : prepare->items) filled_[item.region.slot] = item.recipe;
+      return pack(PrepareAnswer{});
+    }
+    if (order.type == DeviceMessage::conditions) return pack(CardConditions{});
+    return pack(checked(*unpack_check(order.body)));
+  }
+  CheckAnswer checked(const CheckOrder& order) {
+    CheckAnswer answer;
+    for (const CheckItem& item : order.outputs) {
+      answer.outputs.push_back({});
+      answer.outputs.back().compared = item.compare;
+    }
+    if (++checks == wrong_check) {
+      answer.outputs.front().failed = 1;
+      launched_then = launched;
+    }
+    answer.guards.resize(order.guards.size());
+    answer.hashes.resize(order.outputs.size());
+    answer.nonzero.resize(order.zeros.size());
+    for (const PrepareItem& input : order.unchanged) {
+      ++compared;
+      const bool same = std::memcmp(&filled_[input.region.slot], &input.recipe, sizeof input.recipe) == 0;
+      mistaken += same ? 0 : 1;
+      answer.changed.push_back(same ? 0 : 1);
+    }
+    return answer;
+  }
+  DeviceHello hello_;
+  int slots_ = 0;
+  std::map<int, FillParams> filled_;
+};
+
+struct Trials {
+  std::unique_ptr<CompilePool> pool = std::move(*CompilePool::open(testing::kept_images()));
+  DeviceSpec spec = *chip("h200");
+  CudaPrograms programs{*pool, spec.arch};
+  SpotCheck spot{*pool, spec.arch};
+  Notebook device;
+  CudaTrials trials{device, programs, spot, spec, 20};
+  // Inputs of more than half a gibibyte: the controller computes no reference values of its own.
+  Task task = *gemm_task({.m = 16384, .n = 128, .k = 16384});
+
+  ContestantReport measure(const Contestant& contestant, const MeasureOptions& options) {
+    auto reports = trials.measure(task, task_id(task), task.time_shapes.front(), {&contestant, 1}, options);
+    REQUIRE(reports);
+    const auto& measured = reports->front().measurement;
+    if (measured.is_rejected()) FAIL(measured.rejected().message);
+    return std::move(reports->front());
+  }
+};
+const Contestant plain_kernel{Contestant::Kind::plain, "plain", nullptr};
+
+}  // namespace
+
+TEST_CASE("inputs that can be written are compared with the content of their own launch") {
+  Trials on;
+  const ContestantReport report = on.measure(plain_kernel, {});
+  CHECK(report.measurement->samples_us.size() >= 3);
+  CHECK(on.device.compared > 6);
+  CHECK(on.device.mistaken == 0);
+}
+
+TEST_CASE("whichever timed launch was wrong, its kernel leaves and is launched no more") {
+  Trials on;
+  on.device.launch_us = 1000;
+  const MeasureOptions options{3, 2.0, true, 1};
+  on.measure(plain_kernel, options);
+  const int checks = on.device.checks;
+  REQUIRE(checks > 8);
+  for (int wrong = 1; wrong <= checks; ++wrong) {
+    CAPTURE(wrong);
+    on.device.checks = on.device.launched = 0;
+    on.device.wrong_check = wrong;
+    auto reports = on.trials.measure(on.task, task_id(on.task), on.task.time_shapes.front(), {&plain_kernel, 1}, options);
+    REQUIRE(reports);
+    REQUIRE(reports->front().measurement.is_rejected());
+    testing::expect_code(reports->front().measurement.rejected(), "measure.timed_launch");
+    CHECK(on.device.launched == on.device.launched_then);
+  }
+}
+
+TEST_CASE("a slow plain kernel takes a twentieth of the time, and one launch at least") {
+  struct Case {
+    double launch_us;
+    int launches;
+    std::size_t samples;
+  };
+  // Of the 100 ms that are a twentieth of 2 s. A first launch that is not the only one is no sample.
+  const Case c = GENERATE(from_range(std::vector<Case>{{2'000'000, 1, 1}, {60'000, 1, 1}, {40'000, 3, 2}, {30'000, 4, 3}}));
+  Trials on;
+  on.device.launch_us = c.launch_us;
+  const ContestantReport report = on.measure(plain_kernel, {7, 2.0, true, 1});
+  CAPTURE(c.launch_us);
+  CHECK(on.device.launched == c.launches);
+  CHECK(report.measurement->samples_us.size() == c.samples);
+  CHECK(report.ratio.size() == c.samples);
+  CHECK(report.proofs.size() == c.samples);
+}
+
+TEST_CASE("a long first launch counts where few rounds are asked for") {
+  struct Case {
+    double launch_us;
+    int rounds, launches;
+  };
+  // Beside the rounds: the launch that the controller's clock sees, and what goes before.
+  const Case c = GENERATE(from_range(std::vector<Case>{{6000, 3, 4}, {6000, 5, 7}, {4000, 3, 6}}));
+  Trials on;
+  on.device.launch_us = c.launch_us;
+  CompiledKernel kernel;
+  kernel.source.text = "candidate";
+  kernel.source.plan.launches = {{.name = "main", .entry = "gemm", .grid = {"1"}, .block = {"32"}}};
+  kernel.entries = {{.name = "gemm", .source_name = "gemm"}};
+  const ContestantReport report = on.measure({Contestant::Kind::candidate, "candidate", &kernel}, {c.rounds, 1.0, true, 1});
+  CAPTURE(c.launch_us, c.rounds);
+  CHECK(on.device.launched == c.launches);
+  CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));
+  CHECK(report.proofs.size() == static_cast<std::size_t>(c.rounds));
+}

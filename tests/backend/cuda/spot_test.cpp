@@ -1,0 +1,55 @@
+// The controller's own reference values, which need no device: they are those of the whole inputs.
+#include "backend/cuda/spot.hpp"
+
+#include <cmath>
+
+#include <cupilot/parts/gemm.hpp>
+
+#include "catch.hpp"
+#include "support/kept_images.hpp"
+
+namespace cupilot {
+namespace {
+
+TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole", "[virtual][threads]") {
+  BackendOptions options = testing::kept_images();
+  options.compile_jobs = 1;
+  auto pool = CompilePool::open(options);
+  REQUIRE(pool);
+  VirtualInputs inputs(64 << 20);
+  VirtualOracle oracle(**pool, "sm_90a", inputs, 64 << 20);
+  SpotCheck spot(**pool, "sm_90a");
+  const GemmSpec rows[] = {
+      {.m = 33, .n = 65, .k = 17},
+      {.m = 40, .n = 24, .k = 50, .dtype = DType::bf16, .layout = "tt"},
+      {.m = 1100, .n = 1, .k = 1000},  // more than 4 MiB of inputs: several threads
+  };
+  for (const GemmSpec& row : rows) {
+    const auto task = gemm_task(row);
+    REQUIRE(task);
+    const std::string id = task_id(*task);
+    const std::size_t output = task->tensors.size() - 1;
+    REQUIRE(task->tensors[output].role == Role::out);
+    for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe}) {
+      INFO(row.m << " " << static_cast<int>(kind));
+      Case what;
+      what.workload = task->time_shapes.front();
+      what.content = {.seed = 11, .kind = kind};
+      auto all = oracle.values(*task, id, output, what.workload, what.content, 0);
+      REQUIRE(all);
+      auto few = spot.values(*task, id, output, what, {5, 20}, (row.m * row.n) / 2);
+      REQUIRE(few);
+      REQUIRE((*few)->indices.size() >= 64);
+      std::size_t wrong = 0;
+      for (std::size_t i = 0; i < (*few)->indices.size(); ++i) {
+        const auto at = static_cast<std::size_t>((*few)->indices[i]);
+        const bool same = (*few)->values[i] == (*all)->values.at(at) && (*few)->sums[i] == (*all)->sums.at(at);
+        wrong += same ? 0 : 1;
+      }
+      CHECK(wrong == 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace cupilot

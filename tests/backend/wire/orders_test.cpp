@@ -1,0 +1,143 @@
+#include "backend/wire/orders.hpp"
+
+#include "backend/cuda/library.hpp"
+#include "backend/cuda/programs.hpp"
+#include "backend/worker/probe.hpp"
+#include "catch.hpp"
+#include "support/kept_images.hpp"
+
+#include <cupilot/parts/gemm.hpp>
+
+using namespace cupilot;
+
+namespace {
+
+// Every proper prefix of a good body must be refused, and so must a longer one.
+template <class Unpack>
+void only_whole(const std::string& body, Unpack unpack) {
+  REQUIRE(unpack(body));
+  for (std::size_t cut = 0; cut < body.size(); ++cut) CHECK(!unpack(std::string_view(body).substr(0, cut)));
+  CHECK(!unpack(body + "x"));
+}
+
+}  // namespace
+
+TEST_CASE("orders and answers survive the channel and nothing else does") {
+  RunOrder run;
+  run.image = "image";
+  run.maps.push_back({{3, 256, 4096}, 2, 128, {64, 32}, {128}, {64, 8}});
+  WireLaunch launch;
+  launch.name = "main";
+  launch.entry = "gemm";
+  launch.grid[1] = 7;
+  launch.block[0] = 256;
+  launch.cluster[0] = 2;
+  launch.shared = 99;
+  launch.cooperative = true;
+  launch.args = {{WireArgument::Kind::region, {1, 2, 3}, 0, {}},
+                 {WireArgument::Kind::map, {}, 0, {}},
+                 {WireArgument::Kind::bytes, {}, 0, {1, 2, 3, 4}}};
+  run.launches.push_back(launch);
+  run.zeroed = {{5, 0, 16}};
+  run.poison = {{6, 0, 32}, {7, 8, 9}};
+  run.timing = {VisitTiming::Mode::timed, 4, true};
+  only_whole(pack(run), [](std::string_view body) { return unpack_run(body); });
+  const auto back = unpack_run(pack(run));
+  REQUIRE(back->launches.size() == 1);
+  CHECK(back->launches[0].entry == "gemm");
+  CHECK(back->launches[0].grid[1] == 7);
+  CHECK(back->launches[0].args[2].bytes == std::vector<std::uint8_t>{1, 2, 3, 4});
+  CHECK(back->maps[0].dims == std::vector<std::int64_t>{64, 32});
+  CHECK(back->timing.replays == 4);
+
+  DeviceHello hello;
+  hello.usable = true;
+  hello.name = "NVIDIA H200";
+  hello.sharing = Sharing::ipc;
+  only_whole(pack(hello), [](std::string_view body) { return unpack_device_hello(body); });
+  only_whole(pack(DeviceAnswer{DeviceAnswer::State::sticky, 700, "what", "payload"}),
+             [](std::string_view body) { return unpack_device_answer(body); });
+  only_whole(pack(LoadOrder{"name", {1, 2}, {"entry"}, {{8, 4}}}), [](std::string_view body) { return unpack_load(body); });
+  const SeveralOrder several{{{DeviceMessage::check, "a check"}, {DeviceMessage::conditions, ""}}};
+  only_whole(pack(several), [](std::string_view body) { return unpack_several(body); });
+  const std::vector<DeviceOrder> orders = unpack_several(pack(several))->orders;
+  REQUIRE(orders.size() == 2);
+  CHECK(orders[0].type == DeviceMessage::check);
+  CHECK(orders[0].body == "a check");
+  CHECK(orders[1].type == DeviceMessage::conditions);
+  only_whole(pack(SeveralAnswer{{"one", "", "three"}}), [](std::string_view body) { return unpack_several_answer(body); });
+  only_whole(pack(SlotOrder{1, 2, true, {3}}), [](std::string_view body) { return unpack_slot(body); });
+  PrepareOrder prepare;
+  prepare.items.resize(2);
+  prepare.oracles.push_back({"key", "image", "entry", {{1, 0, 8}}, {1.5}, {64}, {0}, 64, 64});
+  only_whole(pack(prepare), [](std::string_view body) { return unpack_prepare(body); });
+  CheckOrder check;
+  check.outputs.resize(1);
+  check.oracle_keys = {"key"};
+  check.guards = {{1, 0, 8}};
+  only_whole(pack(check), [](std::string_view body) { return unpack_check(body); });
+  only_whole(pack(CheckAnswer{{CheckedOutput{}}, {CheckedGuard{}}, {1}, {2}}),
+             [](std::string_view body) { return unpack_check_answer(body); });
+  only_whole(pack(RunAnswer{{1.0, 2.0}, 5.0}), [](std::string_view body) { return unpack_run_answer(body); });
+  only_whole(pack(LibraryOrder{}, {{1, 0, 8}}), [](std::string_view body) { return unpack_library(body); });
+  only_whole(pack(ProbeAnswer{7, 1.5, 2.5}), [](std::string_view body) { return unpack_probe_answer(body); });
+  RepeatOrder repeat;
+  repeat.outputs.resize(2);
+  repeat.items.resize(1);
+  only_whole(pack(repeat), [](std::string_view body) { return unpack_repeat(body); });
+  only_whole(pack(RepeatAnswer{{1, 2}}), [](std::string_view body) { return unpack_repeat_answer(body); });
+  only_whole(pack(ReadOrder{{1, 0, 8}, {}, "key", {3}, {4}}), [](std::string_view body) { return unpack_read(body); });
+  only_whole(pack(ReadAnswer{{1}, {2.0}, {3.0}}), [](std::string_view body) { return unpack_read_answer(body); });
+  only_whole(pack(CardConditions{"note", 1, 2, 3, 4, 5, {6}}), [](std::string_view body) { return unpack_conditions(body); });
+  only_whole(pack(Probe{{true, "a"}, {false, "b"}}), [](std::string_view body) { return unpack_probe(body); });
+}
+
+TEST_CASE("the judge's kernels and a task's references compile") {
+  auto pool = CompilePool::open(testing::kept_images());
+  REQUIRE(pool);
+  const auto trusted = compile_trusted(**pool, "sm_90a");
+  if (!trusted) FAIL(trusted.error().message);
+  const auto task = gemm_task({});
+  REQUIRE(task);
+  CudaPrograms programs(**pool, "sm_90a");
+  for (const ReferenceBuild build : {ReferenceBuild::plain, ReferenceBuild::tracked}) {
+    const auto image = programs.reference(*task, "key", build);
+    if (!image) FAIL(image.error().message);
+    CHECK((*image)->entries.size() == 1);
+    CHECK((*image)->image.image.size() > 1000);
+  }
+  Task broken = *task;
+  broken.reference.text = "__device__ real reference_D(const Inputs& in, long long index) { return nothing; }";
+  const auto refused = programs.reference(broken, "broken", ReferenceBuild::tracked);
+  REQUIRE(!refused);
+  CHECK(refused.error().code == ErrorCode::usage);
+}
+
+TEST_CASE("the library's product is the row-major one with its operands swapped") {
+  GemmSpec spec;
+  spec.m = 10, spec.n = 20, spec.k = 30, spec.layout = "tn", spec.batch = 2, spec.alpha = 2, spec.beta = 3, spec.bias = true;
+  const auto task = gemm_task(spec);
+  REQUIRE(task);
+  std::vector<Region> regions;
+  for (int i = 0; i < static_cast<int>(task->tensors.size()); ++i) regions.push_back({i, 0, 8});
+  const auto order = library_order(*task, task->time_shapes[0], regions);
+  REQUIRE(order);
+  CHECK(order->rows == 20);
+  CHECK(order->columns == 10);
+  CHECK(order->depth == 30);
+  CHECK(order->batch == 2);
+  CHECK(!order->trans_a);  // B as stored
+  CHECK(order->trans_b);   // A transposed
+  CHECK(order->ld_a == 20);
+  CHECK(order->ld_b == 10);
+  CHECK(order->stride_b == 300);
+  CHECK(order->a.slot == 1);
+  CHECK(order->b.slot == 0);
+  CHECK(order->bias.slot == 3);
+  CHECK(order->alpha == 2);
+  CHECK(order->beta == 3);
+  spec.act = Activation::gelu;
+  const auto other = gemm_task(spec);
+  REQUIRE(other);
+  CHECK(library_order(*other, other->time_shapes[0], regions).is_rejected());
+}

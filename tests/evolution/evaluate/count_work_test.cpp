@@ -1,0 +1,111 @@
+#include "evolution/evaluate/count_work.hpp"
+
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/rejection.hpp>
+
+#include "catch.hpp"
+
+namespace cupilot {
+namespace {
+
+// A device that only counts, or says why not.
+class Counting : public Backend {
+ public:
+  explicit Counting(Attempt<std::vector<LaunchCounts>> answer) : answer_(std::move(answer)) {}
+  const DeviceSpec& device() const override { return spec_; }
+  Provenance provenance() const override { return Provenance::measured; }
+  std::string identity() const override { return "counting"; }
+  Attempt<CompiledKernel> compile(const KernelSource&) override { return lacking(); }
+  Result<TrialReport> run(const Task&, const CompiledKernel&, std::span<const Case>) override { return lacking(); }
+  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&, std::span<const Contestant>,
+                                                const MeasureOptions&) override {
+    return lacking();
+  }
+  Attempt<std::vector<LaunchCounts>> count(const Task&, const CompiledKernel&, const Workload&, CountDepth) override {
+    return answer_;
+  }
+
+ private:
+  static Error lacking() { return {ErrorCode::failure, "it only counts", ""}; }
+  DeviceSpec spec_ = *chip("h200");
+  Attempt<std::vector<LaunchCounts>> answer_;
+};
+
+LaunchCounts launch(double read, double written) {
+  Counts counts;
+  counts.rung = "counters";
+  counts[Counter::dram_read_bytes] = {read, read, read, CountHow::exact};
+  counts[Counter::dram_write_bytes] = {written, written, written, CountHow::exact};
+  return {counts, {}};
+}
+
+Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& plan = {}) {
+  const Task task = *gemm_task({});
+  Counting device(std::move(answer));
+  Pipe pipe;
+  pipe.task = &task;
+  pipe.backend = &device;
+  Accepted accepted;
+  accepted.measurement.provenance = Provenance::measured;
+  accepted.measurement.time_us = 100;
+  accepted.measurement.counts.rung = "analytic";
+  accepted.measurement.counts[Counter::blocks] = {64, 64, 64, CountHow::exact};
+  const auto done = count_work(pipe, {}, plan, accepted);
+  if (!done) FAIL(done.error().message);
+  return accepted;
+}
+
+TEST_CASE("the chip's counters enter measurement and verdict, launches added up, over what was known", "[counters]") {
+  const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6), launch(2e6, 3e6)});
+  CHECK(accepted.measurement.counts.rung == "counters");
+  CHECK(accepted.measurement.counts[Counter::dram_read_bytes].value == 10e6);
+  CHECK(accepted.measurement.counts[Counter::dram_write_bytes].value == 4e6);
+  CHECK(accepted.measurement.counts[Counter::blocks].value == 64);
+  CHECK(accepted.verdict.rung == "counters");
+  CHECK(accepted.verdict.achieved_bytes == Approx(14e6 / 100e-6));
+  CHECK(accepted.verdict.stalls.empty());
+}
+
+TEST_CASE("what warps waited for is added up over the launches, and enters the verdict", "[counters]") {
+  LaunchCounts one = launch(8e6, 1e6), other = launch(2e6, 3e6);
+  one.warps.resident = 100, one.warps[Stall::barrier] = 30, one.warps[Stall::selected] = 70;
+  other.warps.resident = 300, other.warps[Stall::barrier] = 210, other.warps[Stall::wait] = 90;
+  const Accepted accepted = counted(std::vector<LaunchCounts>{one, other});
+  REQUIRE(accepted.verdict.stalls.size() == 3);
+  CHECK(accepted.verdict.stalls[0].stall == Stall::barrier);
+  CHECK(accepted.verdict.stalls[0].share == Approx(0.6));
+  CHECK(accepted.verdict.stalls[1].share == Approx(0.225));
+}
+
+TEST_CASE("without counters the verdict stands on the next rung and says why, unless there never were any", "[counters]") {
+  struct Row {
+    Attempt<std::vector<LaunchCounts>> answer;
+    const char* said;  // nullptr: nothing
+  };
+  const Row rows[] = {
+      {Error{ErrorCode::no_device, "hardware counters: taking the counters: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", ""},
+       "INSUFFICIENT_PRIVILEGES"},
+      {reject("run.hang", "no end under the hardware counters"), "no end"},
+      {Error{ErrorCode::usage, "recorded has no hardware counters", ""}, nullptr},
+  };
+  for (const Row& row : rows) {
+    const Accepted accepted = counted(row.answer);
+    CHECK(accepted.verdict.rung == "analytic");
+    CHECK(accepted.verdict.stalls.empty());
+    CHECK(accepted.measurement.counts[Counter::blocks].value == 64);
+    REQUIRE_FALSE(accepted.verdict.digest.empty());
+    const std::string& last = accepted.verdict.digest.back();
+    CHECK((last.find("Counted without the chip's own counters: ") == 0) == (row.said != nullptr));
+    if (row.said != nullptr) CHECK(last.find(row.said) != std::string::npos);
+  }
+}
+
+TEST_CASE("counters that have had their time are left alone, and the verdict says so", "[counters]") {
+  const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6)}, {CountDepth::few, "they have had their share"});
+  CHECK(accepted.verdict.rung == "analytic");
+  CHECK(accepted.measurement.counts[Counter::dram_read_bytes].how == CountHow::unknown);
+  CHECK(accepted.verdict.digest.back() == "Counted without the chip's own counters: they have had their share.");
+}
+
+}  // namespace
+}  // namespace cupilot

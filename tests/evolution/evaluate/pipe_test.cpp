@@ -1,0 +1,311 @@
+// The straight pipe on a device that lies: nothing impossible becomes a number, nothing unproved is timed.
+#include <chrono>
+#include <future>
+#include <limits>
+#include <utility>
+
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/rejection.hpp>
+
+#include "catch.hpp"
+#include "evolution/evaluate/pipe.hpp"
+#include "evolution/hooked.hpp"
+#include "support/reached.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+struct Bench {
+  TempDir dir;
+  Hooked device{fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})"))};
+  Task task = landscape_task();
+  Pipe pipe{&task, &device, nullptr, 1};
+
+  Candidate evaluated(ProofLevel level = ProofLevel::candidate) {
+    KernelSource source;
+    source.text = "// a point of the landscape\n";
+    auto candidate = evaluate_source(pipe, source, level);
+    REQUIRE_OK(candidate);
+    return *candidate;
+  }
+  Rejected refused() {
+    const Candidate candidate = evaluated();
+    REQUIRE(std::holds_alternative<Rejected>(candidate.outcome));
+    return std::get<Rejected>(candidate.outcome);
+  }
+  Accepted accepted(ProofLevel level = ProofLevel::candidate) {
+    const Candidate candidate = evaluated(level);
+    if (const auto* no = std::get_if<Rejected>(&candidate.outcome)) FAIL(no->code + ": " + no->message);
+    return std::get<Accepted>(candidate.outcome);
+  }
+  void claim(double us) {
+    device.on_measure = [us](auto, std::vector<ContestantReport>& reports) { set_time(reports.front(), us); };
+  }
+};
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+TEST_CASE("a source that is to be proved is compiled anew", "[pipe]") {
+  Bench bench;
+  bench.accepted();
+  CHECK(bench.device.anew == 1);
+}
+
+TEST_CASE("a time that cannot be is never a number", "[pipe]") {
+  struct Row {
+    double us;
+    const char* code;
+  };
+  const Row rows[] = {
+      {0, "measure.failed"},
+      {-1, "measure.failed"},
+      {std::nan(""), "measure.failed"},
+      {infinity, "measure.failed"},
+      {0x1p63 * 1e-3, "measure.failed"},
+      {1e-12, "floor.impossible"},
+      {1e-3, "floor.impossible"},  // a worker that says 1 ns
+  };
+  for (const Row& row : rows) {
+    for (const Provenance kind : {Provenance::modelled, Provenance::measured}) {
+      INFO(row.us << " us " << name_of(kind));
+      Bench bench;
+      bench.device.kind = kind;
+      bench.claim(row.us);
+      expect_code(bench.refused(), row.code);
+    }
+  }
+}
+
+TEST_CASE("samples that do not add up are no time", "[pipe]") {
+  Bench bench;
+  std::vector<double> samples = {20, 20, 20};
+  double us = 20;
+  SECTION("one of them is zero") { samples[1] = 0; }
+  SECTION("their median is another") { us = 12; }
+  SECTION("the device took less time than they claim") {
+    bench.device.kind = Provenance::measured;
+    samples = {5e6, 5e6, 5e6}, us = 5e6;
+  }
+  SECTION("an empty launch reads the same") {
+    bench.device.on_measure = [](auto, std::vector<ContestantReport>& reports) { reports[0].measurement->too_short = true; };
+    expect_code(bench.refused(), "measure.failed");
+    return;
+  }
+  bench.device.on_measure = [&](auto, std::vector<ContestantReport>& reports) {
+    reports[0].measurement->samples_us = samples;
+    reports[0].measurement->time_us = us;
+  };
+  expect_code(bench.refused(), "measure.failed");
+}
+
+TEST_CASE("a forged time of one shape does not hide in the mean of several", "[pipe]") {
+  Bench bench;
+  bench.task.time_shapes = {{{{"n", 1}}, 1.0}, {{{"n", 64}}, 1.0}};
+  CHECK(bench.accepted().measurement.time_us > 0);
+  int calls = 0;
+  bench.device.on_measure = [&](auto, std::vector<ContestantReport>& reports) {
+    if (calls++ % 2 == 1) set_time(reports.front(), 1e-6);
+  };
+  expect_code(bench.refused(), "floor.impossible");
+}
+
+TEST_CASE("times are believed down to the floor less its margin", "[pipe]") {
+  Bench bench;
+  const DeviceSpec h200 = *chip("h200");
+  bench.device.spec() = h200;
+  bench.task = *gemm_task({.m = 1024, .n = 1024, .k = 1024});
+  const double floor = *floor_us(bench.task, bench.task.time_shapes[0], h200, Precision::fp32_strict);
+  REQUIRE(floor > 10);
+  bench.claim(floor * 0.975);
+  CHECK(bench.accepted().measurement.time_us == Approx(floor * 0.975));
+  bench.claim(floor * 0.965);
+  const Rejected refused = bench.refused();
+  expect_code(refused, "floor.impossible");
+  CHECK(refused.message.find("below the floor") != std::string::npos);
+}
+
+TEST_CASE("a timed launch that was wrong has no time", "[pipe]") {
+  Bench bench;
+  const auto spoil = GENERATE(0, 1, 2);
+  bench.device.on_measure = [&](auto, std::vector<ContestantReport>& reports) {
+    CaseReport& proof = reports.front().proofs.front();
+    if (spoil == 0) proof.outputs.front().failed = 1;
+    if (spoil == 1) proof.outputs.front().never_written = 1;
+    if (spoil == 2) proof.faults.push_back({"run.guard", "3 bytes beyond y", ""});
+  };
+  expect_code(bench.refused(), "measure.timed_launch");
+}
+
+TEST_CASE("what a device reports of a run is the candidate's rejection", "[pipe]") {
+  for (const RejectionCode& row : rejection_codes()) {
+    if (row.stage != Stage::run && row.stage != Stage::load) continue;
+    Bench bench;
+    bench.device.on_run = [&](const CompiledKernel&, TrialReport& report) {
+      report.cases.resize(1);
+      report.cases.front().faults.push_back({std::string(row.code), "as the test says", "block (0,0,0)"});
+    };
+    const Rejected refused = bench.refused();
+    expect_code(refused, row.code);
+    CHECK(refused.where == "block (0,0,0)");
+  }
+}
+
+TEST_CASE("a task that asks for equal bits refuses a kernel that gave others", "[pipe]") {
+  Bench bench;
+  bench.device.on_run = [](const CompiledKernel&, TrialReport& report) {
+    report.cases.front().repeats_done = 3;
+    report.cases.front().outputs.front().repeat_differs = 1;
+  };
+  const Accepted accepted = bench.accepted();
+  CHECK_FALSE(accepted.verification.deterministic);
+  CHECK(accepted.verification.repeats == 3);
+  bench.task.deterministic = true;
+  expect_code(bench.refused(), "verify.nondeterministic");
+}
+
+TEST_CASE("a kernel that does not follow an input doubled is refused", "[pipe]") {
+  Bench bench;
+  bench.task.precision = Precision::fp32_strict;
+  bench.device.on_run = [](const CompiledKernel&, TrialReport& report) {
+    CaseReport& scaled = report.cases.front();
+    scaled.what.content.variation = Variation::scaled;
+    scaled.related = true;
+    scaled.outputs.front().relation_differs = 2;
+  };
+  expect_code(bench.refused(), "verify.relation");
+}
+
+TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]") {
+  Bench bench, other;
+  Hooked& screen = other.device;
+  bench.pipe.screen = &screen;
+  screen.name = "virtual:h200";
+  bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
+  bench.device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "landlock 4"; };
+  const auto fault = [&](const std::string& code) {
+    screen.on_run = [code](const CompiledKernel&, TrialReport& report) {
+      report.cases.front().faults.push_back({code, "as the test says", "block (0,0,0) thread (1,0,0) ptx:7"});
+    };
+  };
+  SECTION("a race is found before device time is spent") {
+    fault("run.race");
+    const Rejected refused = bench.refused();
+    expect_code(refused, "run.race");
+    CHECK(refused.message.find("virtual:h200") != std::string::npos);
+    CHECK(bench.device.runs == 0);
+  }
+  SECTION("what the virtual device does not know is said, not refused") {
+    fault("run.unsupported");
+    const Accepted accepted = bench.accepted();
+    CHECK(bench.device.runs == 1);
+    CHECK(accepted.conditions.screened_on.empty());
+    REQUIRE_FALSE(accepted.verification.unproved.empty());
+    CHECK(accepted.verification.unproved.back().find("virtual:h200 could not run it") != std::string::npos);
+  }
+  SECTION("a right candidate is interpreted at few small shapes, and both say what they held") {
+    const Accepted accepted = bench.accepted();
+    CHECK(screen.cases_run.size() <= 6);
+    CHECK(bench.device.cases_run.size() > screen.cases_run.size());
+    CHECK(accepted.conditions.screened_on == "virtual:h200");
+    CHECK(accepted.conditions.compiled_under == "landlock 4");
+    REQUIRE_FALSE(accepted.verification.proved_by.empty());
+    CHECK(accepted.verification.proved_by.back().find("every access checked") != std::string::npos);
+  }
+  SECTION("a finalist is interpreted at all of its level") {
+    bench.accepted(ProofLevel::finalist);
+    CHECK(screen.cases_run.size() > 6);
+  }
+}
+
+TEST_CASE("cases that several threads interpret end as those of one would", "[pipe][threads]") {
+  Bench bench, other;
+  Hooked& screen = other.device;
+  bench.pipe.screen = &screen;
+  bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
+  const std::vector<Case> all = battery(bench.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
+  REQUIRE(all.size() > 8);
+  const auto same = [](const Case& a, const Case& b) {
+    return a.workload.sizes == b.workload.sizes && a.content == b.content && a.poison == b.poison;
+  };
+  // Neighbours, which are never one thread's.
+  for (const std::size_t first : {std::size_t{0}, std::size_t{3}, all.size() - 2}) {
+    INFO(first);
+    screen.on_run = [&](const CompiledKernel&, TrialReport& report) {
+      for (CaseReport& ran : report.cases) {
+        if (same(ran.what, all[first])) ran.faults.push_back({"run.divergence", "the first", ""});
+        if (same(ran.what, all[first + 1])) ran.faults.push_back({"run.race", "a later one", ""});
+      }
+    };
+    const Candidate candidate = bench.evaluated(ProofLevel::finalist);
+    REQUIRE(std::holds_alternative<Rejected>(candidate.outcome));
+    expect_code(std::get<Rejected>(candidate.outcome), "run.divergence");
+  }
+}
+
+TEST_CASE("what was screened before is screened while the device runs, and both must hold", "[pipe][threads]") {
+  Bench bench, other;
+  Hooked& screen = other.device;
+  bench.pipe.screen = &screen;
+  KernelSource source;
+  source.text = "// a point of the landscape\n";
+  PipeRules rules;
+  rules.level = ProofLevel::finalist;
+  rules.screened_before = true;
+  const auto outcome = [&] {
+    auto passed = pass_source(bench.pipe, source, rules);
+    REQUIRE_OK(passed);
+    return std::move(passed->candidate.outcome);
+  };
+  const auto fault = [](Hooked& where, const char* code) {
+    where.on_run = [code](const CompiledKernel&, TrialReport& report) {
+      report.cases.front().faults.push_back({code, "as the test says", ""});
+    };
+  };
+  SECTION("neither waits for the other") {
+    std::promise<void> device_ran;
+    screen.on_run = [&, once = false](const CompiledKernel&, TrialReport&) mutable {
+      if (!std::exchange(once, true)) device_ran.get_future().wait_for(std::chrono::seconds(60));
+    };
+    bench.device.on_run = [&](const CompiledKernel&, TrialReport&) { device_ran.set_value(); };
+    CHECK(std::holds_alternative<Accepted>(outcome()));
+  }
+  SECTION("the screen's word comes first") {
+    fault(screen, "run.race");
+    fault(bench.device, "run.hang");
+    expect_code(std::get<Rejected>(outcome()), "run.race");
+    CHECK(bench.device.runs == 1);
+  }
+  SECTION("the device's word stands") {
+    fault(bench.device, "run.hang");
+    expect_code(std::get<Rejected>(outcome()), "run.hang");
+  }
+  SECTION("a kernel that was compiled is not compiled again, another one is") {
+    auto compiled = bench.device.compile(source);
+    REQUIRE(compiled);
+    rules.compiled = &*compiled;
+    bool again = false;
+    bench.device.on_compile = [&](CompiledKernel&) { again = true; };
+    CHECK(std::holds_alternative<Accepted>(outcome()));
+    CHECK_FALSE(again);
+    source.text += "// and another\n";
+    CHECK(std::holds_alternative<Accepted>(outcome()));
+    CHECK(again);
+  }
+}
+
+TEST_CASE("a screen is opened for a measuring device of a known chip only", "[pipe]") {
+  Bench bench;
+  bench.device.spec() = *chip("h200");
+  auto modelled = open_screen(bench.device);
+  REQUIRE_OK(modelled);
+  CHECK_FALSE(*modelled);
+  bench.device.kind = Provenance::measured;
+  bench.device.spec().name = "a-chip-of-next-year";
+  auto unknown = open_screen(bench.device);
+  REQUIRE_OK(unknown);
+  CHECK_FALSE(*unknown);
+}

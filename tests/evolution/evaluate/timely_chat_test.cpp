@@ -1,0 +1,113 @@
+#include "evolution/run/timely_chat.hpp"
+
+#include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/run_report.hpp>
+
+#include "catch.hpp"
+#include "evolution/run/circle.hpp"
+#include "evolution/journal/tally.hpp"
+#include "evolution/support.hpp"
+#include "support/kept_images.hpp"
+#include "support/sanitized.hpp"
+
+using namespace cupilot;
+using namespace cupilot::testing;
+
+namespace {
+
+struct Noting : ChatClient {
+  ChatRequest last;
+  bool failing = false;
+  Result<ChatReply> complete(const ChatRequest& request) override {
+    last = request;
+    if (failing) return Error{ErrorCode::endpoint, "cancelled", ""};
+    return ChatReply{};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("who waits for a model hears of the end of the search") {
+  Noting client;
+  std::atomic<bool> cancel{false}, own{false};
+  const double now = real_host().monotonic_seconds();
+  struct Row {
+    double end, least, most;  // from now; 0: none
+  };
+  for (const Row& row : {Row{0, 120, 120}, Row{40, 1, 40}, Row{-5, 0, 0}, Row{1000, 120, 120}}) {
+    INFO(row.end);
+    TimelyChat chat(client, real_host(), &cancel, row.end == 0 ? 0 : now + row.end);
+    REQUIRE(chat.complete({}));
+    CHECK(client.last.cancel == &cancel);
+    CHECK(client.last.seconds >= row.least);
+    CHECK(client.last.seconds <= row.most);
+    ChatRequest asked;
+    asked.cancel = &own;
+    REQUIRE(chat.complete(asked));
+    CHECK(client.last.cancel == &own);
+  }
+}
+
+TEST_CASE("an exchange that the end of the search cut short is no silence of the model") {
+  Noting client;
+  client.failing = true;
+  for (const bool stopped : {false, true}) {
+    std::atomic<bool> cancel{stopped};
+    const auto reply = TimelyChat(client, real_host(), &cancel, 0).complete({});
+    REQUIRE_FALSE(reply);
+    CHECK(reply.error().code == (stopped ? ErrorCode::failure : ErrorCode::endpoint));
+  }
+}
+
+TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]") {
+  const auto device = open_backend("virtual:h200", testing::kept_images());
+  REQUIRE(device);
+  Noting client;
+  std::atomic<bool> cancel{false};
+  const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
+  EvolveOptions options;
+  options.chat = &client;
+  options.cancel = &cancel;
+  options.max_seconds = 30;
+  options.seats.share = 1;
+  auto circle = open_circle(task, **device, options);
+  REQUIRE(circle);
+  StrategyBrief brief;
+  brief.space = circle->space.get();
+  static_cast<void>(circle->strategist->propose(brief, Rng::of(1, "x")));
+  CHECK(client.last.cancel == &cancel);
+  CHECK(client.last.seconds <= 30);
+}
+
+TEST_CASE("a run tells from its journal whether models take part, whatever files lie beside it", "[threads]") {
+  if (sanitized_for_threads()) return;  // host_loop_test has the threads of such a search
+  const auto device = open_backend("virtual:h200", testing::kept_images());
+  REQUIRE(device);
+  const TempDir dir;
+  const Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
+  EvolveOptions options = small_run(dir / "run", 1);
+  REQUIRE_OK(evolve(task, **device, options));
+  std::ofstream(dir / "run/tape.jsonl") << "left by another run";
+  CHECK_FALSE(read_run(dir / "run")->models);
+  Noting client;
+  client.failing = true;
+  for (const std::int64_t evaluations : {2, 3}) {
+    EvolveOptions more;
+    more.raise_evaluations = evaluations;
+    more.chat = &client;
+    REQUIRE_OK(resume(dir / "run", **device, more));
+    CHECK(read_run(dir / "run")->models);
+    CHECK(read_beginning(dir / "run")->models);
+  }
+  const auto read = read_journal(real_host(), dir / "run");
+  REQUIRE_OK(read);
+  int told = 0;
+  for (const FramedRecord& record : read->records)
+    told += record.payload.find("\"kind\":\"models\"") != std::string::npos ? 1 : 0;
+  CHECK(told == 1);
+  // It is no reason why the search ended.
+  Tally tally;
+  tally.take(DecisionRecord{"stop", "time spent", 0, 0});
+  tally.take(DecisionRecord{"models", "", 0, 0});
+  CHECK(tally.report({}, real_host(), dir / "run").stopped == "time spent");
+}

@@ -1,0 +1,166 @@
+// Parts of a search switched off: what is off neither speaks to the strategist nor breeds.
+#include <cupilot/search.hpp>
+
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "backend/replayed/landscape.hpp"
+#include "catch.hpp"
+#include "evolution/journal/records.hpp"
+#include "strategy/build_space.hpp"
+
+using namespace cupilot;
+
+namespace {
+
+// Passes briefs on to the built-in strategist and keeps what they said.
+class Listener final : public Strategist {
+ public:
+  Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
+    kinds.insert(brief.kind);
+    for (const Individual& parent : brief.parents) verdicts += parent.verdict.pressures.size();
+    zones.insert(brief.zone);
+    remembered += brief.remembered.size();
+    forecasts += brief.forecast ? 1 : 0;
+    for (const StrategyBrief::Effect& effect : brief.effects) told_effect = told_effect || effect.count == 77;
+    return own_->propose(brief, rng);
+  }
+  std::set<BreedKind> kinds;
+  std::set<Zone> zones;
+  std::size_t verdicts = 0, remembered = 0, forecasts = 0;
+  bool told_effect = false;
+
+ private:
+  std::unique_ptr<Strategist> own_ = rule_strategist();
+};
+
+struct World {
+  Landscape landscape;
+  std::unique_ptr<Space> space;
+};
+
+World small_world() {
+  LandscapeSpec spec;
+  spec.variables = 6;
+  spec.values = 3;
+  auto landscape = Landscape::make(spec);
+  REQUIRE(landscape);
+  SpaceModel model;
+  model.techniques = landscape->techniques();
+  auto space = build_space(std::move(model));
+  REQUIRE(space);
+  return {std::move(*landscape), std::move(*space)};
+}
+
+Listener heard(const Steering& steering) {
+  const World world = small_world();
+  SearchOptions options;
+  options.max_evaluations = 40;
+  options.initial = 10;
+  options.lookahead = 1;
+  options.brood = 3;
+  options.steering = steering;
+  Knowledge knowledge;
+  knowledge.remembered = {sample(*world.space, Rng(3))};
+  knowledge.effects = {{"v1", 0.5, 77}};
+  knowledge.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+  Listener listener;
+  Search search(options, *world.space, listener, Zone::memory, 640, knowledge);
+  while (true) {
+    auto asked = search.ask(1);
+    REQUIRE(asked);
+    const auto* proposals = std::get_if<std::vector<Proposal>>(&*asked);
+    if (proposals == nullptr) return listener;
+    Score score;
+    score.accepted = score.evaluated = true;
+    score.time_us = 10 + static_cast<double>(proposals->front().id % 7);
+    score.verdict.pressures = {{Resource::dram, 0.9}};
+    search.tell(proposals->front().id, score);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a search with all its parts tells the strategist of each") {
+  const Listener all = heard({});
+  CHECK(all.kinds.count(BreedKind::cross) == 1);
+  CHECK(all.zones == std::set{Zone::memory});
+  CHECK(all.verdicts > 0);
+  CHECK(all.remembered > 0);
+  CHECK(all.forecasts > 0);
+  CHECK(all.told_effect);
+}
+
+TEST_CASE("what is switched off neither breeds nor reaches the strategist") {
+  Steering steering;
+  steering.roofline = steering.pool = steering.crossover = steering.model = false;
+  const Listener none = heard(steering);
+  CHECK(none.kinds.count(BreedKind::cross) == 0);
+  CHECK(none.zones == std::set{Zone::middle});
+  CHECK(none.verdicts == 0);
+  CHECK(none.remembered == 0);
+  CHECK(none.forecasts == 0);
+  CHECK_FALSE(none.told_effect);
+}
+
+namespace {
+
+// Mean of log2(time) over the first slots of a search, none of which may see a result.
+double first_slots(const Forecaster& forecast, const Space& space, const std::function<double(const Strategy&)>& time_us) {
+  double sum = 0;
+  constexpr int slots = 12, searches = 4;
+  const double optimum_us = LandscapeSpec{}.best_us;
+  for (std::uint64_t seed = 1; seed <= searches; ++seed) {
+    SearchOptions options;
+    options.seed = seed;
+    options.lookahead = slots;
+    Knowledge knowledge;
+    knowledge.forecast = forecast;
+    const auto strategist = rule_strategist();
+    Search search(options, space, *strategist, Zone::middle, 640, knowledge);
+    auto asked = search.ask(slots);
+    REQUIRE(asked);
+    const auto& proposals = std::get<std::vector<Proposal>>(*asked);
+    REQUIRE(proposals.size() == slots);
+    for (const Proposal& proposal : proposals) sum += std::log2(time_us(proposal.strategy) / optimum_us);
+  }
+  return sum / (slots * searches);
+}
+
+}  // namespace
+
+TEST_CASE("forecasts choose what is tried before there is a result, and leave some to chance") {
+  const World world = small_world();
+  const auto time_us = [&](const Strategy& strategy) {
+    Constants constants;
+    for (const Use& use : strategy.uses) {
+      constants[use.technique] = 1;
+      for (const auto& [name, value] : use.values) constants[use.technique + "." + name] = value;
+    }
+    return world.landscape.time_us(world.landscape.point_of(constants));
+  };
+  const double blind = first_slots({}, *world.space, time_us);
+  const Forecaster truth = [&](const Strategy& s) { return std::optional(Forecast{std::log2(time_us(s)), 0.1}); };
+  const double sighted = first_slots(truth, *world.space, time_us);
+  CHECK(sighted < 0.6 * blind);
+  CHECK(sighted > 0);
+}
+
+TEST_CASE("a journal's header keeps every switch, and one without them has all parts") {
+  HeaderRecord header;
+  header.task_json = "{}";
+  header.search.steering = {.roofline = false, .pool = true, .crossover = false, .surrogate = true, .model = false};
+  header.search.steering.code_crossover = true;
+  const std::string text = to_json(header);
+  const auto read = header_from(text);
+  REQUIRE(read);
+  CHECK(read->search.steering == header.search.steering);
+  std::string old = text;
+  const auto at = old.find("\"steering\":{");
+  REQUIRE(at != std::string::npos);
+  old.replace(at, old.find('}', at) + 1 - at, "\"other\":{}");
+  const auto older = header_from(old);
+  REQUIRE(older);
+  CHECK(older->search.steering == Steering{});
+}

@@ -1,0 +1,84 @@
+// How often a warp waits for memory, from a text and counts of what was issued.
+#include "ptx/machine/chain.hpp"
+
+#include "catch.hpp"
+#include "ptx/syntax/parser.hpp"
+
+using namespace cupilot;
+using namespace cupilot::ptx;
+
+namespace {
+
+// The chain of a body whose instruction i was issued counts[i] times, by one block.
+Chain chain(const std::string& body, const std::vector<std::uint64_t>& counts) {
+  auto module = parse(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<9>; .reg .f32 %f<9>; "
+      ".reg .b64 %rd<9>; .reg .pred %p<9>;\n" +
+      body + "\n}\n");
+  REQUIRE(module);
+  REQUIRE(module->functions[0].instructions.size() == counts.size());
+  std::vector<LineCount> lines;
+  for (std::uint32_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] > 0) lines.push_back({0, i, counts[i], 32 * counts[i]});
+  }
+  return chain_of(*module, 0, lines, 1);
+}
+
+const std::string load_two = "ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd2]; ";
+
+}  // namespace
+
+TEST_CASE("loads that nothing stands between are waited for once", "[chain]") {
+  CHECK(chain(load_two + "add.f32 %f3, %f1, %f2; ret;", {1, 1, 1, 1}).waits == Approx(1));
+  const std::string apart =
+      "ld.global.f32 %f1, [%rd1]; add.f32 %f1, %f1, %f1; ld.global.f32 %f2, [%rd2]; add.f32 %f2, %f2, %f2; ret;";
+  CHECK(chain(apart, {1, 1, 1, 1, 1}).waits == Approx(2));
+  CHECK(chain("ld.shared.f32 %f1, [%r1]; add.f32 %f1, %f1, %f1; ret;", {1, 1, 1}).waits == 0);
+}
+
+TEST_CASE("what is issued before a load is needed covers it", "[chain]") {
+  std::string body = "ld.global.f32 %f1, [%rd1]; ";
+  std::vector<std::uint64_t> counts{1};
+  for (int i = 0; i < 200; ++i) {
+    body += "mul.f32 %f2, %f3, %f4; ";
+    counts.push_back(1);
+  }
+  counts.insert(counts.end(), {1, 1});
+  CHECK(chain(body + "add.f32 %f3, %f1, %f2; ret;", counts).waits == Approx(0.5));
+}
+
+TEST_CASE("a loop counts as often as a warp goes through it, whatever the number of warps", "[chain]") {
+  const std::string loop = "again: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p1 bra again; ret;";
+  const Chain one = chain("mov.u32 %r1, 0; " + loop, {1, 10, 10, 10, 1}),
+              four = chain("mov.u32 %r1, 0; " + loop, {4, 40, 40, 40, 4});
+  CHECK(one.waits == Approx(10));
+  CHECK(four.waits == Approx(one.waits));
+}
+
+TEST_CASE("loads under short branches go together, under long ones one by one", "[chain]") {
+  const auto guarded = [](const std::string& label, int more) {
+    std::string text = "@%p1 bra " + label + "; ld.global.f32 %f1, [%rd1]; ";
+    for (int i = 0; i < more; ++i) text += "mul.f32 %f2, %f3, %f4; ";
+    return text + label + ": ";
+  };
+  CHECK(chain(guarded("a", 1) + guarded("b", 1) + "ret;", {1, 1, 1, 1, 1, 1, 1}).waits == Approx(1).margin(0.02));
+  std::vector<std::uint64_t> counts(2 * 22 + 1, 1);
+  CHECK(chain(guarded("a", 20) + guarded("b", 20) + "ret;", counts).waits > 1.5);
+}
+
+TEST_CASE("of warps that part for good the longest way counts", "[chain]") {
+  // Of four warps one loads eight times, the others once.
+  const std::string body =
+      "@%p1 bra few; mov.u32 %r1, 0; many: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p2 bra many; ret; "
+      "few: ld.global.f32 %f3, [%rd1]; add.f32 %f4, %f4, %f3; ret;";
+  CHECK(chain(body, {4, 1, 8, 8, 8, 1, 3, 3, 3}).waits == Approx(8));
+}
+
+TEST_CASE("a ring's phases and barriers are counted a block", "[chain]") {
+  const std::string body =
+      "mbarrier.init.shared::cta.b64 [%r1], 1; again: mbarrier.arrive.expect_tx.shared::cta.b64 %rd1, [%r1], 16; @%p1 bra again; "
+      "ret;";
+  const Chain ring = chain(body, {2, 6, 6, 2});
+  CHECK(ring.fills == Approx(6 * 32));
+  CHECK(ring.mbarriers == Approx(2 * 32));
+}
