@@ -1,6 +1,6 @@
-// What a candidate costs the controller before anything runs: proposing it, writing it, choosing the runs that prove it and
-// putting its plan into numbers for each, and what it does of compiling it.
-// usage: controller_cost [PROPOSALS [COMPILED [WORDS OF A GEMM...]]]
+// What a candidate costs the controller before anything runs: proposing it, writing it, choosing
+// the runs that prove it and putting its plan into numbers for each, and what it does of compiling
+// it. usage: controller_cost [PROPOSALS [COMPILED [WORDS OF A GEMM...]]]
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -12,8 +12,8 @@
 
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
-#include <cupilot/search.hpp>
 #include <cupilot/parts/verification.hpp>
+#include <cupilot/search.hpp>
 
 #include "base/hash.hpp"
 #include "evolution/run/circle.hpp"
@@ -32,7 +32,8 @@ double cpu_seconds() {
 Score outcome(const Knowledge& knowledge, const Strategy& strategy) {
   const auto forecast = knowledge.forecast ? knowledge.forecast(strategy) : std::nullopt;
   const std::string id = strategy_id(strategy);
-  const double noise = static_cast<double>(std::strtoull(id.substr(0, 4).c_str(), nullptr, 16)) / 65536;
+  const double noise =
+      static_cast<double>(std::strtoull(id.substr(0, 4).c_str(), nullptr, 16)) / 65536;
   Score score;
   score.accepted = score.evaluated = true;
   score.time_us = std::exp2(forecast ? forecast->log2_us : 10.0) * (0.9 + 0.2 * noise);
@@ -41,12 +42,13 @@ Score outcome(const Knowledge& knowledge, const Strategy& strategy) {
 
 struct Cost {
   double proposing = 0, writing = 0, choosing = 0, resolving = 0, compiling = 0;  // ms a candidate
-  std::string digest;                                                             // of the strategies
-  std::string runs;                                                               // a digest of what proves them
+  std::string digest;  // of the strategies
+  std::string runs;    // a digest of what proves them
 };
 
 // What the screen and a device each do of a candidate's proof before a run.
-void prove(const Task& task, const KernelSource& source, const DeviceSpec& device, Cost& cost, std::string& runs, double count) {
+void prove(const Task& task, const KernelSource& source, const DeviceSpec& device, Cost& cost,
+           std::string& runs, double count) {
   const double began = cpu_seconds();
   const std::vector<Case> screened = battery(task, source, device, ProofLevel::candidate, 1, false);
   const std::vector<Case> real = battery(task, source, device, ProofLevel::candidate, 1, true);
@@ -55,11 +57,13 @@ void prove(const Task& task, const KernelSource& source, const DeviceSpec& devic
   for (const std::vector<Case>* cases : {&screened, &real}) {
     for (const Case& what : *cases) {
       const auto resolution = resolve(source, task, what.workload, device, nullptr);
-      runs += std::to_string(what.content.seed * 100 + static_cast<std::uint64_t>(what.content.kind));
+      runs +=
+          std::to_string(what.content.seed * 100 + static_cast<std::uint64_t>(what.content.kind));
       for (const auto& [axis, size] : what.workload.sizes) runs += axis + std::to_string(size);
       if (resolution && std::holds_alternative<ResolvedPlan>(*resolution)) {
         const auto& plan = std::get<ResolvedPlan>(*resolution);
-        for (const ResolvedLaunch& launch : plan.launches) runs += std::to_string(launch.grid[0]) + launch.entry;
+        for (const ResolvedLaunch& launch : plan.launches)
+          runs += std::to_string(launch.grid[0]) + launch.entry;
       }
     }
   }
@@ -126,7 +130,8 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
 }  // namespace
 
 int main(int count, char** words) {
-  const int proposals = count > 1 ? std::atoi(words[1]) : 200, compiled = count > 2 ? std::atoi(words[2]) : 0;
+  const int proposals = count > 1 ? std::atoi(words[1]) : 200,
+            compiled = count > 2 ? std::atoi(words[2]) : 0;
   std::vector<std::vector<std::string>> all = {{"m=4096", "n=4096", "k=4096", "dtype=bf16"},
                                                {"m=4096", "n=4096", "k=4096"},
                                                {"m=4096", "n=4096", "k=4096", "dtype=e4m3"},
@@ -148,9 +153,10 @@ int main(int count, char** words) {
     std::string name;
     for (const std::string& word : sizes) name += word + " ";
     std::printf(
-        "%-36s proposing %7.3f ms  writing %6.3f ms  choosing runs %6.3f ms  resolving %6.3f ms  compiling %7.3f ms  (%s %s)\n",
-        name.c_str(), cost->proposing, cost->writing, cost->choosing, cost->resolving, cost->compiling, cost->digest.c_str(),
-        cost->runs.c_str());
+        "%-36s proposing %7.3f ms  writing %6.3f ms  choosing runs %6.3f ms  resolving %6.3f ms  "
+        "compiling %7.3f ms  (%s %s)\n",
+        name.c_str(), cost->proposing, cost->writing, cost->choosing, cost->resolving,
+        cost->compiling, cost->digest.c_str(), cost->runs.c_str());
     std::fflush(stdout);
   }
   return 0;

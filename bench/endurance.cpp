@@ -1,4 +1,5 @@
-// A long search on a landscape, watched from inside: memory, processor time, descriptors, and how fast its journal reopens.
+// A long search on a landscape, watched from inside: memory, processor time, descriptors, and how
+// fast its journal reopens.
 //   endurance DEVICE EVALUATIONS RUN_DIR OUT.json [SEED]
 #include <malloc.h>
 #include <sys/resource.h>
@@ -21,7 +22,9 @@ namespace {
 double cpu_seconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -39,11 +42,14 @@ double in_use_mib() {
 
 int descriptors() {
   int count = -1;  // the one that lists
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
   return count;
 }
 
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 struct Watch : SearchObserver {
   explicit Watch(std::int64_t step) : step_(step), began_(cpu_seconds()) {}
@@ -73,7 +79,8 @@ struct Subject {
   std::uint64_t seed = 1;
 };
 
-// A sitting of one evaluation more; seconds until its first candidate is told: the journal was read and folded by then.
+// A sitting of one evaluation more; seconds until its first candidate is told: the journal was read
+// and folded by then.
 Result<Json> reopened(const Subject& subject, Backend& backend) {
   Watch watch(1);
   EvolveOptions options;
@@ -82,7 +89,8 @@ Result<Json> reopened(const Subject& subject, Backend& backend) {
   const double began = now(), cpu = cpu_seconds();
   auto report = resume(subject.run_dir, backend, options);
   if (!report) return report.error();
-  return Json{{"seconds_to_first_candidate", watch.first_at - began}, {"cpu_s_in_all", cpu_seconds() - cpu}};
+  return Json{{"seconds_to_first_candidate", watch.first_at - began},
+              {"cpu_s_in_all", cpu_seconds() - cpu}};
 }
 
 Result<Json> watched(const Subject& subject) {
@@ -99,18 +107,21 @@ Result<Json> watched(const Subject& subject) {
   const double began = now(), cpu = cpu_seconds();
   auto report = evolve(landscape_task(), **backend, options);
   if (!report) return report.error();
-  Json json = {{"device", subject.device},
-               {"identity", (*backend)->identity()},
-               {"seed", subject.seed},
-               {"evaluations", report->evaluations},
-               {"proposed", report->proposed},
-               {"stopped", report->stopped},
-               {"best_us", std::get<Accepted>(report->best->candidate.outcome).measurement.time_us},
-               {"wall_s", now() - began},
-               {"cpu_ms_an_evaluation", 1e3 * (cpu_seconds() - cpu) / static_cast<double>(report->evaluations)},
-               {"resident_mib_before", idle},
-               {"resident_mib_after", resident_mib()},
-               {"journal_mib", static_cast<double>(std::filesystem::file_size(subject.run_dir + "/journal")) / (1 << 20)}};
+  Json json = {
+      {"device", subject.device},
+      {"identity", (*backend)->identity()},
+      {"seed", subject.seed},
+      {"evaluations", report->evaluations},
+      {"proposed", report->proposed},
+      {"stopped", report->stopped},
+      {"best_us", std::get<Accepted>(report->best->candidate.outcome).measurement.time_us},
+      {"wall_s", now() - began},
+      {"cpu_ms_an_evaluation",
+       1e3 * (cpu_seconds() - cpu) / static_cast<double>(report->evaluations)},
+      {"resident_mib_before", idle},
+      {"resident_mib_after", resident_mib()},
+      {"journal_mib",
+       static_cast<double>(std::filesystem::file_size(subject.run_dir + "/journal")) / (1 << 20)}};
   auto again = reopened(subject, **backend);
   if (!again) return again.error();
   json["reopened"] = std::move(*again);
@@ -125,7 +136,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "endurance DEVICE EVALUATIONS RUN_DIR OUT.json [SEED]\n");
     return 2;
   }
-  const Subject subject{argv[1], argv[3], std::atoll(argv[2]), argc > 5 ? static_cast<std::uint64_t>(std::atoll(argv[5])) : 1};
+  const Subject subject{argv[1], argv[3], std::atoll(argv[2]),
+                        argc > 5 ? static_cast<std::uint64_t>(std::atoll(argv[5])) : 1};
   auto json = watched(subject);
   if (!json) {
     std::fprintf(stderr, "%s\n", json.error().message.c_str());

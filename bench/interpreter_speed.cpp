@@ -1,5 +1,5 @@
-// How fast the interpreter runs, on one core: checked warp instructions of an fp32 GEMM, kernels that only move, and tensor-core
-// GEMMs of 512 cubed.
+// How fast the interpreter runs, on one core: checked warp instructions of an fp32 GEMM, kernels
+// that only move, and tensor-core GEMMs of 512 cubed.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>
@@ -49,7 +49,9 @@ std::vector<T> noise(std::size_t count, T (*encode)(float)) {
   return out;
 }
 float same(float v) { return v; }
-std::uint16_t bf16(float v) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16); }
+std::uint16_t bf16(float v) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16);
+}
 
 void check(const ptx::Report& report, benchmark::State& state) {
   if (!report.faults.empty()) state.SkipWithError(report.faults[0].message.c_str());
@@ -63,11 +65,13 @@ void simt(benchmark::State& state) {
   const auto module = module_of_cuda(simt_gemm);
   double instructions = 0;
   for ([[maybe_unused]] auto step : state) {
-    const ptx::Report report = d.run(module, "gemm", {size / 128, size / 128}, {256}, 0, P{a}, P{b}, P{out}, size, size);
+    const ptx::Report report =
+        d.run(module, "gemm", {size / 128, size / 128}, {256}, 0, P{a}, P{b}, P{out}, size, size);
     check(report, state);
     instructions += static_cast<double>(report.warp_instructions);
   }
-  state.counters["warp_instructions"] = benchmark::Counter(instructions, benchmark::Counter::kIsRate);
+  state.counters["warp_instructions"] =
+      benchmark::Counter(instructions, benchmark::Counter::kIsRate);
 }
 
 // Little but accesses to global memory: `o` written once, and added to in place.
@@ -84,7 +88,8 @@ void move(benchmark::State& state, const char* entry) {
   const auto a = d.input("A", noise(count, same)), out = d.output("O", count * 4);
   d.memory.mark_written(out);
   const auto module = module_of_cuda(moving);
-  for ([[maybe_unused]] auto step : state) check(d.run(module, entry, {64}, {256}, 0, P{a}, P{out}, count), state);
+  for ([[maybe_unused]] auto step : state)
+    check(d.run(module, entry, {64}, {256}, 0, P{a}, P{out}, count), state);
 }
 void copy(benchmark::State& state) { move(state, "copy"); }
 void add(benchmark::State& state) { move(state, "add"); }
@@ -95,7 +100,9 @@ void mma(benchmark::State& state) {
              out = d.output("D", size * size * 4);
   const auto module = module_of_cuda(mma_gemm);
   for ([[maybe_unused]] auto step : state)
-    check(d.run(module, "gemm", {size / 64, size / 64}, {128}, 3 * 2 * 64 * 32 * 2, P{a}, P{b}, P{out}, size, size, size), state);
+    check(d.run(module, "gemm", {size / 64, size / 64}, {128}, 3 * 2 * 64 * 32 * 2, P{a}, P{b},
+                P{out}, size, size, size),
+          state);
 }
 
 void wgmma(benchmark::State& state) {
@@ -103,9 +110,11 @@ void wgmma(benchmark::State& state) {
   const auto a = d.input("A", noise(size * size, bf16)), b = d.input("B", noise(size * size, bf16)),
              out = d.output("D", size * size * 4);
   const auto module = module_of_cuda(warp_specialised_gemm);
-  const ptx::TensorMap ma = rows_along_k(d.memory.address(a), size, size), mb = rows_along_k(d.memory.address(b), size, size);
+  const ptx::TensorMap ma = rows_along_k(d.memory.address(a), size, size),
+                       mb = rows_along_k(d.memory.address(b), size, size);
   for ([[maybe_unused]] auto step : state)
-    check(d.run(module, "gemm", {size / gemm_columns, size / gemm_rows}, {gemm_threads}, gemm_shared, ma, mb, P{out}, size, size),
+    check(d.run(module, "gemm", {size / gemm_columns, size / gemm_rows}, {gemm_threads},
+                gemm_shared, ma, mb, P{out}, size, size),
           state);
 }
 

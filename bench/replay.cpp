@@ -1,5 +1,5 @@
-// Repeats launches that tests recorded on the virtual device (tests/ptx/machine/record.hpp) on a GPU, and compares every byte:
-// replay RECORD OUT.json. Needs libcuda.so.1 alone.
+// Repeats launches that tests recorded on the virtual device (tests/ptx/machine/record.hpp) on a
+// GPU, and compares every byte: replay RECORD OUT.json. Needs libcuda.so.1 alone.
 #include <dlfcn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,10 +36,12 @@ F* call(const char* name) {
 }
 #define TEXT(x) #x
 #define NAME(x) TEXT(x)
-#define CUDA(function, ...) check(call<decltype(::function)>(NAME(function))(__VA_ARGS__), #function)
+#define CUDA(function, ...) \
+  check(call<decltype(::function)>(NAME(function))(__VA_ARGS__), #function)
 
 void check(CUresult code, const char* what) {
-  if (code != CUDA_SUCCESS) throw std::runtime_error(std::string(what) + " returned " + std::to_string(code));
+  if (code != CUDA_SUCCESS)
+    throw std::runtime_error(std::string(what) + " returned " + std::to_string(code));
 }
 
 struct Reader {
@@ -126,10 +128,13 @@ CUtensorMap encoded(const TensorMap& map, CUdeviceptr base) {
                                                                 {32, CU_TENSOR_MAP_SWIZZLE_32B},
                                                                 {64, CU_TENSOR_MAP_SWIZZLE_64B},
                                                                 {128, CU_TENSOR_MAP_SWIZZLE_128B}};
-  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()), pitch(map.pitch.begin(), map.pitch.end());
-  CUDA(cuTensorMapEncodeTiled, &out, map_type(map.type), map.rank, reinterpret_cast<void*>(base), dims.data(), pitch.data(),
-       map.box.data(), map.step.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzles.at(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
-       map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()),
+      pitch(map.pitch.begin(), map.pitch.end());
+  CUDA(cuTensorMapEncodeTiled, &out, map_type(map.type), map.rank, reinterpret_cast<void*>(base),
+       dims.data(), pitch.data(), map.box.data(), map.step.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+       swizzles.at(map.swizzle), CU_TENSOR_MAP_L2_PROMOTION_NONE,
+       map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                    : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   return out;
 }
 
@@ -137,7 +142,8 @@ void patch(Recorded& launch) {
   for (const Patch& p : launch.patches) {
     const Buffer* found = nullptr;
     for (const Buffer& b : launch.buffers) {
-      if (p.buffer >= b.address && p.buffer < b.address + std::max<std::size_t>(b.before.size(), 1)) found = &b;
+      if (p.buffer >= b.address && p.buffer < b.address + std::max<std::size_t>(b.before.size(), 1))
+        found = &b;
     }
     if (found == nullptr) throw std::runtime_error("a pointer to no buffer");
     const CUdeviceptr at = found->device + (p.buffer - found->address);
@@ -171,10 +177,12 @@ void start(CUfunction function, Recorded& launch) {
   config.attrs = attributes.data();
   config.numAttrs = static_cast<unsigned>(attributes.size());
   if (launch.shared > 0)
-    CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, static_cast<int>(launch.shared));
+    CUDA(cuFuncSetAttribute, function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+         static_cast<int>(launch.shared));
   // A driver may place parameters elsewhere in its own block than the virtual device does.
   std::vector<void*> pointers;
-  for (const std::uint64_t offset : launch.offsets) pointers.push_back(launch.parameters.data() + offset);
+  for (const std::uint64_t offset : launch.offsets)
+    pointers.push_back(launch.parameters.data() + offset);
   CUDA(cuLaunchKernelEx, &config, function, pointers.data(), nullptr);
   CUDA(cuCtxSynchronize);
 }
@@ -187,7 +195,8 @@ std::string hex(std::uint64_t v) {
   return text;
 }
 
-// Bytes that differ, and the first words of 64 bits among them: buffer, byte, what the GPU has, what the virtual device has.
+// Bytes that differ, and the first words of 64 bits among them: buffer, byte, what the GPU has,
+// what the virtual device has.
 nlohmann::json compare(const Recorded& launch) {
   std::size_t differ = 0, total = 0;
   nlohmann::json words = nlohmann::json::array();
@@ -227,7 +236,8 @@ nlohmann::json run(Recorded& launch, CUmodule module) {
   return out;
 }
 
-// Runs launches from `first` on and appends a line each; the number of the one after a launch that ended the context, else 0.
+// Runs launches from `first` on and appends a line each; the number of the one after a launch that
+// ended the context, else 0.
 std::size_t run_from(const char* record, const char* lines, std::size_t first) {
   CUDA(cuInit, 0);
   CUdevice device = 0;
@@ -246,7 +256,8 @@ std::size_t run_from(const char* record, const char* lines, std::size_t first) {
     bool loaded = false;
     try {
       CUmodule& module = modules[launch.text];
-      if (module == nullptr) CUDA(cuModuleLoadDataEx, &module, texts.at(launch.text).c_str(), 0, nullptr, nullptr);
+      if (module == nullptr)
+        CUDA(cuModuleLoadDataEx, &module, texts.at(launch.text).c_str(), 0, nullptr, nullptr);
       loaded = true;
       result = run(launch, module);
     } catch (const std::exception& error) {
@@ -295,6 +306,9 @@ int main(int argc, char** argv) {
   }
   std::remove(lines.c_str());
   std::printf("%zu of %zu launches equal\n", equal, results.size());
-  std::ofstream(argv[2]) << nlohmann::json{{"equal", equal}, {"launches", results.size()}, {"results", results}}.dump(1) << "\n";
+  std::ofstream(argv[2])
+      << nlohmann::json{{"equal", equal}, {"launches", results.size()}, {"results", results}}.dump(
+             1)
+      << "\n";
   return 0;
 }

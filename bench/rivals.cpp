@@ -15,7 +15,8 @@ std::vector<int> random_point(const Landscape& landscape, Rng& rng) {
 
 void shuffle(std::vector<std::pair<std::size_t, int>>& moves, Rng& rng) {
   for (std::size_t i = moves.size(); i > 1; --i) {
-    std::swap(moves[i - 1], moves[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
+    std::swap(moves[i - 1],
+              moves[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(i)))]);
   }
 }
 

@@ -17,8 +17,8 @@ struct RaceRules {
 // Uniform points, with replacement.
 std::int64_t random_search(const Landscape& landscape, const RaceRules& rules, Rng rng);
 
-// First improvement over all points that differ in one site, in a new random order after each step; a new random start at
-// each local optimum. A point evaluated before costs nothing again.
+// First improvement over all points that differ in one site, in a new random order after each step;
+// a new random start at each local optimum. A point evaluated before costs nothing again.
 std::int64_t restarted_hill_climbing(const Landscape& landscape, const RaceRules& rules, Rng rng);
 
 }  // namespace cupilot

@@ -1,8 +1,9 @@
-// What the screen costs: processor seconds a candidate, on sampled strategies of GEMM tasks, beside the compile.
+// What the screen costs: processor seconds a candidate, on sampled strategies of GEMM tasks, beside
+// the compile.
 //
 //   screen_cost [COUNT] > screen-cost.json
-#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/strategy.hpp>
 
@@ -24,9 +25,12 @@ using namespace cupilot;
 using nlohmann::json;
 
 const std::vector<std::vector<std::string>> subjects = {
-    {"m=4096", "n=4096", "k=4096", "dtype=fp32"}, {"m=4096", "n=4096", "k=4096", "dtype=bf16"},
-    {"m=512", "n=512", "k=512", "dtype=fp32"},    {"m=4095", "n=4097", "k=1023", "dtype=fp32"},
-    {"m=1", "n=4096", "k=4096", "dtype=fp32"},    {"m=96", "n=80", "k=112", "dtype=fp32", "batch=64"},
+    {"m=4096", "n=4096", "k=4096", "dtype=fp32"},
+    {"m=4096", "n=4096", "k=4096", "dtype=bf16"},
+    {"m=512", "n=512", "k=512", "dtype=fp32"},
+    {"m=4095", "n=4097", "k=1023", "dtype=fp32"},
+    {"m=1", "n=4096", "k=4096", "dtype=fp32"},
+    {"m=96", "n=80", "k=112", "dtype=fp32", "batch=64"},
 };
 
 double processor_seconds() {
@@ -52,7 +56,9 @@ json quantiles(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   double sum = 0;
   for (const double value : values) sum += value;
-  return {{"mean", sum / static_cast<double>(values.size())}, {"median", values[values.size() / 2]}, {"most", values.back()}};
+  return {{"mean", sum / static_cast<double>(values.size())},
+          {"median", values[values.size() / 2]},
+          {"most", values.back()}};
 }
 
 json measure(Backend& backend, const std::vector<std::string>& words, int count) {
@@ -64,7 +70,8 @@ json measure(Backend& backend, const std::vector<std::string>& words, int count)
   std::vector<double> candidate, elite, compile;
   int refused = 0, unsupported = 0;
   for (int i = 0; i < count; ++i) {
-    const Strategy strategy = sample(*space, Rng::of(1, "screen_cost", static_cast<std::uint64_t>(i)));
+    const Strategy strategy =
+        sample(*space, Rng::of(1, "screen_cost", static_cast<std::uint64_t>(i)));
     WriterBrief brief;
     brief.task = &task;
     brief.strategy = &strategy;
@@ -74,7 +81,8 @@ json measure(Backend& backend, const std::vector<std::string>& words, int count)
     const auto began = std::chrono::steady_clock::now();
     const auto kernel = backend.compile(*source);
     if (!kernel) continue;
-    compile.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
+    compile.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count());
     for (const ProofLevel level : {ProofLevel::candidate, ProofLevel::elite}) {
       const double before = processor_seconds();
       const Screened screened = need(screen(pipe, *kernel, level, 1));

@@ -1,8 +1,9 @@
 // How the tensor cores of a device round, form by form, against the interpreter.
 //
 //   tensor_rounding text DIR              writes every kernel's PTX
-//   tensor_rounding device OUT            runs every form on the first CUDA device, writes the results' bits
-//   tensor_rounding compare OUT OUT.json  runs them on the interpreter, counts equal results
+//   tensor_rounding device OUT            runs every form on the first CUDA device, writes the
+//   results' bits tensor_rounding compare OUT OUT.json  runs them on the interpreter, counts equal
+//   results
 //
 // Both sides run the same PTX on the same operands (tests/ptx/machine/tensor_forms.hpp).
 #include <dlfcn.h>
@@ -54,15 +55,17 @@ class Driver {
     check(call("cuMemsetD8_v2", at, static_cast<unsigned char>(0xee), bytes), "fill");
     return at;
   }
-  Bytes run(const std::string& ptx, unsigned blocks, unsigned threads, std::vector<std::uint64_t> addresses,
-            std::size_t bytes) const {
+  Bytes run(const std::string& ptx, unsigned blocks, unsigned threads,
+            std::vector<std::uint64_t> addresses, std::size_t bytes) const {
     void *module = nullptr, *function = nullptr;
     check(call("cuModuleLoadData", &module, ptx.c_str()), "PTX");
     check(call("cuModuleGetFunction", &function, module, "run"), "kernel");
     std::vector<void*> parameters;
     for (std::uint64_t& a : addresses) parameters.push_back(&a);
     void* none = nullptr;
-    check(call("cuLaunchKernel", function, blocks, 1u, 1u, threads, 1u, 1u, 0u, none, parameters.data(), none), "launch");
+    check(call("cuLaunchKernel", function, blocks, 1u, 1u, threads, 1u, 1u, 0u, none,
+               parameters.data(), none),
+          "launch");
     check(call("cuCtxSynchronize"), "run");
     Bytes out(bytes);
     check(call("cuMemcpyDtoH_v2", out.data(), addresses.back(), bytes), "result");
@@ -86,9 +89,11 @@ class Driver {
 void write_text(const std::string& directory) {
   int i = 0;
   for (const TensorForm& f : tensor_forms())
-    std::ofstream(fmt::format("{}/form{}.ptx", directory, i++)) << "// " << f.text << "\n" << ptx_of(f);
+    std::ofstream(fmt::format("{}/form{}.ptx", directory, i++)) << "// " << f.text << "\n"
+                                                                << ptx_of(f);
   for (int k = 0; k < 4; ++k)
-    std::ofstream(fmt::format("{}/descriptor{}.ptx", directory, k)) << descriptor_ptx(k / 2 != 0, k % 2 != 0);
+    std::ofstream(fmt::format("{}/descriptor{}.ptx", directory, k))
+        << descriptor_ptx(k / 2 != 0, k % 2 != 0);
 }
 
 void write_device(const std::string& path) {
@@ -103,10 +108,10 @@ void write_device(const std::string& path) {
     const int trials = trials_of(f);
     const TensorOperands in = operands_of(f, trials, operand_seed);
     try {
-      put(driver.run(
-          ptx_of(f), static_cast<unsigned>(trials), static_cast<unsigned>(f.threads()),
-          {driver.upload(in.a), driver.upload(in.b), driver.upload(in.c), driver.upload(in.e), driver.allocate(in.d_bytes)},
-          in.d_bytes));
+      put(driver.run(ptx_of(f), static_cast<unsigned>(trials), static_cast<unsigned>(f.threads()),
+                     {driver.upload(in.a), driver.upload(in.b), driver.upload(in.c),
+                      driver.upload(in.e), driver.allocate(in.d_bytes)},
+                     in.d_bytes));
     } catch (const std::runtime_error& e) {
       std::cerr << f.text << ": " << e.what() << "\n";
       put({});
@@ -139,7 +144,8 @@ Captured read_device(const std::string& path) {
 // Equal results of `width` bytes.
 std::pair<std::size_t, std::size_t> count_equal(const Bytes& x, const Bytes& y, std::size_t width) {
   std::size_t equal = 0, all = x.size() / width;
-  for (std::size_t i = 0; i < all; ++i) equal += std::memcmp(x.data() + i * width, y.data() + i * width, width) == 0 ? 1 : 0;
+  for (std::size_t i = 0; i < all; ++i)
+    equal += std::memcmp(x.data() + i * width, y.data() + i * width, width) == 0 ? 1 : 0;
   return {equal, all};
 }
 
@@ -147,7 +153,8 @@ void compare(const std::string& path, const std::string& to) {
   const Captured captured = read_device(path);
   json rows = json::array();
   std::size_t i = 0, whole = 0;
-  const auto add = [&](const std::string& name, int trials, const auto& run, std::size_t width, std::size_t hashed) {
+  const auto add = [&](const std::string& name, int trials, const auto& run, std::size_t width,
+                       std::size_t hashed) {
     const Bytes& theirs = captured.parts.at(i++);
     json row = {{"form", name}, {"trials", trials}, {"device_hash", hash_of(theirs, hashed)}};
     try {
@@ -166,18 +173,20 @@ void compare(const std::string& path, const std::string& to) {
     const int trials = trials_of(f);
     const bool halves = f.in_c == Element::f16 && f.d != 8;
     add(
-        name_of(f), trials, [&] { return interpret(f, trials); }, halves ? 2 : static_cast<std::size_t>(f.width),
-        hashed_bytes(f));
+        name_of(f), trials, [&] { return interpret(f, trials); },
+        halves ? 2 : static_cast<std::size_t>(f.width), hashed_bytes(f));
   }
   for (int k = 0; k < 4; ++k) {
     const bool a = k / 2 != 0, transposed = k % 2 != 0;
     const std::size_t count = descriptors(transposed).size();
     add(
-        fmt::format("wgmma descriptor of {}{}", a ? "A" : "B", transposed ? ", transposed" : ""), static_cast<int>(count),
-        [&] { return interpret_descriptors(a, transposed); }, 2, count * descriptor_results * 2);
+        fmt::format("wgmma descriptor of {}{}", a ? "A" : "B", transposed ? ", transposed" : ""),
+        static_cast<int>(count), [&] { return interpret_descriptors(a, transposed); }, 2,
+        count * descriptor_results * 2);
   }
   std::cout << whole << " of " << rows.size() << " forms equal in every bit\n";
-  std::ofstream(to) << json{{"command", "tensor_rounding device OUT; tensor_rounding compare OUT OUT.json"},
+  std::ofstream(to) << json{{"command",
+                             "tensor_rounding device OUT; tensor_rounding compare OUT OUT.json"},
                             {"device", "NVIDIA H200, driver 580.159"},
                             {"operand_seed", operand_seed},
                             {"hashed_trials", hashed_trials},

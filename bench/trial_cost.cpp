@@ -1,6 +1,7 @@
-// What proving and timing a candidate on a device costs the controller's own thread: placing it, saying it to judge and runner,
-// reading their answers. The device is a thread that answers each order at once, so that nothing is waited for.
-// usage: trial_cost [CANDIDATES [ROUNDS [WORDS OF A GEMM...]]]; each candidate is tried so many times
+// What proving and timing a candidate on a device costs the controller's own thread: placing it,
+// saying it to judge and runner, reading their answers. The device is a thread that answers each
+// order at once, so that nothing is waited for. usage: trial_cost [CANDIDATES [ROUNDS [WORDS OF A
+// GEMM...]]]; each candidate is tried so many times
 #include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,8 +16,8 @@
 
 #include <fmt/core.h>
 #include <cupilot/parts/gemm.hpp>
-#include <cupilot/search.hpp>
 #include <cupilot/parts/verification.hpp>
+#include <cupilot/search.hpp>
 
 #include "backend/cuda/trials.hpp"
 #include "base/phases.hpp"
@@ -27,7 +28,8 @@ namespace {
 
 using namespace cupilot;
 
-// Judge and runner run on another core than the controller: to wake a thread there is part of what an order costs. -1: the last.
+// Judge and runner run on another core than the controller: to wake a thread there is part of what
+// an order costs. -1: the last.
 void stay_on_core(int core) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   cpu_set_t only;
@@ -66,24 +68,30 @@ class Answering {
       if (frame == nullptr) return;
       DeviceAnswer answer;
       answer.payload = payload_of(static_cast<DeviceMessage>(frame->type), frame->body);
-      (void)send_frame(ends_[1], {static_cast<std::uint32_t>(DeviceMessage::answer), frame->id, pack(answer), {}},
-                       deadline_in(60));
+      (void)send_frame(
+          ends_[1],
+          {static_cast<std::uint32_t>(DeviceMessage::answer), frame->id, pack(answer), {}},
+          deadline_in(60));
     }
   }
   std::string payload_of(DeviceMessage type, std::string_view body) {
     if (type == DeviceMessage::prepare) return pack(PrepareAnswer{});
     if (type == DeviceMessage::check) return check(*unpack_check(body));
-    if (type == DeviceMessage::repeat) return pack(RepeatAnswer{std::vector<std::int64_t>(unpack_repeat(body)->outputs.size())});
+    if (type == DeviceMessage::repeat)
+      return pack(RepeatAnswer{std::vector<std::int64_t>(unpack_repeat(body)->outputs.size())});
     if (type == DeviceMessage::several) {
       SeveralAnswer all;
       const auto orders = unpack_several(body);
-      for (const DeviceOrder& one : orders->orders) all.payloads.push_back(payload_of(one.type, one.body));
+      for (const DeviceOrder& one : orders->orders)
+        all.payloads.push_back(payload_of(one.type, one.body));
       return pack(all);
     }
     if (type == DeviceMessage::conditions) return pack(CardConditions{"none", 0, 0, 0, 0, 0, {}});
     if (type == DeviceMessage::run || type == DeviceMessage::library) {
-      const VisitTiming timing = type == DeviceMessage::run ? unpack_run(body)->timing : unpack_library(body)->order.timing;
-      return pack(RunAnswer{std::vector<double>(timing.mode == VisitTiming::Mode::timed ? 1 : 0, 5), 6});
+      const VisitTiming timing = type == DeviceMessage::run ? unpack_run(body)->timing
+                                                            : unpack_library(body)->order.timing;
+      return pack(
+          RunAnswer{std::vector<double>(timing.mode == VisitTiming::Mode::timed ? 1 : 0, 5), 6});
     }
     return "";
   }
@@ -108,7 +116,8 @@ class Answering {
 
 class AnsweringDevice : public TrialDevice {
  public:
-  AnsweringDevice(const Task& task, SpotCheck& spot) : task_(task), spot_(spot), key_(task_id(task)) {
+  AnsweringDevice(const Task& task, SpotCheck& spot)
+      : task_(task), spot_(spot), key_(task_id(task)) {
     hello_.memory_free = hello_.memory_bytes = 140ll << 30;
     hello_.usable = true;
   }
@@ -126,9 +135,11 @@ class AnsweringDevice : public TrialDevice {
     const Phase phase("judge", PhaseCpu::of_phase_around);
     ++orders;
     const bool one = together.size() == 1;
-    std::string payload = judge_.ask(one ? together[0].type : DeviceMessage::several,
-                                     one ? together[0].body : pack(SeveralOrder{{together.begin(), together.end()}}));
-    auto payloads = one ? std::vector<std::string>{std::move(payload)} : unpack_several_answer(payload)->payloads;
+    std::string payload =
+        judge_.ask(one ? together[0].type : DeviceMessage::several,
+                   one ? together[0].body : pack(SeveralOrder{{together.begin(), together.end()}}));
+    auto payloads = one ? std::vector<std::string>{std::move(payload)}
+                        : unpack_several_answer(payload)->payloads;
     for (std::size_t i = 0; i < together.size(); ++i) {
       if (together[i].type != DeviceMessage::read) continue;
       auto said = read(*unpack_read(together[i].body));
@@ -138,16 +149,19 @@ class AnsweringDevice : public TrialDevice {
     return payloads;
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
-  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double) override {
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order,
+                                                   double) override {
     const Phase phase("runner", PhaseCpu::of_phase_around);
     ++orders;
     if (image.name != loaded_) {
       ++orders;
-      (void)runner_.ask(DeviceMessage::load, pack(LoadOrder{image.name, image.image, image.entries, image.parameter_bytes}));
+      (void)runner_.ask(DeviceMessage::load, pack(LoadOrder{image.name, image.image, image.entries,
+                                                            image.parameter_bytes}));
       loaded_ = image.name;
     }
     const auto answer = unpack_run_answer(runner_.ask(DeviceMessage::run, pack(order)));
-    return std::variant<DeviceRun, RunnerFault>(DeviceRun{*answer, order.timing.mode == VisitTiming::Mode::burst ? 1e3 : 100.0});
+    return std::variant<DeviceRun, RunnerFault>(
+        DeviceRun{*answer, order.timing.mode == VisitTiming::Mode::burst ? 1e3 : 100.0});
   }
   void settle() override {}
   int processes() const override { return 2; }
@@ -164,16 +178,19 @@ class AnsweringDevice : public TrialDevice {
     while (task_.tensors[output].role != Role::out) ++output;
     const Case& what = *std::find_if(cases.begin(), cases.end(), [&](const Case& one) {
       std::string key;
-      for (const auto& [axis, extent] : one.workload.sizes) key += fmt::format(" {}={}", axis, extent);
+      for (const auto& [axis, extent] : one.workload.sizes)
+        key += fmt::format(" {}={}", axis, extent);
       key += fmt::format(" {}:{}:", one.content.seed, static_cast<int>(one.content.kind));
       return order.oracle_key.find(key) != std::string::npos;
     });
-    const Slices slices = slices_of(task_, what, output, shape_of(task_, task_.tensors[output], what.workload)->elements);
+    const Slices slices = slices_of(
+        task_, what, output, shape_of(task_, task_.tensors[output], what.workload)->elements);
     auto values = spot_.values(task_, key_, output, what, slices.begins, slices.slice);
     if (!values) return values.error();
     ReadAnswer answer;
     for (const std::int64_t index : order.indices) {
-      const auto at = std::find((*values)->indices.begin(), (*values)->indices.end(), index) - (*values)->indices.begin();
+      const auto at = std::find((*values)->indices.begin(), (*values)->indices.end(), index) -
+                      (*values)->indices.begin();
       answer.values.push_back((*values)->values[static_cast<std::size_t>(at)]);
       answer.bits.push_back(encode(answer.values.back(), order.layout.type));
       answer.sums.push_back((*values)->sums[static_cast<std::size_t>(at)]);
@@ -191,8 +208,8 @@ class AnsweringDevice : public TrialDevice {
 };
 
 // One candidate as CudaBackend and the pipe work on it.
-Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answering, const CompiledKernel& kernel,
-                     const DeviceSpec& device) {
+Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answering,
+                     const CompiledKernel& kernel, const DeviceSpec& device) {
   {
     const Phase phase("proof");
     const std::vector<Case> cases = [&] {
@@ -204,7 +221,9 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
     if (!proved) return proved.error();
     const TrialReport report{std::move(*proved), ""};
     const Phase concluding("conclude");
-    if (auto concluded = conclude(task, kernel, ProofLevel::candidate, report); concluded.is_error()) return concluded.error();
+    if (auto concluded = conclude(task, kernel, ProofLevel::candidate, report);
+        concluded.is_error())
+      return concluded.error();
   }
   const Phase phase("timing");
   const Contestant contestants[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
@@ -212,7 +231,8 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
   answering.cases = CudaTrials::cases_of(task.time_shapes.front(), {});
   auto timed = trials.measure(task, key, task.time_shapes.front(), contestants, MeasureOptions{});
   if (!timed) return timed.error();
-  if (!timed->front().measurement) return Error{ErrorCode::failure, timed->front().measurement.rejected().message, ""};
+  if (!timed->front().measurement)
+    return Error{ErrorCode::failure, timed->front().measurement.rejected().message, ""};
   const Phase judging("verdict");
   auto verdict = judge(task, task.time_shapes.front(), device, *timed->front().measurement);
   return verdict ? Result<void>() : verdict.error();
@@ -259,15 +279,18 @@ Result<void> cost_of(const Task& task, Backend& backend, CompilePool& pool, int 
     std::thread([&] {
       stay_on_core(0);
       const PhaseLog log;
-      for (int round = 0; round < rounds && done; ++round) done = try_out(task, trials, device, kernel, backend.device());
+      for (int round = 0; round < rounds && done; ++round)
+        done = try_out(task, trials, device, kernel, backend.device());
       spent.add(log.cpu());
     }).join();
     if (!done) return done;
   }
   const double candidates = static_cast<double>(kernels->size()) * rounds;
-  std::printf("%s: %.3f ms a candidate, %.0f orders\n", task.name.c_str(), 1e3 * spent.own_seconds() / candidates,
+  std::printf("%s: %.3f ms a candidate, %.0f orders\n", task.name.c_str(),
+              1e3 * spent.own_seconds() / candidates,
               static_cast<double>(device.orders) / candidates);
-  for (const auto& [path, seconds] : spent.own) std::printf("  %8.3f ms  %s\n", 1e3 * seconds / candidates, path.c_str());
+  for (const auto& [path, seconds] : spent.own)
+    std::printf("  %8.3f ms  %s\n", 1e3 * seconds / candidates, path.c_str());
   return {};
 }
 

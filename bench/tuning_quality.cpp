@@ -1,6 +1,6 @@
-// How many evaluations a search of a user's tunable takes to come near the optimum of an exhaustive one.
-// usage: tuning_quality TASK.json TUNABLE.cu RECORDING [SEEDS [OUTPUT.json]]
-// RECORDING: made by `cupilot record TASK.json --tunable TUNABLE.cu --all --out RECORDING`.
+// How many evaluations a search of a user's tunable takes to come near the optimum of an exhaustive
+// one. usage: tuning_quality TASK.json TUNABLE.cu RECORDING [SEEDS [OUTPUT.json]] RECORDING: made
+// by `cupilot record TASK.json --tunable TUNABLE.cu --all --out RECORDING`.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -32,11 +32,13 @@ Exhaustive read_table(const std::string& path) {
   while (std::getline(file, line)) {
     ++all.evaluations;
     const std::size_t end = line.rfind(','), begin = line.rfind(',', end - 1);
-    if (end > begin + 1) times.push_back(std::atof(line.substr(begin + 1, end - begin - 1).c_str()));
+    if (end > begin + 1)
+      times.push_back(std::atof(line.substr(begin + 1, end - begin - 1).c_str()));
   }
   if (times.empty()) return all;
   all.best_us = *std::min_element(times.begin(), times.end());
-  all.near = std::count_if(times.begin(), times.end(), [&](double us) { return us <= all.best_us * within; });
+  all.near = std::count_if(times.begin(), times.end(),
+                           [&](double us) { return us <= all.best_us * within; });
   return all;
 }
 
@@ -80,28 +82,35 @@ std::int64_t run(const Race& race, std::uint64_t seed, std::int64_t budget, bool
   }
   options.observer = &counter;
   const auto report = evolve(race.task, race.backend, options);
-  if (!report) std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed), report.error().message.c_str());
+  if (!report)
+    std::fprintf(stderr, "seed %llu: %s\n", static_cast<unsigned long long>(seed),
+                 report.error().message.c_str());
   return counter.count() > 0 ? counter.count() : budget + 1;
 }
 
 double median(std::vector<std::int64_t> counts) {
   std::sort(counts.begin(), counts.end());
   const std::size_t half = counts.size() / 2;
-  return counts.size() % 2 == 1 ? static_cast<double>(counts[half]) : static_cast<double>(counts[half - 1] + counts[half]) / 2;
+  return counts.size() % 2 == 1 ? static_cast<double>(counts[half])
+                                : static_cast<double>(counts[half - 1] + counts[half]) / 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: tuning_quality TASK.json TUNABLE.cu RECORDING [SEEDS [OUTPUT.json]]\n");
+    std::fprintf(stderr,
+                 "usage: tuning_quality TASK.json TUNABLE.cu RECORDING [SEEDS [OUTPUT.json]]\n");
     return 2;
   }
   const Result<Task> task = load_task(argv[1]);
   const auto backend = open_backend(std::string("recorded:") + argv[3]);
   const Exhaustive all = read_table(std::string(argv[3]) + "/table.csv");
   if (!task || !backend || all.near == 0) {
-    std::fprintf(stderr, "%s\n", !task ? task.error().message.c_str() : !backend ? backend.error().message.c_str() : "no times");
+    std::fprintf(stderr, "%s\n",
+                 !task      ? task.error().message.c_str()
+                 : !backend ? backend.error().message.c_str()
+                            : "no times");
     return 2;
   }
   const int seeds = argc > 4 ? std::atoi(argv[4]) : 20;
@@ -112,9 +121,11 @@ int main(int argc, char** argv) {
     ours.push_back(run(race, static_cast<std::uint64_t>(seed), budget, false));
     random.push_back(run(race, static_cast<std::uint64_t>(seed), budget, true));
   }
-  std::printf("%lld settings, %lld within 3 %% of %.2f us; median evaluations of %d seeds: search %.1f (%.1f %%), random %.1f\n",
-              static_cast<long long>(all.evaluations), static_cast<long long>(all.near), all.best_us, seeds, median(ours),
-              100 * median(ours) / static_cast<double>(all.evaluations), median(random));
+  std::printf(
+      "%lld settings, %lld within 3 %% of %.2f us; median evaluations of %d seeds: search %.1f "
+      "(%.1f %%), random %.1f\n",
+      static_cast<long long>(all.evaluations), static_cast<long long>(all.near), all.best_us, seeds,
+      median(ours), 100 * median(ours) / static_cast<double>(all.evaluations), median(random));
   const nlohmann::json out = {{"settings", all.evaluations},
                               {"near", all.near},
                               {"best_us", all.best_us},

@@ -1,4 +1,5 @@
-// The space that landscapes are drawn from: a template's own estimate of what is hopeless is not asked, so slow kernels are in.
+// The space that landscapes are drawn from: a template's own estimate of what is hopeless is not
+// asked, so slow kernels are in.
 #pragma once
 
 #include <string>

@@ -6,16 +6,20 @@
 namespace cupilot::cli {
 
 std::string user_path(const char* variable, const char* beside, const char* name) {
-  if (const char* folder = std::getenv(variable); folder != nullptr && folder[0] == '/') return std::string(folder) + "/" + name;
+  if (const char* folder = std::getenv(variable); folder != nullptr && folder[0] == '/')
+    return std::string(folder) + "/" + name;
   const char* home = std::getenv("HOME");
   return home != nullptr && home[0] == '/' ? std::string(home) + "/" + beside + "/" + name : "";
 }
 
-std::string peaks_path() { return user_path("XDG_DATA_HOME", ".local/share", "cupilot/peaks.json"); }
+std::string peaks_path() {
+  return user_path("XDG_DATA_HOME", ".local/share", "cupilot/peaks.json");
+}
 
 std::string compile_cache_path() {
   const char* chosen = std::getenv("CUPILOT_COMPILE_CACHE");
-  if (chosen == nullptr || chosen[0] == '\0') return user_path("XDG_CACHE_HOME", ".cache", "cupilot/compiled");
+  if (chosen == nullptr || chosen[0] == '\0')
+    return user_path("XDG_CACHE_HOME", ".cache", "cupilot/compiled");
   return chosen == std::string_view("off") ? "" : chosen;
 }
 
@@ -28,17 +32,21 @@ BackendOptions backend_options(int compile_jobs) {
   return options;
 }
 
-Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs, bool counters) {
+Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs,
+                                             bool counters) {
   BackendOptions options = backend_options(compile_jobs);
   options.counters = counters;
   return open_backend(name, options);
 }
 
-Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name, const std::string& verb) {
+Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
+                                                     const std::string& verb) {
   auto backend = open_device(name);
   if (!backend || (*backend)->runs()) return backend;
-  return Error{ErrorCode::usage, verb + " --device " + name + ": it answers a search and runs nothing, so it proves nothing",
-               "use cuda:0, or virtual:h200"};
+  return Error{
+      ErrorCode::usage,
+      verb + " --device " + name + ": it answers a search and runs nothing, so it proves nothing",
+      "use cuda:0, or virtual:h200"};
 }
 
 }  // namespace cupilot::cli

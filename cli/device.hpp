@@ -1,6 +1,6 @@
-// Devices as the program opens them. Of the environment it reads CUPILOT_WORKER, the path of cupilot-worker,
-// CUPILOT_COMPILE_CACHE, the folder of compiled images (off: none), and for the user's folders XDG_DATA_HOME, XDG_CACHE_HOME and
-// HOME.
+// Devices as the program opens them. Of the environment it reads CUPILOT_WORKER, the path of
+// cupilot-worker, CUPILOT_COMPILE_CACHE, the folder of compiled images (off: none), and for the
+// user's folders XDG_DATA_HOME, XDG_CACHE_HOME and HOME.
 #pragma once
 
 #include <memory>
@@ -10,15 +10,20 @@
 
 namespace cupilot::cli {
 
-// `name` in the folder that the variable names, else in the folder `beside` of the user's home; "" where there is neither.
+// `name` in the folder that the variable names, else in the folder `beside` of the user's home; ""
+// where there is neither.
 std::string user_path(const char* variable, const char* beside, const char* name);
-// Where the program keeps measured peaks: cupilot/peaks.json in the user's data folder; "" where there is none.
+// Where the program keeps measured peaks: cupilot/peaks.json in the user's data folder; "" where
+// there is none.
 std::string peaks_path();
-// Where the program keeps compiled images: what CUPILOT_COMPILE_CACHE says, else cupilot/compiled in the user's cache folder.
+// Where the program keeps compiled images: what CUPILOT_COMPILE_CACHE says, else cupilot/compiled
+// in the user's cache folder.
 std::string compile_cache_path();
 BackendOptions backend_options(int compile_jobs = 0);
-Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs = 0, bool counters = true);
+Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs = 0,
+                                             bool counters = true);
 // For `verb`, which proves what it is given. Error usage: the device runs nothing.
-Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name, const std::string& verb);
+Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
+                                                     const std::string& verb);
 
 }  // namespace cupilot::cli

@@ -25,8 +25,9 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags)
   if (!read) return std::move(read.error());
   OwnKernel kernel{path, std::move(read->source)};
   if (const Result<std::string> whole = real_host().read_file(path)) {
-    kernel.header_lines = static_cast<int>(std::count(whole->begin(), whole->end(), '\n') -
-                                           std::count(kernel.source.text.begin(), kernel.source.text.end(), '\n'));
+    kernel.header_lines =
+        static_cast<int>(std::count(whole->begin(), whole->end(), '\n') -
+                         std::count(kernel.source.text.begin(), kernel.source.text.end(), '\n'));
   }
   if (!flags.launch.empty()) {
     const Result<std::string> text = real_host().read_file(flags.launch);
@@ -37,8 +38,10 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags)
   }
   if (kernel.source.plan.launches.empty())
     return Error{ErrorCode::usage, path + ": no launch plan",
-                 "say it in the file's `// cupilot:` header (docs/formats/kernel-file.md), or with --launch FILE"};
-  const std::vector<std::string> words = flags.task.empty() ? found_beside(path, read->task_words) : flags.task;
+                 "say it in the file's `// cupilot:` header (docs/formats/kernel-file.md), or with "
+                 "--launch FILE"};
+  const std::vector<std::string> words =
+      flags.task.empty() ? found_beside(path, read->task_words) : flags.task;
   if (!words.empty()) {
     Result<Task> task = task_from_words(words);
     if (!task) return std::move(task.error());

@@ -16,8 +16,8 @@
 #include <cupilot/version.hpp>
 
 #include "commands/verbs.hpp"
-#include "screens/json_out.hpp"
 #include "nearest.hpp"
+#include "screens/json_out.hpp"
 #include "screens/say.hpp"
 #include "standard_streams.hpp"
 #include "steering.hpp"
@@ -33,7 +33,8 @@ CLI::Validator whole(std::uint64_t least, std::uint64_t most) {
         std::uint64_t value = 0;
         const char* end = text.data() + text.size();
         const auto read = std::from_chars(text.data(), end, value);
-        const bool number = read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
+        const bool number =
+            read.ec == std::errc() && read.ptr == end && value >= least && value <= most;
         if (!number) return fmt::format("'{}' is no whole number from {} to {}", text, least, most);
         text = std::to_string(value);
         return "";
@@ -60,14 +61,17 @@ void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   verb.add_flag("--json", flags.json, "print one JSON object on standard output");
   if (with_device) {
     std::string chips;
-    for (const std::string& chip : cupilot::known_chips()) chips += (chips.empty() ? "" : ", ") + chip;
-    verb.add_option("--device", flags.device, "auto, cuda:N, virtual:CHIP (" + chips + "), recorded:DIR or fake:FILE")
+    for (const std::string& chip : cupilot::known_chips())
+      chips += (chips.empty() ? "" : ", ") + chip;
+    verb.add_option("--device", flags.device,
+                    "auto, cuda:N, virtual:CHIP (" + chips + "), recorded:DIR or fake:FILE")
         ->capture_default_str();
   }
 }
 
 void add_counters(CLI::App& verb, CommonFlags& flags) {
-  verb.add_flag("!--no-counters", flags.counters, "read no hardware counters: the virtual device's counts stand in");
+  verb.add_flag("!--no-counters", flags.counters,
+                "read no hardware counters: the virtual device's counts stand in");
 }
 
 struct Verbs {
@@ -98,14 +102,19 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
       verb.add_option("--model-share", flags.share, "share of the slots that models propose for")
           ->capture_default_str()
           ->check(CLI::Range(0.0, 1.0)),
-      verb.add_option("--repairs", flags.repairs, "how often a refused kernel goes back to its model")
+      verb.add_option("--repairs", flags.repairs,
+                      "how often a refused kernel goes back to its model")
           ->capture_default_str()
           ->transform(whole<int>(0)),
-      verb.add_option("--statement", flags.statement, "a file that says what the task computes, for a model's first kernel")
+      verb.add_option("--statement", flags.statement,
+                      "a file that says what the task computes, for a model's first kernel")
           ->check(CLI::ExistingFile),
-      verb.add_flag("!--no-prose", flags.prose, "let no model rewrite the reason of a strategy that alignment changed"),
-      verb.add_flag("!--no-alignment", flags.alignment, "believe models' strategies without looking at the PTX: for research"),
-      verb.add_flag("--code-crossover", flags.code_crossover, "models cross source texts instead of strategies: for research")};
+      verb.add_flag("!--no-prose", flags.prose,
+                    "let no model rewrite the reason of a strategy that alignment changed"),
+      verb.add_flag("!--no-alignment", flags.alignment,
+                    "believe models' strategies without looking at the PTX: for research"),
+      verb.add_flag("--code-crossover", flags.code_crossover,
+                    "models cross source texts instead of strategies: for research")};
   verb.parse_complete_callback([of_models, &flags] {
     if (!flags.models.empty() || !flags.tape.empty()) return;
     for (const CLI::Option* option : of_models) {
@@ -122,39 +131,51 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
   verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
       ->capture_default_str()
       ->transform(whole<std::int64_t>(1));
-  verb->add_option("--seconds", flags.seconds,
-                   "wall clock of the search at most, seconds; the confirmation comes on top; 0: no limit")
+  verb->add_option(
+          "--seconds", flags.seconds,
+          "wall clock of the search at most, seconds; the confirmation comes on top; 0: no limit")
       ->check(quantity);
-  verb->add_option("--generations", flags.generations, "generations at most; 0: no limit")->transform(whole<int>(0));
-  verb->add_option("--target", flags.target_us, "stop at this time, microseconds; 0: none")->check(quantity);
+  verb->add_option("--generations", flags.generations, "generations at most; 0: no limit")
+      ->transform(whole<int>(0));
+  verb->add_option("--target", flags.target_us, "stop at this time, microseconds; 0: none")
+      ->check(quantity);
   verb->add_option("--seed", flags.seed, "same seed and same pool, same search")
       ->capture_default_str()
       ->transform(whole<std::uint64_t>(0));
-  verb->add_option("--threads", flags.threads, "evaluations in flight; 0: what the device can use")->transform(whole<int>(0));
+  verb->add_option("--threads", flags.threads, "evaluations in flight; 0: what the device can use")
+      ->transform(whole<int>(0));
   verb->add_option("--run", flags.run_dir, "run directory to make (default runs/<time>-<task>)");
-  verb->add_option("--tunable", flags.tunables, "a tunable .cu of your own, beside the built-in ones");
+  verb->add_option("--tunable", flags.tunables,
+                   "a tunable .cu of your own, beside the built-in ones");
   verb->add_flag("--random", flags.random, "propose uniformly at random: a baseline for research");
   add_seats(*verb, flags.seats);
   add_steering(*verb, flags);
-  verb->add_flag("!--no-screen", flags.screen, "do not interpret candidates of a real device on a virtual one first");
+  verb->add_flag("!--no-screen", flags.screen,
+                 "do not interpret candidates of a real device on a virtual one first");
   add_counters(*verb, flags.common);
   CLI::Option* shapes =
-      verb->add_option("--shapes", flags.shapes, "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
+      verb->add_option(
+              "--shapes", flags.shapes,
+              "a file of weighted shapes, a line each: a portfolio of kernels for all of them")
           ->check(CLI::ExistingFile)
           ->excludes("--models")  // models see one shape
           ->excludes("--tape");
-  verb->add_option("--keep", flags.keep, "kernels of a portfolio at most; 0: as few as reach --regret")
+  verb->add_option("--keep", flags.keep,
+                   "kernels of a portfolio at most; 0: as few as reach --regret")
       ->transform(whole<int>(0))
       ->needs(shapes);
-  verb->add_option("--regret", flags.regret, "mean loss against the best kernel of each shape, percent")
+  verb->add_option("--regret", flags.regret,
+                   "mean loss against the best kernel of each shape, percent")
       ->capture_default_str()
       ->check(quantity)
       ->needs(shapes);
-  verb->add_option("--wisdom", flags.wisdom, "file that keeps the portfolio (default wisdom.json in the run directory)")
+  verb->add_option("--wisdom", flags.wisdom,
+                   "file that keeps the portfolio (default wisdom.json in the run directory)")
       ->needs(shapes);
   verb->callback([&verbs] {
     verbs.chosen = [&verbs] {
-      return verbs.evolve.shapes.empty() ? evolve_command(verbs.evolve) : portfolio_command(verbs.evolve);
+      return verbs.evolve.shapes.empty() ? evolve_command(verbs.evolve)
+                                         : portfolio_command(verbs.evolve);
     };
   });
 }
@@ -162,26 +183,38 @@ void add_evolve(CLI::App& app, Verbs& verbs) {
 void add_wisdom(CLI::App& app, Verbs& verbs) {
   WisdomFlags& flags = verbs.wisdom;
   CLI::App* verb = app.add_subcommand("wisdom", "what a wisdom file holds; dispatchers from it");
-  verb->add_option("file", flags.file, "a wisdom file (see `cupilot evolve --shapes`)")->required()->check(CLI::ExistingFile);
+  verb->add_option("file", flags.file, "a wisdom file (see `cupilot evolve --shapes`)")
+      ->required()
+      ->check(CLI::ExistingFile);
   CLI::Option* dispatcher =
-      verb->add_option("--dispatcher", flags.dispatcher, "folder to write a C++ header with the kernels and a launcher into");
-  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all")->transform(whole<int>(1));
-  verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)")->needs(dispatcher);
+      verb->add_option("--dispatcher", flags.dispatcher,
+                       "folder to write a C++ header with the kernels and a launcher into");
+  verb->add_option("--entry", flags.entry, "one entry, from 1, instead of all")
+      ->transform(whole<int>(1));
+  verb->add_option("--name", flags.name, "name of the dispatcher (default: the task's)")
+      ->needs(dispatcher);
   verb->add_flag("--json", flags.json, "print one JSON object on standard output");
   verb->callback([&verbs] { verbs.chosen = [&verbs] { return wisdom_command(verbs.wisdom); }; });
 }
 
 void add_run_verbs(CLI::App& app, Verbs& verbs) {
-  CLI::App* resume = app.add_subcommand("resume", "continue a run directory as if it had never stopped");
+  CLI::App* resume =
+      app.add_subcommand("resume", "continue a run directory as if it had never stopped");
   resume->add_option("dir", verbs.resume.dir, "run directory")->required();
   verbs.resume.common.device = "";
   add_common(*resume, verbs.resume.common, true);
-  resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")->transform(whole<std::int64_t>(0));
-  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")->check(quantity);
-  resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")->transform(whole<int>(0));
-  resume->add_option("--models", verbs.resume.seats.models, "the language models that the run goes on with")
+  resume->add_option("--evaluations", verbs.resume.evaluations, "raise the limit")
+      ->transform(whole<std::int64_t>(0));
+  resume->add_option("--seconds", verbs.resume.seconds, "wall clock for the rest, seconds")
+      ->check(quantity);
+  resume->add_option("--threads", verbs.resume.threads, "evaluations in flight")
+      ->transform(whole<int>(0));
+  resume
+      ->add_option("--models", verbs.resume.seats.models,
+                   "the language models that the run goes on with")
       ->check(CLI::ExistingFile);
-  resume->add_option("--pool", verbs.resume.pool, "strategy pool to tell of the champion; off: none (default: the run's own)");
+  resume->add_option("--pool", verbs.resume.pool,
+                     "strategy pool to tell of the champion; off: none (default: the run's own)");
   resume->callback([&verbs] { verbs.chosen = [&verbs] { return resume_command(verbs.resume); }; });
 
   CLI::App* report = app.add_subcommand("report", "summary of a run; writes report.html");
@@ -189,91 +222,118 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
   add_common(*report, verbs.report.common, false);
   report->callback([&verbs] { verbs.chosen = [&verbs] { return report_command(verbs.report); }; });
 
-  CLI::App* show = app.add_subcommand("show", "strategy, source, evidence and lineage of a candidate");
+  CLI::App* show =
+      app.add_subcommand("show", "strategy, source, evidence and lineage of a candidate");
   show->add_option("dir", verbs.show.dir, "run directory")->required();
   show->add_option("which", verbs.show.which, "best, or a candidate's id")->capture_default_str();
   add_common(*show, verbs.show.common, false);
   show->callback([&verbs] { verbs.chosen = [&verbs] { return show_command(verbs.show); }; });
 
-  CLI::App* explain = app.add_subcommand("explain", "what each technique of a run's champion is worth, taken away one at a time");
+  CLI::App* explain = app.add_subcommand(
+      "explain", "what each technique of a run's champion is worth, taken away one at a time");
   explain->add_option("dir", verbs.explain.dir, "run directory")->required();
   verbs.explain.common.device = "";
   add_common(*explain, verbs.explain.common, true);
   explain->add_option("--rounds", verbs.explain.rounds, "visits of each contestant")
       ->capture_default_str()
       ->transform(whole<int>(1));
-  explain->add_flag("!--no-screen", verbs.explain.screen, "do not interpret kernels on a virtual device before a real one");
-  explain->callback([&verbs] { verbs.chosen = [&verbs] { return explain_command(verbs.explain); }; });
+  explain->add_flag("!--no-screen", verbs.explain.screen,
+                    "do not interpret kernels on a virtual device before a real one");
+  explain->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return explain_command(verbs.explain); }; });
 }
 
 void add_model_verbs(CLI::App& app, Verbs& verbs) {
-  CLI::App* plan = app.add_subcommand("plan", "what a run with language models would ask and cost, without asking");
+  CLI::App* plan = app.add_subcommand(
+      "plan", "what a run with language models would ask and cost, without asking");
   plan->add_option("task", verbs.plan.task, "gemm key=value …, or a task file")->required();
-  plan->add_option("--models", verbs.plan.models, "file of endpoints, models and roles (docs/formats/models.md)")->required();
+  plan->add_option("--models", verbs.plan.models,
+                   "file of endpoints, models and roles (docs/formats/models.md)")
+      ->required();
   plan->add_option("--evaluations", verbs.plan.evaluations, "of the run")
       ->transform(whole<std::int64_t>(1))
       ->capture_default_str();
-  plan->add_option("--model-share", verbs.plan.share, "of the slots that models propose for")->check(CLI::Range(0.0, 1.0));
+  plan->add_option("--model-share", verbs.plan.share, "of the slots that models propose for")
+      ->check(CLI::Range(0.0, 1.0));
   verbs.plan.common.device = "virtual:h200";
   add_common(*plan, verbs.plan.common, true);
   plan->callback([&verbs] { verbs.chosen = [&verbs] { return plan_command(verbs.plan); }; });
 
   ReplayFlags& flags = verbs.replay;
-  CLI::App* replay = app.add_subcommand("replay", "repeat a run from its directory, without device, model or key");
+  CLI::App* replay =
+      app.add_subcommand("replay", "repeat a run from its directory, without device, model or key");
   replay->add_option("dir", flags.dir, "run directory")->required();
   replay->add_option("--policy", flags.policy, "who proposes: run (as it was), rules, random")
       ->check(CLI::IsMember({"run", "rules", "random"}))
       ->capture_default_str();
-  replay->add_option("--seed", flags.seed, "another seed than the run's")->transform(whole<std::int64_t>(0));
+  replay->add_option("--seed", flags.seed, "another seed than the run's")
+      ->transform(whole<std::int64_t>(0));
   replay->add_flag("--json", flags.json, "print one JSON object on standard output");
   replay->callback([&verbs] { verbs.chosen = [&verbs] { return replay_command(verbs.replay); }; });
 }
 
 void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
-  CLI::App* verify = app.add_subcommand("verify", "prove a kernel of your own: safe, right, how fast against the floor");
+  CLI::App* verify = app.add_subcommand(
+      "verify", "prove a kernel of your own: safe, right, how fast against the floor");
   verify->add_option("file", verbs.verify.files, "a .cu file")->required()->expected(1);
   verify->add_option("--task", verbs.verify.task, "gemm key=value …, or a task file");
-  verify->add_option("--launch", verbs.verify.launch, "launch plan (JSON) where the file carries none");
-  verify->add_option("--seed", verbs.verify.seed, "seed of the contents")->transform(whole<std::uint64_t>(0));
-  verify->add_flag("!--no-screen", verbs.verify.screen, "do not interpret it on a virtual device before a real one");
+  verify->add_option("--launch", verbs.verify.launch,
+                     "launch plan (JSON) where the file carries none");
+  verify->add_option("--seed", verbs.verify.seed, "seed of the contents")
+      ->transform(whole<std::uint64_t>(0));
+  verify->add_flag("!--no-screen", verbs.verify.screen,
+                   "do not interpret it on a virtual device before a real one");
   add_common(*verify, verbs.verify.common, true);
   verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
 
-  CLI::App* profile =
-      app.add_subcommand("profile", "where a kernel's work and its modelled time go, by instruction and source line");
+  CLI::App* profile = app.add_subcommand(
+      "profile", "where a kernel's work and its modelled time go, by instruction and source line");
   profile->add_option("file", verbs.profile.files, "a .cu file")->required()->expected(1);
   profile->add_option("--task", verbs.profile.task, "gemm key=value …, or a task file");
-  profile->add_option("--launch", verbs.profile.launch, "launch plan (JSON) where the file carries none");
+  profile->add_option("--launch", verbs.profile.launch,
+                      "launch plan (JSON) where the file carries none");
   profile->add_option("--only", verbs.profile.only, "of a plan's launches, the one to show");
-  profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")->transform(whole<int>(1));
+  profile->add_option("--line-count", verbs.profile.line_count, "source lines to show")
+      ->transform(whole<int>(1));
   verbs.profile.common.device = "virtual:h200";
   add_common(*profile, verbs.profile.common, true);
   add_counters(*profile, verbs.profile.common);
-  profile->callback([&verbs] { verbs.chosen = [&verbs] { return profile_command(verbs.profile); }; });
+  profile->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return profile_command(verbs.profile); }; });
 
-  CLI::App* peaks = app.add_subcommand("peaks", "measure what a device sustains, for verdicts and models; takes some seconds");
-  peaks->add_option("--out", verbs.peaks.out, "the file that keeps it (default cupilot/peaks.json in the user's data folder)");
+  CLI::App* peaks = app.add_subcommand(
+      "peaks", "measure what a device sustains, for verdicts and models; takes some seconds");
+  peaks->add_option(
+      "--out", verbs.peaks.out,
+      "the file that keeps it (default cupilot/peaks.json in the user's data folder)");
   verbs.peaks.common.device = "cuda:0";
   add_common(*peaks, verbs.peaks.common, true);
   peaks->callback([&verbs] { verbs.chosen = [&verbs] { return peaks_command(verbs.peaks); }; });
 
-  CLI::App* bench = app.add_subcommand("bench", "time proven kernels against each other and the baselines, interleaved");
+  CLI::App* bench = app.add_subcommand(
+      "bench", "time proven kernels against each other and the baselines, interleaved");
   bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();
   bench->add_option("--task", verbs.bench.task, "gemm key=value …, or a task file");
   bench->add_option("--launch", verbs.bench.launch, "launch plan (JSON) where a file carries none");
   bench->add_option("--against", verbs.bench.against, "cublaslt, plain");
-  bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")->transform(whole<int>(1));
-  bench->add_option("--seed", verbs.bench.seed, "seed of the contents")->transform(whole<std::uint64_t>(0));
+  bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")
+      ->transform(whole<int>(1));
+  bench->add_option("--seed", verbs.bench.seed, "seed of the contents")
+      ->transform(whole<std::uint64_t>(0));
   add_common(*bench, verbs.bench.common, true);
   bench->callback([&verbs] { verbs.chosen = [&verbs] { return bench_command(verbs.bench); }; });
 
-  CLI::App* record = app.add_subcommand("record", "measure drawn strategies and keep them as a landscape for recorded:DIR");
+  CLI::App* record = app.add_subcommand(
+      "record", "measure drawn strategies and keep them as a landscape for recorded:DIR");
   record->add_option("task", verbs.record.task, "gemm key=value …, or a task file")->required();
   record->add_option("--out", verbs.record.dir, "directory to make")->required();
-  record->add_option("--count", verbs.record.count, "strategies to draw")->transform(whole<std::int64_t>(1));
+  record->add_option("--count", verbs.record.count, "strategies to draw")
+      ->transform(whole<std::int64_t>(1));
   record->add_flag("--all", verbs.record.all, "every feasible strategy: an exhaustive search");
-  record->add_option("--seed", verbs.record.seed, "seed of the draw")->transform(whole<std::uint64_t>(0));
-  record->add_option("--tunable", verbs.record.tunables, "a tunable .cu of your own, beside the built-in ones");
+  record->add_option("--seed", verbs.record.seed, "seed of the draw")
+      ->transform(whole<std::uint64_t>(0));
+  record->add_option("--tunable", verbs.record.tunables,
+                     "a tunable .cu of your own, beside the built-in ones");
   add_common(*record, verbs.record.common, true);
   record->callback([&verbs] { verbs.chosen = [&verbs] { return record_command(verbs.record); }; });
 }
@@ -281,21 +341,29 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
 void add_lists(CLI::App& app, Verbs& verbs) {
   CLI::App* task = app.add_subcommand("task", "work on a task of your own");
   task->require_subcommand(1);
-  CLI::App* check = task->add_subcommand("check", "whether the task's own check tells right from wrong");
+  CLI::App* check =
+      task->add_subcommand("check", "whether the task's own check tells right from wrong");
   check->add_option("task", verbs.task_check.task, "gemm key=value …, or a task file")->required();
   add_common(*check, verbs.task_check.common, true);
-  check->callback([&verbs] { verbs.chosen = [&verbs] { return task_check_command(verbs.task_check); }; });
-  CLI::App* fresh = task->add_subcommand("new", "a folder with a task, its reference and a tunable, ready to be changed");
+  check->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return task_check_command(verbs.task_check); }; });
+  CLI::App* fresh = task->add_subcommand(
+      "new", "a folder with a task, its reference and a tunable, ready to be changed");
   fresh->add_option("name", verbs.task_new.name, "of the task and its folder")->required();
-  fresh->add_option("--family", verbs.task_new.family, "which tunables serve it (default: the name)");
-  fresh->callback([&verbs] { verbs.chosen = [&verbs] { return task_new_command(verbs.task_new); }; });
+  fresh->add_option("--family", verbs.task_new.family,
+                    "which tunables serve it (default: the name)");
+  fresh->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return task_new_command(verbs.task_new); }; });
   CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
   add_common(*tasks, verbs.tasks, false);
   tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });
-  CLI::App* techniques = app.add_subcommand("techniques", "the catalogue of optimization techniques");
+  CLI::App* techniques =
+      app.add_subcommand("techniques", "the catalogue of optimization techniques");
   add_common(*techniques, verbs.techniques, false);
-  techniques->callback([&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
-  CLI::App* doctor = app.add_subcommand("doctor", "what this machine has, and what each lack costs");
+  techniques->callback(
+      [&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
+  CLI::App* doctor =
+      app.add_subcommand("doctor", "what this machine has, and what each lack costs");
   add_common(*doctor, verbs.doctor, false);
   doctor->callback([&verbs] { verbs.chosen = [&verbs] { return doctor_command(verbs.doctor); }; });
 }
@@ -304,14 +372,21 @@ void add_tunable_verbs(CLI::App& app, Verbs& verbs) {
   TunableFlags& flags = verbs.tunable_import;
   CLI::App* tunable = app.add_subcommand("tunable", "work on a tunable of your own");
   tunable->require_subcommand(1);
-  CLI::App* from_lists = tunable->add_subcommand("import", "make one from another tuner's parameter lists and a kernel");
-  from_lists->add_option("list", flags.list, "JSON or Python literals: tune_params, restrictions, problem_size …")->required();
-  from_lists->add_option("--kernel", flags.kernel, "the .cu that uses the parameters by name")->required();
+  CLI::App* from_lists = tunable->add_subcommand(
+      "import", "make one from another tuner's parameter lists and a kernel");
+  from_lists
+      ->add_option("list", flags.list,
+                   "JSON or Python literals: tune_params, restrictions, problem_size …")
+      ->required();
+  from_lists->add_option("--kernel", flags.kernel, "the .cu that uses the parameters by name")
+      ->required();
   from_lists->add_option("--family", flags.family, "of the tasks it serves")->required();
   from_lists->add_option("--name", flags.name, "of the tunable (default: the kernel's)");
   from_lists->add_option("--problem", flags.problem, "sizes that the grid spans: nx,ny");
   from_lists->add_option("--out", flags.out, "file to write (default: standard output)");
-  from_lists->callback([&verbs] { verbs.chosen = [&verbs] { return tunable_import_command(verbs.tunable_import); }; });
+  from_lists->callback([&verbs] {
+    verbs.chosen = [&verbs] { return tunable_import_command(verbs.tunable_import); };
+  });
 }
 
 bool asks_json(int argc, char** argv) {
@@ -325,16 +400,19 @@ void explain(const CLI::App& app, const CLI::ParseError& error, int argc, char**
   for (const CLI::App* sub : app.get_subcommands({})) known.push_back(sub->get_name());
   for (const CLI::App* sub : app.get_subcommands()) verb = sub;
   std::string said = error.what();
-  if (verb == &app && argc > 1 && argv[1][0] != '-') said = fmt::format("'{}' is no command", argv[1]);
+  if (verb == &app && argc > 1 && argv[1][0] != '-')
+    said = fmt::format("'{}' is no command", argv[1]);
   std::fprintf(stderr, "cupilot: %s\n", said.c_str());
-  for (const CLI::Option* option : verb->get_options()) known.push_back("--" + option->get_single_name());
+  for (const CLI::Option* option : verb->get_options())
+    known.push_back("--" + option->get_single_name());
   for (int i = 1; i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     const bool is_flag = word.rfind("--", 0) == 0;
     const bool is_verb = verb == &app && i == 1;
     if (!is_flag && !is_verb) continue;
     const std::string near = nearest(word, known);
-    if (!near.empty() && near != word) std::fprintf(stderr, "  %s: did you mean %s?\n", word.c_str(), near.c_str());
+    if (!near.empty() && near != word)
+      std::fprintf(stderr, "  %s: did you mean %s?\n", word.c_str(), near.c_str());
   }
   const std::string help = "cupilot " + (verb == &app ? "" : verb->get_name() + " ") + "--help";
   std::fprintf(stderr, "  see: %s\n", help.c_str());

@@ -24,12 +24,15 @@ std::string tape_path(const std::string& run_dir) { return run_dir + "/tape.json
 
 Result<ModelsConfig> read_models_file(const std::string& path) {
   auto text = real_host().read_file(path);
-  if (!text) return Error{ErrorCode::usage, "--models: " + text.error().message, "docs/formats/models.md shows one"};
+  if (!text)
+    return Error{ErrorCode::usage, "--models: " + text.error().message,
+                 "docs/formats/models.md shows one"};
   return read_models(*text, path);
 }
 
-Result<std::unique_ptr<ChatClient>> open_models_file(const std::string& path, const std::string& run_dir, std::uint64_t seed,
-                                                     std::function<void(const std::string&)> notice) {
+Result<std::unique_ptr<ChatClient>> open_models_file(
+    const std::string& path, const std::string& run_dir, std::uint64_t seed,
+    std::function<void(const std::string&)> notice) {
   auto config = read_models_file(path);
   if (!config) return config.error();
   if (auto made = real_host().make_directories(run_dir); !made) return made.error();

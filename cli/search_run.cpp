@@ -12,7 +12,9 @@
 
 namespace cupilot::cli {
 
-void Screen::on_generation(const Progress& progress) { print(generation_line(progress, provenance_, runs_kernels_)); }
+void Screen::on_generation(const Progress& progress) {
+  print(generation_line(progress, provenance_, runs_kernels_));
+}
 void Screen::on_notice(const std::string& notice) { print("note: " + notice); }
 void Screen::print(const std::string& line) { show(stream_, line); }
 
@@ -21,7 +23,8 @@ int in_flight(int threads, const Backend& backend) {
   return backend.provenance() == Provenance::measured ? 0 : backend.parallel_compiles();
 }
 
-EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend, SearchObserver& observer) {
+EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend,
+                           SearchObserver& observer) {
   EvolveOptions options;
   options.search.seed = flags.seed;
   options.search.max_evaluations = flags.evaluations;
@@ -29,8 +32,9 @@ EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Bac
   options.search.target_us = flags.target_us;
   options.search.parallel = in_flight(flags.threads, backend);
   options.max_seconds = flags.seconds;
-  options.run_dir =
-      flags.run_dir.empty() ? fmt::format("runs/{:%Y%m%dT%H%M%S}-{}", fmt::gmtime(std::time(nullptr)), task.name) : flags.run_dir;
+  options.run_dir = flags.run_dir.empty() ? fmt::format("runs/{:%Y%m%dT%H%M%S}-{}",
+                                                        fmt::gmtime(std::time(nullptr)), task.name)
+                                          : flags.run_dir;
   options.tunables = flags.tunables;
   options.random_search = flags.random;
   options.search.steering = flags.steering;

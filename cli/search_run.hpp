@@ -10,12 +10,14 @@
 
 namespace cupilot::cli {
 
-// Generations go to standard output, or to standard error when standard output is one JSON object. A search never waits for who
-// reads them.
+// Generations go to standard output, or to standard error when standard output is one JSON object.
+// A search never waits for who reads them.
 class Screen : public SearchObserver {
  public:
   Screen(bool json, const Backend& backend)
-      : stream_(json ? stderr : stdout), provenance_(backend.provenance()), runs_kernels_(backend.techniques().empty()) {}
+      : stream_(json ? stderr : stdout),
+        provenance_(backend.provenance()),
+        runs_kernels_(backend.techniques().empty()) {}
   void on_generation(const Progress& progress) override;
   void on_notice(const std::string& notice) override;
   void print(const std::string& line);
@@ -26,9 +28,11 @@ class Screen : public SearchObserver {
   bool runs_kernels_;
 };
 
-// Proposals in flight: the device's own number suits one that measures; a virtual one wants its processors for itself.
+// Proposals in flight: the device's own number suits one that measures; a virtual one wants its
+// processors for itself.
 int in_flight(int threads, const Backend& backend);
 // `observer` must outlive the search.
-EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend, SearchObserver& observer);
+EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend,
+                           SearchObserver& observer);
 
 }  // namespace cupilot::cli

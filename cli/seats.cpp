@@ -18,34 +18,44 @@ Result<void> check_unused(const SeatFlags& flags, const std::string& run_dir) {
   // Of a run that died before its header was whole nothing is lost.
   const auto run = read_beginning(run_dir);
   if (!run && run.error().message.find("holds no whole record") != std::string::npos) return {};
-  return Error{ErrorCode::usage, run_dir + " already holds a run",
-               "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
+  return Error{
+      ErrorCode::usage, run_dir + " already holds a run",
+      "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
 }
 
-Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir, std::uint64_t seed,
+Result<std::unique_ptr<ChatClient>> open_seats(const SeatFlags& flags, const std::string& run_dir,
+                                               std::uint64_t seed,
                                                std::function<void(const std::string&)> notice) {
-  if (!flags.models.empty()) return open_models_file(flags.models, run_dir, seed, std::move(notice));
+  if (!flags.models.empty())
+    return open_models_file(flags.models, run_dir, seed, std::move(notice));
   if (flags.tape.empty()) return std::unique_ptr<ChatClient>();
   auto text = real_host().read_file(flags.tape);
-  if (!text) return Error{ErrorCode::usage, "--tape: " + text.error().message, "name a tape (docs/formats/tape.md)"};
+  if (!text)
+    return Error{ErrorCode::usage, "--tape: " + text.error().message,
+                 "name a tape (docs/formats/tape.md)"};
   // The run keeps it, so that it can be resumed, replayed and reported.
   if (auto made = real_host().make_directories(run_dir); !made) return made.error();
   const auto lock = real_host().lock(tape_path(run_dir) + ".lock");
   if (!lock) return lock.error();
-  if (auto kept = real_host().write_file_atomically(tape_path(run_dir), *text, true); !kept) return kept.error();
+  if (auto kept = real_host().write_file_atomically(tape_path(run_dir), *text, true); !kept)
+    return kept.error();
   return open_tape(tape_path(run_dir));
 }
 
-Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const std::string& run_dir, const RunBeginning& run,
+Result<std::unique_ptr<ChatClient>> reopen_seats(const SeatFlags& flags, const std::string& run_dir,
+                                                 const RunBeginning& run,
                                                  std::function<void(const std::string&)> notice) {
-  if (!flags.models.empty()) return open_models_file(flags.models, run_dir, run.seed, std::move(notice));
+  if (!flags.models.empty())
+    return open_models_file(flags.models, run_dir, run.seed, std::move(notice));
   if (!run.models) return std::unique_ptr<ChatClient>();
   if (real_host().exists(tape_path(run_dir))) return open_tape(tape_path(run_dir));
-  return Error{ErrorCode::usage, "models took part in " + run_dir + ", and its tape.jsonl is gone",
-               "put back a copy of it, or name the models that the run goes on with: --models FILE"};
+  return Error{
+      ErrorCode::usage, "models took part in " + run_dir + ", and its tape.jsonl is gone",
+      "put back a copy of it, or name the models that the run goes on with: --models FILE"};
 }
 
-Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measures, EvolveOptions& options) {
+Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measures,
+                         EvolveOptions& options) {
   if (client == nullptr) return {};
   options.chat = client;
   options.seats.share = flags.share;
@@ -58,7 +68,8 @@ Result<void> seat_models(const SeatFlags& flags, ChatClient* client, bool measur
   if (!measures) options.search.lookahead = lookahead;
   if (flags.statement.empty()) return {};
   auto text = real_host().read_file(flags.statement);
-  if (!text) return Error{ErrorCode::usage, "--statement: " + text.error().message, "name a file of text"};
+  if (!text)
+    return Error{ErrorCode::usage, "--statement: " + text.error().message, "name a file of text"};
   options.seats.statement = std::move(*text);
   return {};
 }

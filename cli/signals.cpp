@@ -23,7 +23,8 @@ std::atomic<bool>& watch_signals() {
   action.sa_handler = on_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  // A terminal that goes away stops a search in order too; who began it under nohup wants it to go on.
+  // A terminal that goes away stops a search in order too; who began it under nohup wants it to go
+  // on.
   struct sigaction before = {};
   sigaction(SIGHUP, nullptr, &before);
   if (before.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);

@@ -23,13 +23,16 @@ void add_steering(CLI::App& verb, EvolveFlags& flags) {
   verb.add_flag("!--no-roofline", steering.roofline,
                 "propose without zones, verdicts and what follows from them, the model included");
   verb.add_flag("!--no-model", steering.model, "propose without forecasts of times");
-  verb.add_flag("!--no-surrogate", steering.surrogate, "do not learn which children are worth compiling");
+  verb.add_flag("!--no-surrogate", steering.surrogate,
+                "do not learn which children are worth compiling");
   verb.add_flag("!--no-crossover", steering.crossover, "breed children of one parent only");
   verb.add_flag("!--no-pool", steering.pool, "propose without what worked in earlier runs");
   verb.add_option("--pool", flags.pool,
-                  "file of what worked in earlier runs, read and written; off: none (default: in your data folder)");
+                  "file of what worked in earlier runs, read and written; off: none (default: in "
+                  "your data folder)");
   verb.add_option("--pool-guard", flags.pool_guard,
-                  "an experiment's tag: neither this task's entries nor those with the tag are read, what is written carries it");
+                  "an experiment's tag: neither this task's entries nor those with the tag are "
+                  "read, what is written carries it");
 }
 
 std::string pool_of(const EvolveFlags& flags) {

@@ -11,8 +11,8 @@ namespace cupilot::cli {
 
 void add_steering(CLI::App& verb, EvolveFlags& flags);
 
-// The pool that a search reads and writes; "": none. Where the flag is silent: $CUPILOT_POOL, else pool.sqlite in the user's data
-// folder (XDG base directories), which is made.
+// The pool that a search reads and writes; "": none. Where the flag is silent: $CUPILOT_POOL, else
+// pool.sqlite in the user's data folder (XDG base directories), which is made.
 std::string pool_of(const EvolveFlags& flags);
 
 // Who resumes the run, or starts it anew, may stand elsewhere.

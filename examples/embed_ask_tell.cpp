@@ -1,5 +1,5 @@
-// Another optimizer's loop around cupilot's search: the host compiles and times kernels its own way (here a toy cost of the
-// launch's numbers) and tells the times, which stay its word: `reported`.
+// Another optimizer's loop around cupilot's search: the host compiles and times kernels its own way
+// (here a toy cost of the launch's numbers) and tells the times, which stay its word: `reported`.
 #include <cupilot/evolution.hpp>
 #include <cupilot/parts/gemm.hpp>
 
@@ -24,7 +24,8 @@ int fail(const cupilot::Error& error) {
 }  // namespace
 
 int main() {
-  const auto task = cupilot::gemm_task({.m = 1024, .n = 1024, .k = 1024, .dtype = cupilot::DType::f32});
+  const auto task =
+      cupilot::gemm_task({.m = 1024, .n = 1024, .k = 1024, .dtype = cupilot::DType::f32});
   const auto device = cupilot::chip("h200");
   auto evolution = cupilot::Evolution::begin(*task, *device, {.search = {.max_evaluations = 60}});
   if (!evolution) return fail(evolution.error());
@@ -36,14 +37,16 @@ int main() {
     for (const cupilot::Job& job : *jobs) {
       if (job.plans.empty()) {
         evolution->forget(job.proposal.id);  // its launch is known only after compiling
-      } else if (const auto told = evolution->tell(job.proposal.id, cupilot::Reported{toy_time_us(job, *device)}); !told) {
+      } else if (const auto told =
+                     evolution->tell(job.proposal.id, cupilot::Reported{toy_time_us(job, *device)});
+                 !told) {
         return fail(told.error());
       }
     }
   }
   const auto best = evolution->best();
   if (!best) return 7;
-  std::printf("%s\n%.1f us reported, after %lld evaluations\n", describe(best->strategy).c_str(), best->time_us,
-              static_cast<long long>(evolution->search().evaluations()));
+  std::printf("%s\n%.1f us reported, after %lld evaluations\n", describe(best->strategy).c_str(),
+              best->time_us, static_cast<long long>(evolution->search().evaluations()));
   return 0;
 }

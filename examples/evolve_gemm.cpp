@@ -15,7 +15,8 @@ int fail(const cupilot::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto task = cupilot::gemm_task({.m = 256, .n = 256, .k = 256, .dtype = cupilot::DType::f32});
+  const auto task =
+      cupilot::gemm_task({.m = 256, .n = 256, .k = 256, .dtype = cupilot::DType::f32});
   if (!task) return fail(task.error());
   const auto device = cupilot::open_backend(argc > 1 ? argv[1] : "auto");
   if (!device) return fail(device.error());
@@ -24,7 +25,8 @@ int main(int argc, char** argv) {
   if (!report) return fail(report.error());
   const auto& best = *report->best;
   const auto& accepted = std::get<cupilot::Accepted>(best.candidate.outcome);
-  std::printf("%s\n%.2f us %s, worst error %.3f of its bound\n", describe(best.candidate.strategy).c_str(),
-              accepted.measurement.time_us, name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio);
+  std::printf("%s\n%.2f us %s, worst error %.3f of its bound\n",
+              describe(best.candidate.strategy).c_str(), accepted.measurement.time_us,
+              name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio);
   return 0;
 }

@@ -1,6 +1,6 @@
-// A Backend of the host's own: kernels are compiled and proved by the virtual device, and timed by the host, whose word is
-// `reported`. A host with a CUDA context and stream launches in measure(), where nothing confines the kernel: run() says so,
-// and the evidence carries it.
+// A Backend of the host's own: kernels are compiled and proved by the virtual device, and timed by
+// the host, whose word is `reported`. A host with a CUDA context and stream launches in measure(),
+// where nothing confines the kernel: run() says so, and the evidence carries it.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/gemm.hpp>
@@ -17,26 +17,36 @@ class HostTimer : public Backend {
   const DeviceSpec& device() const override { return prover_->device(); }
   Provenance provenance() const override { return Provenance::reported; }
   std::string identity() const override { return "host timer over " + prover_->identity(); }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override { return prover_->compile(source); }
-  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override { return prover_->compile_anew(source); }
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+    return prover_->compile(source);
+  }
+  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
+    return prover_->compile_anew(source);
+  }
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
     auto report = prover_->run(task, kernel, cases);
-    if (report) report->confinement = "unconfined: runs in this process to be timed; proved " + report->confinement;
+    if (report)
+      report->confinement =
+          "unconfined: runs in this process to be timed; proved " + report->confinement;
     return report;
   }
-  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
-                                                 std::span<const std::vector<std::byte>> tensors) override {
+  Result<std::vector<ReferenceValues>> reference(
+      const Task& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors) override {
     return prover_->reference(task, workload, tensors);
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&, std::span<const Contestant> contestants,
+  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&,
+                                                std::span<const Contestant> contestants,
                                                 const MeasureOptions&) override {
     std::vector<ContestantReport> reports;
     for (const Contestant& contestant : contestants) {
       ContestantReport report;
       report.name = contestant.name;
       if (contestant.kind == Contestant::Kind::library) {
-        report.measurement = Rejected{Stage::measure, "measure.failed", "the host times no library", ""};
+        report.measurement =
+            Rejected{Stage::measure, "measure.failed", "the host times no library", ""};
       } else {
         Measurement measurement;
         measurement.provenance = Provenance::reported;
@@ -50,7 +60,9 @@ class HostTimer : public Backend {
 
  private:
   // Here the host would launch in its stream, between two events.
-  static double time_us(const CompiledKernel& kernel) { return 20 + 1e-3 * static_cast<double>(kernel.ptx.size()); }
+  static double time_us(const CompiledKernel& kernel) {
+    return 20 + 1e-3 * static_cast<double>(kernel.ptx.size());
+  }
   std::unique_ptr<Backend> prover_;
 };
 
@@ -64,9 +76,10 @@ int main() {
   const auto report = evolve(*task, backend, {.search = {.max_evaluations = 8}});
   if (!report) return std::fprintf(stderr, "%s\n", report.error().message.c_str()), 1;
   const auto& accepted = std::get<Accepted>(report->best->candidate.outcome);
-  std::printf("%s\n%.1f us %s, proved on the virtual device: worst error %.3f of its bound\nit ran %s\n",
-              describe(report->best->candidate.strategy).c_str(), accepted.measurement.time_us,
-              name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio,
-              accepted.conditions.ran_under.c_str());
+  std::printf(
+      "%s\n%.1f us %s, proved on the virtual device: worst error %.3f of its bound\nit ran %s\n",
+      describe(report->best->candidate.strategy).c_str(), accepted.measurement.time_us,
+      name_of(accepted.measurement.provenance).data(), accepted.verification.worst_ratio,
+      accepted.conditions.ran_under.c_str());
   return 0;
 }

@@ -1,5 +1,5 @@
-// A task of one's own, said in C++: y = a x + y, a weighted sum of two vectors. Searches the kernel own_task.cu for it.
-// usage: example_own_task [DEVICE]
+// A task of one's own, said in C++: y = a x + y, a weighted sum of two vectors. Searches the kernel
+// own_task.cu for it. usage: example_own_task [DEVICE]
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
 
@@ -11,12 +11,15 @@ cupilot::Task axpy(std::int64_t n) {
   cupilot::Task task;
   task.name = task.family = "axpy";
   task.axes = {{"n"}};
-  task.tensors = {{.name = "x", .shape = {"n"}}, {.name = "y", .role = cupilot::Role::in_out, .shape = {"n"}}};
+  task.tensors = {{.name = "x", .shape = {"n"}},
+                  {.name = "y", .role = cupilot::Role::in_out, .shape = {"n"}}};
   task.scalars = {{"a", cupilot::DType::f32, 1.5}};
   task.time_shapes = {{{{"n", n}}}};
   task.check_shapes = {{{{"n", 1}}}, {{{"n", 1021}}}};
   task.work.flops = "2*n";
-  task.reference.text = "__device__ real reference_y(const Inputs& in, long long i) { return in.a * in.x(i) + in.y(i); }";
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) { return in.a * in.x(i) + "
+      "in.y(i); }";
   return task;
 }
 
@@ -30,10 +33,11 @@ int fail(const cupilot::Error& error) {
 int main(int argc, char** argv) {
   const auto device = cupilot::open_backend(argc > 1 ? argv[1] : "auto");
   if (!device) return fail(device.error());
-  const auto report =
-      cupilot::evolve(axpy(1 << 20), **device, {.search = {.max_evaluations = 8}, .tunables = {OWN_TASK_TUNABLE}});
+  const auto report = cupilot::evolve(
+      axpy(1 << 20), **device, {.search = {.max_evaluations = 8}, .tunables = {OWN_TASK_TUNABLE}});
   if (!report) return fail(report.error());
   const auto& found = std::get<cupilot::Accepted>(report->best->candidate.outcome);
-  std::printf("%s\n%.2f us %s, worst error %.3f of its bound\n", describe(report->best->candidate.strategy).c_str(),
-              found.measurement.time_us, name_of(found.measurement.provenance).data(), found.verification.worst_ratio);
+  std::printf("%s\n%.2f us %s, worst error %.3f of its bound\n",
+              describe(report->best->candidate.strategy).c_str(), found.measurement.time_us,
+              name_of(found.measurement.provenance).data(), found.verification.worst_ratio);
 }

@@ -1,4 +1,5 @@
-// A roofline verdict on a time that was measured elsewhere: where the kernel stands and how far the floor is.
+// A roofline verdict on a time that was measured elsewhere: where the kernel stands and how far the
+// floor is.
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/verdict.hpp>
 
@@ -20,12 +21,17 @@ int main(int argc, char** argv) {
 
   const auto verdict = judge(*task, task->time_shapes.front(), *device, measurement);
   if (!verdict) return std::fprintf(stderr, "%s\n", verdict.error().message.c_str()), 1;
-  std::printf("zone %s: %.0f flops a byte, ridges at %.0f and %.0f\n", name_of(verdict->zone).data(), verdict->intensity,
-              verdict->ridge_plain, verdict->ridge_tensor);
-  std::printf("%.1f us %s; no kernel of this class takes less than %.1f us (%.0f %% of that floor's speed)\n",
-              measurement.time_us, name_of(measurement.provenance).data(), verdict->floor_us, 100 * verdict->floor_share);
+  std::printf("zone %s: %.0f flops a byte, ridges at %.0f and %.0f\n",
+              name_of(verdict->zone).data(), verdict->intensity, verdict->ridge_plain,
+              verdict->ridge_tensor);
+  std::printf(
+      "%.1f us %s; no kernel of this class takes less than %.1f us (%.0f %% of that floor's "
+      "speed)\n",
+      measurement.time_us, name_of(measurement.provenance).data(), verdict->floor_us,
+      100 * verdict->floor_share);
   for (const Pressure& pressure : verdict->pressures) {
-    if (pressure.share > 0.1) std::printf("%s %.0f %%\n", name_of(pressure.resource).data(), 100 * pressure.share);
+    if (pressure.share > 0.1)
+      std::printf("%s %.0f %%\n", name_of(pressure.resource).data(), 100 * pressure.share);
   }
   return 0;
 }

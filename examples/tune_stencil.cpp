@@ -1,5 +1,5 @@
-// Searches a kernel of one's own with a tenth of the evaluations that trying all of its settings takes.
-// usage: example_tune_stencil [DEVICE [EVALUATIONS]]
+// Searches a kernel of one's own with a tenth of the evaluations that trying all of its settings
+// takes. usage: example_tune_stencil [DEVICE [EVALUATIONS]]
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
 
@@ -18,14 +18,16 @@ struct Exhaustive {
   double best_us = 1e30;
 };
 
-// What `cupilot record stencil.json --tunable stencil_tunable.cu --device virtual:h200 --all` found.
+// What `cupilot record stencil.json --tunable stencil_tunable.cu --device virtual:h200 --all`
+// found.
 Exhaustive exhaustive_search() {
   Exhaustive all;
   std::ifstream table(folder + "/exhaustive.csv");
   std::string line;
   for (std::getline(table, line); std::getline(table, line); ++all.settings) {
     const std::size_t end = line.rfind(','), begin = line.rfind(',', end - 1) + 1;
-    if (end > begin) all.best_us = std::min(all.best_us, std::stod(line.substr(begin, end - begin)));
+    if (end > begin)
+      all.best_us = std::min(all.best_us, std::stod(line.substr(begin, end - begin)));
   }
   return all;
 }
@@ -50,7 +52,9 @@ int main(int argc, char** argv) {
   const auto report = cupilot::evolve(*task, **device, options);
   if (!report) return fail(report.error());
   const auto& found = std::get<cupilot::Accepted>(report->best->candidate.outcome).measurement;
-  std::printf("%s\n%.2f us %s after %ld evaluations; the best of all %ld settings: %.2f us modelled\n",
-              describe(report->best->candidate.strategy).c_str(), found.time_us, name_of(found.provenance).data(),
-              static_cast<long>(report->evaluations), all.settings, all.best_us);
+  std::printf(
+      "%s\n%.2f us %s after %ld evaluations; the best of all %ld settings: %.2f us modelled\n",
+      describe(report->best->candidate.strategy).c_str(), found.time_us,
+      name_of(found.provenance).data(), static_cast<long>(report->evaluations), all.settings,
+      all.best_us);
 }

@@ -10,20 +10,28 @@ bool untagged = false;
 struct Listener : Catch::TestEventListenerBase {
   using TestEventListenerBase::TestEventListenerBase;
 
-  void testCaseStarting(const Catch::TestCaseInfo&) override { before_ = cupilot::testing::threads_begun(); }
+  void testCaseStarting(const Catch::TestCaseInfo&) override {
+    before_ = cupilot::testing::threads_begun();
+  }
 
   void testCaseEnded(const Catch::TestCaseStats& ended) override {
-    if (std::getenv("CUPILOT_TAGGED") == nullptr || cupilot::testing::threads_begun() == before_) return;
+    if (std::getenv("CUPILOT_TAGGED") == nullptr || cupilot::testing::threads_begun() == before_)
+      return;
     const auto& tags = ended.testInfo.tags;
-    const auto tagged = [&](const char* tag) { return std::find(tags.begin(), tags.end(), tag) != tags.end(); };
-    if (tagged("threads") || tagged("templates")) return;  // whole GEMMs take too long under any sanitizer
-    std::cerr << "\"" << ended.testInfo.name << "\" starts threads: tag it [threads], for ThreadSanitizer to run it\n";
+    const auto tagged = [&](const char* tag) {
+      return std::find(tags.begin(), tags.end(), tag) != tags.end();
+    };
+    if (tagged("threads") || tagged("templates"))
+      return;  // whole GEMMs take too long under any sanitizer
+    std::cerr << "\"" << ended.testInfo.name
+              << "\" starts threads: tag it [threads], for ThreadSanitizer to run it\n";
     untagged = true;
   }
 
   // Says that this test ran to its end, so that the last test of a run knows whether all did.
   void testRunEnded(const Catch::TestRunStats&) override {
-    if (const char* name = std::getenv("CUPILOT_TEST")) cupilot::testing::note_reached("ran " + std::string(name));
+    if (const char* name = std::getenv("CUPILOT_TEST"))
+      cupilot::testing::note_reached("ran " + std::string(name));
   }
 
  private:

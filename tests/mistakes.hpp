@@ -1,4 +1,5 @@
-// Files with one mistake each, and all answers in one golden text: what is wrong, where, and what to do.
+// Files with one mistake each, and all answers in one golden text: what is wrong, where, and what
+// to do.
 #pragma once
 
 #include <fstream>
@@ -26,14 +27,17 @@ inline std::string spoilt(std::string good, const Mistake& mistake) {
 
 // The mistake and its answer, as they stand in a golden file.
 inline std::string answer_text(const Mistake& mistake, const cupilot::Error& error) {
-  return mistake.from + "\n=> " + (mistake.to.empty() ? "(nothing)" : mistake.to) + "\n   " + error.message +
-         "\n   next: " + error.hint + "\n\n";
+  return mistake.from + "\n=> " + (mistake.to.empty() ? "(nothing)" : mistake.to) + "\n   " +
+         error.message + "\n   next: " + error.hint + "\n\n";
 }
 
-// Whole answers are compared; what is new is left beside the tests to be read and, where it is right, copied.
+// Whole answers are compared; what is new is left beside the tests to be read and, where it is
+// right, copied.
 inline void check_golden(const std::string& answers, const std::string& name) {
   std::ostringstream golden;
-  golden << std::ifstream(std::string(CUPILOT_SOURCE_DIR) + "/tests/data/mistakes/" + name, std::ios::binary).rdbuf();
+  golden << std::ifstream(std::string(CUPILOT_SOURCE_DIR) + "/tests/data/mistakes/" + name,
+                          std::ios::binary)
+                .rdbuf();
   const std::string fresh = std::string(CUPILOT_BINARY_DIR) + "/" + name;
   std::ofstream(fresh, std::ios::binary) << answers;
   const bool same = answers == golden.str();

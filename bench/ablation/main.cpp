@@ -1,7 +1,8 @@
-// What each part of the steering is worth: evaluations until a search is within 5 % of the best of a recorded landscape, with
-// all parts and without some of them.
+// What each part of the steering is worth: evaluations until a search is within 5 % of the best of
+// a recorded landscape, with all parts and without some of them.
 //
-//   ablation SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER…    COUNTS_DIR/counts-NAME.jsonl: the virtual device's counts
+//   ablation SEEDS FIRST_SEED OUT.json COUNTS_DIR FOLDER…    COUNTS_DIR/counts-NAME.jsonl: the
+//   virtual device's counts
 //
 // A search meets the recorded strategies alone. Each landscape has a thread of its own.
 #include <algorithm>
@@ -46,7 +47,8 @@ std::int64_t random_race(const Table& table, double goal_us, std::uint64_t seed)
   for (const TableRow& row : table.rows) times.push_back(row.time_us);
   Rng rng = Rng::of(seed, "random");
   for (std::size_t i = 0; i < times.size(); ++i) {
-    std::swap(times[i], times[i + static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(times.size() - i)))]);
+    std::swap(times[i], times[i + static_cast<std::size_t>(
+                                      rng.below(static_cast<std::int64_t>(times.size() - i)))]);
     if (times[i] > 0 && times[i] <= goal_us) return static_cast<std::int64_t>(i) + 1;
   }
   return static_cast<std::int64_t>(times.size());
@@ -55,7 +57,8 @@ std::int64_t random_race(const Table& table, double goal_us, std::uint64_t seed)
 nlohmann::json summary_of(std::vector<std::int64_t> counts) {
   double sum = 0;
   for (const std::int64_t count : counts) sum += static_cast<double>(count);
-  nlohmann::json json = {{"evaluations", counts}, {"mean", sum / static_cast<double>(counts.size())}};
+  nlohmann::json json = {{"evaluations", counts},
+                         {"mean", sum / static_cast<double>(counts.size())}};
   std::sort(counts.begin(), counts.end());
   json["median"] = counts[counts.size() / 2];
   return json;
@@ -80,24 +83,27 @@ nlohmann::json raced(const World& world, const Arm& arm, const Seeds& seeds, dou
 
 void show(const std::string& landscape, const std::string& arm, const nlohmann::json& summary) {
   std::printf("%-22s %-24s median %5.0f  mean %6.1f  cpu %.2f ms\n", landscape.c_str(), arm.c_str(),
-              summary["median"].get<double>(), summary["mean"].get<double>(), summary.value("cpu_ms_per_proposal", 0.0));
+              summary["median"].get<double>(), summary["mean"].get<double>(),
+              summary.value("cpu_ms_per_proposal", 0.0));
   std::fflush(stdout);
 }
 
 nlohmann::json results_of(const World& world, const Seeds& seeds, const Lessons& lessons) {
   const double goal_us = world.table.best_us * within;
   const std::size_t near = world.table.near(within), size = world.table.rows.size();
-  nlohmann::json json = {{"landscape", world.table.name},
-                         {"strategies", size},
-                         {"counted", world.table.counted()},
-                         {"best_us", world.table.best_us},
-                         {"within_5_percent", near},
-                         {"random_expected", static_cast<double>(size + 1) / static_cast<double>(near + 1)},
-                         {"remembered", world.knowledge.remembered.size()}};
+  nlohmann::json json = {
+      {"landscape", world.table.name},
+      {"strategies", size},
+      {"counted", world.table.counted()},
+      {"best_us", world.table.best_us},
+      {"within_5_percent", near},
+      {"random_expected", static_cast<double>(size + 1) / static_cast<double>(near + 1)},
+      {"remembered", world.knowledge.remembered.size()}};
   for (const auto& [name, left] : lessons.teachers) json["taught_by"][name] = left;
   std::vector<std::int64_t> random;
   for (int i = 0; i < seeds.count; ++i)
-    random.push_back(random_race(world.table, goal_us, seeds.first + static_cast<std::uint64_t>(i)));
+    random.push_back(
+        random_race(world.table, goal_us, seeds.first + static_cast<std::uint64_t>(i)));
   json["arms"]["random"] = summary_of(random);
   show(world.table.name, "random", json["arms"]["random"]);
   for (const Arm& arm : arms) {
@@ -142,8 +148,10 @@ int main(int argc, char** argv) {
     lessons.push_back(std::move(*learnt));
     if (auto taken = learn(world, lessons.back()); !taken) return fail(taken.error());
   }
-  nlohmann::json out = {
-      {"goal", "95 percent of the best recorded"}, {"cap", cap}, {"seeds", seeds.count}, {"first_seed", seeds.first}};
+  nlohmann::json out = {{"goal", "95 percent of the best recorded"},
+                        {"cap", cap},
+                        {"seeds", seeds.count},
+                        {"first_seed", seeds.first}};
   out["landscapes"] = nlohmann::json::array();
   std::mutex writing;
   std::vector<std::thread> threads;

@@ -23,7 +23,8 @@ double median(std::vector<double> values) {
 }
 
 Strategy strategy_of(const Json& row) {
-  auto strategy = strategy_from_json(Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
+  auto strategy = strategy_from_json(
+      Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
   return strategy ? std::move(*strategy) : Strategy{};
 }
 
@@ -75,7 +76,8 @@ void read_counts(const std::string& path, Table& table) {
 void find_best(Table& table) {
   table.best_us = 0;
   for (const TableRow& row : table.rows) {
-    if (row.time_us > 0 && (table.best_us == 0 || row.time_us < table.best_us)) table.best_us = row.time_us;
+    if (row.time_us > 0 && (table.best_us == 0 || row.time_us < table.best_us))
+      table.best_us = row.time_us;
   }
 }
 
@@ -83,7 +85,8 @@ void find_best(Table& table) {
 
 const TableRow* Table::find(const Strategy& strategy) const {
   const std::string id = strategy_id(strategy);
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) { return one.id == id; });
+  const auto row =
+      std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) { return one.id == id; });
   return row == rows.end() ? nullptr : &*row;
 }
 
@@ -104,13 +107,14 @@ Score Table::score(const TableRow& row) const {
 }
 
 std::size_t Table::near(double factor) const {
-  return static_cast<std::size_t>(std::count_if(
-      rows.begin(), rows.end(), [&](const TableRow& row) { return row.time_us > 0 && row.time_us <= best_us * factor; }));
+  return static_cast<std::size_t>(std::count_if(rows.begin(), rows.end(), [&](const TableRow& row) {
+    return row.time_us > 0 && row.time_us <= best_us * factor;
+  }));
 }
 
 std::size_t Table::counted() const {
-  return static_cast<std::size_t>(
-      std::count_if(rows.begin(), rows.end(), [](const TableRow& row) { return !row.counts.rung.empty(); }));
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [](const TableRow& row) { return !row.counts.rung.empty(); }));
 }
 
 Table Table::without(const Table& other) const {
@@ -138,7 +142,9 @@ Result<Table> read_table(const std::string& folder, const std::string& counts_fo
   } catch (const Json::exception& fault) {
     return Error{ErrorCode::failure, path + ": " + fault.what(), "record it anew"};
   }
-  if (table.rows.empty()) return Error{ErrorCode::usage, path + " holds no strategies", "give a recorded landscape's folder"};
+  if (table.rows.empty())
+    return Error{ErrorCode::usage, path + " holds no strategies",
+                 "give a recorded landscape's folder"};
   auto task = task_from_json(task_text, path);
   if (!task) return task.error();
   table.task = std::move(*task);

@@ -31,7 +31,8 @@ Result<World> open_world(Table table) {
   if (!whole) return whole.error();
   World world{std::move(table), std::move(*whole), nullptr, Zone::middle, {}};
   world.zone = zone_of(world.table.task, world.table.task.time_shapes.front(), world.table.device);
-  world.knowledge.forecast = make_forecaster(world.table.task, world.table.device, builtin_tunables());
+  world.knowledge.forecast =
+      make_forecaster(world.table.task, world.table.device, builtin_tunables());
   return world;
 }
 
@@ -65,7 +66,8 @@ Race race(const World& world, const Arm& arm, const SearchOptions& options, doub
     if (!arm.verdicts) score.verdict = {};
     search.tell(proposals->front().id, score);
   }
-  race.cpu_ms = (thread_ms() - begin) / static_cast<double>(std::max<std::int64_t>(1, search.proposed()));
+  race.cpu_ms =
+      (thread_ms() - begin) / static_cast<double>(std::max<std::int64_t>(1, search.proposed()));
   race.accepted = search.fastest(static_cast<int>(search.proposed()));
   return race;
 }
@@ -83,10 +85,13 @@ Result<Lessons> lessons_for(const World& pupil, const std::vector<World>& all) {
     options.seed = teacher_seed;
     options.max_evaluations = teacher_evaluations;
     const Race done = race(teacher, {"teacher", {.pool = false}}, options, 0);
-    for (PoolEntry& entry : lessons_of(teacher.table.task, teacher.table.device, Provenance::measured, teacher.table.plain_us,
-                                       done.accepted, {"ablation"})) {
+    for (PoolEntry& entry :
+         lessons_of(teacher.table.task, teacher.table.device, Provenance::measured,
+                    teacher.table.plain_us, done.accepted, {"ablation"})) {
       if (pupil.table.find(entry.strategy) != nullptr)
-        return Error{ErrorCode::failure, "a lesson for " + pupil.table.name + " is one of its own strategies", "mend the guard"};
+        return Error{ErrorCode::failure,
+                     "a lesson for " + pupil.table.name + " is one of its own strategies",
+                     "mend the guard"};
       lessons.entries.push_back(std::move(entry));
     }
   }
@@ -99,8 +104,8 @@ Result<void> learn(World& pupil, const Lessons& lessons) {
   for (const PoolEntry& entry : lessons.entries) {
     if (auto added = pool->add(entry); !added) return added;
   }
-  auto remembered =
-      remember(pupil.table.task, pupil.table.device, *pupil.space, pupil.zone, *pool, {task_id(pupil.table.task), {}});
+  auto remembered = remember(pupil.table.task, pupil.table.device, *pupil.space, pupil.zone, *pool,
+                             {task_id(pupil.table.task), {}});
   if (!remembered) return remembered.error();
   pupil.knowledge.remembered = std::move(remembered->strategies);
   pupil.knowledge.effects = std::move(remembered->effects);

@@ -30,14 +30,16 @@ struct Race {
   std::vector<Individual> accepted{};  // fastest first
   double cpu_ms = 0;                   // of the thread, a proposal
 };
-// One proposal at a time, as evolve() runs a search but for the budget; ends at the goal. goal_us 0: none.
+// One proposal at a time, as evolve() runs a search but for the budget; ends at the goal. goal_us
+// 0: none.
 Race race(const World& world, const Arm& arm, const SearchOptions& options, double goal_us);
 
-// What one search of each other landscape left in a pool. Those searches knew no strategy of this landscape: what the pool
-// brings is like its best ones, never one of them.
+// What one search of each other landscape left in a pool. Those searches knew no strategy of this
+// landscape: what the pool brings is like its best ones, never one of them.
 struct Lessons {
   std::vector<PoolEntry> entries{};
-  std::vector<std::pair<std::string, std::size_t>> teachers{};  // landscapes, with how many strategies were left of each
+  std::vector<std::pair<std::string, std::size_t>>
+      teachers{};  // landscapes, with how many strategies were left of each
 };
 Result<Lessons> lessons_for(const World& pupil, const std::vector<World>& all);
 // Into the pupil's knowledge.

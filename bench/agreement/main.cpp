@@ -1,13 +1,15 @@
 // Whether two devices agree on what kernels compute.
 //
-//   agreement run DEVICE OUT.json [--count N] [--seed S]   runs N sampled strategies of each of a few GEMMs, writes hashes,
-//   errors agreement run … --odd SHAPES                           N of every template that can, of that many drawn shapes in all
-//   layouts agreement compare A.json B.json                        exit 0 when they agree on every kernel both ran
+//   agreement run DEVICE OUT.json [--count N] [--seed S]   runs N sampled strategies of each of a
+//   few GEMMs, writes hashes, errors agreement run … --odd SHAPES                           N of
+//   every template that can, of that many drawn shapes in all layouts agreement compare A.json
+//   B.json                        exit 0 when they agree on every kernel both ran
 //
-// Agree: equal hashes of the output's bits for fp32 by multiply-adds with alpha 1, beta 0 and no activation (templates sum the
-// parts of a split in slot order), both within the error bound elsewhere; equal bits there are counted too.
-#include <cupilot/parts/agents.hpp>
+// Agree: equal hashes of the output's bits for fp32 by multiply-adds with alpha 1, beta 0 and no
+// activation (templates sum the parts of a split in slot order), both within the error bound
+// elsewhere; equal bits there are counted too.
 #include <cupilot/backend.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/gemm.hpp>
 
 #include <atomic>
@@ -29,7 +31,8 @@ using nlohmann::json;
 using namespace cupilot;
 
 [[noreturn]] void fail(const Error& error) {
-  std::cerr << "agreement: " << error.message << (error.hint.empty() ? "" : "; " + error.hint) << "\n";
+  std::cerr << "agreement: " << error.message << (error.hint.empty() ? "" : "; " + error.hint)
+            << "\n";
   std::exit(static_cast<int>(error.code));
 }
 
@@ -40,8 +43,10 @@ std::string joined(const std::vector<std::string>& words) {
 }
 
 json row_of(const CaseReport& report) {
-  json row = {{"ok", report.faults.empty() && !report.not_for_this_shape}, {"fits", !report.not_for_this_shape}};
-  if (!report.faults.empty()) row["fault"] = report.faults[0].code + ": " + report.faults[0].message;
+  json row = {{"ok", report.faults.empty() && !report.not_for_this_shape},
+              {"fits", !report.not_for_this_shape}};
+  if (!report.faults.empty())
+    row["fault"] = report.faults[0].code + ": " + report.faults[0].message;
   for (const OutputReport& output : report.outputs) {
     row["hash"] = output.bits_hash;
     row["worst_ratio"] = output.worst_ratio;
@@ -74,10 +79,10 @@ struct Options {
   std::uint64_t seed = 1;
 };
 
-// `count` strategies of the subject, with --odd of every template that is met in a number of draws. One space for all devices:
-// what is sampled must not depend on the machine.
-void sample_subject(const Subject& subject, const Task& task, const Options& options, std::uint64_t& drawn,
-                    std::vector<Trial>& trials) {
+// `count` strategies of the subject, with --odd of every template that is met in a number of draws.
+// One space for all devices: what is sampled must not depend on the machine.
+void sample_subject(const Subject& subject, const Task& task, const Options& options,
+                    std::uint64_t& drawn, std::vector<Trial>& trials) {
   static const DeviceSpec chip_spec = *chip("h200");
   static const auto writer = template_writer(builtin_tunables());
   auto space = make_space(task, chip_spec, builtin_tunables());
@@ -85,7 +90,8 @@ void sample_subject(const Subject& subject, const Task& task, const Options& opt
   std::set<std::string> seen;
   std::map<std::string, int> of_template;
   int kept = 0;
-  for (int tries = 0; (options.odd > 0 || kept < options.count) && tries < 20 * options.count; ++tries) {
+  for (int tries = 0; (options.odd > 0 || kept < options.count) && tries < 20 * options.count;
+       ++tries) {
     const Strategy strategy = sample(**space, Rng::of(options.seed, "agreement", drawn++));
     if (!seen.insert(strategy_id(strategy)).second) continue;
     WriterBrief brief;
@@ -94,7 +100,9 @@ void sample_subject(const Subject& subject, const Task& task, const Options& opt
     brief.device = &chip_spec;
     Attempt<KernelSource> source = writer->write(brief);
     if (source.is_error()) fail(source.error());
-    if (options.odd > 0 && !source.is_rejected() && of_template[source->template_name]++ >= options.count) continue;
+    if (options.odd > 0 && !source.is_rejected() &&
+        of_template[source->template_name]++ >= options.count)
+      continue;
     ++kept;
     trials.push_back({&subject, &task, strategy_id(strategy), std::move(source)});
   }
@@ -107,7 +115,8 @@ void compile_all(Backend& backend, std::vector<Trial>& trials) {
   for (int job = 0; job < std::max(1, backend.parallel_compiles()); ++job) {
     threads.emplace_back([&] {
       for (std::size_t i = next++; i < trials.size(); i = next++) {
-        if (!trials[i].source->is_rejected()) trials[i].kernel = backend.compile(**trials[i].source);
+        if (!trials[i].source->is_rejected())
+          trials[i].kernel = backend.compile(**trials[i].source);
       }
     });
   }
@@ -136,12 +145,14 @@ json run_trial(Backend& backend, const Trial& trial) {
 int run(const std::string& device, const std::string& out, const Options& options) {
   auto backend = open_backend(device);
   if (!backend) fail(backend.error());
-  const std::vector<Subject> subjects = options.odd > 0 ? odd_subjects(options.odd, options.seed) : chosen_subjects();
+  const std::vector<Subject> subjects =
+      options.odd > 0 ? odd_subjects(options.odd, options.seed) : chosen_subjects();
   std::vector<Task> tasks;
   for (const Subject& subject : subjects) tasks.push_back(task_of(subject));
   std::vector<Trial> trials;
   std::uint64_t drawn = 0;  // goes on from task to task, so that each has strategies of its own
-  for (std::size_t i = 0; i < subjects.size(); ++i) sample_subject(subjects[i], tasks[i], options, drawn, trials);
+  for (std::size_t i = 0; i < subjects.size(); ++i)
+    sample_subject(subjects[i], tasks[i], options, drawn, trials);
   compile_all(**backend, trials);
   json rows = json::array();
   for (const Trial& trial : trials) {
@@ -152,7 +163,9 @@ int run(const std::string& device, const std::string& out, const Options& option
     rows.push_back(std::move(row));
   }
   std::ofstream file(out);
-  file << json{{"device", (*backend)->identity()}, {"seed", options.seed}, {"kernels", rows}}.dump(1) << "\n";
+  file << json{{"device", (*backend)->identity()}, {"seed", options.seed}, {"kernels", rows}}.dump(
+              1)
+       << "\n";
   return file ? 0 : 1;
 }
 
@@ -181,7 +194,8 @@ int compare(const std::string& a_path, const std::string& b_path) {
     const bool both = left.value("ok", false) && right.value("ok", false);
     const bool must_equal = left.value("bitwise", false);
     const bool equal_bits = left.value("hash", "") == right.value("hash", "");
-    const bool agree = both ? !must_equal || equal_bits : left.value("ok", false) == right.value("ok", false);
+    const bool agree =
+        both ? !must_equal || equal_bits : left.value("ok", false) == right.value("ok", false);
     if (!agree) {
       disagreements.push_back({{"kernel", key}, {a_name, left}, {b_name, right}});
     } else if (both) {
@@ -193,9 +207,10 @@ int compare(const std::string& a_path, const std::string& b_path) {
       ++neither;
     }
   }
-  std::cout << json{{"devices", {a_name, b_name}}, {"strategies", strategies.size()}, {"agree_bitwise", bitwise},
-                    {"agree_within_bound", bound}, {"of_these_equal_bits", unasked},  {"right_by_template", right_by_template},
-                    {"right_on_neither", neither}, {"disagree", disagreements}}
+  std::cout << json{{"devices", {a_name, b_name}},    {"strategies", strategies.size()},
+                    {"agree_bitwise", bitwise},       {"agree_within_bound", bound},
+                    {"of_these_equal_bits", unasked}, {"right_by_template", right_by_template},
+                    {"right_on_neither", neither},    {"disagree", disagreements}}
                    .dump(1)
             << "\n";
   return disagreements.empty() && !strategies.empty() ? 0 : 1;
@@ -222,7 +237,8 @@ int main(int argc, char** argv) {
     }
   }
   if (!ok) {
-    std::cerr << "usage: agreement run DEVICE OUT.json [--count N] [--odd SHAPES] [--seed S] | agreement compare A.json B.json\n";
+    std::cerr << "usage: agreement run DEVICE OUT.json [--count N] [--odd SHAPES] [--seed S] | "
+                 "agreement compare A.json B.json\n";
     return 2;
   }
   return run(words[1], words[2], options);

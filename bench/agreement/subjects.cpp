@@ -11,7 +11,9 @@ std::vector<Subject> chosen_subjects() {
       {{"m=129", "n=65", "k=67", "dtype=fp32"}, true},
       {{"m=96", "n=200", "k=130", "dtype=fp32", "layout=tn"}, true},
       {{"m=70", "n=131", "k=64", "dtype=fp32", "layout=nt", "batch=2"}, true},
-      {{"m=130", "n=97", "k=99", "dtype=fp32", "layout=tt", "alpha=0.5", "beta=2", "bias=1", "act=gelu"}, false},
+      {{"m=130", "n=97", "k=99", "dtype=fp32", "layout=tt", "alpha=0.5", "beta=2", "bias=1",
+        "act=gelu"},
+       false},
       {{"m=136", "n=72", "k=96", "dtype=bf16"}, false},
       {{"m=65", "n=129", "k=70", "dtype=fp16", "layout=nt"}, false},
       {{"m=130", "n=72", "k=68", "dtype=fp32", "precision=tf32"}, false},
@@ -20,7 +22,8 @@ std::vector<Subject> chosen_subjects() {
 
 namespace {
 
-// Small sizes are as likely as big ones; an even shape's are multiples of 16, which tensor maps want of every type.
+// Small sizes are as likely as big ones; an even shape's are multiples of 16, which tensor maps
+// want of every type.
 std::int64_t drawn_size(Rng& rng, bool even) {
   const auto size = static_cast<std::int64_t>(std::exp(rng.unit() * std::log(700.0)));
   return even ? (size + 15) / 16 * 16 : size | 1;
@@ -47,10 +50,12 @@ std::vector<Subject> odd_subjects(int count, std::uint64_t seed) {
   for (int shape = 0; shape < count; ++shape) {
     Rng rng = Rng::of(seed, "odd shape", static_cast<std::uint64_t>(shape));
     std::vector<std::string> sizes;
-    for (const char* name : {"m=", "n=", "k="}) sizes.push_back(name + std::to_string(drawn_size(rng, shape % 2 == 0)));
+    for (const char* name : {"m=", "n=", "k="})
+      sizes.push_back(name + std::to_string(drawn_size(rng, shape % 2 == 0)));
     for (const char* layout : {"nn", "nt", "tn", "tt"}) {
       // The stride makes every layout meet every type; extras follow at another pace.
-      const std::size_t type = (at + static_cast<std::size_t>(shape) / 2) % types.size(), extra = at / 3 % extras.size();
+      const std::size_t type = (at + static_cast<std::size_t>(shape) / 2) % types.size(),
+                        extra = at / 3 % extras.size();
       Subject subject{sizes, type == strict_fp32 && extra != approximate};
       subject.words.push_back(std::string("layout=") + layout);
       for (const std::string& word : types[type]) subject.words.push_back(word);

@@ -13,6 +13,6 @@ struct Subject {
 // A few odd shapes, layouts, batches, tensor cores and epilogues.
 std::vector<Subject> chosen_subjects();
 
-// `count` shapes drawn by `seed`, sizes from 1 to 700, each in all four layouts; types, batches and epilogues go round. Of two
-// shapes one has sizes that rule tensor maps out.
+// `count` shapes drawn by `seed`, sizes from 1 to 700, each in all four layouts; types, batches and
+// epilogues go round. Of two shapes one has sizes that rule tensor maps out.
 std::vector<Subject> odd_subjects(int count, std::uint64_t seed);

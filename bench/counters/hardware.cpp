@@ -52,29 +52,36 @@ CUtensorMap encoded(const ptx::TensorMap& map, CUdeviceptr base) {
                        : map.swizzle == 64 ? CU_TENSOR_MAP_SWIZZLE_64B
                        : map.swizzle == 32 ? CU_TENSOR_MAP_SWIZZLE_32B
                                            : CU_TENSOR_MAP_SWIZZLE_NONE;
-  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()), pitch(map.pitch.begin(), map.pitch.end());
+  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()),
+      pitch(map.pitch.begin(), map.pitch.end());
   CUtensorMap out{};
   check(driver().cuTensorMapEncodeTiled(
-            &out, type, map.rank, reinterpret_cast<void*>(base), dims.data(), pitch.data(), map.box.data(), map.step.data(),
-            CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE,
-            map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+            &out, type, map.rank, reinterpret_cast<void*>(base), dims.data(), pitch.data(),
+            map.box.data(), map.step.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle,
+            CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            map.fill_nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
+                         : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
         "cuTensorMapEncodeTiled");
   return out;
 }
 
 CUdeviceptr translated(const Loaded& loaded, std::uint64_t address) {
   for (const Placed& p : loaded.buffers) {
-    if (address >= p.buffer->address && address < p.buffer->address + std::max<std::uint64_t>(p.buffer->bytes, 1))
+    if (address >= p.buffer->address &&
+        address < p.buffer->address + std::max<std::uint64_t>(p.buffer->bytes, 1))
       return p.now + (address - p.buffer->address);
   }
   return 0;
 }
 
-// Pointers and tensor maps of the interpreter's memory become the device's. No other parameter looks like such a pointer.
-std::vector<std::uint8_t> translate(const Loaded& loaded, const Order& order, const ptx::ParameterLayout& layout) {
+// Pointers and tensor maps of the interpreter's memory become the device's. No other parameter
+// looks like such a pointer.
+std::vector<std::uint8_t> translate(const Loaded& loaded, const Order& order,
+                                    const ptx::ParameterLayout& layout) {
   std::vector<std::uint8_t> block = order.launch.parameters;
   for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
-    const std::size_t at = layout.offsets[i], end = i + 1 < layout.offsets.size() ? layout.offsets[i + 1] : layout.bytes;
+    const std::size_t at = layout.offsets[i],
+                      end = i + 1 < layout.offsets.size() ? layout.offsets[i + 1] : layout.bytes;
     std::uint64_t value = 0;
     if (end - at >= 128) {
       if (const auto map = ptx::decode_map({block.data() + at, 128})) {
@@ -83,7 +90,8 @@ std::vector<std::uint8_t> translate(const Loaded& loaded, const Order& order, co
       }
     } else if (end - at >= 8) {
       std::memcpy(&value, block.data() + at, 8);
-      if (const CUdeviceptr there = translated(loaded, value)) std::memcpy(block.data() + at, &there, 8);
+      if (const CUdeviceptr there = translated(loaded, value))
+        std::memcpy(block.data() + at, &there, 8);
     }
   }
   return block;
@@ -91,35 +99,43 @@ std::vector<std::uint8_t> translate(const Loaded& loaded, const Order& order, co
 
 void load(const Subject& subject, Loaded& loaded) {
   loaded.subject = &subject;
-  const void* image = subject.cubin.empty() ? static_cast<const void*>(subject.ptx.c_str()) : subject.cubin.data();
-  check(driver().cuModuleLoadDataEx(&loaded.module, image, 0, nullptr, nullptr), "cuModuleLoadDataEx");
+  const void* image =
+      subject.cubin.empty() ? static_cast<const void*>(subject.ptx.c_str()) : subject.cubin.data();
+  check(driver().cuModuleLoadDataEx(&loaded.module, image, 0, nullptr, nullptr),
+        "cuModuleLoadDataEx");
   for (std::size_t b = 0; b < subject.memory->size(); ++b) {
     const ptx::Buffer& buffer = (*subject.memory)[b];
     Placed placed{&buffer, 0, 0};
-    // As far past a multiple of 512 bytes as the interpreter has it: that decides which sectors are touched.
+    // As far past a multiple of 512 bytes as the interpreter has it: that decides which sectors are
+    // touched.
     const std::size_t past = buffer.address % 512, bytes = buffer.bytes + past + 512;
     check(driver().cuMemAlloc(&placed.now, bytes), "cuMemAlloc");
     placed.now += past;
     placed.before = placed.now;
-    if (buffer.access == ptx::Access::read_write) check(driver().cuMemAlloc(&placed.before, bytes), "cuMemAlloc");
-    if (buffer.bytes > 0) check(driver().cuMemcpyHtoD(placed.before, buffer.data.get(), buffer.bytes), "cuMemcpyHtoD");
+    if (buffer.access == ptx::Access::read_write)
+      check(driver().cuMemAlloc(&placed.before, bytes), "cuMemAlloc");
+    if (buffer.bytes > 0)
+      check(driver().cuMemcpyHtoD(placed.before, buffer.data.get(), buffer.bytes), "cuMemcpyHtoD");
     loaded.buffers.push_back(placed);
   }
   for (const Order& order : subject.orders) {
-    loaded.parameters.push_back(translate(loaded, order, ptx::parameter_layout(*subject.module->entry(order.entry))));
+    loaded.parameters.push_back(
+        translate(loaded, order, ptx::parameter_layout(*subject.module->entry(order.entry))));
   }
 }
 
 void put_back(const Loaded& loaded) {
   for (const Placed& p : loaded.buffers) {
-    if (p.before != p.now && p.buffer->bytes > 0) check(driver().cuMemcpyDtoD(p.now, p.before, p.buffer->bytes), "cuMemcpyDtoD");
+    if (p.before != p.now && p.buffer->bytes > 0)
+      check(driver().cuMemcpyDtoD(p.now, p.before, p.buffer->bytes), "cuMemcpyDtoD");
   }
 }
 
 void start(const Loaded& loaded, std::size_t which) {
   const Order& order = loaded.subject->orders[which];
   CUfunction function = nullptr;
-  check(driver().cuModuleGetFunction(&function, loaded.module, order.entry.c_str()), "cuModuleGetFunction");
+  check(driver().cuModuleGetFunction(&function, loaded.module, order.entry.c_str()),
+        "cuModuleGetFunction");
   if (order.launch.dynamic_shared > 0) {
     check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                       static_cast<int>(order.launch.dynamic_shared)),
@@ -140,7 +156,8 @@ void start(const Loaded& loaded, std::size_t which) {
     attributes[config.numAttrs].id = CU_LAUNCH_ATTRIBUTE_COOPERATIVE;
     attributes[config.numAttrs++].value.cooperative = 1;
   }
-  const ptx::ParameterLayout layout = ptx::parameter_layout(*loaded.subject->module->entry(order.entry));
+  const ptx::ParameterLayout layout =
+      ptx::parameter_layout(*loaded.subject->module->entry(order.entry));
   std::vector<void*> pointers;
   for (const std::uint32_t at : layout.offsets)
     pointers.push_back(const_cast<std::uint8_t*>(loaded.parameters[which].data()) + at);
@@ -155,7 +172,8 @@ class Flusher {
     request.arch = "sm_90a";
     const Attempt<CompileOutput> output = pool.compile(request);
     if (!output) return;
-    check(driver().cuModuleLoadDataEx(&module_, output->cubin.data(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
+    check(driver().cuModuleLoadDataEx(&module_, output->cubin.data(), 0, nullptr, nullptr),
+          "cuModuleLoadDataEx");
     check(driver().cuModuleGetFunction(&function_, module_, "flush"), "cuModuleGetFunction");
     check(driver().cuMemAlloc(&data_, flush_bytes), "cuMemAlloc");
   }
@@ -166,7 +184,8 @@ class Flusher {
     config.gridDimX = 528;
     config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
     config.blockDimX = 512;
-    if (function_ != nullptr) check(driver().cuLaunchKernelEx(&config, function_, pointers, nullptr), "cuLaunchKernelEx");
+    if (function_ != nullptr)
+      check(driver().cuLaunchKernelEx(&config, function_, pointers, nullptr), "cuLaunchKernelEx");
     check(driver().cuCtxSynchronize(), "cuCtxSynchronize");
   }
 
@@ -234,10 +253,12 @@ Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, Compil
     if (!values) return values.error();
     run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     if (values->size() != launches)
-      return Error{ErrorCode::failure, fmt::format("{} ranges of {} came back", values->size(), launches), ""};
+      return Error{ErrorCode::failure,
+                   fmt::format("{} ranges of {} came back", values->size(), launches), ""};
     std::size_t at = 0;
     for (const Subject& subject : subjects) {
-      for (const Order& order : subject.orders) run.rows.push_back({subject.name, order.label, (*values)[at++]});
+      for (const Order& order : subject.orders)
+        run.rows.push_back({subject.name, order.label, (*values)[at++]});
     }
     return run;
   } catch (const CudaFailure& failure) {

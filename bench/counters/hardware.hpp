@@ -25,13 +25,16 @@ struct HardwareRun {
 Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, CompilePool& pool,
                                     const std::vector<std::string>& metrics);
 
-// Launches of known work, counted and written with what they should be. 0: all within a percent, 8: not.
+// Launches of known work, counted and written with what they should be. 0: all within a percent, 8:
+// not.
 int check_known(CompilePool& pool, const std::string& path);
 
-// Kernels whose warps wait for one thing by their text, and what was counted of it. 0: each waited most for that, 8: not.
+// Kernels whose warps wait for one thing by their text, and what was counted of it. 0: each waited
+// most for that, 8: not.
 int check_stalls(CompilePool& pool, const std::string& path);
 
-// How long rates at the power limit swing, window by window, and how an L2 rate moves with the place of its memory. 0: written.
+// How long rates at the power limit swing, window by window, and how an L2 rate moves with the
+// place of its memory. 0: written.
 int watch_settling(CompilePool& pool, const std::string& path);
 
 }  // namespace counters

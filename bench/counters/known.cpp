@@ -18,7 +18,8 @@ using nlohmann::json;
 constexpr double most_off = 0.01;
 constexpr std::int64_t near_bytes = 1ll << 30;
 constexpr int blocks_per_sm = 2, threads = 512;
-constexpr double sums = 8;  // independent sums a thread, products a warp: `together` of kernels/trusted/peaks.cu
+constexpr double sums =
+    8;  // independent sums a thread, products a warp: `together` of kernels/trusted/peaks.cu
 
 struct Known {
   const char* entry;
@@ -28,7 +29,8 @@ struct Known {
   std::int64_t rounds = 1000;
 };
 
-// Operands of an mma are K bytes of two-byte elements wide, and so on: as in src/backend/cuda/peaks.cpp.
+// Operands of an mma are K bytes of two-byte elements wide, and so on: as in
+// src/backend/cuda/peaks.cpp.
 template <int K>
 double mma(const Shape& s) {
   return s.launched() / 32 * sums * 2 * 16 * 8 * K;
@@ -69,8 +71,9 @@ double sum_of(const std::string& chip, Counter counter, const std::vector<std::s
   double sum = 0;
   for (const MetricTerm& term : counter_metrics(chip)) {
     if (term.counter != counter) continue;
-    sum +=
-        term.factor * values[static_cast<std::size_t>(std::find(metrics.begin(), metrics.end(), term.metric) - metrics.begin())];
+    sum += term.factor *
+           values[static_cast<std::size_t>(std::find(metrics.begin(), metrics.end(), term.metric) -
+                                           metrics.begin())];
   }
   return sum;
 }
@@ -88,9 +91,12 @@ Result<json> count_known(CompilePool& pool) {
   Launcher launcher(*image);
   json known = json::array(), steps = json::array();
   bool all = true;
-  // All counters at each, and those of the leaders between: sets of counters change often in one process.
-  const std::vector<std::string> every = metrics_of(chip, counters_of(CountDepth::all, Precision::bf16));
-  const std::vector<std::string> few = metrics_of(chip, counters_of(CountDepth::few, Precision::bf16));
+  // All counters at each, and those of the leaders between: sets of counters change often in one
+  // process.
+  const std::vector<std::string> every =
+      metrics_of(chip, counters_of(CountDepth::all, Precision::bf16));
+  const std::vector<std::string> few =
+      metrics_of(chip, counters_of(CountDepth::few, Precision::bf16));
   for (const Known& row : rows) {
     const Shape shape = shape_of(row, sms);
     auto some = counted(*ranges, launcher, row.entry, shape, few, steps);
@@ -107,7 +113,11 @@ Result<json> count_known(CompilePool& pool) {
                      {"ratio", count / expected},
                      {"within_1_percent", within}});
   }
-  return json{{"chip", chip}, {"all_within_1_percent", all}, {"known", known}, {"open_s", opened}, {"steps", steps}};
+  return json{{"chip", chip},
+              {"all_within_1_percent", all},
+              {"known", known},
+              {"open_s", opened},
+              {"steps", steps}};
 }
 
 }  // namespace

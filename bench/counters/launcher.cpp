@@ -9,7 +9,8 @@ std::span<const EmbeddedFile> peaks_files();
 namespace counters {
 
 Launcher::Launcher(const std::vector<std::uint8_t>& image) {
-  check(driver().cuModuleLoadDataEx(&module_, image.data(), 0, nullptr, nullptr), "loading the kernels of the peaks");
+  check(driver().cuModuleLoadDataEx(&module_, image.data(), 0, nullptr, nullptr),
+        "loading the kernels of the peaks");
   move(far_bytes);
 }
 
@@ -22,7 +23,8 @@ double Launcher::burst(const char* entry, const Shape& shape, int count) {
   CUfunction function = nullptr;
   check(driver().cuModuleGetFunction(&function, module_, entry), entry);
   if (shape.shared > 0) {
-    check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.shared),
+    check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                      shape.shared),
           "asking for shared memory");
   }
   std::int64_t bytes = shape.bytes, rounds = shape.rounds;
@@ -33,7 +35,8 @@ double Launcher::burst(const char* entry, const Shape& shape, int count) {
   config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = static_cast<unsigned>(shape.shared);
   Stopwatch watch;
-  for (int i = 0; i < count; ++i) check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr), entry);
+  for (int i = 0; i < count; ++i)
+    check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr), entry);
   check(driver().cuCtxSynchronize(), entry);
   return watch.lap();
 }
@@ -43,7 +46,8 @@ CUcontext take_context(int& sms) {
   CUcontext context = nullptr;
   check(driver().cuInit(0), "cuInit");
   check(driver().cuDeviceGet(&device, 0), "cuDeviceGet");
-  check(driver().cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device), "cuDeviceGetAttribute");
+  check(driver().cuDeviceGetAttribute(&sms, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, device),
+        "cuDeviceGetAttribute");
   check(driver().cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
   check(driver().cuCtxSetCurrent(context), "cuCtxSetCurrent");
   return context;
@@ -60,8 +64,9 @@ Result<std::vector<std::uint8_t>> image_with(CompilePool& pool, const std::strin
   return std::move(output->cubin);
 }
 
-Result<std::vector<double>> counted(RangeCounters& ranges, Launcher& launcher, const char* entry, const Shape& shape,
-                                    const std::vector<std::string>& metrics, nlohmann::json& steps) {
+Result<std::vector<double>> counted(RangeCounters& ranges, Launcher& launcher, const char* entry,
+                                    const Shape& shape, const std::vector<std::string>& metrics,
+                                    nlohmann::json& steps) {
   Stopwatch watch;
   if (auto chosen = ranges.choose(metrics, 1); !chosen) return chosen.error();
   const double chose = watch.lap();

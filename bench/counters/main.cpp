@@ -1,14 +1,16 @@
 // Counts of the virtual device against an H200's performance monitors.
 //
-//   counters device OUT.json GROUP                                      on the GPU: every launch by CUPTI
-//   counters virtual OUT.json GROUP                                     the same launches interpreted
-//   counters compare OUT.json GROUP HARDWARE.json DIFFERENCES.json      both; exit 1 when they differ without a known reason
+//   counters device OUT.json GROUP                                      on the GPU: every launch by
+//   CUPTI counters virtual OUT.json GROUP                                     the same launches
+//   interpreted counters compare OUT.json GROUP HARDWARE.json DIFFERENCES.json      both; exit 1
+//   when they differ without a known reason
 //
-//   counters full OUT.json works                                        counts at full size against whole runs
-//   counters traffic OUT.json big HARDWARE.json                         L2 and DRAM bytes as estimated
-//   counters known OUT.json                                             on the GPU: launches of known work; exit 8 beyond 1 %
-//   counters settle OUT.json                                            on the GPU: rates in windows of 50 ms; nothing is counted
-//   counters stalls OUT.json                                            on the GPU: warps that wait for one thing; exit 8 if not
+//   counters full OUT.json works                                        counts at full size against
+//   whole runs counters traffic OUT.json big HARDWARE.json                         L2 and DRAM
+//   bytes as estimated counters known OUT.json                                             on the
+//   GPU: launches of known work; exit 8 beyond 1 % counters settle OUT.json on the GPU: rates in
+//   windows of 50 ms; nothing is counted counters stalls OUT.json on the GPU: warps that wait for
+//   one thing; exit 8 if not
 //
 // Groups: works, probes, products, big.
 #include <algorithm>
@@ -93,7 +95,8 @@ std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& m
     }
   };
   std::vector<std::thread> threads;
-  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t) threads.emplace_back(work);
+  for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
+    threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
   std::vector<Subject> all;
   for (auto& one : made) {
@@ -119,8 +122,10 @@ void keep_cubins(const std::vector<Subject>& subjects) {
     std::string name = subjects[i].name.substr(0, 100);
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
-    std::ofstream(std::string(folder) + "/" + name + "_" + std::to_string(i) + ".cubin", std::ios::binary)
-        .write(reinterpret_cast<const char*>(subjects[i].cubin.data()), static_cast<std::streamsize>(subjects[i].cubin.size()));
+    std::ofstream(std::string(folder) + "/" + name + "_" + std::to_string(i) + ".cubin",
+                  std::ios::binary)
+        .write(reinterpret_cast<const char*>(subjects[i].cubin.data()),
+               static_cast<std::streamsize>(subjects[i].cubin.size()));
   }
 }
 
@@ -132,14 +137,18 @@ int count_device(CompilePool& pool, const std::string& path, const std::vector<S
     std::cerr << run.error().message << "\n";
     return 1;
   }
-  std::cerr << run->rows.size() << " launches, " << run->passes << " passes, " << run->seconds << " s\n";
+  std::cerr << run->rows.size() << " launches, " << run->passes << " passes, " << run->seconds
+            << " s\n";
   json rows = json::array();
   for (const HardwareRow& row : run->rows)
     rows.push_back({{"subject", row.subject}, {"label", row.label}, {"values", row.values}});
-  std::ofstream(path)
-      << json{{"chip", run->chip}, {"passes", run->passes}, {"seconds", run->seconds}, {"metrics", metrics}, {"rows", rows}}
-             .dump()
-      << "\n";
+  std::ofstream(path) << json{{"chip", run->chip},
+                              {"passes", run->passes},
+                              {"seconds", run->seconds},
+                              {"metrics", metrics},
+                              {"rows", rows}}
+                             .dump()
+                      << "\n";
   return 0;
 }
 
@@ -157,11 +166,14 @@ json interpret(Subject& subject, const Order& order) {
   const DeviceSpec spec = *chip("h200");
   const int threads = static_cast<int>(l.block.x * l.block.y * l.block.z);
   options.resident = static_cast<std::uint32_t>(
-      spec.sms * std::max(1, resident_blocks(spec, threads, static_cast<int>(l.registers), l.dynamic_shared)));
-  const Attempt<ptx::Report> report = ptx::execute(**program, *subject.memory, order.launch, options);
+      spec.sms *
+      std::max(1, resident_blocks(spec, threads, static_cast<int>(l.registers), l.dynamic_shared)));
+  const Attempt<ptx::Report> report =
+      ptx::execute(**program, *subject.memory, order.launch, options);
   if (!report || !report->faults.empty()) {
-    row["fault"] =
-        !report ? (report.is_rejected() ? report.rejected().message : report.error().message) : report->faults[0].message;
+    row["fault"] = !report
+                       ? (report.is_rejected() ? report.rejected().message : report.error().message)
+                       : report->faults[0].message;
     return row;
   }
   for (std::size_t c = 0; c < counter_count; ++c)
@@ -193,18 +205,21 @@ void write_rows(const std::string& path, json head, const json& launches) {
   std::string text = head.dump();
   text.back() = ',';
   text += "\n\"launches\": [";
-  for (std::size_t i = 0; i < launches.size(); ++i) text += (i == 0 ? "\n" : ",\n") + launches[i].dump();
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    text += (i == 0 ? "\n" : ",\n") + launches[i].dump();
   std::ofstream(path) << text << "\n]}\n";
 }
 
-// Counts at full size, from samples and smaller runs, against the whole run: whether the interval holds the truth.
+// Counts at full size, from samples and smaller runs, against the whole run: whether the interval
+// holds the truth.
 int check_intervals(const std::string& path, std::vector<Subject>& subjects) {
   json launches = json::array();
   int held = 0, missed = 0, guessed = 0;
   for (Subject& subject : subjects) {
     const auto full = subject.at_full_size();
     if (!full) {
-      std::cerr << subject.name << ": " << (full.is_rejected() ? full.rejected().message : full.error().message) << "\n";
+      std::cerr << subject.name << ": "
+                << (full.is_rejected() ? full.rejected().message : full.error().message) << "\n";
       continue;
     }
     const std::size_t before = full->size() - subject.orders.size();  // clearing of buffers
@@ -214,7 +229,9 @@ int check_intervals(const std::string& path, std::vector<Subject>& subjects) {
       for (std::size_t c = 0; c < counter_count; ++c) {
         const Count& count = (*full)[before + i].counts.all[c];
         const auto name = std::string(name_of(static_cast<Counter>(c)));
-        if (count.how == CountHow::unknown || count.how == CountHow::estimated || !truth.contains(name)) continue;
+        if (count.how == CountHow::unknown || count.how == CountHow::estimated ||
+            !truth.contains(name))
+          continue;
         const double value = truth[name];
         const bool inside = count.low <= value * (1 + 1e-9) && value <= count.high * (1 + 1e-9);
         if (count.how != CountHow::exact) ++guessed;
@@ -227,8 +244,13 @@ int check_intervals(const std::string& path, std::vector<Subject>& subjects) {
       launches.push_back(std::move(out));
     }
   }
-  std::cerr << held << " hold the truth, " << missed << " miss it; " << guessed << " were not exact\n";
-  write_rows(path, {{"counts", "[truth, value, low, high, how]"}, {"held", held}, {"missed", missed}, {"not_exact", guessed}},
+  std::cerr << held << " hold the truth, " << missed << " miss it; " << guessed
+            << " were not exact\n";
+  write_rows(path,
+             {{"counts", "[truth, value, low, high, how]"},
+              {"held", held},
+              {"missed", missed},
+              {"not_exact", guessed}},
              launches);
   return missed == 0 ? 0 : 1;
 }
@@ -242,22 +264,28 @@ struct Compared {
 const std::vector<Compared> compared = {
     {"flops_fp64", {Counter::flops_fp64}, 0.01},
     {"flops_fp32", {Counter::flops_fp32}, 0.01},
-    {"flops_fp16", {Counter::flops_fp16}, 0},  // the monitors count constants that the assembler makes by HFMA2
+    {"flops_fp16",
+     {Counter::flops_fp16},
+     0},  // the monitors count constants that the assembler makes by HFMA2
     {"ops_tensor",
-     {Counter::ops_tensor_bf16, Counter::ops_tensor_fp16, Counter::ops_tensor_tf32, Counter::ops_tensor_fp8,
-      Counter::ops_tensor_int8},
+     {Counter::ops_tensor_bf16, Counter::ops_tensor_fp16, Counter::ops_tensor_tf32,
+      Counter::ops_tensor_fp8, Counter::ops_tensor_int8},
      0.01},
     {"global_load_sectors", {Counter::global_load_sectors}, 0.03},
     {"global_store_sectors", {Counter::global_store_sectors}, 0.03},
     {"atomic_sectors", {Counter::atomic_sectors}, 0.03},
-    {"shared_wavefronts", {Counter::shared_load_wavefronts, Counter::shared_store_wavefronts}, 0.01},
+    {"shared_wavefronts",
+     {Counter::shared_load_wavefronts, Counter::shared_store_wavefronts},
+     0.01},
     {"warp_instructions", {Counter::warp_instructions}, 0},
 };
 
-double hardware_count(const json& metrics, const json& values, const std::string& chip, const Compared& what) {
+double hardware_count(const json& metrics, const json& values, const std::string& chip,
+                      const Compared& what) {
   double sum = 0;
   for (const MetricTerm& term : counter_metrics(chip)) {
-    if (std::find(what.counters.begin(), what.counters.end(), term.counter) == what.counters.end()) continue;
+    if (std::find(what.counters.begin(), what.counters.end(), term.counter) == what.counters.end())
+      continue;
     for (std::size_t m = 0; m < metrics.size(); ++m) {
       if (metrics[m] == term.metric) sum += term.factor * values[m].get<double>();
     }
@@ -266,7 +294,8 @@ double hardware_count(const json& metrics, const json& values, const std::string
 }
 
 // L2 and DRAM bytes as estimated against the monitors, in rows of [value, low, high, hardware].
-int check_traffic(const std::string& path, std::vector<Subject>& subjects, const std::string& hardware_path) {
+int check_traffic(const std::string& path, std::vector<Subject>& subjects,
+                  const std::string& hardware_path) {
   const json hardware = json::parse(std::ifstream(hardware_path));
   json launches = json::array();
   int held = 0, missed = 0;
@@ -277,9 +306,11 @@ int check_traffic(const std::string& path, std::vector<Subject>& subjects, const
       const json& row = hardware.at("rows").at(at++);
       if (!full || row.at("subject") != subject.name) continue;
       json out = {{"kernel", subject.name}, {"launch", subject.orders[i].label}};
-      for (const Counter c : {Counter::l2_bytes, Counter::dram_read_bytes, Counter::dram_write_bytes}) {
+      for (const Counter c :
+           {Counter::l2_bytes, Counter::dram_read_bytes, Counter::dram_write_bytes}) {
         const Count& count = (*full)[full->size() - subject.orders.size() + i].counts[c];
-        const double there = hardware_count(hardware.at("metrics"), row.at("values"), hardware.at("chip"), {"", {c}, 0});
+        const double there = hardware_count(hardware.at("metrics"), row.at("values"),
+                                            hardware.at("chip"), {"", {c}, 0});
         const bool inside = count.low * 0.99 <= there && there <= count.high * 1.01;
         (inside ? held : missed) += 1;
         out["counts"][std::string(name_of(c))] = {count.value, count.low, count.high, there};
@@ -288,8 +319,11 @@ int check_traffic(const std::string& path, std::vector<Subject>& subjects, const
       launches.push_back(std::move(out));
     }
   }
-  std::cerr << held << " intervals hold the monitors' count within a percent, " << missed << " do not\n";
-  write_rows(path, {{"counts", "[value, low, high, hardware], bytes"}, {"held", held}, {"missed", missed}}, launches);
+  std::cerr << held << " intervals hold the monitors' count within a percent, " << missed
+            << " do not\n";
+  write_rows(
+      path, {{"counts", "[value, low, high, hardware], bytes"}, {"held", held}, {"missed", missed}},
+      launches);
   return 0;
 }
 
@@ -297,20 +331,23 @@ int check_traffic(const std::string& path, std::vector<Subject>& subjects, const
 std::string reason_for(const json& known, const std::string& subject, const std::string& count) {
   for (const json& entry : known) {
     const auto& subjects = entry.at("kernels");
-    const bool named =
-        std::any_of(subjects.begin(), subjects.end(), [&](const json& s) { return subject.rfind(s.get<std::string>(), 0) == 0; });
+    const bool named = std::any_of(subjects.begin(), subjects.end(), [&](const json& s) {
+      return subject.rfind(s.get<std::string>(), 0) == 0;
+    });
     if (named && entry.at("count") == count) return entry.at("why");
   }
   return "";
 }
 
 // Both sides of every launch; exit 1 when one differs by more than it may and no reason is known.
-int compare(const std::string& path, std::vector<Subject>& subjects, const std::string& hardware_path,
-            const std::string& known_path) {
-  const json hardware = json::parse(std::ifstream(hardware_path)), known = json::parse(std::ifstream(known_path));
+int compare(const std::string& path, std::vector<Subject>& subjects,
+            const std::string& hardware_path, const std::string& known_path) {
+  const json hardware = json::parse(std::ifstream(hardware_path)),
+             known = json::parse(std::ifstream(known_path));
   std::map<std::string, std::vector<json>> seen;
   for (const json& row : hardware.at("rows"))
-    seen[row.at("subject").get<std::string>() + "/" + row.at("label").get<std::string>()].push_back(row.at("values"));
+    seen[row.at("subject").get<std::string>() + "/" + row.at("label").get<std::string>()].push_back(
+        row.at("values"));
   json launches = json::array(), summary;
   int unexplained = 0;
   for (Subject& subject : subjects) {
@@ -320,7 +357,8 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
       const json mine = interpret(subject, order);
       json out = {{"kernel", subject.name}, {"launch", order.label}};
       for (const Compared& what : compared) {
-        const double there = hardware_count(hardware.at("metrics"), values.front(), hardware.at("chip"), what);
+        const double there =
+            hardware_count(hardware.at("metrics"), values.front(), hardware.at("chip"), what);
         double here = 0;
         for (const Counter c : what.counters) here += mine.value(std::string(name_of(c)), 0.0);
         if (there == 0 && here == 0) continue;
@@ -336,15 +374,18 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
         out["differs"][what.name] = why;
         if (!why.empty()) continue;
         ++unexplained;
-        std::cerr << subject.name << "/" << order.label << " " << what.name << ": " << here << " here, " << there << " there\n";
+        std::cerr << subject.name << "/" << order.label << " " << what.name << ": " << here
+                  << " here, " << there << " there\n";
       }
       values.erase(values.begin());
       launches.push_back(std::move(out));
     }
   }
   std::cerr << summary.dump(1) << "\n";
-  json head = {
-      {"chip", hardware.at("chip")}, {"passes", hardware.at("passes")}, {"counts", "[virtual, hardware]"}, {"summary", summary}};
+  json head = {{"chip", hardware.at("chip")},
+               {"passes", hardware.at("passes")},
+               {"counts", "[virtual, hardware]"},
+               {"summary", summary}};
   write_rows(path, std::move(head), launches);
   return unexplained == 0 ? 0 : 1;
 }
@@ -353,11 +394,16 @@ int compare(const std::string& path, std::vector<Subject>& subjects, const std::
 
 int main(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const bool of_peaks = words.size() == 2 && (words[0] == "known" || words[0] == "stalls" || words[0] == "settle");
-  const bool known = !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare" ||
-                                        words[0] == "full" || words[0] == "traffic");
-  if (!of_peaks && (!known || words.size() != (words[0] == "compare" ? 5 : words[0] == "traffic" ? 4 : 3))) {
-    std::cerr << "usage: counters known|stalls|settle OUT.json | counters device|virtual|full OUT.json GROUP | counters traffic "
+  const bool of_peaks =
+      words.size() == 2 && (words[0] == "known" || words[0] == "stalls" || words[0] == "settle");
+  const bool known =
+      !words.empty() && (words[0] == "device" || words[0] == "virtual" || words[0] == "compare" ||
+                         words[0] == "full" || words[0] == "traffic");
+  if (!of_peaks && (!known || words.size() != (words[0] == "compare"   ? 5
+                                               : words[0] == "traffic" ? 4
+                                                                       : 3))) {
+    std::cerr << "usage: counters known|stalls|settle OUT.json | counters device|virtual|full "
+                 "OUT.json GROUP | counters traffic "
                  "OUT.json big "
                  "HARDWARE.json | counters "
                  "compare OUT.json GROUP HARDWARE.json "
@@ -370,10 +416,12 @@ int main(int argc, char** argv) {
     return 4;
   }
   if (of_peaks && words[0] == "settle") return watch_settling(**pool, words[1]);
-  if (of_peaks) return words[0] == "known" ? check_known(**pool, words[1]) : check_stalls(**pool, words[1]);
+  if (of_peaks)
+    return words[0] == "known" ? check_known(**pool, words[1]) : check_stalls(**pool, words[1]);
   std::vector<Subject> subjects = make(group_of(**pool, words[2]));
   if (words[0] == "device") return count_device(**pool, words[1], subjects);
   if (words[0] == "traffic") return check_traffic(words[1], subjects, words[3]);
   if (words[0] == "full") return check_intervals(words[1], subjects);
-  return words[0] == "virtual" ? count_virtual(words[1], subjects) : compare(words[1], subjects, words[3], words[4]);
+  return words[0] == "virtual" ? count_virtual(words[1], subjects)
+                               : compare(words[1], subjects, words[3], words[4]);
 }

@@ -1,5 +1,5 @@
-// One instruction of memory or arithmetic, repeated by one warp over a table of address patterns. A barrier of the warp keeps the
-// assembler from making one of many.
+// One instruction of memory or arithmetic, repeated by one warp over a table of address patterns. A
+// barrier of the warp keeps the assembler from making one of many.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -72,44 +72,62 @@ struct Probe {
   unsigned bytes;      // an address
   const char* line;    // the instruction, on g (global), s (shared), v (four words)
   bool whole = false;  // all lanes must take part
-  int side = 0;        // the pattern is of: 0 the only address, 1 the global, 2 the shared one of two
+  int side = 0;  // the pattern is of: 0 the only address, 1 the global, 2 the shared one of two
 };
 
 const std::vector<Probe> memory_probes = {
-    {"ld.global.u8", 1, R"(asm volatile("{.reg .u16 t; ld.global.u8 t, [%1]; cvt.u32.u16 %0, t;}" : "=r"(v[0]) : "l"(g));)"},
+    {"ld.global.u8", 1,
+     R"(asm volatile("{.reg .u16 t; ld.global.u8 t, [%1]; cvt.u32.u16 %0, t;}" : "=r"(v[0]) : "l"(g));)"},
     {"ld.global.u32", 4, R"(asm volatile("ld.global.u32 %0, [%1];" : "=r"(v[0]) : "l"(g));)"},
-    {"ld.global.v2.u32", 8, R"(asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "l"(g));)"},
+    {"ld.global.v2.u32", 8,
+     R"(asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "l"(g));)"},
     {"ld.global.v4.u32", 16,
      R"(asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "l"(g));)"},
-    {"st.global.u32", 4, R"(asm volatile("st.global.u32 [%0], %1;" ::"l"(g), "r"(v[0]) : "memory");)"},
-    {"st.global.v2.u32", 8, R"(asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(g), "r"(v[0]), "r"(v[1]) : "memory");)"},
+    {"st.global.u32", 4,
+     R"(asm volatile("st.global.u32 [%0], %1;" ::"l"(g), "r"(v[0]) : "memory");)"},
+    {"st.global.v2.u32", 8,
+     R"(asm volatile("st.global.v2.u32 [%0], {%1, %2};" ::"l"(g), "r"(v[0]), "r"(v[1]) : "memory");)"},
     {"st.global.v4.u32", 16,
      R"(asm volatile("st.global.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(g), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");)"},
-    {"red.global.add.u32", 4, R"(asm volatile("red.global.add.u32 [%0], %1;" ::"l"(g), "r"(v[0]) : "memory");)"},
-    {"red.global.add.f32", 4, R"(asm volatile("red.global.add.f32 [%0], %1;" ::"l"(g), "f"(1.0f) : "memory");)"},
-    {"red.global.add.u64", 8, R"(asm volatile("red.global.add.u64 [%0], %1;" ::"l"(g), "l"(1ull) : "memory");)"},
-    {"atom.global.add.u32", 4, R"(asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(v[0]) : "l"(g), "r"(1) : "memory");)"},
+    {"red.global.add.u32", 4,
+     R"(asm volatile("red.global.add.u32 [%0], %1;" ::"l"(g), "r"(v[0]) : "memory");)"},
+    {"red.global.add.f32", 4,
+     R"(asm volatile("red.global.add.f32 [%0], %1;" ::"l"(g), "f"(1.0f) : "memory");)"},
+    {"red.global.add.u64", 8,
+     R"(asm volatile("red.global.add.u64 [%0], %1;" ::"l"(g), "l"(1ull) : "memory");)"},
+    {"atom.global.add.u32", 4,
+     R"(asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(v[0]) : "l"(g), "r"(1) : "memory");)"},
     {"atom.global.cas.b32", 4,
      R"(asm volatile("atom.global.cas.b32 %0, [%1], %2, 5;" : "=r"(v[0]) : "l"(g), "r"(1) : "memory");)"},
-    {"ld.shared.u8", 1, R"(asm volatile("{.reg .u16 t; ld.shared.u8 t, [%1]; cvt.u32.u16 %0, t;}" : "=r"(v[0]) : "r"(s));)"},
-    {"ld.shared.u16", 2, R"(asm volatile("{.reg .u16 t; ld.shared.u16 t, [%1]; cvt.u32.u16 %0, t;}" : "=r"(v[0]) : "r"(s));)"},
+    {"ld.shared.u8", 1,
+     R"(asm volatile("{.reg .u16 t; ld.shared.u8 t, [%1]; cvt.u32.u16 %0, t;}" : "=r"(v[0]) : "r"(s));)"},
+    {"ld.shared.u16", 2,
+     R"(asm volatile("{.reg .u16 t; ld.shared.u16 t, [%1]; cvt.u32.u16 %0, t;}" : "=r"(v[0]) : "r"(s));)"},
     {"ld.shared.u32", 4, R"(asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v[0]) : "r"(s));)"},
-    {"ld.shared.v2.u32", 8, R"(asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(s));)"},
+    {"ld.shared.v2.u32", 8,
+     R"(asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(s));)"},
     {"ld.shared.v4.u32", 16,
      R"(asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(s));)"},
     {"st.shared.u8", 1,
      R"(asm volatile("{.reg .u16 t; cvt.u16.u32 t, %1; st.shared.u8 [%0], t;}" ::"r"(s), "r"(v[0]) : "memory");)"},
     {"st.shared.u16", 2,
      R"(asm volatile("{.reg .u16 t; cvt.u16.u32 t, %1; st.shared.u16 [%0], t;}" ::"r"(s), "r"(v[0]) : "memory");)"},
-    {"st.shared.u32", 4, R"(asm volatile("st.shared.u32 [%0], %1;" ::"r"(s), "r"(v[0]) : "memory");)"},
-    {"st.shared.v2.u32", 8, R"(asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(v[0]), "r"(v[1]) : "memory");)"},
+    {"st.shared.u32", 4,
+     R"(asm volatile("st.shared.u32 [%0], %1;" ::"r"(s), "r"(v[0]) : "memory");)"},
+    {"st.shared.v2.u32", 8,
+     R"(asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(s), "r"(v[0]), "r"(v[1]) : "memory");)"},
     {"st.shared.v4.u32", 16,
      R"(asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");)"},
-    {"atom.shared.add.u32", 4, R"(asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(v[0]) : "r"(s), "r"(1) : "memory");)"},
-    {"red.shared.add.u32", 4, R"(asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(s), "r"(2) : "memory");)"},
-    {"ldmatrix.x1", 16, R"(asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v[0]) : "r"(s));)", true},
+    {"atom.shared.add.u32", 4,
+     R"(asm volatile("atom.shared.add.u32 %0, [%1], %2;" : "=r"(v[0]) : "r"(s), "r"(1) : "memory");)"},
+    {"red.shared.add.u32", 4,
+     R"(asm volatile("red.shared.add.u32 [%0], %1;" ::"r"(s), "r"(2) : "memory");)"},
+    {"ldmatrix.x1", 16,
+     R"(asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(v[0]) : "r"(s));)",
+     true},
     {"ldmatrix.x2", 16,
-     R"(asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(s));)", true},
+     R"(asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];" : "=r"(v[0]), "=r"(v[1]) : "r"(s));)",
+     true},
     {"ldmatrix.x4", 16,
      R"(asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(v[0]), "=r"(v[1]), "=r"(v[2]), "=r"(v[3]) : "r"(s));)",
      true},
@@ -119,21 +137,29 @@ const std::vector<Probe> memory_probes = {
     {"stmatrix.x4", 16,
      R"(asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(s), "r"(v[0]), "r"(v[1]), "r"(v[2]), "r"(v[3]) : "memory");)",
      true},
-    {"cp.async.ca 4, global", 4, R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.ca 4, global", 4,
+     R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(s), "l"(g) : "memory");)",
      false, 1},
-    {"cp.async.ca 8, global", 8, R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.ca 8, global", 8,
+     R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(s), "l"(g) : "memory");)",
      false, 1},
-    {"cp.async.ca 16, global", 16, R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.ca 16, global", 16,
+     R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
      false, 1},
-    {"cp.async.cg 16, global", 16, R"(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.cg 16, global", 16,
+     R"(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
      false, 1},
-    {"cp.async.ca 4, shared", 4, R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.ca 4, shared", 4,
+     R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(s), "l"(g) : "memory");)",
      false, 2},
-    {"cp.async.ca 8, shared", 8, R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.ca 8, shared", 8,
+     R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(s), "l"(g) : "memory");)",
      false, 2},
-    {"cp.async.ca 16, shared", 16, R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.ca 16, shared", 16,
+     R"(asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
      false, 2},
-    {"cp.async.cg 16, shared", 16, R"(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
+    {"cp.async.cg 16, shared", 16,
+     R"(asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(s), "l"(g) : "memory");)",
      false, 2},
 };
 
@@ -171,9 +197,11 @@ struct ProbeMemory {
 
 std::shared_ptr<ProbeMemory> make_memory(unsigned bytes, char type, std::size_t rows) {
   auto made = std::make_shared<ProbeMemory>();
-  const auto add = [&](const char* name, std::uint64_t size) { return *made->memory.add(name, size, ptx::Access::read_write); };
-  const std::size_t data = add("data", 1u << 17), offsets = add("offsets", rows * 128), others = add("others", 128),
-                    sink = add("sink", 1024);
+  const auto add = [&](const char* name, std::uint64_t size) {
+    return *made->memory.add(name, size, ptx::Access::read_write);
+  };
+  const std::size_t data = add("data", 1u << 17), offsets = add("offsets", rows * 128),
+                    others = add("others", 128), sink = add("sink", 1024);
   auto* table = reinterpret_cast<u32*>(made->memory.data(offsets).data());
   for (std::size_t p = 0; p < rows; ++p) {
     for (u32 lane = 0; lane < 32; ++lane) table[p * 32 + lane] = patterns[p].element(lane) * bytes;
@@ -203,7 +231,8 @@ Result<Subject> compiled(CompilePool& pool, const std::string& name, const std::
   request.arch = "sm_90a";
   Attempt<CompileOutput> output = pool.compile(request);
   if (output.is_error()) return output.error();
-  if (output.is_rejected()) return Error{ErrorCode::usage, name + ": " + output.rejected().message, ""};
+  if (output.is_rejected())
+    return Error{ErrorCode::usage, name + ": " + output.rejected().message, ""};
   Subject subject;
   subject.name = name;
   subject.ptx = output->ptx;
@@ -220,8 +249,8 @@ void put(std::vector<std::uint8_t>& block, std::uint32_t at, const void* from, s
   std::memcpy(block.data() + at, from, bytes);
 }
 
-Order order_of(const Subject& subject, const ProbeMemory& memory, const std::string& label, std::size_t pattern,
-               unsigned threads) {
+Order order_of(const Subject& subject, const ProbeMemory& memory, const std::string& label,
+               std::size_t pattern, unsigned threads) {
   const ptx::ParameterLayout layout = ptx::parameter_layout(*subject.module->entry("probe"));
   Order order{label, "probe", {}};
   order.launch.grid = {1, 1, 1};
@@ -239,8 +268,8 @@ Order order_of(const Subject& subject, const ProbeMemory& memory, const std::str
 }
 
 Result<Subject> memory_probe(CompilePool& pool, const Probe& probe) {
-  const std::string text =
-      fmt::format(memory_text, probe.side == 2 ? "others" : "offsets", probe.side == 1 ? "others" : "offsets", probe.line);
+  const std::string text = fmt::format(memory_text, probe.side == 2 ? "others" : "offsets",
+                                       probe.side == 1 ? "others" : "offsets", probe.line);
   Result<Subject> subject = compiled(pool, probe.name, text);
   if (!subject) return subject;
   const auto memory = make_memory(probe.bytes, 'n', patterns.size());
@@ -295,18 +324,22 @@ struct Product {
 };
 
 std::string product_text(const Product& p) {
-  const unsigned registers = p.n / 2, mode = p.swizzle == 128 ? 1 : p.swizzle == 64 ? 2 : p.swizzle == 32 ? 3 : 0;
+  const unsigned registers = p.n / 2, mode = p.swizzle == 128  ? 1
+                                             : p.swizzle == 64 ? 2
+                                             : p.swizzle == 32 ? 3
+                                                               : 0;
   const unsigned lead = p.swizzle == 0 ? 128 : 16, step = p.swizzle == 0 ? 256 : 8 * p.swizzle;
   std::string list, uses;
   for (unsigned i = 0; i < registers; ++i) {
     list += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     uses += fmt::format("{}\"+f\"(d[{}])", i == 0 ? "" : ", ", i);
   }
-  const std::string a = p.a_in_registers
-                            ? fmt::format("{{%{}, %{}, %{}, %{}}}", registers, registers + 1, registers + 2, registers + 3)
-                            : fmt::format("%{}", registers);
+  const std::string a = p.a_in_registers ? fmt::format("{{%{}, %{}, %{}, %{}}}", registers,
+                                                       registers + 1, registers + 2, registers + 3)
+                                         : fmt::format("%{}", registers);
   const std::string b = fmt::format("%{}", registers + (p.a_in_registers ? 4 : 1));
-  const std::string sources = p.a_in_registers ? "\"r\"(1), \"r\"(2), \"r\"(3), \"r\"(4), \"l\"(b)" : "\"l\"(a), \"l\"(b)";
+  const std::string sources =
+      p.a_in_registers ? "\"r\"(1), \"r\"(2), \"r\"(3), \"r\"(4), \"l\"(b)" : "\"l\"(a), \"l\"(b)";
   return fmt::format(R"(
 extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsigned* others, unsigned mask, unsigned* sink) {{
   extern __shared__ __align__(1024) char block[];
@@ -328,12 +361,13 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
   sink[threadIdx.x] = __float_as_uint(sum);
 }}
 )",
-                     mode, step, lead, registers, p.n, list, a, b, p.a_in_registers ? ", 0" : ", 0, 0", uses, sources);
+                     mode, step, lead, registers, p.n, list, a, b,
+                     p.a_in_registers ? ", 0" : ", 0, 0", uses, sources);
 }
 
 Result<Subject> product_probe(CompilePool& pool, const Product& p) {
-  const std::string name =
-      fmt::format("wgmma m64n{}k16 swizzle {} A in {}", p.n, p.swizzle, p.a_in_registers ? "registers" : "shared");
+  const std::string name = fmt::format("wgmma m64n{}k16 swizzle {} A in {}", p.n, p.swizzle,
+                                       p.a_in_registers ? "registers" : "shared");
   Result<Subject> subject = compiled(pool, name, product_text(p));
   if (!subject) return subject;
   const auto memory = make_memory(4, 'n', 1);
@@ -353,7 +387,8 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
 }}
 )";
 
-Result<Subject> single(CompilePool& pool, const std::string& name, const std::string& text, char type) {
+Result<Subject> single(CompilePool& pool, const std::string& name, const std::string& text,
+                       char type) {
   Result<Subject> subject = compiled(pool, name, text);
   if (!subject) return subject;
   const auto memory = make_memory(4, type, type == 'r' ? 2 : 1);
@@ -369,23 +404,30 @@ Result<Subject> chain_probe(CompilePool& pool, const Arithmetic& op) {
 }
 
 // "{%0, %1}" of registers from `first` on, and their operands for inline assembly.
-std::string registers(const std::string& kinds, const std::string& array, unsigned& first, bool sums, std::string& operands) {
+std::string registers(const std::string& kinds, const std::string& array, unsigned& first,
+                      bool sums, std::string& operands) {
   std::string list;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     list += fmt::format("{}%{}", i == 0 ? "" : ", ", first++);
-    operands += fmt::format("{}\"{}{}\"({}[{}])", operands.empty() ? "" : ", ", sums ? "+" : "", kinds[i], array, i);
+    operands += fmt::format("{}\"{}{}\"({}[{}])", operands.empty() ? "" : ", ", sums ? "+" : "",
+                            kinds[i], array, i);
   }
   return "{" + list + "}";
 }
 
 Result<Subject> square_probe(CompilePool& pool, const Square& op) {
-  const auto type = [](char kind) { return kind == 'f' ? "float" : kind == 'd' ? "double" : "unsigned"; };
-  const std::string factors = op.factors, a = factors.substr(0, factors.find(' ')), b = factors.substr(factors.find(' ') + 1);
+  const auto type = [](char kind) {
+    return kind == 'f' ? "float" : kind == 'd' ? "double" : "unsigned";
+  };
+  const std::string factors = op.factors, a = factors.substr(0, factors.find(' ')),
+                    b = factors.substr(factors.find(' ') + 1);
   unsigned next = 0;
   std::string out, in;
-  const std::string d = registers(op.sums, "d", next, true, out), left = registers(a, "a", next, false, in),
+  const std::string d = registers(op.sums, "d", next, true, out),
+                    left = registers(a, "a", next, false, in),
                     right = registers(b, "b", next, false, in);
-  const std::string text = fmt::format(R"(
+  const std::string text =
+      fmt::format(R"(
 extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsigned* others, unsigned mask, unsigned* sink) {{
   {0} d[4] = {{}};
   {1} a[4] = {{}}, b[2] = {{}};
@@ -396,19 +438,21 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
   *({0}*)(sink + 2 * threadIdx.x) = d[0] + d[1];
 }}
 )",
-                                       type(op.sums[0]), type(factors[0]), op.form, d, left, right, out, in);
+                  type(op.sums[0]), type(factors[0]), op.form, d, left, right, out, in);
   return single(pool, op.name, text, factors[0] == 'd' ? 'd' : 'r');
 }
 
-const std::vector<Product> products = {{8, 128, false},   {16, 128, false}, {64, 128, false}, {128, 128, false},
-                                       {256, 128, false}, {64, 64, false},  {64, 32, false},  {64, 0, false},
-                                       {256, 0, false},   {256, 64, false}, {256, 32, false}, {24, 128, false}};
+const std::vector<Product> products = {{8, 128, false},   {16, 128, false},  {64, 128, false},
+                                       {128, 128, false}, {256, 128, false}, {64, 64, false},
+                                       {64, 32, false},   {64, 0, false},    {256, 0, false},
+                                       {256, 64, false},  {256, 32, false},  {24, 128, false}};
 
 }  // namespace
 
 std::vector<std::function<Result<Subject>()>> probes(CompilePool& pool) {
   std::vector<std::function<Result<Subject>()>> all;
-  for (const Probe& probe : memory_probes) all.push_back([&pool, &probe] { return memory_probe(pool, probe); });
+  for (const Probe& probe : memory_probes)
+    all.push_back([&pool, &probe] { return memory_probe(pool, probe); });
   return all;
 }
 

@@ -55,11 +55,14 @@ json watched(const std::vector<std::uint8_t>& image, int sms) {
   Launcher launcher(image);
   for (const Row& row : at_the_limit) {
     std::this_thread::sleep_for(std::chrono::duration<double>(rest_seconds));
-    out["kernels"].push_back({{"kernel", row.entry}, {"rates", windows(launcher, row, shape_of(row, sms), watched_seconds)}});
+    out["kernels"].push_back(
+        {{"kernel", row.entry},
+         {"rates", windows(launcher, row, shape_of(row, sms), watched_seconds)}});
     std::cerr << out["kernels"].back().dump() << "\n";
   }
   for (int place = 0; place < places; ++place) {
-    out["l2_by_place"].push_back(windows(launcher, around_l2, shape_of(around_l2, sms), 4 * window_seconds));
+    out["l2_by_place"].push_back(
+        windows(launcher, around_l2, shape_of(around_l2, sms), 4 * window_seconds));
     launcher.move(around_l2.bytes);
   }
   std::cerr << out["l2_by_place"].dump() << "\n";

@@ -63,9 +63,11 @@ const std::vector<Row> rows = {
     {"read_shared", {}, 1000, 1, 1024},
 };
 
-WarpCycles cycles_from(const std::string& chip, const std::vector<std::string>& metrics, const std::vector<double>& values) {
+WarpCycles cycles_from(const std::string& chip, const std::vector<std::string>& metrics,
+                       const std::vector<double>& values) {
   const auto value_of = [&](std::string_view metric) {
-    return values.at(static_cast<std::size_t>(std::find(metrics.begin(), metrics.end(), metric) - metrics.begin()));
+    return values.at(static_cast<std::size_t>(std::find(metrics.begin(), metrics.end(), metric) -
+                                              metrics.begin()));
   };
   WarpCycles warps;
   for (const StallMetric& term : stall_metrics(chip)) warps[term.stall] = value_of(term.metric);
@@ -94,7 +96,8 @@ json told(const Row& row, const WarpCycles& warps) {
   for (const Stall stall : row.expected) out["expected"].push_back(name_of(stall));
   if (row.expected.empty()) return out;
   const Stall first = shares.empty() ? Stall::count_ : first_wait(shares);
-  out["as_expected"] = std::find(row.expected.begin(), row.expected.end(), first) != row.expected.end();
+  out["as_expected"] =
+      std::find(row.expected.begin(), row.expected.end(), first) != row.expected.end();
   return out;
 }
 
@@ -106,13 +109,15 @@ Result<json> count_stalls(CompilePool& pool) {
   if (!ranges) return ranges.error();
   const std::string chip = chip_of(0);
   Launcher launcher(*image);
-  const std::vector<std::string> metrics = metrics_of(chip, counters_of(CountDepth::all, Precision::bf16));
+  const std::vector<std::string> metrics =
+      metrics_of(chip, counters_of(CountDepth::all, Precision::bf16));
   json out = json::array(), steps = json::array();
   bool all = true;
   for (const Row& row : rows) {
-    const std::int64_t together = static_cast<std::int64_t>(sms) * row.blocks_per_sm * row.threads * 256;
-    const Shape shape{(1ll << 30) / together * together, row.rounds, sms * row.blocks_per_sm, row.threads,
-                      row.wgmma ? 227 << 10 : 0};
+    const std::int64_t together =
+        static_cast<std::int64_t>(sms) * row.blocks_per_sm * row.threads * 256;
+    const Shape shape{(1ll << 30) / together * together, row.rounds, sms * row.blocks_per_sm,
+                      row.threads, row.wgmma ? 227 << 10 : 0};
     auto values = counted(*ranges, launcher, row.entry, shape, metrics, steps);
     if (!values) return values.error();
     out.push_back(told(row, cycles_from(chip, metrics, *values)));

@@ -10,8 +10,8 @@
 #include <cupilot/result.hpp>
 
 #include "backend/compile/pool.hpp"
-#include "backend/virtual/counts.hpp"
 #include "backend/oracle/memory.hpp"
+#include "backend/virtual/counts.hpp"
 #include "ptx/machine/execute.hpp"
 
 namespace counters {
@@ -23,7 +23,8 @@ struct Order {
   ptx::Launch launch;
 };
 
-// A module, its memory before the first launch, and the launches in order. Pointers in the parameters are the interpreter's.
+// A module, its memory before the first launch, and the launches in order. Pointers in the
+// parameters are the interpreter's.
 struct Subject {
   std::string name;
   std::string ptx;
@@ -32,7 +33,8 @@ struct Subject {
   std::shared_ptr<void> owner;  // of the memory
   ptx::DeviceMemory* memory = nullptr;
   std::vector<Order> orders;
-  // Counts of each launch as the virtual device has them at full size: from samples or smaller runs. Not of probes.
+  // Counts of each launch as the virtual device has them at full size: from samples or smaller
+  // runs. Not of probes.
   std::function<Attempt<std::vector<ModelInput>>()> at_full_size;
   bool probe = false;  // counts a single instruction; sectors and passes alone mean anything
 };

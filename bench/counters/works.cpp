@@ -1,4 +1,5 @@
-// Kernels of the repository: every honest kernel of the corpus, and GEMM templates at sampled strategies and odd shapes.
+// Kernels of the repository: every honest kernel of the corpus, and GEMM templates at sampled
+// strategies and odd shapes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -37,8 +38,8 @@ Error unfit(const std::string& name, const Rejected& rejected) {
   return {ErrorCode::usage, name + ": " + rejected.code + ": " + rejected.message, ""};
 }
 
-Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Task& task, const Workload& workload,
-                           const KernelSource& source) {
+Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Task& task,
+                           const Workload& workload, const KernelSource& source) {
   Attempt<CompiledKernel> kernel = compile_and_admit(pool, source, h200().arch);
   if (kernel.is_error()) return kernel.error();
   if (kernel.is_rejected()) return unfit(name, kernel.rejected());
@@ -52,7 +53,8 @@ Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Tas
   owner->plan = *plan;
   owner->kernel = *kernel;
   Result<VirtualMemory> memory = VirtualMemory::make(
-      owner->task, task_id(task), {.workload = workload, .content = {1, ContentKind::ordinary}}, owner->plan, inputs());
+      owner->task, task_id(task), {.workload = workload, .content = {1, ContentKind::ordinary}},
+      owner->plan, inputs());
   if (!memory) return memory.error();
   owner->memory.emplace(std::move(*memory));
   Attempt<KernelPrograms> programs = KernelPrograms::parse(*kernel);
@@ -75,26 +77,29 @@ Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Tas
     const PlanAt plan_at = [&](const Workload& at) {
       return resolve(owner->kernel.source, owner->task, at, h200(), &owner->kernel);
     };
-    return count_launches(context, {owner->task, id}, owner->kernel, *again, plan_at, owner->plan, workload,
-                          {1, ContentKind::ordinary});
+    return count_launches(context, {owner->task, id}, owner->kernel, *again, plan_at, owner->plan,
+                          workload, {1, ContentKind::ordinary});
   };
   bool filled = false;
   for (const When when : {When::setup, When::run}) {
     if (when == When::run) {
-      if (Result<void> done = owner->memory->fill_tensors(inputs(), Poison::quiet_nan); !done) return done.error();
+      if (Result<void> done = owner->memory->fill_tensors(inputs(), Poison::quiet_nan); !done)
+        return done.error();
       filled = true;
     }
     for (const ResolvedLaunch& launch : owner->plan.launches) {
       if (launch.when != when) continue;
       const EntryFacts* facts = find_entry(*kernel, launch.entry);
       if (facts == nullptr) return Error{ErrorCode::usage, name + ": no entry " + launch.entry, ""};
-      Result<std::vector<std::uint8_t>> parameters = owner->memory->parameters(launch, *subject.module->entry(facts->name));
+      Result<std::vector<std::uint8_t>> parameters =
+          owner->memory->parameters(launch, *subject.module->entry(facts->name));
       if (!parameters) return parameters.error();
       Order order{launch.name, facts->name, {}};
       const auto side = [](auto v) { return static_cast<std::uint32_t>(v); };
       order.launch.grid = {side(launch.grid[0]), side(launch.grid[1]), side(launch.grid[2])};
       order.launch.block = {side(launch.block[0]), side(launch.block[1]), side(launch.block[2])};
-      order.launch.cluster = {side(launch.cluster[0]), side(launch.cluster[1]), side(launch.cluster[2])};
+      order.launch.cluster = {side(launch.cluster[0]), side(launch.cluster[1]),
+                              side(launch.cluster[2])};
       order.launch.dynamic_shared = side(launch.shared);
       order.launch.cooperative = launch.cooperative;
       order.launch.registers = side(facts->registers);
@@ -135,7 +140,8 @@ Workload grown(const Task& task, const std::map<std::string, std::int64_t>& size
   return workload;
 }
 
-Result<Subject> honest(CompilePool& pool, const std::string& file, const std::map<std::string, std::int64_t>& sizes) {
+Result<Subject> honest(CompilePool& pool, const std::string& file,
+                       const std::map<std::string, std::int64_t>& sizes) {
   const std::string name = fs::path(file).stem().string();
   Result<StandaloneKernel> kernel = read_standalone(file);
   if (!kernel) return kernel.error();
@@ -144,7 +150,8 @@ Result<Subject> honest(CompilePool& pool, const std::string& file, const std::ma
   return subject_of(pool, name, *task, grown(*task, sizes), kernel->source);
 }
 
-Result<Subject> from_template(CompilePool& pool, const std::vector<std::string>& words, const Strategy& strategy) {
+Result<Subject> from_template(CompilePool& pool, const std::vector<std::string>& words,
+                              const Strategy& strategy) {
   Result<GemmSpec> spec = gemm_spec_from(words);
   if (!spec) return spec.error();
   Result<Task> task = gemm_task(*spec);
@@ -180,7 +187,8 @@ std::vector<std::pair<std::vector<std::string>, Strategy>> sampled() {
     const Result<GemmSpec> spec = gemm_spec_from(words);
     const Result<Task> task = gemm_task(*spec);
     const auto space = make_space(*task, h200(), builtin_tunables());
-    for (std::uint64_t i = 0; i < 4; ++i) all.emplace_back(words, sample(**space, Rng::of(5, "counters", all.size())));
+    for (std::uint64_t i = 0; i < 4; ++i)
+      all.emplace_back(words, sample(**space, Rng::of(5, "counters", all.size())));
   }
   return all;
 }
@@ -224,17 +232,24 @@ const std::vector<Big> big_files = {
     {"total_atomics", {{"n", 33554432}}},
 };
 
-std::string file_of(const std::string& name) { return std::string(CUPILOT_SOURCE_DIR "/tests/hostile/honest/") + name + ".cu"; }
+std::string file_of(const std::string& name) {
+  return std::string(CUPILOT_SOURCE_DIR "/tests/hostile/honest/") + name + ".cu";
+}
 
 }  // namespace
 
 std::vector<std::function<Result<Subject>()>> works(CompilePool& pool, bool big) {
   std::vector<std::function<Result<Subject>()>> all;
   if (big) {
-    for (const Big& one : big_files) all.push_back([&pool, &one] { return honest(pool, file_of(one.file), one.sizes); });
+    for (const Big& one : big_files)
+      all.push_back([&pool, &one] { return honest(pool, file_of(one.file), one.sizes); });
     for (const std::int64_t group : {1, 4, 16}) {
-      all.push_back([&pool, group] { return from_template(pool, {"m=4096", "n=4096", "k=4096", "dtype=fp32"}, simt(group)); });
-      all.push_back([&pool, group] { return from_template(pool, {"m=8192", "n=8192", "k=4096", "dtype=bf16"}, tensor(group)); });
+      all.push_back([&pool, group] {
+        return from_template(pool, {"m=4096", "n=4096", "k=4096", "dtype=fp32"}, simt(group));
+      });
+      all.push_back([&pool, group] {
+        return from_template(pool, {"m=8192", "n=8192", "k=4096", "dtype=bf16"}, tensor(group));
+      });
     }
     return all;
   }
@@ -243,8 +258,10 @@ std::vector<std::function<Result<Subject>()>> works(CompilePool& pool, bool big)
     if (entry.path().extension() == ".cu") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
-  for (const std::string& file : files) all.push_back([&pool, file] { return honest(pool, file, {}); });
-  for (const auto& point : sampled()) all.push_back([&pool, point] { return from_template(pool, point.first, point.second); });
+  for (const std::string& file : files)
+    all.push_back([&pool, file] { return honest(pool, file, {}); });
+  for (const auto& point : sampled())
+    all.push_back([&pool, point] { return from_template(pool, point.first, point.second); });
   return all;
 }
 

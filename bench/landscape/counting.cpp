@@ -4,8 +4,8 @@
 #include <cupilot/parts/resolved_plan.hpp>
 
 #include "backend/compile/pool.hpp"
-#include "backend/virtual/counts.hpp"
 #include "backend/oracle/reference_values.hpp"
+#include "backend/virtual/counts.hpp"
 
 using namespace cupilot;
 
@@ -29,7 +29,8 @@ Result<std::unique_ptr<Counting>> Counting::open(const std::string& name) {
   auto state = std::make_unique<State>();
   state->device = std::move(*device);
   state->pool = std::move(*pool);
-  state->oracle = std::make_unique<VirtualOracle>(*state->pool, state->device.arch, state->inputs, 0);
+  state->oracle =
+      std::make_unique<VirtualOracle>(*state->pool, state->device.arch, state->inputs, 0);
   return std::unique_ptr<Counting>(new Counting(std::move(state)));
 }
 
@@ -37,7 +38,9 @@ Attempt<std::vector<ModelInput>> Counting::inputs(const Task& task, const std::s
                                                   const CompiledKernel& kernel) const {
   const VirtualContext context{state_->device, state_->inputs, *state_->oracle};
   const Workload& workload = task.time_shapes.front();
-  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task, at, state_->device, &kernel); };
+  const PlanAt plan_at = [&](const Workload& at) {
+    return resolve(kernel.source, task, at, state_->device, &kernel);
+  };
   auto programs = KernelPrograms::parse(kernel);
   if (programs.is_rejected()) return programs.rejected();
   if (programs.is_error()) return programs.error();
@@ -46,5 +49,6 @@ Attempt<std::vector<ModelInput>> Counting::inputs(const Task& task, const std::s
   if (resolution.is_error()) return resolution.error();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) return reject("verify.no_shape", "the plan is not for the timed shape");
-  return count_launches(context, {task, task_key}, kernel, *programs, plan_at, *plan, workload, {1, ContentKind::ordinary});
+  return count_launches(context, {task, task_key}, kernel, *programs, plan_at, *plan, workload,
+                        {1, ContentKind::ordinary});
 }

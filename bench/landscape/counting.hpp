@@ -16,8 +16,9 @@ class Counting {
  public:
   static cupilot::Result<std::unique_ptr<Counting>> open(const std::string& chip);
   ~Counting();
-  cupilot::Attempt<std::vector<cupilot::ModelInput>> inputs(const cupilot::Task& task, const std::string& task_key,
-                                                            const cupilot::CompiledKernel& kernel) const;
+  cupilot::Attempt<std::vector<cupilot::ModelInput>> inputs(
+      const cupilot::Task& task, const std::string& task_key,
+      const cupilot::CompiledKernel& kernel) const;
 
  private:
   struct State;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr int tries_a_strategy = 6;
 
-// Shares of a landscape. Families that matter less at most shapes get fewer; which template wins is not asked.
+// Shares of a landscape. Families that matter less at most shapes get fewer; which template wins is
+// not asked.
 double share_of(const std::string& name) {
   static const std::map<std::string, double> shares = {
       {"gemm_wgmma", 5}, {"gemm_mma", 3}, {"gemm_simt", 2}, {"gemm_simt_ring", 2}};
@@ -24,15 +25,17 @@ double share_of(const std::string& name) {
 }
 
 // `wanted` strategies of one template; fewer where the space has no more.
-std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const Tunable& tunable, int wanted,
-                               std::uint64_t seed) {
+std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const Tunable& tunable,
+                               int wanted, std::uint64_t seed) {
   std::vector<Drawn> drawn;
   auto space = make_space(task, device, {unpriced(tunable)});
   if (!space) return drawn;
   const auto writer = template_writer(builtin_tunables());
   std::set<std::string> seen;
-  for (int tries = 0; static_cast<int>(drawn.size()) < wanted && tries < tries_a_strategy * wanted; ++tries) {
-    const Strategy strategy = sample(**space, Rng::of(seed, "landscape " + tunable.name, static_cast<std::uint64_t>(tries)));
+  for (int tries = 0; static_cast<int>(drawn.size()) < wanted && tries < tries_a_strategy * wanted;
+       ++tries) {
+    const Strategy strategy = sample(
+        **space, Rng::of(seed, "landscape " + tunable.name, static_cast<std::uint64_t>(tries)));
     if (!(*space)->feasible(strategy) || !seen.insert(strategy_id(strategy)).second) continue;
     WriterBrief brief;
     brief.task = &task;
@@ -49,7 +52,8 @@ std::vector<Drawn> of_template(const Task& task, const DeviceSpec& device, const
 
 std::vector<Drawn> draw(const Task& task, const DeviceSpec& device, int count, std::uint64_t seed) {
   double shares = 0;
-  for (const Tunable& tunable : builtin_tunables()) shares += serves(tunable, task) ? share_of(tunable.name) : 0;
+  for (const Tunable& tunable : builtin_tunables())
+    shares += serves(tunable, task) ? share_of(tunable.name) : 0;
   std::vector<std::pair<double, Drawn>> all;  // by place
   for (const Tunable& tunable : builtin_tunables()) {
     if (!serves(tunable, task)) continue;
@@ -59,7 +63,8 @@ std::vector<Drawn> draw(const Task& task, const DeviceSpec& device, int count, s
       all.emplace_back(place, std::move(one));
     }
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Drawn> drawn;
   for (auto& [place, one] : all) drawn.push_back(std::move(one));
   return drawn;

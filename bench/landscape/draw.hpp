@@ -15,6 +15,8 @@ struct Drawn {
   int rank = 0;  // among those of its template, in the order of the draw
 };
 
-// About `count` different strategies, templates interleaved so that any beginning of them is a fair draw too. A template's own
-// estimate of what is hopeless is not asked: landscapes hold slow kernels.
-std::vector<Drawn> draw(const cupilot::Task& task, const cupilot::DeviceSpec& device, int count, std::uint64_t seed);
+// About `count` different strategies, templates interleaved so that any beginning of them is a fair
+// draw too. A template's own estimate of what is hopeless is not asked: landscapes hold slow
+// kernels.
+std::vector<Drawn> draw(const cupilot::Task& task, const cupilot::DeviceSpec& device, int count,
+                        std::uint64_t seed);

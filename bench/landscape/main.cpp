@@ -1,11 +1,12 @@
 // Records what drawn strategies take on a device, many a second, as landscapes for recorded:DIR.
 //
-//   landscape record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word… …    a folder OUT/NAME a GEMM: landscape.jsonl,
-//   counts.jsonl
+//   landscape record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word… …    a folder OUT/NAME a
+//   GEMM: landscape.jsonl, counts.jsonl
 //
-// COUNT strategies of each task are drawn, SECONDS are shared among all tasks, and COUNTED of each template are counted on the
-// virtual device too. A kernel is proved in its timed launches alone: new content each, outputs compared, values of the first of
-// each kind recomputed by the controller. What is written stays when time ends. `--seed N` first draws others.
+// COUNT strategies of each task are drawn, SECONDS are shared among all tasks, and COUNTED of each
+// template are counted on the virtual device too. A kernel is proved in its timed launches alone:
+// new content each, outputs compared, values of the first of each kind recomputed by the
+// controller. What is written stays when time ends. `--seed N` first draws others.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -22,7 +23,8 @@ using namespace cupilot;
 namespace {
 
 [[noreturn]] void fail(const Error& error) {
-  std::cerr << "landscape: " << error.message << (error.hint.empty() ? "" : "; " + error.hint) << "\n";
+  std::cerr << "landscape: " << error.message << (error.hint.empty() ? "" : "; " + error.hint)
+            << "\n";
   std::exit(static_cast<int>(error.code));
 }
 
@@ -57,7 +59,8 @@ int record_all(const std::vector<std::string>& words, RecordRules rules) {
   const double seconds = std::atof(words[4].c_str());
   const auto begin = std::chrono::steady_clock::now();
   for (std::size_t i = 6; i < words.size(); ++i) {
-    const double spent = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const double spent =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rules.seconds = (seconds - spent) / static_cast<double>(words.size() - i);
     const Subject subject = subject_of(words[i]);
     const std::string folder = words[2] + "/" + subject.name;
@@ -106,8 +109,9 @@ int main(int count, char** arguments) {
   if (words.size() > 6 && words[0] == "record") return record_all(words, rules);
   if (words.size() == 5 && words[0] == "count") return count_again(words);
   if (words.size() > 2 && words[0] == "merge") return merge_all(words);
-  std::cerr << "usage: landscape [--seed N] record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word...\n"
-               "       landscape count OUT.jsonl LANDSCAPE.jsonl TEMPLATE N\n"
-               "       landscape merge OUT.jsonl IN.jsonl...\n";
+  std::cerr
+      << "usage: landscape [--seed N] record DEVICE OUT COUNT SECONDS COUNTED NAME:word,word...\n"
+         "       landscape count OUT.jsonl LANDSCAPE.jsonl TEMPLATE N\n"
+         "       landscape merge OUT.jsonl IN.jsonl...\n";
   return 2;
 }

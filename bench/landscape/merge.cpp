@@ -13,12 +13,16 @@ using Json = nlohmann::json;
 
 namespace {
 
-// What decides whether two recordings may stand in one file. Cards of a kind differ by a percent or so: rows keep which it was.
-std::string subject_of(const Json& header) { return header.at("task").dump() + header.at("device").at("name").dump(); }
+// What decides whether two recordings may stand in one file. Cards of a kind differ by a percent or
+// so: rows keep which it was.
+std::string subject_of(const Json& header) {
+  return header.at("task").dump() + header.at("device").at("name").dump();
+}
 
 // The cards of a recording: the header's own, then the others it names.
 std::vector<Json> cards_of(const Json& header) {
-  std::vector<Json> cards = {{{"identity", header.at("identity")}, {"baselines", header.at("baselines")}}};
+  std::vector<Json> cards = {
+      {{"identity", header.at("identity")}, {"baselines", header.at("baselines")}}};
   for (const Json& other : header.value("other_cards", Json::array())) cards.push_back(other);
   return cards;
 }
@@ -52,16 +56,19 @@ Result<int> merge(const std::string& out, const std::vector<std::string>& from) 
     for (bool first = true; std::getline(lines, line); first = false) {
       Json row = Json::parse(line, nullptr, false);
       if (row.is_discarded())
-        return Error{ErrorCode::usage, path + " is no recorded landscape", "make one with `landscape record`"};
+        return Error{ErrorCode::usage, path + " is no recorded landscape",
+                     "make one with `landscape record`"};
       if (first) {
         if (!header.is_null() && subject_of(header) != subject_of(row))
-          return Error{ErrorCode::usage, path + " is of another task or kind of device than " + from.front(),
+          return Error{ErrorCode::usage,
+                       path + " is of another task or kind of device than " + from.front(),
                        "merge those of one"};
         for (const Json& card : cards_of(row)) numbers.push_back(number_of(card, cards));
         if (header.is_null()) header = std::move(row);
         continue;
       }
-      auto strategy = strategy_from_json(Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
+      auto strategy = strategy_from_json(
+          Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
       if (!strategy) return strategy.error();
       row["id"] = strategy_id(*strategy).substr(0, 16);
       const std::size_t card = numbers.at(row.value("card", std::size_t{0}));

@@ -31,8 +31,8 @@ struct Ready {
 
 class Recorder {
  public:
-  Recorder(const Subject& subject, Backend& backend, const Counting& counting, const RecordRules& rules,
-           const std::string& folder)
+  Recorder(const Subject& subject, Backend& backend, const Counting& counting,
+           const RecordRules& rules, const std::string& folder)
       : subject_(subject),
         backend_(backend),
         counting_(counting),
@@ -48,12 +48,15 @@ class Recorder {
       std::vector<std::jthread> threads;
       threads.emplace_back([this] { time_all(); });
       compiling_ = std::max(1, backend_.parallel_compiles() * 3 / 2);  // some count meanwhile
-      for (int i = 0, all = compiling_; i < all; ++i) threads.emplace_back([this] { compile_all(); });
+      for (int i = 0, all = compiling_; i < all; ++i)
+        threads.emplace_back([this] { compile_all(); });
     }
     if (failed_) return *failed_;
-    return fmt::format("{}: {} drawn, {} timed, {} same kernels, {} refused, {} counted, {:.1f} s, anchor {:.1f} to {:.1f} us",
-                       subject_.name, drawn_.size(), timed_, same_, refused_, counted_.load(), elapsed(), anchor_low_,
-                       anchor_high_);
+    return fmt::format(
+        "{}: {} drawn, {} timed, {} same kernels, {} refused, {} counted, {:.1f} s, anchor {:.1f} "
+        "to {:.1f} us",
+        subject_.name, drawn_.size(), timed_, same_, refused_, counted_.load(), elapsed(),
+        anchor_low_, anchor_high_);
   }
 
  private:
@@ -62,9 +65,11 @@ class Recorder {
 
   // Baselines and the anchor: the first strategy drawn that can be timed.
   Result<void> begin() {
-    const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
-                                      {Contestant::Kind::library, library_name(subject_.task), nullptr}};
-    auto baselines = backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
+    const Contestant contestants[] = {
+        {Contestant::Kind::plain, "plain", nullptr},
+        {Contestant::Kind::library, library_name(subject_.task), nullptr}};
+    auto baselines =
+        backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
     if (!baselines) return baselines.error();
     Header header{subject_.words, rules_.seed, "", std::move(*baselines)};
     for (const Drawn& drawn : drawn_) {
@@ -156,15 +161,18 @@ class Recorder {
       write(results_, result_line(*ready.drawn, hash, found->second, 0));
       return;
     }
-    std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "candidate", &ready.kernel}};
+    std::vector<Contestant> contestants = {
+        {Contestant::Kind::candidate, "candidate", &ready.kernel}};
     const bool with_anchor = anchor_ && timed_ % anchor_every == 0;
     if (with_anchor) contestants.push_back({Contestant::Kind::candidate, "anchor", &*anchor_});
-    auto reports = backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
+    auto reports =
+        backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
     if (!reports) return fail(reports.error());
     const Attempt<Measurement>& own = reports->front().measurement;
     if (own.is_error()) return fail(own.error());
     double anchor_us = 0;
-    if (with_anchor && reports->back().measurement) anchor_us = reports->back().measurement->time_us;
+    if (with_anchor && reports->back().measurement)
+      anchor_us = reports->back().measurement->time_us;
     if (anchor_us > 0) {
       anchor_low_ = anchor_low_ == 0 ? anchor_us : std::min(anchor_low_, anchor_us);
       anchor_high_ = std::max(anchor_high_, anchor_us);
@@ -202,7 +210,7 @@ class Recorder {
 
 }  // namespace
 
-Result<std::string> record(const Subject& subject, Backend& backend, const Counting& counting, const RecordRules& rules,
-                           const std::string& folder) {
+Result<std::string> record(const Subject& subject, Backend& backend, const Counting& counting,
+                           const RecordRules& rules, const std::string& folder) {
   return Recorder(subject, backend, counting, rules, folder).go();
 }

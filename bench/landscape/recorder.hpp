@@ -22,6 +22,8 @@ struct RecordRules {
   std::uint64_t seed = 1;
 };
 
-// Writes landscape.jsonl and counts.jsonl into `folder`; a line about what was done. Errors: the machine's.
-cupilot::Result<std::string> record(const Subject& subject, cupilot::Backend& backend, const Counting& counting,
-                                    const RecordRules& rules, const std::string& folder);
+// Writes landscape.jsonl and counts.jsonl into `folder`; a line about what was done. Errors: the
+// machine's.
+cupilot::Result<std::string> record(const Subject& subject, cupilot::Backend& backend,
+                                    const Counting& counting, const RecordRules& rules,
+                                    const std::string& folder);

@@ -25,11 +25,14 @@ Json input_json(const ModelInput& input) {
   Json counts = Json::object();
   for (std::size_t c = 0; c < counter_count; ++c) {
     const Count& count = input.counts.all[c];
-    if (count.how != CountHow::unknown && count.value != 0) counts[std::string(name_of(static_cast<Counter>(c)))] = count.value;
+    if (count.how != CountHow::unknown && count.value != 0)
+      counts[std::string(name_of(static_cast<Counter>(c)))] = count.value;
   }
-  return {{"blocks", input.blocks},       {"threads", input.threads_per_block}, {"registers", input.registers},
-          {"shared", input.shared_bytes}, {"flight", input.loads_in_flight},    {"rounds", input.rounds},
-          {"ahead", input.rounds_ahead},  {"last", input.last_block_requests},  {"counts", std::move(counts)}};
+  return {{"blocks", input.blocks},          {"threads", input.threads_per_block},
+          {"registers", input.registers},    {"shared", input.shared_bytes},
+          {"flight", input.loads_in_flight}, {"rounds", input.rounds},
+          {"ahead", input.rounds_ahead},     {"last", input.last_block_requests},
+          {"counts", std::move(counts)}};
 }
 
 }  // namespace
@@ -52,8 +55,8 @@ std::string header_line(const Task& task, const Backend& backend, const Header& 
   return json.dump() + "\n";
 }
 
-std::string result_line(const Drawn& drawn, const std::string& kernel_hash, const Attempt<Measurement>& measured,
-                        double anchor_us) {
+std::string result_line(const Drawn& drawn, const std::string& kernel_hash,
+                        const Attempt<Measurement>& measured, double anchor_us) {
   Json json = {{"id", drawn.source.strategy_id.substr(0, 16)},
                {"techniques", strategy_json(drawn.strategy)},
                {"template", drawn.source.template_name}};
@@ -73,14 +76,17 @@ std::string result_line(const Drawn& drawn, const std::string& kernel_hash, cons
 std::string counts_line(const Drawn& drawn, const std::vector<ModelInput>& launches) {
   Json all = Json::array();
   for (const ModelInput& input : launches) all.push_back(input_json(input));
-  return Json{{"id", drawn.source.strategy_id.substr(0, 16)}, {"launches", std::move(all)}}.dump() + "\n";
+  return Json{{"id", drawn.source.strategy_id.substr(0, 16)}, {"launches", std::move(all)}}.dump() +
+         "\n";
 }
 
 Result<Recorded> rows_of(const std::string& path, const std::string& template_name, int most) {
   std::ifstream file(path);
   std::string line;
-  if (!std::getline(file, line)) return Error{ErrorCode::usage, path + " holds no landscape", "give a landscape.jsonl"};
-  const auto spec = gemm_spec_from(Json::parse(line).at("task_words").get<std::vector<std::string>>());
+  if (!std::getline(file, line))
+    return Error{ErrorCode::usage, path + " holds no landscape", "give a landscape.jsonl"};
+  const auto spec =
+      gemm_spec_from(Json::parse(line).at("task_words").get<std::vector<std::string>>());
   if (!spec) return spec.error();
   auto task = gemm_task(*spec);
   if (!task) return task.error();
@@ -90,14 +96,17 @@ Result<Recorded> rows_of(const std::string& path, const std::string& template_na
   while (static_cast<int>(recorded.drawn.size()) < most && std::getline(file, line)) {
     const Json row = Json::parse(line);
     if (row.at("template") != template_name) continue;
-    auto strategy = strategy_from_json(Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
+    auto strategy = strategy_from_json(
+        Json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
     if (!strategy) return strategy.error();
     WriterBrief brief;
     brief.task = &recorded.task;
     brief.strategy = &*strategy;
     brief.device = &*device;
     auto source = writer->write(brief);
-    if (source) recorded.drawn.push_back({std::move(*strategy), std::move(*source), static_cast<int>(recorded.drawn.size())});
+    if (source)
+      recorded.drawn.push_back(
+          {std::move(*strategy), std::move(*source), static_cast<int>(recorded.drawn.size())});
   }
   return recorded;
 }

@@ -17,7 +17,8 @@ struct Header {
   std::vector<cupilot::ContestantReport> baselines{};
 };
 
-std::string header_line(const cupilot::Task& task, const cupilot::Backend& backend, const Header& header);
+std::string header_line(const cupilot::Task& task, const cupilot::Backend& backend,
+                        const Header& header);
 // What became of one strategy. `anchor_us`: of the anchor timed in the same rounds; 0: it was not.
 std::string result_line(const Drawn& drawn, const std::string& kernel_hash,
                         const cupilot::Attempt<cupilot::Measurement>& measured, double anchor_us);
@@ -29,4 +30,5 @@ struct Recorded {
   cupilot::Task task{};
   std::vector<Drawn> drawn{};
 };
-cupilot::Result<Recorded> rows_of(const std::string& path, const std::string& template_name, int most);
+cupilot::Result<Recorded> rows_of(const std::string& path, const std::string& template_name,
+                                  int most);

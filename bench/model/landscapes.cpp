@@ -32,7 +32,8 @@ ModelInput input_of(const json& from) {
   input.rounds_ahead = from.at("ahead");
   input.last_block_requests = from.at("last");
   for (std::size_t c = 0; c < counter_count; ++c) {
-    const double value = from.at("counts").value(std::string(name_of(static_cast<Counter>(c))), 0.0);
+    const double value =
+        from.at("counts").value(std::string(name_of(static_cast<Counter>(c))), 0.0);
     input.counts.all[c] = {value, value, value, CountHow::sampled};
   }
   return input;
@@ -71,10 +72,12 @@ Landscape read_landscape(const std::string& folder, const std::string& counts_fo
   while (std::getline(file, line)) {
     const json row = json::parse(line);
     if (!row.contains("us")) continue;
-    auto strategy = strategy_from_json(json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
+    auto strategy = strategy_from_json(
+        json{{"format", "cupilot strategy 1"}, {"techniques", row.at("techniques")}}.dump());
     if (!strategy) fail(strategy.error().message);
     const std::string id = row.at("id");
-    rows[id] = {std::move(*strategy), row.at("template"), id.back() % 2, median(row.at("us")), std::move(counts[id])};
+    rows[id] = {std::move(*strategy), row.at("template"), id.back() % 2, median(row.at("us")),
+                std::move(counts[id])};
   }
   for (auto& [id, row] : rows) landscape.rows.push_back(std::move(row));
   return landscape;

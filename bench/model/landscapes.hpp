@@ -12,8 +12,8 @@
 struct Row {
   cupilot::Strategy strategy{};
   std::string template_name{};
-  int half = 0;                                 // 0 or 1, by the strategy's id: the same at all shapes
-  double time_us = 0;                           // median of the rounds
+  int half = 0;        // 0 or 1, by the strategy's id: the same at all shapes
+  double time_us = 0;  // median of the rounds
   std::vector<cupilot::ModelInput> launches{};  // empty: not counted
 };
 
@@ -21,7 +21,8 @@ struct Landscape {
   std::string name{};
   cupilot::Task task{};
   cupilot::DeviceSpec device{};
-  std::vector<Row> rows{};  // those timed, in an order that has nothing to do with how they were drawn
+  std::vector<Row>
+      rows{};  // those timed, in an order that has nothing to do with how they were drawn
 };
 
 // Ends the program with a sentence where the files cannot be read.

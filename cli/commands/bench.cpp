@@ -7,8 +7,8 @@
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
-#include "screens/json_out.hpp"
 #include "kernel_files.hpp"
+#include "screens/json_out.hpp"
 #include "screens/median.hpp"
 #include "screens/say.hpp"
 
@@ -26,14 +26,15 @@ BenchRow row_of(const ContestantReport& report) {
     row.ratio = median(report.ratio);
     row.provenance = name_of(m.provenance);
   } else {
-    row.refused = report.measurement.is_rejected()
-                      ? report.measurement.rejected().code + ": " + report.measurement.rejected().message
-                      : report.measurement.error().message;
+    row.refused = report.measurement.is_rejected() ? report.measurement.rejected().code + ": " +
+                                                         report.measurement.rejected().message
+                                                   : report.measurement.error().message;
   }
   return row;
 }
 
-Result<std::vector<Contestant>> baselines(const std::vector<std::string>& against, const Task& task) {
+Result<std::vector<Contestant>> baselines(const std::vector<std::string>& against,
+                                          const Task& task) {
   std::vector<Contestant> all;
   for (const std::string& name : against) {
     if (name == "cublaslt") {
@@ -63,11 +64,14 @@ Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, st
     const Result<Candidate> candidate = evaluate_source(pipe, file.source, ProofLevel::elite);
     if (!candidate) return candidate.error();
     if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
-      entrants.refused.push_back({file.path, 0, 0, 0, "", rejected->code + ": " + rejected->message});
+      entrants.refused.push_back(
+          {file.path, 0, 0, 0, "", rejected->code + ": " + rejected->message});
       continue;
     }
     Attempt<CompiledKernel> compiled = backend.compile_anew(file.source);
-    if (!compiled) return Error{ErrorCode::failure, file.path + ": compiled once, then not again", "run it again"};
+    if (!compiled)
+      return Error{ErrorCode::failure, file.path + ": compiled once, then not again",
+                   "run it again"};
     entrants.names.push_back(file.path);
     entrants.kernels.push_back(std::move(*compiled));
   }
@@ -75,10 +79,12 @@ Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, st
 }
 
 void print_rows(const std::vector<BenchRow>& rows, const std::string& device) {
-  std::vector<std::vector<std::string>> cells = {{"kernel", "time", "spread", "ratio to first", "how"}};
+  std::vector<std::vector<std::string>> cells = {
+      {"kernel", "time", "spread", "ratio to first", "how"}};
   for (const BenchRow& row : rows) {
     if (row.refused.empty()) {
-      cells.push_back({row.name, time_text(row.time_us), row.rounds == 1 ? "one round" : time_text(row.spread_us),
+      cells.push_back({row.name, time_text(row.time_us),
+                       row.rounds == 1 ? "one round" : time_text(row.spread_us),
                        fmt::format("{:.3f}", row.ratio), row.provenance});
     } else {
       cells.push_back({row.name, "refused", "", "", row.refused});
@@ -94,10 +100,12 @@ Result<std::vector<OwnKernel>> open_all(const KernelFlags& flags) {
     Result<OwnKernel> kernel = open_kernel(path, flags);
     if (!kernel) return kernel.error();
     if (!kernel->task) {
-      return Error{ErrorCode::usage, path + ": no task stated", "say it with --task, or in the file's `// cupilot:` header"};
+      return Error{ErrorCode::usage, path + ": no task stated",
+                   "say it with --task, or in the file's `// cupilot:` header"};
     }
     if (!files.empty() && task_id(*files.front().task) != task_id(*kernel->task)) {
-      return Error{ErrorCode::usage, path + ": another task than " + files.front().path, "time kernels of one task at a time"};
+      return Error{ErrorCode::usage, path + ": another task than " + files.front().path,
+                   "time kernels of one task at a time"};
     }
     files.push_back(std::move(*kernel));
   }
@@ -105,7 +113,8 @@ Result<std::vector<OwnKernel>> open_all(const KernelFlags& flags) {
 }
 
 Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const Entrants& entrants,
-                                       const std::vector<Contestant>& others, const KernelFlags& flags) {
+                                       const std::vector<Contestant>& others,
+                                       const KernelFlags& flags) {
   std::vector<Contestant> contestants;
   for (std::size_t i = 0; i < entrants.kernels.size(); ++i) {
     contestants.push_back({Contestant::Kind::candidate, entrants.names[i], &entrants.kernels[i]});
@@ -132,11 +141,13 @@ int bench_command(const KernelFlags& flags) {
   if (!files) return fail(files.error(), flags.common.json);
   const Result<std::vector<Contestant>> others = baselines(flags.against, *files->front().task);
   if (!others) return fail(others.error(), flags.common.json);
-  const Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "bench");
+  const Result<std::unique_ptr<Backend>> backend =
+      open_proving_device(flags.common.device, "bench");
   if (!backend) return fail(backend.error(), flags.common.json);
   const Result<Entrants> entrants = prove(*files, **backend, flags.seed);
   if (!entrants) return fail(entrants.error(), flags.common.json);
-  const Result<std::vector<BenchRow>> rows = time_all(*files->front().task, **backend, *entrants, *others, flags);
+  const Result<std::vector<BenchRow>> rows =
+      time_all(*files->front().task, **backend, *entrants, *others, flags);
   if (!rows) return fail(rows.error(), flags.common.json);
   if (flags.common.json) {
     say(bench_json(*rows, (*backend)->identity()));

@@ -37,20 +37,23 @@ int evolve_command(const EvolveFlags& flags) {
   const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
   Result<Task> task = landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task);
   if (!task) return fail(task.error(), flags.common.json);
-  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, flags.threads, flags.common.counters);
+  Result<std::unique_ptr<Backend>> backend =
+      open_device(flags.common.device, flags.threads, flags.common.counters);
   if (!backend) return fail(backend.error(), flags.common.json);
 
   Screen screen(flags.common.json, **backend);
   EvolveOptions options = options_from(flags, *task, **backend, screen);
-  if (auto unused = check_unused(flags.seats, options.run_dir); !unused) return fail(unused.error(), flags.common.json);
-  const auto models =
-      open_seats(flags.seats, options.run_dir, flags.seed, [&](const std::string& text) { screen.on_notice(text); });
+  if (auto unused = check_unused(flags.seats, options.run_dir); !unused)
+    return fail(unused.error(), flags.common.json);
+  const auto models = open_seats(flags.seats, options.run_dir, flags.seed,
+                                 [&](const std::string& text) { screen.on_notice(text); });
   if (!models) return fail(models.error(), flags.common.json);
   const bool measures = (*backend)->provenance() == Provenance::measured;
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
     return fail(seated.error(), flags.common.json);
   if (!flags.common.json)
-    screen.print(fmt::format("evolving {} on {}; run directory {}", task->name, (*backend)->identity(), options.run_dir));
+    screen.print(fmt::format("evolving {} on {}; run directory {}", task->name,
+                             (*backend)->identity(), options.run_dir));
   return finish(evolve(*task, **backend, options), *task, flags.common.json);
 }
 
@@ -70,7 +73,8 @@ int resume_command(const RunFlags& flags) {
   options.worker_path = backend_options().worker_path;
   options.observer = &screen;
   options.cancel = &watch_signals();
-  const auto models = reopen_seats(flags.seats, flags.dir, *run, [&](const std::string& text) { screen.on_notice(text); });
+  const auto models = reopen_seats(flags.seats, flags.dir, *run,
+                                   [&](const std::string& text) { screen.on_notice(text); });
   if (!models) return fail(models.error(), flags.common.json);
   const bool measures = (*backend)->provenance() == Provenance::measured;
   if (auto seated = seat_models(flags.seats, models->get(), measures, options); !seated)
@@ -96,7 +100,8 @@ int record_command(const RecordFlags& flags) {
   if (flags.common.json) {
     say(recorded_json(*kept, flags.dir));
   } else {
-    say(fmt::format("recorded {} strategies in {}; replay: cupilot evolve … --device recorded:{}", *kept, flags.dir, flags.dir));
+    say(fmt::format("recorded {} strategies in {}; replay: cupilot evolve … --device recorded:{}",
+                    *kept, flags.dir, flags.dir));
   }
   return signal_exit_code();
 }

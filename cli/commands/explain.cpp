@@ -20,7 +20,8 @@ nlohmann::ordered_json interval_json(const Explanation& all, double low, double 
 }
 
 nlohmann::ordered_json worth_json(const Explanation& all, const TechniqueWorth& worth) {
-  if (!worth.kept_for.empty()) return {{"technique", worth.technique}, {"cannot_be_removed_alone", worth.kept_for}};
+  if (!worth.kept_for.empty())
+    return {{"technique", worth.technique}, {"cannot_be_removed_alone", worth.kept_for}};
   return {{"technique", worth.technique},
           {"us", worth.us},
           {"us_95", interval_json(all, worth.low_us, worth.high_us)},
@@ -30,39 +31,46 @@ nlohmann::ordered_json worth_json(const Explanation& all, const TechniqueWorth& 
 std::string explanation_json(const Explanation& all, const std::string& device) {
   nlohmann::ordered_json techniques = nlohmann::ordered_json::array();
   for (const TechniqueWorth& worth : all.techniques) techniques.push_back(worth_json(all, worth));
-  return nlohmann::ordered_json{{"device", device},
-                                {"provenance", name_of(all.provenance)},
-                                {"champion", nlohmann::ordered_json::parse(strategy_to_json(all.champion))},
-                                {"champion_us", all.champion_us},
-                                {"techniques", std::move(techniques)},
-                                {"dropped", all.dropped},
-                                {"put_back", all.put_back},
-                                {"essential", nlohmann::ordered_json::parse(strategy_to_json(all.essential))},
-                                {"essential_ratio", all.essential_ratio},
-                                {"essential_ratio_95", interval_json(all, all.ratio_low, all.ratio_high)}}
+  return nlohmann::ordered_json{
+      {"device", device},
+      {"provenance", name_of(all.provenance)},
+      {"champion", nlohmann::ordered_json::parse(strategy_to_json(all.champion))},
+      {"champion_us", all.champion_us},
+      {"techniques", std::move(techniques)},
+      {"dropped", all.dropped},
+      {"put_back", all.put_back},
+      {"essential", nlohmann::ordered_json::parse(strategy_to_json(all.essential))},
+      {"essential_ratio", all.essential_ratio},
+      {"essential_ratio_95", interval_json(all, all.ratio_low, all.ratio_high)}}
       .dump(2);
 }
 
 std::string worth_line(const Explanation& all, const TechniqueWorth& worth) {
-  if (!worth.kept_for.empty()) return fmt::format("  {:<24} cannot be removed alone: {}", worth.technique, worth.kept_for);
-  const std::string interval = has_noise(all) ? fmt::format("  ({:+.3f} to {:+.3f})", worth.low_us, worth.high_us) : "";
+  if (!worth.kept_for.empty())
+    return fmt::format("  {:<24} cannot be removed alone: {}", worth.technique, worth.kept_for);
+  const std::string interval =
+      has_noise(all) ? fmt::format("  ({:+.3f} to {:+.3f})", worth.low_us, worth.high_us) : "";
   return fmt::format("  {:<24} {:>+9.3f} us{}  {:>+6.1f} %{}", worth.technique, worth.us, interval,
                      100 * worth.us / all.champion_us, worth.matters ? "" : "  does nothing");
 }
 
 void print(const Explanation& all) {
-  say(fmt::format("champion: {:.2f} us {}, {}", all.champion_us, name_of(all.provenance), describe(all.champion)));
+  say(fmt::format("champion: {:.2f} us {}, {}", all.champion_us, name_of(all.provenance),
+                  describe(all.champion)));
   say(has_noise(all) ? "without one technique it takes longer by (95 % interval):"
                      : "without one technique it takes longer, by the model, by:");
   for (const TechniqueWorth& worth : all.techniques) say(worth_line(all, worth));
   if (all.dropped.empty()) {
     say("every technique that can be removed alone is needed");
   } else {
-    const std::string interval = has_noise(all) ? fmt::format(" ({:.4f} to {:.4f})", all.ratio_low, all.ratio_high) : "";
-    say(fmt::format("without {}: {:.4f} of the champion's time{}", fmt::join(all.dropped, ", "), all.essential_ratio, interval));
+    const std::string interval =
+        has_noise(all) ? fmt::format(" ({:.4f} to {:.4f})", all.ratio_low, all.ratio_high) : "";
+    say(fmt::format("without {}: {:.4f} of the champion's time{}", fmt::join(all.dropped, ", "),
+                    all.essential_ratio, interval));
     say("essential: " + describe(all.essential));
   }
-  if (!all.put_back.empty()) say(fmt::format("missed when they went with the others: {}", fmt::join(all.put_back, ", ")));
+  if (!all.put_back.empty())
+    say(fmt::format("missed when they went with the others: {}", fmt::join(all.put_back, ", ")));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ int tasks_command(const CommonFlags& flags) {
   say("       m n k batch     whole numbers >= 1");
   say("       dtype           fp32, bf16, fp16, e4m3, e5m2: of A and B");
   say("       out             type of C and D (default: dtype; bf16 for 8-bit operands)");
-  say("       precision       numeric class (default: the strict one of dtype); fp32 also takes tf32,");
+  say("       precision       numeric class (default: the strict one of dtype); fp32 also takes "
+      "tf32,");
   say("                       fp32-emulated (tf32x3, bf16x6 mean the same), bf16x3");
   say("       scale           none, tensor, block: factors that come with 8-bit operands");
   say("       layout          nn, nt, tn, tt: op(A), op(B) as stored or transposed");
@@ -33,12 +34,15 @@ int techniques_command(const CommonFlags& flags) {
     say(techniques_json());
     return 0;
   }
-  std::vector<std::vector<std::string>> rows = {{"technique", "parameters", "relieves", "what it does"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"technique", "parameters", "relieves", "what it does"}};
   for (const Technique& technique : catalogue()) {
     std::string parameters;
-    for (const TechniqueParameter& p : technique.parameters) parameters += (parameters.empty() ? "" : " ") + p.name;
+    for (const TechniqueParameter& p : technique.parameters)
+      parameters += (parameters.empty() ? "" : " ") + p.name;
     std::string relieves;
-    for (const Resource resource : technique.relieves) relieves += (relieves.empty() ? "" : " ") + std::string(name_of(resource));
+    for (const Resource resource : technique.relieves)
+      relieves += (relieves.empty() ? "" : " ") + std::string(name_of(resource));
     rows.push_back({technique.name, parameters, relieves, technique.summary});
   }
   say(table(rows));
@@ -52,8 +56,10 @@ int doctor_command(const CommonFlags& flags) {
     return 0;
   }
   for (const Finding& finding : findings) {
-    say(fmt::format("{:<8} {:<12} {}", finding.present ? "ok" : "missing", finding.name, finding.detail));
-    if (!finding.present && !finding.cost.empty()) say("                      costs: " + finding.cost);
+    say(fmt::format("{:<8} {:<12} {}", finding.present ? "ok" : "missing", finding.name,
+                    finding.detail));
+    if (!finding.present && !finding.cost.empty())
+      say("                      costs: " + finding.cost);
   }
   return 0;
 }

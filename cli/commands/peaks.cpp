@@ -15,14 +15,16 @@ namespace {
 
 std::string in_unit(double value, const std::string& unit) {
   if (unit == "s") return fmt::format("{:.2f} us", value * 1e6);
-  constexpr std::pair<double, const char*> scales[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1, ""}};
+  constexpr std::pair<double, const char*> scales[] = {
+      {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1, ""}};
   for (const auto& [scale, letter] : scales) {
     if (value >= scale) return fmt::format("{:.4g} {}{}", value / scale, letter, unit);
   }
   return fmt::format("{:.4g} {}", value, unit);
 }
 
-// The datasheet's number for the same ceiling, as a share; "" where it has none or a launch is meant.
+// The datasheet's number for the same ceiling, as a share; "" where it has none or a launch is
+// meant.
 std::string share_of(const Ceiling& ceiling, const Peaks& datasheet) {
   const Ceiling* row = find_ceiling(datasheet, ceiling.name);
   if (row == nullptr || ceiling.unit == "s" || !(row->value > 0)) return "";
@@ -30,17 +32,20 @@ std::string share_of(const Ceiling& ceiling, const Peaks& datasheet) {
 }
 
 std::string screen(const Peaks& peaks, const Peaks& datasheet) {
-  std::vector<std::vector<std::string>> rows = {{"ceiling", "sustained", "spread", "of the datasheet", "by"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"ceiling", "sustained", "spread", "of the datasheet", "by"}};
   if (!peaks.measured) rows = {{"ceiling", "datasheet"}};
   for (const Ceiling& c : peaks.ceilings) {
     if (!peaks.measured) {
       rows.push_back({c.name, in_unit(c.value, c.unit)});
       continue;
     }
-    rows.push_back({c.name, in_unit(c.value, c.unit), fmt::format("{:.2f} %", 100 * spread(c)), share_of(c, datasheet), c.how});
+    rows.push_back({c.name, in_unit(c.value, c.unit), fmt::format("{:.2f} %", 100 * spread(c)),
+                    share_of(c, datasheet), c.how});
   }
-  std::string text = fmt::format("PEAKS of {} ({}), {}\n\n", peaks.device, peaks.identity,
-                                 peaks.measured ? "measured" : "not measured: a row of a datasheet");
+  std::string text =
+      fmt::format("PEAKS of {} ({}), {}\n\n", peaks.device, peaks.identity,
+                  peaks.measured ? "measured" : "not measured: a row of a datasheet");
   text += table(rows) + "\n";
   if (!peaks.source.empty()) text += "source: " + peaks.source + "\n";
   for (const std::string& condition : peaks.conditions) text += condition + "\n";
@@ -50,8 +55,12 @@ std::string screen(const Peaks& peaks, const Peaks& datasheet) {
 nlohmann::ordered_json to_json(const Peaks& peaks, const std::string& path) {
   nlohmann::ordered_json ceilings = nlohmann::ordered_json::array();
   for (const Ceiling& c : peaks.ceilings) {
-    ceilings.push_back(
-        {{"name", c.name}, {"unit", c.unit}, {"value", c.value}, {"spread", spread(c)}, {"repeats", c.repeats}, {"how", c.how}});
+    ceilings.push_back({{"name", c.name},
+                        {"unit", c.unit},
+                        {"value", c.value},
+                        {"spread", spread(c)},
+                        {"repeats", c.repeats},
+                        {"how", c.how}});
   }
   return {{"device", peaks.device},
           {"identity", peaks.identity},
@@ -71,9 +80,11 @@ int peaks_command(const PeaksFlags& flags) {
   const auto peaks = (*backend)->peaks();
   if (!peaks) return fail(peaks.error(), json);
   if (!peaks->measured && !flags.out.empty()) {
-    return fail({ErrorCode::usage, flags.out + ": nothing was measured on " + (*backend)->identity() + " that could be kept",
-                 "measure a GPU: --device cuda:0"},
-                json);
+    return fail(
+        {ErrorCode::usage,
+         flags.out + ": nothing was measured on " + (*backend)->identity() + " that could be kept",
+         "measure a GPU: --device cuda:0"},
+        json);
   }
   // What was not measured is not kept: it would be taken for a measurement's absence.
   std::string path = flags.out.empty() ? peaks_path() : flags.out;
@@ -86,7 +97,9 @@ int peaks_command(const PeaksFlags& flags) {
     return 0;
   }
   std::string text = screen(*peaks, datasheet_peaks((*backend)->device(), peaks->identity));
-  if (!path.empty()) text += fmt::format("kept in {}: verdicts and models of this device and driver use it from now on\n", path);
+  if (!path.empty())
+    text += fmt::format(
+        "kept in {}: verdicts and models of this device and driver use it from now on\n", path);
   text.pop_back();
   say(text);
   return 0;

@@ -32,8 +32,8 @@ class Measure : public ChatClient {
   Result<ChatReply> complete(const ChatRequest& request) override {
     Prompt prompt;
     for (std::size_t i = 0; i < request.messages.size(); ++i) {
-      const auto tokens =
-          static_cast<std::int64_t>(std::ceil(static_cast<double>(request.messages[i].text.size()) / bytes_a_token));
+      const auto tokens = static_cast<std::int64_t>(
+          std::ceil(static_cast<double>(request.messages[i].text.size()) / bytes_a_token));
       prompt.tokens += tokens;
       if (i < request.constant_messages) prompt.kept += tokens;
     }
@@ -104,9 +104,11 @@ Result<void> measure_prompts(const Task& task, const DeviceSpec& device, Measure
   return {};
 }
 
-std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure, const ModelsConfig& config) {
+std::vector<Row> rows_of(const PlanFlags& flags, const Measure& measure,
+                         const ModelsConfig& config) {
   constexpr std::int64_t strategy_answer = 800, kernel_answer = 4000;
-  const auto proposals = static_cast<std::int64_t>(std::ceil(flags.share * static_cast<double>(flags.evaluations)));
+  const auto proposals =
+      static_cast<std::int64_t>(std::ceil(flags.share * static_cast<double>(flags.evaluations)));
   std::vector<Row> rows;
   for (const auto& [agent, prompt] : measure.prompts) {
     const bool strategies = agent == "strategist";
@@ -126,48 +128,62 @@ Sum sum_of(const std::vector<Row>& rows, std::int64_t Row::*calls) {
   Sum sum;
   for (const Row& row : rows) {
     const auto count = static_cast<double>(row.*calls);
-    const auto prompt = static_cast<double>(row.prompt.tokens), answer = static_cast<double>(row.answer);
+    const auto prompt = static_cast<double>(row.prompt.tokens),
+               answer = static_cast<double>(row.answer);
     const double kept = static_cast<double>(row.prompt.kept) * std::max(0.0, count - 1);
     sum.calls += row.*calls;
     sum.tokens += count * (prompt + answer);
     sum.seconds += count * answer / tokens_a_second;
     if (row.model == nullptr || !row.model->price) continue;
     const ModelPrice& price = *row.model->price;
-    sum.cost += ((count * prompt - kept) * price.input + kept * price.cached + count * answer * price.output) / 1e6;
+    sum.cost += ((count * prompt - kept) * price.input + kept * price.cached +
+                 count * answer * price.output) /
+                1e6;
   }
   return sum;
 }
 
 bool is_priced(const std::vector<Row>& rows) {
-  return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row.model != nullptr && row.model->price; });
+  return std::all_of(rows.begin(), rows.end(),
+                     [](const Row& row) { return row.model != nullptr && row.model->price; });
 }
 
-void print(const std::vector<Row>& rows, const Sum& least, const Sum& most, const ModelsConfig& config) {
+void print(const std::vector<Row>& rows, const Sum& least, const Sum& most,
+           const ModelsConfig& config) {
   std::vector<std::vector<std::string>> cells = {
       {"agent", "model", "questions", "prompt tokens", "of them kept", "answer tokens"}};
   for (const Row& row : rows) {
-    cells.push_back({row.agent, row.model != nullptr ? row.model->model : "none", fmt::format("{} to {}", row.least, row.most),
-                     fmt::format("{}", row.prompt.tokens), fmt::format("{}", row.prompt.kept), fmt::format("{}", row.answer)});
+    cells.push_back({row.agent, row.model != nullptr ? row.model->model : "none",
+                     fmt::format("{} to {}", row.least, row.most),
+                     fmt::format("{}", row.prompt.tokens), fmt::format("{}", row.prompt.kept),
+                     fmt::format("{}", row.answer)});
   }
   say(table(cells));
-  say(fmt::format("calls {} to {}, tokens {:.0f} to {:.0f}, waiting {:.0f} to {:.0f} s", least.calls, most.calls, least.tokens,
-                  most.tokens, least.seconds, most.seconds));
-  say(is_priced(rows) ? fmt::format("cost {:.2f} to {:.2f} {}", least.cost, most.cost, config.currency)
-                      : "cost unknown: a model has no price in the models file");
-  say(fmt::format(
-      "prompts are measured at {} bytes a token; answers are taken to be so long, at {:.0f} tokens a second; the most is "
-      "when every proposal of a model needs a kernel of its own; questions asked again are not in it",
-      bytes_a_token, tokens_a_second));
+  say(fmt::format("calls {} to {}, tokens {:.0f} to {:.0f}, waiting {:.0f} to {:.0f} s",
+                  least.calls, most.calls, least.tokens, most.tokens, least.seconds, most.seconds));
+  say(is_priced(rows)
+          ? fmt::format("cost {:.2f} to {:.2f} {}", least.cost, most.cost, config.currency)
+          : "cost unknown: a model has no price in the models file");
+  say(
+      fmt::format("prompts are measured at {} bytes a token; answers are taken to be so long, at "
+                  "{:.0f} tokens a second; the most is "
+                  "when every proposal of a model needs a kernel of its own; questions asked again "
+                  "are not in it",
+                  bytes_a_token, tokens_a_second));
   const ModelBudget& budget = config.budget;
   if (budget.tokens > 0 && most.tokens > static_cast<double>(budget.tokens))
     say("the budget of tokens may end the models' part early");
-  if (budget.calls > 0 && most.calls > budget.calls) say("the budget of calls may end the models' part early");
-  if (budget.cost > 0 && most.cost > budget.cost) say("the budget of cost may end the models' part early");
-  if (budget.seconds > 0 && most.seconds > budget.seconds) say("the budget of seconds may end the models' part early");
+  if (budget.calls > 0 && most.calls > budget.calls)
+    say("the budget of calls may end the models' part early");
+  if (budget.cost > 0 && most.cost > budget.cost)
+    say("the budget of cost may end the models' part early");
+  if (budget.seconds > 0 && most.seconds > budget.seconds)
+    say("the budget of seconds may end the models' part early");
 }
 
 nlohmann::ordered_json json_of(const Sum& sum) {
-  return {{"calls", sum.calls}, {"tokens", sum.tokens}, {"cost", sum.cost}, {"seconds", sum.seconds}};
+  return {
+      {"calls", sum.calls}, {"tokens", sum.tokens}, {"cost", sum.cost}, {"seconds", sum.seconds}};
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include "device.hpp"
 #include "screens/json_out.hpp"
 #include "screens/say.hpp"
+#include "screens/wisdom.hpp"
 #include "search_run.hpp"
 #include "signals.hpp"
-#include "screens/wisdom.hpp"
 #include "words.hpp"
 
 namespace cupilot::cli {
@@ -42,12 +42,13 @@ int portfolio_command(const EvolveFlags& flags) {
   options.evolve = options_from(flags, *task, **backend, screen);
   options.keep = flags.keep;
   options.regret = flags.regret / 100;
-  const std::string path = flags.wisdom.empty() ? options.evolve.run_dir + "/wisdom.json" : flags.wisdom;
+  const std::string path =
+      flags.wisdom.empty() ? options.evolve.run_dir + "/wisdom.json" : flags.wisdom;
   // Before anything is spent: a file that cannot be read would take no entry at the end either.
   if (auto wisdom = load_wisdom(path); !wisdom) return fail(wisdom.error(), flags.common.json);
   if (!flags.common.json) {
-    screen.print(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name, task->time_shapes.size(),
-                             (*backend)->identity(), path));
+    screen.print(fmt::format("evolving {} for {} shapes on {}; wisdom goes to {}", task->name,
+                             task->time_shapes.size(), (*backend)->identity(), path));
   }
   Result<WisdomEntry> entry = evolve_portfolio(*task, **backend, options);
   if (!entry) {

@@ -23,7 +23,9 @@ Result<std::size_t> choose(const Profile& profile, const std::string& only) {
     if (launch.time.us > profile.launches[longest].time.us) longest = i;
   }
   if (only.empty()) return longest;
-  return Error{ErrorCode::usage, fmt::format("--only {}: the plan times no launch of that name", only), "its launches: " + known};
+  return Error{ErrorCode::usage,
+               fmt::format("--only {}: the plan times no launch of that name", only),
+               "its launches: " + known};
 }
 
 }  // namespace
@@ -32,7 +34,8 @@ int profile_command(const KernelFlags& flags) {
   const bool json = flags.common.json;
   Result<OwnKernel> kernel = open_kernel(flags.files.front(), flags);
   if (!kernel) return fail(kernel.error(), json);
-  Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device, 0, flags.common.counters);
+  Result<std::unique_ptr<Backend>> backend =
+      open_device(flags.common.device, 0, flags.common.counters);
   if (!backend) return fail(backend.error(), json);
   Attempt<CompiledKernel> compiled = (*backend)->compile(kernel->source);
   if (compiled.is_error()) return fail(compiled.error(), json);
@@ -49,7 +52,8 @@ int profile_command(const KernelFlags& flags) {
     say(profile_json(*kernel, *profile, (*backend)->device()));
     return 0;
   }
-  std::string screen = profile_screen(*kernel, *profile, (*backend)->device(), *chosen, flags.line_count);
+  std::string screen =
+      profile_screen(*kernel, *profile, (*backend)->device(), *chosen, flags.line_count);
   screen.pop_back();
   say(screen);
   return 0;

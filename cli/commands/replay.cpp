@@ -13,14 +13,20 @@
 namespace cupilot::cli {
 namespace {
 
-std::string best_text(double us, Provenance how) { return us > 0 ? fmt::format("{} {}", time_text(us), name_of(how)) : "none"; }
+std::string best_text(double us, Provenance how) {
+  return us > 0 ? fmt::format("{} {}", time_text(us), name_of(how)) : "none";
+}
 
 void print(const ReplayReport& report, const std::string& dir) {
   const bool whole = report.same == report.recorded;
-  say(fmt::format("replayed {}: {} proposals, {} as the run made them{}", dir, report.proposed, report.same,
-                  whole ? "" : fmt::format("; the first other one is in slot {}", report.first_other_slot)));
-  if (report.unknown > 0) say(fmt::format("of {} proposals the run knows no outcome: they count as lost", report.unknown));
-  say(fmt::format("best {} of the search, {} of the run{}", best_text(report.best_us, report.provenance),
+  say(fmt::format(
+      "replayed {}: {} proposals, {} as the run made them{}", dir, report.proposed, report.same,
+      whole ? "" : fmt::format("; the first other one is in slot {}", report.first_other_slot)));
+  if (report.unknown > 0)
+    say(fmt::format("of {} proposals the run knows no outcome: they count as lost",
+                    report.unknown));
+  say(fmt::format("best {} of the search, {} of the run{}",
+                  best_text(report.best_us, report.provenance),
                   best_text(report.run_best_us, report.provenance),
                   report.best_strategy.empty() ? "" : ": " + report.best_strategy));
 }
@@ -43,7 +49,10 @@ void print_json(const ReplayReport& report) {
 int replay_command(const ReplayFlags& flags) {
   ReplayOptions options;
   if (flags.policy != "run") options.random_search = flags.policy == "random";
-  if (flags.seed >= 0) options.change = [&](SearchOptions& search) { search.seed = static_cast<std::uint64_t>(flags.seed); };
+  if (flags.seed >= 0)
+    options.change = [&](SearchOptions& search) {
+      search.seed = static_cast<std::uint64_t>(flags.seed);
+    };
   std::unique_ptr<ChatClient> tape;
   if (flags.policy == "run" && real_host().exists(tape_path(flags.dir))) {
     const auto run = read_beginning(flags.dir);

@@ -17,9 +17,10 @@ namespace {
 void print_roofline(Result<RooflineChart> chart, const Candidate* shown) {
   if (!chart || chart->population.empty() || !chart->floor) return;
   if (const auto* accepted = shown != nullptr ? std::get_if<Accepted>(&shown->outcome) : nullptr) {
-    chart->champion = {accepted->verdict.intensity, accepted->verdict.achieved_flops,
-                       fmt::format("#{}: {} {}", shown->id, time_text(accepted->measurement.time_us),
-                                   name_of(accepted->measurement.provenance))};
+    chart->champion = {
+        accepted->verdict.intensity, accepted->verdict.achieved_flops,
+        fmt::format("#{}: {} {}", shown->id, time_text(accepted->measurement.time_us),
+                    name_of(accepted->measurement.provenance))};
   }
   say("\n" + roofline_text(*chart));
 }
@@ -31,7 +32,8 @@ int report_command(const RunFlags& flags) {
   if (!all) return fail(all.error(), flags.common.json);
   const RunSummary* run = &all->summary;
   const Result<std::string>& page = all->page;
-  const std::optional<ModelUse> use = run->models ? model_use(flags.dir, run->report.evaluations) : std::nullopt;
+  const std::optional<ModelUse> use =
+      run->models ? model_use(flags.dir, run->report.evaluations) : std::nullopt;
   if (flags.common.json) {
     say(report_json(run->report, run->task, use ? &*use : nullptr));
   } else {
@@ -42,7 +44,8 @@ int report_command(const RunFlags& flags) {
     if (use) say(model_use_line(*use));
     for (const std::string& notice : run->report.notices) say("note: " + notice);
   }
-  // A read-only directory still has its summary; only the page is missing. Under --json that was the one object.
+  // A read-only directory still has its summary; only the page is missing. Under --json that was
+  // the one object.
   if (!page) return fail(page.error(), false);
   if (!flags.common.json) say("page: " + *page);
   return 0;
@@ -56,7 +59,8 @@ int show_command(const RunFlags& flags) {
     return 0;
   }
   const Candidate& candidate = found->candidate;
-  say(fmt::format("candidate #{}  kernel {:.12}  strategy {:.12}", candidate.id, candidate.kernel_id, candidate.strategy_id));
+  say(fmt::format("candidate #{}  kernel {:.12}  strategy {:.12}", candidate.id,
+                  candidate.kernel_id, candidate.strategy_id));
   say("strategy: " + describe(candidate.strategy));
   if (!candidate.strategy.rationale.empty()) say("because: " + candidate.strategy.rationale);
   if (!found->lineage.empty()) {

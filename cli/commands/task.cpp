@@ -14,7 +14,8 @@ namespace cupilot::cli {
 int task_check_command(const TaskFlags& flags) {
   const Result<Task> task = task_from_words(flags.task);
   if (!task) return fail(task.error(), flags.common.json);
-  const Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "task check");
+  const Result<std::unique_ptr<Backend>> backend =
+      open_proving_device(flags.common.device, "task check");
   if (!backend) return fail(backend.error(), flags.common.json);
   const Result<PowerReport> power = check_power(*task, **backend);
   if (!power) return fail(power.error(), flags.common.json);
@@ -22,7 +23,8 @@ int task_check_command(const TaskFlags& flags) {
     say(power_json(*power));
     return 0;
   }
-  say(fmt::format("FIT to be searched: {} refuses {} wrong outputs ({:.1f} s)", task->name, power->fakes, power->seconds));
+  say(fmt::format("FIT to be searched: {} refuses {} wrong outputs ({:.1f} s)", task->name,
+                  power->fakes, power->seconds));
   for (const std::string& sentence : power->shown) say("  " + sentence);
   for (const std::string& sentence : power->exempt) say("  exempt: " + sentence);
   return 0;

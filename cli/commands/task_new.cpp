@@ -1,12 +1,13 @@
-// `cupilot task new`: a task of one's own that can be searched as it stands, to be changed from there.
+// `cupilot task new`: a task of one's own that can be searched as it stands, to be changed from
+// there.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 
-#include <cupilot/task.hpp>
 #include <cupilot/parts/tunable.hpp>
+#include <cupilot/task.hpp>
 
 #include "commands/verbs.hpp"
 #include "screens/say.hpp"
@@ -77,7 +78,8 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 )cu";
 
 std::string filled(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
   return text;
@@ -86,13 +88,15 @@ std::string filled(std::string text, const std::string& from, const std::string&
 bool is_lower_name(const std::string& word) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; };
   return !word.empty() && word.size() <= 48 && letter(word[0]) &&
-         std::all_of(word.begin(), word.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+         std::all_of(word.begin(), word.end(),
+                     [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 Result<void> write_all(const fs::path& folder, const std::string& name, const std::string& family) {
   std::error_code code;
   if (fs::exists(folder, code)) {
-    return Error{ErrorCode::usage, folder.string() + ": is there already", "choose another name; nothing was changed"};
+    return Error{ErrorCode::usage, folder.string() + ": is there already",
+                 "choose another name; nothing was changed"};
   }
   const std::pair<const char*, const char*> files[] = {
       {"task.json", task_json}, {"reference.cu", reference_cu}, {"tunable.cu", tunable_cu}};
@@ -102,7 +106,8 @@ Result<void> write_all(const fs::path& folder, const std::string& name, const st
     out << filled(filled(text, "NAME", name), "FAMILY", family);
     out.close();
     if (!out)
-      return Error{ErrorCode::failure, (folder / file).string() + ": cannot be written", "check the folder's permissions"};
+      return Error{ErrorCode::failure, (folder / file).string() + ": cannot be written",
+                   "check the folder's permissions"};
   }
   return {};
 }
@@ -117,10 +122,12 @@ int task_new_command(const TaskFlags& flags) {
                       "use lower-case letters, digits and '_', at most 48"},
                 false);
   }
-  if (const Result<void> written = write_all(flags.name, flags.name, family); !written) return fail(written.error(), false);
+  if (const Result<void> written = write_all(flags.name, flags.name, family); !written)
+    return fail(written.error(), false);
   const std::string folder = flags.name + "/";
   say(
-      fmt::format("{0}task.json: what to compute, on which shapes, how exactly\n{0}reference.cu: one element, obviously right\n"
+      fmt::format("{0}task.json: what to compute, on which shapes, how exactly\n{0}reference.cu: "
+                  "one element, obviously right\n"
                   "{0}tunable.cu: a kernel with parameters to search\n"
                   "next: cupilot task check {0}task.json --device virtual:h200\n"
                   "      cupilot evolve {0}task.json --tunable {0}tunable.cu --device virtual:h200",

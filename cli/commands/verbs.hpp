@@ -45,7 +45,7 @@ struct EvolveFlags {
   double regret = 2;   // percent
   std::string wisdom;  // file that keeps the portfolio; empty: wisdom.json in the run directory
   Steering steering{};
-  std::string pool;                     // file of the strategy pool, or "off"; empty: the user's own
+  std::string pool;  // file of the strategy pool, or "off"; empty: the user's own
   std::vector<std::string> pool_guard;  // tags of an experiment
 };
 

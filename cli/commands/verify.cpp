@@ -1,20 +1,20 @@
 #include <fmt/format.h>
 
-#include <cupilot/parts/checker_power.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/checker_power.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
-#include "screens/json_out.hpp"
 #include "kernel_files.hpp"
+#include "screens/json_out.hpp"
 #include "screens/say.hpp"
 #include "screens/verify.hpp"
 
 namespace cupilot::cli {
 namespace {
 
-// What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, as far as its plan needs no tensor,
-// runs without a fault.
+// What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, as far
+// as its plan needs no tensor, runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
   const Attempt<CompiledKernel> compiled = backend.compile_anew(kernel.source);
   if (compiled.is_error()) return fail(compiled.error(), json);
@@ -33,7 +33,8 @@ int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
     return 0;
   }
   say(fmt::format("SAFE on {}: compiled, gated, ran without a fault", backend.identity()));
-  say("  correctness was NOT proved: no task was stated. Say it with --task, or in the file's `// cupilot:` header");
+  say("  correctness was NOT proved: no task was stated. Say it with --task, or in the file's `// "
+      "cupilot:` header");
   return 0;
 }
 
@@ -45,11 +46,13 @@ int verify_command(const KernelFlags& flags) {
   Result<std::unique_ptr<Backend>> backend = open_proving_device(flags.common.device, "verify");
   if (!backend) return fail(backend.error(), flags.common.json);
   if (!kernel->task) return verify_safety(**backend, *kernel, flags.common.json);
-  Result<std::unique_ptr<Backend>> screen = flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();
+  Result<std::unique_ptr<Backend>> screen =
+      flags.screen ? open_screen(**backend, backend_options()) : std::unique_ptr<Backend>();
   if (!screen) return fail(screen.error(), flags.common.json);
 
   const Result<PowerReport> power = check_power(*kernel->task, *screen ? **screen : **backend);
-  if (!power && power.error().code != ErrorCode::no_device) return fail(power.error(), flags.common.json);
+  if (!power && power.error().code != ErrorCode::no_device)
+    return fail(power.error(), flags.common.json);
 
   const Pipe pipe{&*kernel->task, backend->get(), nullptr, flags.seed, screen->get()};
   const Result<Candidate> candidate = evaluate_source(pipe, kernel->source, ProofLevel::finalist);
@@ -59,7 +62,8 @@ int verify_command(const KernelFlags& flags) {
   }
   const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
   if (accepted == nullptr)
-    return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"}, flags.common.json);
+    return fail({ErrorCode::failure, std::get<Lost>(candidate->outcome).reason, "run it again"},
+                flags.common.json);
   if (flags.common.json) {
     say(candidate_json(*candidate));
   } else {
@@ -67,7 +71,8 @@ int verify_command(const KernelFlags& flags) {
     for (const std::string& notice : (*backend)->notices()) {
       if (notice.starts_with("no ")) lacking.push_back(notice);
     }
-    std::string text = proved_screen(*kernel, *candidate, *accepted, (*backend)->identity(), lacking);
+    std::string text =
+        proved_screen(*kernel, *candidate, *accepted, (*backend)->identity(), lacking);
     text.pop_back();
     say(text);
   }

@@ -13,12 +13,14 @@
 namespace cupilot::cli {
 namespace {
 
-// The one that --entry names; all of them, for a dispatcher of several devices, where it names none.
+// The one that --entry names; all of them, for a dispatcher of several devices, where it names
+// none.
 Result<Wisdom> chosen_entries(Wisdom wisdom, const WisdomFlags& flags) {
   const int count = static_cast<int>(wisdom.entries.size());
   if (flags.entry == 0) return wisdom;
   if (flags.entry > count) {
-    return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count), "see `cupilot wisdom FILE`"};
+    return Error{ErrorCode::usage, fmt::format("{} has {} entries", flags.file, count),
+                 "see `cupilot wisdom FILE`"};
   }
   return Wisdom{{wisdom.entries[static_cast<std::size_t>(flags.entry - 1)]}};
 }
@@ -45,7 +47,8 @@ int wisdom_command(const WisdomFlags& flags) {
   const Result<Wisdom> wisdom = chosen_entries(std::move(*all), flags);
   if (!wisdom) return fail(wisdom.error(), flags.json);
   if (!flags.dispatcher.empty()) {
-    if (auto written = write_dispatcher(*wisdom, flags); !written) return fail(written.error(), flags.json);
+    if (auto written = write_dispatcher(*wisdom, flags); !written)
+      return fail(written.error(), flags.json);
     if (!flags.json) return 0;
   }
   if (flags.json) {
@@ -54,7 +57,8 @@ int wisdom_command(const WisdomFlags& flags) {
   }
   const int first = std::max(1, flags.entry);
   for (std::size_t i = 0; i < wisdom->entries.size(); ++i)
-    say(fmt::format("entry {}: {}", first + static_cast<int>(i), wisdom_screen(wisdom->entries[i])));
+    say(fmt::format("entry {}: {}", first + static_cast<int>(i),
+                    wisdom_screen(wisdom->entries[i])));
   return 0;
 }
 

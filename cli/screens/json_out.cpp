@@ -12,11 +12,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
 
 Json roofline(const Verdict& verdict) {
   Json pressures = Json::object();
-  for (const Pressure& pressure : verdict.pressures) pressures[std::string(name_of(pressure.resource))] = pressure.share;
+  for (const Pressure& pressure : verdict.pressures)
+    pressures[std::string(name_of(pressure.resource))] = pressure.share;
   Json json{{"zone", name_of(verdict.zone)},
             {"intensity_flops_per_byte", verdict.intensity},
             {"ridge_plain", verdict.ridge_plain},
@@ -29,7 +32,8 @@ Json roofline(const Verdict& verdict) {
             {"pressures", pressures},
             {"rung", verdict.rung},
             {"digest", verdict.digest}};
-  for (const StallShare& one : verdict.stalls) json["stalls"][std::string(name_of(one.stall))] = one.share;
+  for (const StallShare& one : verdict.stalls)
+    json["stalls"][std::string(name_of(one.stall))] = one.share;
   return json;
 }
 
@@ -50,8 +54,9 @@ Json verification(const Verification& v) {
   for (const CaseReport& done : v.cases) {
     Json outputs = Json::object();
     for (const OutputReport& output : done.outputs) {
-      outputs[output.tensor] = {
-          {"elements", output.elements}, {"compared", output.compared}, {"worst_error_over_bound", output.worst_ratio}};
+      outputs[output.tensor] = {{"elements", output.elements},
+                                {"compared", output.compared},
+                                {"worst_error_over_bound", output.worst_ratio}};
     }
     runs.push_back({{"shape", done.what.workload.sizes},
                     {"content", name_of(done.what.content.kind)},
@@ -76,8 +81,12 @@ Json verification(const Verification& v) {
 }
 
 Json conditions(const Conditions& c) {
-  return {{"compiler", c.compiler},      {"options", c.options},     {"arch", c.arch},
-          {"gate_flags", c.flags},       {"ran_under", c.ran_under}, {"compiled_under", c.compiled_under},
+  return {{"compiler", c.compiler},
+          {"options", c.options},
+          {"arch", c.arch},
+          {"gate_flags", c.flags},
+          {"ran_under", c.ran_under},
+          {"compiled_under", c.compiled_under},
           {"screened_on", c.screened_on}};
 }
 
@@ -110,7 +119,10 @@ Json candidate(const Candidate& c) {
 Json baselines(const std::vector<Baseline>& list) {
   Json json = Json::array();
   for (const Baseline& b : list) {
-    json.push_back({{"name", b.name}, {"time_us", b.time_us}, {"provenance", name_of(b.provenance)}, {"ratio", b.ratio}});
+    json.push_back({{"name", b.name},
+                    {"time_us", b.time_us},
+                    {"provenance", name_of(b.provenance)},
+                    {"ratio", b.ratio}});
   }
   return json;
 }
@@ -125,8 +137,12 @@ double ms_a_candidate(const EvolveReport& report, double seconds) {
 
 }  // namespace
 
-double controller_cpu_ms(const EvolveReport& report) { return ms_a_candidate(report, report.controller_cpu_seconds); }
-double interpreting_cpu_ms(const EvolveReport& report) { return ms_a_candidate(report, report.interpreting_cpu_seconds); }
+double controller_cpu_ms(const EvolveReport& report) {
+  return ms_a_candidate(report, report.controller_cpu_seconds);
+}
+double interpreting_cpu_ms(const EvolveReport& report) {
+  return ms_a_candidate(report, report.interpreting_cpu_seconds);
+}
 
 std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use) {
   Json json = {{"task", task.name},
@@ -152,7 +168,8 @@ std::string report_json(const EvolveReport& report, const Task& task, const Mode
     json["best"]["ratio_interval"] = {report.best->ratio_low, report.best->ratio_high};
     json["best"]["gain"] = report.best->gain;
     // A model's times have no noise to compare a gain with.
-    json["best"]["gain_noise"] = report.best->gain_noise > 0 ? Json(report.best->gain_noise) : Json();
+    json["best"]["gain_noise"] =
+        report.best->gain_noise > 0 ? Json(report.best->gain_noise) : Json();
   }
   if (use != nullptr) {
     json["models"] = {{"exchanges", use->exchanges},
@@ -188,15 +205,21 @@ std::string power_json(const PowerReport& power) {
 }
 
 std::string error_json(const Error& error) {
-  return dump({{"error", {{"code", static_cast<int>(error.code)}, {"message", error.message}, {"next", error.hint}}}});
+  return dump({{"error",
+                {{"code", static_cast<int>(error.code)},
+                 {"message", error.message},
+                 {"next", error.hint}}}});
 }
 
-std::string recorded_json(std::int64_t count, const std::string& dir) { return dump({{"recorded", count}, {"dir", dir}}); }
+std::string recorded_json(std::int64_t count, const std::string& dir) {
+  return dump({{"recorded", count}, {"dir", dir}});
+}
 
 std::string findings_json(const std::vector<Finding>& findings) {
   Json json = Json::array();
   for (const Finding& f : findings) {
-    json.push_back({{"name", f.name}, {"present", f.present}, {"detail", f.detail}, {"cost", f.cost}});
+    json.push_back(
+        {{"name", f.name}, {"present", f.present}, {"detail", f.detail}, {"cost", f.cost}});
   }
   return dump({{"findings", json}});
 }
@@ -206,7 +229,8 @@ std::string techniques_json() {
   for (const Technique& t : catalogue()) {
     Json parameters = Json::array();
     for (const TechniqueParameter& p : t.parameters) {
-      parameters.push_back({{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
+      parameters.push_back(
+          {{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
     }
     Json relieves = Json::array();
     for (const Resource r : t.relieves) relieves.push_back(name_of(r));
@@ -225,7 +249,9 @@ std::string techniques_json() {
 std::string tasks_json() {
   return dump({{"tasks",
                 {{{"name", "gemm"},
-                  {"keys", {"m", "n", "k", "batch", "dtype", "out", "precision", "layout", "alpha", "beta", "bias", "act"}},
+                  {"keys",
+                   {"m", "n", "k", "batch", "dtype", "out", "precision", "layout", "alpha", "beta",
+                    "bias", "act"}},
                   {"computes", "D = act(alpha op(A) op(B) + beta C + bias)"}}}}});
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
-#include <cupilot/parts/checker_power.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/checker_power.hpp>
 
 #include "screens/model_report.hpp"
 
@@ -17,7 +17,8 @@ namespace cupilot::cli {
 double controller_cpu_ms(const EvolveReport& report);
 double interpreting_cpu_ms(const EvolveReport& report);
 // `use`: of language models; null: none.
-std::string report_json(const EvolveReport& report, const Task& task, const ModelUse* use = nullptr);
+std::string report_json(const EvolveReport& report, const Task& task,
+                        const ModelUse* use = nullptr);
 std::string candidate_json(const Candidate& candidate);
 std::string show_json(const RunCandidate& candidate);
 std::string power_json(const PowerReport& power);

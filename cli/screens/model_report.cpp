@@ -23,7 +23,8 @@ std::size_t shared_prefix(const std::string& text, const std::vector<std::string
   std::size_t most = 0;
   const std::size_t first = before.size() - std::min(before.size(), compared);
   for (std::size_t i = first; i < before.size(); ++i) {
-    const auto differs = std::mismatch(text.begin(), text.end(), before[i].begin(), before[i].end()).first;
+    const auto differs =
+        std::mismatch(text.begin(), text.end(), before[i].begin(), before[i].end()).first;
     most = std::max(most, static_cast<std::size_t>(differs - text.begin()));
   }
   return most;
@@ -60,12 +61,15 @@ std::optional<ModelUse> model_use(const std::string& run_dir, std::int64_t evalu
 }
 
 std::string model_use_line(const ModelUse& use) {
-  std::string line = fmt::format("models: {} exchanges, {} of them failed", use.exchanges, use.failed);
+  std::string line =
+      fmt::format("models: {} exchanges, {} of them failed", use.exchanges, use.failed);
   if (use.prompt_tokens > 0)
-    line += fmt::format("; prompts of {} tokens in the mean{}, {:.0f} % of them a prefix met before", use.prompt_tokens,
-                        use.estimated ? " (estimated)" : "", 100 * use.reused);
+    line +=
+        fmt::format("; prompts of {} tokens in the mean{}, {:.0f} % of them a prefix met before",
+                    use.prompt_tokens, use.estimated ? " (estimated)" : "", 100 * use.reused);
   line += fmt::format("; {} tokens in all", use.tokens);
-  if (use.cost > 0) line += fmt::format(", cost {:.4g}, {:.4g} a candidate", use.cost, use.cost_per_candidate);
+  if (use.cost > 0)
+    line += fmt::format(", cost {:.4g}, {:.4g} a candidate", use.cost, use.cost_per_candidate);
   return line;
 }
 

@@ -9,10 +9,11 @@ namespace cupilot::cli {
 
 struct ModelUse {
   std::int64_t exchanges = 0, failed = 0;
-  std::int64_t prompt_tokens = 0;  // mean of an exchange, as the endpoint counted; without its word, at three bytes a token
+  std::int64_t prompt_tokens =
+      0;  // mean of an exchange, as the endpoint counted; without its word, at three bytes a token
   bool estimated = false;
-  double reused =
-      0;  // share of the prompts' bytes that stood, as a prefix, in an earlier prompt; 0 where the tape has no prompts
+  double reused = 0;  // share of the prompts' bytes that stood, as a prefix, in an earlier prompt;
+                      // 0 where the tape has no prompts
   std::int64_t tokens = 0;
   double cost = 0, cost_per_candidate = 0;  // in the currency of the price table; 0: no prices
 };

@@ -29,8 +29,10 @@ Json counts(const Counts& counted) {
   for (std::size_t i = 0; i < counter_count; ++i) {
     const Count& count = counted.all[i];
     if (count.how == CountHow::unknown) continue;
-    all[std::string(name_of(static_cast<Counter>(i)))] = {
-        {"value", count.value}, {"low", count.low}, {"high", count.high}, {"how", name_of(count.how)}};
+    all[std::string(name_of(static_cast<Counter>(i)))] = {{"value", count.value},
+                                                          {"low", count.low},
+                                                          {"high", count.high},
+                                                          {"how", name_of(count.how)}};
   }
   return all;
 }
@@ -42,7 +44,11 @@ Json residency(const LaunchProfile& l, const DeviceSpec& device) {
           {"warps_per_sm", warps},
           {"share", 32.0 * warps / device.threads_per_sm},
           {"limit", r.limit},
-          {"allowed_by", {{"threads", r.threads}, {"registers", r.registers}, {"shared", r.shared}, {"slots", r.slots}}}};
+          {"allowed_by",
+           {{"threads", r.threads},
+            {"registers", r.registers},
+            {"shared", r.shared},
+            {"slots", r.slots}}}};
 }
 
 Json launch(const OwnKernel& kernel, const LaunchProfile& l, const DeviceSpec& device) {
@@ -54,7 +60,10 @@ Json launch(const OwnKernel& kernel, const LaunchProfile& l, const DeviceSpec& d
   for (const ProfiledLine& line : l.lines) {
     const UserLine mine = user_line(kernel, line);
     lines.push_back(work(line.work));
-    lines.back().update({{"file", mine.file}, {"line", mine.line}, {"text", mine.text}, {"ptx_instructions", line.instructions}});
+    lines.back().update({{"file", mine.file},
+                         {"line", mine.line},
+                         {"text", mine.text},
+                         {"ptx_instructions", line.instructions}});
   }
   Json json{{"name", l.name},
             {"entry", l.entry},
@@ -72,13 +81,15 @@ Json launch(const OwnKernel& kernel, const LaunchProfile& l, const DeviceSpec& d
             {"mix", kinds},
             {"lines_from", l.lines_from},
             {"lines", lines}};
-  for (const StallShare& one : l.stalls) json["stalls"][std::string(name_of(one.stall))] = one.share;
+  for (const StallShare& one : l.stalls)
+    json["stalls"][std::string(name_of(one.stall))] = one.share;
   return json;
 }
 
 }  // namespace
 
-std::string profile_json(const OwnKernel& kernel, const Profile& profile, const DeviceSpec& device) {
+std::string profile_json(const OwnKernel& kernel, const Profile& profile,
+                         const DeviceSpec& device) {
   Json launches = Json::array();
   for (const LaunchProfile& l : profile.launches) launches.push_back(launch(kernel, l, device));
   const Json all = {{"outcome", "profiled"},

@@ -22,7 +22,8 @@ int lost = 0;  // errno of the first line that standard output did not take
 
 std::string rejected_text(const std::map<std::string, std::int64_t>& rejected) {
   std::string text;
-  for (const auto& [code, count] : rejected) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", code, count);
+  for (const auto& [code, count] : rejected)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", code, count);
   return text;
 }
 
@@ -40,22 +41,30 @@ std::vector<std::string> baseline_row(const Baseline& baseline, double best_us) 
 
 // What a time is sure of: how far samples spread, or where the model says that the true time lies.
 std::string spread_text(const Measurement& time) {
-  const bool of_a_model = time.provenance != Provenance::measured && time.interval_low_us < time.interval_high_us;
+  const bool of_a_model =
+      time.provenance != Provenance::measured && time.interval_low_us < time.interval_high_us;
   if (!of_a_model) return "spread " + time_text(time.spread_us);
-  return fmt::format("by the model {} to {}", time_text(time.interval_low_us), time_text(time.interval_high_us));
+  return fmt::format("by the model {} to {}", time_text(time.interval_low_us),
+                     time_text(time.interval_high_us));
 }
 
 // A run that was interrupted has no end, and nobody knows how long it took.
 std::string end_text(const EvolveReport& report) {
   const char* since = report.resumed ? " since it was resumed" : "";
-  const std::string seconds = report.wall_seconds > 0 ? fmt::format(" in {:.1f} s{}", report.wall_seconds, since) : "";
+  const std::string seconds =
+      report.wall_seconds > 0 ? fmt::format(" in {:.1f} s{}", report.wall_seconds, since) : "";
   return seconds + (report.stopped.empty() ? "; not finished" : "; stopped: " + report.stopped);
 }
 
 std::string gain_text(const Best& best) {
   const double noise = 100 * best.gain_noise;
-  if (best.gain > 0) return fmt::format("gain over the strongest baseline: {:.1f} %, noise {:.1f} %", 100 * best.gain, noise);
-  return fmt::format("no gain over the strongest baseline: the difference is not above twice its noise of {:.1f} %", noise);
+  if (best.gain > 0)
+    return fmt::format("gain over the strongest baseline: {:.1f} %, noise {:.1f} %",
+                       100 * best.gain, noise);
+  return fmt::format(
+      "no gain over the strongest baseline: the difference is not above twice its noise of {:.1f} "
+      "%",
+      noise);
 }
 
 }  // namespace
@@ -89,15 +98,17 @@ void say(const std::string& line) {
     read = read && show(stdout, line, patience);
     return;
   }
-  const bool whole = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fputc('\n', stdout) != EOF &&
-                     std::fflush(stdout) == 0;
+  const bool whole = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() &&
+                     std::fputc('\n', stdout) != EOF && std::fflush(stdout) == 0;
   // Who closes the pipe has read what he wanted.
   if (!whole && errno != EPIPE && lost == 0) lost = errno;
 }
 
 int end_of_output(int code) {
   if (lost == 0) return code;
-  std::fprintf(stderr, "cupilot: standard output: %s\n  next: make room there; what was asked for is not all written\n",
+  std::fprintf(stderr,
+               "cupilot: standard output: %s\n  next: make room there; what was asked for is not "
+               "all written\n",
                std::strerror(lost));
   return code == 0 ? static_cast<int>(ErrorCode::failure) : code;
 }
@@ -127,11 +138,13 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 
 std::string generation_line(const Progress& p, Provenance provenance, bool runs_kernels) {
   const double share = p.best_us > 0 && p.floor_us > 0 ? 100 * p.floor_us / p.best_us : 0;
-  return fmt::format("epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}  {:>6.2f}x plain{}  {:>5.1f} s{}",
-                     p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
-                     p.best_us > 0 ? p.plain_us / p.best_us : 0.0,
-                     runs_kernels ? fmt::format("  {:>4.0f}% of roofline", share) : "", p.wall_seconds,
-                     p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
+  return fmt::format(
+      "epoch {} gen {:>2}  {:>4} evaluated {:>4} verified  best {:>10} {}  {:>6.2f}x plain{}  "
+      "{:>5.1f} s{}",
+      p.epoch, p.generation, p.evaluations, p.accepted, time_text(p.best_us), name_of(provenance),
+      p.best_us > 0 ? p.plain_us / p.best_us : 0.0,
+      runs_kernels ? fmt::format("  {:>4.0f}% of roofline", share) : "", p.wall_seconds,
+      p.rejected.empty() ? "" : "  rejected: " + rejected_text(p.rejected));
 }
 
 void print_phases(const EvolveReport& report) {
@@ -149,17 +162,20 @@ void print_phases(const EvolveReport& report) {
                     report.resumed ? "" : fmt::format(", {:.1f} % of the time", share)));
   }
   if (report.controller_cpu_seconds > 0)
-    say(fmt::format("the controller's own work took {:.2f} ms of CPU a candidate; interpreting as a device took {:.2f} ms",
+    say(
+        fmt::format("the controller's own work took {:.2f} ms of CPU a candidate; interpreting as "
+                    "a device took {:.2f} ms",
                     controller_cpu_ms(report), interpreting_cpu_ms(report)));
 }
 
 void print_report(const EvolveReport& report, const Task& task) {
-  say(fmt::format("\n{} on {}: {} evaluations of {} proposed{}", task.name, report.device, report.evaluations, report.proposed,
-                  end_text(report)));
+  say(fmt::format("\n{} on {}: {} evaluations of {} proposed{}", task.name, report.device,
+                  report.evaluations, report.proposed, end_text(report)));
   if (!report.rejected.empty()) say("rejected: " + rejected_text(report.rejected));
   if (!report.best) {
     const bool ended = !report.stopped.empty() && report.stopped != "interrupted";
-    say(ended ? "no valid candidate" : "no kernel is confirmed yet; go on with `cupilot resume " + report.run_dir + "`");
+    say(ended ? "no valid candidate"
+              : "no kernel is confirmed yet; go on with `cupilot resume " + report.run_dir + "`");
     return;
   }
   const Candidate& best = report.best->candidate;
@@ -167,17 +183,24 @@ void print_report(const EvolveReport& report, const Task& task) {
   if (accepted == nullptr) return;
   const Measurement& measured = accepted->measurement;
   std::vector<std::vector<std::string>> rows = {{"kernel", "time", "how", "champion is"}};
-  const bool runs_kernels = !report.device.starts_with("fake:");  // without them there is no roofline either
-  rows.push_back({fmt::format("best (#{})", best.id), time_text(measured.time_us), std::string(name_of(measured.provenance)),
-                  runs_kernels ? fmt::format("at {:.0f}% of the roofline ({})", 100 * accepted->verdict.floor_share,
+  const bool runs_kernels =
+      !report.device.starts_with("fake:");  // without them there is no roofline either
+  rows.push_back({fmt::format("best (#{})", best.id), time_text(measured.time_us),
+                  std::string(name_of(measured.provenance)),
+                  runs_kernels ? fmt::format("at {:.0f}% of the roofline ({})",
+                                             100 * accepted->verdict.floor_share,
                                              time_text(accepted->verdict.floor_us))
                                : ""});
-  const auto& baselines = report.best->baselines.empty() ? report.baselines : report.best->baselines;
-  for (const Baseline& baseline : baselines) rows.push_back(baseline_row(baseline, measured.time_us));
+  const auto& baselines =
+      report.best->baselines.empty() ? report.baselines : report.best->baselines;
+  for (const Baseline& baseline : baselines)
+    rows.push_back(baseline_row(baseline, measured.time_us));
   say(table(rows));
-  say(fmt::format("class {}, {} L2, {}, worst error {:.3g} of its bound over {} elements, {} process(es)",
-                  name_of(accepted->verification.proved), measured.cache, spread_text(measured),
-                  accepted->verification.worst_ratio, accepted->verification.compared, accepted->verification.processes));
+  say(fmt::format(
+      "class {}, {} L2, {}, worst error {:.3g} of its bound over {} elements, {} process(es)",
+      name_of(accepted->verification.proved), measured.cache, spread_text(measured),
+      accepted->verification.worst_ratio, accepted->verification.compared,
+      accepted->verification.processes));
   if (report.best->gain_noise > 0) say(gain_text(*report.best));
   say("strategy: " + describe(best.strategy));
   for (const std::string& sentence : accepted->verdict.digest) {

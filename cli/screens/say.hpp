@@ -10,7 +10,8 @@
 
 namespace cupilot::cli {
 
-// Message and next step on standard error, and with `json` the object of an error on standard output. Returns the exit code.
+// Message and next step on standard error, and with `json` the object of an error on standard
+// output. Returns the exit code.
 int fail(const Error& error, bool json);
 
 // "61.2 us", "3.41 ms".
@@ -28,12 +29,15 @@ void print_report(const EvolveReport& report, const Task& task);
 // Seconds by phase, the longest first.
 void print_phases(const EvolveReport& report);
 
-// A line on standard output. Waits for its reader, but not for long once a signal asked for the end.
+// A line on standard output. Waits for its reader, but not for long once a signal asked for the
+// end.
 void say(const std::string& line);
-// The exit code of a program that would end with `code`: 1, and a word on standard error, where output was lost (no room).
+// The exit code of a program that would end with `code`: 1, and a word on standard error, where
+// output was lost (no room).
 int end_of_output(int code);
 
-// A line for a reader who may be away: what finds no room within so many milliseconds is dropped. Whether all of it was written.
+// A line for a reader who may be away: what finds no room within so many milliseconds is dropped.
+// Whether all of it was written.
 bool show(std::FILE* stream, std::string line, int milliseconds = 0);
 
 }  // namespace cupilot::cli

@@ -37,10 +37,12 @@ void put(std::string& screen, std::string_view label, std::string_view text, std
   }
 }
 
-void put_all(std::string& screen, std::string_view label, const std::vector<std::string>& sentences, std::size_t most) {
+void put_all(std::string& screen, std::string_view label, const std::vector<std::string>& sentences,
+             std::size_t most) {
   std::size_t used = 0;
   for (std::size_t i = 0; i < sentences.size(); ++i) {
-    const std::size_t lines = std::min<std::size_t>(2, wrapped(sentences[i], columns - label_width).size());
+    const std::size_t lines =
+        std::min<std::size_t>(2, wrapped(sentences[i], columns - label_width).size());
     if (used + lines + (i + 1 < sentences.size() ? 1 : 0) > most) {
       return put(screen, "", fmt::format("and {} more: --json names them", sentences.size() - i));
     }
@@ -60,20 +62,26 @@ int number_after(std::string_view where, std::string_view word) {
 }
 
 std::string line_of(std::string_view text, int number) {
-  for (int line = 1; line < number && !text.empty(); ++line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  for (int line = 1; line < number && !text.empty(); ++line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   std::string found(text.substr(0, text.find('\n')));
   for (char& c : found) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
   return found.substr(std::min(found.find_first_not_of(' '), found.size()));
 }
 
 std::string in_the_file(const OwnKernel& kernel, std::string text) {
-  const std::string_view compiled_as = kernel.source.language == Language::ptx ? "ptx line" : "kernel.cu";
-  for (std::size_t at = text.find(compiled_as); at != std::string::npos; at = text.find(compiled_as, at + 1)) {
+  const std::string_view compiled_as =
+      kernel.source.language == Language::ptx ? "ptx line" : "kernel.cu";
+  for (std::size_t at = text.find(compiled_as); at != std::string::npos;
+       at = text.find(compiled_as, at + 1)) {
     const std::size_t digits = at + compiled_as.size() + 1;
-    const int number = digits < text.size() ? number_after(std::string_view(text).substr(digits), "") : 0;
+    const int number =
+        digits < text.size() ? number_after(std::string_view(text).substr(digits), "") : 0;
     if (number == 0) continue;
-    const std::string place = file_name(kernel.path) + ":" + std::to_string(number + kernel.header_lines);
-    const std::size_t length = digits - at + std::to_string(number).size() + (text[digits - 1] == '(' ? 1 : 0);
+    const std::string place =
+        file_name(kernel.path) + ":" + std::to_string(number + kernel.header_lines);
+    const std::size_t length =
+        digits - at + std::to_string(number).size() + (text[digits - 1] == '(' ? 1 : 0);
     text.replace(at, length, place);
     at += place.size() - 1;
   }

@@ -21,30 +21,35 @@ std::string cases_text(const Verification& v) {
   for (const CaseReport& done : v.cases) {
     if (done.not_for_this_shape) continue;
     std::string shape;
-    for (const auto& [axis, size] : done.what.workload.sizes) shape += fmt::format("{}={} ", axis, size);
+    for (const auto& [axis, size] : done.what.workload.sizes)
+      shape += fmt::format("{}={} ", axis, size);
     shapes.insert(shape);
     contents.insert(std::string(name_of(done.what.content.kind)));
     seeds.insert(std::to_string(done.what.content.seed));
   }
-  return fmt::format("{} at {} shapes, {} with {} contents ({}); {} seed(s), battery {}", v.cases.size(), shapes.size(),
-                     v.full_size ? "full size among them," : "none at full size,", contents.size(), fmt::join(contents, ", "),
-                     seeds.size(), v.battery);
+  return fmt::format("{} at {} shapes, {} with {} contents ({}); {} seed(s), battery {}",
+                     v.cases.size(), shapes.size(),
+                     v.full_size ? "full size among them," : "none at full size,", contents.size(),
+                     fmt::join(contents, ", "), seeds.size(), v.battery);
 }
 
 std::string gate_text(const Conditions& c) {
   const std::set<std::string> flags(c.flags.begin(), c.flags.end());
   return fmt::format("{} by {}; the gate {}", c.arch, c.compiler,
-                     flags.empty() ? "had nothing to remark" : fmt::format("remarked: {}", fmt::join(flags, ", ")));
+                     flags.empty() ? "had nothing to remark"
+                                   : fmt::format("remarked: {}", fmt::join(flags, ", ")));
 }
 
 std::string time_text_of(const Accepted& accepted) {
   const Measurement& m = accepted.measurement;
-  std::string text = fmt::format("{} {}, {} L2", time_text(m.time_us), name_of(m.provenance), m.cache);
+  std::string text =
+      fmt::format("{} {}, {} L2", time_text(m.time_us), name_of(m.provenance), m.cache);
   if (m.spread_us > 0) text += fmt::format(", spread {}", time_text(m.spread_us));
   if (time_text(m.interval_low_us) != time_text(m.interval_high_us)) {
     text += fmt::format(" ({} to {})", time_text(m.interval_low_us), time_text(m.interval_high_us));
   }
-  return text + fmt::format("; floor {}: {:.0f} % of the roofline", time_text(accepted.verdict.floor_us),
+  return text + fmt::format("; floor {}: {:.0f} % of the roofline",
+                            time_text(accepted.verdict.floor_us),
                             100 * accepted.verdict.floor_share);
 }
 
@@ -52,29 +57,36 @@ std::string binding_text(const Verdict& v) {
   std::string text;
   for (const Pressure& pressure : v.pressures) {
     if (pressure.share >= 0.05)
-      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name_of(pressure.resource), 100 * pressure.share);
+      text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name_of(pressure.resource),
+                          100 * pressure.share);
   }
-  return fmt::format("{} zone, {} binds ({})", name_of(v.zone), name_of(v.binding), text.empty() ? "no resource over 5 %" : text);
+  return fmt::format("{} zone, {} binds ({})", name_of(v.zone), name_of(v.binding),
+                     text.empty() ? "no resource over 5 %" : text);
 }
 
 std::string held_text(const Conditions& c) {
-  const auto or_unknown = [](const std::string& text) { return text.empty() ? "nothing known" : text; };
-  return fmt::format("compile: {}; run: {}{}", or_unknown(c.compiled_under), or_unknown(c.ran_under),
+  const auto or_unknown = [](const std::string& text) {
+    return text.empty() ? "nothing known" : text;
+  };
+  return fmt::format("compile: {}; run: {}{}", or_unknown(c.compiled_under),
+                     or_unknown(c.ran_under),
                      c.screened_on.empty() ? "" : "; screen: " + c.screened_on);
 }
 
 }  // namespace
 
-std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate, const Accepted& accepted,
-                          const std::string& device, const std::vector<std::string>& lacking) {
+std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate,
+                          const Accepted& accepted, const std::string& device,
+                          const std::vector<std::string>& lacking) {
   const Verification& v = accepted.verification;
-  std::string screen = fmt::format("PROVED on {}: {} is right for task {}, class {}\n", device, file_name(kernel.path),
-                                   kernel.task->name, name_of(v.proved));
+  std::string screen = fmt::format("PROVED on {}: {} is right for task {}, class {}\n", device,
+                                   file_name(kernel.path), kernel.task->name, name_of(v.proved));
   put(screen, "cases", cases_text(v), 2);
   put(screen, "gate", gate_text(accepted.conditions), 2);
   put_all(screen, "shown", v.proved_by, 6);
   std::vector<std::string> unproved = v.unproved;
-  if (!kernel.source.plan.require.empty()) unproved.emplace_back("shapes that the plan's `require` leaves out");
+  if (!kernel.source.plan.require.empty())
+    unproved.emplace_back("shapes that the plan's `require` leaves out");
   unproved.emplace_back("races between blocks in full: docs/proofs.md says what is seen of them");
   put_all(screen, "NOT PROVED", unproved, 6);
   put(screen, "time", time_text_of(accepted), 2);
@@ -85,8 +97,10 @@ std::string proved_screen(const OwnKernel& kernel, const Candidate& candidate, c
   return screen;
 }
 
-std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected, const std::string& device, const std::string& ptx) {
-  std::string screen = fmt::format("REFUSED on {} at {}: {}\n", device, name_of(rejected.stage), rejected.code);
+std::string refused_screen(const OwnKernel& kernel, const Rejected& rejected,
+                           const std::string& device, const std::string& ptx) {
+  std::string screen =
+      fmt::format("REFUSED on {} at {}: {}\n", device, name_of(rejected.stage), rejected.code);
   for (const RejectionCode& row : rejection_codes()) {
     if (row.code == rejected.code) put(screen, "meaning", row.meaning, 2);
   }
@@ -114,8 +128,10 @@ int say_refused(const OwnKernel& kernel, const Rejected& rejected, Backend& back
     say(candidate_json(candidate));
   } else {
     // Its text, for the line of the place: what was refused when running has compiled before.
-    const Attempt<CompiledKernel> again = rejected.stage == Stage::run ? backend.compile(kernel.source) : Rejected{};
-    std::string screen = refused_screen(kernel, rejected, backend.identity(), again ? again->ptx : "");
+    const Attempt<CompiledKernel> again =
+        rejected.stage == Stage::run ? backend.compile(kernel.source) : Rejected{};
+    std::string screen =
+        refused_screen(kernel, rejected, backend.identity(), again ? again->ptx : "");
     screen.pop_back();
     say(screen);
   }

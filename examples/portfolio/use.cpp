@@ -1,4 +1,5 @@
-// Uses the dispatcher that `run` generates: launches shapes it was and was not evolved for, and checks some elements on the host.
+// Uses the dispatcher that `run` generates: launches shapes it was and was not evolved for, and
+// checks some elements on the host.
 #include <cuda.h>
 
 #include <array>
@@ -42,24 +43,30 @@ static std::vector<std::uint16_t> random_matrix(std::int64_t elements, void** de
 }
 
 // D = A B with B stored transposed (layout nt).
-static bool right(gemm_bf16& kernels, std::int64_t m, std::int64_t n, std::int64_t k, CUstream stream) {
+static bool right(gemm_bf16& kernels, std::int64_t m, std::int64_t n, std::int64_t k,
+                  CUstream stream) {
   void *a_device, *b_device, *d_device;
   const auto a = random_matrix(m * k, &a_device), b = random_matrix(n * k, &b_device);
   auto d = random_matrix(m * n, &d_device);
   const auto status = kernels.launch(1, m, n, k, a_device, b_device, d_device, stream);
   if (!status.ok()) return std::fprintf(stderr, "%s\n", status.message.c_str()), false;
   check(cuStreamSynchronize(stream), "cuStreamSynchronize");
-  check(cuMemcpyDtoH(d.data(), reinterpret_cast<CUdeviceptr>(d_device), d.size() * 2), "cuMemcpyDtoH");
+  check(cuMemcpyDtoH(d.data(), reinterpret_cast<CUdeviceptr>(d_device), d.size() * 2),
+        "cuMemcpyDtoH");
   double worst = 0;
   for (std::int64_t i = 0; i < m * n; i += 1 + m * n / 4096) {
     double sum = 0;
     for (std::int64_t x = 0; x < k; ++x) {
-      sum += double{value_of(a[static_cast<std::size_t>(i / n * k + x)])} * value_of(b[static_cast<std::size_t>(i % n * k + x)]);
+      sum += double{value_of(a[static_cast<std::size_t>(i / n * k + x)])} *
+             value_of(b[static_cast<std::size_t>(i % n * k + x)]);
     }
-    worst = std::max(worst, std::abs(sum - value_of(d[static_cast<std::size_t>(i)])) / (std::abs(sum) + 1));
+    worst = std::max(
+        worst, std::abs(sum - value_of(d[static_cast<std::size_t>(i)])) / (std::abs(sum) + 1));
   }
-  for (void* memory : {a_device, b_device, d_device}) cuMemFree(reinterpret_cast<CUdeviceptr>(memory));
-  std::printf("m=%-5ld n=%-5ld k=%-5ld %-14s worst error %.4f\n", m, n, k, kernels.used({1, m, n, k})->name, worst);
+  for (void* memory : {a_device, b_device, d_device})
+    cuMemFree(reinterpret_cast<CUdeviceptr>(memory));
+  std::printf("m=%-5ld n=%-5ld k=%-5ld %-14s worst error %.4f\n", m, n, k,
+              kernels.used({1, m, n, k})->name, worst);
   return worst < 0.01;  // bf16 keeps eight bits
 }
 
@@ -74,8 +81,11 @@ int main() {
   check(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
   gemm_bf16 kernels;
   bool all = true;
-  for (const auto& [m, n, k] :
-       {std::array<std::int64_t, 3>{1, 256, 256}, {16, 256, 256}, {128, 256, 512}, {100, 500, 300}, {7, 5, 3}}) {
+  for (const auto& [m, n, k] : {std::array<std::int64_t, 3>{1, 256, 256},
+                                {16, 256, 256},
+                                {128, 256, 512},
+                                {100, 500, 300},
+                                {7, 5, 3}}) {
     all = right(kernels, m, n, k, stream) && all;
   }
   return all ? 0 : 1;

@@ -10,10 +10,10 @@
 #include <cupilot/parts/export.hpp>
 #include <cupilot/parts/kernel_source.hpp>
 #include <cupilot/parts/measurement.hpp>
+#include <cupilot/parts/verification.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/strategy.hpp>
 #include <cupilot/verdict.hpp>
-#include <cupilot/parts/verification.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
@@ -24,7 +24,8 @@ struct Conditions {
   std::vector<std::string> flags{};           // PtxFacts::flags
   std::string compiled_under{};               // CompiledKernel::confinement
   std::string ran_under{};                    // TrialReport::confinement
-  std::string screened_on{};                  // the virtual device that proved it before the real one ran it; "": none did
+  std::string
+      screened_on{};  // the virtual device that proved it before the real one ran it; "": none did
 };
 
 struct Accepted {

@@ -1,4 +1,5 @@
-// The seam to a language model: one question, one answer. What carries it (HTTP, a tape, a script) knows nothing of kernels.
+// The seam to a language model: one question, one answer. What carries it (HTTP, a tape, a script)
+// knows nothing of kernels.
 #pragma once
 
 #include <atomic>
@@ -22,7 +23,8 @@ struct ChatMessage {
 struct ChatRequest {
   // Who asks: "strategist", "writer", "reviser" … Chooses the model and the account that pays.
   std::string agent{};
-  // Which question of the run this is, the same in every run of one seed: "slot 17/write/0". A tape is read by it.
+  // Which question of the run this is, the same in every run of one seed: "slot 17/write/0". A tape
+  // is read by it.
   std::string key{};
   std::vector<ChatMessage> messages{};
   // So many leading messages are the same in every request of the agent: an endpoint may keep them.
@@ -43,8 +45,8 @@ struct ChatUsage {
   bool estimated = false;  // the endpoint gave no usage: counted from the texts
 };
 
-// Why an exchange gave no usable text. Each is data for who asked; a dead endpoint or an empty purse is an Error.
-// `invalid`: after asking again the text still does not fit the schema.
+// Why an exchange gave no usable text. Each is data for who asked; a dead endpoint or an empty
+// purse is an Error. `invalid`: after asking again the text still does not fit the schema.
 enum class ChatFinish { complete, cut, refused, filtered, invalid };
 std::string_view name_of(ChatFinish finish);
 
@@ -57,7 +59,8 @@ struct ChatReply {
   double seconds = 0;
 };
 
-// Any thread. Error endpoint: no answer could be had and why, the next step in its hint; budget: the reservation does not fit.
+// Any thread. Error endpoint: no answer could be had and why, the next step in its hint; budget:
+// the reservation does not fit.
 class ChatClient {
  public:
   virtual ~ChatClient() = default;

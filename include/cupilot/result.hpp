@@ -23,7 +23,8 @@ enum class ErrorCode {
   refused = 8,
 };
 
-// A machine, a file or a caller failed. `message` names the thing and the reason, `hint` the next step.
+// A machine, a file or a caller failed. `message` names the thing and the reason, `hint` the next
+// step.
 struct Error {
   ErrorCode code = ErrorCode::failure;
   std::string message{};
@@ -39,7 +40,8 @@ struct Error {
 // The station of the pipe that refused a candidate.
 enum class Stage { write, gate, compile, load, run, verify, floor, measure, confirm };
 
-// A candidate was refused. `code` is a row of rejection.hpp's table, `where` the place (line, block, element, file).
+// A candidate was refused. `code` is a row of rejection.hpp's table, `where` the place (line,
+// block, element, file).
 struct Rejected {
   Stage stage = Stage::write;
   std::string code{};
@@ -51,8 +53,10 @@ struct Rejected {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() & { return value(); }
@@ -81,7 +85,8 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : failed_(true), error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : failed_(true), error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return !failed_; }
   Error& error() { return error_; }
   const Error& error() const { return error_; }
@@ -95,9 +100,13 @@ class [[nodiscard]] Result<void> {
 template <class T>
 class [[nodiscard]] Attempt {
  public:
-  Attempt(T value) : state_(std::in_place_index<0>, std::move(value)) {}               // NOLINT(google-explicit-constructor)
-  Attempt(Rejected rejected) : state_(std::in_place_index<1>, std::move(rejected)) {}  // NOLINT(google-explicit-constructor)
-  Attempt(Error error) : state_(std::in_place_index<2>, std::move(error)) {}           // NOLINT(google-explicit-constructor)
+  Attempt(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Attempt(Rejected rejected)
+      : state_(std::in_place_index<1>, std::move(rejected)) {
+  }  // NOLINT(google-explicit-constructor)
+  Attempt(Error error)
+      : state_(std::in_place_index<2>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return state_.index() == 0; }
   T& operator*() & { return value(); }

@@ -1,4 +1,5 @@
-// Counter-based randomness: a value of (seed, purpose, counters). Nothing to save, order of use irrelevant.
+// Counter-based randomness: a value of (seed, purpose, counters). Nothing to save, order of use
+// irrelevant.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ namespace cupilot {
 class Rng {
  public:
   explicit Rng(std::uint64_t key) : key_(key) {}
-  static Rng of(std::uint64_t seed, std::string_view purpose, std::uint64_t a = 0, std::uint64_t b = 0);
+  static Rng of(std::uint64_t seed, std::string_view purpose, std::uint64_t a = 0,
+                std::uint64_t b = 0);
   Rng fork(std::uint64_t a, std::uint64_t b = 0) const;
 
   std::uint64_t next();                    // 64 random bits

@@ -1,8 +1,10 @@
-// Launches the kernels of a dispatcher header that `cupilot wisdom FILE --dispatcher DIR` wrote, in a stream of yours. This
-// header and runtime/ stand alone: C++17, nothing else of cupilot, no CUDA toolkit; libcuda is opened at run time.
+// Launches the kernels of a dispatcher header that `cupilot wisdom FILE --dispatcher DIR` wrote, in
+// a stream of yours. This header and runtime/ stand alone: C++17, nothing else of cupilot, no CUDA
+// toolkit; libcuda is opened at run time.
 //
-// One Dispatcher serves one stream at a time, since its kernels share their workspace; use as many as you have streams. Workspace
-// is allocated at the first launch of a shape and kept. No function throws but std::bad_alloc.
+// One Dispatcher serves one stream at a time, since its kernels share their workspace; use as many
+// as you have streams. Workspace is allocated at the first launch of a shape and kept. No function
+// throws but std::bad_alloc.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +24,8 @@ namespace cupilot::runtime {
 class Dispatcher {
  public:
   // Nothing is opened before the first launch.
-  // `tables`: of one task, at least one, each for another device or in order of preference; they outlive the dispatcher.
+  // `tables`: of one task, at least one, each for another device or in order of preference; they
+  // outlive the dispatcher.
   explicit Dispatcher(std::vector<const Table*> tables, const char* libcuda = "libcuda.so.1")
       : tables_(std::move(tables)), table_(tables_.front()), libcuda_(libcuda) {}
   Dispatcher(const Dispatcher&) = delete;
@@ -35,12 +38,14 @@ class Dispatcher {
       if (module != nullptr) api_.unload(module);
   }
 
-  // Enqueues the kernel for these sizes (in the order of Table::axes) into `stream` of the current context. `tensors`: device
-  // pointers in the order of Table::tensors, null for those the task does not have.
-  Status launch(const std::vector<std::int64_t>& sizes, const std::vector<void*>& tensors, void* stream) {
+  // Enqueues the kernel for these sizes (in the order of Table::axes) into `stream` of the current
+  // context. `tensors`: device pointers in the order of Table::tensors, null for those the task
+  // does not have.
+  Status launch(const std::vector<std::int64_t>& sizes, const std::vector<void*>& tensors,
+                void* stream) {
     if (sizes.size() != table_->axes.size() || tensors.size() != table_->tensors.size())
-      return {-1, std::string(table_->task) + " has " + std::to_string(table_->axes.size()) + " sizes and " +
-                      std::to_string(table_->tensors.size()) + " tensors"};
+      return {-1, std::string(table_->task) + " has " + std::to_string(table_->axes.size()) +
+                      " sizes and " + std::to_string(table_->tensors.size()) + " tensors"};
     if (Status aligned = check_alignment(tensors); !aligned.ok()) return aligned;
     if (Status opened = open(); !opened.ok()) return opened;
     auto found = prepared_.find(sizes);
@@ -56,18 +61,21 @@ class Dispatcher {
   // The kernel that a launch of these sizes used; null before one.
   const Kernel* used(const std::vector<std::int64_t>& sizes) const {
     const auto found = prepared_.find(sizes);
-    return found == prepared_.end() ? nullptr : &table_->kernels[static_cast<std::size_t>(found->second.kernel)];
+    return found == prepared_.end()
+               ? nullptr
+               : &table_->kernels[static_cast<std::size_t>(found->second.kernel)];
   }
 
-  // Kernels to try for these sizes, best first: those of the nearest shape known (least sum of squared logarithms of the sizes'
-  // quotients), then the fallback.
+  // Kernels to try for these sizes, best first: those of the nearest shape known (least sum of
+  // squared logarithms of the sizes' quotients), then the fallback.
   std::vector<int> order(const std::vector<std::int64_t>& sizes) const {
     const Shape* nearest = nullptr;
     double least = HUGE_VAL;
     for (const Shape& shape : table_->shapes) {
       double distance = 0;
       for (std::size_t i = 0; i < sizes.size(); ++i) {
-        const double ratio = std::log(static_cast<double>(sizes[i]) / static_cast<double>(shape.sizes[i]));
+        const double ratio =
+            std::log(static_cast<double>(sizes[i]) / static_cast<double>(shape.sizes[i]));
         distance += ratio * ratio;
       }
       if (distance < least) least = distance, nearest = &shape;
@@ -90,9 +98,12 @@ class Dispatcher {
   Status check_alignment(const std::vector<void*>& tensors) const {
     for (std::size_t i = 0; i < tensors.size(); ++i) {
       const Tensor& tensor = table_->tensors[i];
-      if (reinterpret_cast<std::uintptr_t>(tensors[i]) % static_cast<std::uintptr_t>(tensor.alignment) != 0)
-        return {-1, std::string(tensor.name) + " is not aligned to " + std::to_string(tensor.alignment) +
-                        " bytes, as the kernels of " + table_->task + " may assume"};
+      if (reinterpret_cast<std::uintptr_t>(tensors[i]) %
+              static_cast<std::uintptr_t>(tensor.alignment) !=
+          0)
+        return {-1, std::string(tensor.name) + " is not aligned to " +
+                        std::to_string(tensor.alignment) + " bytes, as the kernels of " +
+                        table_->task + " may assume"};
     }
     return {};
   }
@@ -103,7 +114,8 @@ class Dispatcher {
     for (const Launch& launch : prepared.plan.launches) {
       if (!launch.setup) continue;
       for (const Argument& argument : launch.arguments)
-        if (argument.kind == Argument::tensor) read.push_back(tensors[static_cast<std::size_t>(argument.index)]);
+        if (argument.kind == Argument::tensor)
+          read.push_back(tensors[static_cast<std::size_t>(argument.index)]);
     }
     if (prepared.set_up && prepared.set_up_for == read) return {};
     prepared.set_up = false;
@@ -119,19 +131,34 @@ class Dispatcher {
     }
     void* current = nullptr;
     if (Status got = api_.said(api_.context(&current), "cuCtxGetCurrent"); !got.ok()) return got;
-    if (current == nullptr) return {-1, "no CUDA context is current: create one or call cudaFree(0) before"};
+    if (current == nullptr)
+      return {-1, "no CUDA context is current: create one or call cudaFree(0) before"};
     if (context_ == current) return {};
-    if (context_ != nullptr) return {-1, "the current CUDA context is not that of the first launch: use a Dispatcher for each"};
+    if (context_ != nullptr)
+      return {
+          -1,
+          "the current CUDA context is not that of the first launch: use a Dispatcher for each"};
     int ordinal = 0;
     if (Status got = api_.said(api_.device(&ordinal), "cuCtxGetDevice"); !got.ok()) return got;
     int values[8] = {};
     const int ids[8] = {16, 97, 1, 82, 38, 106, 75, 76};  // CUdevice_attribute
     for (int i = 0; i < 8; ++i)
-      if (Status got = api_.said(api_.attribute(&values[i], ids[i], ordinal), "cuDeviceGetAttribute"); !got.ok()) return got;
+      if (Status got =
+              api_.said(api_.attribute(&values[i], ids[i], ordinal), "cuDeviceGetAttribute");
+          !got.ok())
+        return got;
     char name[256] = {};
-    if (Status got = api_.said(api_.device_name(name, sizeof name, ordinal), "cuDeviceGetName"); !got.ok()) return got;
+    if (Status got = api_.said(api_.device_name(name, sizeof name, ordinal), "cuDeviceGetName");
+        !got.ok())
+      return got;
     if (Status chosen = choose_table(name, values[6], values[7]); !chosen.ok()) return chosen;
-    device_ = {values[0], values[1], values[2], values[3], values[4], values[5], values[6] * 10 + values[7]};
+    device_ = {values[0],
+               values[1],
+               values[2],
+               values[3],
+               values[4],
+               values[5],
+               values[6] * 10 + values[7]};
     modules_.assign(table_->kernels.size(), nullptr);
     context_ = current;
     return {};
@@ -147,8 +174,8 @@ class Dispatcher {
       if (like == nullptr || (table->device == name && like->device != name)) like = table;
     }
     if (like == nullptr)
-      return {-1, "the kernels are for " + devices + "; none is for compute capability " + std::to_string(major) + "." +
-                      std::to_string(minor) + ", that of " + name};
+      return {-1, "the kernels are for " + devices + "; none is for compute capability " +
+                      std::to_string(major) + "." + std::to_string(minor) + ", that of " + name};
     table_ = like;
     return {};
   }
@@ -157,7 +184,9 @@ class Dispatcher {
     void*& module = modules_[static_cast<std::size_t>(kernel)];
     if (module == nullptr) {
       const Kernel& one = table_->kernels[static_cast<std::size_t>(kernel)];
-      if (Status loaded = api_.said(api_.load(&module, one.image), "cuModuleLoadData"); !loaded.ok()) return loaded;
+      if (Status loaded = api_.said(api_.load(&module, one.image), "cuModuleLoadData");
+          !loaded.ok())
+        return loaded;
     }
     return api_.said(api_.function(function, module, entry), "cuModuleGetFunction");
   }
@@ -174,7 +203,8 @@ class Dispatcher {
     int blocks = 0;
     if (!asker.dispatcher->function_of(asker.kernel, entry, &function).ok()) return fault();
     if (!asker.dispatcher->allow_shared(function, shared).ok()) return fault();
-    if (api.occupancy(&blocks, function, static_cast<int>(threads.value), static_cast<std::size_t>(shared.value)) != 0)
+    if (api.occupancy(&blocks, function, static_cast<int>(threads.value),
+                      static_cast<std::size_t>(shared.value)) != 0)
       return fault();
     return asker.dispatcher->device_.sms * Int(blocks);
   }
@@ -184,8 +214,8 @@ class Dispatcher {
     for (const int kernel : order(sizes)) {
       const Asker asker{this, kernel};
       expression_fault = false;
-      Plan plan =
-          table_->kernels[static_cast<std::size_t>(kernel)].plan({numbers.data(), device_, &Dispatcher::resident, &asker});
+      Plan plan = table_->kernels[static_cast<std::size_t>(kernel)].plan(
+          {numbers.data(), device_, &Dispatcher::resident, &asker});
       if (!plan.fits || expression_fault || !launchable(plan)) continue;
       out = {};
       out.kernel = kernel;
@@ -205,21 +235,24 @@ class Dispatcher {
     for (const Buffer& buffer : plan.buffers) look(buffer.bytes, 0, any);
     for (const Map& map : plan.maps) {
       for (const Int& side : map.dims) look(side, 1, std::int64_t{1} << 32);
-      for (const Int& bytes : map.pitch) look(bytes, 16, (std::int64_t{1} << 40) - 1), legal = legal && bytes.value % 16 == 0;
+      for (const Int& bytes : map.pitch)
+        look(bytes, 16, (std::int64_t{1} << 40) - 1), legal = legal && bytes.value % 16 == 0;
       for (const Int& side : map.box) look(side, 1, 256);
     }
     for (const Launch& launch : plan.launches) {
       for (int i = 0; i < 3; ++i) {
-        look(launch.grid[i], 1, i == 0 ? INT32_MAX : 65535), look(launch.block[i], 1, i == 2 ? 64 : 1024),
-            look(launch.cluster[i], 1, 8);
-        legal = legal && launch.grid[i].value % std::max<std::int64_t>(launch.cluster[i].value, 1) == 0;
+        look(launch.grid[i], 1, i == 0 ? INT32_MAX : 65535),
+            look(launch.block[i], 1, i == 2 ? 64 : 1024), look(launch.cluster[i], 1, 8);
+        legal =
+            legal && launch.grid[i].value % std::max<std::int64_t>(launch.cluster[i].value, 1) == 0;
       }
       if (!legal) return false;  // the products below are of legal numbers
       look(launch.block[0] * launch.block[1] * launch.block[2], 1, device_.threads.value);
       look(launch.cluster[0] * launch.cluster[1] * launch.cluster[2], 1, 8);
       look(launch.shared, 0, device_.shared.value);
       for (const Argument& argument : launch.arguments)
-        if (argument.kind == Argument::immediate && argument.bytes == 4) look(argument.number, INT32_MIN, INT32_MAX);
+        if (argument.kind == Argument::immediate && argument.bytes == 4)
+          look(argument.number, INT32_MIN, INT32_MAX);
     }
     return legal;
   }
@@ -230,22 +263,29 @@ class Dispatcher {
     if (shared.value <= allowed) return {};
     constexpr int max_dynamic_shared = 8;  // CUfunction_attribute
     const int bytes = static_cast<int>(shared.value);
-    if (Status set = api_.said(api_.set_function(function, max_dynamic_shared, bytes), "cuFuncSetAttribute"); !set.ok())
+    if (Status set =
+            api_.said(api_.set_function(function, max_dynamic_shared, bytes), "cuFuncSetAttribute");
+        !set.ok())
       return set;
     allowed = bytes;
     return {};
   }
 
-  // Finds the functions; false where one is lacking or a block of it, or its whole cooperative grid, does not fit the device.
+  // Finds the functions; false where one is lacking or a block of it, or its whole cooperative
+  // grid, does not fit the device.
   bool fits_device(Prepared& out) {
     for (const Launch& launch : out.plan.launches) {
       void* function = nullptr;
-      if (!function_of(out.kernel, launch.entry, &function).ok() || !allow_shared(function, launch.shared).ok()) return false;
+      if (!function_of(out.kernel, launch.entry, &function).ok() ||
+          !allow_shared(function, launch.shared).ok())
+        return false;
       out.functions.push_back(function);
       int blocks = 0;
       const Int threads = launch.block[0] * launch.block[1] * launch.block[2];
       const auto shared = static_cast<std::size_t>(launch.shared.value);
-      if (api_.occupancy(&blocks, function, static_cast<int>(threads.value), shared) != 0 || blocks < 1) return false;
+      if (api_.occupancy(&blocks, function, static_cast<int>(threads.value), shared) != 0 ||
+          blocks < 1)
+        return false;
       const Int grid = launch.grid[0] * launch.grid[1] * launch.grid[2];
       if (launch.cooperative && grid.value > blocks * device_.sms.value) return false;
     }
@@ -256,10 +296,12 @@ class Dispatcher {
     for (const Buffer& buffer : out.plan.buffers) {
       const auto bytes = static_cast<std::size_t>(max(buffer.bytes, Int(16)).value);
       DriverApi::Pointer pointer = 0;
-      if (Status got = api_.said(api_.allocate(&pointer, bytes), "cuMemAlloc"); !got.ok()) return free_all(out), got;
+      if (Status got = api_.said(api_.allocate(&pointer, bytes), "cuMemAlloc"); !got.ok())
+        return free_all(out), got;
       out.buffers.push_back(pointer);
       if (buffer.content != Content::restored) continue;
-      if (Status done = api_.said(api_.clear(pointer, 0, bytes, stream), "cuMemsetD8Async"); !done.ok())
+      if (Status done = api_.said(api_.clear(pointer, 0, bytes, stream), "cuMemsetD8Async");
+          !done.ok())
         return free_all(out), done;
     }
     return {};
@@ -270,10 +312,13 @@ class Dispatcher {
     prepared.buffers.clear();
   }
 
-  Status encode(const Prepared& prepared, const std::vector<void*>& tensors, std::vector<DriverApi::TensorMap>& maps) {
+  Status encode(const Prepared& prepared, const std::vector<void*>& tensors,
+                std::vector<DriverApi::TensorMap>& maps) {
     for (const Map& map : prepared.plan.maps) {
       const auto at = static_cast<std::size_t>(map.index);
-      void* base = map.of_buffer ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(prepared.buffers[at])) : tensors[at];
+      void* base = map.of_buffer
+                       ? reinterpret_cast<void*>(static_cast<std::uintptr_t>(prepared.buffers[at]))
+                       : tensors[at];
       std::vector<std::uint64_t> dims, pitch;
       std::vector<unsigned> box;
       for (const Int& side : map.dims) dims.push_back(static_cast<std::uint64_t>(side.value));
@@ -282,43 +327,53 @@ class Dispatcher {
       const std::vector<unsigned> steps(dims.size(), 1);
       constexpr int no_interleave = 0, promote_256b = 3, zeros_outside = 0;
       const int code =
-          api_.encode(&maps.emplace_back(), map.type, static_cast<unsigned>(dims.size()), base, dims.data(), pitch.data(),
-                      box.data(), steps.data(), no_interleave, map.swizzle, promote_256b, zeros_outside);
+          api_.encode(&maps.emplace_back(), map.type, static_cast<unsigned>(dims.size()), base,
+                      dims.data(), pitch.data(), box.data(), steps.data(), no_interleave,
+                      map.swizzle, promote_256b, zeros_outside);
       if (Status done = api_.said(code, "cuTensorMapEncodeTiled"); !done.ok()) return done;
     }
     return {};
   }
 
-  Status enqueue(const Prepared& prepared, const std::vector<void*>& tensors, void* stream, bool setup) {
+  Status enqueue(const Prepared& prepared, const std::vector<void*>& tensors, void* stream,
+                 bool setup) {
     const auto& launches = prepared.plan.launches;
-    if (std::none_of(launches.begin(), launches.end(), [&](const Launch& launch) { return launch.setup == setup; })) return {};
+    if (std::none_of(launches.begin(), launches.end(),
+                     [&](const Launch& launch) { return launch.setup == setup; }))
+      return {};
     std::vector<DriverApi::TensorMap> maps;
     maps.reserve(prepared.plan.maps.size());
     if (Status done = encode(prepared, tensors, maps); !done.ok()) return done;
     for (std::size_t i = 0; i < prepared.plan.buffers.size() && !setup; ++i) {
       const Buffer& buffer = prepared.plan.buffers[i];
       if (buffer.content != Content::zeroed || buffer.bytes.value == 0) continue;
-      const int code = api_.clear(prepared.buffers[i], 0, static_cast<std::size_t>(buffer.bytes.value), stream);
+      const int code =
+          api_.clear(prepared.buffers[i], 0, static_cast<std::size_t>(buffer.bytes.value), stream);
       if (Status done = api_.said(code, "cuMemsetD8Async"); !done.ok()) return done;
     }
     for (std::size_t i = 0; i < prepared.plan.launches.size(); ++i) {
       const Launch& launch = prepared.plan.launches[i];
       if (launch.setup != setup) continue;
-      if (Status done = launch_one(prepared, launch, prepared.functions[i], tensors, maps, stream); !done.ok()) return done;
+      if (Status done = launch_one(prepared, launch, prepared.functions[i], tensors, maps, stream);
+          !done.ok())
+        return done;
     }
     return {};
   }
 
-  Status launch_one(const Prepared& prepared, const Launch& launch, void* function, const std::vector<void*>& tensors,
-                    std::vector<DriverApi::TensorMap>& maps, void* stream) {
+  Status launch_one(const Prepared& prepared, const Launch& launch, void* function,
+                    const std::vector<void*>& tensors, std::vector<DriverApi::TensorMap>& maps,
+                    void* stream) {
     std::vector<std::uint64_t> words(launch.arguments.size());
     std::vector<void*> values;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const Argument& argument = launch.arguments[i];
       const auto at = static_cast<std::size_t>(argument.index);
-      if (argument.kind == Argument::tensor) words[i] = reinterpret_cast<std::uintptr_t>(tensors[at]);
+      if (argument.kind == Argument::tensor)
+        words[i] = reinterpret_cast<std::uintptr_t>(tensors[at]);
       if (argument.kind == Argument::buffer) words[i] = prepared.buffers[at];
-      if (argument.kind == Argument::immediate) words[i] = static_cast<std::uint64_t>(argument.number.value);
+      if (argument.kind == Argument::immediate)
+        words[i] = static_cast<std::uint64_t>(argument.number.value);
       values.push_back(argument.kind == Argument::map ? static_cast<void*>(&maps[at]) : &words[i]);
     }
     DriverApi::Config config{};
@@ -333,7 +388,8 @@ class Dispatcher {
     if (launch.cluster[0].value * launch.cluster[1].value * launch.cluster[2].value > 1) {
       DriverApi::Attribute& attribute = attributes[config.attribute_count++];
       attribute.id = cluster_dimension;
-      for (int i = 0; i < 3; ++i) attribute.value[i] = static_cast<unsigned>(launch.cluster[i].value);
+      for (int i = 0; i < 3; ++i)
+        attribute.value[i] = static_cast<unsigned>(launch.cluster[i].value);
     }
     if (launch.cooperative) {
       DriverApi::Attribute& attribute = attributes[config.attribute_count++];

@@ -1,4 +1,5 @@
-// A typed, ordered list of techniques with a reason. Evolution happens on these, never on program text.
+// A typed, ordered list of techniques with a reason. Evolution happens on these, never on program
+// text.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// One technique in use. `values`: parameter name -> value; a default is omitted from the canonical form.
+// One technique in use. `values`: parameter name -> value; a default is omitted from the canonical
+// form.
 struct Use {
   std::string technique{};
   std::map<std::string, std::int64_t> values{};

@@ -25,7 +25,18 @@ struct Axis {
 };
 
 // Content is a recipe: a function of (seed, tensor, linear index); see kernels/trusted/content.cuh.
-enum class FillKind { normal, uniform, integers, labels, boolean, signs, one_hot_rows, unit_sum_rows, zeros, ones };
+enum class FillKind {
+  normal,
+  uniform,
+  integers,
+  labels,
+  boolean,
+  signs,
+  one_hot_rows,
+  unit_sum_rows,
+  zeros,
+  ones
+};
 enum class Structure { dense, upper, lower, symmetric, diagonal };
 struct Fill {
   FillKind kind = FillKind::normal;
@@ -35,8 +46,9 @@ struct Fill {
   Structure structure = Structure::dense;
 };
 
-// How an output is judged. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower classes] + u_out |ref| + tiny, with S
-// the sum of magnitudes the tracked reference gives and L = `length` (docs/formats/numerics.md).
+// How an output is judged. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower classes] +
+// u_out |ref| + tiny, with S the sum of magnitudes the tracked reference gives and L = `length`
+// (docs/formats/numerics.md).
 enum class CheckKind { within, bitwise, index_of, close, custom };
 struct Check {
   CheckKind kind = CheckKind::within;
@@ -55,7 +67,8 @@ struct Tensor {
   std::vector<Expr> strides{};  // elements; empty: dense row-major
   Fill fill{};                  // in, in_out, constant
   Check check{};                // out, in_out
-  // Bytes; kernels may assume that the base address is a multiple of it. A power of two, at least the element's size.
+  // Bytes; kernels may assume that the base address is a multiple of it. A power of two, at least
+  // the element's size.
   std::int64_t alignment = 256;
 };
 
@@ -93,7 +106,8 @@ struct Work {
   std::string matmul_like{};  // "" or why tensor cores apply
 };
 
-// A number the task fixes and kernel text sees as a constant (TRANS_A, ACT …), and expressions see by name.
+// A number the task fixes and kernel text sees as a constant (TRANS_A, ACT …), and expressions see
+// by name.
 using Constants = std::map<std::string, std::int64_t>;
 
 struct Task {
@@ -114,10 +128,12 @@ struct Task {
 
 const Tensor* find_tensor(const Task& task, std::string_view name);
 
-// Names an Expr of a task may use at this workload: sizes, constants, elem.T (bytes an element of tensor T).
+// Names an Expr of a task may use at this workload: sizes, constants, elem.T (bytes an element of
+// tensor T).
 ExprScope task_scope(const Task& task, const Workload& workload);
 
-// Numbers of one tensor at one workload; `Error` names tensor and reason (negative extent, overflow).
+// Numbers of one tensor at one workload; `Error` names tensor and reason (negative extent,
+// overflow).
 struct TensorShape {
   std::vector<std::int64_t> extents{};
   std::vector<std::int64_t> strides{};  // elements
@@ -130,7 +146,8 @@ Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workl
 Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload);
 Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload);
 
-// Everything that can be wrong with a task, at its own shapes: unknown names, zero extents, missing reference.
+// Everything that can be wrong with a task, at its own shapes: unknown names, zero extents, missing
+// reference.
 Result<void> validate(const Task& task);
 
 // SHA-256 of the canonical text: what a proof is keyed by.

@@ -8,19 +8,21 @@
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/export.hpp>
 #include <cupilot/parts/measurement.hpp>
-#include <cupilot/task.hpp>
 #include <cupilot/parts/technique.hpp>
 #include <cupilot/parts/warp_cycles.hpp>
+#include <cupilot/task.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Left of both ridges, between the ridge of the plain pipe and that of the tensor pipe, right of both.
+// Left of both ridges, between the ridge of the plain pipe and that of the tensor pipe, right of
+// both.
 enum class Zone { memory, middle, compute };
 std::string_view name_of(Zone zone);
 
-// share: of the time that this resource alone would need, 0..1 (1: it is the whole time). Time that no resource needs is latency;
-// where the warps' stalls were counted, it is dealt out to the resources that they point to.
+// share: of the time that this resource alone would need, 0..1 (1: it is the whole time). Time that
+// no resource needs is latency; where the warps' stalls were counted, it is dealt out to the
+// resources that they point to.
 struct Pressure {
   Resource resource = Resource::dram;
   double share = 0;
@@ -30,8 +32,8 @@ struct StallShare {
   Stall stall = Stall::selected;
   double share = 0;  // of the cycles that warps were resident, 0..1
 };
-// What warps did with their cycles, most first. Empty: not counted, or counts that cannot be (no numbers, below 0, more cycles
-// than there were).
+// What warps did with their cycles, most first. Empty: not counted, or counts that cannot be (no
+// numbers, below 0, more cycles than there were).
 std::vector<StallShare> stall_shares(const WarpCycles& warps);
 // What most of the waiting is for, with numbers; "" where warps hardly waited or nothing is known.
 std::string stall_sentence(const std::vector<StallShare>& stalls);
@@ -56,30 +58,36 @@ struct Verdict {
 Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& device);
 
 // The floor in microseconds: max(compulsory bytes / peak bandwidth, flops / peak of the class).
-Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device, Precision proved);
+Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device,
+                        Precision proved);
 
 // `warps`: of the kernel's run, where hardware counters told.
-Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement,
-                      const WarpCycles& warps = {});
+Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device,
+                      const Measurement& measurement, const WarpCycles& warps = {});
 
-// Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave quantisation
-// (docs/formats/time-model.md). One entry a launch of the plan, in order; setup launches are left out.
+// Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave
+// quantisation (docs/formats/time-model.md). One entry a launch of the plan, in order; setup
+// launches are left out.
 struct ModelInput {
   Counts counts{};  // of the whole launch; counters with how == unknown are taken as absent
   std::int64_t blocks = 1;
   int threads_per_block = 1;
   int registers = 32;             // a thread, as assembled
   std::int64_t shared_bytes = 0;  // a block, static and dynamic
-  // Dependent chain of one block running alone, in cycles, global memory latency included; 0: estimated from counts.
+  // Dependent chain of one block running alone, in cycles, global memory latency included; 0:
+  // estimated from counts.
   double serial_latency_cycles = 0;
-  // How often a block waits at a barrier for data from global memory (main-loop slabs); 0: from the barrier count.
+  // How often a block waits at a barrier for data from global memory (main-loop slabs); 0: from the
+  // barrier count.
   double rounds = 0;
-  // How many rounds ahead loads are issued: stages - 1 of a cp.async pipeline, 1 with register prefetch, 0: none;
-  // negative: unknown, taken as 1 when the launch has asynchronous copies, else 0.
+  // How many rounds ahead loads are issued: stages - 1 of a cp.async pipeline, 1 with register
+  // prefetch, 0: none; negative: unknown, taken as 1 when the launch has asynchronous copies, else
+  // 0.
   double rounds_ahead = -1;
   // Independent global loads a thread keeps in flight; 0: unknown, taken as 8.
   double loads_in_flight = 0;
-  // Global load requests that the last block of a group makes after all others arrived (a split sum's last arriver).
+  // Global load requests that the last block of a group makes after all others arrived (a split
+  // sum's last arriver).
   double last_block_requests = 0;
 };
 struct ModelledTime {

@@ -1,5 +1,5 @@
-// What searches found, kept in one file: proved kernels by task, device and shape. Dispatchers are generated from it. File
-// format: docs/formats/wisdom.md. Any thread; nothing here keeps state.
+// What searches found, kept in one file: proved kernels by task, device and shape. Dispatchers are
+// generated from it. File format: docs/formats/wisdom.md. Any thread; nothing here keeps state.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,13 @@ struct WisdomKernel {
   std::string strategy{};  // describe()
   KernelSource source{};
   std::string arch{}, compiler{};
-  std::vector<std::pair<std::string, std::string>> entries{};  // as the plan spells them, as the cubin does
-  std::vector<std::uint8_t> image{};                           // cubin
+  std::vector<std::pair<std::string, std::string>>
+      entries{};                      // as the plan spells them, as the cubin does
+  std::vector<std::uint8_t> image{};  // cubin
 };
 
-// One shape of the portfolio, and each kernel's time there in microseconds, cold L2; 0: not for this shape, or not proved at it.
+// One shape of the portfolio, and each kernel's time there in microseconds, cold L2; 0: not for
+// this shape, or not proved at it.
 struct WisdomShape {
   Workload workload{};
   std::vector<double> times_us{};  // by kernel
@@ -45,7 +47,8 @@ struct WisdomEntry {
   std::vector<WisdomKernel> kernels{};
   std::vector<WisdomShape> shapes{};
   int fallback = -1;  // a kernel without conditions on its sizes; -1: no template has one
-  double regret = 0;  // mean over weighted shapes of (time of the best kept / time of the best found) - 1
+  double regret =
+      0;  // mean over weighted shapes of (time of the best kept / time of the best found) - 1
 };
 
 struct Wisdom {
@@ -62,40 +65,47 @@ std::string wisdom_to_json(const Wisdom& wisdom);
 // A file that does not exist holds nothing. Errors name the file.
 Result<Wisdom> load_wisdom(const std::string& path);
 Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path);
-// Reads the file, adds the entry as remember() does and writes it, while "PATH.lock" is held: searches that end at once lose
-// none of each other's entries. Error when another one holds the lock for longer than such a step may take.
+// Reads the file, adds the entry as remember() does and writes it, while "PATH.lock" is held:
+// searches that end at once lose none of each other's entries. Error when another one holds the
+// lock for longer than such a step may take.
 Result<void> remember_in(const std::string& path, WisdomEntry entry);
 
 struct PortfolioOptions {
-  EvolveOptions evolve{};  // max_evaluations and max_seconds are for all shapes together; run_dir gets a run a shape
+  EvolveOptions evolve{};  // max_evaluations and max_seconds are for all shapes together; run_dir
+                           // gets a run a shape
   int keep = 0;            // kernels at most, the fallback aside; 0: as few as reach `regret`
   double regret = 0.02;
 };
-// One search a time shape of the task, shares by weight; every kernel found is proved and timed at every shape it serves,
-// interleaved; of these the few that serve all shapes best are kept, more than `keep` where a shape would be left without one. A
-// run directory that holds earlier searches of the same shapes continues them. Errors as evolve(), and budget when a search was
-// stopped before it had a kernel.
-Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const PortfolioOptions& options);
+// One search a time shape of the task, shares by weight; every kernel found is proved and timed at
+// every shape it serves, interleaved; of these the few that serve all shapes best are kept, more
+// than `keep` where a shape would be left without one. A run directory that holds earlier searches
+// of the same shapes continues them. Errors as evolve(), and budget when a search was stopped
+// before it had a kernel.
+Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
+                                     const PortfolioOptions& options);
 
-// Which kernels to keep: at most `keep` (0: no limit), no more than reach `goal`, of least mean regret. times[kernel][shape] in
-// microseconds, 0: cannot; weights by shape. Exact up to 16 kernels, greedy beyond.
+// Which kernels to keep: at most `keep` (0: no limit), no more than reach `goal`, of least mean
+// regret. times[kernel][shape] in microseconds, 0: cannot; weights by shape. Exact up to 16
+// kernels, greedy beyond.
 struct KernelChoice {
   std::vector<int> kernels{};  // ascending
   double regret = 0;           // HUGE_VAL where a shape is left without a kernel
 };
-KernelChoice choose_kernels(const std::vector<std::vector<double>>& times, const std::vector<double>& weights, int keep,
-                            double goal);
+KernelChoice choose_kernels(const std::vector<std::vector<double>>& times,
+                            const std::vector<double>& weights, int keep, double goal);
 
-// Files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with `launch(sizes…, tensors…, stream)`), and
-// main.cpp, which launches it for sizes given and prints its time (needs cuda.h). `entries`: of one task on several devices, or
-// one on one; at run time that of the device serves. Error usage when an entry is of another task or holds no cubin.
+// Files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with `launch(sizes…,
+// tensors…, stream)`), and main.cpp, which launches it for sizes given and prints its time (needs
+// cuda.h). `entries`: of one task on several devices, or one on one; at run time that of the device
+// serves. Error usage when an entry is of another task or holds no cubin.
 struct GeneratedFile {
   std::string name{}, text{};
 };
-Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries, const std::string& name);
+Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries,
+                                                    const std::string& name);
 
-// Shapes as text: a line each, "m=4096 n=4096 k=4096 [weight=2]", # begins a comment. `axes`: what may be named. Errors name
-// the line.
+// Shapes as text: a line each, "m=4096 n=4096 k=4096 [weight=2]", # begins a comment. `axes`: what
+// may be named. Errors name the line.
 Result<std::vector<Workload>> shapes_from_text(std::string_view text, const std::string& origin,
                                                const std::vector<std::string>& axes);
 

@@ -1,24 +1,29 @@
-// Barriers in shared memory (mbarrier) and named barriers, by which the warps of a block, and the blocks of a cluster, tell one
-// another that memory is full or empty again.
+// Barriers in shared memory (mbarrier) and named barriers, by which the warps of a block, and the
+// blocks of a cluster, tell one another that memory is full or empty again.
 //
-// An mbarrier counts arrivals and bytes on their way. Its phase is complete when all arrivals are in and all bytes have
-// landed; then the next phase begins. Who waits names the parity of the phase: 0 for the first, 1 for the second, 0 again.
-// A fresh barrier lets a wait for parity 1 pass, as if the phase before the first were complete: that is how producers find
-// every stage empty at the start.
+// An mbarrier counts arrivals and bytes on their way. Its phase is complete when all arrivals are
+// in and all bytes have landed; then the next phase begins. Who waits names the parity of the
+// phase: 0 for the first, 1 for the second, 0 again. A fresh barrier lets a wait for parity 1 pass,
+// as if the phase before the first were complete: that is how producers find every stage empty at
+// the start.
 using Barrier = unsigned long long;
 
 __device__ __forceinline__ void init_barrier(unsigned barrier, int arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
 }
-// After all are initialised and before any block or copy engine may use them; a barrier of the block or cluster follows.
-__device__ __forceinline__ void publish_barriers() { asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory"); }
+// After all are initialised and before any block or copy engine may use them; a barrier of the
+// block or cluster follows.
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
 
 __device__ __forceinline__ void arrive(unsigned barrier) {
   asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 // Arrives, and says how many bytes of copies the phase must still wait for.
 __device__ __forceinline__ void arrive_expecting(unsigned barrier, int bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+               : "memory");
 }
 // The same place in the shared memory of another block of the cluster.
 __device__ __forceinline__ unsigned address_in(unsigned shared, int rank) {
@@ -26,12 +31,13 @@ __device__ __forceinline__ unsigned address_in(unsigned shared, int rank) {
   asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(shared), "r"(rank));
   return there;
 }
-// Of default scope on purpose: a release at cluster scope costs a memory barrier in the main loop, and what a consumer
-// releases was only read.
+// Of default scope on purpose: a release at cluster scope costs a memory barrier in the main loop,
+// and what a consumer releases was only read.
 __device__ __forceinline__ void arrive_remote(unsigned there) {
   asm volatile("mbarrier.arrive.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
 }
-// Sleeps in hardware between tries. Not bra.uni: lanes of a warp may see the phase end at different tries.
+// Sleeps in hardware between tries. Not bra.uni: lanes of a warp may see the phase end at different
+// tries.
 __device__ __forceinline__ void wait_barrier(unsigned barrier, unsigned parity) {
   asm volatile(
       "{\n"
@@ -46,7 +52,8 @@ __device__ __forceinline__ void wait_barrier(unsigned barrier, unsigned parity) 
       : "memory");
 }
 
-// Named barriers, numbered 1 to 15 (0 is __syncthreads): complete when `threads` have come, by waiting or by passing.
+// Named barriers, numbered 1 to 15 (0 is __syncthreads): complete when `threads` have come, by
+// waiting or by passing.
 __device__ __forceinline__ void named_wait(int name, int threads) {
   asm volatile("bar.sync %0, %1;" ::"r"(name), "r"(threads) : "memory");
 }
@@ -61,5 +68,6 @@ __device__ __forceinline__ int cluster_rank() {
 }
 // Every thread of every block of the cluster.
 __device__ __forceinline__ void cluster_wait() {
-  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
 }

@@ -1,6 +1,6 @@
-// A cluster's blocks lie side by side: CLUSTER_M along M, CLUSTER_N along N. Those of one `m` share rows of A, those of one `n`
-// columns of B; each copies its share of these into the shared memory of all that need them.
-// Wants: CLUSTER_M, CLUSTER_N; barrier.cuh.
+// A cluster's blocks lie side by side: CLUSTER_M along M, CLUSTER_N along N. Those of one `m` share
+// rows of A, those of one `n` columns of B; each copies its share of these into the shared memory
+// of all that need them. Wants: CLUSTER_M, CLUSTER_N; barrier.cuh.
 constexpr int CLUSTER = CLUSTER_M * CLUSTER_N;
 static_assert(CLUSTER_M <= 2 && CLUSTER_N <= 2, "the masks below");
 

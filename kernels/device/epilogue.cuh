@@ -41,7 +41,8 @@ struct Epilogue {
     return finish(sum, static_cast<long long>(row) * n + column, column);
   }
 
-  // Stores COUNT neighbours of one row, starting at a multiple of COUNT, in pieces of at most STORE_VECTOR elements.
+  // Stores COUNT neighbours of one row, starting at a multiple of COUNT, in pieces of at most
+  // STORE_VECTOR elements.
   template <int COUNT>
   __device__ __forceinline__ void store(int row, int column, const float (&sum)[COUNT]) const {
     constexpr int BY_BYTES = 16 / static_cast<int>(sizeof(T_D));  // at most 16 bytes a store
@@ -55,7 +56,8 @@ struct Epilogue {
       if (PIECE > 1 && aligned && column + first + PIECE <= n) {
         Vector<T_D, PIECE> out;
 #pragma unroll
-        for (int i = 0; i < PIECE; ++i) out.at[i] = from_float<T_D>(finish(sum[first + i], at + i, column + first + i));
+        for (int i = 0; i < PIECE; ++i)
+          out.at[i] = from_float<T_D>(finish(sum[first + i], at + i, column + first + i));
         if constexpr (STREAM_STORE != 0) {
           store_vector_streaming<T_D, PIECE>(d + at, out);
         } else {
@@ -64,7 +66,8 @@ struct Epilogue {
       } else {
 #pragma unroll
         for (int i = 0; i < PIECE; ++i) {
-          if (column + first + i < n) d[at + i] = from_float<T_D>(finish(sum[first + i], at + i, column + first + i));
+          if (column + first + i < n)
+            d[at + i] = from_float<T_D>(finish(sum[first + i], at + i, column + first + i));
         }
       }
     }
@@ -73,5 +76,6 @@ struct Epilogue {
 
 template <class T>
 __device__ __forceinline__ bool rows_aligned(const T* base, int pitch, int elements) {
-  return pitch % elements == 0 && reinterpret_cast<unsigned long long>(base) % (elements * sizeof(T)) == 0;
+  return pitch % elements == 0 &&
+         reinterpret_cast<unsigned long long>(base) % (elements * sizeof(T)) == 0;
 }

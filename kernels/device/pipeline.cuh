@@ -1,20 +1,25 @@
-// The walk over K of gemm_simt and gemm_mma, whose every thread both fills and drains. A ring of STAGES slabs in shared memory is
-// filled while earlier slabs are multiplied, in STEPS steps a slab.
-// Wants: STAGES, FRAGMENTS, PREFETCH.
+// The walk over K of gemm_simt and gemm_mma, whose every thread both fills and drains. A ring of
+// STAGES slabs in shared memory is filled while earlier slabs are multiplied, in STEPS steps a
+// slab. Wants: STAGES, FRAGMENTS, PREFETCH.
 //
-// Source moves slabs:   start(slab, stage) starts copies that pass no register; fetch(slab) and put(stage) are the two
+// Source moves slabs:   start(slab, stage) starts copies that pass no register; fetch(slab) and
+// put(stage) are the two
 //                       halves of the register route; STAGE_BYTES is one slab's size.
-// Math multiplies them: Fragments are one step's operands; load(fragments, stage, step), multiply(fragments), and
+// Math multiplies them: Fragments are one step's operands; load(fragments, stage, step),
+// multiply(fragments), and
 //                       advance(next, stage, step, now), which does both and may mix them.
 //
 // The life of a stage:  filled    by every thread's start() (cp.async) or put() (ordinary stores)
-//                       drained   by load() into fragments, after wait_copies and the block barrier behind it
-//                       released  by the first block barrier after its last load(); there is no mbarrier
+//                       drained   by load() into fragments, after wait_copies and the block barrier
+//                       behind it released  by the first block barrier after its last load(); there
+//                       is no mbarrier
 //
-// Both loops keep two rules. A slab is read only after its own thread's copies were waited for *and* a block barrier made
-// everybody's visible. A stage is filled again only after a barrier that follows its last read.
+// Both loops keep two rules. A slab is read only after its own thread's copies were waited for
+// *and* a block barrier made everybody's visible. A stage is filled again only after a barrier that
+// follows its last read.
 
-// Multiplies one slab. With FRAGMENTS the operands of the next step are read while this one is multiplied.
+// Multiplies one slab. With FRAGMENTS the operands of the next step are read while this one is
+// multiplied.
 template <int STEPS, int UNROLL, class Math>
 __device__ __forceinline__ void multiply_slab(Math& math, const unsigned char* stage) {
   constexpr int SETS = FRAGMENTS != 0 && STEPS > 1 ? 2 : 1;
@@ -37,10 +42,11 @@ __device__ __forceinline__ void multiply_slab(Math& math, const unsigned char* s
   }
 }
 
-// While slab s is multiplied, slab s + AHEAD is on its way into the stage that slab s - 1 has left. With one stage only
-// it is filled between two barriers, after slab s was multiplied.
+// While slab s is multiplied, slab s + AHEAD is on its way into the stage that slab s - 1 has left.
+// With one stage only it is filled between two barriers, after slab s was multiplied.
 template <int STEPS, int UNROLL, class Source, class Math>
-__device__ __forceinline__ void simple_loop(Source& source, Math& math, unsigned char* ring, int slabs) {
+__device__ __forceinline__ void simple_loop(Source& source, Math& math, unsigned char* ring,
+                                            int slabs) {
   constexpr int AHEAD = STAGES > 1 ? STAGES - 1 : 1;
   int reading = 0;
   int filling = STAGES > 1 ? STAGES - 1 : 0;
@@ -72,10 +78,12 @@ __device__ __forceinline__ void simple_loop(Source& source, Math& math, unsigned
   }
 }
 
-// As above, but the double buffer of fragments runs across slabs: in the last step of a slab the first operands of the next
-// one are read, so that no multiply waits for shared memory at a slab's start.
+// As above, but the double buffer of fragments runs across slabs: in the last step of a slab the
+// first operands of the next one are read, so that no multiply waits for shared memory at a slab's
+// start.
 template <int STEPS, int UNROLL, class Source, class Math>
-__device__ __forceinline__ void overlapped_loop(Source& source, Math& math, unsigned char* ring, int slabs) {
+__device__ __forceinline__ void overlapped_loop(Source& source, Math& math, unsigned char* ring,
+                                                int slabs) {
   constexpr int AHEAD = STAGES - 1;
   typename Math::Fragments set[2];
   wait_copies<AHEAD - 1>();
@@ -112,7 +120,8 @@ __device__ __forceinline__ void overlapped_loop(Source& source, Math& math, unsi
           }
           wait_copies<AHEAD - 1>();  // slab s + 1 has landed
           __syncthreads();           // and this slab's last operands are in registers everywhere
-          if (s + 1 < slabs) math.load(set[(i + 1) % 2], ring + next_stage * Source::STAGE_BYTES, 0);
+          if (s + 1 < slabs)
+            math.load(set[(i + 1) % 2], ring + next_stage * Source::STAGE_BYTES, 0);
           math.multiply(set[i % 2]);
         }
       }

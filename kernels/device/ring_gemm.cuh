@@ -1,33 +1,42 @@
-// The pipeline of a Hopper GEMM. Blocks stay on their SM and take one tile of the output after another. A producer thread feeds
-// slabs of the operands into a ring of stages in shared memory; consumer warpgroups multiply them on tensor cores.
+// The pipeline of a Hopper GEMM. Blocks stay on their SM and take one tile of the output after
+// another. A producer thread feeds slabs of the operands into a ring of stages in shared memory;
+// consumer warpgroups multiply them on tensor cores.
 //
-// The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells `full` the bytes to expect
-//                       drained   by the products of its consumers, once `full` says that the bytes have landed
-//                       released  by an arrival of each consumer warp at `empty`, once its products were waited for
+// The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells
+// `full` the bytes to expect
+//                       drained   by the products of its consumers, once `full` says that the bytes
+//                       have landed released  by an arrival of each consumer warp at `empty`, once
+//                       its products were waited for
 //
-// Blocks of a cluster lie side by side along M or N and need the same columns, or rows. Each copies its share of these into the
-// shared memory of all, so a stage is empty only when every block that it is copied into has released it.
+// Blocks of a cluster lie side by side along M or N and need the same columns, or rows. Each copies
+// its share of these into the shared memory of all, so a stage is empty only when every block that
+// it is copied into has released it.
 //
-// Wants: TILE_N, CONSUMERS, STAGES, STRIPS, CURVE, GROUP_M, BATCHED; warpgroups.cuh, cluster.cuh, schedule.cuh; of the template:
-// RowSlab and ColumnSlab, what a stage holds of either operand; BLOCK_M, rows of a block's tile; DRAINERS, the consumers that
-// share a stage; STRIP_BYTES.
+// Wants: TILE_N, CONSUMERS, STAGES, STRIPS, CURVE, GROUP_M, BATCHED; warpgroups.cuh, cluster.cuh,
+// schedule.cuh; of the template: RowSlab and ColumnSlab, what a stage holds of either operand;
+// BLOCK_M, rows of a block's tile; DRAINERS, the consumers that share a stage; STRIP_BYTES.
 constexpr int STAGE_BYTES = RowSlab::BYTES + ColumnSlab::BYTES;
 
-// Shared memory: the stages; STRIPS a warp in which results become whole rows, one being filled while others are copied out;
-// barriers.
+// Shared memory: the stages; STRIPS a warp in which results become whole rows, one being filled
+// while others are copied out; barriers.
 constexpr int STRIPS_AT = STAGES * STAGE_BYTES;
 constexpr int BARRIERS_AT = STRIPS_AT + CONSUMERS * 4 * STRIPS * STRIP_BYTES;
 struct Memory {
   unsigned base;
   __device__ __forceinline__ unsigned rows(int stage) const { return base + stage * STAGE_BYTES; }
-  __device__ __forceinline__ unsigned columns(int stage) const { return rows(stage) + RowSlab::BYTES; }
+  __device__ __forceinline__ unsigned columns(int stage) const {
+    return rows(stage) + RowSlab::BYTES;
+  }
   __device__ __forceinline__ unsigned strips(int consumer_warp) const {
     return base + STRIPS_AT + consumer_warp * STRIPS * STRIP_BYTES;
   }
-  __device__ __forceinline__ unsigned full(int stage) const { return base + BARRIERS_AT + stage * 16; }
+  __device__ __forceinline__ unsigned full(int stage) const {
+    return base + BARRIERS_AT + stage * 16;
+  }
   __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
 };
-constexpr int LAST_AT = BARRIERS_AT + STAGES * 16;  // a byte a consumer, for tiles that several blocks sum
+constexpr int LAST_AT =
+    BARRIERS_AT + STAGES * 16;  // a byte a consumer, for tiles that several blocks sum
 
 using Route = Walk<CURVE != 0, GROUP_M>;
 
@@ -56,10 +65,11 @@ struct InOrder {
   }
 };
 
-// The producer: one thread. Fills stage after stage, for every piece of the cluster's work, with its slabs in an Order.
+// The producer: one thread. Fills stage after stage, for every piece of the cluster's work, with
+// its slabs in an Order.
 template <class Order>
-__device__ __forceinline__ void fill_ring(const Memory& memory, const Place& place, Route route, const TensorMap& map_rows,
-                                          const TensorMap& map_columns) {
+__device__ __forceinline__ void fill_ring(const Memory& memory, const Place& place, Route route,
+                                          const TensorMap& map_rows, const TensorMap& map_columns) {
   Ring<STAGES> ring;
   while (route.more()) {
     const Work work = route.next();
@@ -69,8 +79,10 @@ __device__ __forceinline__ void fill_ring(const Memory& memory, const Place& pla
       wait_barrier(memory.empty(ring.stage), ring.parity ^ 1);
       const unsigned full = memory.full(ring.stage);
       arrive_expecting(full, STAGE_BYTES);  // what all blocks of the cluster copy here
-      RowSlab::fill(memory.rows(ring.stage), map_rows, full, row, slab, work.batch, place.n, place.sharers_of_a());
-      ColumnSlab::fill(memory.columns(ring.stage), map_columns, full, column, slab, work.batch, place.m, place.sharers_of_b());
+      RowSlab::fill(memory.rows(ring.stage), map_rows, full, row, slab, work.batch, place.n,
+                    place.sharers_of_a());
+      ColumnSlab::fill(memory.columns(ring.stage), map_columns, full, column, slab, work.batch,
+                       place.m, place.sharers_of_b());
       ring.advance();
     });
   }
@@ -82,17 +94,22 @@ struct Drainer {
   int index;       // among consumers
   int warp, lane;  // of the warpgroup, of the warp
   Ring<STAGES> ring;
-  unsigned release_to;  // the first `empty` that this lane arrives at; lanes from FILLERS on arrive nowhere
+  unsigned release_to;  // the first `empty` that this lane arrives at; lanes from FILLERS on arrive
+                        // nowhere
 
-  __device__ __forceinline__ Drainer(const Memory& shared, const Place& place, int consumer) : memory(shared), index(consumer) {
+  __device__ __forceinline__ Drainer(const Memory& shared, const Place& place, int consumer)
+      : memory(shared), index(consumer) {
     warp = static_cast<int>(threadIdx.x) / 32 % 4;
     lane = static_cast<int>(threadIdx.x) % 32;
     release_to = memory.empty(0);
-    if constexpr (CLUSTER > 1) release_to = address_in(release_to, place.filler(lane < Place::FILLERS ? lane : 0));
+    if constexpr (CLUSTER > 1)
+      release_to = address_in(release_to, place.filler(lane < Place::FILLERS ? lane : 0));
   }
 
   // For the stage that is next.
-  __device__ __forceinline__ void wait() const { wait_barrier(memory.full(ring.stage), ring.parity); }
+  __device__ __forceinline__ void wait() const {
+    wait_barrier(memory.full(ring.stage), ring.parity);
+  }
 
   __device__ __forceinline__ void release(int stage) const {
     if constexpr (CLUSTER > 1) {
@@ -103,13 +120,16 @@ struct Drainer {
   }
 };
 
-// Which warpgroup of the block this is: a consumer's number, or CONSUMERS for the producer's. The same for all lanes, and known
-// to be: descriptors then live in uniform registers.
-__device__ __forceinline__ int own_warpgroup() { return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0); }
+// Which warpgroup of the block this is: a consumer's number, or CONSUMERS for the producer's. The
+// same for all lanes, and known to be: descriptors then live in uniform registers.
+__device__ __forceinline__ int own_warpgroup() {
+  return __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
+}
 
 // All that the producer's warpgroup does.
 template <class Order = InOrder>
-__device__ __forceinline__ void produce(const Memory& memory, const Place& place, const Route& route, const TensorMap& map_rows,
+__device__ __forceinline__ void produce(const Memory& memory, const Place& place,
+                                        const Route& route, const TensorMap& map_rows,
                                         const TensorMap& map_columns) {
   if constexpr (REALLOCATE) take_registers<PRODUCER_REGISTERS, false>();
   if (threadIdx.x % GROUP == 0) fill_ring<Order>(memory, place, route, map_rows, map_columns);
@@ -121,7 +141,8 @@ __device__ __forceinline__ void begin_consuming() {
   if constexpr (REALLOCATE) take_registers<CONSUMER_REGISTERS, true>();
 }
 __device__ __forceinline__ void end_consuming() {
-  if constexpr (STRIPS != 0) wait_stores_read<0>();  // the strips must outlive the copies that read them
+  if constexpr (STRIPS != 0)
+    wait_stores_read<0>();  // the strips must outlive the copies that read them
 }
 
 // Nobody leaves while a neighbour may still copy into its stages or arrive at its barriers.

@@ -1,7 +1,8 @@
 // Who does what next, for blocks that stay and take one tile after another.
 
-// Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there: how often the ring has been
-// walked, odd or even. Producers and consumers each keep one and pass every stage in the same order.
+// Place in a ring of STAGES stages in shared memory, and the parity of its barriers' phase there:
+// how often the ring has been walked, odd or even. Producers and consumers each keep one and pass
+// every stage in the same order.
 template <int STAGES>
 struct Ring {
   int stage = 0;
@@ -31,9 +32,10 @@ struct Work {
   int slot;         // where the tile's parts begin, counted in parts
 };
 
-// All the work. Tiles are numbered in raster order. The first `streamed` of them (stream-K) are laid end to end, slab after
-// slab, and dealt evenly to the clusters, so that all end together; the others come whole, or cut into equal parts (split-K).
-// Clusters deal themselves the latter in turn, the parts of a tile first.
+// All the work. Tiles are numbered in raster order. The first `streamed` of them (stream-K) are
+// laid end to end, slab after slab, and dealt evenly to the clusters, so that all end together; the
+// others come whole, or cut into equal parts (split-K). Clusters deal themselves the latter in
+// turn, the parts of a tile first.
 struct WorkList {
   int tiles_m, tiles_n;
   int slabs;  // along all of K
@@ -45,10 +47,14 @@ struct WorkList {
 
   __device__ __forceinline__ int tiles() const { return batches * tiles_m * tiles_n; }
   __device__ __forceinline__ int count() const { return tiles() * parts; }
-  // Parts that the workspace has to hold: each slab range that a streamed tile or a cluster begins is one more.
-  __device__ __forceinline__ int slots() const { return streamed > 0 ? streamed + clusters : count(); }
+  // Parts that the workspace has to hold: each slab range that a streamed tile or a cluster begins
+  // is one more.
+  __device__ __forceinline__ int slots() const {
+    return streamed > 0 ? streamed + clusters : count();
+  }
 
-  // Streamed slabs: cluster c has those from first_of(c) to first_of(c + 1); `owner` is the inverse.
+  // Streamed slabs: cluster c has those from first_of(c) to first_of(c + 1); `owner` is the
+  // inverse.
   __device__ __forceinline__ int first_of(int cluster) const {
     const int all = streamed * slabs;
     return cluster * (all / clusters) + min(cluster, all % clusters);
@@ -60,8 +66,9 @@ struct WorkList {
     return slab < theirs ? slab / (share + 1) : longer + (slab - theirs) / share;
   }
 
-  // Slabs by which a piece of work may begin later than at its first, going on there after its last: spread over all tiles, so
-  // that blocks that share an operand do not ask L2 for the same lines at the same time.
+  // Slabs by which a piece of work may begin later than at its first, going on there after its
+  // last: spread over all tiles, so that blocks that share an operand do not ask L2 for the same
+  // lines at the same time.
   __device__ __forceinline__ int turn(const Work& work) const {
     return static_cast<int>(static_cast<long long>(work.number) * work.slabs / tiles());
   }
@@ -71,7 +78,8 @@ struct WorkList {
   __device__ __forceinline__ void locate(Work& work, int group) const {
     work.batch = work.number / (tiles_m * tiles_n);
     const int index = work.number - work.batch * (tiles_m * tiles_n);
-    work.tile = CURVED ? curved_tile_at(index, tiles_m, tiles_n, group) : tile_at(index, tiles_m, tiles_n, group);
+    work.tile = CURVED ? curved_tile_at(index, tiles_m, tiles_n, group)
+                       : tile_at(index, tiles_m, tiles_n, group);
   }
   // One of those that are dealt in turn.
   template <bool CURVED = false>
@@ -131,11 +139,15 @@ struct Walk {
   }
 };
 
-// Turns of two warpgroups, by a named barrier each: whoever is through lets the other pass. Both must take turns equally often,
-// and nobody pass on a turn that is not taken.
+// Turns of two warpgroups, by a named barrier each: whoever is through lets the other pass. Both
+// must take turns equally often, and nobody pass on a turn that is not taken.
 template <int THREADS>
 struct Turns {
   static constexpr int FIRST_NAME = 1;
-  static __device__ __forceinline__ void wait(int group) { named_wait(FIRST_NAME + group, THREADS); }
-  static __device__ __forceinline__ void pass_on(int group) { named_pass(FIRST_NAME + 1 - group, THREADS); }
+  static __device__ __forceinline__ void wait(int group) {
+    named_wait(FIRST_NAME + group, THREADS);
+  }
+  static __device__ __forceinline__ void pass_on(int group) {
+    named_pass(FIRST_NAME + 1 - group, THREADS);
+  }
 };

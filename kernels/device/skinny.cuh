@@ -1,11 +1,12 @@
-// A step of K of a skinny product, held in the registers of one warp, and its multiply-add. Nothing passes shared memory: lane
-// (g, t), with g = lane / 4 and t = lane % 4, owns PER neighbouring columns from PER g and RUN neighbours of K from RUN t, and
-// loads just these, 16 bytes at a time where the layout allows.
+// A step of K of a skinny product, held in the registers of one warp, and its multiply-add. Nothing
+// passes shared memory: lane (g, t), with g = lane / 4 and t = lane % 4, owns PER neighbouring
+// columns from PER g and RUN neighbours of K from RUN t, and loads just these, 16 bytes at a time
+// where the layout allows.
 //
-// Tensor cores do not mind which element of K or which column stands where in a fragment, as long as both operands agree. So
-// what a lane owns in memory is declared to be what its registers hold: the columns are the 16 rows of the product's long
-// side, two to a lane, and the rows of A are its 8 columns.
-// Wants: PER, RUN, ROWS, PITCH, TRANS_B, T_A; mma.cuh.
+// Tensor cores do not mind which element of K or which column stands where in a fragment, as long
+// as both operands agree. So what a lane owns in memory is declared to be what its registers hold:
+// the columns are the 16 rows of the product's long side, two to a lane, and the rows of A are its
+// 8 columns. Wants: PER, RUN, ROWS, PITCH, TRANS_B, T_A; mma.cuh.
 
 // What a lane loads for one step.
 struct Step {
@@ -13,8 +14,9 @@ struct Step {
   unsigned a[ROWS][4];  // A: [RUN] elements of each row
 };
 
-// COUNT words that this block reads once, or zeros where nothing is to be read: they need not displace anything in L1, and L2
-// may fetch whole lines. The predicate is the instruction's own, since a branch would hold up the loads behind it.
+// COUNT words that this block reads once, or zeros where nothing is to be read: they need not
+// displace anything in L1, and L2 may fetch whole lines. The predicate is the instruction's own,
+// since a branch would hold up the loads behind it.
 template <int COUNT>
 __device__ __forceinline__ void load_words(unsigned* to, const void* from, bool wanted) {
 #pragma unroll
@@ -41,9 +43,14 @@ __device__ __forceinline__ void load_words(unsigned* to, const void* from, bool 
   }
 }
 
-// Two elements of 16 bits, the lower halves of two words or the upper ones: neighbours along K of one column.
-__device__ __forceinline__ unsigned lower_halves(unsigned first, unsigned second) { return __byte_perm(first, second, 0x5410); }
-__device__ __forceinline__ unsigned upper_halves(unsigned first, unsigned second) { return __byte_perm(first, second, 0x7632); }
+// Two elements of 16 bits, the lower halves of two words or the upper ones: neighbours along K of
+// one column.
+__device__ __forceinline__ unsigned lower_halves(unsigned first, unsigned second) {
+  return __byte_perm(first, second, 0x5410);
+}
+__device__ __forceinline__ unsigned upper_halves(unsigned first, unsigned second) {
+  return __byte_perm(first, second, 0x7632);
+}
 
 // A warp's sums, of tensor cores or of the plain pipe.
 template <bool TENSOR>
@@ -62,12 +69,15 @@ struct Sums<true> {
         unsigned long_side[4];
         if constexpr (TRANS_B != 0) {
           const unsigned* first = step.b + pair * 8 + half * 2;
-          long_side[0] = first[0], long_side[1] = first[4], long_side[2] = first[1], long_side[3] = first[5];
+          long_side[0] = first[0], long_side[1] = first[4], long_side[2] = first[1],
+          long_side[3] = first[5];
         } else {
           const unsigned* row = step.b + half * 4 * (PER / 2) + pair;
           constexpr int NEXT = PER / 2;
-          long_side[0] = lower_halves(row[0], row[NEXT]), long_side[1] = upper_halves(row[0], row[NEXT]);
-          long_side[2] = lower_halves(row[2 * NEXT], row[3 * NEXT]), long_side[3] = upper_halves(row[2 * NEXT], row[3 * NEXT]);
+          long_side[0] = lower_halves(row[0], row[NEXT]),
+          long_side[1] = upper_halves(row[0], row[NEXT]);
+          long_side[2] = lower_halves(row[2 * NEXT], row[3 * NEXT]),
+          long_side[3] = upper_halves(row[2 * NEXT], row[3 * NEXT]);
         }
 #pragma unroll
         for (int i = 0; i < ROWS; ++i) {

@@ -1,8 +1,10 @@
-// The parts of a GEMM whose operands both lie along K, for templates that change the operands or the sums: consumers on the ring
-// of ring_gemm.cuh. They are cooperative, and a tile is summed by one block.
+// The parts of a GEMM whose operands both lie along K, for templates that change the operands or
+// the sums: consumers on the ring of ring_gemm.cuh. They are cooperative, and a tile is summed by
+// one block.
 //
-// multiply(): the tensor core adds up all of K. multiply_promoted(): it adds up one slab (128 bytes of K), and ordinary fp32
-// additions the slabs: its own sums keep few bits, 13 after the point for 8-bit operands, and cut off the rest.
+// multiply(): the tensor core adds up all of K. multiply_promoted(): it adds up one slab (128 bytes
+// of K), and ordinary fp32 additions the slabs: its own sums keep few bits, 13 after the point for
+// 8-bit operands, and cut off the rest.
 //
 // Wants: T_A; wgmma.cuh, along_k.cuh, result_strips.cuh, ring_gemm.cuh.
 
@@ -18,30 +20,34 @@ struct Consumer : Drainer {
   ResultStrips out;
   float sum[PARTS_M][TILE_N / 2];
 
-  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : Drainer(shared, place, consumer) {
+  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer)
+      : Drainer(shared, place, consumer) {
     out.strips = memory.strips(index * 4 + warp);
     out.lane = lane;
   }
 
-  // Issues the products of the stage that is next, once it has landed; the first of them looks at `into` only if told to `keep`.
+  // Issues the products of the stage that is next, once it has landed; the first of them looks at
+  // `into` only if told to `keep`.
   __device__ __forceinline__ void issue(float (&into)[PARTS_M][TILE_N / 2], bool keep) {
     wait();
-    const unsigned long long a = RowSlab::descriptor(memory.rows(ring.stage) + index * PARTS_M * PART_BYTES);
+    const unsigned long long a =
+        RowSlab::descriptor(memory.rows(ring.stage) + index * PARTS_M * PART_BYTES);
     const unsigned long long b = ColumnSlab::descriptor(memory.columns(ring.stage));
     multiply_fence();
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
 #pragma unroll
       for (int part = 0; part < PARTS_M; ++part) {
-        Wgmma<TILE_N>::template multiply<T_A, 0, 0>(into[part], a + (step * RowSlab::STEP_BYTES + part * PART_BYTES) / 16,
-                                                    b + step * ColumnSlab::STEP_BYTES / 16, keep || step > 0);
+        Wgmma<TILE_N>::template multiply<T_A, 0, 0>(
+            into[part], a + (step * RowSlab::STEP_BYTES + part * PART_BYTES) / 16,
+            b + step * ColumnSlab::STEP_BYTES / 16, keep || step > 0);
       }
     }
     multiply_commit();
   }
 
-  // All of K in the tensor core. One group of products is always under way: a stage is released when the next one's have been
-  // issued and its own are through.
+  // All of K in the tensor core. One group of products is always under way: a stage is released
+  // when the next one's have been issued and its own are through.
   __device__ __forceinline__ void multiply(int slabs) {
     int previous = 0;
 #pragma unroll 1
@@ -58,8 +64,8 @@ struct Consumer : Drainer {
     release(previous);
   }
 
-  // Slab by slab: the tensor core's sums start anew with each and are added up here. While this warpgroup adds, the others
-  // multiply.
+  // Slab by slab: the tensor core's sums start anew with each and are added up here. While this
+  // warpgroup adds, the others multiply.
   template <class Factors>
   __device__ __forceinline__ void multiply_promoted(int slabs, Factors factors) {
 #pragma unroll
@@ -81,8 +87,9 @@ struct Consumer : Drainer {
       for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
         for (int i = 0; i < TILE_N / 2; ++i) {
-          sum[part][i] =
-              Factors::ANY ? fmaf(factors.of(part, i / 2 % 2), own[part][i], sum[part][i]) : sum[part][i] + own[part][i];
+          sum[part][i] = Factors::ANY
+                             ? fmaf(factors.of(part, i / 2 % 2), own[part][i], sum[part][i])
+                             : sum[part][i] + own[part][i];
         }
       }
     }
@@ -97,7 +104,8 @@ struct Consumer : Drainer {
   }
 
   // (row, column): where this warpgroup's part of the tile begins.
-  __device__ __forceinline__ void store(const Epilogue& epilogue, const TensorMap& map, int batch, int row, int column) {
+  __device__ __forceinline__ void store(const Epilogue& epilogue, const TensorMap& map, int batch,
+                                        int row, int column) {
     if constexpr (STRIPS != 0) {
       out.store(epilogue, map, sum, batch, row + warp * 16, column);
     } else {
@@ -117,10 +125,12 @@ __device__ __forceinline__ WorkList work_list(int m, int n, int k, int batches) 
           static_cast<int>(gridDim.x) / CLUSTER};
 }
 
-// All of a block: `one_tile(consumer, work, row, column)` is what a consumer does with its part of one tile.
+// All of a block: `one_tile(consumer, work, row, column)` is what a consumer does with its part of
+// one tile.
 template <class OneTile>
-__device__ __forceinline__ void run_block(unsigned char* shared, const WorkList& list, const TensorMap& map_a,
-                                          const TensorMap& map_b, OneTile one_tile) {
+__device__ __forceinline__ void run_block(unsigned char* shared, const WorkList& list,
+                                          const TensorMap& map_a, const TensorMap& map_b,
+                                          OneTile one_tile) {
   const Memory memory{shared_address(shared)};
   const Place place;
   Route route(list, static_cast<int>(blockIdx.x) / CLUSTER);

@@ -1,9 +1,11 @@
-// An fp32 operand as a sum of planes that tensor cores take: planes of falling magnitude, each the nearest to what those before
-// it leave over. Products of planes, smallest first, then make up the fp32 product.
+// An fp32 operand as a sum of planes that tensor cores take: planes of falling magnitude, each the
+// nearest to what those before it leave over. Products of planes, smallest first, then make up the
+// fp32 product.
 //
 //   SCHEME 1, tf32x3: two planes of tf32 keep 22 bits and more; three products
 //   SCHEME 2, bf16x6: three planes of bf16 keep all 24 bits; six products
-//   SCHEME 3, bf16x3: two planes of bf16 keep 16 bits; three products (a class of its own, less accurate than fp32)
+//   SCHEME 3, bf16x3: two planes of bf16 keep 16 bits; three products (a class of its own, less
+//   accurate than fp32)
 constexpr int PLANES = SCHEME == 2 ? 3 : 2;
 
 template <int NUMBER>
@@ -16,7 +18,8 @@ struct PlaneOf<1> {
 };
 using Plane = PlaneOf<SCHEME>::type;
 
-// The nearest plane element, as fp32. In tf32 half a unit of the last bit kept is added before the rest is cut off.
+// The nearest plane element, as fp32. In tf32 half a unit of the last bit kept is added before the
+// rest is cut off.
 __device__ __forceinline__ float nearest_in_plane(float value) {
   if constexpr (SCHEME == 1) {
     const float power = __uint_as_float(__float_as_uint(value) & 0xff800000u);
@@ -51,9 +54,9 @@ __device__ __forceinline__ void store_run(Plane* to, const Plane (&plane)[RUN]) 
   }
 }
 
-// A block of SPLIT_THREADS splits a square of an operand: SQUARE of its rows or columns by SQUARE of K. Planes lie one behind
-// another, each row along K whatever the source's order, `pitch` elements apart (a multiple of RUN; what lies between K and
-// pitch becomes zero).
+// A block of SPLIT_THREADS splits a square of an operand: SQUARE of its rows or columns by SQUARE
+// of K. Planes lie one behind another, each row along K whatever the source's order, `pitch`
+// elements apart (a multiple of RUN; what lies between K and pitch becomes zero).
 constexpr int SQUARE = 64;
 constexpr int SPLIT_THREADS = 256;
 
@@ -64,7 +67,8 @@ struct Source {
 };
 
 // Eight neighbours along K of row `row`, straight from memory where lines run along K.
-__device__ __forceinline__ void load_run(const Source& source, int row, int first, float (&run)[RUN]) {
+__device__ __forceinline__ void load_run(const Source& source, int row, int first,
+                                         float (&run)[RUN]) {
   const float* from = source.from + static_cast<long long>(row) * source.k + first;
   if (reinterpret_cast<unsigned long long>(from) % 16 == 0 && first + RUN <= source.k) {
 #pragma unroll
@@ -89,7 +93,9 @@ __device__ __forceinline__ void split_square(const Source& source, int top, int 
     for (int i = thread; i < SQUARE * SQUARE; i += SPLIT_THREADS) {
       const int line = left + i / SQUARE, row = top + i % SQUARE;
       turned[i / SQUARE][i % SQUARE] =
-          line < source.k && row < source.outer ? source.from[static_cast<long long>(line) * source.outer + row] : 0.0f;
+          line < source.k && row < source.outer
+              ? source.from[static_cast<long long>(line) * source.outer + row]
+              : 0.0f;
     }
     __syncthreads();
   }
@@ -108,7 +114,9 @@ __device__ __forceinline__ void split_square(const Source& source, int top, int 
     for (int plane = 0; plane < PLANES; ++plane) {
       Plane run[RUN];
       peel(rest, run);
-      store_run(source.to + (static_cast<long long>(plane) * source.outer + row) * source.pitch + first, run);
+      store_run(
+          source.to + (static_cast<long long>(plane) * source.outer + row) * source.pitch + first,
+          run);
     }
   }
 }

@@ -1,13 +1,16 @@
-// Split-K: several blocks each sum a part of K of one output tile. Each leaves its part in global memory; whichever comes
-// last adds all parts in slot order, so that the result does not depend on the order of arrival.
+// Split-K: several blocks each sum a part of K of one output tile. Each leaves its part in global
+// memory; whichever comes last adds all parts in slot order, so that the result does not depend on
+// the order of arrival.
 //
-// `parts`: split x COUNT x THREADS floats of this tile, thread-fastest (each thread reads back only its own column).
-// `arrived`: this tile's counter, zero before; the last block leaves it zero again.
-// `thread` is the caller's number among THREADS that share the tile, `everyone` their barrier, `last` their word of shared
-// memory. Returns whether they hold the full sum in `sum` and must write the tile. All of them must call it.
+// `parts`: split x COUNT x THREADS floats of this tile, thread-fastest (each thread reads back only
+// its own column). `arrived`: this tile's counter, zero before; the last block leaves it zero
+// again. `thread` is the caller's number among THREADS that share the tile, `everyone` their
+// barrier, `last` their word of shared memory. Returns whether they hold the full sum in `sum` and
+// must write the tile. All of them must call it.
 template <int THREADS, int COUNT, class Wait>
-__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived, int slot, int split,
-                                             int thread, bool* last, Wait everyone) {
+__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived,
+                                             int slot, int split, int thread, bool* last,
+                                             Wait everyone) {
   float* own = parts + static_cast<long long>(slot) * COUNT * THREADS + thread;
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) own[i * THREADS] = sum[i];
@@ -24,7 +27,9 @@ __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, 
 
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) sum[i] = 0.0f;
-  constexpr int AT_ONCE = COUNT <= 8 ? 8 : COUNT <= 32 ? 2 : 1;  // parts on their way, as far as registers go
+  constexpr int AT_ONCE = COUNT <= 8    ? 8
+                          : COUNT <= 32 ? 2
+                                        : 1;  // parts on their way, as far as registers go
 #pragma unroll AT_ONCE
   for (int s = 0; s < split; ++s) {
     const float* part = parts + static_cast<long long>(s) * COUNT * THREADS + thread;
@@ -40,7 +45,9 @@ __device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, 
 
 // The same where a whole block shares the tile.
 template <int THREADS, int COUNT>
-__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived, int slot, int split) {
+__device__ __forceinline__ bool reduce_split(float (&sum)[COUNT], float* parts, unsigned* arrived,
+                                             int slot, int split) {
   __shared__ bool last;
-  return reduce_split<THREADS>(sum, parts, arrived, slot, split, static_cast<int>(threadIdx.x), &last, [] { __syncthreads(); });
+  return reduce_split<THREADS>(sum, parts, arrived, slot, split, static_cast<int>(threadIdx.x),
+                               &last, [] { __syncthreads(); });
 }

@@ -1,10 +1,12 @@
-// A warp's results from the registers where wgmma leaves them (wgmma.cuh): straight to memory, or to whole rows in shared memory,
-// from where the copy engine stores them.
-// Wants: STRIPS; tma.cuh, epilogue.cuh.
+// A warp's results from the registers where wgmma leaves them (wgmma.cuh): straight to memory, or
+// to whole rows in shared memory, from where the copy engine stores them. Wants: STRIPS; tma.cuh,
+// epilogue.cuh.
 
-// Stores a warpgroup's sums as they lie, two neighbours of a row a thread. (row, column): where its part of the output begins.
+// Stores a warpgroup's sums as they lie, two neighbours of a row a thread. (row, column): where its
+// part of the output begins.
 template <int PARTS, int COUNT>
-__device__ __forceinline__ void store_direct(const Epilogue& epilogue, const float (&sum)[PARTS][COUNT], int row, int column,
+__device__ __forceinline__ void store_direct(const Epilogue& epilogue,
+                                             const float (&sum)[PARTS][COUNT], int row, int column,
                                              int warp, int lane) {
 #pragma unroll
   for (int part = 0; part < PARTS; ++part) {
@@ -35,11 +37,11 @@ __device__ __forceinline__ unsigned pack_pair<fp16>(float low, float high) {
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(high), "f"(low));
   return pair;
 }
-// Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of matrix l / 8, and holds
-// columns 2 (l % 4) and the next of row l / 4 of each.
+// Four 8 x 8 matrices of 16-bit elements to shared memory: lane l gives the address of row l % 8 of
+// matrix l / 8, and holds columns 2 (l % 4) and the next of row l / 4 of each.
 __device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&words)[4]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]),
-               "r"(words[2]), "r"(words[3])
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(to),
+               "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3])
                : "memory");
 }
 __device__ __forceinline__ void store_shared_pair(unsigned to, float first, float second) {
@@ -48,18 +50,20 @@ __device__ __forceinline__ void store_shared_pair(unsigned to, float first, floa
 
 // The same of two such matrices.
 __device__ __forceinline__ void store_matrices(unsigned to, const unsigned (&words)[2]) {
-  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(to), "r"(words[0]), "r"(words[1]) : "memory");
+  asm volatile("stmatrix.sync.aligned.m8n8.x2.shared.b16 [%0], {%1, %2};" ::"r"(to), "r"(words[0]),
+               "r"(words[1])
+               : "memory");
 }
 
-// A strip is 16 rows of UNITS times 16 bytes, as the copy engine expects them: of 8 units and swizzled, or else one row after
-// another, free of bank conflicts where UNITS is odd.
+// A strip is 16 rows of UNITS times 16 bytes, as the copy engine expects them: of 8 units and
+// swizzled, or else one row after another, free of bank conflicts where UNITS is odd.
 template <int UNITS>
 __device__ __forceinline__ unsigned strip_address(unsigned strip, int row, int unit) {
   return strip + (UNITS == 8 ? swizzled(row, unit) : (row * UNITS + unit) * 16);
 }
 
-// Puts 16-bit results into a strip: words[2 u] and words[2 u + 1] are this lane's two neighbours of unit u, in row lane / 4 and
-// 8 rows below, as wgmma leaves them (wgmma.cuh).
+// Puts 16-bit results into a strip: words[2 u] and words[2 u + 1] are this lane's two neighbours of
+// unit u, in row lane / 4 and 8 rows below, as wgmma leaves them (wgmma.cuh).
 template <int UNITS>
 __device__ __forceinline__ void put_strip(unsigned strip, const unsigned* words, int lane) {
 #pragma unroll
@@ -73,23 +77,24 @@ __device__ __forceinline__ void put_strip(unsigned strip, const unsigned* words,
   }
 }
 
-// Finishes the results of one warp's 16 rows and COLUMNS columns from their sums `s`, as wgmma leaves them; the first is
-// (top, left) of the output. The words are those of put_strip.
+// Finishes the results of one warp's 16 rows and COLUMNS columns from their sums `s`, as wgmma
+// leaves them; the first is (top, left) of the output. The words are those of put_strip.
 template <class T, int COLUMNS>
-__device__ __forceinline__ void pack_results(const Epilogue& epilogue, unsigned* words, const float* s, int top, int left,
-                                             int lane) {
+__device__ __forceinline__ void pack_results(const Epilogue& epilogue, unsigned* words,
+                                             const float* s, int top, int left, int lane) {
 #pragma unroll
   for (int i = 0; i < COLUMNS / 4; ++i) {
     const int row = top + lane / 4 + i % 2 * 8;
     const int column = left + i / 2 * 8 + lane % 4 * 2;
-    words[i] = pack_pair<T>(epilogue.finish_inside(s[2 * i], row, column), epilogue.finish_inside(s[2 * i + 1], row, column + 1));
+    words[i] = pack_pair<T>(epilogue.finish_inside(s[2 * i], row, column),
+                            epilogue.finish_inside(s[2 * i + 1], row, column + 1));
   }
 }
 
 // Fills a strip with the finished results of one warp, from their sums.
 template <class T, int UNITS = 8>
-__device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned strip, const float* s, int top, int left,
-                                           int lane) {
+__device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned strip, const float* s,
+                                           int top, int left, int lane) {
   constexpr int COLUMNS = UNITS * 16 / static_cast<int>(sizeof(T));
   if constexpr (sizeof(T) == 2) {
     unsigned words[COLUMNS / 4];
@@ -98,13 +103,15 @@ __device__ __forceinline__ void fill_strip(const Epilogue& epilogue, unsigned st
   } else {
     static_assert(STRIPS == 0 || sizeof(T) == 4, "results of 8 bits have no strip");
     const auto finished = [&](int j, int r) {
-      return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8, left + j * 8 + lane % 4 * 2 + r % 2);
+      return epilogue.finish_inside(s[4 * j + r], top + lane / 4 + r / 2 * 8,
+                                    left + j * 8 + lane % 4 * 2 + r % 2);
     };
 #pragma unroll
     for (int j = 0; j < COLUMNS / 8; ++j) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        const unsigned pair = strip_address<UNITS>(strip, lane / 4 + half * 8, j * 2 + lane % 4 / 2) + lane % 2 * 8;
+        const unsigned pair =
+            strip_address<UNITS>(strip, lane / 4 + half * 8, j * 2 + lane % 4 / 2) + lane % 2 * 8;
         store_shared_pair(pair, finished(j, half * 2), finished(j, half * 2 + 1));
       }
     }

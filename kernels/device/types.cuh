@@ -1,5 +1,5 @@
-// Storage types as plain bit patterns, and their conversion from and to float. The target's own instructions do the
-// rounding (to nearest even), so no toolkit header is needed.
+// Storage types as plain bit patterns, and their conversion from and to float. The target's own
+// instructions do the rounding (to nearest even), so no toolkit header is needed.
 struct bf16 {
   unsigned short bits;
 };
@@ -18,7 +18,9 @@ __device__ __forceinline__ float to_float(T value) {
   return static_cast<float>(value);
 }
 // A bfloat16 is the upper half of a float.
-__device__ __forceinline__ float to_float(bf16 value) { return __uint_as_float(static_cast<unsigned>(value.bits) << 16); }
+__device__ __forceinline__ float to_float(bf16 value) {
+  return __uint_as_float(static_cast<unsigned>(value.bits) << 16);
+}
 __device__ __forceinline__ float to_float(fp16 value) {
   float result;
   asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(value.bits));

@@ -1,4 +1,5 @@
-// Several neighbouring elements that move in one memory instruction. The address must be a multiple of the whole size.
+// Several neighbouring elements that move in one memory instruction. The address must be a multiple
+// of the whole size.
 template <class T, int COUNT>
 struct alignas(sizeof(T) * COUNT) Vector {
   T at[COUNT];
@@ -27,7 +28,8 @@ struct Words<16> {
   using type = uint4;
 };
 
-// An element-wise view of a vector would tempt the compiler into narrow accesses; these go through the whole word.
+// An element-wise view of a vector would tempt the compiler into narrow accesses; these go through
+// the whole word.
 template <class T, int COUNT>
 __device__ __forceinline__ Vector<T, COUNT> load_vector(const T* from) {
   using Word = typename Words<sizeof(T) * COUNT>::type;
@@ -40,7 +42,8 @@ __device__ __forceinline__ Vector<T, COUNT> load_vector(const T* from) {
   return both.vector;
 }
 
-// Operands that this block reads once: they need not displace anything in L1, and L2 may fetch whole lines.
+// Operands that this block reads once: they need not displace anything in L1, and L2 may fetch
+// whole lines.
 template <class T, int COUNT>
 __device__ __forceinline__ Vector<T, COUNT> load_vector_streaming(const T* from) {
   union Both {
@@ -50,14 +53,17 @@ __device__ __forceinline__ Vector<T, COUNT> load_vector_streaming(const T* from)
   } both;
   if constexpr (sizeof(T) * COUNT == 16) {
     asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v4.b32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(both.words[0]), "=r"(both.words[1]), "=r"(both.words[2]), "=r"(both.words[3])
+                 : "=r"(both.words[0]), "=r"(both.words[1]), "=r"(both.words[2]),
+                   "=r"(both.words[3])
                  : "l"(from));
   } else if constexpr (sizeof(T) * COUNT == 8) {
     asm volatile("ld.global.nc.L1::no_allocate.L2::128B.v2.b32 {%0, %1}, [%2];"
                  : "=r"(both.words[0]), "=r"(both.words[1])
                  : "l"(from));
   } else if constexpr (sizeof(T) * COUNT == 4) {
-    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.b32 %0, [%1];" : "=r"(both.words[0]) : "l"(from));
+    asm volatile("ld.global.nc.L1::no_allocate.L2::128B.b32 %0, [%1];"
+                 : "=r"(both.words[0])
+                 : "l"(from));
   } else {
     return load_vector<T, COUNT>(from);
   }
@@ -87,11 +93,13 @@ __device__ __forceinline__ void store_vector_streaming(T* to, const Vector<T, CO
   } both;
   both.vector = value;
   if constexpr (sizeof(T) * COUNT == 16) {
-    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(both.words[0]), "r"(both.words[1]),
-                 "r"(both.words[2]), "r"(both.words[3])
+    asm volatile("st.global.cs.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(both.words[0]),
+                 "r"(both.words[1]), "r"(both.words[2]), "r"(both.words[3])
                  : "memory");
   } else if constexpr (sizeof(T) * COUNT == 8) {
-    asm volatile("st.global.cs.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(both.words[0]), "r"(both.words[1]) : "memory");
+    asm volatile("st.global.cs.v2.b32 [%0], {%1, %2};" ::"l"(to), "r"(both.words[0]),
+                 "r"(both.words[1])
+                 : "memory");
   } else if constexpr (sizeof(T) * COUNT == 4) {
     asm volatile("st.global.cs.b32 [%0], %1;" ::"l"(to), "r"(both.words[0]) : "memory");
   } else if constexpr (sizeof(T) * COUNT == 2) {

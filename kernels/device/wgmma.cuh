@@ -1,22 +1,29 @@
-// Matrix multiply-add of a warpgroup (wgmma): four warps that start at a multiple of four multiply 64 x K by K x N, both from
-// shared memory, into fp32 sums in registers. K is 32 bytes of elements. It runs beside the warps that issued it:
+// Matrix multiply-add of a warpgroup (wgmma): four warps that start at a multiple of four multiply
+// 64 x K by K x N, both from shared memory, into fp32 sums in registers. K is 32 bytes of elements.
+// It runs beside the warps that issued it:
 //
 //   multiply_fence();            // whatever else touched the sums is done
 //   Wgmma<N>::multiply<T, ..>()  // any number of them
 //   multiply_commit();           // closes a group
-//   multiply_wait<0>();          // until then neither sums nor tiles in shared memory may be touched
+//   multiply_wait<0>();          // until then neither sums nor tiles in shared memory may be
+//   touched
 //
-// Of a warpgroup's thread in warp w with lane l, sum[4 j + r] belongs to row 16 w + l / 4 + 8 (r / 2) and to column
-// 8 j + 2 (l % 4) + r % 2.
+// Of a warpgroup's thread in warp w with lane l, sum[4 j + r] belongs to row 16 w + l / 4 + 8 (r /
+// 2) and to column 8 j + 2 (l % 4) + r % 2.
 
-__device__ __forceinline__ void multiply_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
-__device__ __forceinline__ void multiply_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+__device__ __forceinline__ void multiply_fence() {
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+__device__ __forceinline__ void multiply_commit() {
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
 // Until at most NEWEST groups of this warpgroup are under way.
 template <int NEWEST>
 __device__ __forceinline__ void multiply_wait() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(NEWEST) : "memory");
 }
-// Registers of each thread of the warpgroup from here on: MORE takes them from what others have let go, and waits for it.
+// Registers of each thread of the warpgroup from here on: MORE takes them from what others have let
+// go, and waits for it.
 template <int COUNT, bool MORE>
 __device__ __forceinline__ void take_registers() {
   if constexpr (MORE) {
@@ -25,17 +32,19 @@ __device__ __forceinline__ void take_registers() {
     asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(COUNT));
   }
 }
-// Keeps the compiler from moving reads of the sums before the wait: to it, they are ready when they are issued.
+// Keeps the compiler from moving reads of the sums before the wait: to it, they are ready when they
+// are issued.
 template <int COUNT>
 __device__ __forceinline__ void settle(float (&sum)[COUNT]) {
 #pragma unroll
   for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(sum[i])::"memory");
 }
 
-// What the unit is told of a tile in shared memory with 128-byte swizzle: its address, the bytes from one block of 64 rows or
-// columns to the next, and those from one group of 8 lines to the next, all in units of 16 bytes. A tile whose lines run
-// along K ignores the first.
-__device__ __forceinline__ unsigned long long tile_descriptor(unsigned address, unsigned next_block) {
+// What the unit is told of a tile in shared memory with 128-byte swizzle: its address, the bytes
+// from one block of 64 rows or columns to the next, and those from one group of 8 lines to the
+// next, all in units of 16 bytes. A tile whose lines run along K ignores the first.
+__device__ __forceinline__ unsigned long long tile_descriptor(unsigned address,
+                                                              unsigned next_block) {
   constexpr unsigned next_lines = 8 * 128;
   constexpr unsigned long long swizzle_128 = 1ull << 62;
   return (address & 0x3ffff) >> 4 | static_cast<unsigned long long>(next_block >> 4) << 16 |
@@ -55,9 +64,10 @@ constexpr bool same = false;
 template <class T>
 constexpr bool same<T, T> = true;
 
-// multiply<T, A_TURNED, B_TURNED>(sum, a, b, keep): sum = (keep ? sum : 0) + A B. A tile is turned when its lines run along M
-// or N, which only elements of 16 bits may; float means tf32. The instruction names every register, so each width has a form
-// of its own; the numbers that follow a width are those of the operands behind its N / 2 sums.
+// multiply<T, A_TURNED, B_TURNED>(sum, a, b, keep): sum = (keep ? sum : 0) + A B. A tile is turned
+// when its lines run along M or N, which only elements of 16 bits may; float means tf32. The
+// instruction names every register, so each width has a form of its own; the numbers that follow a
+// width are those of the operands behind its N / 2 sums.
 template <int N>
 struct Wgmma;
 

@@ -1,4 +1,5 @@
-// D = act(alpha * op(A) op(B) + beta * C + bias), one element. A template, so that tensors a task lacks are never named.
+// D = act(alpha * op(A) op(B) + beta * C + bias), one element. A template, so that tensors a task
+// lacks are never named.
 
 __device__ real activate(real x) {
   if (ACT == 1) return max_(x, real(0.0));

@@ -1,5 +1,6 @@
-// D = act(alpha * (A scale_a) (B scale_b) + beta * C + bias), one element; SCALE 1: a factor a matrix, 2: a factor a block, which
-// the sum of the block's products is multiplied by. A template, so that tensors a task lacks are never named.
+// D = act(alpha * (A scale_a) (B scale_b) + beta * C + bias), one element; SCALE 1: a factor a
+// matrix, 2: a factor a block, which the sum of the block's products is multiplied by. A template,
+// so that tensors a task lacks are never named.
 
 __device__ real activate(real x) {
   if (ACT == 1) return max_(x, real(0.0));
@@ -24,10 +25,11 @@ __device__ real reference_D(const In& in, long long index) {
   real sum = real(0.0);
   for (long long s = 0; s < blocks_k; ++s) {
     real part = real(0.0);
-    for (long long p = s * block; p < in.k && p < (s + 1) * block; ++p) part = part + in.A(a + p * a_step) * in.B(b + p * b_step);
+    for (long long p = s * block; p < in.k && p < (s + 1) * block; ++p)
+      part = part + in.A(a + p * a_step) * in.B(b + p * b_step);
     if (SCALE == 2) {
-      part = part *
-             (in.scale_a((batch * blocks_k + s) * in.m + row) * in.scale_b((batch * blocks_n + column / block) * blocks_k + s));
+      part = part * (in.scale_a((batch * blocks_k + s) * in.m + row) *
+                     in.scale_b((batch * blocks_n + column / block) * blocks_k + s));
     }
     sum = sum + part;
   }

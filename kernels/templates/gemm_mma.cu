@@ -70,9 +70,9 @@
   }
 }
 */
-// A block computes a BLOCK_M x BLOCK_N tile of D, each warp a WARP_M x WARP_N part of it, by 16 x 8 matrix multiply-adds on
-// tensor cores. Slabs of BLOCK_K of A and B come to shared memory in the order they have in global memory; the fragments that
-// the tensor core wants are cut from there.
+// A block computes a BLOCK_M x BLOCK_N tile of D, each warp a WARP_M x WARP_N part of it, by 16 x 8
+// matrix multiply-adds on tensor cores. Slabs of BLOCK_K of A and B come to shared memory in the
+// order they have in global memory; the fragments that the tensor core wants are cut from there.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/pipeline.cuh"
@@ -96,7 +96,8 @@ constexpr int SUBS_N = WARP_N / 8;   // 8-column parts
 // One operand's way to shared memory: its slabs keep the order of global memory.
 template <int LINE>
 constexpr int copy_width = VECTOR < LINE ? VECTOR : LINE;  // elements a copy moves
-template <class T, int OUTER, bool K_FAST, class Copy = OperandCopy<T, OUTER, K_FAST, copy_width<(K_FAST ? BLOCK_K : OUTER)>>>
+template <class T, int OUTER, bool K_FAST,
+          class Copy = OperandCopy<T, OUTER, K_FAST, copy_width<(K_FAST ? BLOCK_K : OUTER)>>>
 struct Operand : Copy {
   static constexpr int LINE = K_FAST ? BLOCK_K : OUTER;  // adjacent elements of a slab
   static constexpr int LINES = K_FAST ? OUTER : BLOCK_K;
@@ -110,9 +111,10 @@ struct Operand : Copy {
   // Whether fragments are read as 8 x 16-byte matrices; tf32 cannot be transposed on the way.
   static constexpr bool BY_MATRIX = LDMATRIX != 0 && (K_FAST || ELEMENT == 2);
 
-  // Place of an element in the slab, in bytes. Swizzled, the 16-byte units of a line are permuted by an exclusive or with a
-  // key of the line, so that lines read together lie in different banks: 8 lines of one unit for matrix loads, 4 lines of
-  // two units for the single words of a tf32 slab whose lines run along o.
+  // Place of an element in the slab, in bytes. Swizzled, the 16-byte units of a line are permuted
+  // by an exclusive or with a key of the line, so that lines read together lie in different banks:
+  // 8 lines of one unit for matrix loads, 4 lines of two units for the single words of a tf32 slab
+  // whose lines run along o.
   static __device__ __forceinline__ int offset(int o, int k) {
     const int line = K_FAST ? o : k;
     const int byte = (K_FAST ? k : o) * ELEMENT;
@@ -129,16 +131,19 @@ struct Operand : Copy {
 
   // Place in shared memory of this thread's i-th copy of a slab.
   __device__ __forceinline__ int to(int i) const {
-    constexpr int STEP_LINES = THREADS / PER_LINE;  // lines between copies; the key of a line repeats every 8 lines
+    constexpr int STEP_LINES =
+        THREADS / PER_LINE;  // lines between copies; the key of a line repeats every 8 lines
     const auto step = place(i * THREADS);
-    if constexpr (THREADS % PER_LINE == 0 && STEP_LINES % 8 == 0) return offset(o, k) + i * STEP_LINES * PITCH;
+    if constexpr (THREADS % PER_LINE == 0 && STEP_LINES % 8 == 0)
+      return offset(o, k) + i * STEP_LINES * PITCH;
     return offset(o + step.o, k + step.k);
   }
   __device__ __forceinline__ Vector<T, WIDTH> gather(int slab, int i, int number) const {
     if (aligned && number == WIDTH) return load_chunk(from(slab, i));
     Vector<T, WIDTH> result;
 #pragma unroll
-    for (int j = 0; j < WIDTH; ++j) result.at[j] = j < number ? from(slab, i)[j] : from_float<T>(0.0f);
+    for (int j = 0; j < WIDTH; ++j)
+      result.at[j] = j < number ? from(slab, i)[j] : from_float<T>(0.0f);
     return result;
   }
 
@@ -158,7 +163,8 @@ struct Operand : Copy {
       if (!mine(i)) continue;
       const int number = present(i, k_left);
       if (aligned) {
-        copy_async<WIDTH * ELEMENT, HINT>(target + to(i), number > 0 ? from(slab, i) : matrix_start, number * ELEMENT);
+        copy_async<WIDTH * ELEMENT, HINT>(target + to(i), number > 0 ? from(slab, i) : matrix_start,
+                                          number * ELEMENT);
       } else {
         store_vector<T, WIDTH>(reinterpret_cast<T*>(stage + to(i)), gather(slab, i, number));
       }
@@ -206,7 +212,8 @@ struct Math {
   int row, column;  // first row and column of the warp's tile in the block's
 
   static constexpr int LOADS = SUBS_M + SUBS_N / 2;
-  __device__ __forceinline__ void load_piece(Fragments& to, const unsigned char* stage, int step, int piece) const {
+  __device__ __forceinline__ void load_piece(Fragments& to, const unsigned char* stage, int step,
+                                             int piece) const {
     if (piece < SUBS_M) {
       load_a(to.a[piece], stage, row + piece * 16, step * STEP_K);
     } else {
@@ -218,27 +225,34 @@ struct Math {
 #pragma unroll
     for (int piece = 0; piece < LOADS; ++piece) load_piece(to, stage, step, piece);
   }
-  __device__ __forceinline__ void load_a(unsigned (&to)[4], const unsigned char* slab, int o, int k) const {
+  __device__ __forceinline__ void load_a(unsigned (&to)[4], const unsigned char* slab, int o,
+                                         int k) const {
     if constexpr (OperandA::BY_MATRIX && TRANS_A == 0) {
-      load_matrices(to, shared_address(slab + OperandA::offset(o + lane % 16, k + lane / 16 * HALF_K)));
+      load_matrices(to,
+                    shared_address(slab + OperandA::offset(o + lane % 16, k + lane / 16 * HALF_K)));
     } else if constexpr (OperandA::BY_MATRIX) {
-      load_matrices_transposed(to, shared_address(slab + OperandA::offset(o + lane / 8 % 2 * 8, k + lane % 8 + lane / 16 * 8)));
+      load_matrices_transposed(
+          to, shared_address(slab +
+                             OperandA::offset(o + lane / 8 % 2 * 8, k + lane % 8 + lane / 16 * 8)));
     } else {
 #pragma unroll
       for (int r = 0; r < 4; ++r) {
-        to[r] = OperandA::word(slab, o + lane / 4 + r % 2 * 8, k + lane % 4 * (4 / ELEMENT) + r / 2 * HALF_K);
+        to[r] = OperandA::word(slab, o + lane / 4 + r % 2 * 8,
+                               k + lane % 4 * (4 / ELEMENT) + r / 2 * HALF_K);
       }
     }
   }
   // Two neighbouring 8-column parts at once: four matrices fill one load.
-  __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2], const unsigned char* slab, int o,
-                                         int k) const {
+  __device__ __forceinline__ void load_b(unsigned (&left)[2], unsigned (&right)[2],
+                                         const unsigned char* slab, int o, int k) const {
     if constexpr (OperandB::BY_MATRIX) {
       unsigned four[4];
       if constexpr (TRANS_B != 0) {
-        load_matrices(four, shared_address(slab + OperandB::offset(o + lane % 8 + lane / 16 * 8, k + lane / 8 % 2 * HALF_K)));
+        load_matrices(four, shared_address(slab + OperandB::offset(o + lane % 8 + lane / 16 * 8,
+                                                                   k + lane / 8 % 2 * HALF_K)));
       } else {
-        load_matrices_transposed(four, shared_address(slab + OperandB::offset(o + lane / 16 * 8, k + lane % 16)));
+        load_matrices_transposed(
+            four, shared_address(slab + OperandB::offset(o + lane / 16 * 8, k + lane % 16)));
       }
       left[0] = four[0], left[1] = four[1], right[0] = four[2], right[1] = four[3];
     } else {
@@ -250,7 +264,8 @@ struct Math {
       }
     }
   }
-  // The fragments as the tensor core wants them. Rounding waits until they are used: it must not wait for their loads.
+  // The fragments as the tensor core wants them. Rounding waits until they are used: it must not
+  // wait for their loads.
   static __device__ __forceinline__ void round_fragments(Fragments& set) {
     if constexpr (ELEMENT == 4) {
 #pragma unroll
@@ -259,7 +274,8 @@ struct Math {
       for (int j = 0; j < SUBS_N * 2; ++j) set.b[j / 2][j % 2] = round_to_tf32(set.b[j / 2][j % 2]);
     }
   }
-  // In serpentine order each multiply-add shares an operand with the one before, also from row to row.
+  // In serpentine order each multiply-add shares an operand with the one before, also from row to
+  // row.
   __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
     const int i = index / SUBS_N;
     const int j = SERPENTINE == 0 || i % 2 == 0 ? index % SUBS_N : SUBS_N - 1 - index % SUBS_N;
@@ -270,8 +286,10 @@ struct Math {
 #pragma unroll
     for (int index = 0; index < SUBS_M * SUBS_N; ++index) multiply_one(from, index);
   }
-  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that they do not queue up.
-  __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int step, Fragments& now) {
+  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that
+  // they do not queue up.
+  __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int step,
+                                          Fragments& now) {
     constexpr int EVERY = SUBS_M * SUBS_N / LOADS;
     if constexpr (INTERLEAVE == 0 || EVERY == 0) {
       load(next, stage, step);
@@ -280,7 +298,8 @@ struct Math {
       round_fragments(now);
 #pragma unroll
       for (int index = 0; index < SUBS_M * SUBS_N; ++index) {
-        if (index % EVERY == 0 && index / EVERY < LOADS) load_piece(next, stage, step, index / EVERY);
+        if (index % EVERY == 0 && index / EVERY < LOADS)
+          load_piece(next, stage, step, index / EVERY);
         multiply_one(now, index);
       }
     }
@@ -296,7 +315,8 @@ struct Source {
 
   __device__ __forceinline__ void start(int slab, unsigned char* stage) {
     if constexpr (OperandA::BY_ASYNC) a.copy(stage, slab, k_count - slab * BLOCK_K);
-    if constexpr (OperandB::BY_ASYNC) b.copy(stage + OperandA::BYTES, slab, k_count - slab * BLOCK_K);
+    if constexpr (OperandB::BY_ASYNC)
+      b.copy(stage + OperandA::BYTES, slab, k_count - slab * BLOCK_K);
   }
   __device__ __forceinline__ void fetch(int slab) {
     if constexpr (!OperandA::BY_ASYNC) a.fetch(slab, k_count - slab * BLOCK_K);
@@ -309,7 +329,8 @@ struct Source {
 };
 
 // Stores the sums as the tensor core left them: two neighbours of a row a lane.
-__device__ __forceinline__ void store_direct(const Math& math, const Epilogue& epilogue, int row, int column) {
+__device__ __forceinline__ void store_direct(const Math& math, const Epilogue& epilogue, int row,
+                                             int column) {
 #pragma unroll
   for (int i = 0; i < SUBS_M; ++i) {
 #pragma unroll
@@ -324,9 +345,11 @@ __device__ __forceinline__ void store_direct(const Math& math, const Epilogue& e
   }
 }
 
-// Passes 16 rows at a time through the warp's own part of shared memory, so that a lane stores long pieces and neighbouring
-// lanes neighbouring pieces. A pitch of 8 floats beyond a multiple of 32 keeps the writes free of bank conflicts.
-__device__ __forceinline__ void store_staged(const Math& math, const Epilogue& epilogue, int row, int column, float* strip) {
+// Passes 16 rows at a time through the warp's own part of shared memory, so that a lane stores long
+// pieces and neighbouring lanes neighbouring pieces. A pitch of 8 floats beyond a multiple of 32
+// keeps the writes free of bank conflicts.
+__device__ __forceinline__ void store_staged(const Math& math, const Epilogue& epilogue, int row,
+                                             int column, float* strip) {
   constexpr int PITCH = WARP_N + 8;
   constexpr int WIDTH = 16 / static_cast<int>(sizeof(T_D)) < 8 ? 4 : 8;  // elements a lane stores
   constexpr int PER_ROW = WARP_N / WIDTH;
@@ -359,19 +382,22 @@ __device__ __forceinline__ void store_staged(const Math& math, const Epilogue& e
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_mma(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha,
-             float beta, int m, int n, int k, int chunk) {
+    gemm_mma(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts,
+             unsigned* arrived, float alpha, float beta, int m, int n, int k, int chunk) {
   extern __shared__ __align__(128) unsigned char ring[];
   const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
   const int tiles = tiles_m * tiles_n;
   const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
-  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
+  const Tile tile =
+      tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
-  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m, k_begin),
-                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin),
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m,
+                         tile.m * BLOCK_M, m, k_begin),
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k,
+                         tile.n * BLOCK_N, n, k_begin),
                 k_end - k_begin};
   const int warp = static_cast<int>(threadIdx.x) / 32;
   Math math;
@@ -379,27 +405,34 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   math.row = (WARPS_DOWN != 0 ? warp % WARPS_M : warp / WARPS_N) * WARP_M;
   math.column = (WARPS_DOWN != 0 ? warp / WARPS_M : warp % WARPS_N) * WARP_N;
 #pragma unroll
-  for (int i = 0; i < SUBS_M * SUBS_N * 4; ++i) math.sum[i / 4 / SUBS_N][i / 4 % SUBS_N][i % 4] = 0.0f;
+  for (int i = 0; i < SUBS_M * SUBS_N * 4; ++i)
+    math.sum[i / 4 / SUBS_N][i / 4 % SUBS_N][i % 4] = 0.0f;
 
-  walk_k<STEPS, UNROLL_K == 0 ? STEPS : UNROLL_K>(source, math, ring, (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
+  walk_k<STEPS, UNROLL_K == 0 ? STEPS : UNROLL_K>(source, math, ring,
+                                                  (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
 
   if constexpr (SPLIT > 1) {
     if (gridDim.y > 1) {
       const int split = static_cast<int>(gridDim.y);
       float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
       float(&flat)[SUBS_M * SUBS_N * 4] = reinterpret_cast<float(&)[SUBS_M * SUBS_N * 4]>(math.sum);
-      if (!reduce_split<THREADS>(flat, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+      if (!reduce_split<THREADS>(flat, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y),
+                                 split))
+        return;
     }
   }
 
   const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{
-      D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C,
+                          bias,       alpha,
+                          beta,       m,
+                          n,          rows_aligned(D + output, n, STORE_VECTOR)};
   const int row = tile.m * BLOCK_M + math.row;
   const int column = tile.n * BLOCK_N + math.column;
   if constexpr (STAGED != 0) {
     __syncthreads();  // the ring has been read; its memory now stages the output
-    store_staged(math, epilogue, row, column, reinterpret_cast<float*>(ring) + warp * 16 * (WARP_N + 8));
+    store_staged(math, epilogue, row, column,
+                 reinterpret_cast<float*>(ring) + warp * 16 * (WARP_N + 8));
   } else {
     store_direct(math, epilogue, row, column);
   }

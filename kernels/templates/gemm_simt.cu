@@ -70,9 +70,10 @@
   }
 }
 */
-// A block computes a BLOCK_M x BLOCK_N tile of D. It walks K in slabs of BLOCK_K: a slab of A and one of B are brought to
-// shared memory as floats, K outermost (the field's "MN-major"), so that a thread reads its rows of A and columns of B as
-// vectors; each thread multiplies them into THREAD_M x THREAD_N sums that stay in registers.
+// A block computes a BLOCK_M x BLOCK_N tile of D. It walks K in slabs of BLOCK_K: a slab of A and
+// one of B are brought to shared memory as floats, K outermost (the field's "MN-major"), so that a
+// thread reads its rows of A and columns of B as vectors; each thread multiplies them into THREAD_M
+// x THREAD_N sums that stay in registers.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/pipeline.cuh"
@@ -92,17 +93,20 @@ constexpr bool is_float = false;
 template <>
 constexpr bool is_float<float> = true;
 
-// A thread's tile is cut into pieces of up to 4 neighbours, and the pieces of one warp are interleaved, so that a warp's
-// vector reads of shared memory cover adjacent addresses.
+// A thread's tile is cut into pieces of up to 4 neighbours, and the pieces of one warp are
+// interleaved, so that a warp's vector reads of shared memory cover adjacent addresses.
 template <int SIZE, int LANES>
 struct Pieces {
   static constexpr int WIDTH = SIZE < 4 ? SIZE : 4;
   static constexpr int COUNT = SIZE / WIDTH;
   // Offset of a lane's piece within the warp tile.
-  static __device__ __forceinline__ int at(int piece, int lane) { return (piece * LANES + lane) * WIDTH; }
+  static __device__ __forceinline__ int at(int piece, int lane) {
+    return (piece * LANES + lane) * WIDTH;
+  }
 
   // Reads piece p, `first` being the lane's first; `key` undoes the permutation of the slab's row.
-  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* first, int p, int key) {
+  static __device__ __forceinline__ void load(float (&to)[SIZE], const float* first, int p,
+                                              int key) {
     const Vector<float, WIDTH> piece = load_vector<float, WIDTH>(first + p * LANES * WIDTH);
 #pragma unroll
     for (int j = 0; j < WIDTH; ++j) to[p * WIDTH + j] = piece.at[j ^ key];
@@ -118,9 +122,10 @@ constexpr bool by_async = ASYNC != 0 && is_float<T> && !(K_FAST && TRANSPOSE != 
 template <class T, bool K_FAST>
 constexpr int copy_width = by_async<T, K_FAST>&& K_FAST ? 1 : VECTOR;
 
-// One operand's way to a slab in shared memory: slab[k][o], so where neighbours along K are adjacent in global memory the slab is
-// a transpose.
-template <class T, int OUTER, bool K_FAST, int PIECE_WIDTH, class Copy = OperandCopy<T, OUTER, K_FAST, copy_width<T, K_FAST>>>
+// One operand's way to a slab in shared memory: slab[k][o], so where neighbours along K are
+// adjacent in global memory the slab is a transpose.
+template <class T, int OUTER, bool K_FAST, int PIECE_WIDTH,
+          class Copy = OperandCopy<T, OUTER, K_FAST, copy_width<T, K_FAST>>>
 struct Operand : Copy {
   static constexpr int PITCH = OUTER + PAD;
   static constexpr int FLOATS = PITCH * BLOCK_K;
@@ -130,20 +135,27 @@ struct Operand : Copy {
   using Copy::from, Copy::mine, Copy::present, Copy::place, Copy::load_chunk;
   using Copy::o, Copy::k, Copy::aligned, Copy::all_outer, Copy::matrix_start;
 
-  // A warp that transposes single elements writes BLOCK_K rows of one column: with a pitch of 4 beyond a multiple of 32,
-  // every eighth row falls into the same bank. Permuted, each group of 8 rows permutes the floats within a vector its own
-  // way, which spreads them over the banks; the reader undoes it by naming registers.
-  static constexpr bool PERMUTED = PERMUTE != 0 && K_FAST && WIDTH == 1 && PIECE_WIDTH == 4 && BLOCK_K <= 32 &&
-                                   THREADS % PER_LINE == 0 && THREADS / PER_LINE % 4 == 0;
-  static __device__ constexpr int key(int k) { return PERMUTED && BLOCK_K > 8 ? k / 8 * (32 / BLOCK_K) % 4 : 0; }
+  // A warp that transposes single elements writes BLOCK_K rows of one column: with a pitch of 4
+  // beyond a multiple of 32, every eighth row falls into the same bank. Permuted, each group of 8
+  // rows permutes the floats within a vector its own way, which spreads them over the banks; the
+  // reader undoes it by naming registers.
+  static constexpr bool PERMUTED = PERMUTE != 0 && K_FAST && WIDTH == 1 && PIECE_WIDTH == 4 &&
+                                   BLOCK_K <= 32 && THREADS % PER_LINE == 0 &&
+                                   THREADS / PER_LINE % 4 == 0;
+  static __device__ constexpr int key(int k) {
+    return PERMUTED && BLOCK_K > 8 ? k / 8 * (32 / BLOCK_K) % 4 : 0;
+  }
 
-  int to;                                      // index in shared memory of this thread's first element of a slab
+  int to;  // index in shared memory of this thread's first element of a slab
   Vector<T, WIDTH> held[BY_ASYNC ? 1 : EACH];  // a slab on its way by registers
 
-  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first, int outer_count, int k_first)
+  __device__ __forceinline__ Operand(const T* matrix, int row_pitch, int outer_first,
+                                     int outer_count, int k_first)
       : Copy(matrix, row_pitch, outer_first, outer_count, k_first), to(k * PITCH + (o ^ key(k))) {}
 
-  static __device__ constexpr int to_step(int i) { return place(i * THREADS).k * PITCH + place(i * THREADS).o; }
+  static __device__ constexpr int to_step(int i) {
+    return place(i * THREADS).k * PITCH + place(i * THREADS).o;
+  }
 
   // Starts the copies of a slab straight into shared memory.
   __device__ __forceinline__ void copy(float* stage, int slab, int k_left) const {
@@ -165,13 +177,15 @@ struct Operand : Copy {
       } else {
 #pragma unroll
         for (int j = 0; j < WIDTH; ++j) {
-          copy_async<4, false>(target + 4 * (to_step(i) + j), source + (j < number ? j : 0), j < number ? 4 : 0);
+          copy_async<4, false>(target + 4 * (to_step(i) + j), source + (j < number ? j : 0),
+                               j < number ? 4 : 0);
         }
       }
     }
   }
 
-  // The register route: fetch() loads a slab's elements, put() converts them and stores them where they belong.
+  // The register route: fetch() loads a slab's elements, put() converts them and stores them where
+  // they belong.
   __device__ __forceinline__ void fetch(int slab, int k_left) {
     const bool whole = all_outer && k_left >= BLOCK_K;
 #pragma unroll
@@ -181,7 +195,8 @@ struct Operand : Copy {
         held[i] = load_chunk(from(slab, i));
       } else {
 #pragma unroll
-        for (int j = 0; j < WIDTH; ++j) held[i].at[j] = mine(i) && j < number ? from(slab, i)[j] : from_float<T>(0.0f);
+        for (int j = 0; j < WIDTH; ++j)
+          held[i].at[j] = mine(i) && j < number ? from(slab, i)[j] : from_float<T>(0.0f);
       }
     }
   }
@@ -238,7 +253,8 @@ struct Math {
     for (int i = 0; i < THREAD_M * THREAD_N; ++i) sum[i] = 0.0f;
   }
   static constexpr int LOADS = RowPieces::COUNT + ColumnPieces::COUNT;
-  __device__ __forceinline__ void load_piece(Fragments& to, const unsigned char* stage, int k, int piece) const {
+  __device__ __forceinline__ void load_piece(Fragments& to, const unsigned char* stage, int k,
+                                             int piece) const {
     const float* rows = reinterpret_cast<const float*>(stage + rows_at) + k * OperandA::PITCH;
     const float* columns = reinterpret_cast<const float*>(stage + columns_at) + k * OperandB::PITCH;
     if (piece < RowPieces::COUNT) {
@@ -251,8 +267,9 @@ struct Math {
 #pragma unroll
     for (int piece = 0; piece < LOADS; ++piece) load_piece(to, stage, k, piece);
   }
-  // Multiply-adds go in runs along a row of the tile, or down a column. A run keeps one operand in place, so that the register
-  // file has two to deliver, not three; in serpentine order the next run starts with the other operand in place as well.
+  // Multiply-adds go in runs along a row of the tile, or down a column. A run keeps one operand in
+  // place, so that the register file has two to deliver, not three; in serpentine order the next
+  // run starts with the other operand in place as well.
   static constexpr int RUN = COLUMN_RUNS != 0 ? THREAD_M : THREAD_N;
   __device__ __forceinline__ void multiply_one(const Fragments& from, int index) {
     const int run = index / RUN;
@@ -265,9 +282,10 @@ struct Math {
 #pragma unroll
     for (int index = 0; index < THREAD_M * THREAD_N; ++index) multiply_one(from, index);
   }
-  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that they do not queue up:
-  // evenly (1) or between runs (2).
-  __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int k, const Fragments& now) {
+  // Interleaved, the reads of the next operands are spread over the multiply-adds of these, so that
+  // they do not queue up: evenly (1) or between runs (2).
+  __device__ __forceinline__ void advance(Fragments& next, const unsigned char* stage, int k,
+                                          const Fragments& now) {
     constexpr int SHARE = THREAD_M * THREAD_N / LOADS;
     constexpr int EVERY = INTERLEAVE == 2 && SHARE >= RUN ? SHARE / RUN * RUN : SHARE;
     if constexpr (INTERLEAVE == 0 || EVERY == 0) {
@@ -290,8 +308,12 @@ struct Source {
   OperandB b;
   int k_count;
 
-  static __device__ __forceinline__ float* part_a(unsigned char* stage) { return reinterpret_cast<float*>(stage); }
-  static __device__ __forceinline__ float* part_b(unsigned char* stage) { return part_a(stage) + OperandA::FLOATS; }
+  static __device__ __forceinline__ float* part_a(unsigned char* stage) {
+    return reinterpret_cast<float*>(stage);
+  }
+  static __device__ __forceinline__ float* part_b(unsigned char* stage) {
+    return part_a(stage) + OperandA::FLOATS;
+  }
 
   __device__ __forceinline__ void start(int slab, unsigned char* stage) {
     if constexpr (OperandA::BY_ASYNC) a.copy(part_a(stage), slab, k_count - slab * BLOCK_K);
@@ -308,44 +330,54 @@ struct Source {
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_simt(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha,
-              float beta, int m, int n, int k, int chunk) {
+    gemm_simt(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts,
+              unsigned* arrived, float alpha, float beta, int m, int n, int k, int chunk) {
   extern __shared__ __align__(16) unsigned char ring[];
   const int tiles_m = (m + BLOCK_M - 1) / BLOCK_M;
   const int tiles_n = (n + BLOCK_N - 1) / BLOCK_N;
   const int tiles = tiles_m * tiles_n;
   const int batch = BATCHED != 0 ? static_cast<int>(blockIdx.x) / tiles : 0;
-  const Tile tile = tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
+  const Tile tile =
+      tile_at(static_cast<int>(blockIdx.x) - batch * tiles, tiles_m, tiles_n, GROUP_M);
   const int k_begin = SPLIT > 1 ? static_cast<int>(blockIdx.y) * chunk : 0;
   const int k_end = SPLIT > 1 ? min(k, k_begin + chunk) : k;
 
-  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m, tile.m * BLOCK_M, m, k_begin),
-                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k, tile.n * BLOCK_N, n, k_begin),
+  Source source{OperandA(A + static_cast<long long>(batch) * m * k, TRANS_A == 0 ? k : m,
+                         tile.m * BLOCK_M, m, k_begin),
+                OperandB(B + static_cast<long long>(batch) * k * n, TRANS_B == 0 ? n : k,
+                         tile.n * BLOCK_N, n, k_begin),
                 k_end - k_begin};
   const Lane lane = lane_of_thread();
   Math math(lane);
 
-  walk_k<BLOCK_K, UNROLL_K == 0 ? BLOCK_K : UNROLL_K>(source, math, ring, (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
+  walk_k<BLOCK_K, UNROLL_K == 0 ? BLOCK_K : UNROLL_K>(source, math, ring,
+                                                      (k_end - k_begin + BLOCK_K - 1) / BLOCK_K);
 
   if constexpr (SPLIT > 1) {
     if (gridDim.y > 1) {
       const int split = static_cast<int>(gridDim.y);
       float* mine = parts + static_cast<long long>(blockIdx.x) * split * BLOCK_M * BLOCK_N;
-      if (!reduce_split<THREADS>(math.sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+      if (!reduce_split<THREADS>(math.sum, mine, arrived + blockIdx.x, static_cast<int>(blockIdx.y),
+                                 split))
+        return;
     }
   }
 
   const long long output = static_cast<long long>(batch) * m * n;
-  const Epilogue epilogue{
-      D + output, HAS_C != 0 ? C + output : C, bias, alpha, beta, m, n, rows_aligned(D + output, n, STORE_VECTOR)};
+  const Epilogue epilogue{D + output, HAS_C != 0 ? C + output : C,
+                          bias,       alpha,
+                          beta,       m,
+                          n,          rows_aligned(D + output, n, STORE_VECTOR)};
 #pragma unroll
   for (int i = 0; i < THREAD_M; ++i) {
-    const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) + i % RowPieces::WIDTH;
+    const int row = tile.m * BLOCK_M + lane.row + RowPieces::at(i / RowPieces::WIDTH, lane.m) +
+                    i % RowPieces::WIDTH;
 #pragma unroll
     for (int p = 0; p < ColumnPieces::COUNT; ++p) {
       float piece[ColumnPieces::WIDTH];
 #pragma unroll
-      for (int j = 0; j < ColumnPieces::WIDTH; ++j) piece[j] = math.sum[i * THREAD_N + p * ColumnPieces::WIDTH + j];
+      for (int j = 0; j < ColumnPieces::WIDTH; ++j)
+        piece[j] = math.sum[i * THREAD_N + p * ColumnPieces::WIDTH + j];
       epilogue.store(row, tile.n * BLOCK_N + lane.column + ColumnPieces::at(p, lane.n), piece);
     }
   }

@@ -49,14 +49,17 @@
   }
 }
 */
-// Blocks stay on their SM and take one tile of D after another. A producer warpgroup feeds slabs of A and B into a ring of
-// stages in shared memory; consumer threads multiply them into THREAD_M x THREAD_N sums each, which stay in registers. The
-// plain pipe takes one instruction of a warp a clock, so consumers execute next to nothing but multiply-adds and the reads of
-// their operands: whatever else they did would take the place of 32 multiply-adds.
+// Blocks stay on their SM and take one tile of D after another. A producer warpgroup feeds slabs of
+// A and B into a ring of stages in shared memory; consumer threads multiply them into THREAD_M x
+// THREAD_N sums each, which stay in registers. The plain pipe takes one instruction of a warp a
+// clock, so consumers execute next to nothing but multiply-adds and the reads of their operands:
+// whatever else they did would take the place of 32 multiply-adds.
 //
-// The life of a stage:  filled    by copies of the producer, which waits for `empty`; `full` counts them as they land
-//                       drained   into registers by every consumer warp, once `full` says that all have landed
-//                       released  by an arrival of each consumer warp at `empty`, after its last read
+// The life of a stage:  filled    by copies of the producer, which waits for `empty`; `full` counts
+// them as they land
+//                       drained   into registers by every consumer warp, once `full` says that all
+//                       have landed released  by an arrival of each consumer warp at `empty`, after
+//                       its last read
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -72,17 +75,18 @@ constexpr int STREAM_STORE = 1;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int CONSUMERS = BLOCK_M * BLOCK_N / (THREAD_M * THREAD_N) / GROUP;
 constexpr int THREADS = GROUP * (CONSUMERS + 1);
-constexpr int BLOCKS = 2 / CONSUMERS;  // an SM: two consuming warpgroups, which hide each other's waits
+constexpr int BLOCKS =
+    2 / CONSUMERS;  // an SM: two consuming warpgroups, which hide each other's waits
 constexpr int LANES_N = 32 / LANES_M;
 constexpr int WARPS_N = BLOCK_N / (LANES_N * THREAD_N);
-// A thread starts with its share of an SM's 65536 registers; the producer needs few and gives the rest away. Together they must
-// not want more than all threads started with, or they wait for ever.
+// A thread starts with its share of an SM's 65536 registers; the producer needs few and gives the
+// rest away. Together they must not want more than all threads started with, or they wait for ever.
 constexpr int PRODUCER_REGISTERS = CONSUMERS == 2 ? 40 : 32;
 constexpr int CONSUMER_REGISTERS = CONSUMERS == 2 ? 232 : 224;
 
-// One operand. An `outer` is a row of A or a column of B; its slab holds a line of outers for each of K. Where neighbours along
-// K are adjacent in memory (A as stored, B transposed) the slab is a transpose, which a tensor map cannot bring: the producer's
-// threads make it.
+// One operand. An `outer` is a row of A or a column of B; its slab holds a line of outers for each
+// of K. Where neighbours along K are adjacent in memory (A as stored, B transposed) the slab is a
+// transpose, which a tensor map cannot bring: the producer's threads make it.
 template <int OUTER, int THREAD, int LANES, bool ALONG_K>
 struct Operand {
   static constexpr bool TURNED = ALONG_K;
@@ -91,13 +95,15 @@ struct Operand {
   static constexpr int READS = THREAD / WIDTH;
 
   // The outer of a thread's i-th row or column, from the warp's first.
-  static __device__ constexpr int outer(int i, int lane) { return (lane + i / WIDTH * LANES) * WIDTH + i % WIDTH; }
+  static __device__ constexpr int outer(int i, int lane) {
+    return (lane + i / WIDTH * LANES) * WIDTH + i % WIDTH;
+  }
 
-  // By all threads of the producer, a square of 4 outers by 4 of K at a time: each line of the square comes in one load where
-  // `aligned`, and leaves turned in one store. 8 lanes side by side along the outers write to all banks. What lies outside the
-  // matrix becomes zero.
-  static __device__ __forceinline__ void turn(unsigned char* to, const float* from, int pitch, int outers, int depth,
-                                              bool aligned) {
+  // By all threads of the producer, a square of 4 outers by 4 of K at a time: each line of the
+  // square comes in one load where `aligned`, and leaves turned in one store. 8 lanes side by side
+  // along the outers write to all banks. What lies outside the matrix becomes zero.
+  static __device__ __forceinline__ void turn(unsigned char* to, const float* from, int pitch,
+                                              int outers, int depth, bool aligned) {
     constexpr int SQUARES = OUTER / 4 * (BLOCK_K / 4);
 #pragma unroll 1
     for (int square = static_cast<int>(threadIdx.x) % GROUP; square < SQUARES; square += GROUP) {
@@ -111,13 +117,15 @@ struct Operand {
           line[i] = load_vector<float, 4>(first);
         } else {
 #pragma unroll
-          for (int j = 0; j < 4; ++j) line[i].at[j] = o + i < outers && k + j < depth ? first[j] : 0.0f;
+          for (int j = 0; j < 4; ++j)
+            line[i].at[j] = o + i < outers && k + j < depth ? first[j] : 0.0f;
         }
       }
       float* target = reinterpret_cast<float*>(to) + k * OUTER + o;
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
-        store_vector<float, 4>(target + j * OUTER, {line[0].at[j], line[1].at[j], line[2].at[j], line[3].at[j]});
+        store_vector<float, 4>(target + j * OUTER,
+                               {line[0].at[j], line[1].at[j], line[2].at[j], line[3].at[j]});
       }
     }
   }
@@ -140,15 +148,23 @@ using OperandA = Operand<BLOCK_M, THREAD_M, LANES_M, TRANS_A == 0>;
 using OperandB = Operand<BLOCK_N, THREAD_N, LANES_N, TRANS_B != 0>;
 constexpr int STAGE_BYTES = OperandA::BYTES + OperandB::BYTES;
 constexpr bool ANY_TURNED = OperandA::TURNED || OperandB::TURNED;
-constexpr int MAPPED_BYTES = (OperandA::TURNED ? 0 : OperandA::BYTES) + (OperandB::TURNED ? 0 : OperandB::BYTES);
-constexpr int FILLERS = (ANY_TURNED ? GROUP : 0) + (MAPPED_BYTES > 0 ? 1 : 0);  // arrivals that fill a stage
+constexpr int MAPPED_BYTES =
+    (OperandA::TURNED ? 0 : OperandA::BYTES) + (OperandB::TURNED ? 0 : OperandB::BYTES);
+constexpr int FILLERS =
+    (ANY_TURNED ? GROUP : 0) + (MAPPED_BYTES > 0 ? 1 : 0);  // arrivals that fill a stage
 
 // Shared memory: the stages, each a slab of A and one of B; two barriers a stage.
 struct Memory {
   unsigned char* base;
-  __device__ __forceinline__ unsigned char* a(int stage) const { return base + stage * STAGE_BYTES; }
-  __device__ __forceinline__ unsigned char* b(int stage) const { return a(stage) + OperandA::BYTES; }
-  __device__ __forceinline__ unsigned full(int stage) const { return shared_address(base + STAGES * STAGE_BYTES) + stage * 16; }
+  __device__ __forceinline__ unsigned char* a(int stage) const {
+    return base + stage * STAGE_BYTES;
+  }
+  __device__ __forceinline__ unsigned char* b(int stage) const {
+    return a(stage) + OperandA::BYTES;
+  }
+  __device__ __forceinline__ unsigned full(int stage) const {
+    return shared_address(base + STAGES * STAGE_BYTES) + stage * 16;
+  }
   __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
 };
 
@@ -162,7 +178,8 @@ struct Inputs {
 };
 
 // One stage, by all threads of the producer: slab number `slab` of the operands of a tile.
-__device__ __forceinline__ void fill(const Memory& memory, int stage, const Inputs& in, const Work& work, int slab) {
+__device__ __forceinline__ void fill(const Memory& memory, int stage, const Inputs& in,
+                                     const Work& work, int slab) {
   const int row = work.tile.m * BLOCK_M;
   const int column = work.tile.n * BLOCK_N;
   const int k = slab * BLOCK_K;
@@ -186,11 +203,13 @@ __device__ __forceinline__ void fill(const Memory& memory, int stage, const Inpu
 }
 
 // The producer. Fills stage after stage, for every tile of the block.
-__device__ __forceinline__ void produce(const Memory& memory, const Inputs& in, const WorkList& list) {
+__device__ __forceinline__ void produce(const Memory& memory, const Inputs& in,
+                                        const WorkList& list) {
   if (!ANY_TURNED && threadIdx.x % GROUP != 0) return;
   Ring<STAGES> ring;
 #pragma unroll 1
-  for (int item = static_cast<int>(blockIdx.x); item < list.count(); item += static_cast<int>(gridDim.x)) {
+  for (int item = static_cast<int>(blockIdx.x); item < list.count();
+       item += static_cast<int>(gridDim.x)) {
     const Work work = list.at(item, GROUP_M);
 #pragma unroll 1
     for (int slab = 0; slab < work.slabs; ++slab) {
@@ -220,9 +239,9 @@ struct Consumer {
     b.own = column * 4;
   }
 
-  // The multiply-adds of step k, along rows of the thread's tile or down its columns, one forth and the next back, STRIP side by
-  // side: what an instruction shares with the one before, the register file need not deliver again. It has two operands a
-  // clock to give, not three.
+  // The multiply-adds of step k, along rows of the thread's tile or down its columns, one forth and
+  // the next back, STRIP side by side: what an instruction shares with the one before, the register
+  // file need not deliver again. It has two operands a clock to give, not three.
   __device__ __forceinline__ void multiply(int k) {
     constexpr int RUN = COLUMN_RUNS != 0 ? THREAD_M : THREAD_N;
 #pragma unroll
@@ -230,7 +249,8 @@ struct Consumer {
       const int strip = index / (STRIP * RUN);
       const int step = index / STRIP % RUN;
       const int along = strip % 2 == 0 ? step : RUN - 1 - step;
-      const int across = strip * STRIP + (step % 2 == 0 ? index % STRIP : STRIP - 1 - index % STRIP);
+      const int across =
+          strip * STRIP + (step % 2 == 0 ? index % STRIP : STRIP - 1 - index % STRIP);
       const int i = COLUMN_RUNS != 0 ? along : across;
       const int j = COLUMN_RUNS != 0 ? across : along;
       sum[i][j] = fmaf(a.held[k % 2][i], b.held[k % 2][j], sum[i][j]);
@@ -251,7 +271,8 @@ struct Consumer {
     for (int slab = 0; slab < slabs; ++slab) {
       const Ring<STAGES> now = ring;
       ring.advance();
-      // The last slab has none to read ahead from: its own first step is read once more, to no end but without a branch.
+      // The last slab has none to read ahead from: its own first step is read once more, to no end
+      // but without a branch.
       const Ring<STAGES> next = slab + 1 < slabs ? ring : now;
       multiply_slab(now, next);
       if constexpr (MAPPED_BYTES > 0) fence_for_copies();
@@ -286,7 +307,8 @@ struct Consumer {
     for (int i = 0; i < THREAD_M; ++i) {
 #pragma unroll
       for (int j = 0; j < THREAD_N; j += 4) {
-        epilogue.store(tile.m * BLOCK_M + row + OperandA::outer(i, 0), tile.n * BLOCK_N + column + OperandB::outer(j, 0),
+        epilogue.store(tile.m * BLOCK_M + row + OperandA::outer(i, 0),
+                       tile.n * BLOCK_N + column + OperandB::outer(j, 0),
                        {sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]});
       }
     }
@@ -306,24 +328,28 @@ __device__ __forceinline__ void prepare_barriers(const Memory& memory) {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-    gemm_simt_ring(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, const T_A* A, const T_B* B,
-                   const T_C* C, const T_bias* bias, T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
+    gemm_simt_ring(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+                   const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D,
+                   float alpha, float beta, int m, int n, int k, int batches) {
   extern __shared__ __align__(128) unsigned char shared[];
   const Memory memory{shared};
   const int slabs = (k + BLOCK_K - 1) / BLOCK_K;
-  const WorkList list{(m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, slabs, slabs, 1, BATCHED != 0 ? batches : 1};
+  const WorkList list{(m + BLOCK_M - 1) / BLOCK_M, (n + BLOCK_N - 1) / BLOCK_N, slabs, slabs, 1,
+                      BATCHED != 0 ? batches : 1};
   prepare_barriers(memory);
 
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);
   if (warpgroup == CONSUMERS) {
     take_registers<PRODUCER_REGISTERS, false>();
-    produce(memory, {map_a, map_b, A, B, m, n, k, rows_aligned(A, k, 4) && rows_aligned(B, k, 4)}, list);
+    produce(memory, {map_a, map_b, A, B, m, n, k, rows_aligned(A, k, 4) && rows_aligned(B, k, 4)},
+            list);
   } else {
     take_registers<CONSUMER_REGISTERS, true>();
     Consumer consumer(memory);
     const Epilogue first_matrix{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
 #pragma unroll 1
-    for (int item = static_cast<int>(blockIdx.x); item < list.count(); item += static_cast<int>(gridDim.x)) {
+    for (int item = static_cast<int>(blockIdx.x); item < list.count();
+         item += static_cast<int>(gridDim.x)) {
       const Work work = list.at(item, GROUP_M);
       consumer.multiply_tile(work.slabs);
       consumer.store(BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix, work.tile);

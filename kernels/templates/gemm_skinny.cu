@@ -45,9 +45,10 @@
   }
 }
 */
-// With few rows the time is that of reading B once, so all that counts is to have enough of it under way. A block computes
-// TILE_M x WARP_N of D. Its warps deal the steps of K among themselves; each keeps DEPTH steps of B, and of the rows of A that
-// go with them, on their way into registers, which are multiplied as they arrive. In the end the block adds its warps' sums.
+// With few rows the time is that of reading B once, so all that counts is to have enough of it
+// under way. A block computes TILE_M x WARP_N of D. Its warps deal the steps of K among themselves;
+// each keeps DEPTH steps of B, and of the rows of A that go with them, on their way into registers,
+// which are multiplied as they arrive. In the end the block adds its warps' sums.
 #include "cupilot/vector.cuh"
 #include "cupilot/mma.cuh"
 #include "cupilot/split_k.cuh"
@@ -62,7 +63,8 @@ constexpr int RUN = 16 / ELEMENT;                   // neighbours along K that a
 constexpr int STEP_K = 4 * RUN;                     // of a warp
 constexpr int PER = WARP_N / 8;                     // neighbouring columns that a lane owns
 constexpr int ROWS = TENSOR ? TILE_M / 8 : TILE_M;  // rows of A of which a lane holds a run
-constexpr int PITCH = WARP_N + 4;                   // floats between rows of sums in shared memory, spread over the banks
+constexpr int PITCH =
+    WARP_N + 4;  // floats between rows of sums in shared memory, spread over the banks
 constexpr int THREADS = WARPS * 32;
 #include "cupilot/skinny.cuh"
 
@@ -90,7 +92,8 @@ struct Lane {
 #pragma unroll
       for (int r = 0; r < RUN; ++r) {
         const bool inside = from + r < end && column < n;
-        load_words<WIDTH>(step.b + r * WIDTH, b + static_cast<long long>(from + r) * n + column, inside);
+        load_words<WIDTH>(step.b + r * WIDTH, b + static_cast<long long>(from + r) * n + column,
+                          inside);
       }
     }
 #pragma unroll
@@ -105,7 +108,8 @@ struct Lane {
       Vector<T_A, RUN> run_of_row{};
 #pragma unroll
       for (int r = 0; r < RUN; ++r) {
-        if (at < m && from + r < end) run_of_row.at[r] = a[static_cast<long long>(from + r) * m + at];
+        if (at < m && from + r < end)
+          run_of_row.at[r] = a[static_cast<long long>(from + r) * m + at];
       }
 #pragma unroll
       for (int w = 0; w < 4; ++w) to[w] = reinterpret_cast<const unsigned*>(&run_of_row)[w];
@@ -113,8 +117,9 @@ struct Lane {
   }
 };
 
-// Adds the products of steps `step`, `step` + WARPS, ... before `end`. A step's registers are filled again as soon as it is
-// multiplied, so DEPTH steps are always under way; those past the end are zeros that nobody reads from memory.
+// Adds the products of steps `step`, `step` + WARPS, ... before `end`. A step's registers are
+// filled again as soon as it is multiplied, so DEPTH steps are always under way; those past the end
+// are zeros that nobody reads from memory.
 template <class Sums>
 __device__ __forceinline__ void multiply_steps(const Lane& lane, Sums& sums, int step, int end) {
   Step held[DEPTH];
@@ -160,8 +165,8 @@ __device__ __forceinline__ void add_warps(float (&sum)[EACH * 2], const float* t
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_skinny(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts, unsigned* arrived,
-                float alpha, float beta, int m, int n, int k, int chunk) {
+    gemm_skinny(const T_A* A, const T_B* B, const T_C* C, const T_bias* bias, T_D* D, float* parts,
+                unsigned* arrived, float alpha, float beta, int m, int n, int k, int chunk) {
   extern __shared__ __align__(16) float tiles[];  // one of each warp
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -194,13 +199,16 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
   if constexpr (SPLIT > 1) {
     const int split = static_cast<int>(gridDim.y);
     float* own_parts = parts + static_cast<long long>(blockIdx.x) * split * EACH * 2 * THREADS;
-    if (split > 1 && !reduce_split<THREADS>(sum, own_parts, arrived + blockIdx.x, static_cast<int>(blockIdx.y), split)) return;
+    if (split > 1 && !reduce_split<THREADS>(sum, own_parts, arrived + blockIdx.x,
+                                            static_cast<int>(blockIdx.y), split))
+      return;
   }
   Epilogue epilogue{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
   if constexpr (BATCHED != 0) epilogue = epilogue.of_batch(matrix);
 #pragma unroll
   for (int i = 0; i < EACH; ++i) {
     const Pair pair(i);
-    if (pair.exists()) epilogue.store(top + pair.row, left + pair.column, {sum[i * 2], sum[i * 2 + 1]});
+    if (pair.exists())
+      epilogue.store(top + pair.row, left + pair.column, {sum[i * 2], sum[i * 2 + 1]});
   }
 }

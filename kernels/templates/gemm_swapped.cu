@@ -42,16 +42,19 @@
   }
 }
 */
-// D^T = B^T A^T: the 64 rows that wgmma insists on are columns of B, and its short side is as short as A has rows. A block
-// computes one tile of TILE_M rows by 64 columns for each consumer warpgroup; a producer warp feeds slabs of both operands into
-// a ring of stages in shared memory.
+// D^T = B^T A^T: the 64 rows that wgmma insists on are columns of B, and its short side is as short
+// as A has rows. A block computes one tile of TILE_M rows by 64 columns for each consumer
+// warpgroup; a producer warp feeds slabs of both operands into a ring of stages in shared memory.
 //
-// The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells `full` the bytes to expect
+// The life of a stage:  filled    by copies of the producer, which waits for `empty` and tells
+// `full` the bytes to expect
 //                       drained   by wgmma, once `full` says that the bytes have landed
-//                       released  by an arrival of each consumer warp at `empty`, once its products were waited for
+//                       released  by an arrival of each consumer warp at `empty`, once its products
+//                       were waited for
 //
-// Where columns are too few for all SMs, the blocks of a cluster split K. Each leaves its sums in its own shared memory; then
-// each adds up its share of the tile from all of them, in the order of their ranks.
+// Where columns are too few for all SMs, the blocks of a cluster split K. Each leaves its sums in
+// its own shared memory; then each adds up its share of the tile from all of them, in the order of
+// their ranks.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -68,7 +71,8 @@ constexpr int STREAM_STORE = 0;
 constexpr int GROUP = 128;  // threads of a warpgroup
 constexpr int THREADS = GROUP * CONSUMERS + 32;
 constexpr int COLUMNS = 64 * CONSUMERS;
-constexpr int PITCH = COLUMNS + 4;  // floats between rows of sums in shared memory, spread over the banks
+constexpr int PITCH =
+    COLUMNS + 4;  // floats between rows of sums in shared memory, spread over the banks
 using SlabA = Slab<T_A, TILE_M, TRANS_A == 0, 1>;
 using SlabB = Slab<T_B, COLUMNS, TRANS_B != 0, 1>;
 constexpr int STAGE_BYTES = SlabA::BYTES + SlabB::BYTES;
@@ -80,7 +84,9 @@ struct Memory {
   unsigned base;
   __device__ __forceinline__ unsigned b(int stage) const { return base + stage * STAGE_BYTES; }
   __device__ __forceinline__ unsigned a(int stage) const { return b(stage) + SlabB::BYTES; }
-  __device__ __forceinline__ unsigned full(int stage) const { return base + STAGES * STAGE_BYTES + stage * 16; }
+  __device__ __forceinline__ unsigned full(int stage) const {
+    return base + STAGES * STAGE_BYTES + stage * 16;
+  }
   __device__ __forceinline__ unsigned empty(int stage) const { return full(stage) + 8; }
 };
 
@@ -99,7 +105,8 @@ __device__ __forceinline__ Part part_of(int tile, int m, int n, int first_slab, 
 }
 
 // The producer: one thread.
-__device__ __forceinline__ void produce(const Memory& memory, const Part& part, const TensorMap& map_a, const TensorMap& map_b) {
+__device__ __forceinline__ void produce(const Memory& memory, const Part& part,
+                                        const TensorMap& map_a, const TensorMap& map_b) {
   Ring<STAGES> ring;
 #pragma unroll 1
   for (int slab = part.first_slab; slab < part.first_slab + part.slabs; ++slab) {
@@ -112,21 +119,24 @@ __device__ __forceinline__ void produce(const Memory& memory, const Part& part, 
   }
 }
 
-// A consumer warpgroup: sums the products of 64 columns. One group of products is always under way, and a stage is released
-// when the next one's have been issued and its own are through.
-__device__ __forceinline__ void consume(const Memory& memory, int slabs, int index, float (&sum)[TILE_M / 2]) {
+// A consumer warpgroup: sums the products of 64 columns. One group of products is always under way,
+// and a stage is released when the next one's have been issued and its own are through.
+__device__ __forceinline__ void consume(const Memory& memory, int slabs, int index,
+                                        float (&sum)[TILE_M / 2]) {
   Ring<STAGES> ring;
   int previous = 0;
 #pragma unroll 1
   for (int slab = 0; slab < slabs; ++slab) {
     wait_barrier(memory.full(ring.stage), ring.parity);
-    const unsigned long long long_side = SlabB::descriptor(memory.b(ring.stage) + index * SlabB::BLOCK_BYTES);
+    const unsigned long long long_side =
+        SlabB::descriptor(memory.b(ring.stage) + index * SlabB::BLOCK_BYTES);
     const unsigned long long short_side = SlabA::descriptor(memory.a(ring.stage));
     multiply_fence();
 #pragma unroll
     for (int step = 0; step < STEPS; ++step) {
       Wgmma<TILE_M>::template multiply<T_A, SlabB::TURNED, SlabA::TURNED>(
-          sum, long_side + step * SlabB::STEP_BYTES / 16, short_side + step * SlabA::STEP_BYTES / 16,
+          sum, long_side + step * SlabB::STEP_BYTES / 16,
+          short_side + step * SlabA::STEP_BYTES / 16,
           slab + step);  // the first product does not look at the sums
     }
     multiply_commit();
@@ -139,7 +149,8 @@ __device__ __forceinline__ void consume(const Memory& memory, int slabs, int ind
   settle(sum);
 }
 
-// Leaves a warpgroup's sums in `tile`, TILE_M rows of COLUMNS: its registers hold columns of the tile down the lanes.
+// Leaves a warpgroup's sums in `tile`, TILE_M rows of COLUMNS: its registers hold columns of the
+// tile down the lanes.
 __device__ __forceinline__ void leave(float* tile, int index, const float (&sum)[TILE_M / 2]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32 % 4;
@@ -153,15 +164,20 @@ __device__ __forceinline__ void leave(float* tile, int index, const float (&sum)
 
 __device__ __forceinline__ float2 load_pair_of(unsigned tile, int rank) {
   float2 pair;
-  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];" : "=f"(pair.x), "=f"(pair.y) : "r"(address_in(tile, rank)) : "memory");
+  asm volatile("ld.shared::cluster.v2.f32 {%0, %1}, [%2];"
+               : "=f"(pair.x), "=f"(pair.y)
+               : "r"(address_in(tile, rank))
+               : "memory");
   return pair;
 }
 
-// Adds the tiles of all blocks of the cluster and stores this one's share: pairs of columns, dealt to all threads in turn.
-__device__ __forceinline__ void add_and_store(const Epilogue& epilogue, const Part& part, const float* tile, int rank,
-                                              int split) {
+// Adds the tiles of all blocks of the cluster and stores this one's share: pairs of columns, dealt
+// to all threads in turn.
+__device__ __forceinline__ void add_and_store(const Epilogue& epilogue, const Part& part,
+                                              const float* tile, int rank, int split) {
   constexpr int PAIRS = TILE_M * COLUMNS / 2;
-  for (int pair = rank * THREADS + static_cast<int>(threadIdx.x); pair < PAIRS; pair += split * THREADS) {
+  for (int pair = rank * THREADS + static_cast<int>(threadIdx.x); pair < PAIRS;
+       pair += split * THREADS) {
     const int row = pair / (COLUMNS / 2);
     const int column = pair % (COLUMNS / 2) * 2;
     const float* at = tile + row * PITCH + column;
@@ -190,8 +206,9 @@ __device__ __forceinline__ void everyone_waits() {
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
-    gemm_swapped(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b, const T_C* C,
-                 const T_bias* bias, T_D* D, float alpha, float beta, int m, int n, int slabs, int chunk) {
+    gemm_swapped(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
+                 const T_C* C, const T_bias* bias, T_D* D, float alpha, float beta, int m, int n,
+                 int slabs, int chunk) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   if (threadIdx.x == 0) {
@@ -207,7 +224,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MIN_BLOCKS)
 
   const int split = SPLIT > 1 ? (slabs + chunk - 1) / chunk : 1;
   const int rank = static_cast<int>(blockIdx.x) % split;
-  const Part part = part_of(static_cast<int>(blockIdx.x) / split, m, n, rank * chunk, min(chunk, slabs - rank * chunk));
+  const Part part = part_of(static_cast<int>(blockIdx.x) / split, m, n, rank * chunk,
+                            min(chunk, slabs - rank * chunk));
 
   // The same for all lanes, and known to be: descriptors then live in uniform registers.
   const int warpgroup = __shfl_sync(0xffffffffu, static_cast<int>(threadIdx.x) / GROUP, 0);

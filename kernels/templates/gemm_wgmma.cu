@@ -92,15 +92,17 @@
   }
 }
 */
-// The plain Hopper GEMM: two slabs a stage, as tensor maps fill them and wgmma reads them. ring_gemm.cuh says how a stage is
-// filled, drained and released.
+// The plain Hopper GEMM: two slabs a stage, as tensor maps fill them and wgmma reads them.
+// ring_gemm.cuh says how a stage is filled, drained and released.
 //
-// Cooperative consumers share a slab, each with its own rows of one tile. In ping-pong they own a tile each and take turns at
-// the tensor cores: one multiplies while the other stores.
+// Cooperative consumers share a slab, each with its own rows of one tile. In ping-pong they own a
+// tile each and take turns at the tensor cores: one multiplies while the other stores.
 //
-// There are as many blocks as SMs, or a few less where that costs no turn: then none idles while others take the last tile.
+// There are as many blocks as SMs, or a few less where that costs no turn: then none idles while
+// others take the last tile.
 //
-// tf32 operands are cut off to 10 bits after the point by the unit, where gemm_mma.cu rounds them: here no register sees them.
+// tf32 operands are cut off to 10 bits after the point by the unit, where gemm_mma.cu rounds them:
+// here no register sees them.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -145,14 +147,15 @@ struct Consumer : Drainer {
   float sum[PARTS_M][TILE_N / 2];
   ResultStrips out;
 
-  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer) : Drainer(shared, place, consumer) {
+  __device__ __forceinline__ Consumer(const Memory& shared, const Place& place, int consumer)
+      : Drainer(shared, place, consumer) {
     out.strips = memory.strips(index * 4 + warp);
     out.lane = lane;
   }
 
-  // Sums the products of `slabs` slabs. One group of products is always under way: a stage is released when the next one's
-  // have been issued and its own are through. `beside` is called once a slab, while the tensor cores work; `issued` when they
-  // have all there is to do.
+  // Sums the products of `slabs` slabs. One group of products is always under way: a stage is
+  // released when the next one's have been issued and its own are through. `beside` is called once
+  // a slab, while the tensor cores work; `issued` when they have all there is to do.
   template <class Beside, class Issued>
   __device__ __forceinline__ void multiply(int slabs, Beside beside, Issued issued) {
     int previous = 0;
@@ -168,7 +171,8 @@ struct Consumer : Drainer {
 #pragma unroll
         for (int part = 0; part < PARTS_M; ++part) {
           Wgmma<TILE_N>::template multiply<T_A, RowSlab::TURNED, ColumnSlab::TURNED>(
-              sum[part], a + (step * RowSlab::STEP_BYTES + part * PART_BYTES) / 16, b + step * ColumnSlab::STEP_BYTES / 16,
+              sum[part], a + (step * RowSlab::STEP_BYTES + part * PART_BYTES) / 16,
+              b + step * ColumnSlab::STEP_BYTES / 16,
               slab + step);  // the first product of a tile does not look at the sums
         }
       }
@@ -188,8 +192,9 @@ struct Consumer : Drainer {
 };
 
 // All that a consumer does: every tile of the cluster's work, or in ping-pong every other one.
-__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route, const TensorMap& map_d,
-                                        const Epilogue& first_matrix, const Meeting& meeting) {
+__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route,
+                                        const TensorMap& map_d, const Epilogue& first_matrix,
+                                        const Meeting& meeting) {
   int turn = 0;
 #pragma unroll 1
   for (; route.more(); ++turn) {
@@ -207,17 +212,20 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
         [&] {
           if (PING_PONG != 0 && route.more()) Turns<2 * GROUP>::pass_on(consumer.index);
         });
-    if constexpr (DEFERRED != 0) consumer.out.store_rest(map_d);  // where a tile has fewer slabs than pieces
+    if constexpr (DEFERRED != 0)
+      consumer.out.store_rest(map_d);  // where a tile has fewer slabs than pieces
     if constexpr (SPLIT > 1 || STREAM > 0) {
       if (work.parts > 1 && !meeting.join(consumer, work, consumer.sum)) continue;
     }
     const Epilogue epilogue = BATCHED != 0 ? first_matrix.of_batch(work.batch) : first_matrix;
-    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
+    const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M +
+                    (PING_PONG != 0 ? 0 : consumer.index * TILE_M);
     const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
     if constexpr (DEFERRED != 0) {
       consumer.out.pack<T_D>(epilogue, consumer.sum, work.batch, row + consumer.warp * 16, column);
     } else if constexpr (STRIPS != 0) {
-      consumer.out.store(epilogue, map_d, consumer.sum, work.batch, row + consumer.warp * 16, column);
+      consumer.out.store(epilogue, map_d, consumer.sum, work.batch, row + consumer.warp * 16,
+                         column);
     } else {
       store_direct(epilogue, consumer.sum, row, column, consumer.warp, consumer.lane);
     }
@@ -227,9 +235,10 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
     gemm_wgmma(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-               const __grid_constant__ TensorMap map_d, const __grid_constant__ TensorMap map_d_narrow, const T_C* C,
-               const T_bias* bias, T_D* D, float* parts, unsigned* arrived, float alpha, float beta, int m, int n, int k,
-               int batches, int chunk, int streamed) {
+               const __grid_constant__ TensorMap map_d,
+               const __grid_constant__ TensorMap map_d_narrow, const T_C* C, const T_bias* bias,
+               T_D* D, float* parts, unsigned* arrived, float alpha, float beta, int m, int n,
+               int k, int batches, int chunk, int streamed) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   const Place place;

@@ -55,9 +55,10 @@
   }
 }
 */
-// The tensor core's sums of 8-bit products keep 13 bits after the point. Here they hold one slab, 128 of K, and start anew with
-// the next; ordinary registers add them up. A warpgroup waits for its own products before it adds, so two are needed to keep the
-// tensor cores busy, and twice the registers a result: tiles are half as large as without.
+// The tensor core's sums of 8-bit products keep 13 bits after the point. Here they hold one slab,
+// 128 of K, and start anew with the next; ordinary registers add them up. A warpgroup waits for its
+// own products before it adds, so two are needed to keep the tensor cores busy, and twice the
+// registers a result: tiles are half as large as without.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -79,13 +80,16 @@ constexpr int STREAM_STORE = 0;
 #include "cupilot/slab_gemm.cuh"
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm_wgmma_promoted(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                        const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float alpha,
-                        float beta, int m, int n, int k, int batches) {
+    gemm_wgmma_promoted(const __grid_constant__ TensorMap map_a,
+                        const __grid_constant__ TensorMap map_b,
+                        const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias,
+                        T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-  run_block(shared, work_list(m, n, k, batches), map_a, map_b, [&](Consumer& consumer, const Work& work, int row, int column) {
-    consumer.multiply_promoted(work.slabs, NoFactors{});
-    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row, column);
-  });
+  run_block(shared, work_list(m, n, k, batches), map_a, map_b,
+            [&](Consumer& consumer, const Work& work, int row, int column) {
+              consumer.multiply_promoted(work.slabs, NoFactors{});
+              consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch,
+                             row, column);
+            });
 }

@@ -59,9 +59,10 @@
   }
 }
 */
-// Quantised operands come with fp32 factors. One for each of them (SCALE 1) multiplies finished sums. One for each row of A and
-// each block of 128 columns of B, a slab (SCALE 2), multiplies a slab's sums on their way to the others: the promotion that
-// 8-bit sums need anyway (slab_gemm.cuh).
+// Quantised operands come with fp32 factors. One for each of them (SCALE 1) multiplies finished
+// sums. One for each row of A and each block of 128 columns of B, a slab (SCALE 2), multiplies a
+// slab's sums on their way to the others: the promotion that 8-bit sums need anyway
+// (slab_gemm.cuh).
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -82,9 +83,10 @@ constexpr int STREAM_STORE = 0;
 #include "cupilot/ring_gemm.cuh"
 #include "cupilot/slab_gemm.cuh"
 
-// A thread's factors: its rows', each times that of the tile's block of columns, which a tile does not cross. What lies outside
-// the matrix takes the factors of its edge: it is never stored. A load takes longer than a slab. So the four lanes that hold the
-// same rows fetch those of a slab each, a group of four slabs ahead, and hand them round.
+// A thread's factors: its rows', each times that of the tile's block of columns, which a tile does
+// not cross. What lies outside the matrix takes the factors of its edge: it is never stored. A load
+// takes longer than a slab. So the four lanes that hold the same rows fetch those of a slab each, a
+// group of four slabs ahead, and hand them round.
 struct BlockFactors {
   static constexpr bool ANY = true;
   static constexpr int SLABS = 4;            // a group
@@ -96,7 +98,8 @@ struct BlockFactors {
   float group[PARTS_M][2];                   // in this one
   float factor[PARTS_M][2];                  // of the slab
 
-  __device__ __forceinline__ BlockFactors(const float* of_rows, const float* of_columns, int m, int all, int row)
+  __device__ __forceinline__ BlockFactors(const float* of_rows, const float* of_columns, int m,
+                                          int all, int row)
       : a(of_rows), b(of_columns), rows(m), slabs(all) {
 #pragma unroll
     for (int part = 0; part < PARTS_M; ++part) {
@@ -113,7 +116,8 @@ struct BlockFactors {
 #pragma unroll
     for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) coming[part][half] = slab < slabs ? of_slab[own[part][half]] : 0.0f;
+      for (int half = 0; half < 2; ++half)
+        coming[part][half] = slab < slabs ? of_slab[own[part][half]] : 0.0f;
     }
   }
 
@@ -123,37 +127,47 @@ struct BlockFactors {
 #pragma unroll
       for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
-        for (int half = 0; half < 2; ++half) group[part][half] = coming[part][half] * coming_columns;
+        for (int half = 0; half < 2; ++half)
+          group[part][half] = coming[part][half] * coming_columns;
       }
       fetch(slab + SLABS);
     }
 #pragma unroll
     for (int part = 0; part < PARTS_M; ++part) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) factor[part][half] = __shfl_sync(0xffffffffu, group[part][half], slab % SLABS, SLABS);
+      for (int half = 0; half < 2; ++half)
+        factor[part][half] = __shfl_sync(0xffffffffu, group[part][half], slab % SLABS, SLABS);
     }
   }
   __device__ __forceinline__ float of(int part, int half) const { return factor[part][half]; }
 };
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm_wgmma_scaled(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                      const __grid_constant__ TensorMap map_d, const float* scale_a, const float* scale_b, const T_C* C,
-                      const T_bias* bias, T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
+    gemm_wgmma_scaled(const __grid_constant__ TensorMap map_a,
+                      const __grid_constant__ TensorMap map_b,
+                      const __grid_constant__ TensorMap map_d, const float* scale_a,
+                      const float* scale_b, const T_C* C, const T_bias* bias, T_D* D, float alpha,
+                      float beta, int m, int n, int k, int batches) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
-  run_block(shared, work_list(m, n, k, batches), map_a, map_b, [&](Consumer& consumer, const Work& work, int row, int column) {
-    if constexpr (SCALE == 2) {
-      const int blocks_n = (n + 127) / 128;
-      const float* a = scale_a + static_cast<long long>(work.batch) * work.slabs * m;
-      const float* b = scale_b + (static_cast<long long>(work.batch) * blocks_n + min(column / 128, blocks_n - 1)) * work.slabs;
-      consumer.multiply_promoted(work.slabs, BlockFactors(a, b, m, work.slabs, row + consumer.warp * 16 + consumer.lane / 4));
-    } else if constexpr (PROMOTED != 0) {
-      consumer.multiply_promoted(work.slabs, NoFactors{});
-    } else {
-      consumer.multiply(work.slabs);
-    }
-    if constexpr (SCALE == 1) consumer.scale(scale_a[0] * scale_b[0]);
-    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row, column);
-  });
+  run_block(shared, work_list(m, n, k, batches), map_a, map_b,
+            [&](Consumer& consumer, const Work& work, int row, int column) {
+              if constexpr (SCALE == 2) {
+                const int blocks_n = (n + 127) / 128;
+                const float* a = scale_a + static_cast<long long>(work.batch) * work.slabs * m;
+                const float* b = scale_b + (static_cast<long long>(work.batch) * blocks_n +
+                                            min(column / 128, blocks_n - 1)) *
+                                               work.slabs;
+                consumer.multiply_promoted(
+                    work.slabs, BlockFactors(a, b, m, work.slabs,
+                                             row + consumer.warp * 16 + consumer.lane / 4));
+              } else if constexpr (PROMOTED != 0) {
+                consumer.multiply_promoted(work.slabs, NoFactors{});
+              } else {
+                consumer.multiply(work.slabs);
+              }
+              if constexpr (SCALE == 1) consumer.scale(scale_a[0] * scale_b[0]);
+              consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch,
+                             row, column);
+            });
 }

@@ -84,22 +84,26 @@
   }
 }
 */
-// fp32 products on tensor cores that multiply tf32 or bf16: each operand is split into planes of falling magnitude, and the
-// products of planes that matter are summed (split.cuh says which). Two launches: the first writes planes to memory, every line
-// along K whatever the layout; the second is a Hopper GEMM like gemm_wgmma.cu, with as many slabs in a stage as there are planes.
+// fp32 products on tensor cores that multiply tf32 or bf16: each operand is split into planes of
+// falling magnitude, and the products of planes that matter are summed (split.cuh says which). Two
+// launches: the first writes planes to memory, every line along K whatever the layout; the second
+// is a Hopper GEMM like gemm_wgmma.cu, with as many slabs in a stage as there are planes.
 //
-// Tensor cores cut off what does not fit a sum, always toward zero. Two rules keep that below the rounding of fp32:
-//   smallest first   a slab's small products are summed before its large ones, so that few cuts are made at a large sum
-//   flush            after each slab the sums are added to totals in ordinary registers, which round to nearest, and start anew
+// Tensor cores cut off what does not fit a sum, always toward zero. Two rules keep that below the
+// rounding of fp32:
+//   smallest first   a slab's small products are summed before its large ones, so that few cuts are
+//   made at a large sum flush            after each slab the sums are added to totals in ordinary
+//   registers, which round to nearest, and start anew
 //
-// FUSED spares one operand the way through memory: its fp32 elements come to shared memory as they are, and who multiplies
-// splits them in registers, from where wgmma takes its first operand. FUSED 1 does so with A; FUSED 2 with B, by computing the
-// transposed product, for few rows, where splitting B beforehand would cost more than multiplying. Below, `rows` and `columns`
-// are those of the product as it is computed.
+// FUSED spares one operand the way through memory: its fp32 elements come to shared memory as they
+// are, and who multiplies splits them in registers, from where wgmma takes its first operand. FUSED
+// 1 does so with A; FUSED 2 with B, by computing the transposed product, for few rows, where
+// splitting B beforehand would cost more than multiplying. Below, `rows` and `columns` are those of
+// the product as it is computed.
 //
-// A stage is filled, drained and released as ring_gemm.cuh says. Where FUSED its rows are drained by ordinary reads into
-// registers, one slab ahead, beside the products of the slab before; its columns by wgmma. It is released before its sums are
-// flushed.
+// A stage is filled, drained and released as ring_gemm.cuh says. Where FUSED its rows are drained
+// by ordinary reads into registers, one slab ahead, beside the products of the slab before; its
+// columns by wgmma. It is released before its sums are flushed.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -138,8 +142,9 @@ using ColumnSlab = PlaneSlab<TILE_N, CLUSTER_M>;
 #include "cupilot/split_consumer.cuh"
 
 // All that a consumer does: its rows of every tile of the cluster's work.
-__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route, const TensorMap& map_d,
-                                        const Epilogue& first_matrix, const Meeting& meeting) {
+__device__ __forceinline__ void consume(Consumer& consumer, const Place& place, Route route,
+                                        const TensorMap& map_d, const Epilogue& first_matrix,
+                                        const Meeting& meeting) {
 #pragma unroll 1
   while (route.more()) {
     const Work work = route.next();
@@ -151,7 +156,8 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
     const int row = (work.tile.m * CLUSTER_M + place.m) * BLOCK_M + consumer.index * TILE_M;
     const int column = (work.tile.n * CLUSTER_N + place.n) * TILE_N;
     if constexpr (STRIPS != 0) {
-      consumer.out.store(epilogue, map_d, consumer.total, work.batch, row + consumer.warp * 16, column);
+      consumer.out.store(epilogue, map_d, consumer.total, work.batch, row + consumer.warp * 16,
+                         column);
     } else if constexpr (SWAPPED) {
       consumer.store_swapped(epilogue, row, column);
     } else {
@@ -161,10 +167,13 @@ __device__ __forceinline__ void consume(Consumer& consumer, const Place& place, 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm_wgmma_split(const __grid_constant__ TensorMap map_rows, const __grid_constant__ TensorMap map_raw_a,
-                     const __grid_constant__ TensorMap map_raw_b, const __grid_constant__ TensorMap map_columns,
-                     const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float* parts,
-                     unsigned* arrived, float alpha, float beta, int m, int n, int k, int batches, int chunk, int streamed) {
+    gemm_wgmma_split(const __grid_constant__ TensorMap map_rows,
+                     const __grid_constant__ TensorMap map_raw_a,
+                     const __grid_constant__ TensorMap map_raw_b,
+                     const __grid_constant__ TensorMap map_columns,
+                     const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias,
+                     T_D* D, float* parts, unsigned* arrived, float alpha, float beta, int m, int n,
+                     int k, int batches, int chunk, int streamed) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Memory memory{shared_address(shared)};
   const Place place;
@@ -183,7 +192,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
   const int warpgroup = own_warpgroup();
   if (warpgroup == CONSUMERS) {
-    produce(memory, place, route, FUSED == 0 ? map_rows : FUSED == 1 ? map_raw_a : map_raw_b, map_columns);
+    produce(memory, place, route,
+            FUSED == 0   ? map_rows
+            : FUSED == 1 ? map_raw_a
+                         : map_raw_b,
+            map_columns);
   } else {
     begin_consuming();
     Consumer consumer(memory, place, warpgroup);
@@ -197,8 +210,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
 
 // The first launch: operands to planes, a square of one of them a block.
 extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
-    split_operands(const float* A, const float* B, Plane* row_planes, Plane* column_planes, int rows, int columns, int k,
-                   int pitch) {
+    split_operands(const float* A, const float* B, Plane* row_planes, Plane* column_planes,
+                   int rows, int columns, int k, int pitch) {
   const int across = (k + SQUARE - 1) / SQUARE;
   const int of_rows = FUSED != 0 ? 0 : (rows + SQUARE - 1) / SQUARE * across;
   const int all = of_rows + (columns + SQUARE - 1) / SQUARE * across;
@@ -209,10 +222,11 @@ extern "C" __global__ void __launch_bounds__(SPLIT_THREADS)
     return Source{from + before * k, to + before * pitch * PLANES, outer, k, pitch};
   };
   if (square < of_rows) {
-    split_square<ROWS_K_FAST>(operand(A, row_planes, rows), square / across * SQUARE, square % across * SQUARE);
+    split_square<ROWS_K_FAST>(operand(A, row_planes, rows), square / across * SQUARE,
+                              square % across * SQUARE);
   } else {
     const int of_columns = square - of_rows;
-    split_square<COLUMNS_K_FAST>(operand(SWAPPED ? A : B, column_planes, columns), of_columns / across * SQUARE,
-                                 of_columns % across * SQUARE);
+    split_square<COLUMNS_K_FAST>(operand(SWAPPED ? A : B, column_planes, columns),
+                                 of_columns / across * SQUARE, of_columns % across * SQUARE);
   }
 }

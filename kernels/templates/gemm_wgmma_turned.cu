@@ -75,9 +75,10 @@
   }
 }
 */
-// wgmma takes elements of 8 and of 32 bits along K only. Operands that are stored along M or N are turned first, by a kernel of
-// its own whose time counts; the product then reads them as if they had come that way.
-// tf32 operands are cut off to 10 bits after the point by the unit, not rounded as in gemm_mma.cu: no register sees them.
+// wgmma takes elements of 8 and of 32 bits along K only. Operands that are stored along M or N are
+// turned first, by a kernel of its own whose time counts; the product then reads them as if they
+// had come that way. tf32 operands are cut off to 10 bits after the point by the unit, not rounded
+// as in gemm_mma.cu: no register sees them.
 #include "cupilot/vector.cuh"
 #include "cupilot/async_copy.cuh"
 #include "cupilot/barrier.cuh"
@@ -99,9 +100,11 @@ constexpr int STREAM_STORE = 0;
 #include "cupilot/ring_gemm.cuh"
 #include "cupilot/slab_gemm.cuh"
 
-// A block a square: those of A first, where it is turned at all, square after square of a line of squares along K.
+// A block a square: those of A first, where it is turned at all, square after square of a line of
+// squares along K.
 extern "C" __global__ void __launch_bounds__(TURN_THREADS)
-    turn_operands(const T_A* A, const T_B* B, T_A* turned_a, T_B* turned_b, int m, int n, int k, int pitch, int squares_k) {
+    turn_operands(const T_A* A, const T_B* B, T_A* turned_a, T_B* turned_b, int m, int n, int k,
+                  int pitch, int squares_k) {
   constexpr int SIDE = Turn<T_A>::SIDE;
   const int squares_a = TRANS_A != 0 ? (m + SIDE - 1) / SIDE * squares_k : 0;
   const int squares_b = TRANS_B != 0 ? 0 : (n + SIDE - 1) / SIDE * squares_k;
@@ -110,16 +113,20 @@ extern "C" __global__ void __launch_bounds__(TURN_THREADS)
   const bool of_a = index < squares_a;
   const int own = of_a ? index : index - squares_a;
   const int outer = of_a ? m : n;
-  const long long from = static_cast<long long>(batch) * k * outer, to = static_cast<long long>(batch) * outer * pitch;
-  const Turn<T_A> turn{of_a ? A + from : B + from, of_a ? turned_a + to : turned_b + to, k, outer, pitch};
+  const long long from = static_cast<long long>(batch) * k * outer,
+                  to = static_cast<long long>(batch) * outer * pitch;
+  const Turn<T_A> turn{of_a ? A + from : B + from, of_a ? turned_a + to : turned_b + to, k, outer,
+                       pitch};
   turn.square(own % squares_k * SIDE, own / squares_k * SIDE);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, 1)
-    gemm_wgmma_turned(const __grid_constant__ TensorMap map_a, const __grid_constant__ TensorMap map_b,
-                      const __grid_constant__ TensorMap map_turned_a, const __grid_constant__ TensorMap map_turned_b,
-                      const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias, T_D* D, float alpha, float beta,
-                      int m, int n, int k, int batches) {
+    gemm_wgmma_turned(const __grid_constant__ TensorMap map_a,
+                      const __grid_constant__ TensorMap map_b,
+                      const __grid_constant__ TensorMap map_turned_a,
+                      const __grid_constant__ TensorMap map_turned_b,
+                      const __grid_constant__ TensorMap map_d, const T_C* C, const T_bias* bias,
+                      T_D* D, float alpha, float beta, int m, int n, int k, int batches) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Epilogue first{D, C, bias, alpha, beta, m, n, rows_aligned(D, n, STORE_VECTOR)};
   const auto one_tile = [&](Consumer& consumer, const Work& work, int row, int column) {
@@ -128,8 +135,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1)
     } else {
       consumer.multiply(work.slabs);
     }
-    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row, column);
+    consumer.store(BATCHED != 0 ? first.of_batch(work.batch) : first, map_d, work.batch, row,
+                   column);
   };
-  run_block(shared, work_list(m, n, k, batches), TRANS_A != 0 ? map_turned_a : map_a, TRANS_B != 0 ? map_b : map_turned_b,
-            one_tile);
+  run_block(shared, work_list(m, n, k, batches), TRANS_A != 0 ? map_turned_a : map_a,
+            TRANS_B != 0 ? map_b : map_turned_b, one_tile);
 }

@@ -1,5 +1,5 @@
-// Whether one output element is right: error against the bound from the tracked reference. One text for host C++ and CUDA.
-// The formula and its constants: docs/formats/numerics.md.
+// Whether one output element is right: error against the bound from the tracked reference. One text
+// for host C++ and CUDA. The formula and its constants: docs/formats/numerics.md.
 #ifndef CUPILOT_TRUSTED_BOUND_CUH
 #define CUPILOT_TRUSTED_BOUND_CUH
 
@@ -13,42 +13,50 @@ enum CheckCode : int { check_within, check_bitwise, check_index_of, check_close,
 // An output's check as plain numbers; goes by value to kernels.
 struct BoundParams {
   int check, type;
-  double per_sum;             // within: factor of the condition sum S, accumulation and granted input rounding together
+  double per_sum;  // within: factor of the condition sum S, accumulation and granted input rounding
+                   // together
   double per_value;           // within: factor of |reference|, the output's own rounding
   double tiny;                // within: added always, the output type's underflow
   double relative, absolute;  // close
-  // Content of integers: where sums and products of them make less than this, every order of exact additions gives one result.
+  // Content of integers: where sums and products of them make less than this, every order of exact
+  // additions gives one result.
   double exact_below;
   double exact_scale;  // makes integers of them, a power of two
-  // Operands are rounded or split: an infinite one meets zeros and remainders, so NaN may stand where the reference is infinite.
+  // Operands are rounded or split: an infinite one meets zeros and remainders, so NaN may stand
+  // where the reference is infinite.
   int splits;
 };
 
 struct Judged {
   bool ok;
-  double error, bound, ratio;  // ratio: error / bound, 0 when ok without a distance, infinite when the class differs
+  double error, bound,
+      ratio;  // ratio: error / bound, 0 when ok without a distance, infinite when the class differs
 };
 
 CUPILOT_HD Judged judged_equal(bool equal, double error) {
   return Judged{equal, equal ? 0.0 : error, 0.0, equal ? 0.0 : double_of(0x7FF0000000000000ull)};
 }
 
-// Where the reference is not finite the element must be of the same class (payload and NaN sign ignored).
+// Where the reference is not finite the element must be of the same class (payload and NaN sign
+// ignored).
 CUPILOT_HD Judged judge_class(const BoundParams& p, double got, double want) {
   if (p.splits != 0 && is_nan(got)) return judged_equal(true, 0.0);
   return judged_equal(is_nan(want) ? is_nan(got) : got == want, double_of(0x7FF0000000000000ull));
 }
 
-// Whether the value is an integer that additions of integers below 2^24 or so make in any order; sums carry a trace above them.
+// Whether the value is an integer that additions of integers below 2^24 or so make in any order;
+// sums carry a trace above them.
 CUPILOT_HD bool is_exact_integer(const BoundParams& p, double want, double sum, bool exact) {
   const double trace = sum - static_cast<double>(static_cast<long long>(sum < 0x1p62 ? sum : 0.0));
-  return exact && sum < p.exact_below && trace <= 0x1p-28 * sum && static_cast<double>(static_cast<long long>(want)) == want;
+  return exact && sum < p.exact_below && trace <= 0x1p-28 * sum &&
+         static_cast<double>(static_cast<long long>(want)) == want;
 }
 
-// `got`: storage bits of the element; `want`, `kept`: value and condition sum of the reference, the sum
-// negative where nothing but sums and products made the value (tracked.cuh). For index_of `got` and `want`
-// are the values found at the two indices, as fp64 bits and number.
-CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want, double kept) {
+// `got`: storage bits of the element; `want`, `kept`: value and condition sum of the reference, the
+// sum negative where nothing but sums and products made the value (tracked.cuh). For index_of `got`
+// and `want` are the values found at the two indices, as fp64 bits and number.
+CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bits, double want,
+                                double kept) {
   const double sum = magnitude(kept);
   if (p.check == check_index_of) {
     const double at = double_of(got_bits);
@@ -56,12 +64,16 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
   }
   const double got = decode(got_bits, p.type);
   if (p.check == check_bitwise) {
-    const bool equal = is_float_type(p.type) ? encode(want, p.type) == got_bits || (is_nan(got) && is_nan(want)) : got == want;
+    const bool equal = is_float_type(p.type)
+                           ? encode(want, p.type) == got_bits || (is_nan(got) && is_nan(want))
+                           : got == want;
     return judged_equal(equal, magnitude(got - want));
   }
   if (!is_finite(want)) return judge_class(p, got, want);
-  double bound = p.check == check_close ? add_rn(p.absolute, mul_rn(p.relative, magnitude(want)))
-                                        : add_rn(add_rn(mul_rn(p.per_sum, sum), mul_rn(p.per_value, magnitude(want))), p.tiny);
+  double bound =
+      p.check == check_close
+          ? add_rn(p.absolute, mul_rn(p.relative, magnitude(want)))
+          : add_rn(add_rn(mul_rn(p.per_sum, sum), mul_rn(p.per_value, magnitude(want))), p.tiny);
   const bool exact = p.check == check_within && kept < 0.0;
   if (is_exact_integer(p, mul_rn(p.exact_scale, want), mul_rn(p.exact_scale, sum), exact))
     bound = mul_rn(p.per_value, magnitude(want));
@@ -71,20 +83,23 @@ CUPILOT_HD Judged judge_element(const BoundParams& p, unsigned long long got_bit
     bound = add_rn(mul_rn(p.per_value, magnitude(want)), p.tiny);
   }
   // A value that may round past the largest of the type may be its infinity.
-  if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) && (got > 0.0) == (want > 0.0)) {
+  if (!is_finite(got) && !is_nan(got) && magnitude(want) + bound >= overflow_of(p.type) &&
+      (got > 0.0) == (want > 0.0)) {
     return judged_equal(true, 0.0);
   }
   const double error = magnitude(got - want);
   const bool ok = error <= bound;
-  const double ratio = error == 0.0 ? 0.0 : bound > 0.0 ? error / bound : double_of(0x7FF0000000000000ull);
+  const double ratio = error == 0.0  ? 0.0
+                       : bound > 0.0 ? error / bound
+                                     : double_of(0x7FF0000000000000ull);
   return Judged{ok, error, bound, ok || ratio > 1.0 ? ratio : double_of(0x7FF0000000000000ull)};
 }
 
-// Whether the reference is one unrounded term: nothing was added to it and the output's type holds it. Arithmetic of the strict
-// class leaves exactly its bits; what a lower class loses shows.
+// Whether the reference is one unrounded term: nothing was added to it and the output's type holds
+// it. Arithmetic of the strict class leaves exactly its bits; what a lower class loses shows.
 CUPILOT_HD bool is_one_term(const BoundParams& p, double want, double kept) {
-  return p.check == check_within && -kept == magnitude(want) && magnitude(want) >= 0x1p-100 && is_finite(want) &&
-         decode(encode(want, p.type), p.type) == want;
+  return p.check == check_within && -kept == magnitude(want) && magnitude(want) >= 0x1p-100 &&
+         is_finite(want) && decode(encode(want, p.type), p.type) == want;
 }
 // Relative error of such an element, infinite where it is not finite.
 CUPILOT_HD double one_term_error(const BoundParams& p, unsigned long long got_bits, double want) {

@@ -1,5 +1,6 @@
-// Input content as a recipe: the value of element `index` of a tensor is a function of (key, index), made by an integer hash
-// and exact conversions, so that host, device and interpreter get the same bits. One text for host C++ and CUDA.
+// Input content as a recipe: the value of element `index` of a tensor is a function of (key,
+// index), made by an integer hash and exact conversions, so that host, device and interpreter get
+// the same bits. One text for host C++ and CUDA.
 #ifndef CUPILOT_TRUSTED_CONTENT_CUH
 #define CUPILOT_TRUSTED_CONTENT_CUH
 
@@ -21,7 +22,13 @@ enum FillCode : int {
   fill_ones
 };
 // The order of Structure.
-enum StructureCode : int { structure_dense, structure_upper, structure_lower, structure_symmetric, structure_diagonal };
+enum StructureCode : int {
+  structure_dense,
+  structure_upper,
+  structure_lower,
+  structure_symmetric,
+  structure_diagonal
+};
 // The order of ContentKind.
 enum ContentCode : int {
   content_ordinary,
@@ -48,17 +55,20 @@ struct FillParams {
   double offset, scale;  // normal: mean, sigma / deviation of the raw sum; uniform: low, high - low
   long long below;       // integers, labels: values in [0, below)
   int rank;
-  int leads;                                       // the first floating input: some contents change only this one
+  int leads;  // the first floating input: some contents change only this one
   long long extents[max_rank], strides[max_rank];  // strides in elements of storage
   long long elements, span;
-  // The dimension summed over (the innermost where none is), in dense numbering: a line is the elements along it.
+  // The dimension summed over (the innermost where none is), in dense numbering: a line is the
+  // elements along it.
   long long line, line_stride;
-  long long spot;                            // content huge_element: the element
-  double huge, swing;                        // content huge_element: its value; alternating, range_rows: the magnitude
-  long long largest_integer, integer_share;  // content integers: below 65536 of as many, so that long sums stay exact
-  double unit;                               // content integers: what they are multiples of, a power of two
-  int wide;                                  // content integers: this one has full significands
-  // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent 0: none).
+  long long spot;      // content huge_element: the element
+  double huge, swing;  // content huge_element: its value; alternating, range_rows: the magnitude
+  long long largest_integer,
+      integer_share;  // content integers: below 65536 of as many, so that long sums stay exact
+  double unit;        // content integers: what they are multiples of, a power of two
+  int wide;           // content integers: this one has full significands
+  // Variations: a factor on every value; line i of an axis exchanged with i + 8 of its 16 (extent
+  // 0: none).
   double factor;
   long long swap_stride, swap_extent;  // dense numbering
 };
@@ -81,15 +91,18 @@ CUPILOT_HD unsigned long long mix64(unsigned long long x) {
   return x ^ (x >> 31);
 }
 // Hash of a counter under a key; `stream` separates uses.
-CUPILOT_HD unsigned long long hash_of(unsigned long long key, unsigned long long index, unsigned long long stream) {
+CUPILOT_HD unsigned long long hash_of(unsigned long long key, unsigned long long index,
+                                      unsigned long long stream) {
   return mix64(mix64(key + stream * 0xD1342543DE82EF95ull) ^ (index * 0x9E3779B97F4A7C15ull));
 }
 
 // [0, 1) with 53 bits, exact.
-CUPILOT_HD double unit_of(unsigned long long hash) { return static_cast<double>(hash >> 11) * 0x1.0p-53; }
+CUPILOT_HD double unit_of(unsigned long long hash) {
+  return static_cast<double>(hash >> 11) * 0x1.0p-53;
+}
 
-// Irwin-Hall: the sum of four 32-bit draws, centred, with 18 lower bits so that fp64 fills up too. Its deviation is
-// 2^50 * sqrt(4 / 12); tails end at 3.46 sigma. Exact: |sum| < 2^51.
+// Irwin-Hall: the sum of four 32-bit draws, centred, with 18 lower bits so that fp64 fills up too.
+// Its deviation is 2^50 * sqrt(4 / 12); tails end at 3.46 sigma. Exact: |sum| < 2^51.
 CUPILOT_HD double normal_raw(unsigned long long key, unsigned long long index) {
   const unsigned long long a = hash_of(key, index, 1);
   const unsigned long long b = mix64(a ^ 0xA0761D6478BD642Full);
@@ -128,12 +141,17 @@ CUPILOT_HD double ordinary_float(const FillParams& p, long long index) {
     case fill_signs:
       return (hash_of(p.key, i, 1) >> 63) != 0 ? -1.0 : 1.0;
     case fill_one_hot_rows:
-      return index % width == static_cast<long long>(hash_of(p.key, row, 2) % static_cast<unsigned long long>(width)) ? 1.0 : 0.0;
+      return index % width == static_cast<long long>(hash_of(p.key, row, 2) %
+                                                     static_cast<unsigned long long>(width))
+                 ? 1.0
+                 : 0.0;
     case fill_unit_sum_rows: {
-      // Neighbours deviate from the mean in opposite directions, so that a row sums to one without summing it.
+      // Neighbours deviate from the mean in opposite directions, so that a row sums to one without
+      // summing it.
       const long long column = index % width;
       if (column == width - 1 && width % 2 == 1) return 1.0 / static_cast<double>(width);
-      const double deviation = unit_of(hash_of(p.key, i - static_cast<unsigned long long>(column & 1), 1));
+      const double deviation =
+          unit_of(hash_of(p.key, i - static_cast<unsigned long long>(column & 1), 1));
       return add_rn(1.0, (column & 1) != 0 ? -deviation : deviation) / static_cast<double>(width);
     }
     case fill_ones:
@@ -154,22 +172,28 @@ CUPILOT_HD OnLine on_line(const FillParams& p, long long index) {
   const long long number = index / p.line_stride / p.line * p.line_stride + index % p.line_stride;
   return OnLine{at, static_cast<unsigned long long>(index - at * p.line_stride), number};
 }
-// The line's place in a repeating pattern that starts anywhere: every class of line occurs where there are `period` lines.
-CUPILOT_HD int turn_of(const FillParams& p, const OnLine& on, unsigned long long stream, int period) {
+// The line's place in a repeating pattern that starts anywhere: every class of line occurs where
+// there are `period` lines.
+CUPILOT_HD int turn_of(const FillParams& p, const OnLine& on, unsigned long long stream,
+                       int period) {
   const unsigned long long start = hash_of(p.key, 0, stream) >> 8;
-  return static_cast<int>((start + static_cast<unsigned long long>(on.number)) % static_cast<unsigned long long>(period));
+  return static_cast<int>((start + static_cast<unsigned long long>(on.number)) %
+                          static_cast<unsigned long long>(period));
 }
 
 // Four elements of a line keep their value.
 CUPILOT_HD bool among_four(const FillParams& p, const OnLine& on, unsigned long long draw) {
   for (unsigned long long j = 0; j < 4; ++j) {
-    if (static_cast<unsigned long long>(on.at) == mix64(draw + j) % static_cast<unsigned long long>(p.line)) return true;
+    if (static_cast<unsigned long long>(on.at) ==
+        mix64(draw + j) % static_cast<unsigned long long>(p.line))
+      return true;
   }
   return false;
 }
 
-// probe: of every four lines one holds a single 1 or a single full-significand value, one holds four: there a sum has few terms,
-// and lost operand bits stand out of the bound. The rest stays ordinary; of many lines most do.
+// probe: of every four lines one holds a single 1 or a single full-significand value, one holds
+// four: there a sum has few terms, and lost operand bits stand out of the bound. The rest stays
+// ordinary; of many lines most do.
 CUPILOT_HD double probe_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const bool many = p.elements / p.line > 256;
@@ -177,7 +201,9 @@ CUPILOT_HD double probe_float(const FillParams& p, long long index, double ordin
   const unsigned long long draw = hash_of(p.key, on.line, 3);
   switch (turn_of(p, on, 12, 4)) {
     case 0:
-      if (static_cast<unsigned long long>(on.at) != (draw >> 8) % static_cast<unsigned long long>(p.line)) return 0.0;
+      if (static_cast<unsigned long long>(on.at) !=
+          (draw >> 8) % static_cast<unsigned long long>(p.line))
+        return 0.0;
       return (draw & 1u) != 0 ? 1.0 : ordinary;
     case 1:
       return among_four(p, on, draw) ? ordinary : 0.0;
@@ -188,11 +214,14 @@ CUPILOT_HD double probe_float(const FillParams& p, long long index, double ordin
 
 // A denormal of the storage type; of fp32 where the type has more range.
 CUPILOT_HD double denormal_of(int type) {
-  return type == storage_f16 ? 0x1.8p-18 : type == storage_e4m3 ? 0x1.8p-8 : type == storage_e5m2 ? 0x1.0p-16 : 0x1.8p-130;
+  return type == storage_f16    ? 0x1.8p-18
+         : type == storage_e4m3 ? 0x1.8p-8
+         : type == storage_e5m2 ? 0x1.0p-16
+                                : 0x1.8p-130;
 }
 
-// special: an infinity of each sign, a NaN, a negative zero and a denormal, each on one line of every forty, and each at least
-// once where the tensor has room.
+// special: an infinity of each sign, a NaN, a negative zero and a denormal, each on one line of
+// every forty, and each at least once where the tensor has room.
 CUPILOT_HD double special_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const long long lines = p.elements / p.line;
@@ -201,10 +230,13 @@ CUPILOT_HD double special_float(const FillParams& p, long long index, double ord
   const int turn = turn_of(p, on, 4, period);
   const unsigned long long draw = hash_of(p.key, on.line, 4) >> 16;
   const double infinity = double_of(0x7FF0000000000000ull);
-  const double values[5] = {infinity, -infinity, double_of(0x7FF8000000000000ull), -0.0, denormal_of(p.type)};
+  const double values[5] = {infinity, -infinity, double_of(0x7FF8000000000000ull), -0.0,
+                            denormal_of(p.type)};
   for (int j = 0; j < 5; ++j) {
-    const unsigned long long place = (draw + static_cast<unsigned long long>(j)) % static_cast<unsigned long long>(p.line);
-    if (turn == j * step % period && static_cast<unsigned long long>(on.at) == place) return values[j];
+    const unsigned long long place =
+        (draw + static_cast<unsigned long long>(j)) % static_cast<unsigned long long>(p.line);
+    if (turn == j * step % period && static_cast<unsigned long long>(on.at) == place)
+      return values[j];
   }
   return ordinary;
 }
@@ -217,24 +249,29 @@ CUPILOT_HD double in_domain(const FillParams& p, double value) {
 // Neighbours along a line cancel.
 CUPILOT_HD double alternating_float(const FillParams& p, long long index) {
   const OnLine on = on_line(p, index);
-  const unsigned long long pair = static_cast<unsigned long long>(index - (on.at & 1) * p.line_stride);
+  const unsigned long long pair =
+      static_cast<unsigned long long>(index - (on.at & 1) * p.line_stride);
   const double size = mul_rn(add_rn(1.0, unit_of(hash_of(p.key, pair, 5))), p.swing);
   return (on.at & 1) != 0 ? -size : size;
 }
 
-// constant_rows: quarters of small integers, whose sums are exact, so that no order of summation drifts.
+// constant_rows: quarters of small integers, whose sums are exact, so that no order of summation
+// drifts.
 CUPILOT_HD double constant_float(const FillParams& p, long long index) {
-  const long long quarters = static_cast<long long>(hash_of(p.key, on_line(p, index).line, 11) % 31u) - 15;
+  const long long quarters =
+      static_cast<long long>(hash_of(p.key, on_line(p, index).line, 11) % 31u) - 15;
   return in_domain(p, 0.25 * static_cast<double>(quarters));
 }
 
-// range_rows: exponentials overflow, squares lose what a shift by the mean would have kept, one peak decides a line.
+// range_rows: exponentials overflow, squares lose what a shift by the mean would have kept, one
+// peak decides a line.
 CUPILOT_HD double range_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
   const double near = p.swing < 80.0 ? p.swing : 80.0;
-  const bool peak =
-      static_cast<unsigned long long>(on.at) == (hash_of(p.key, on.line, 7) >> 8) % static_cast<unsigned long long>(p.line);
-  const double shifts[7] = {near, -near, p.swing, -p.swing, mul_rn(100.0, p.swing), peak ? mul_rn(2.0, near) : 0.0, 0.0};
+  const bool peak = static_cast<unsigned long long>(on.at) ==
+                    (hash_of(p.key, on.line, 7) >> 8) % static_cast<unsigned long long>(p.line);
+  const double shifts[7] = {
+      near, -near, p.swing, -p.swing, mul_rn(100.0, p.swing), peak ? mul_rn(2.0, near) : 0.0, 0.0};
   return in_domain(p, add_rn(shifts[turn_of(p, on, 7, 7)], ordinary));
 }
 
@@ -245,22 +282,27 @@ CUPILOT_HD double sparse_float(const FillParams& p, long long index, double ordi
   const long long rows = p.rank >= 2 ? p.extents[p.rank - 2] : 1;
   const long long row = place.row % 16, column = place.column % 16;
   const long long height = rows - (place.row - row) < 16 ? rows - (place.row - row) : 16;
-  const long long width = columns - (place.column - column) < 16 ? columns - (place.column - column) : 16;
+  const long long width =
+      columns - (place.column - column) < 16 ? columns - (place.column - column) : 16;
   const unsigned long long first = static_cast<unsigned long long>(index - row * columns - column);
-  const unsigned long long chosen = hash_of(p.key, first, 8) % static_cast<unsigned long long>(height * width);
+  const unsigned long long chosen =
+      hash_of(p.key, first, 8) % static_cast<unsigned long long>(height * width);
   return chosen == static_cast<unsigned long long>(row * width + column) ? ordinary : 0.0;
 }
 
 // hard_line: what a sample of the content would call easy, exact in every type, but for one line.
 CUPILOT_HD double hard_float(const FillParams& p, long long index, double ordinary) {
   const OnLine on = on_line(p, index);
-  if (p.leads != 0 && on.line == on_line(p, p.spot).line) return among_four(p, on, p.key) ? ordinary : 0.0;
-  return in_domain(p, (hash_of(p.key, static_cast<unsigned long long>(index), 1) >> 63) != 0 ? -1.0 : 1.0);
+  if (p.leads != 0 && on.line == on_line(p, p.spot).line)
+    return among_four(p, on, p.key) ? ordinary : 0.0;
+  return in_domain(
+      p, (hash_of(p.key, static_cast<unsigned long long>(index), 1) >> 63) != 0 ? -1.0 : 1.0);
 }
 
 // mixed: outermost slices differ in scale and kind, so that one says nothing of the next.
 CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordinary) {
-  const unsigned long long slice = static_cast<unsigned long long>(index / (p.elements / p.extents[0]));
+  const unsigned long long slice =
+      static_cast<unsigned long long>(index / (p.elements / p.extents[0]));
   switch ((hash_of(p.key, 0, 9) + slice) % 5u) {
     case 0:
       return mul_rn(ordinary, 16.0);
@@ -275,14 +317,17 @@ CUPILOT_HD double mixed_float(const FillParams& p, long long index, double ordin
   }
 }
 
-// integers: full significands in one operand times signed threes in the others, sums of which are exact, so that no bound has to
-// allow for a long one. No zero and no one among them, which sparse and easy data has; the operands of a product are scaled, so
-// that they do not look like integers.
+// integers: full significands in one operand times signed threes in the others, sums of which are
+// exact, so that no bound has to allow for a long one. No zero and no one among them, which sparse
+// and easy data has; the operands of a product are scaled, so that they do not look like integers.
 CUPILOT_HD double integer_float(const FillParams& p, long long index) {
   const unsigned long long draw = hash_of(p.key, static_cast<unsigned long long>(index), 13);
   const double sign = in_domain(p, (draw >> 63) != 0 ? -p.unit : p.unit);
-  const bool wide = p.wide != 0 && ((draw >> 40) & 0xFFFFu) < static_cast<unsigned long long>(p.integer_share);
-  return mul_rn(sign, wide ? static_cast<double>(2 + draw % static_cast<unsigned long long>(p.largest_integer - 1)) : 3.0);
+  const bool wide =
+      p.wide != 0 && ((draw >> 40) & 0xFFFFu) < static_cast<unsigned long long>(p.integer_share);
+  return mul_rn(sign, wide ? static_cast<double>(
+                                 2 + draw % static_cast<unsigned long long>(p.largest_integer - 1))
+                           : 3.0);
 }
 
 CUPILOT_HD double denormal_float(const FillParams& p, long long index, double ordinary) {
@@ -328,11 +373,12 @@ CUPILOT_HD unsigned long long ordinary_count(const FillParams& p, long long inde
   return p.kind == fill_boolean ? draw >> 63 : draw % static_cast<unsigned long long>(p.below);
 }
 
-// Integers, labels and flags in [0, below). constant_rows: lines of one value, the ends among them, so that equal values meet in
-// tables, atomics and masks. range_rows: nothing but the ends, element by element or in runs of 32. sparse and zeros: mostly the
-// low end.
+// Integers, labels and flags in [0, below). constant_rows: lines of one value, the ends among them,
+// so that equal values meet in tables, atomics and masks. range_rows: nothing but the ends, element
+// by element or in runs of 32. sparse and zeros: mostly the low end.
 CUPILOT_HD unsigned long long count_content(const FillParams& p, long long index) {
-  const unsigned long long last = p.kind == fill_boolean ? 1 : static_cast<unsigned long long>(p.below) - 1;
+  const unsigned long long last =
+      p.kind == fill_boolean ? 1 : static_cast<unsigned long long>(p.below) - 1;
   const OnLine on = on_line(p, index);
   switch (p.content) {
     case content_zeros:
@@ -342,7 +388,8 @@ CUPILOT_HD unsigned long long count_content(const FillParams& p, long long index
       return turn == 0 ? last : turn == 1 ? 0 : ordinary_count(p, static_cast<long long>(on.line));
     }
     case content_range_rows: {
-      const unsigned long long at = static_cast<unsigned long long>(turn_of(p, on, 15, 2) == 0 ? on.at : on.at / 32);
+      const unsigned long long at =
+          static_cast<unsigned long long>(turn_of(p, on, 15, 2) == 0 ? on.at : on.at / 32);
       return (hash_of(p.key, on.line + (at << 40), 16) >> 63) != 0 ? last : 0;
     }
     case content_sparse:
@@ -374,7 +421,8 @@ CUPILOT_HD unsigned long long fill_bits(const FillParams& p, long long index) {
   if (is_float_type(p.type)) {
     return encode(mul_rn(p.factor, float_content(p, source, ordinary_float(p, source))), p.type);
   }
-  if (p.kind == fill_integers || p.kind == fill_labels || p.kind == fill_boolean) return count_content(p, source);
+  if (p.kind == fill_integers || p.kind == fill_labels || p.kind == fill_boolean)
+    return count_content(p, source);
   return encode(ordinary_float(p, source), p.type);
 }
 

@@ -1,5 +1,5 @@
-// The judge's own kernels: content, poison, guards, comparison, scans; and the L2 flush. The text of storage.cuh, content.cuh
-// and bound.cuh stands before it.
+// The judge's own kernels: content, poison, guards, comparison, scans; and the L2 flush. The text
+// of storage.cuh, content.cuh and bound.cuh stands before it.
 using namespace cupilot;
 
 typedef unsigned long long u64;
@@ -8,8 +8,9 @@ typedef long long i64;
 #define FIRST (static_cast<i64>(blockIdx.x) * blockDim.x + threadIdx.x)
 #define STEP (static_cast<i64>(gridDim.x) * blockDim.x)
 
-// Seen as fp32, bf16 or fp64 every element of the first is a NaN or far from any honest result, every element of the second a
-// large finite number. In fp16 half of the first are NaNs; the others are numbers that honest sums reach.
+// Seen as fp32, bf16 or fp64 every element of the first is a NaN or far from any honest result,
+// every element of the second a large finite number. In fp16 half of the first are NaNs; the others
+// are numbers that honest sums reach.
 __device__ constexpr u64 poison_word = 0xDE5A7F437FC0DE5Aull;
 __device__ constexpr u64 large_word = 0x7149F2CA7149F2CAull;
 __device__ constexpr u64 guard_word = 0x5BADC0DE5BADC0DEull;
@@ -20,7 +21,9 @@ enum Inside : int { inside_kept, inside_poison, inside_zeros, inside_large };
 __device__ inline u64 inside_word(int inside) {
   return inside == inside_poison ? poison_word : inside == inside_large ? large_word : 0;
 }
-__device__ inline unsigned char guard_byte(i64 at) { return static_cast<unsigned char>(guard_word >> (at % 8 * 8)); }
+__device__ inline unsigned char guard_byte(i64 at) {
+  return static_cast<unsigned char>(guard_word >> (at % 8 * 8));
+}
 // Eight bytes of a repeated word from byte `at` on.
 __device__ inline u64 turned(u64 word, i64 at) {
   const int bits = static_cast<int>(at % 8) * 8;
@@ -28,19 +31,23 @@ __device__ inline u64 turned(u64 word, i64 at) {
 }
 
 extern "C" __global__ void fill_tensor(void* memory, FillParams p) {
-  for (i64 i = FIRST; i < p.elements; i += STEP) store_bits(memory, storage_offset(p, i), p.type, fill_bits(p, i));
+  for (i64 i = FIRST; i < p.elements; i += STEP)
+    store_bits(memory, storage_offset(p, i), p.type, fill_bits(p, i));
 }
 
 // Elements of an input that are no longer what its recipe says.
 extern "C" __global__ void count_changed(const void* memory, FillParams p, u64* changed) {
   for (i64 i = FIRST; i < p.elements; i += STEP) {
     const u64 width = storage_bytes(p.type) == 8 ? ~0ull : (1ull << storage_bytes(p.type) * 8) - 1;
-    if (load_bits(memory, storage_offset(p, i), p.type) != (fill_bits(p, i) & width)) atomicAdd(changed, 1ull);
+    if (load_bits(memory, storage_offset(p, i), p.type) != (fill_bits(p, i) & width))
+      atomicAdd(changed, 1ull);
   }
 }
 
-// A slot of `bytes` holding a region [begin, end): guard pattern outside, an Inside in it, counted from the region's start.
-extern "C" __global__ void dress_slot(unsigned char* slot, i64 bytes, i64 begin, i64 end, int inside) {
+// A slot of `bytes` holding a region [begin, end): guard pattern outside, an Inside in it, counted
+// from the region's start.
+extern "C" __global__ void dress_slot(unsigned char* slot, i64 bytes, i64 begin, i64 end,
+                                      int inside) {
   const u64 word = inside_word(inside);
   for (i64 w = FIRST; w < bytes / 8; w += STEP) {
     const i64 at = w * 8;
@@ -60,12 +67,15 @@ extern "C" __global__ void dress_slot(unsigned char* slot, i64 bytes, i64 begin,
   }
 }
 
-// found[0]: bytes outside the region that lost the pattern; found[1]: the least such offset from the region's begin, biased.
-extern "C" __global__ void count_guard(const unsigned char* slot, i64 bytes, i64 begin, i64 end, u64* found) {
+// found[0]: bytes outside the region that lost the pattern; found[1]: the least such offset from
+// the region's begin, biased.
+extern "C" __global__ void count_guard(const unsigned char* slot, i64 bytes, i64 begin, i64 end,
+                                       u64* found) {
   for (i64 w = FIRST; w < bytes / 8; w += STEP) {
     const i64 at = w * 8;
     if (at >= begin && at + 8 <= end) continue;
-    if ((at + 8 <= begin || at >= end) && reinterpret_cast<const u64*>(slot)[w] == guard_word) continue;
+    if ((at + 8 <= begin || at >= end) && reinterpret_cast<const u64*>(slot)[w] == guard_word)
+      continue;
     for (i64 b = at; b < at + 8; ++b) {
       if ((b < begin || b >= end) && slot[b] != guard_byte(b)) {
         atomicAdd(&found[0], 1ull);
@@ -81,9 +91,11 @@ extern "C" __global__ void count_nonzero(const unsigned char* memory, i64 bytes,
   }
 }
 
-// Whether an honest kernel stores these bits of a word by chance only: in fp16 the NaNs that no conversion makes.
+// Whether an honest kernel stores these bits of a word by chance only: in fp16 the NaNs that no
+// conversion makes.
 __device__ inline bool tells(u64 bits, int type) {
-  return type != storage_f16 || ((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0 && (bits & 0x3ff) != 0x3ff);
+  return type != storage_f16 ||
+         ((bits & 0x7c00) == 0x7c00 && (bits & 0x3ff) != 0 && (bits & 0x3ff) != 0x3ff);
 }
 
 // Elements that still hold what the region was dressed in.
@@ -99,8 +111,8 @@ extern "C" __global__ void count_poison(const void* memory, FillParams p, int in
   if (mine != 0) atomicAdd(found, mine);
 }
 
-// Storage between the elements of a strided tensor that is no longer what the region was dressed in. `p` has its dimensions by
-// falling stride.
+// Storage between the elements of a strided tensor that is no longer what the region was dressed
+// in. `p` has its dimensions by falling stride.
 extern "C" __global__ void count_padding(const void* memory, FillParams p, int inside, u64* found) {
   const int size = storage_bytes(p.type);
   const u64 width = size == 8 ? ~0ull : (1ull << size * 8) - 1;
@@ -113,11 +125,13 @@ extern "C" __global__ void count_padding(const void* memory, FillParams p, int i
       left -= index * p.strides[d];
     }
     if (owned && left == 0) continue;
-    if (load_bits(memory, at, p.type) != (turned(inside_word(inside), at * size) & width)) atomicAdd(found, 1ull);
+    if (load_bits(memory, at, p.type) != (turned(inside_word(inside), at * size) & width))
+      atomicAdd(found, 1ull);
   }
 }
 
-// What is compared: element j of the draw stands for element `index` of the output and place `at` of the oracle's arrays.
+// What is compared: element j of the draw stands for element `index` of the output and place `at`
+// of the oracle's arrays.
 struct Draw {
   const i64* begins;  // of the oracle's slices
   i64 slice;          // elements a slice
@@ -129,7 +143,10 @@ struct Found {
   i64 index, at;
 };
 __device__ inline Found element_of(const Draw& d, i64 j) {
-  const i64 at = d.key == 0 ? j : static_cast<i64>(hash_of(d.key, static_cast<u64>(j), 9) % static_cast<u64>(d.held));
+  const i64 at =
+      d.key == 0
+          ? j
+          : static_cast<i64>(hash_of(d.key, static_cast<u64>(j), 9) % static_cast<u64>(d.held));
   return Found{d.begins[at / d.slice] + at % d.slice, at};
 }
 
@@ -142,18 +159,21 @@ __device__ inline double value_at(const Extreme& e, i64 output, double place) {
   const double nan = double_of(0x7FF8000000000000ull);
   if (!(place >= 0.0 && place < static_cast<double>(e.layout.line))) return nan;
   const i64 stride = e.layout.line_stride;
-  const i64 dense = (output / stride * e.layout.line + static_cast<i64>(place)) * stride + output % stride;
+  const i64 dense =
+      (output / stride * e.layout.line + static_cast<i64>(place)) * stride + output % stride;
   return load_real(e.memory, storage_offset(e.layout, dense), e.layout.type);
 }
 
-__device__ inline Judged judge_one(const void* memory, const FillParams& p, const BoundParams& b, const Extreme& e, i64 index,
-                                   double want, double sum) {
+__device__ inline Judged judge_one(const void* memory, const FillParams& p, const BoundParams& b,
+                                   const Extreme& e, i64 index, double want, double sum) {
   const u64 bits = load_bits(memory, storage_offset(p, index), p.type);
   if (e.memory == nullptr) return judge_element(b, bits, want, sum);
   const double place = decode(bits, p.type);
-  if (!(place >= 0.0 && place < static_cast<double>(e.layout.line))) return judged_equal(false, double_of(0x7FF0000000000000ull));
+  if (!(place >= 0.0 && place < static_cast<double>(e.layout.line)))
+    return judged_equal(false, double_of(0x7FF0000000000000ull));
   const double got_value = value_at(e, index, place);
-  if (is_nan(got_value) && !is_nan(value_at(e, index, want))) return judged_equal(false, double_of(0x7FF0000000000000ull));
+  if (is_nan(got_value) && !is_nan(value_at(e, index, want)))
+    return judged_equal(false, double_of(0x7FF0000000000000ull));
   return judge_element(b, bits_of(got_value), value_at(e, index, want), sum);
 }
 
@@ -162,8 +182,9 @@ struct Tally {
   u64 one_term, inexact, inexact_error;  // of elements that are one term; the error as fp64 bits
 };
 
-extern "C" __global__ void compare_output(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d,
-                                          const double* values, const double* sums, Tally* tally) {
+extern "C" __global__ void compare_output(const void* memory, FillParams p, BoundParams b,
+                                          Extreme e, Draw d, const double* values,
+                                          const double* sums, Tally* tally) {
   Tally mine = {0, 0, 0, 0, 0};
   for (i64 j = FIRST; j < d.count; j += STEP) {
     const Found f = element_of(d, j);
@@ -171,7 +192,8 @@ extern "C" __global__ void compare_output(const void* memory, FillParams p, Boun
     const Judged judged = judge_one(memory, p, b, e, f.index, want, sum);
     mine.failed += !judged.ok;
     const float ratio = static_cast<float>(judged.ratio);
-    const u64 rank = (static_cast<u64>(bits_of(ratio)) << 32) | (0xFFFFFFFFull - static_cast<u64>(j & 0xFFFFFFFFll));
+    const u64 rank = (static_cast<u64>(bits_of(ratio)) << 32) |
+                     (0xFFFFFFFFull - static_cast<u64>(j & 0xFFFFFFFFll));
     if (rank > mine.worst) mine.worst = rank;
     if (!is_one_term(b, want, sum)) continue;
     ++mine.one_term;
@@ -194,8 +216,9 @@ struct Worst {
   double ratio, got, want, bound;
 };
 
-extern "C" __global__ void describe_worst(const void* memory, FillParams p, BoundParams b, Extreme e, Draw d,
-                                          const double* values, const double* sums, const Tally* tally, Worst* worst) {
+extern "C" __global__ void describe_worst(const void* memory, FillParams p, BoundParams b,
+                                          Extreme e, Draw d, const double* values,
+                                          const double* sums, const Tally* tally, Worst* worst) {
   worst->failed = tally->failed;
   worst->index = -1;
   if (tally->worst == 0 || d.count == 0) return;
@@ -209,8 +232,9 @@ extern "C" __global__ void describe_worst(const void* memory, FillParams p, Boun
 }
 
 // Single elements as stored, with the oracle's values at `places`: three words each.
-extern "C" __global__ void gather_elements(const void* memory, FillParams p, const double* values, const double* sums,
-                                           const i64* indices, const i64* places, i64 count, u64* out) {
+extern "C" __global__ void gather_elements(const void* memory, FillParams p, const double* values,
+                                           const double* sums, const i64* indices,
+                                           const i64* places, i64 count, u64* out) {
   for (i64 i = FIRST; i < count; i += STEP) {
     out[3 * i] = load_bits(memory, storage_offset(p, indices[i]), p.type);
     out[3 * i + 1] = bits_of(values[places[i]]);
@@ -218,8 +242,10 @@ extern "C" __global__ void gather_elements(const void* memory, FillParams p, con
   }
 }
 
-// Elements whose bits are not those of the first run; `marks` remembers them, so that each counts once.
-extern "C" __global__ void compare_bits(const void* now, const void* first, FillParams p, unsigned char* marks, u64* count) {
+// Elements whose bits are not those of the first run; `marks` remembers them, so that each counts
+// once.
+extern "C" __global__ void compare_bits(const void* now, const void* first, FillParams p,
+                                        unsigned char* marks, u64* count) {
   for (i64 i = FIRST; i < p.elements; i += STEP) {
     const i64 at = storage_offset(p, i);
     if (marks[i] != 0 || load_bits(now, at, p.type) == load_bits(first, at, p.type)) continue;
@@ -238,8 +264,8 @@ __device__ inline u64 keep_policy() {
 }
 __device__ inline void store_kept(uint4* at, uint4 v, u64 policy) {
 #if __CUDA_ARCH__ >= 800
-  asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(at), "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w),
-               "l"(policy)
+  asm volatile("st.global.L2::cache_hint.v4.u32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(at), "r"(v.x),
+               "r"(v.y), "r"(v.z), "r"(v.w), "l"(policy)
                : "memory");
 #else
   *at = v;
@@ -258,12 +284,14 @@ __device__ inline uint4 load_kept(const uint4* at, u64 policy) {
 #endif
 }
 
-// Fills L2 with lines of this buffer: the first half is written, the second read. Lines that a kernel asked to keep have to
-// go, since these ask it too; release_l2 then makes them ordinary again.
+// Fills L2 with lines of this buffer: the first half is written, the second read. Lines that a
+// kernel asked to keep have to go, since these ask it too; release_l2 then makes them ordinary
+// again.
 extern "C" __global__ void flush_l2(uint4* buffer, i64 count, unsigned int* sink) {
   const i64 half = count / 2;
   const u64 policy = keep_policy();
-  for (i64 i = FIRST; i < half; i += STEP) store_kept(buffer + i, make_uint4(1u, 2u, 3u, 4u), policy);
+  for (i64 i = FIRST; i < half; i += STEP)
+    store_kept(buffer + i, make_uint4(1u, 2u, 3u, 4u), policy);
   unsigned int sum = 0;
   for (i64 i = half + FIRST; i < count; i += STEP) {
     const uint4 v = load_kept(buffer + i, policy);
@@ -275,12 +303,14 @@ extern "C" __global__ void flush_l2(uint4* buffer, i64 count, unsigned int* sink
 extern "C" __global__ void release_l2(const unsigned char* buffer, i64 bytes) {
 #if __CUDA_ARCH__ >= 800
   for (i64 i = FIRST; i < bytes / 128; i += STEP)
-    asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(buffer + i * 128) : "memory");
+    asm volatile("applypriority.global.L2::evict_normal [%0], 128;" ::"l"(buffer + i * 128)
+                 : "memory");
 #endif
 }
 
-// One block an SM, each with all the shared memory that a block may have; a block waits until every other has started, so
-// that no SM is left out. `arrived` starts at a multiple of the number of blocks.
+// One block an SM, each with all the shared memory that a block may have; a block waits until every
+// other has started, so that no SM is left out. `arrived` starts at a multiple of the number of
+// blocks.
 extern "C" __global__ void scrub_shared(int words, unsigned int* arrived) {
   extern __shared__ unsigned int everything[];
   for (int w = static_cast<int>(threadIdx.x); w < words; w += static_cast<int>(blockDim.x)) {

@@ -1,4 +1,5 @@
-// Storage bits <-> numbers of every element type, one text for host C++ and CUDA, bitwise equal on both.
+// Storage bits <-> numbers of every element type, one text for host C++ and CUDA, bitwise equal on
+// both.
 #ifndef CUPILOT_TRUSTED_STORAGE_CUH
 #define CUPILOT_TRUSTED_STORAGE_CUH
 
@@ -98,9 +99,12 @@ CUPILOT_HD bool is_nan(double x) { return x != x; }
 CUPILOT_HD bool is_finite(double x) { return x - x == 0.0; }
 CUPILOT_HD double magnitude(double x) { return x < 0.0 ? -x : x; }
 // 2^e, -1022 <= e <= 1023.
-CUPILOT_HD double power_of_two(int e) { return double_of(static_cast<unsigned long long>(e + 1023) << 52); }
+CUPILOT_HD double power_of_two(int e) {
+  return double_of(static_cast<unsigned long long>(e + 1023) << 52);
+}
 
-// A binary format narrower than fp32: `exponent` and `fraction` bits; e4m3 has no infinity and one NaN.
+// A binary format narrower than fp32: `exponent` and `fraction` bits; e4m3 has no infinity and one
+// NaN.
 struct SmallFloat {
   int exponent, fraction;
   bool infinity;
@@ -154,8 +158,8 @@ CUPILOT_HD double overflow_of(int type) {
   }
 }
 
-// The fields are a double's once they stand in its places and the exponent counts from its bias. A number below the least normal
-// one has no leading bit: it is given one, which is taken away again.
+// The fields are a double's once they stand in its places and the exponent counts from its bias. A
+// number below the least normal one has no leading bit: it is given one, which is taken away again.
 CUPILOT_HD double decode_small(unsigned int bits, SmallFloat format) {
   const int width = format.exponent + format.fraction;
   const int bias = (1 << (format.exponent - 1)) - 1;
@@ -163,9 +167,12 @@ CUPILOT_HD double decode_small(unsigned int bits, SmallFloat format) {
   const unsigned int all = (1u << width) - 1u;
   const unsigned int size = bits & all;
   const unsigned int top = format.infinity ? all - ((1u << format.fraction) - 1u) : all;
-  if (size >= top) return double_of(format.infinity && size == top ? sign | 0x7FF0000000000000ull : 0x7FF8000000000000ull);
+  if (size >= top)
+    return double_of(format.infinity && size == top ? sign | 0x7FF0000000000000ull
+                                                    : 0x7FF8000000000000ull);
   const unsigned long long fields =
-      (static_cast<unsigned long long>(size) << (52 - format.fraction)) + (static_cast<unsigned long long>(1023 - bias) << 52);
+      (static_cast<unsigned long long>(size) << (52 - format.fraction)) +
+      (static_cast<unsigned long long>(1023 - bias) << 52);
   if ((size >> format.fraction) != 0) return double_of(sign | fields);
   return double_of(sign | bits_of(double_of(fields + (1ull << 52)) - power_of_two(1 - bias)));
 }
@@ -176,24 +183,28 @@ CUPILOT_HD unsigned int encode_small(double value, SmallFloat format) {
   const int bias = (1 << (format.exponent - 1)) - 1;
   const unsigned int sign = static_cast<unsigned int>(bits_of(value) >> 63) << width;
   const unsigned int nan = (1u << width) - 1u;
-  const unsigned int infinity = format.infinity ? ((1u << format.exponent) - 1u) << format.fraction : nan;
+  const unsigned int infinity =
+      format.infinity ? ((1u << format.exponent) - 1u) << format.fraction : nan;
   if (is_nan(value)) return nan;
   const double size = magnitude(value);
   if (!is_finite(size)) return sign | infinity;
   int exponent = static_cast<int>((bits_of(size) >> 52) & 0x7FFu) - 1023;
   if (exponent < 1 - bias) exponent = 1 - bias;
   if (exponent > bias + 1) return sign | infinity;
-  // In units of the last place the value is below 2^12, so adding and taking away 2^52 rounds it to an integer, ties to even.
+  // In units of the last place the value is below 2^12, so adding and taking away 2^52 rounds it to
+  // an integer, ties to even.
   const double scaled = size * power_of_two(format.fraction - exponent);
   const double whole = add_rn(add_rn(scaled, 4503599627370496.0), -4503599627370496.0);
   const unsigned int steps = static_cast<unsigned int>(whole);
-  const unsigned int field = steps < (1u << format.fraction) ? steps
-                                                             : (static_cast<unsigned int>(exponent + bias) << format.fraction) +
-                                                                   (steps - (1u << format.fraction));
+  const unsigned int field = steps < (1u << format.fraction)
+                                 ? steps
+                                 : (static_cast<unsigned int>(exponent + bias) << format.fraction) +
+                                       (steps - (1u << format.fraction));
   return sign | (field >= infinity ? infinity : field);
 }
 
-// Storage bits of a number: 16- and 8-bit floats round from the fp32 value; integers take the nearest toward zero.
+// Storage bits of a number: 16- and 8-bit floats round from the fp32 value; integers take the
+// nearest toward zero.
 CUPILOT_HD unsigned long long encode(double value, int type) {
   // Host and device convert a NaN to different payloads.
   if (is_nan(value) && type == storage_f32) return 0x7FC00000u;
@@ -220,7 +231,10 @@ CUPILOT_HD T load_as(const void* memory, long long offset) {
   return static_cast<const T*>(memory)[offset];
 #else
   T value;  // host memory may have been written as another type
-  __builtin_memcpy(&value, static_cast<const unsigned char*>(memory) + offset * static_cast<long long>(sizeof(T)), sizeof(T));
+  __builtin_memcpy(
+      &value,
+      static_cast<const unsigned char*>(memory) + offset * static_cast<long long>(sizeof(T)),
+      sizeof(T));
   return value;
 #endif
 }
@@ -229,7 +243,8 @@ CUPILOT_HD void store_as(void* memory, long long offset, T value) {
 #if defined(__CUDA_ARCH__)
   static_cast<T*>(memory)[offset] = value;
 #else
-  __builtin_memcpy(static_cast<unsigned char*>(memory) + offset * static_cast<long long>(sizeof(T)), &value, sizeof(T));
+  __builtin_memcpy(static_cast<unsigned char*>(memory) + offset * static_cast<long long>(sizeof(T)),
+                   &value, sizeof(T));
 #endif
 }
 

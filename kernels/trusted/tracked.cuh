@@ -1,6 +1,7 @@
-// The number of a reference's third build: a value and its condition sum, the amount by which one unit roundoff of relative
-// error in every operand and operation can move the value (docs/formats/numerics.md). And the functions a reference text may
-// call, for every `real`. One text for host C++ and CUDA.
+// The number of a reference's third build: a value and its condition sum, the amount by which one
+// unit roundoff of relative error in every operand and operation can move the value
+// (docs/formats/numerics.md). And the functions a reference text may call, for every `real`. One
+// text for host C++ and CUDA.
 #ifndef CUPILOT_TRUSTED_TRACKED_CUH
 #define CUPILOT_TRUSTED_TRACKED_CUH
 
@@ -10,7 +11,8 @@
 
 #include "storage.cuh"
 
-// How much of a product of two errors counts: 1 where a class grants large ones, 2^-13 where roundoff alone makes them.
+// How much of a product of two errors counts: 1 where a class grants large ones, 2^-13 where
+// roundoff alone makes them.
 #if !defined(CUPILOT_SECOND_ORDER)
 #define CUPILOT_SECOND_ORDER 1.0
 #endif
@@ -21,8 +23,11 @@ struct tracked_term {
   CUPILOT_HD tracked_term(double x) : value(x) {}
 };
 
-// An infinite operand has no rounding: what becomes finite of it (exp of minus infinity) owes nothing to it.
-CUPILOT_HD double own_sum(double x) { return fabs(x) <= 0x1.fffffffffffffp1023 ? fabs(x) : x != x ? x : 0.0; }
+// An infinite operand has no rounding: what becomes finite of it (exp of minus infinity) owes
+// nothing to it.
+CUPILOT_HD double own_sum(double x) {
+  return fabs(x) <= 0x1.fffffffffffffp1023 ? fabs(x) : x != x ? x : 0.0;
+}
 
 struct tracked {
   double value, sum;
@@ -34,29 +39,38 @@ struct tracked {
   CUPILOT_HD tracked(double x, double s, bool e = true) : value(x), sum(s), exact(e) {}
 };
 
-// Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one term, unrounded.
+// Two terms make the sum exceed the magnitude by a trace: sum == |value| says that a value is one
+// term, unrounded.
 CUPILOT_HD double both(double a, double b) { return a + b + 0x1p-30 * fmin(a, b); }
 
-CUPILOT_HD tracked operator+(tracked a, tracked b) { return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact); }
-CUPILOT_HD tracked operator-(tracked a, tracked b) { return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact); }
+CUPILOT_HD tracked operator+(tracked a, tracked b) {
+  return tracked(a.value + b.value, both(a.sum, b.sum), a.exact && b.exact);
+}
+CUPILOT_HD tracked operator-(tracked a, tracked b) {
+  return tracked(a.value - b.value, both(a.sum, b.sum), a.exact && b.exact);
+}
 CUPILOT_HD tracked operator-(tracked a) { return tracked(-a.value, a.sum, a.exact); }
 CUPILOT_HD tracked operator*(tracked_term a, tracked_term b) {
   const double value = a.value * b.value;
   return tracked(value, fabs(value));
 }
 // What a sum holds beyond the operand's own rounding; NaN stays.
-CUPILOT_HD double beyond_own(tracked x) { return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value); }
+CUPILOT_HD double beyond_own(tracked x) {
+  return x.sum < fabs(x.value) ? 0.0 : x.sum - fabs(x.value);
+}
 // |d(ab)| <= |a| |db| + |da| |b| + |da| |db|, each operand's own rounding counted once.
 CUPILOT_HD tracked operator*(tracked a, tracked b) {
   const double value = a.value * b.value;
   const double more_a = beyond_own(a), more_b = beyond_own(b);
   const double carried = fabs(a.value) * more_b + more_a * fabs(b.value);
-  return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b), a.exact && b.exact);
+  return tracked(value, fabs(value) + (carried + CUPILOT_SECOND_ORDER * more_a * more_b),
+                 a.exact && b.exact);
 }
 // |d(a/b)| <= |da| / |b| + |a| |db| / b^2.
 CUPILOT_HD tracked operator/(tracked a, tracked b) {
   const double inverse = 1.0 / fabs(b.value);
-  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse), false);
+  return tracked(a.value / b.value, a.sum * inverse + fabs(a.value) * inverse * (b.sum * inverse),
+                 false);
 }
 CUPILOT_HD tracked& operator+=(tracked& a, tracked b) { return a = a + b; }
 CUPILOT_HD tracked& operator-=(tracked& a, tracked b) { return a = a - b; }
@@ -99,15 +113,21 @@ CUPILOT_HD tracked tanh_(tracked x) {
   const double value = tanh(x.value);
   return through(value, 1.0 - value * value, x.sum);
 }
-CUPILOT_HD tracked erf_(tracked x) { return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x.sum); }
+CUPILOT_HD tracked erf_(tracked x) {
+  return through(erf(x.value), 1.1283791670955126 * exp(-x.value * x.value), x.sum);
+}
 // At zero the derivative has no bound, but the root of the error has.
 CUPILOT_HD tracked sqrt_(tracked x) {
   if (x.value == 0.0) return tracked(0.0, sqrt(x.sum), false);
   return through(sqrt(x.value), 0.5 / sqrt(x.value), x.sum);
 }
 CUPILOT_HD tracked abs_(tracked x) { return tracked(fabs(x.value), x.sum, x.exact); }
-CUPILOT_HD tracked max_(tracked a, tracked b) { return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact); }
-CUPILOT_HD tracked min_(tracked a, tracked b) { return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact); }
+CUPILOT_HD tracked max_(tracked a, tracked b) {
+  return tracked(fmax(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+}
+CUPILOT_HD tracked min_(tracked a, tracked b) {
+  return tracked(fmin(a.value, b.value), fmax(a.sum, b.sum), a.exact && b.exact);
+}
 
 CUPILOT_HD double value_of(double x) { return x; }
 CUPILOT_HD double value_of(float x) { return x; }

@@ -10,10 +10,13 @@ namespace cupilot {
 
 // Device `index` of libcuda. Error no_device without driver or device, toolchain without NVRTC.
 Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& options);
-// The PTX interpreter in the guise of a chip of known_chips(). Error usage for an unknown chip, toolchain without NVRTC.
-Result<std::unique_ptr<Backend>> open_virtual(const std::string& chip, const BackendOptions& options);
+// The PTX interpreter in the guise of a chip of known_chips(). Error usage for an unknown chip,
+// toolchain without NVRTC.
+Result<std::unique_ptr<Backend>> open_virtual(const std::string& chip,
+                                              const BackendOptions& options);
 // Measurements of an earlier run or of a recorded landscape. Error usage when the folder is none.
-Result<std::unique_ptr<Backend>> open_recorded(const std::string& dir, const BackendOptions& options);
+Result<std::unique_ptr<Backend>> open_recorded(const std::string& dir,
+                                               const BackendOptions& options);
 // A landscape with known optimum. Error usage when the file is none.
 Result<std::unique_ptr<Backend>> open_fake(const std::string& file, const BackendOptions& options);
 

@@ -63,7 +63,8 @@ std::string_view name_of(Stall stall) {
 }
 
 std::string_view name_of(CountHow how) {
-  static constexpr std::string_view names[] = {"unknown", "exact", "sampled", "extrapolated", "estimated"};
+  static constexpr std::string_view names[] = {"unknown", "exact", "sampled", "extrapolated",
+                                               "estimated"};
   return names[static_cast<std::size_t>(how)];
 }
 

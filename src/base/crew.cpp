@@ -35,7 +35,8 @@ class Threads : public Crew {
 
   std::vector<std::int64_t> ended(double seconds) override {
     std::unique_lock lock(mutex_);
-    done_wake_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return !done_.empty(); });
+    done_wake_.wait_for(lock, std::chrono::duration<double>(seconds),
+                        [this] { return !done_.empty(); });
     std::vector<std::int64_t> taken = std::move(done_);
     done_.clear();
     return taken;

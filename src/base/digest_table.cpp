@@ -31,8 +31,8 @@ DigestTable::DigestTable(std::int64_t expected) {
 // Ids that are digests already are taken as they are.
 DigestTable::Entry DigestTable::entry_of(std::string_view id, std::int64_t number) {
   Entry entry{0, 0, number};
-  const bool digest =
-      id.size() >= 2 * digits && read_hex(id.substr(0, digits), entry.high) && read_hex(id.substr(digits, digits), entry.low);
+  const bool digest = id.size() >= 2 * digits && read_hex(id.substr(0, digits), entry.high) &&
+                      read_hex(id.substr(digits, digits), entry.low);
   return digest ? entry : entry_of(sha256_hex(id), number);
 }
 
@@ -75,7 +75,8 @@ std::int64_t DigestTable::find(std::string_view id) const {
 }
 
 std::string_view DigestTable::bytes() const {
-  return {reinterpret_cast<const char*>(entries_.data()), static_cast<std::size_t>(size_) * sizeof(Entry)};
+  return {reinterpret_cast<const char*>(entries_.data()),
+          static_cast<std::size_t>(size_) * sizeof(Entry)};
 }
 
 std::optional<DigestTable> DigestTable::from_bytes(std::string_view bytes, std::int64_t expected) {

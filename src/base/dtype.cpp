@@ -13,12 +13,18 @@ struct TypeRow {
 };
 
 constexpr TypeRow types[] = {
-    {DType::f64, "fp64", "double", "double", 8, 53},   {DType::f32, "fp32", "float", "float", 4, 24},
-    {DType::bf16, "bf16", "bfloat16", "bf16", 2, 8},   {DType::f16, "fp16", "half", "fp16", 2, 11},
-    {DType::e4m3, "e4m3", "fp8", "e4m3", 1, 4},        {DType::e5m2, "e5m2", "", "e5m2", 1, 3},
-    {DType::i64, "i64", "int64", "long long", 8, 0},   {DType::i32, "i32", "int32", "int", 4, 0},
-    {DType::i16, "i16", "int16", "short", 2, 0},       {DType::i8, "i8", "int8", "signed char", 1, 0},
-    {DType::u8, "u8", "uint8", "unsigned char", 1, 0}, {DType::boolean, "bool", "", "bool", 1, 0},
+    {DType::f64, "fp64", "double", "double", 8, 53},
+    {DType::f32, "fp32", "float", "float", 4, 24},
+    {DType::bf16, "bf16", "bfloat16", "bf16", 2, 8},
+    {DType::f16, "fp16", "half", "fp16", 2, 11},
+    {DType::e4m3, "e4m3", "fp8", "e4m3", 1, 4},
+    {DType::e5m2, "e5m2", "", "e5m2", 1, 3},
+    {DType::i64, "i64", "int64", "long long", 8, 0},
+    {DType::i32, "i32", "int32", "int", 4, 0},
+    {DType::i16, "i16", "int16", "short", 2, 0},
+    {DType::i8, "i8", "int8", "signed char", 1, 0},
+    {DType::u8, "u8", "uint8", "unsigned char", 1, 0},
+    {DType::boolean, "bool", "", "bool", 1, 0},
 };
 
 const TypeRow& row(DType type) { return types[static_cast<int>(type)]; }
@@ -50,9 +56,11 @@ std::string_view c_name(DType type) { return row(type).c_name; }
 
 std::optional<DType> dtype_from(std::string_view name) {
   for (const TypeRow& candidate : types) {
-    if (name == candidate.name || (!candidate.alias.empty() && name == candidate.alias)) return candidate.type;
+    if (name == candidate.name || (!candidate.alias.empty() && name == candidate.alias))
+      return candidate.type;
     // "f32" for "fp32"
-    if (candidate.significand > 8 && name.size() == 3 && name[0] == 'f' && name.substr(1) == candidate.name.substr(2)) {
+    if (candidate.significand > 8 && name.size() == 3 && name[0] == 'f' &&
+        name.substr(1) == candidate.name.substr(2)) {
       return candidate.type;
     }
   }
@@ -93,8 +101,9 @@ Precision strict_class(DType type) {
 
 bool satisfies(Precision offered, Precision asked) {
   if (offered == asked) return true;
-  // A row offers every class marked in its columns; fp16 and bf16 stand in for neither of each other: one lacks range,
-  // the other significand. Products of tf32 hold every bf16 and fp16 operand exactly.
+  // A row offers every class marked in its columns; fp16 and bf16 stand in for neither of each
+  // other: one lacks range, the other significand. Products of tf32 hold every bf16 and fp16
+  // operand exactly.
   using P = Precision;
   static constexpr std::pair<P, P> better[] = {
       {P::fp64, P::fp32_strict},

@@ -19,8 +19,10 @@ namespace {
 
 Error file_error(const std::string& what, const std::string& path, int number) {
   std::string hint;
-  if (number == ENOSPC || number == EDQUOT) hint = "free space on that file system, then continue with `cupilot resume`";
-  if (number == EROFS || number == EACCES || number == EPERM) hint = "choose a directory that can be written with --run";
+  if (number == ENOSPC || number == EDQUOT)
+    hint = "free space on that file system, then continue with `cupilot resume`";
+  if (number == EROFS || number == EACCES || number == EPERM)
+    hint = "choose a directory that can be written with --run";
   if (number == ENOENT) hint = "check the path";
   return {ErrorCode::failure, what + " " + path + ": " + std::strerror(number), hint};
 }
@@ -39,7 +41,8 @@ class Descriptor {
   int fd_;
 };
 
-// Never one of 0, 1 and 2: where a program was started without standard streams, what it prints would go into the file.
+// Never one of 0, 1 and 2: where a program was started without standard streams, what it prints
+// would go into the file.
 int open_beyond_streams(const std::string& path, int flags, mode_t mode = 0) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC, mode);
   if (fd < 0 || fd > STDERR_FILENO) return fd;
@@ -92,13 +95,15 @@ class PosixAppendFile : public AppendFile {
  public:
   PosixAppendFile(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
   Result<void> append(std::string_view bytes) override {
-    if (const int number = write_all(fd_.get(), bytes); number != 0) return file_error("cannot write", path_, number);
+    if (const int number = write_all(fd_.get(), bytes); number != 0)
+      return file_error("cannot write", path_, number);
     return {};
   }
   Result<void> sync() override {
     if (::fdatasync(fd_.get()) != 0) return file_error("cannot sync", path_, errno);
     if (is_at_its_path()) return {};
-    return Error{ErrorCode::failure, path_ + " was removed, renamed or replaced while it was written",
+    return Error{ErrorCode::failure,
+                 path_ + " was removed, renamed or replaced while it was written",
                  "put its directory back under that name, then continue with `cupilot resume`"};
   }
 
@@ -108,7 +113,8 @@ class PosixAppendFile : public AppendFile {
     struct stat open {
     }, named{};
     if (::fstat(fd_.get(), &open) != 0) return false;
-    return ::stat(path_.c_str(), &named) == 0 && open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+    return ::stat(path_.c_str(), &named) == 0 && open.st_dev == named.st_dev &&
+           open.st_ino == named.st_ino;
   }
 
   Descriptor fd_;
@@ -118,7 +124,8 @@ class PosixAppendFile : public AppendFile {
 class PosixHost : public Host {
  public:
   double monotonic_seconds() override {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
   }
 
   std::string utc_now() override {
@@ -148,18 +155,20 @@ class PosixHost : public Host {
     }
   }
 
-  Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t size) override {
+  Result<std::string> read_part(const std::string& path, std::int64_t offset,
+                                std::int64_t size) override {
     const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (fd.get() < 0) return file_error("cannot read", path, errno);
     struct stat file {};
     if (::fstat(fd.get(), &file) != 0) return file_error("cannot read", path, errno);
     if (S_ISREG(file.st_mode))
-      size = std::clamp<std::int64_t>(file.st_size - offset, 0, size);  // no memory for what is not there
+      size = std::clamp<std::int64_t>(file.st_size - offset, 0,
+                                      size);  // no memory for what is not there
     std::string text(static_cast<std::size_t>(size), '\0');
     std::size_t filled = 0;
     while (filled < text.size()) {
-      const ssize_t count =
-          ::pread(fd.get(), text.data() + filled, text.size() - filled, static_cast<off_t>(offset) + static_cast<off_t>(filled));
+      const ssize_t count = ::pread(fd.get(), text.data() + filled, text.size() - filled,
+                                    static_cast<off_t>(offset) + static_cast<off_t>(filled));
       if (count < 0 && errno == EINTR) continue;
       if (count < 0) return file_error("cannot read", path, errno);
       if (count == 0) break;
@@ -171,11 +180,14 @@ class PosixHost : public Host {
 
   bool exists(const std::string& path) override { return ::access(path.c_str(), F_OK) == 0; }
 
-  Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override {
+  Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                     bool sync) override {
     return write_pieces_atomically(path, {&bytes, 1}, sync);
   }
 
-  Result<void> write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync) override {
+  Result<void> write_pieces_atomically(const std::string& path,
+                                       std::span<const std::string_view> pieces,
+                                       bool sync) override {
     const std::string temporary = path + ".tmp." + std::to_string(::getpid());
     int number = 0;
     {
@@ -198,7 +210,8 @@ class PosixHost : public Host {
     return {};
   }
 
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) override {
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path,
+                                                  std::int64_t truncate_to) override {
     const int fd = open_beyond_streams(path, O_WRONLY | O_CREAT | O_APPEND, 0644);
     if (fd < 0) return file_error("cannot open", path, errno);
     auto file = std::make_unique<PosixAppendFile>(fd, path);
@@ -208,15 +221,18 @@ class PosixHost : public Host {
       return Error{ErrorCode::usage, path + " is being written by another process",
                    "wait for that process to end, or choose another --run directory"};
     }
-    if (truncate_to >= 0 && ::ftruncate(fd, truncate_to) != 0) return file_error("cannot truncate", path, errno);
-    if (const int number = sync_directory_of(path); number != 0) return file_error("cannot sync the directory of", path, number);
+    if (truncate_to >= 0 && ::ftruncate(fd, truncate_to) != 0)
+      return file_error("cannot truncate", path, errno);
+    if (const int number = sync_directory_of(path); number != 0)
+      return file_error("cannot sync the directory of", path, number);
     return std::unique_ptr<AppendFile>(std::move(file));
   }
 
   Result<std::vector<std::string>> list(const std::string& dir) override {
     std::error_code code;
     std::vector<std::string> names;
-    for (std::filesystem::directory_iterator it(dir, code), end; !code && it != end; it.increment(code)) {
+    for (std::filesystem::directory_iterator it(dir, code), end; !code && it != end;
+         it.increment(code)) {
       names.push_back(it->path().filename().string());
     }
     if (code) return file_error("cannot list", dir, code.value());
@@ -234,7 +250,8 @@ class PosixHost : public Host {
       const ssize_t count = ::pread(fd, text, sizeof text - 1, 0);
       std::string pid(text, count > 0 ? static_cast<std::size_t>(count) : 0);
       while (!pid.empty() && pid.back() == '\n') pid.pop_back();
-      return Error{ErrorCode::usage, path + " is locked by process " + (pid.empty() ? "unknown" : pid),
+      return Error{ErrorCode::usage,
+                   path + " is locked by process " + (pid.empty() ? "unknown" : pid),
                    "wait for that process to end, or choose another --run directory"};
     }
     // The pid only names the holder in a message; the lock itself is the kernel's.
@@ -248,15 +265,18 @@ class PosixHost : public Host {
 
 }  // namespace
 
-Result<std::string> Host::read_part(const std::string& path, std::int64_t offset, std::int64_t size) {
+Result<std::string> Host::read_part(const std::string& path, std::int64_t offset,
+                                    std::int64_t size) {
   auto whole = read_file(path);
-  if (!whole || offset >= static_cast<std::int64_t>(whole->size())) return whole ? Result<std::string>("") : std::move(whole);
+  if (!whole || offset >= static_cast<std::int64_t>(whole->size()))
+    return whole ? Result<std::string>("") : std::move(whole);
   return whole->substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(size));
 }
 
 double Host::thread_cpu_seconds() { return cupilot::thread_cpu_seconds(); }
 
-Result<void> Host::write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync) {
+Result<void> Host::write_pieces_atomically(const std::string& path,
+                                           std::span<const std::string_view> pieces, bool sync) {
   std::string bytes;
   for (const std::string_view piece : pieces) bytes += piece;
   return write_file_atomically(path, bytes, sync);

@@ -1,4 +1,5 @@
-// A journal that cannot be read to its end: what a crash may leave, and what only a damaged disk or a stranger can.
+// A journal that cannot be read to its end: what a crash may leave, and what only a damaged disk or
+// a stranger can.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,8 @@ Beyond look_beyond(std::string_view tail, std::int64_t at, const Before& before)
 // A refusal: what to do about damage that no crash leaves. `damage`: what it looks like.
 Error damaged_journal(const std::string& path, const std::string& damage, const Beyond& beyond);
 // A sentence on what a crash may have left. `next`: what becomes of it.
-std::string torn_notice(const std::string& path, const std::string& damage, const Beyond& beyond, const std::string& next);
+std::string torn_notice(const std::string& path, const std::string& damage, const Beyond& beyond,
+                        const std::string& next);
 
 // Whether these first bytes of a journal are those of a run that died before its header was whole.
 bool is_unborn(std::string_view bytes);

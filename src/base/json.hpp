@@ -1,5 +1,6 @@
-// JSON values as nlohmann's, but for two things. Their destructor needs no memory: nlohmann 3.11's flattens a value into a
-// vector, and where memory is short that ends the process. And a number is read as an integer only if it is one of that type.
+// JSON values as nlohmann's, but for two things. Their destructor needs no memory: nlohmann 3.11's
+// flattens a value into a vector, and where memory is short that ends the process. And a number is
+// read as an integer only if it is one of that type.
 #pragma once
 
 #include <cmath>
@@ -27,32 +28,38 @@ template <PlainInteger T>
 struct JsonSerializer<T, void> : nlohmann::adl_serializer<T, void> {
   template <class Value>
   static void from_json(const Value& json, T& out) {
-    if (!holds(json)) throw nlohmann::detail::other_error::create(501, json.dump() + " is no number of this kind", nullptr);
+    if (!holds(json))
+      throw nlohmann::detail::other_error::create(501, json.dump() + " is no number of this kind",
+                                                  nullptr);
     nlohmann::adl_serializer<T, void>::from_json(json, out);
   }
 
  private:
   template <class Value>
   static bool holds(const Value& json) {
-    if (json.is_number_unsigned()) return std::in_range<T>(*json.template get_ptr<const std::uint64_t*>());
-    if (json.is_number_integer()) return std::in_range<T>(*json.template get_ptr<const std::int64_t*>());
+    if (json.is_number_unsigned())
+      return std::in_range<T>(*json.template get_ptr<const std::uint64_t*>());
+    if (json.is_number_integer())
+      return std::in_range<T>(*json.template get_ptr<const std::int64_t*>());
     if (!json.is_number_float()) return true;  // nlohmann's own check
     const double number = *json.template get_ptr<const double*>();
     // The largest value of a wide type is no double, the power of two after it is.
     constexpr auto half = static_cast<T>(std::numeric_limits<T>::max() / 2 + 1);
     constexpr double end = 2.0 * static_cast<double>(half);
-    return number == std::trunc(number) && number >= static_cast<double>(std::numeric_limits<T>::min()) && number < end;
+    return number == std::trunc(number) &&
+           number >= static_cast<double>(std::numeric_limits<T>::min()) && number < end;
   }
 };
 
 // Members sorted by name, and as they were written.
-using SortedJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t, std::uint64_t, double,
-                                        std::allocator, JsonSerializer>;
-using OrderedJson = nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t, std::uint64_t,
-                                         double, std::allocator, JsonSerializer>;
+using SortedJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                        std::uint64_t, double, std::allocator, JsonSerializer>;
+using OrderedJson =
+    nlohmann::basic_json<nlohmann::ordered_map, std::vector, std::string, bool, std::int64_t,
+                         std::uint64_t, double, std::allocator, JsonSerializer>;
 
-// Destroys `top` and all within it, of any depth, without memory and without recursion: on the way down the first slot of each
-// container keeps the container above it.
+// Destroys `top` and all within it, of any depth, without memory and without recursion: on the way
+// down the first slot of each container keeps the container above it.
 template <class Value>
 void release(Value top) noexcept {
   const auto first = [](Value& value) -> Value& {
@@ -88,7 +95,8 @@ void release(Value top) noexcept {
 
 }  // namespace cupilot
 
-// What nlohmann's own ends with, once the value is empty. A null becomes an object or array before it has the memory for it.
+// What nlohmann's own ends with, once the value is empty. A null becomes an object or array before
+// it has the memory for it.
 #define CUPILOT_DESTROY_WITHOUT_MEMORY(Json)                                                    \
   template <>                                                                                   \
   inline void Json::json_value::destroy(Json::value_t type) {                                   \

@@ -1,5 +1,5 @@
-// For a sanitizer's build, which optimises few modules: of the copies of a template's function the linker keeps the first it
-// meets, and these are optimised.
+// For a sanitizer's build, which optimises few modules: of the copies of a template's function the
+// linker keeps the first it meets, and these are optimised.
 #include <string>
 #include <string_view>
 
@@ -15,7 +15,7 @@ std::string written_again(std::string_view text) {
 
 }  // namespace
 
-std::string (*const json_optimised[])(std::string_view) = {written_again<SortedJson>, written_again<OrderedJson>,
-                                                           written_again<nlohmann::json>};
+std::string (*const json_optimised[])(std::string_view) = {
+    written_again<SortedJson>, written_again<OrderedJson>, written_again<nlohmann::json>};
 
 }  // namespace cupilot

@@ -21,7 +21,8 @@ Counts counts_of(const Json& json) {
   for (const auto& [name, entry] : json.at("all").items()) {
     for (std::size_t i = 0; i < counter_count; ++i) {
       if (name_of(static_cast<Counter>(i)) != name) continue;
-      counts.all[i] = {entry.at(0).get<double>(), entry.at(1).get<double>(), entry.at(2).get<double>(),
+      counts.all[i] = {entry.at(0).get<double>(), entry.at(1).get<double>(),
+                       entry.at(2).get<double>(),
                        enum_of<CountHow>(entry.at(3).get<std::string>(), hows)};
     }
   }
@@ -46,8 +47,8 @@ Json put(const Counts& counts) {
   for (std::size_t i = 0; i < counter_count; ++i) {
     const Count& count = counts.all[i];
     if (count.how == CountHow::unknown) continue;
-    all[std::string(name_of(static_cast<Counter>(i)))] = {finite(count.value), finite(count.low), finite(count.high),
-                                                          name_of(count.how)};
+    all[std::string(name_of(static_cast<Counter>(i)))] = {finite(count.value), finite(count.low),
+                                                          finite(count.high), name_of(count.how)};
   }
   return {{"rung", counts.rung}, {"all", std::move(all)}};
 }
@@ -88,12 +89,14 @@ Measurement measurement_of(const Json& json) {
 }
 
 Json put(const Rejected& r) {
-  return {{"stage", name_of(r.stage)}, {"code", r.code}, {"message", r.message}, {"where", r.where}};
+  return {
+      {"stage", name_of(r.stage)}, {"code", r.code}, {"message", r.message}, {"where", r.where}};
 }
 
 Rejected rejected_of(const Json& json) {
-  return {enum_of<Stage>(json.at("stage").get<std::string>(), stages), json.at("code").get<std::string>(),
-          json.at("message").get<std::string>(), json.at("where").get<std::string>()};
+  return {enum_of<Stage>(json.at("stage").get<std::string>(), stages),
+          json.at("code").get<std::string>(), json.at("message").get<std::string>(),
+          json.at("where").get<std::string>()};
 }
 
 Json put(const DeviceSpec& d) {

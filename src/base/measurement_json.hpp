@@ -1,4 +1,5 @@
-// JSON of what journals and recorded landscapes share. Reading throws nlohmann's exceptions: catch them in the .cpp.
+// JSON of what journals and recorded landscapes share. Reading throws nlohmann's exceptions: catch
+// them in the .cpp.
 #pragma once
 
 #include <string>

@@ -9,7 +9,9 @@ namespace {
 
 thread_local PhaseLog* current = nullptr;
 
-double machine_seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double machine_seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 }  // namespace
 
@@ -39,7 +41,9 @@ PhaseLog::PhaseLog(std::function<double()> clock, std::function<double()> cpu_cl
 PhaseLog::~PhaseLog() { current = outer_; }
 
 // The thread's CPU without a device's work: it stands still while that is done.
-double PhaseLog::own_clock() const { return (device_since_ ? *device_since_ : cpu_clock_()) - as_device_; }
+double PhaseLog::own_clock() const {
+  return (device_since_ ? *device_since_ : cpu_clock_()) - as_device_;
+}
 
 std::size_t PhaseLog::node_within(std::size_t parent, std::string_view name) {
   for (const std::size_t node : nodes_[parent].within) {

@@ -1,5 +1,7 @@
-// Where a piece of work spends its seconds. Phases nest on the thread that does the work; a phase's name is its path
-// ("proof/references"), its seconds are those it spends in no phase inside it, so that all of them add up.
+// Where a piece of work spends its seconds. Phases nest on the thread that does the work; a phase's
+// name is its path
+// ("proof/references"), its seconds are those it spends in no phase inside it, so that all of them
+// add up.
 #pragma once
 
 #include <functional>
@@ -43,7 +45,8 @@ class PhaseLog {
   struct Spent {
     double seconds = 0, cpu = 0;
   };
-  // A phase within `parent`, which stands before it. The first one is no phase: what lies between them.
+  // A phase within `parent`, which stands before it. The first one is no phase: what lies between
+  // them.
   struct Node {
     std::string name;
     std::size_t parent = 0;
@@ -64,7 +67,8 @@ class PhaseLog {
   CpuSpent helpers_;
 };
 
-// Whose CPU a phase's counts as: to read a thread's CPU clock is a call of the system, dearer than what a short phase does.
+// Whose CPU a phase's counts as: to read a thread's CPU clock is a call of the system, dearer than
+// what a short phase does.
 enum class PhaseCpu { own, of_phase_around };
 
 // A phase of this thread, from here to the end of the scope.
@@ -81,7 +85,8 @@ class Phase {
   PhaseLog::Spent inside_before_, began_;
 };
 
-// What this thread does to the end of the scope is a device's work and not the controller's: it interprets kernels.
+// What this thread does to the end of the scope is a device's work and not the controller's: it
+// interprets kernels.
 class DeviceWork {
  public:
   DeviceWork();
@@ -96,7 +101,8 @@ class DeviceWork {
 // Seconds of the current phase that another process says it spent in a phase inside it.
 void credit(std::string_view phase, double seconds);
 
-// What another thread spent in the course of the current phase. It ran beside this one: its seconds count nowhere.
+// What another thread spent in the course of the current phase. It ran beside this one: its seconds
+// count nowhere.
 void credit(const CpuSpent& helper);
 
 // Does work that helps another thread, which is to be credited with what it took.

@@ -1,4 +1,5 @@
-// Bytes that follow one another, in pieces: texts of its own, and memory of others, which must stay as it is meanwhile.
+// Bytes that follow one another, in pieces: texts of its own, and memory of others, which must stay
+// as it is meanwhile.
 #pragma once
 
 #include <cstddef>

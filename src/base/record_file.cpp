@@ -28,7 +28,8 @@ void put(std::string& out, T value) {
 template <class T>
 T get(std::string_view bytes, std::size_t at) {
   T value = 0;
-  for (std::size_t i = 0; i < sizeof(T); ++i) value |= static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
+  for (std::size_t i = 0; i < sizeof(T); ++i)
+    value |= static_cast<T>(static_cast<unsigned char>(bytes[at + i])) << (8 * i);
   return value;
 }
 
@@ -37,13 +38,15 @@ T get(std::string_view bytes, std::size_t at) {
 namespace {
 
 std::uint32_t crc_by_table(std::uint32_t crc, std::string_view bytes) {
-  for (const char c : bytes) crc = (crc >> 8) ^ crc_table[(crc ^ static_cast<unsigned char>(c)) & 0xFF];
+  for (const char c : bytes)
+    crc = (crc >> 8) ^ crc_table[(crc ^ static_cast<unsigned char>(c)) & 0xFF];
   return crc;
 }
 
 #ifdef __x86_64__
 // The processor's own instruction: a long journal is checked at the speed it is read.
-__attribute__((target("sse4.2"))) std::uint32_t crc_by_processor(std::uint32_t crc, std::string_view bytes) {
+__attribute__((target("sse4.2"))) std::uint32_t crc_by_processor(std::uint32_t crc,
+                                                                 std::string_view bytes) {
   std::uint64_t wide = crc;
   while (bytes.size() >= sizeof(std::uint64_t)) {
     std::uint64_t eight = 0;
@@ -74,7 +77,8 @@ void put_head(std::string& bytes, std::uint32_t type, std::uint64_t sequence, st
 
 }  // namespace
 
-void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence, std::string_view payload) {
+void add_frame(std::string& bytes, std::uint32_t type, std::uint64_t sequence,
+               std::string_view payload) {
   const std::size_t begin = bytes.size();
   put_head(bytes, type, sequence, payload.size());
   bytes += payload;
@@ -92,7 +96,8 @@ void add_frame(Pieces& bytes, std::uint32_t type, std::uint64_t sequence, Pieces
   bytes.add(std::move(tail));
 }
 
-void add_frames(Pieces& bytes, std::uint32_t type, std::uint64_t& sequence, Pieces payload, std::size_t most) {
+void add_frames(Pieces& bytes, std::uint32_t type, std::uint64_t& sequence, Pieces payload,
+                std::size_t most) {
   Pieces part;
   std::size_t room = most;
   for (std::string_view rest : payload.all()) {
@@ -115,7 +120,9 @@ std::string frame(std::uint32_t type, std::uint64_t sequence, std::string_view p
   return out;
 }
 
-std::uint32_t checksum_of(std::string_view bytes) { return get<std::uint32_t>(bytes, bytes.size() - 4); }
+std::uint32_t checksum_of(std::string_view bytes) {
+  return get<std::uint32_t>(bytes, bytes.size() - 4);
+}
 
 namespace {
 
@@ -136,7 +143,9 @@ Frame read_frame(std::string_view bytes, FramedRecord& record) {
 
 }  // namespace
 
-bool first_record(std::string_view bytes, FramedRecord& record) { return read_frame(bytes, record) == Frame::whole; }
+bool first_record(std::string_view bytes, FramedRecord& record) {
+  return read_frame(bytes, record) == Frame::whole;
+}
 
 ReadRecords read_records(std::string_view bytes, std::int64_t begin, std::uint64_t first) {
   ReadRecords read;
@@ -160,10 +169,12 @@ ReadRecords read_records(std::string_view bytes, std::int64_t begin, std::uint64
   return read;
 }
 
-std::optional<std::string> take_frames(std::vector<FramedRecord>& records, std::size_t& at, std::uint32_t type) {
+std::optional<std::string> take_frames(std::vector<FramedRecord>& records, std::size_t& at,
+                                       std::uint32_t type) {
   if (at >= records.size() || records[at].type != type) return std::nullopt;
   std::string all = std::move(records[at++].payload);
-  for (; at < records.size() && records[at].type == type; ++at) all += std::exchange(records[at].payload, {});
+  for (; at < records.size() && records[at].type == type; ++at)
+    all += std::exchange(records[at].payload, {});
   return all;
 }
 
@@ -173,12 +184,14 @@ bool is_within_first_frame(std::string_view bytes) {
   return length <= largest_payload && bytes.size() <= frame_overhead + length;
 }
 
-void find_records(std::string_view bytes, std::int64_t begin, const std::function<void(const FramedRecord& record)>& found) {
+void find_records(std::string_view bytes, std::int64_t begin,
+                  const std::function<void(const FramedRecord& record)>& found) {
   constexpr std::uint32_t most_types = 256;  // a head that names another is not worth a checksum
   FramedRecord record;
   for (std::size_t at = 0; at + frame_overhead <= bytes.size();) {
     const auto type = get<std::uint32_t>(bytes, at + 4);
-    const bool likely = type > 0 && type < most_types && read_frame(bytes.substr(at), record) == Frame::whole;
+    const bool likely =
+        type > 0 && type < most_types && read_frame(bytes.substr(at), record) == Frame::whole;
     record.at = begin + static_cast<std::int64_t>(at);
     if (likely) found(record);
     at += likely ? frame_overhead + record.payload.size() : 1;

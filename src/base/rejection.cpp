@@ -17,7 +17,8 @@ constexpr RejectionCode table[] = {
     {"gate.ptx_syntax", Stage::gate, "the PTX cannot be parsed"},
     {"gate.extra_entry", Stage::gate, "the PTX holds a kernel the plan does not name"},
     {"gate.missing_entry", Stage::gate, "the PTX lacks a kernel the plan names"},
-    {"gate.parameters", Stage::gate, "a kernel's parameters differ from the plan's arguments in count, size or alignment"},
+    {"gate.parameters", Stage::gate,
+     "a kernel's parameters differ from the plan's arguments in count, size or alignment"},
     {"gate.extern", Stage::gate, "the PTX needs an external function"},
     {"gate.state", Stage::gate, "code writes a module variable, which would survive a launch"},
     {"gate.forbidden", Stage::gate, "the PTX uses a forbidden instruction"},
@@ -30,26 +31,32 @@ constexpr RejectionCode table[] = {
     {"compile.timeout", Stage::compile, "compiling passed its deadline"},
     {"compile.memory", Stage::compile, "compiling passed its memory limit"},
     {"compile.output_size", Stage::compile, "PTX, cubin or log passes its cap"},
-    {"compile.serialised", Stage::compile, "the assembler reported a pipeline it had to serialise or a directive it ignored"},
+    {"compile.serialised", Stage::compile,
+     "the assembler reported a pipeline it had to serialise or a directive it ignored"},
     {"load.failed", Stage::load, "the driver refuses the image: PTX for another architecture, say"},
-    {"load.resources", Stage::load, "the kernel needs more registers or shared memory than a block may have"},
+    {"load.resources", Stage::load,
+     "the kernel needs more registers or shared memory than a block may have"},
     {"run.launch", Stage::run, "the launch was refused"},
     {"run.out_of_bounds", Stage::run, "an access outside every buffer"},
     {"run.misaligned", Stage::run, "an access not aligned to its size"},
     {"run.input_write", Stage::run, "a write to an input"},
     {"run.guard", Stage::run, "bytes outside a buffer were changed"},
     {"run.uninitialised", Stage::run, "a read of memory nobody wrote"},
-    {"run.race", Stage::run, "two threads touch one address without a barrier between, one of them writing"},
-    {"run.divergence", Stage::run, "a barrier or warp-wide instruction that not all its threads reach"},
+    {"run.race", Stage::run,
+     "two threads touch one address without a barrier between, one of them writing"},
+    {"run.divergence", Stage::run,
+     "a barrier or warp-wide instruction that not all its threads reach"},
     {"run.hang", Stage::run, "no end within the deadline or the instruction budget"},
     {"run.trap", Stage::run, "the kernel trapped"},
     {"run.crash", Stage::run, "the device process died or reported a sticky error"},
     {"run.state", Stage::run, "a buffer promised restored was not"},
     {"run.unsupported", Stage::run, "the virtual device does not know an instruction"},
     {"verify.never_written", Stage::verify, "output elements were never written"},
-    {"verify.bound", Stage::verify, "an output differs from the reference by more than its error bound"},
+    {"verify.bound", Stage::verify,
+     "an output differs from the reference by more than its error bound"},
     {"verify.mismatch", Stage::verify, "an output that must be equal is not"},
-    {"verify.nondeterministic", Stage::verify, "equal runs gave different bits where that is not allowed"},
+    {"verify.nondeterministic", Stage::verify,
+     "equal runs gave different bits where that is not allowed"},
     {"verify.no_shape", Stage::verify, "the kernel is not meant for the shapes of the task"},
     {"verify.precision", Stage::verify, "an exactness probe shows a lower class than the contract"},
     {"floor.impossible", Stage::floor, "the time lies below the physical floor"},
@@ -57,7 +64,8 @@ constexpr RejectionCode table[] = {
     {"measure.failed", Stage::measure, "no valid time could be had"},
     {"measure.timed_launch", Stage::measure, "a timed launch gave wrong output"},
     {"confirm.failed", Stage::confirm, "the finalist failed in a fresh process with new seeds"},
-    {"verify.relation", Stage::verify, "an output did not follow a change of the inputs whose effect is exact"},
+    {"verify.relation", Stage::verify,
+     "an output did not follow a change of the inputs whose effect is exact"},
 };
 
 }  // namespace
@@ -66,7 +74,8 @@ std::span<const RejectionCode> rejection_codes() { return table; }
 
 Rejected reject(std::string_view code, std::string message, std::string where) {
   for (const RejectionCode& row : table) {
-    if (row.code == code) return {row.stage, std::string(code), std::move(message), std::move(where)};
+    if (row.code == code)
+      return {row.stage, std::string(code), std::move(message), std::move(where)};
   }
   assert(false && "a rejection code outside the table");
   return {Stage::write, std::string(code), std::move(message), std::move(where)};

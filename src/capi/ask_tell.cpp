@@ -22,7 +22,8 @@ cupilot_job* handle_of(Job job) {
 // A cupilot_told for a receipt; `error` says why a taken answer counts as a rejection.
 int32_t told(const Receipt& receipt, cupilot_error* error) {
   if (!receipt.counts_as) return static_cast<int32_t>(receipt.told);
-  tell_error(error, {ErrorCode::refused, receipt.counts_as->code + ": " + receipt.counts_as->message, ""});
+  tell_error(error,
+             {ErrorCode::refused, receipt.counts_as->code + ": " + receipt.counts_as->message, ""});
   return CUPILOT_REFUSED;
 }
 
@@ -37,7 +38,8 @@ int32_t answer(cupilot_evolution* evolution, cupilot_error* error, auto tell) {
 
 }  // namespace
 
-cupilot_evolution* cupilot_begin(const cupilot_task* task, const char* name, const cupilot_options* given, cupilot_error* error) {
+cupilot_evolution* cupilot_begin(const cupilot_task* task, const char* name,
+                                 const cupilot_options* given, cupilot_error* error) {
   return guarded<cupilot_evolution*>(error, nullptr, [&]() -> Result<cupilot_evolution*> {
     if (task == nullptr) return null_argument("task");
     if (name == nullptr) return null_argument("chip");
@@ -69,20 +71,24 @@ int32_t cupilot_ask(cupilot_evolution* evolution, cupilot_job** job, cupilot_err
   });
 }
 
-int32_t cupilot_tell(cupilot_evolution* evolution, uint64_t id, double time_us, const char* kernel_hash, cupilot_error* error) {
+int32_t cupilot_tell(cupilot_evolution* evolution, uint64_t id, double time_us,
+                     const char* kernel_hash, cupilot_error* error) {
   return answer(evolution, error, [&](Evolution& host) {
     return host.tell(id, Reported{time_us, text_or_empty(kernel_hash), {}});
   });
 }
 
-int32_t cupilot_reject(cupilot_evolution* evolution, uint64_t id, const char* code, const char* message, cupilot_error* error) {
+int32_t cupilot_reject(cupilot_evolution* evolution, uint64_t id, const char* code,
+                       const char* message, cupilot_error* error) {
   return answer(evolution, error, [&](Evolution& host) {
     return host.tell(id, Rejected{Stage::run, text_or_empty(code), text_or_empty(message), ""});
   });
 }
 
 int32_t cupilot_forget(cupilot_evolution* evolution, uint64_t id) {
-  return answer(evolution, nullptr, [&](Evolution& host) -> Result<Receipt> { return Receipt{host.forget(id), {}}; });
+  return answer(evolution, nullptr, [&](Evolution& host) -> Result<Receipt> {
+    return Receipt{host.forget(id), {}};
+  });
 }
 
 char* cupilot_save(const cupilot_evolution* evolution, cupilot_error* error) {
@@ -133,13 +139,21 @@ cupilot_job* cupilot_job_of(const cupilot_evolution* evolution, uint64_t id, cup
   });
 }
 
-uint64_t cupilot_job_id(const cupilot_job* job) { return job != nullptr ? job->job.proposal.id : 0; }
+uint64_t cupilot_job_id(const cupilot_job* job) {
+  return job != nullptr ? job->job.proposal.id : 0;
+}
 const char* cupilot_job_source(const cupilot_job* job) {
   return job != nullptr && job->job.source ? job->job.source->text.c_str() : "";
 }
-const char* cupilot_job_strategy(const cupilot_job* job) { return job != nullptr ? job->strategy.c_str() : ""; }
-const char* cupilot_job_plan(const cupilot_job* job) { return job != nullptr ? job->plan.c_str() : ""; }
-const char* cupilot_job_description(const cupilot_job* job) { return job != nullptr ? job->description.c_str() : ""; }
+const char* cupilot_job_strategy(const cupilot_job* job) {
+  return job != nullptr ? job->strategy.c_str() : "";
+}
+const char* cupilot_job_plan(const cupilot_job* job) {
+  return job != nullptr ? job->plan.c_str() : "";
+}
+const char* cupilot_job_description(const cupilot_job* job) {
+  return job != nullptr ? job->description.c_str() : "";
+}
 
 int64_t cupilot_job_constant(const cupilot_job* job, const char* name, int64_t fallback) {
   return guarded<int64_t>(nullptr, fallback, [&]() -> Result<int64_t> {
@@ -150,10 +164,12 @@ int64_t cupilot_job_constant(const cupilot_job* job, const char* name, int64_t f
 }
 
 size_t cupilot_job_launches(const cupilot_job* job, size_t shape) {
-  return job == nullptr || shape >= job->job.plans.size() ? 0 : job->job.plans[shape].launches.size();
+  return job == nullptr || shape >= job->job.plans.size() ? 0
+                                                          : job->job.plans[shape].launches.size();
 }
 
-int32_t cupilot_job_launch(const cupilot_job* job, size_t shape, size_t index, cupilot_launch* launch) {
+int32_t cupilot_job_launch(const cupilot_job* job, size_t shape, size_t index,
+                           cupilot_launch* launch) {
   if (launch == nullptr || index >= cupilot_job_launches(job, shape)) return CUPILOT_ERROR;
   const ResolvedLaunch& from = job->job.plans[shape].launches[index];
   launch->entry = from.entry.c_str();

@@ -10,11 +10,13 @@ namespace {
 Result<cupilot_report*> handle_of(EvolveReport report) {
   if (!report.best && report.stopped == "interrupted") {
     return Error{ErrorCode::no_candidate,
-                 "the search was stopped as asked, after " + std::to_string(report.evaluations) + " evaluations",
+                 "the search was stopped as asked, after " + std::to_string(report.evaluations) +
+                     " evaluations",
                  report.run_dir.empty() ? "" : "cupilot_resume goes on with " + report.run_dir};
   }
   if (!report.best) {
-    return Error{ErrorCode::no_candidate, "the search ended without a confirmed kernel: " + report.stopped,
+    return Error{ErrorCode::no_candidate,
+                 "the search ended without a confirmed kernel: " + report.stopped,
                  "raise max_evaluations or max_seconds"};
   }
   auto handle = std::make_unique<cupilot_report>();
@@ -47,8 +49,8 @@ EvolveOptions evolve_options(const cupilot_options& options) {
 
 // A search on the device that `open` opens.
 template <class Open>
-cupilot_report* evolve_on(const cupilot_task* task, const char* device, const cupilot_options* given, cupilot_error* error,
-                          Open open) {
+cupilot_report* evolve_on(const cupilot_task* task, const char* device,
+                          const cupilot_options* given, cupilot_error* error, Open open) {
   return guarded<cupilot_report*>(error, nullptr, [&]() -> Result<cupilot_report*> {
     if (task == nullptr) return null_argument("task");
     if (device == nullptr) return null_argument("device");
@@ -66,25 +68,29 @@ cupilot_report* evolve_on(const cupilot_task* task, const char* device, const cu
 
 }  // namespace
 
-cupilot_report* cupilot_evolve(const cupilot_task* task, const char* device, const cupilot_options* options,
-                               cupilot_error* error) {
-  return evolve_on(task, device, options, error, [&](const BackendOptions& opening) { return open_backend(device, opening); });
+cupilot_report* cupilot_evolve(const cupilot_task* task, const char* device,
+                               const cupilot_options* options, cupilot_error* error) {
+  return evolve_on(task, device, options, error,
+                   [&](const BackendOptions& opening) { return open_backend(device, opening); });
 }
 
-cupilot_report* cupilot_evolve_in_process(const cupilot_task* task, void* context, void* stream, const cupilot_options* options,
-                                          cupilot_error* error) {
-  return evolve_on(task, "", options, error,
-                   [&](const BackendOptions& opening) { return open_in_process(context, stream, opening); });
+cupilot_report* cupilot_evolve_in_process(const cupilot_task* task, void* context, void* stream,
+                                          const cupilot_options* options, cupilot_error* error) {
+  return evolve_on(task, "", options, error, [&](const BackendOptions& opening) {
+    return open_in_process(context, stream, opening);
+  });
 }
 
-cupilot_report* cupilot_resume(const char* run_dir, const char* device, const cupilot_options* given, cupilot_error* error) {
+cupilot_report* cupilot_resume(const char* run_dir, const char* device,
+                               const cupilot_options* given, cupilot_error* error) {
   return guarded<cupilot_report*>(error, nullptr, [&]() -> Result<cupilot_report*> {
     if (run_dir == nullptr) return null_argument("run_dir");
     auto options = options_of(given);
     if (!options) return options.error();
     auto run = read_run(run_dir);
     if (!run) return run.error();
-    auto backend = open_backend(device != nullptr ? device : run->device_name, backend_options(*options));
+    auto backend =
+        open_backend(device != nullptr ? device : run->device_name, backend_options(*options));
     if (!backend) return backend.error();
     EvolveOptions how = evolve_options(*options);
     how.raise_evaluations = options->max_evaluations;
@@ -95,14 +101,17 @@ cupilot_report* cupilot_resume(const char* run_dir, const char* device, const cu
 }
 
 cupilot_stop* cupilot_stop_new(void) {
-  return guarded<cupilot_stop*>(nullptr, nullptr, []() -> Result<cupilot_stop*> { return new cupilot_stop; });
+  return guarded<cupilot_stop*>(nullptr, nullptr,
+                                []() -> Result<cupilot_stop*> { return new cupilot_stop; });
 }
 void cupilot_request_stop(cupilot_stop* stop) {
   if (stop != nullptr) stop->wanted = true;
 }
 void cupilot_stop_free(cupilot_stop* stop) { delete stop; }
 
-const char* cupilot_report_source(const cupilot_report* report) { return report != nullptr ? report->source.c_str() : ""; }
+const char* cupilot_report_source(const cupilot_report* report) {
+  return report != nullptr ? report->source.c_str() : "";
+}
 const char* cupilot_report_description(const cupilot_report* report) {
   return report != nullptr ? report->description.c_str() : "";
 }
@@ -116,7 +125,9 @@ double cupilot_report_time_us(const cupilot_report* report) {
   return accepted != nullptr ? accepted->measurement.time_us : 0;
 }
 
-int64_t cupilot_report_evaluations(const cupilot_report* report) { return report != nullptr ? report->report.evaluations : 0; }
+int64_t cupilot_report_evaluations(const cupilot_report* report) {
+  return report != nullptr ? report->report.evaluations : 0;
+}
 
 double cupilot_report_baseline_us(const cupilot_report* report, const char* name) {
   if (report == nullptr || name == nullptr) return 0;

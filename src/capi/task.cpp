@@ -16,14 +16,17 @@ Result<Task> task_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
-  if (words.empty()) return Error{ErrorCode::usage, "no task given", "for example gemm m=4096 n=4096 k=4096 dtype=bf16"};
+  if (words.empty())
+    return Error{ErrorCode::usage, "no task given",
+                 "for example gemm m=4096 n=4096 k=4096 dtype=bf16"};
   if (words.front() != "gemm") return load_task(text);
   auto spec = gemm_spec_from({words.begin() + 1, words.end()});
   if (!spec) return spec.error();
   return gemm_task(*spec);
 }
 
-cupilot_task* handle_of(cupilot_error* error, const char* text, const char* name, Result<Task> (*read)(const std::string&)) {
+cupilot_task* handle_of(cupilot_error* error, const char* text, const char* name,
+                        Result<Task> (*read)(const std::string&)) {
   return guarded<cupilot_task*>(error, nullptr, [&]() -> Result<cupilot_task*> {
     if (text == nullptr) return null_argument(name);
     auto task = read(text);
@@ -43,7 +46,8 @@ cupilot_task* cupilot_task_from_words(const char* words, cupilot_error* error) {
 }
 
 cupilot_task* cupilot_task_from_json(const char* json, cupilot_error* error) {
-  return handle_of(error, json, "json", [](const std::string& text) { return task_from_json(text, "the given task"); });
+  return handle_of(error, json, "json",
+                   [](const std::string& text) { return task_from_json(text, "the given task"); });
 }
 
 void cupilot_task_free(cupilot_task* task) { delete task; }

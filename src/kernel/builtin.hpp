@@ -1,4 +1,5 @@
-// The built-in templates as read, with the first mistake when one does not parse: a test keeps that from happening.
+// The built-in templates as read, with the first mistake when one does not parse: a test keeps that
+// from happening.
 #pragma once
 
 #include <vector>

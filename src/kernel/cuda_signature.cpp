@@ -28,13 +28,15 @@ std::string without_comments(std::string_view text) {
 
 // Where the parameter list of `kernel` opens; npos: nowhere after a __global__.
 std::size_t opening(const std::string& text, const std::string& kernel) {
-  for (std::size_t at = text.find(kernel); at != std::string::npos; at = text.find(kernel, at + 1)) {
+  for (std::size_t at = text.find(kernel); at != std::string::npos;
+       at = text.find(kernel, at + 1)) {
     const std::size_t end = at + kernel.size();
     if ((at > 0 && is_word(text[at - 1])) || (end < text.size() && is_word(text[end]))) continue;
     const std::size_t open = text.find_first_not_of(" \t\r\n", end);
     const std::size_t global = text.rfind("__global__", at);
     const std::size_t other = global == std::string::npos ? 0 : text.find_first_of(";{}", global);
-    if (open != std::string::npos && text[open] == '(' && global != std::string::npos && other > at) return open;
+    if (open != std::string::npos && text[open] == '(' && global != std::string::npos && other > at)
+      return open;
   }
   return std::string::npos;
 }
@@ -60,7 +62,8 @@ Result<KernelParameter> parameter_from(const std::string& text, const std::strin
   } else if (by_value && holds(std::array{"float", "double"})) {
     parameter.kind = KernelParameter::Kind::real;
   } else {
-    return Error{ErrorCode::usage, fmt::format("kernel {}: no plan passes a parameter such as '{}'", kernel, text),
+    return Error{ErrorCode::usage,
+                 fmt::format("kernel {}: no plan passes a parameter such as '{}'", kernel, text),
                  "take pointers, int, long long, float or double"};
   }
   return parameter;
@@ -69,17 +72,20 @@ Result<KernelParameter> parameter_from(const std::string& text, const std::strin
 std::string squeezed(std::string text) {
   std::replace(text.begin(), text.end(), '\n', ' ');
   const std::size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
+  return first == std::string::npos ? ""
+                                    : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 }  // namespace
 
-Result<std::vector<KernelParameter>> kernel_signature(std::string_view source, const std::string& kernel) {
+Result<std::vector<KernelParameter>> kernel_signature(std::string_view source,
+                                                      const std::string& kernel) {
   const std::string text = without_comments(source);
   const std::size_t open = opening(text, kernel);
   const std::size_t close = open == std::string::npos ? open : text.find(')', open);
   if (close == std::string::npos) {
-    return Error{ErrorCode::usage, fmt::format("the kernel's text defines no __global__ function '{}'", kernel),
+    return Error{ErrorCode::usage,
+                 fmt::format("the kernel's text defines no __global__ function '{}'", kernel),
                  "name it in kernel_name as the text does"};
   }
   std::vector<KernelParameter> parameters;

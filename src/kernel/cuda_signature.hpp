@@ -15,7 +15,9 @@ struct KernelParameter {
   std::string name{};
 };
 
-// Of the first definition of __global__ `kernel`. Error usage names the parameter whose type a plan cannot pass.
-Result<std::vector<KernelParameter>> kernel_signature(std::string_view text, const std::string& kernel);
+// Of the first definition of __global__ `kernel`. Error usage names the parameter whose type a plan
+// cannot pass.
+Result<std::vector<KernelParameter>> kernel_signature(std::string_view text,
+                                                      const std::string& kernel);
 
 }  // namespace cupilot

@@ -1,4 +1,5 @@
-// What launches of a template may not pass on a device whatever the sizes: threads, shared memory, estimated registers.
+// What launches of a template may not pass on a device whatever the sizes: threads, shared memory,
+// estimated registers.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,12 @@
 namespace cupilot {
 
 // The first limit that is passed. `number`: of an expression, nullopt where it needs a size.
-std::optional<std::string> broken_limit(const Tunable& tunable, const DeviceSpec& device,
-                                        const std::function<std::optional<std::int64_t>(const Expr&)>& number);
+std::optional<std::string> broken_limit(
+    const Tunable& tunable, const DeviceSpec& device,
+    const std::function<std::optional<std::int64_t>(const Expr&)>& number);
 
-// The same question, made ready to be asked again and again. The tunable and the device have to outlive it.
+// The same question, made ready to be asked again and again. The tunable and the device have to
+// outlive it.
 class DeviceLimits {
  public:
   DeviceLimits(const Tunable& tunable, const Task& task, const DeviceSpec& device);

@@ -7,7 +7,8 @@
 
 namespace cupilot {
 
-// Words and dotted words of an expression or of C++, each once; of functions the name too unless `calls` is false.
+// Words and dotted words of an expression or of C++, each once; of functions the name too unless
+// `calls` is false.
 std::set<std::string> names_in(std::string_view text, bool calls = true);
 
 }  // namespace cupilot

@@ -13,7 +13,8 @@ inline std::optional<std::string> file_text(const std::string& path) {
   if (!in) return std::nullopt;
   std::string text;
   char piece[4096];
-  while (in.read(piece, sizeof piece) || in.gcount() > 0) text.append(piece, static_cast<std::size_t>(in.gcount()));
+  while (in.read(piece, sizeof piece) || in.gcount() > 0)
+    text.append(piece, static_cast<std::size_t>(in.gcount()));
   if (in.bad()) return std::nullopt;
   return text;
 }

@@ -18,7 +18,9 @@ namespace {
 
 constexpr const char* tuner_guide = "docs/formats/kernel-tuner.md";
 
-std::string quoted(const std::string& text) { return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace); }
+std::string quoted(const std::string& text) {
+  return Json(text).dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 // A parameter is a constant of the language, which the preprocessor does not see.
 Result<void> check_directives(std::string_view kernel, const TunerList& list) {
@@ -32,7 +34,8 @@ Result<void> check_directives(std::string_view kernel, const TunerList& list) {
       if (!names.contains(name)) continue;
       return Error{
           ErrorCode::usage,
-          fmt::format("the kernel's line {}: '{}' names the parameter {} to the preprocessor", number, line.substr(first), name),
+          fmt::format("the kernel's line {}: '{}' names the parameter {} to the preprocessor",
+                      number, line.substr(first), name),
           "parameters become `constexpr int`: use `if constexpr`, and remove defaults"};
     }
   }
@@ -41,7 +44,8 @@ Result<void> check_directives(std::string_view kernel, const TunerList& list) {
 
 std::string template_name(const std::string& wanted, const std::string& kernel) {
   std::string name;
-  for (const char c : wanted.empty() ? kernel : wanted) name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  for (const char c : wanted.empty() ? kernel : wanted)
+    name += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return name;
 }
 
@@ -49,9 +53,11 @@ std::string args_text(const std::vector<KernelParameter>& parameters) {
   std::string out;
   for (const KernelParameter& parameter : parameters) {
     if (!out.empty()) out += ", ";
-    const bool number = parameter.kind == KernelParameter::Kind::i32 || parameter.kind == KernelParameter::Kind::i64;
+    const bool number = parameter.kind == KernelParameter::Kind::i32 ||
+                        parameter.kind == KernelParameter::Kind::i64;
     const char* width = parameter.kind == KernelParameter::Kind::i32 ? "i32" : "i64";
-    out += number ? fmt::format("{{\"{}\": {}}}", width, quoted(parameter.name)) : quoted(parameter.name);
+    out += number ? fmt::format("{{\"{}\": {}}}", width, quoted(parameter.name))
+                  : quoted(parameter.name);
   }
   return "[" + out + "]";
 }
@@ -62,11 +68,13 @@ std::string exprs_text(const std::vector<Expr>& exprs) {
   return "[" + out + "]";
 }
 
-std::string header_text(const TunerList& list, const std::vector<KernelParameter>& parameters, const TunerImport& options,
-                        const std::string& origin) {
+std::string header_text(const TunerList& list, const std::vector<KernelParameter>& parameters,
+                        const TunerImport& options, const std::string& origin) {
   std::string out = "/* cupilot tunable 1\n{\n";
-  out += fmt::format("  \"name\": {},\n  \"family\": {},\n  \"summary\": {},\n  \"parameters\": {{\n",
-                     quoted(template_name(options.name, list.kernel)), quoted(options.family), quoted("from " + origin));
+  out +=
+      fmt::format("  \"name\": {},\n  \"family\": {},\n  \"summary\": {},\n  \"parameters\": {{\n",
+                  quoted(template_name(options.name, list.kernel)), quoted(options.family),
+                  quoted("from " + origin));
   for (std::size_t i = 0; i < list.parameters.size(); ++i) {
     const auto& [name, domain] = list.parameters[i];
     out += fmt::format("    {}: {{\"domain\": {}}}{}\n", quoted(name), Json(domain).dump(),
@@ -77,8 +85,9 @@ std::string header_text(const TunerList& list, const std::vector<KernelParameter
     out += fmt::format("{}\n    {}", i == 0 ? "" : ",", quoted(list.restrictions[i].text));
   }
   out += list.restrictions.empty() ? "],\n" : "\n  ],\n";
-  out += fmt::format("  \"plan\": {{\n    \"launches\": [\n      {{\"entry\": {}, \"grid\": {}, \"block\": {}, ",
-                     quoted(list.kernel), exprs_text(list.grid), exprs_text(list.block));
+  out += fmt::format(
+      "  \"plan\": {{\n    \"launches\": [\n      {{\"entry\": {}, \"grid\": {}, \"block\": {}, ",
+      quoted(list.kernel), exprs_text(list.grid), exprs_text(list.block));
   if (list.shared.text != "0") out += fmt::format("\"shared\": {}, ", quoted(list.shared.text));
   return out + fmt::format("\"args\": {}}}\n    ]\n  }}\n}}\n*/\n", args_text(parameters));
 }
@@ -92,14 +101,16 @@ std::vector<Expr> problem_from(const std::string& text) {
 
 }  // namespace
 
-Result<std::string> import_tuner_list(std::string_view text, const std::string& origin, std::string_view kernel,
-                                      const TunerImport& options) {
+Result<std::string> import_tuner_list(std::string_view text, const std::string& origin,
+                                      std::string_view kernel, const TunerImport& options) {
   if (options.family.empty())
-    return Error{ErrorCode::usage, origin + ": no family is given", "say which tasks the kernel serves: --family NAME"};
+    return Error{ErrorCode::usage, origin + ": no family is given",
+                 "say which tasks the kernel serves: --family NAME"};
   auto json = read_json_object(text, origin);
   if (!json) {
     // A script's literals are no JSON; what is broken JSON is told as such.
-    const bool script = text.find('=') != std::string_view::npos || text.find('\'') != std::string_view::npos;
+    const bool script =
+        text.find('=') != std::string_view::npos || text.find('\'') != std::string_view::npos;
     if (!script) return json.error();
     json = read_python_object(text, origin);
   }

@@ -50,23 +50,27 @@ std::vector<ParameterSize> expected_parameters(const ResolvedLaunch& launch) {
   return all;
 }
 
-std::optional<std::string> parameter_mismatch(const std::vector<ParameterSize>& expected, const EntryFacts& entry) {
+std::optional<std::string> parameter_mismatch(const std::vector<ParameterSize>& expected,
+                                              const EntryFacts& entry) {
   if (expected.size() != entry.parameter_bytes.size()) {
-    return fmt::format("{} declares {} parameters, the plan passes {}", entry.source_name, entry.parameter_bytes.size(),
-                       expected.size());
+    return fmt::format("{} declares {} parameters, the plan passes {}", entry.source_name,
+                       entry.parameter_bytes.size(), expected.size());
   }
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const int bytes = entry.parameter_bytes[i];
-    const bool fits = expected[i].bytes == 0 ? bytes >= 1 && bytes <= 8 : bytes == expected[i].bytes;
+    const bool fits =
+        expected[i].bytes == 0 ? bytes >= 1 && bytes <= 8 : bytes == expected[i].bytes;
     if (!fits) {
-      const std::string want = expected[i].bytes == 0 ? "1 to 8" : std::to_string(expected[i].bytes);
-      return fmt::format("parameter {} of {} has {} bytes, the plan passes {}", i, entry.source_name, bytes, want);
+      const std::string want =
+          expected[i].bytes == 0 ? "1 to 8" : std::to_string(expected[i].bytes);
+      return fmt::format("parameter {} of {} has {} bytes, the plan passes {}", i,
+                         entry.source_name, bytes, want);
     }
     // A kernel may ask for less alignment than the value has, never for more.
     if (i < entry.parameter_alignment.size() && expected[i].alignment > 0 && bytes <= 8 &&
         entry.parameter_alignment[i] > expected[i].alignment) {
-      return fmt::format("parameter {} of {} is aligned to {} bytes, the plan's value to {}", i, entry.source_name,
-                         entry.parameter_alignment[i], expected[i].alignment);
+      return fmt::format("parameter {} of {} is aligned to {} bytes, the plan's value to {}", i,
+                         entry.source_name, entry.parameter_alignment[i], expected[i].alignment);
     }
   }
   return std::nullopt;

@@ -17,13 +17,15 @@ struct ParameterSize {
   int alignment = 0;
 };
 
-// Before the task is known: maps 128 bytes aligned to 64, integers 4 or 8, buffers 8, other names unknown.
+// Before the task is known: maps 128 bytes aligned to 64, integers 4 or 8, buffers 8, other names
+// unknown.
 std::vector<ParameterSize> expected_parameters(const LaunchPlan& plan, const PlanLaunch& launch);
 
 // At a workload: exact.
 std::vector<ParameterSize> expected_parameters(const ResolvedLaunch& launch);
 
 // nullopt when the kernel declares exactly these; else a sentence that names the first difference.
-std::optional<std::string> parameter_mismatch(const std::vector<ParameterSize>& expected, const EntryFacts& entry);
+std::optional<std::string> parameter_mismatch(const std::vector<ParameterSize>& expected,
+                                              const EntryFacts& entry);
 
 }  // namespace cupilot

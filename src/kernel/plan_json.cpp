@@ -26,7 +26,8 @@ bool is_argument(std::string_view word) {
 std::string name_from(JsonObject& object) {
   const std::string name = object.text("name", true);
   if (object.find("name") != nullptr && !is_identifier(name)) {
-    object.fail("name", fmt::format("\"{}\" is no identifier", name), "letters, digits and '_', at most 64, no digit first");
+    object.fail("name", fmt::format("\"{}\" is no identifier", name),
+                "letters, digits and '_', at most 64, no digit first");
   }
   return name;
 }
@@ -54,12 +55,16 @@ PlanTensorMap map_from(JsonFaults& faults, const Json& json, const std::string& 
   map.box = object.exprs("box", true, 1, 5);
   map.swizzle = static_cast<int>(object.integer("swizzle", false, 128));
   object.done();
-  if (!known) object.fail("type", fmt::format("unknown type \"{}\"", type), "such as bf16, fp16, fp32, i32, u8");
+  if (!known)
+    object.fail("type", fmt::format("unknown type \"{}\"", type),
+                "such as bf16, fp16, fp32, i32, u8");
   if (map.pitch.size() + 1 != map.dims.size()) {
-    object.fail("pitch", fmt::format("{} dims want {} pitches, got {}", map.dims.size(), map.dims.size() - 1, map.pitch.size()));
+    object.fail("pitch", fmt::format("{} dims want {} pitches, got {}", map.dims.size(),
+                                     map.dims.size() - 1, map.pitch.size()));
   }
   if (map.box.size() != map.dims.size()) {
-    object.fail("box", fmt::format("{} dims want a box of as many sides, got {}", map.dims.size(), map.box.size()));
+    object.fail("box", fmt::format("{} dims want a box of as many sides, got {}", map.dims.size(),
+                                   map.box.size()));
   }
   if (map.swizzle != 0 && map.swizzle != 32 && map.swizzle != 64 && map.swizzle != 128) {
     object.fail("swizzle", fmt::format("{} is no swizzle", map.swizzle), "one of 0, 32, 64, 128");
@@ -72,7 +77,8 @@ PlanArgument argument_from(JsonFaults& faults, const Json& json, const std::stri
   if (json.is_string()) {
     argument.name = json.get<std::string>();
     if (!is_argument(argument.name)) {
-      faults.fail(where, fmt::format("\"{}\" is no name of a tensor, scalar, buffer or map", argument.name));
+      faults.fail(where, fmt::format("\"{}\" is no name of a tensor, scalar, buffer or map",
+                                     argument.name));
     }
     return argument;
   }
@@ -92,10 +98,13 @@ std::vector<T> list_from(JsonObject& object, const char* key, bool needed,
   std::vector<T> all;
   const std::vector<const Json*> items = object.items(key, needed);
   if (items.size() > list_limit) {
-    object.fail(key, fmt::format("has {} members", items.size()), fmt::format("at most {}", list_limit));
+    object.fail(key, fmt::format("has {} members", items.size()),
+                fmt::format("at most {}", list_limit));
     return all;
   }
-  for (const Json* item : items) all.push_back(one(object.faults(), *item, fmt::format("{}[{}]", object.where(key), all.size())));
+  for (const Json* item : items)
+    all.push_back(
+        one(object.faults(), *item, fmt::format("{}[{}]", object.where(key), all.size())));
   return all;
 }
 
@@ -112,14 +121,16 @@ PlanLaunch launch_from(JsonFaults& faults, const Json& json, const std::string& 
   launch.cooperative = object.truth("cooperative", false);
   launch.args = list_from<PlanArgument>(object, "args", true, argument_from);
   object.done();
-  if (launch.entry.empty() || launch.entry.size() > 256) object.fail("entry", "want 1 to 256 bytes");
+  if (launch.entry.empty() || launch.entry.size() > 256)
+    object.fail("entry", "want 1 to 256 bytes");
   return launch;
 }
 
 void check_names(JsonObject& plan, const LaunchPlan& read) {
   std::set<std::string> names;
   const auto add = [&](const std::string& name) {
-    if (!names.insert(name).second) plan.fail(name, "two buffers or maps have this name", "rename one");
+    if (!names.insert(name).second)
+      plan.fail(name, "two buffers or maps have this name", "rename one");
   };
   for (const PlanBuffer& buffer : read.buffers) add(buffer.name);
   for (const PlanTensorMap& map : read.maps) add(map.name);
@@ -128,11 +139,13 @@ void check_names(JsonObject& plan, const LaunchPlan& read) {
     if (!launches.insert(launch.name).second)
       plan.fail("launches", fmt::format("two are called \"{}\"", launch.name), "give each a name");
   }
-  if (read.launches.empty()) plan.fail("launches", "is empty", "a plan launches at least one kernel");
+  if (read.launches.empty())
+    plan.fail("launches", "is empty", "a plan launches at least one kernel");
 }
 
 Json expr_to(const Expr& expr) {
-  if (!expr.text.empty() && expr.text.size() < 18 && expr.text.find_first_not_of("0123456789") == std::string::npos &&
+  if (!expr.text.empty() && expr.text.size() < 18 &&
+      expr.text.find_first_not_of("0123456789") == std::string::npos &&
       (expr.text == "0" || expr.text[0] != '0')) {
     return std::stoll(expr.text);
   }
@@ -166,7 +179,10 @@ Json launch_to(const PlanLaunch& launch) {
 }
 
 Json map_to(const PlanTensorMap& map) {
-  Json json = {{"name", map.name}, {"of", map.of}, {"type", name_of(map.type)}, {"dims", exprs_to(map.dims)}};
+  Json json = {{"name", map.name},
+               {"of", map.of},
+               {"type", name_of(map.type)},
+               {"dims", exprs_to(map.dims)}};
   json["pitch"] = exprs_to(map.pitch);
   json["box"] = exprs_to(map.box);
   if (map.swizzle != 128) json["swizzle"] = map.swizzle;
@@ -180,7 +196,9 @@ bool is_identifier(std::string_view word) {
   return begins && word.size() <= 64 && std::all_of(word.begin(), word.end(), is_word);
 }
 
-bool is_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9'); }
+bool is_word(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
+}
 
 LaunchPlan plan_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
@@ -207,7 +225,8 @@ Json plan_to(const LaunchPlan& plan) {
   for (const auto& [name, expr] : plan.let) json["let"][name] = expr_to(expr);
   for (const PlanBuffer& buffer : plan.buffers) {
     Json one = {{"name", buffer.name}, {"bytes", expr_to(buffer.bytes)}};
-    if (buffer.content != BufferContent::scratch) one["content"] = content_names[static_cast<std::size_t>(buffer.content)];
+    if (buffer.content != BufferContent::scratch)
+      one["content"] = content_names[static_cast<std::size_t>(buffer.content)];
     json["buffers"].push_back(std::move(one));
   }
   for (const PlanTensorMap& map : plan.maps) json["maps"].push_back(map_to(map));

@@ -12,9 +12,12 @@ std::vector<std::string> constant_names(const Tunable& tunable) {
   return names;
 }
 
-PlanProgram::PlanProgram(const LaunchPlan& plan, const std::vector<std::string>& variables, const Task& task,
-                         const Workload& workload, const DeviceSpec& device)
-    : plan_(plan), variables_(variables), task_scope_(task_scope(task, workload)), device_(device) {}
+PlanProgram::PlanProgram(const LaunchPlan& plan, const std::vector<std::string>& variables,
+                         const Task& task, const Workload& workload, const DeviceSpec& device)
+    : plan_(plan),
+      variables_(variables),
+      task_scope_(task_scope(task, workload)),
+      device_(device) {}
 
 int PlanProgram::add(const Expr& expr) {
   const auto parsed = parse_expr(expr.text);
@@ -33,18 +36,26 @@ int PlanProgram::add_tree(const ExprTree& tree, int index) {
   } else {
     node.is = Node::Is::arithmetic;
     node.op = from.op;
-    for (std::size_t i = 0; i < 3; ++i) node.child[i] = from.child[i] < 0 ? -1 : add_tree(tree, from.child[i]);
+    for (std::size_t i = 0; i < 3; ++i)
+      node.child[i] = from.child[i] < 0 ? -1 : add_tree(tree, from.child[i]);
     node = folded(node);
   }
   nodes_.push_back(node);
   return static_cast<int>(nodes_.size()) - 1;
 }
 
-// An operation on literals is one, and a choice by a literal is what it chooses: most of a plan is about the task alone.
+// An operation on literals is one, and a choice by a literal is what it chooses: most of a plan is
+// about the task alone.
 PlanProgram::Node PlanProgram::folded(const Node& node) const {
-  const auto at = [&](std::size_t i) -> const Node& { return nodes_[static_cast<std::size_t>(node.child[i])]; };
-  const auto is_literal = [&](std::size_t i) { return node.child[i] >= 0 && at(i).is == Node::Is::literal; };
-  const auto literal = [](std::int64_t value) { return Node{Node::Is::literal, ExprOp::literal, value, {-1, -1, -1}}; };
+  const auto at = [&](std::size_t i) -> const Node& {
+    return nodes_[static_cast<std::size_t>(node.child[i])];
+  };
+  const auto is_literal = [&](std::size_t i) {
+    return node.child[i] >= 0 && at(i).is == Node::Is::literal;
+  };
+  const auto literal = [](std::int64_t value) {
+    return Node{Node::Is::literal, ExprOp::literal, value, {-1, -1, -1}};
+  };
   if (!is_literal(0)) return node;
   const std::int64_t first = at(0).number;
   if (node.op == ExprOp::choose) return at(first != 0 ? 1 : 2);
@@ -62,7 +73,8 @@ PlanProgram::Node PlanProgram::folded(const Node& node) const {
 // In PlanScope's order: definitions, what the plan's launches tell, then names from outside.
 PlanProgram::Node PlanProgram::of_name(std::string_view name) {
   const auto launch_called = [&](std::string_view wanted) {
-    return std::find_if(plan_.launches.begin(), plan_.launches.end(), [&](const PlanLaunch& l) { return l.name == wanted; });
+    return std::find_if(plan_.launches.begin(), plan_.launches.end(),
+                        [&](const PlanLaunch& l) { return l.name == wanted; });
   };
   Node node;
   const auto defined_as = [&](const std::vector<Expr>& factors) {
@@ -82,7 +94,8 @@ PlanProgram::Node PlanProgram::of_name(std::string_view name) {
     return node;
   }
   if (name.ends_with(".ctas")) {
-    if (const auto launch = launch_called(name.substr(0, name.size() - 5)); launch != plan_.launches.end())
+    if (const auto launch = launch_called(name.substr(0, name.size() - 5));
+        launch != plan_.launches.end())
       return defined_as(launch->grid);
   }
   const auto variable = std::find(variables_.begin(), variables_.end(), name);
@@ -92,7 +105,8 @@ PlanProgram::Node PlanProgram::of_name(std::string_view name) {
     return node;
   }
   const ExprValue known = name.starts_with("dev.") ? device_name(device_, name) : task_scope_(name);
-  if (const auto* number = std::get_if<std::int64_t>(&known)) node = {Node::Is::literal, ExprOp::literal, *number, {-1, -1, -1}};
+  if (const auto* number = std::get_if<std::int64_t>(&known))
+    node = {Node::Is::literal, ExprOp::literal, *number, {-1, -1, -1}};
   return node;
 }
 
@@ -105,7 +119,8 @@ int PlanProgram::definition(const std::string& name, const std::vector<Expr>& fa
   int product = -1;
   for (const Expr& factor : factors) {
     const int next = add(factor);
-    if (product >= 0) nodes_.push_back(folded({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1}}));
+    if (product >= 0)
+      nodes_.push_back(folded({Node::Is::arithmetic, ExprOp::multiply, 0, {product, next, -1}}));
     product = static_cast<int>(nodes_.size()) - 1;
   }
   if (product < 0) {
@@ -120,7 +135,10 @@ int PlanProgram::definition(const std::string& name, const std::vector<Expr>& fa
 class PlanProgram::Asking {
  public:
   Asking(const PlanProgram& program, std::span<const std::int64_t> variables)
-      : program_(program), variables_(variables), known_(program.definitions_.size()), begun_(program.definitions_.size(), 0) {}
+      : program_(program),
+        variables_(variables),
+        known_(program.definitions_.size()),
+        begun_(program.definitions_.size(), 0) {}
 
   Answer value(int index) {
     const Node& node = program_.nodes_[static_cast<std::size_t>(index)];
@@ -138,7 +156,9 @@ class PlanProgram::Asking {
       case Node::Is::arithmetic:
         break;
     }
-    if (node.op == ExprOp::logical_and || node.op == ExprOp::logical_or || node.op == ExprOp::choose) return lazy(node);
+    if (node.op == ExprOp::logical_and || node.op == ExprOp::logical_or ||
+        node.op == ExprOp::choose)
+      return lazy(node);
     std::int64_t operand[2] = {0, 0};
     for (std::size_t i = 0; i < 2 && node.child[i] >= 0; ++i) {
       const Answer got = value(node.child[i]);

@@ -1,4 +1,5 @@
-// Expressions over a launch plan, made ready to be asked again and again: names are looked up once, values are numbers alone.
+// Expressions over a launch plan, made ready to be asked again and again: names are looked up once,
+// values are numbers alone.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/launch_plan.hpp>
-#include <cupilot/task.hpp>
 #include <cupilot/parts/tunable.hpp>
+#include <cupilot/task.hpp>
 
 #include "task/expr_parse.hpp"
 
@@ -21,8 +22,8 @@ namespace cupilot {
 class PlanProgram {
  public:
   // `variables`: names of a strategy's constants; values come in their order.
-  PlanProgram(const LaunchPlan& plan, const std::vector<std::string>& variables, const Task& task, const Workload& workload,
-              const DeviceSpec& device);
+  PlanProgram(const LaunchPlan& plan, const std::vector<std::string>& variables, const Task& task,
+              const Workload& workload, const DeviceSpec& device);
   // What to ask for later.
   int add(const Expr& expr);
 
@@ -34,7 +35,14 @@ class PlanProgram {
 
  private:
   struct Node {
-    enum class Is : char { arithmetic, literal, variable, definition, not_yet, fault } is = Is::fault;
+    enum class Is : char {
+      arithmetic,
+      literal,
+      variable,
+      definition,
+      not_yet,
+      fault
+    } is = Is::fault;
     ExprOp op = ExprOp::literal;
     std::int64_t number = 0;  // literal; position of a variable or definition
     std::array<int, 3> child{-1, -1, -1};

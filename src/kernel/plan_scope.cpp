@@ -32,8 +32,9 @@ ExprValue device_name(const DeviceSpec& device, std::string_view name) {
   return fault(ExprFault::Kind::unknown_name, fmt::format("unknown name {}", name));
 }
 
-PlanScope::PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task, const Workload& workload,
-                     const DeviceSpec& device, const CompiledKernel* compiled)
+PlanScope::PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task,
+                     const Workload& workload, const DeviceSpec& device,
+                     const CompiledKernel* compiled)
     : plan_(plan),
       constants_(constants),
       device_(device),
@@ -63,7 +64,8 @@ ExprValue PlanScope::outer(std::string_view name) const {
 ExprValue PlanScope::memo(std::string_view name, const std::function<ExprValue()>& compute) {
   const auto at = known_.find(name);
   if (at != known_.end() && at->second) return *at->second;
-  if (at != known_.end()) return fault(ExprFault::Kind::circular, fmt::format("{} needs its own value", name));
+  if (at != known_.end())
+    return fault(ExprFault::Kind::circular, fmt::format("{} needs its own value", name));
   const auto place = known_.emplace(name, std::nullopt).first;
   place->second = compute();
   return *place->second;
@@ -76,7 +78,9 @@ ExprValue PlanScope::operator()(std::string_view name) {
   }
   if (name.starts_with("resident.")) {
     const PlanLaunch* launch = launch_called(name.substr(9));
-    if (!launch) return fault(ExprFault::Kind::unknown_name, fmt::format("{}: the plan has no launch of that name", name));
+    if (!launch)
+      return fault(ExprFault::Kind::unknown_name,
+                   fmt::format("{}: the plan has no launch of that name", name));
     return memo(name, [this, launch] { return resident(*launch); });
   }
   if (name.ends_with(".ctas")) {
@@ -111,13 +115,16 @@ ExprValue PlanScope::product(const std::vector<Expr>& sides) {
 ExprValue PlanScope::ctas(const PlanLaunch& launch) { return product(launch.grid); }
 
 ExprValue PlanScope::resident(const PlanLaunch& launch) {
-  if (!compiled_) return fault(ExprFault::Kind::not_yet, fmt::format("resident.{} is known only after compiling", launch.name));
+  if (!compiled_)
+    return fault(ExprFault::Kind::not_yet,
+                 fmt::format("resident.{} is known only after compiling", launch.name));
   const auto entry = fill_entry(launch.entry, self_);
   if (const auto* wrong = std::get_if<ExprFault>(&entry)) return *wrong;
   const EntryFacts* facts = find_entry(*compiled_, std::get<std::string>(entry));
   if (!facts || facts->registers <= 0) {
-    return fault(ExprFault::Kind::not_yet,
-                 fmt::format("resident.{}: the registers of {} are not known", launch.name, launch.entry));
+    return fault(
+        ExprFault::Kind::not_yet,
+        fmt::format("resident.{}: the registers of {} are not known", launch.name, launch.entry));
   }
   const ExprValue threads = product(launch.block);
   if (std::holds_alternative<ExprFault>(threads)) return threads;
@@ -126,13 +133,16 @@ ExprValue PlanScope::resident(const PlanLaunch& launch) {
   const std::int64_t count = std::get<std::int64_t>(threads);
   if (count < 1 || count > device_.threads_per_block) return std::int64_t{0};
   const std::int64_t bytes = std::get<std::int64_t>(shared) + facts->static_shared;
-  return std::int64_t{resident_blocks(device_, static_cast<int>(count), facts->registers, bytes)} * device_.sms;
+  return std::int64_t{resident_blocks(device_, static_cast<int>(count), facts->registers, bytes)} *
+         device_.sms;
 }
 
-std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task, const PlanScope& scope) {
+std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task,
+                                    const PlanScope& scope) {
   for (const auto& [name, expr] : plan.let) {
     if (scope.outer_number(name))
-      return reject("plan.name", fmt::format("let {} hides a size or constant of that name", name), "let." + name);
+      return reject("plan.name", fmt::format("let {} hides a size or constant of that name", name),
+                    "let." + name);
   }
   const auto taken = [&](const std::string& name) {
     const auto called = [&](const auto& one) { return one.name == name; };
@@ -141,10 +151,13 @@ std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task, co
   };
   for (const PlanBuffer& buffer : plan.buffers) {
     if (taken(buffer.name))
-      return reject("plan.name", fmt::format("buffer {} hides a tensor or scalar", buffer.name), buffer.name);
+      return reject("plan.name", fmt::format("buffer {} hides a tensor or scalar", buffer.name),
+                    buffer.name);
   }
   for (const PlanTensorMap& map : plan.maps) {
-    if (taken(map.name)) return reject("plan.name", fmt::format("map {} hides a tensor or scalar", map.name), map.name);
+    if (taken(map.name))
+      return reject("plan.name", fmt::format("map {} hides a tensor or scalar", map.name),
+                    map.name);
   }
   return std::nullopt;
 }
@@ -157,7 +170,8 @@ std::variant<std::string, ExprFault> fill_entry(const std::string& entry, const 
     filled += entry.substr(from, open == std::string::npos ? open : open - from);
     if (open == std::string::npos) return filled;
     const std::size_t close = entry.find('}', open);
-    if (close == std::string::npos) return fault(ExprFault::Kind::syntax, fmt::format("entry {} has a '{{' without '}}'", entry));
+    if (close == std::string::npos)
+      return fault(ExprFault::Kind::syntax, fmt::format("entry {} has a '{{' without '}}'", entry));
     const ExprValue value = scope(std::string_view(entry).substr(open + 1, close - open - 1));
     if (const auto* wrong = std::get_if<ExprFault>(&value)) return *wrong;
     filled += std::to_string(std::get<std::int64_t>(value));

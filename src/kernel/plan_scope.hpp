@@ -16,15 +16,16 @@
 
 namespace cupilot {
 
-// dev.sms, dev.shared (a block), dev.threads (a block), dev.registers (an SM), dev.l2 (bytes), dev.blocks (an SM).
+// dev.sms, dev.shared (a block), dev.threads (a block), dev.registers (an SM), dev.l2 (bytes),
+// dev.blocks (an SM).
 ExprValue device_name(const DeviceSpec& device, std::string_view name);
 
 // Sizes, task constants, elem.T; constants of the strategy; dev.*; let; resident.L; L.ctas.
 class PlanScope {
  public:
   // The arguments must outlive it.
-  PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task, const Workload& workload,
-            const DeviceSpec& device, const CompiledKernel* compiled);
+  PlanScope(const LaunchPlan& plan, const Constants& constants, const Task& task,
+            const Workload& workload, const DeviceSpec& device, const CompiledKernel* compiled);
   PlanScope(const PlanScope&) = delete;
   PlanScope& operator=(const PlanScope&) = delete;
 
@@ -49,12 +50,14 @@ class PlanScope {
   const Task& task_;
   const Workload& workload_;
   ExprScope self_;
-  std::map<std::string, std::optional<ExprValue>, std::less<>> known_;  // memo; nothing while being computed
+  std::map<std::string, std::optional<ExprValue>, std::less<>>
+      known_;  // memo; nothing while being computed
 };
 
-// The plan's first name that hides one of the task or the strategy, if one does: whoever reads the plan would read another
-// number.
-std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task, const PlanScope& scope);
+// The plan's first name that hides one of the task or the strategy, if one does: whoever reads the
+// plan would read another number.
+std::optional<Rejected> hidden_name(const LaunchPlan& plan, const Task& task,
+                                    const PlanScope& scope);
 
 // `entry` with every {NAME} replaced by its value; the fault names what has none.
 std::variant<std::string, ExprFault> fill_entry(const std::string& entry, const ExprScope& scope);

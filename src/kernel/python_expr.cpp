@@ -18,8 +18,9 @@ struct Token {
   int column = 0;
 };
 
-constexpr std::array<std::string_view, 20> signs = {"**", "//", "<=", ">=", "==", "!=", "<", ">", "+", "-",
-                                                    "*",  "/",  "%",  "(",  ")",  "[",  "]", ",", "&", "|"};
+constexpr std::array<std::string_view, 20> signs = {"**", "//", "<=", ">=", "==", "!=", "<",
+                                                    ">",  "+",  "-",  "*",  "/",  "%",  "(",
+                                                    ")",  "[",  "]",  ",",  "&",  "|"};
 
 // How tightly an expression of our language binds; what binds looser is put in parentheses.
 enum Binding { choice = 1, either, both, equality, order, sum, product, unary, whole };
@@ -29,7 +30,9 @@ struct Piece {
   Binding binding = whole;
 };
 
-std::string inside(const Piece& piece, int least) { return piece.binding < least ? "(" + piece.text + ")" : piece.text; }
+std::string inside(const Piece& piece, int least) {
+  return piece.binding < least ? "(" + piece.text + ")" : piece.text;
+}
 
 Piece joined(const Piece& a, std::string_view sign, const Piece& b, Binding binding) {
   return {fmt::format("{} {} {}", inside(a, binding), sign, inside(b, binding + 1)), binding};
@@ -41,11 +44,13 @@ class Translator {
 
   std::variant<Expr, Untranslated> run() {
     const Piece piece = ternary();
-    if (token_.kind != Token::Kind::end) fail("unexpected '" + std::string(token_.text) + "'", "one condition an entry");
+    if (token_.kind != Token::Kind::end)
+      fail("unexpected '" + std::string(token_.text) + "'", "one condition an entry");
     if (fault_) return *fault_;
     const Expr expr(piece.text);
     const auto checked = check_syntax(expr);
-    if (const auto* fault = std::get_if<ExprFault>(&checked)) return Untranslated{1, fault->message, "split the condition"};
+    if (const auto* fault = std::get_if<ExprFault>(&checked))
+      return Untranslated{1, fault->message, "split the condition"};
     return expr;
   }
 
@@ -64,18 +69,23 @@ class Translator {
       token_ = {kind, text_.substr(start, end - start), static_cast<int>(start) + 1};
     };
     if (at_ == text_.size()) return take(Token::Kind::end, at_);
-    const auto word = [&](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.'; };
+    const auto word = [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    };
     std::size_t end = at_;
     while (end < text_.size() && word(text_[end])) ++end;
     if (end > start) {
-      const bool digit = std::isdigit(static_cast<unsigned char>(text_[start])) != 0 || text_[start] == '.';
+      const bool digit =
+          std::isdigit(static_cast<unsigned char>(text_[start])) != 0 || text_[start] == '.';
       return take(digit ? Token::Kind::number : Token::Kind::name, end);
     }
     for (const std::string_view sign : signs) {
-      if (text_.substr(start).starts_with(sign)) return take(Token::Kind::sign, start + sign.size());
+      if (text_.substr(start).starts_with(sign))
+        return take(Token::Kind::sign, start + sign.size());
     }
     take(Token::Kind::sign, start + 1);
-    fail(fmt::format("'{}' has no meaning here", text_.substr(start, 1)), "write conditions over parameters and whole numbers");
+    fail(fmt::format("'{}' has no meaning here", text_.substr(start, 1)),
+         "write conditions over parameters and whole numbers");
   }
 
   bool take(std::string_view text) {
@@ -95,7 +105,9 @@ class Translator {
     const Piece condition = disjunction();
     want("else");
     const Piece no = ternary();
-    return {fmt::format("{} ? {} : {}", inside(condition, either), inside(yes, either), inside(no, choice)), choice};
+    return {fmt::format("{} ? {} : {}", inside(condition, either), inside(yes, either),
+                        inside(no, choice)),
+            choice};
   }
 
   Piece disjunction() {
@@ -167,7 +179,8 @@ class Translator {
       advance();
       left = joined(left, sign, term(), sum);
     }
-    if (token_.text == "&" || token_.text == "|") fail("bits are not taken apart here", "write `and`, `or`, or % and //");
+    if (token_.text == "&" || token_.text == "|")
+      fail("bits are not taken apart here", "write `and`, `or`, or % and //");
     return left;
   }
 
@@ -175,14 +188,16 @@ class Translator {
     Piece left = factor();
     while (token_.text == "*" || token_.text == "//" || token_.text == "%" || token_.text == "/") {
       if (token_.text == "/") {
-        fail("'/' makes fractions in Python", "write // where whole division is meant, or multiply both sides");
+        fail("'/' makes fractions in Python",
+             "write // where whole division is meant, or multiply both sides");
         return left;
       }
       const std::string sign = token_.text == "//" ? "/" : std::string(token_.text);
       advance();
       left = joined(left, sign, factor(), product);
     }
-    if (token_.text == "**") fail("'**' has no counterpart", "write the product, or list the values");
+    if (token_.text == "**")
+      fail("'**' has no counterpart", "write the product, or list the values");
     return left;
   }
 
@@ -197,7 +212,8 @@ class Translator {
     }
     if (token_.kind == Token::Kind::number) return number();
     if (token_.kind == Token::Kind::name) return name();
-    fail(token_.kind == Token::Kind::end ? "the condition ends early" : "unexpected '" + std::string(token_.text) + "'",
+    fail(token_.kind == Token::Kind::end ? "the condition ends early"
+                                         : "unexpected '" + std::string(token_.text) + "'",
          "a name or a whole number belongs here");
     return {};
   }
@@ -205,7 +221,8 @@ class Translator {
   Piece number() {
     const std::string text(token_.text);
     if (!std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; })) {
-      fail(fmt::format("'{}' is no decimal whole number", text), "scale the condition to whole numbers");
+      fail(fmt::format("'{}' is no decimal whole number", text),
+           "scale the condition to whole numbers");
       return {};
     }
     advance();
@@ -231,7 +248,8 @@ class Translator {
     if (token_.text != "(") return {text, whole};
     if (text != "min" && text != "max") {
       token_ = at;
-      fail(fmt::format("there is no function '{}'", text), "min and max there are; list the values otherwise");
+      fail(fmt::format("there is no function '{}'", text),
+           "min and max there are; list the values otherwise");
       return {};
     }
     return call(text);
@@ -267,7 +285,8 @@ class Translator {
 }  // namespace
 
 std::variant<Expr, Untranslated> expr_from_python(std::string_view text) {
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return Untranslated{1, "the condition is empty", "remove it"};
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos)
+    return Untranslated{1, "the condition is empty", "remove it"};
   return Translator(text).run();
 }
 

@@ -15,8 +15,9 @@ struct Untranslated {
   std::string reason, fix;
 };
 
-// Names, whole numbers, True and False, + - * // %, comparisons and chains of them, and or not, in and not in a list,
-// x if c else y, min, max, parentheses. `/` is a fraction in Python, so it is not taken.
+// Names, whole numbers, True and False, + - * // %, comparisons and chains of them, and or not, in
+// and not in a list, x if c else y, min, max, parentheses. `/` is a fraction in Python, so it is
+// not taken.
 std::variant<Expr, Untranslated> expr_from_python(std::string_view text);
 
 }  // namespace cupilot

@@ -16,7 +16,8 @@ struct Statement {
   int line = 1;
 };
 
-// Rewrites text outside strings: quotes, round brackets, constants, comments, commas before a closing bracket.
+// Rewrites text outside strings: quotes, round brackets, constants, comments, commas before a
+// closing bracket.
 class Rewriter {
  public:
   explicit Rewriter(std::string_view text) : text_(text) {}
@@ -96,7 +97,8 @@ bool split(const std::string& text, Statement& out) {
   const std::size_t equals = text.find('=');
   const std::size_t bracket = text.find_first_of("[{(");
   const std::size_t key_end = text.find("\"]");
-  const bool keyed = bracket != std::string::npos && bracket < equals && text.compare(bracket, 2, "[\"") == 0 && key_end < equals;
+  const bool keyed = bracket != std::string::npos && bracket < equals &&
+                     text.compare(bracket, 2, "[\"") == 0 && key_end < equals;
   if (equals == std::string::npos || (bracket < equals && !keyed)) return false;
   out.name = without_blanks(text.substr(0, std::min(equals, bracket)));
   if (keyed) out.key = text.substr(bracket + 2, key_end - bracket - 2);
@@ -105,17 +107,19 @@ bool split(const std::string& text, Statement& out) {
 }
 
 Error no_literal(const std::string& origin, int line, std::string_view text) {
-  for (int before = 1; before < line; ++before) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
-  return {
-      ErrorCode::usage,
-      fmt::format("{}: line {}: '{}' is no literal", origin, line, text.substr(0, std::min<std::size_t>(text.find('\n'), 60))),
-      "write lists, dictionaries, texts and numbers out; nothing is run"};
+  for (int before = 1; before < line; ++before)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return {ErrorCode::usage,
+          fmt::format("{}: line {}: '{}' is no literal", origin, line,
+                      text.substr(0, std::min<std::size_t>(text.find('\n'), 60))),
+          "write lists, dictionaries, texts and numbers out; nothing is run"};
 }
 
 }  // namespace
 
 Result<Json> read_python_object(std::string_view text, const std::string& origin) {
-  if (text.size() > (1u << 20)) return Error{ErrorCode::usage, origin + ": over a mebibyte", "keep the lists only"};
+  if (text.size() > (1u << 20))
+    return Error{ErrorCode::usage, origin + ": over a mebibyte", "keep the lists only"};
   Rewriter rewriter(text);
   Json all = Json::object();
   std::string line;
@@ -125,7 +129,8 @@ Result<Json> read_python_object(std::string_view text, const std::string& origin
     if (whole.starts_with("import ") || whole.starts_with("from ")) continue;
     const bool dictionary = whole[0] == '{';
     if (!dictionary && !split(whole, statement)) return no_literal(origin, number, text);
-    const auto read = read_json_object(fmt::format("{{\"value\": {}}}", dictionary ? whole : statement.json), origin);
+    const auto read = read_json_object(
+        fmt::format("{{\"value\": {}}}", dictionary ? whole : statement.json), origin);
     if (!read) return no_literal(origin, number, text);
     const Json& value = (*read)["value"];
     if (dictionary) {
@@ -134,13 +139,16 @@ Result<Json> read_python_object(std::string_view text, const std::string& origin
     } else if (statement.key.empty()) {
       all[statement.name] = value;
     } else if (!all.contains(statement.name) || !all[statement.name].is_object()) {
-      return Error{ErrorCode::usage, fmt::format("{}: line {}: {} is no dictionary yet", origin, number, statement.name),
-                   fmt::format("write {} = {{}} above", statement.name)};
+      return Error{
+          ErrorCode::usage,
+          fmt::format("{}: line {}: {} is no dictionary yet", origin, number, statement.name),
+          fmt::format("write {} = {{}} above", statement.name)};
     } else {
       all[statement.name][statement.key] = value;
     }
   }
-  if (all.empty()) return Error{ErrorCode::usage, origin + ": holds no lists", "see docs/formats/kernel-tuner.md"};
+  if (all.empty())
+    return Error{ErrorCode::usage, origin + ": holds no lists", "see docs/formats/kernel-tuner.md"};
   return all;
 }
 

@@ -10,8 +10,9 @@
 
 namespace cupilot {
 
-// One dictionary, or assignments `name = literal` and `name["key"] = literal` as a script holds them, `name = dict()` among
-// them. Nothing is run: what is no literal is an error that names its line.
+// One dictionary, or assignments `name = literal` and `name["key"] = literal` as a script holds
+// them, `name = dict()` among them. Nothing is run: what is no literal is an error that names its
+// line.
 Result<Json> read_python_object(std::string_view text, const std::string& origin);
 
 }  // namespace cupilot

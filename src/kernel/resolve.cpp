@@ -23,8 +23,8 @@ constexpr int registers_limit = 255;            // a thread
 // Resolves one plan; the first refusal stops everything after it.
 class Resolver {
  public:
-  Resolver(const KernelSource& source, const Task& task, const Workload& workload, const DeviceSpec& device,
-           const CompiledKernel* compiled)
+  Resolver(const KernelSource& source, const Task& task, const Workload& workload,
+           const DeviceSpec& device, const CompiledKernel* compiled)
       : plan_(source.plan),
         task_(task),
         device_(device),
@@ -45,17 +45,21 @@ class Resolver {
   void refuse(std::string_view code, std::string message, const std::string& where) {
     if (!refused_) refused_ = reject(code, std::move(message), where);
   }
-  void limit(const std::string& message, const std::string& where) { refuse("plan.limit", message, where); }
+  void limit(const std::string& message, const std::string& where) {
+    refuse("plan.limit", message, where);
+  }
 
   void refuse(const ExprFault& fault, const std::string& text, const std::string& where) {
     const bool name = fault.kind == ExprFault::Kind::unknown_name;
-    refuse(name ? "plan.name" : "plan.expression", fmt::format("`{}`, column {}: {}", text, fault.column, fault.message), where);
+    refuse(name ? "plan.name" : "plan.expression",
+           fmt::format("`{}`, column {}: {}", text, fault.column, fault.message), where);
   }
 
   std::int64_t value(const Expr& expr, const std::string& where) {
     if (refused_) return 0;
     const ExprValue got = scope_.value(expr);
-    if (const auto* fault = std::get_if<ExprFault>(&got)) return refuse(*fault, expr.text, where), 0;
+    if (const auto* fault = std::get_if<ExprFault>(&got))
+      return refuse(*fault, expr.text, where), 0;
     return std::get<std::int64_t>(got);
   }
 
@@ -78,8 +82,10 @@ class Resolver {
   void set_block(const PlanLaunch& launch, ResolvedLaunch& out, const std::string& where);
   void set_cluster(const PlanLaunch& launch, ResolvedLaunch& out, const std::string& where);
   void check_compiled(const ResolvedLaunch& launch, const std::string& where);
-  ResolvedArgument argument(const PlanLaunch& launch, const PlanArgument& argument, const std::string& where);
-  ResolvedArgument named(const PlanLaunch& launch, const std::string& name, const std::string& where);
+  ResolvedArgument argument(const PlanLaunch& launch, const PlanArgument& argument,
+                            const std::string& where);
+  ResolvedArgument named(const PlanLaunch& launch, const std::string& name,
+                         const std::string& where);
   ResolvedArgument scalar(const Scalar& scalar, const std::string& where);
 
   const LaunchPlan& plan_;
@@ -109,7 +115,8 @@ ResolvedArgument immediate(T number) {
 
 std::optional<std::string> Resolver::first_unmet() {
   for (std::size_t i = 0; i < plan_.require.size() && !refused_; ++i) {
-    if (value(plan_.require[i], fmt::format("require[{}]", i)) == 0 && !refused_) return plan_.require[i].text;
+    if (value(plan_.require[i], fmt::format("require[{}]", i)) == 0 && !refused_)
+      return plan_.require[i].text;
   }
   return std::nullopt;
 }
@@ -119,7 +126,9 @@ void Resolver::add_buffer(const PlanBuffer& buffer) {
   const std::int64_t bytes = value(buffer.bytes, where);
   if (bytes < 0) limit(fmt::format("buffer {} has {} bytes", buffer.name, bytes), where);
   if (bytes > device_.memory_bytes) {
-    limit(fmt::format("buffer {} has {} bytes, {} has {}", buffer.name, bytes, device_.name, device_.memory_bytes), where);
+    limit(fmt::format("buffer {} has {} bytes, {} has {}", buffer.name, bytes, device_.name,
+                      device_.memory_bytes),
+          where);
   }
   resolved_.buffers.push_back({buffer.name, bytes, buffer.content});
 }
@@ -133,7 +142,9 @@ void Resolver::add_map(const PlanTensorMap& map) {
     out.of_buffer = true;
   }
   if (out.index < 0)
-    refuse("plan.name", fmt::format("map {} is of {}, which is neither tensor nor buffer", map.name, map.of), where);
+    refuse("plan.name",
+           fmt::format("map {} is of {}, which is neither tensor nor buffer", map.name, map.of),
+           where);
   out.type = map.type;
   out.swizzle = map.swizzle;
   out.dims = values(map.dims, where + ".dims");
@@ -146,22 +157,31 @@ void Resolver::add_map(const PlanTensorMap& map) {
 // What cuTensorMapEncodeTiled demands (CUDA Driver API reference).
 void Resolver::check_map(const ResolvedMap& map, const std::string& where) {
   if (device_.compute_major < 9)
-    return limit(fmt::format("tensor maps need compute capability 9.0, {} has less", device_.name), where);
+    return limit(fmt::format("tensor maps need compute capability 9.0, {} has less", device_.name),
+                 where);
   for (const std::int64_t side : map.dims) {
-    if (side < 1 || side > (1ll << 32)) return limit(fmt::format("a side of {} elements; want 1 to 2^32", side), where);
+    if (side < 1 || side > (1ll << 32))
+      return limit(fmt::format("a side of {} elements; want 1 to 2^32", side), where);
   }
   for (const std::int64_t pitch : map.pitch) {
     if (pitch < 16 || pitch % 16 != 0 || pitch >= (1ll << 40)) {
-      return limit(fmt::format("a pitch of {} bytes; want a positive multiple of 16 below 2^40", pitch), where);
+      return limit(
+          fmt::format("a pitch of {} bytes; want a positive multiple of 16 below 2^40", pitch),
+          where);
     }
   }
   for (const std::int64_t side : map.box) {
-    if (side < 1 || side > 256) return limit(fmt::format("a box side of {}; want 1 to 256", side), where);
+    if (side < 1 || side > 256)
+      return limit(fmt::format("a box side of {}; want 1 to 256", side), where);
   }
   const std::int64_t inner = map.box[0] * size_of(map.type);
-  if (inner % 16 != 0) return limit(fmt::format("the box's inner side has {} bytes; want a multiple of 16", inner), where);
+  if (inner % 16 != 0)
+    return limit(fmt::format("the box's inner side has {} bytes; want a multiple of 16", inner),
+                 where);
   if (map.swizzle > 0 && inner > map.swizzle) {
-    limit(fmt::format("the box's inner side has {} bytes, more than its swizzle of {}", inner, map.swizzle), where);
+    limit(fmt::format("the box's inner side has {} bytes, more than its swizzle of {}", inner,
+                      map.swizzle),
+          where);
   }
 }
 
@@ -171,13 +191,16 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   out.name = launch.name;
   out.when = launch.when;
   out.cooperative = launch.cooperative;
-  const auto entry = fill_entry(launch.entry, [this](std::string_view name) { return scope_(name); });
-  if (const auto* fault = std::get_if<ExprFault>(&entry)) return refuse(*fault, launch.entry, where + ".entry");
+  const auto entry =
+      fill_entry(launch.entry, [this](std::string_view name) { return scope_(name); });
+  if (const auto* fault = std::get_if<ExprFault>(&entry))
+    return refuse(*fault, launch.entry, where + ".entry");
   out.entry = std::get<std::string>(entry);
   const auto grid = values(launch.grid, where + ".grid");
   for (std::size_t i = 0; i < grid.size(); ++i) {
     if (grid[i] < 1 || grid[i] > grid_limits[i]) {
-      limit(fmt::format("grid side {} is {}; want 1 to {}", "xyz"[i], grid[i], grid_limits[i]), where + ".grid");
+      limit(fmt::format("grid side {} is {}; want 1 to {}", "xyz"[i], grid[i], grid_limits[i]),
+            where + ".grid");
     }
     out.grid[i] = grid[i];
   }
@@ -185,15 +208,18 @@ void Resolver::add_launch(const PlanLaunch& launch) {
   set_cluster(launch, out, where);
   out.shared = value(launch.shared, where + ".shared");
   if (out.shared < 0 || out.shared > device_.shared_per_block) {
-    limit(fmt::format("{} bytes of shared memory; a block of {} may have {}", out.shared, device_.name, device_.shared_per_block),
+    limit(fmt::format("{} bytes of shared memory; a block of {} may have {}", out.shared,
+                      device_.name, device_.shared_per_block),
           where + ".shared");
   }
   std::int64_t bytes = 0;
   for (std::size_t i = 0; i < launch.args.size() && !refused_; ++i) {
     out.args.push_back(argument(launch, launch.args[i], fmt::format("{}.args[{}]", where, i)));
-    bytes += static_cast<std::int64_t>(out.args.back().kind == ResolvedArgument::Kind::map ? 128 : 8);
+    bytes +=
+        static_cast<std::int64_t>(out.args.back().kind == ResolvedArgument::Kind::map ? 128 : 8);
   }
-  if (bytes > parameter_limit) limit(fmt::format("{} bytes of parameters; want at most {}", bytes, parameter_limit), where);
+  if (bytes > parameter_limit)
+    limit(fmt::format("{} bytes of parameters; want at most {}", bytes, parameter_limit), where);
   if (compiled_ && !refused_) check_compiled(out, where);
   resolved_.launches.push_back(std::move(out));
 }
@@ -204,76 +230,98 @@ void Resolver::set_block(const PlanLaunch& launch, ResolvedLaunch& out, const st
   std::int64_t threads = 1;
   for (std::size_t i = 0; i < block.size(); ++i) {
     if (block[i] < 1 || block[i] > block_limits[i]) {
-      return limit(fmt::format("block side {} is {}; want 1 to {}", "xyz"[i], block[i], block_limits[i]), where + ".block");
+      return limit(
+          fmt::format("block side {} is {}; want 1 to {}", "xyz"[i], block[i], block_limits[i]),
+          where + ".block");
     }
     out.block[i] = static_cast<int>(block[i]);
     threads *= block[i];
   }
   if (threads > device_.threads_per_block) {
-    limit(fmt::format("{} threads a block; {} allows {}", threads, device_.name, device_.threads_per_block), where + ".block");
+    limit(fmt::format("{} threads a block; {} allows {}", threads, device_.name,
+                      device_.threads_per_block),
+          where + ".block");
   }
 }
 
-void Resolver::set_cluster(const PlanLaunch& launch, ResolvedLaunch& out, const std::string& where) {
+void Resolver::set_cluster(const PlanLaunch& launch, ResolvedLaunch& out,
+                           const std::string& where) {
   const auto cluster = values(launch.cluster, where + ".cluster");
   if (refused_ || cluster.empty()) return;
   std::int64_t blocks = 1;
   for (std::size_t i = 0; i < cluster.size(); ++i) {
     if (cluster[i] < 1 || cluster[i] > cluster_limit) {
-      return limit(fmt::format("cluster side {} is {}; want 1 to {}", "xyz"[i], cluster[i], cluster_limit), where + ".cluster");
+      return limit(
+          fmt::format("cluster side {} is {}; want 1 to {}", "xyz"[i], cluster[i], cluster_limit),
+          where + ".cluster");
     }
     if (out.grid[i] % cluster[i] != 0) {
-      return limit(fmt::format("grid side {} of {} is no multiple of the cluster's {}", "xyz"[i], out.grid[i], cluster[i]),
+      return limit(fmt::format("grid side {} of {} is no multiple of the cluster's {}", "xyz"[i],
+                               out.grid[i], cluster[i]),
                    where + ".cluster");
     }
     out.cluster[i] = static_cast<int>(cluster[i]);
     blocks *= cluster[i];
   }
   if (blocks > cluster_limit)
-    limit(fmt::format("clusters of {} blocks; want at most {}", blocks, cluster_limit), where + ".cluster");
+    limit(fmt::format("clusters of {} blocks; want at most {}", blocks, cluster_limit),
+          where + ".cluster");
   if (blocks > 1 && device_.compute_major < 9) {
-    limit(fmt::format("clusters need compute capability 9.0, {} has less", device_.name), where + ".cluster");
+    limit(fmt::format("clusters need compute capability 9.0, {} has less", device_.name),
+          where + ".cluster");
   }
 }
 
 void Resolver::check_compiled(const ResolvedLaunch& launch, const std::string& where) {
   const EntryFacts* facts = find_entry(*compiled_, launch.entry);
-  if (!facts) return refuse("gate.missing_entry", fmt::format("the compiled kernel has no entry {}", launch.entry), where);
-  if (const auto wrong = parameter_mismatch(expected_parameters(launch), *facts)) return refuse("gate.parameters", *wrong, where);
+  if (!facts)
+    return refuse("gate.missing_entry",
+                  fmt::format("the compiled kernel has no entry {}", launch.entry), where);
+  if (const auto wrong = parameter_mismatch(expected_parameters(launch), *facts))
+    return refuse("gate.parameters", *wrong, where);
   const int threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (facts->max_threads > 0 && threads > facts->max_threads) {
-    return limit(fmt::format("{} threads a block; the kernel's launch bound is {}", threads, facts->max_threads),
+    return limit(fmt::format("{} threads a block; the kernel's launch bound is {}", threads,
+                             facts->max_threads),
                  where + ".block");
   }
   const std::int64_t shared = launch.shared + facts->static_shared;
   if (shared > device_.shared_per_block) {
-    return limit(fmt::format("{} bytes of shared memory with the kernel's static {}; a block of {} may have {}", shared,
-                             facts->static_shared, device_.name, device_.shared_per_block),
-                 where + ".shared");
+    return limit(
+        fmt::format(
+            "{} bytes of shared memory with the kernel's static {}; a block of {} may have {}",
+            shared, facts->static_shared, device_.name, device_.shared_per_block),
+        where + ".shared");
   }
   if (facts->registers <= 0) return;
-  const int resident = facts->registers > registers_limit ? 0 : resident_blocks(device_, threads, facts->registers, shared);
+  const int resident = facts->registers > registers_limit
+                           ? 0
+                           : resident_blocks(device_, threads, facts->registers, shared);
   if (resident == 0) {
-    return limit(
-        fmt::format("{} threads of {} registers do not fit an SM of {}", threads, facts->registers, device_.registers_per_sm),
-        where);
+    return limit(fmt::format("{} threads of {} registers do not fit an SM of {}", threads,
+                             facts->registers, device_.registers_per_sm),
+                 where);
   }
   const std::int64_t blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
   if (launch.cooperative && blocks > std::int64_t{resident} * device_.sms) {
-    limit(fmt::format("a cooperative grid of {} blocks; {} fit the device at once", blocks, std::int64_t{resident} * device_.sms),
+    limit(fmt::format("a cooperative grid of {} blocks; {} fit the device at once", blocks,
+                      std::int64_t{resident} * device_.sms),
           where + ".grid");
   }
 }
 
-ResolvedArgument Resolver::argument(const PlanLaunch& launch, const PlanArgument& argument, const std::string& where) {
+ResolvedArgument Resolver::argument(const PlanLaunch& launch, const PlanArgument& argument,
+                                    const std::string& where) {
   if (argument.kind == PlanArgument::Kind::name) return named(launch, argument.name, where);
   const std::int64_t number = value(argument.value, where);
   if (argument.kind == PlanArgument::Kind::i64) return immediate(number);
-  if (number < INT32_MIN || number > INT32_MAX) limit(fmt::format("{} does not fit an i32", number), where);
+  if (number < INT32_MIN || number > INT32_MAX)
+    limit(fmt::format("{} does not fit an i32", number), where);
   return immediate(static_cast<std::int32_t>(number));
 }
 
-ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& name, const std::string& where) {
+ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& name,
+                                 const std::string& where) {
   std::string_view bare = name;
   const bool optional = bare.ends_with('?');
   if (optional) bare.remove_suffix(1);
@@ -281,7 +329,8 @@ ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& na
   ResolvedArgument out;
   if ((out.index = index_of(plan_.buffers, bare)) >= 0) {
     out.kind = ResolvedArgument::Kind::buffer;
-    if (setup && plan_.buffers[static_cast<std::size_t>(out.index)].content != BufferContent::table) {
+    if (setup &&
+        plan_.buffers[static_cast<std::size_t>(out.index)].content != BufferContent::table) {
       limit(fmt::format("a setup launch takes buffer {}, which is no table", bare), where);
     }
   } else if ((out.index = index_of(plan_.maps, bare)) >= 0) {
@@ -299,7 +348,9 @@ ResolvedArgument Resolver::named(const PlanLaunch& launch, const std::string& na
     out.kind = ResolvedArgument::Kind::null_pointer;
     out.index = 0;
   } else {
-    refuse("plan.name", fmt::format("{} is no tensor, scalar, buffer or map of task {}", bare, task_.name), where);
+    refuse("plan.name",
+           fmt::format("{} is no tensor, scalar, buffer or map of task {}", bare, task_.name),
+           where);
   }
   return out;
 }
@@ -317,14 +368,16 @@ ResolvedArgument Resolver::scalar(const Scalar& scalar, const std::string& where
     default:
       break;
   }
-  limit(fmt::format("scalar {} is {}; a kernel takes fp32, fp64, i32 or i64 by value", scalar.name, name_of(scalar.type)), where);
+  limit(fmt::format("scalar {} is {}; a kernel takes fp32, fp64, i32 or i64 by value", scalar.name,
+                    name_of(scalar.type)),
+        where);
   return {};
 }
 
 }  // namespace
 
-Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const Workload& workload, const DeviceSpec& device,
-                            const CompiledKernel* compiled) {
+Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const Workload& workload,
+                            const DeviceSpec& device, const CompiledKernel* compiled) {
   return Resolver(source, task, workload, device, compiled).run();
 }
 

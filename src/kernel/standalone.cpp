@@ -15,7 +15,8 @@ constexpr std::size_t file_limit = 8u << 20;
 
 std::string_view trimmed(std::string_view line) {
   while (!line.empty() && (line.front() == ' ' || line.front() == '\t')) line.remove_prefix(1);
-  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r')) line.remove_suffix(1);
+  while (!line.empty() && (line.back() == ' ' || line.back() == '\t' || line.back() == '\r'))
+    line.remove_suffix(1);
   return line;
 }
 
@@ -26,7 +27,8 @@ Result<void> take_line(const Json& json, const std::string& where, StandaloneKer
   JsonFaults faults(where, "docs/formats/kernel-file.md");
   JsonObject object(faults, json, "");
   if (object.find("task") != nullptr) kernel.task_words = object.texts("task");
-  if (object.find("template") != nullptr) kernel.source.template_name = object.text("template", true);
+  if (object.find("template") != nullptr)
+    kernel.source.template_name = object.text("template", true);
   if (object.find("strategy") != nullptr) kernel.source.strategy_id = object.text("strategy", true);
   if (const Json* constants = object.find_object("constants")) {
     JsonObject values(faults, *constants, "constants");
@@ -35,13 +37,16 @@ Result<void> take_line(const Json& json, const std::string& where, StandaloneKer
       kernel.source.constants[item.key()] = values.integer(item.key().c_str(), true);
     }
   }
-  if (const Json* plan = object.find_object("plan")) kernel.source.plan = plan_from(faults, *plan, "plan");
+  if (const Json* plan = object.find_object("plan"))
+    kernel.source.plan = plan_from(faults, *plan, "plan");
   object.done();
   if (faults.first()) return *faults.first();
   return {};
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', true, Json::error_handler_t::replace); }
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -52,7 +57,8 @@ Result<StandaloneKernel> read_standalone(const std::string& path) {
 }
 
 Result<StandaloneKernel> standalone_from(std::string_view text, const std::string& path) {
-  if (text.size() > file_limit) return Error{ErrorCode::usage, fmt::format("{}: over {} bytes", path, file_limit), {}};
+  if (text.size() > file_limit)
+    return Error{ErrorCode::usage, fmt::format("{}: over {} bytes", path, file_limit), {}};
   StandaloneKernel kernel;
   if (path.ends_with(".ptx")) kernel.source.language = Language::ptx;
   bool header = true;
@@ -60,7 +66,8 @@ Result<StandaloneKernel> standalone_from(std::string_view text, const std::strin
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size() - 1) + 1;
     const std::string_view line = text.substr(from, end - from);
-    const std::string_view bare = trimmed(line.ends_with('\n') ? line.substr(0, line.size() - 1) : line);
+    const std::string_view bare =
+        trimmed(line.ends_with('\n') ? line.substr(0, line.size() - 1) : line);
     from = end;
     ++number;
     header = header && in_header(bare);
@@ -76,7 +83,8 @@ Result<StandaloneKernel> standalone_from(std::string_view text, const std::strin
   return kernel;
 }
 
-std::string standalone_text(const KernelSource& source, const std::vector<std::string>& task_words) {
+std::string standalone_text(const KernelSource& source,
+                            const std::vector<std::string>& task_words) {
   std::string text;
   const auto line = [&](const char* key, Json value) {
     Json object = Json::object();

@@ -30,30 +30,40 @@ struct Parts {
 };
 
 Result<Parts> split(std::string_view file, const std::string& where) {
-  const std::string fix = "start the file with a line `/* cupilot tunable 1`, the JSON, then a line `*/`";
-  if (file.size() > tunable_limit) return fault(where, fmt::format("over {} bytes", tunable_limit), "split it");
+  const std::string fix =
+      "start the file with a line `/* cupilot tunable 1`, the JSON, then a line `*/`";
+  if (file.size() > tunable_limit)
+    return fault(where, fmt::format("over {} bytes", tunable_limit), "split it");
   if (!file.starts_with(header_opening)) return fault(where, "no tunable header", fix);
   const std::size_t line = file.find('\n');
-  std::string_view number =
-      file.substr(header_opening.size(), line == std::string_view::npos ? line : line - header_opening.size());
-  while (!number.empty() && (number.back() == '\r' || number.back() == ' ')) number.remove_suffix(1);
-  if (number != version) return fault(where, fmt::format("tunable version \"{}\"; this cupilot reads {}", number, version), fix);
+  std::string_view number = file.substr(
+      header_opening.size(), line == std::string_view::npos ? line : line - header_opening.size());
+  while (!number.empty() && (number.back() == '\r' || number.back() == ' '))
+    number.remove_suffix(1);
+  if (number != version)
+    return fault(
+        where, fmt::format("tunable version \"{}\"; this cupilot reads {}", number, version), fix);
   std::size_t close = line;
-  while (close != std::string_view::npos && !file.substr(close + 1).starts_with("*/")) close = file.find('\n', close + 1);
-  if (close == std::string_view::npos) return fault(where, "the header comment has no line `*/`", fix);
+  while (close != std::string_view::npos && !file.substr(close + 1).starts_with("*/"))
+    close = file.find('\n', close + 1);
+  if (close == std::string_view::npos)
+    return fault(where, "the header comment has no line `*/`", fix);
   std::string_view rest = file.substr(close + 3);
-  if (const std::size_t end = rest.find('\n'); end != std::string_view::npos) rest.remove_prefix(end + 1);
+  if (const std::size_t end = rest.find('\n'); end != std::string_view::npos)
+    rest.remove_prefix(end + 1);
   return Parts{file.substr(line + 1, close - line), rest};
 }
 
 bool is_technique(std::string_view word) {
-  return is_identifier(word) && std::none_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  return is_identifier(word) &&
+         std::none_of(word.begin(), word.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
 }
 
 void check_techniques(JsonObject& object, const char* key, const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (!is_technique(names[i]))
-      object.fail(fmt::format("{}[{}]", key, i), fmt::format("\"{}\" is no technique name", names[i]), technique_fix);
+      object.fail(fmt::format("{}[{}]", key, i),
+                  fmt::format("\"{}\" is no technique name", names[i]), technique_fix);
     if (std::count(names.begin(), names.end(), names[i]) > 1)
       object.fail(key, fmt::format("\"{}\" stands twice", names[i]), "keep one of them");
   }
@@ -61,7 +71,8 @@ void check_techniques(JsonObject& object, const char* key, const std::vector<std
 
 void check_domain(JsonObject& object, const std::vector<std::int64_t>& domain) {
   if (domain.empty() || domain.size() > domain_limit) {
-    return object.fail("domain", fmt::format("has {} values", domain.size()), fmt::format("want 1 to {}", domain_limit));
+    return object.fail("domain", fmt::format("has {} values", domain.size()),
+                       fmt::format("want 1 to {}", domain_limit));
   }
   for (const std::int64_t value : domain) {
     if (std::count(domain.begin(), domain.end(), value) > 1)
@@ -72,27 +83,34 @@ void check_domain(JsonObject& object, const std::vector<std::int64_t>& domain) {
   }
 }
 
-TunableParameter parameter_from(JsonFaults& faults, const Json& json, const std::string& where, const std::string& constant) {
+TunableParameter parameter_from(JsonFaults& faults, const Json& json, const std::string& where,
+                                const std::string& constant) {
   JsonObject object(faults, json, where);
   TunableParameter parameter;
   parameter.constant = constant;
   parameter.name = object.text("name", false, constant);
   parameter.technique = object.text("technique", false);
   parameter.domain = object.integers("domain", true);
-  // A technique that is not used may need a value of its own (0: off); a template's own knob starts at one of its domain.
-  parameter.plain = object.integer("plain", false, parameter.domain.empty() ? 0 : parameter.domain.front());
+  // A technique that is not used may need a value of its own (0: off); a template's own knob starts
+  // at one of its domain.
+  parameter.plain =
+      object.integer("plain", false, parameter.domain.empty() ? 0 : parameter.domain.front());
   object.done();
   if (!is_identifier(constant)) {
     faults.fail(where, fmt::format("\"{}\" is no identifier", constant), identifier_fix);
   }
-  if (!is_identifier(parameter.name)) object.fail("name", fmt::format("\"{}\" is no identifier", parameter.name), identifier_fix);
+  if (!is_identifier(parameter.name))
+    object.fail("name", fmt::format("\"{}\" is no identifier", parameter.name), identifier_fix);
   if (!parameter.technique.empty() && !is_technique(parameter.technique)) {
-    object.fail("technique", fmt::format("\"{}\" is no technique name", parameter.technique), technique_fix);
+    object.fail("technique", fmt::format("\"{}\" is no technique name", parameter.technique),
+                technique_fix);
   }
   check_domain(object, parameter.domain);
-  const bool inside = std::count(parameter.domain.begin(), parameter.domain.end(), parameter.plain) > 0;
+  const bool inside =
+      std::count(parameter.domain.begin(), parameter.domain.end(), parameter.plain) > 0;
   if (parameter.technique.empty() && !inside) {
-    object.fail("plain", fmt::format("{} is not in the domain", parameter.plain), "name a value of the domain");
+    object.fail("plain", fmt::format("{} is not in the domain", parameter.plain),
+                "name a value of the domain");
   }
   if (parameter.plain < INT32_MIN || parameter.plain > INT32_MAX)
     object.fail("plain", "does not fit an int", "use a value of 32 bits");
@@ -105,7 +123,8 @@ std::vector<TunableParameter> parameters_from(JsonObject& tunable) {
   if (parameters == nullptr) return all;
   for (const auto& item : parameters->items()) {
     const std::string where = tunable.where("parameters") + "." + item.key();
-    const TunableParameter fresh = parameter_from(tunable.faults(), item.value(), where, item.key());
+    const TunableParameter fresh =
+        parameter_from(tunable.faults(), item.value(), where, item.key());
     for (const TunableParameter& other : all) {
       if (other.name != fresh.name || other.technique != fresh.technique) continue;
       tunable.faults().fail(where,
@@ -140,16 +159,19 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
   tunable.parameters = parameters_from(object);
   tunable.restrictions = object.exprs("restrict", false);
   tunable.registers = object.expr("registers", false);
-  if (const Json* plan = object.find_object("plan", true)) tunable.plan = plan_from(faults, *plan, "plan");
+  if (const Json* plan = object.find_object("plan", true))
+    tunable.plan = plan_from(faults, *plan, "plan");
   object.done();
   if (!is_technique(tunable.name)) {
     object.fail("name", fmt::format("\"{}\" is no template name", tunable.name), technique_fix);
   }
-  if (tunable.family.empty()) object.fail("family", "is empty", "the family of tasks it serves, such as gemm");
+  if (tunable.family.empty())
+    object.fail("family", "is empty", "the family of tasks it serves, such as gemm");
   check_techniques(object, "provides", tunable.provides);
   check_techniques(object, "requires", tunable.requires_techniques);
   if (tunable.text.find_first_not_of(" \t\r\n") == std::string::npos)
-    object.fail("text", "no kernel stands below the header", "write the CUDA C++ below the line `*/`");
+    object.fail("text", "no kernel stands below the header",
+                "write the CUDA C++ below the line `*/`");
   if (faults.first()) return *faults.first();
   return tunable;
 }

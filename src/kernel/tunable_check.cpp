@@ -13,18 +13,22 @@
 namespace cupilot {
 namespace {
 
-const std::vector<std::string_view> device_words = {"dev.sms", "dev.shared", "dev.threads", "dev.registers",
-                                                    "dev.l2",  "dev.blocks", "dev.cc"};
+const std::vector<std::string_view> device_words = {
+    "dev.sms", "dev.shared", "dev.threads", "dev.registers", "dev.l2", "dev.blocks", "dev.cc"};
 
 class TunableCheck {
  public:
   TunableCheck(const Tunable& tunable, const Task& task, const DeviceSpec& device)
-      : tunable_(tunable), task_(task), device_(device), faults_(tunable.file, "docs/formats/tunable.md") {}
+      : tunable_(tunable),
+        task_(task),
+        device_(device),
+        faults_(tunable.file, "docs/formats/tunable.md") {}
 
   Result<void> run() {
     family();
     parameters();
-    for (std::size_t i = 0; i < tunable_.when.size(); ++i) when(tunable_.when[i], fmt::format("when[{}]", i));
+    for (std::size_t i = 0; i < tunable_.when.size(); ++i)
+      when(tunable_.when[i], fmt::format("when[{}]", i));
     each(tunable_.restrictions, "restrict", setting_names_);
     names(tunable_.registers, "registers", setting_names_);
     plan();
@@ -38,7 +42,8 @@ class TunableCheck {
   void family() {
     if (tunable_.family == task_.family) return;
     faults_.fail("family",
-                 fmt::format("it serves '{}', the task '{}' is of family '{}'", tunable_.family, task_.name, task_.family),
+                 fmt::format("it serves '{}', the task '{}' is of family '{}'", tunable_.family,
+                             task_.name, task_.family),
                  fmt::format("write \"{}\", or set the task's family", task_.family));
   }
 
@@ -49,18 +54,22 @@ class TunableCheck {
       const std::set<std::string> entry = names_in(launch.entry);
       launched.insert(entry.begin(), entry.end());
     }
-    const bool includes = tunable_.text.find("#include") != std::string::npos;  // a device header may read it
+    const bool includes =
+        tunable_.text.find("#include") != std::string::npos;  // a device header may read it
     for (const TunableParameter& parameter : tunable_.parameters) {
       const std::string where = "parameters." + parameter.constant;
       if (task_.constants.contains(parameter.constant)) {
-        faults_.fail(where, fmt::format("task '{}' has a constant of that name", task_.name), "rename the parameter");
+        faults_.fail(where, fmt::format("task '{}' has a constant of that name", task_.name),
+                     "rename the parameter");
       }
-      const auto axis =
-          std::find_if(task_.axes.begin(), task_.axes.end(), [&](const Axis& a) { return a.name == parameter.constant; });
+      const auto axis = std::find_if(task_.axes.begin(), task_.axes.end(),
+                                     [&](const Axis& a) { return a.name == parameter.constant; });
       if (axis != task_.axes.end()) {
-        faults_.fail(where, fmt::format("task '{}' has an axis of that name", task_.name), "rename the parameter");
+        faults_.fail(where, fmt::format("task '{}' has an axis of that name", task_.name),
+                     "rename the parameter");
       }
-      if (!includes && !used.contains(parameter.constant) && !launched.contains(parameter.constant)) {
+      if (!includes && !used.contains(parameter.constant) &&
+          !launched.contains(parameter.constant)) {
         faults_.fail(where, "the kernel's text never reads it, so its values would make one kernel",
                      "use it in the text, or remove it");
       }
@@ -91,27 +100,34 @@ class TunableCheck {
   }
 
   bool answered(const std::string& name) const {
-    if (name.starts_with("dev.")) return std::holds_alternative<std::int64_t>(device_name(device_, name));
-    return name.starts_with("class.") && std::holds_alternative<std::int64_t>(task_class_scope(task_)(name));
+    if (name.starts_with("dev."))
+      return std::holds_alternative<std::int64_t>(device_name(device_, name));
+    return name.starts_with("class.") &&
+           std::holds_alternative<std::int64_t>(task_class_scope(task_)(name));
   }
 
   void names(const Expr& expr, const std::string& where, const Names& known) {
     for (const std::string& name : names_in(expr.text, false)) {
       if (std::find(known.begin(), known.end(), name) != known.end() || answered(name)) continue;
       const std::vector<std::string_view> words =
-          name.starts_with("dev.") ? device_words : std::vector<std::string_view>(known.begin(), known.end());
+          name.starts_with("dev.") ? device_words
+                                   : std::vector<std::string_view>(known.begin(), known.end());
       const bool size = &known != &plan_names_ &&
-                        std::any_of(task_.axes.begin(), task_.axes.end(), [&](const Axis& axis) { return axis.name == name; });
-      faults_.fail(where,
-                   fmt::format("'{}' in \"{}\" {}", name, expr.text,
-                               size ? "is a size, and a setting must hold for every size" : "is no known name"),
-                   size ? "put the condition into plan.require"
-                        : fmt::format("nearest: {}; known: {}", nearest(name, words), listed(words)));
+                        std::any_of(task_.axes.begin(), task_.axes.end(),
+                                    [&](const Axis& axis) { return axis.name == name; });
+      faults_.fail(
+          where,
+          fmt::format(
+              "'{}' in \"{}\" {}", name, expr.text,
+              size ? "is a size, and a setting must hold for every size" : "is no known name"),
+          size ? "put the condition into plan.require"
+               : fmt::format("nearest: {}; known: {}", nearest(name, words), listed(words)));
     }
   }
 
   void each(const std::vector<Expr>& exprs, const std::string& where, const Names& known) {
-    for (std::size_t i = 0; i < exprs.size(); ++i) names(exprs[i], fmt::format("{}[{}]", where, i), known);
+    for (std::size_t i = 0; i < exprs.size(); ++i)
+      names(exprs[i], fmt::format("{}[{}]", where, i), known);
   }
 
   void when(const Expr& expr, const std::string& where) {
@@ -126,9 +142,11 @@ class TunableCheck {
 
   bool is_argument(const std::string& word) const {
     const auto called = [&](const auto& list) {
-      return std::any_of(list.begin(), list.end(), [&](const auto& one) { return one.name == word; });
+      return std::any_of(list.begin(), list.end(),
+                         [&](const auto& one) { return one.name == word; });
     };
-    return called(task_.tensors) || called(task_.scalars) || called(tunable_.plan.buffers) || called(tunable_.plan.maps);
+    return called(task_.tensors) || called(task_.scalars) || called(tunable_.plan.buffers) ||
+           called(tunable_.plan.maps);
   }
 
   void plan() {
@@ -137,8 +155,10 @@ class TunableCheck {
     for (const auto& [name, expr] : plan.let) let(name, expr);
     for (std::size_t i = 0; i < plan.buffers.size(); ++i)
       names(plan.buffers[i].bytes, fmt::format("plan.buffers[{}].bytes", i), plan_names_);
-    for (std::size_t i = 0; i < plan.maps.size(); ++i) map(plan.maps[i], fmt::format("plan.maps[{}]", i));
-    for (std::size_t i = 0; i < plan.launches.size(); ++i) launch(plan.launches[i], fmt::format("plan.launches[{}]", i));
+    for (std::size_t i = 0; i < plan.maps.size(); ++i)
+      map(plan.maps[i], fmt::format("plan.maps[{}]", i));
+    for (std::size_t i = 0; i < plan.launches.size(); ++i)
+      launch(plan.launches[i], fmt::format("plan.launches[{}]", i));
   }
 
   void let(const std::string& name, const Expr& expr) {
@@ -153,7 +173,8 @@ class TunableCheck {
     each(map.pitch, where + ".pitch", plan_names_);
     each(map.box, where + ".box", plan_names_);
     if (!is_argument(map.of))
-      faults_.fail(where + ".of", fmt::format("'{}' is no tensor or buffer", map.of), "name what the map reads");
+      faults_.fail(where + ".of", fmt::format("'{}' is no tensor or buffer", map.of),
+                   "name what the map reads");
   }
 
   void launch(const PlanLaunch& launch, const std::string& where) {

@@ -1,4 +1,5 @@
-// What can be wrong between a tunable and the task it is given for, before anything is written or compiled.
+// What can be wrong between a tunable and the task it is given for, before anything is written or
+// compiled.
 #pragma once
 
 #include <cupilot/parts/device.hpp>
@@ -6,8 +7,9 @@
 
 namespace cupilot {
 
-// Error usage names the file, the field of the header, the reason and the fix: another family or class, a name nobody answers,
-// a kernel the text does not hold, an argument that is none of the task, a parameter that nothing reads.
+// Error usage names the file, the field of the header, the reason and the fix: another family or
+// class, a name nobody answers, a kernel the text does not hold, an argument that is none of the
+// task, a parameter that nothing reads.
 Result<void> check_tunable(const Tunable& tunable, const Task& task, const DeviceSpec& device);
 
 }  // namespace cupilot

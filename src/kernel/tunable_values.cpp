@@ -22,11 +22,13 @@ const Use* find_use(const Strategy& strategy, std::string_view technique) {
 }
 
 std::int64_t nearest_value(const std::vector<std::int64_t>& domain, std::int64_t wish) {
-  return *std::min_element(domain.begin(), domain.end(),
-                           [&](std::int64_t a, std::int64_t b) { return std::llabs(a - wish) < std::llabs(b - wish); });
+  return *std::min_element(domain.begin(), domain.end(), [&](std::int64_t a, std::int64_t b) {
+    return std::llabs(a - wish) < std::llabs(b - wish);
+  });
 }
 
-// What a technique in use means where the strategy names no value: its default, or, for a plain switch, "on".
+// What a technique in use means where the strategy names no value: its default, or, for a plain
+// switch, "on".
 std::int64_t value_left_out(const TunableParameter& parameter) {
   if (const Technique* technique = find_technique(parameter.technique)) {
     for (const TechniqueParameter& row : technique->parameters) {
@@ -68,12 +70,14 @@ bool serves(const Tunable& tunable, const Task& task) {
   });
 }
 
-Result<Constants> constants_for(const Tunable& tunable, const Task& task, const Strategy& strategy) {
+Result<Constants> constants_for(const Tunable& tunable, const Task& task,
+                                const Strategy& strategy) {
   Constants constants;
   for (const TunableParameter& parameter : tunable.parameters) {
     if (task.constants.contains(parameter.constant)) {
       return Error{ErrorCode::usage,
-                   fmt::format("{}: parameter {} is also a constant of task {}", tunable.file, parameter.constant, task.name),
+                   fmt::format("{}: parameter {} is also a constant of task {}", tunable.file,
+                               parameter.constant, task.name),
                    "rename the parameter"};
     }
     const bool own = parameter.technique.empty();
@@ -85,8 +89,8 @@ Result<Constants> constants_for(const Tunable& tunable, const Task& task, const 
         value = given->second;
         if (std::count(parameter.domain.begin(), parameter.domain.end(), value) == 0) {
           return Error{ErrorCode::usage,
-                       fmt::format("{}={} of {} is outside the domain of template {}", parameter.name, value, use->technique,
-                                   tunable.name),
+                       fmt::format("{}={} of {} is outside the domain of template {}",
+                                   parameter.name, value, use->technique, tunable.name),
                        "choose a value of its domain"};
         }
       } else if (!own) {
@@ -98,16 +102,19 @@ Result<Constants> constants_for(const Tunable& tunable, const Task& task, const 
   return constants;
 }
 
-std::optional<std::string> broken_restriction(const Tunable& tunable, const Task& task, const DeviceSpec& device,
+std::optional<std::string> broken_restriction(const Tunable& tunable, const Task& task,
+                                              const DeviceSpec& device,
                                               const Constants& constants) {
-  const ExprScope outer = [&, of_task = task_class_scope(task)](std::string_view name) -> ExprValue {
+  const ExprScope outer = [&,
+                           of_task = task_class_scope(task)](std::string_view name) -> ExprValue {
     if (name.starts_with("dev.")) return device_name(device, name);
     if (const auto at = constants.find(std::string(name)); at != constants.end()) return at->second;
     return of_task(name);
   };
   for (const Expr& restriction : tunable.restrictions) {
     const ExprValue value = evaluate(restriction, outer);
-    if (const auto* fault = std::get_if<ExprFault>(&value)) return fmt::format("{}: {}", restriction.text, fault->message);
+    if (const auto* fault = std::get_if<ExprFault>(&value))
+      return fmt::format("{}: {}", restriction.text, fault->message);
     if (std::get<std::int64_t>(value) == 0) return restriction.text;
   }
   const ExprScope scope = scope_with(outer, tunable.plan.let);

@@ -26,13 +26,15 @@ bool is_whole(const Json& value) {
 
 class Reader {
  public:
-  Reader(JsonFaults& faults, const std::vector<Expr>& problem) : faults_(faults), problem_(problem) {}
+  Reader(JsonFaults& faults, const std::vector<Expr>& problem)
+      : faults_(faults), problem_(problem) {}
 
   TunerList kernel_tuner(const Json& json) {
     JsonObject object(faults_, json, "");
     list_.kernel = object.text("kernel_name", true);
     if (const Json* parameters = object.find_object("tune_params", true)) {
-      for (const auto& item : parameters->items()) parameter(item.key(), item.value(), "tune_params." + item.key());
+      for (const auto& item : parameters->items())
+        parameter(item.key(), item.value(), "tune_params." + item.key());
     }
     for (const Json* item : object.items("restrictions", false))
       restriction(*item, fmt::format("restrictions[{}]", restricted_++));
@@ -50,15 +52,18 @@ class Reader {
 
   TunerList shared_format(const Json& json) {
     JsonObject object(faults_, json, "");
-    for (const char* unread : {"General", "Search", "Budget"}) object.find(unread);  // how to search is said elsewhere
+    for (const char* unread : {"General", "Search", "Budget"})
+      object.find(unread);  // how to search is said elsewhere
     if (const Json* space = object.find_object("ConfigurationSpace", true)) configuration(*space);
-    if (const Json* kernel = object.find_object("KernelSpecification", true)) specification(*kernel);
+    if (const Json* kernel = object.find_object("KernelSpecification", true))
+      specification(*kernel);
     object.done();
     return std::move(list_);
   }
 
  private:
-  // A whole number, or a text in Python's way over the parameters (and sizes, where a grid is meant).
+  // A whole number, or a text in Python's way over the parameters (and sizes, where a grid is
+  // meant).
   Expr expr(const Json& value, const std::string& where) {
     if (is_whole(value)) return Expr(value.get<std::int64_t>());
     if (!value.is_string()) {
@@ -69,7 +74,8 @@ class Reader {
     const std::string text = value.get<std::string>();
     const auto translated = expr_from_python(text);
     if (const auto* fault = std::get_if<Untranslated>(&translated)) {
-      faults_.fail(where, fmt::format("\"{}\", column {}: {}", text, fault->column, fault->reason), fault->fix);
+      faults_.fail(where, fmt::format("\"{}\", column {}: {}", text, fault->column, fault->reason),
+                   fault->fix);
       return 0;
     }
     return std::get<Expr>(translated);
@@ -86,10 +92,12 @@ class Reader {
   }
 
   void parameter(const std::string& name, const Json& values, const std::string& where) {
-    if (!is_identifier(name)) faults_.fail(where, "is no identifier of CUDA C++", "rename it here and in the kernel");
+    if (!is_identifier(name))
+      faults_.fail(where, "is no identifier of CUDA C++", "rename it here and in the kernel");
     std::vector<std::int64_t> domain;
     if (!values.is_array() || values.empty()) {
-      return faults_.fail(where, fmt::format("{} is no list of values", values.dump()), "write [1, 2, 4]");
+      return faults_.fail(where, fmt::format("{} is no list of values", values.dump()),
+                          "write [1, 2, 4]");
     }
     for (const Json& value : values) {
       const std::string place = fmt::format("{}[{}]", where, domain.size());
@@ -97,7 +105,8 @@ class Reader {
         return faults_.fail(place, fmt::format("{} is no whole number", value.dump()),
                             "number the choices, and let the kernel say what a number means");
       }
-      const std::int64_t number = value.is_boolean() ? std::int64_t{value.get<bool>()} : value.get<std::int64_t>();
+      const std::int64_t number =
+          value.is_boolean() ? std::int64_t{value.get<bool>()} : value.get<std::int64_t>();
       if (std::count(domain.begin(), domain.end(), number) > 0)
         return faults_.fail(place, fmt::format("{} stands twice", number), "keep one of them");
       domain.push_back(number);
@@ -107,23 +116,26 @@ class Reader {
 
   void restriction(const Json& value, const std::string& where) {
     if (!value.is_string())
-      return faults_.fail(where, fmt::format("{} is not a text", value.dump()), "write the condition in quotes");
+      return faults_.fail(where, fmt::format("{} is not a text", value.dump()),
+                          "write the condition in quotes");
     const Expr condition = expr(value, where);
     over_parameters(condition, where);
     list_.restrictions.push_back(condition);
   }
 
   bool has(const std::string& name) const {
-    return std::any_of(list_.parameters.begin(), list_.parameters.end(), [&](const auto& p) { return p.first == name; });
+    return std::any_of(list_.parameters.begin(), list_.parameters.end(),
+                       [&](const auto& p) { return p.first == name; });
   }
 
   void blocks(JsonObject& object) {
     std::vector<std::string> names = object.texts("block_size_names");
-    if (names.size() > 3) object.fail("block_size_names", fmt::format("has {} members", names.size()), "want 1 to 3");
+    if (names.size() > 3)
+      object.fail("block_size_names", fmt::format("has {} members", names.size()), "want 1 to 3");
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!has(names[i]))
-        object.fail(fmt::format("block_size_names[{}]", i), fmt::format("'{}' is no parameter", names[i]),
-                    "name one of tune_params");
+        object.fail(fmt::format("block_size_names[{}]", i),
+                    fmt::format("'{}' is no parameter", names[i]), "name one of tune_params");
     }
     names.resize(std::min<std::size_t>(names.size(), 3));
     for (std::size_t side = names.size(); side < 3; ++side) names.emplace_back(block_names[side]);
@@ -135,14 +147,18 @@ class Reader {
     const Json* size = object.find("problem_size");
     sizes_ = problem_;
     if (!problem_.empty()) return;
-    if (size == nullptr) return object.fail("problem_size", "is missing", "name the sizes that the grid spans: [\"nx\", \"ny\"]");
+    if (size == nullptr)
+      return object.fail("problem_size", "is missing",
+                         "name the sizes that the grid spans: [\"nx\", \"ny\"]");
     const Json all = size->is_array() ? *size : Json::array({*size});
-    if (all.empty() || all.size() > 3) object.fail("problem_size", fmt::format("has {} members", all.size()), "want 1 to 3");
+    if (all.empty() || all.size() > 3)
+      object.fail("problem_size", fmt::format("has {} members", all.size()), "want 1 to 3");
     for (const Json& one : all) {
       const std::string where = fmt::format("problem_size[{}]", sizes_.size());
       if (one.is_number()) {
-        faults_.fail(where, fmt::format("{} is a number, and a launch must hold for every size", one.dump()),
-                     "name the task's axes: --problem nx,ny");
+        faults_.fail(
+            where, fmt::format("{} is a number, and a launch must hold for every size", one.dump()),
+            "name the task's axes: --problem nx,ny");
       }
       sizes_.push_back(expr(one, where));
     }
@@ -154,12 +170,15 @@ class Reader {
       const bool spanned = side < sizes_.size();
       const Json* given = object.find(divisors[side]);
       if (given != nullptr && !spanned)
-        object.fail(divisors[side], "the problem has no such side", "give problem_size as many members");
+        object.fail(divisors[side], "the problem has no such side",
+                    "give problem_size as many members");
       std::vector<Expr> all;
       if (given != nullptr && given->is_array()) {
-        for (const Json& one : *given) all.push_back(expr(one, fmt::format("{}[{}]", divisors[side], all.size())));
+        for (const Json& one : *given)
+          all.push_back(expr(one, fmt::format("{}[{}]", divisors[side], all.size())));
       } else if (given != nullptr && !given->is_null()) {
-        object.fail(divisors[side], fmt::format("{} is no list", given->dump()), "write [\"block_size_x\", \"tile_x\"]");
+        object.fail(divisors[side], fmt::format("{} is no list", given->dump()),
+                    "write [\"block_size_x\", \"tile_x\"]");
       } else if (spanned) {
         all.push_back(list_.block[side]);
       }
@@ -170,8 +189,9 @@ class Reader {
         const bool simple = one.text.find(' ') == std::string::npos;
         product += (product.empty() ? "" : " * ") + (simple ? one.text : "(" + one.text + ")");
       }
-      list_.grid.emplace_back(product.empty() || product == "1" ? sizes_[side].text
-                                                                : fmt::format("cdiv({}, {})", sizes_[side].text, product));
+      list_.grid.emplace_back(product.empty() || product == "1"
+                                  ? sizes_[side].text
+                                  : fmt::format("cdiv({}, {})", sizes_[side].text, product));
     }
   }
 
@@ -184,7 +204,8 @@ class Reader {
     for (const Json* item : space.items("Conditions", false)) {
       JsonObject condition(faults_, *item, fmt::format("{}[{}]", space.where("Conditions"), at++));
       condition.find("Parameters");
-      if (const Json* text = condition.find("Expression", true)) restriction(*text, condition.where("Expression"));
+      if (const Json* text = condition.find("Expression", true))
+        restriction(*text, condition.where("Expression"));
       condition.done();
     }
     space.done();
@@ -202,7 +223,8 @@ class Reader {
     if (values == nullptr) return;
     if (!values->is_string()) return parameter(name, *values, object.where("Values"));
     const auto read = read_python_object("values = " + values->get<std::string>(), where);
-    if (!read) return object.fail("Values", fmt::format("{} is no list", values->dump()), "write [1, 2, 4]");
+    if (!read)
+      return object.fail("Values", fmt::format("{} is no list", values->dump()), "write [1, 2, 4]");
     parameter(name, (*read)["values"], object.where("Values"));
   }
 
@@ -221,22 +243,25 @@ class Reader {
 
   void specification(const Json& json) {
     JsonObject object(faults_, json, "KernelSpecification");
-    for (const char* unread :
-         {"Arguments", "CompilerOptions", "KernelFile", "ReferenceData", "KernelTypeNames", "ProblemSize", "Device"})
+    for (const char* unread : {"Arguments", "CompilerOptions", "KernelFile", "ReferenceData",
+                               "KernelTypeNames", "ProblemSize", "Device"})
       object.find(unread);
     list_.kernel = object.text("KernelName", true);
     const std::string language = object.text("Language", true);
-    if (language != "CUDA") object.fail("Language", fmt::format("'{}' is not CUDA", language), "give a CUDA kernel");
+    if (language != "CUDA")
+      object.fail("Language", fmt::format("'{}' is not CUDA", language), "give a CUDA kernel");
     const std::string counted = object.text("GlobalSizeType", false, language);
     list_.block = sides_of(object, "LocalSize");
     list_.grid = sides_of(object, "GlobalSize");
     for (const Expr& side : list_.block) over_parameters(side, object.where("LocalSize"));
     if (!problem_.empty()) list_.grid = problem_;
-    for (std::size_t side = 0; side < list_.grid.size() && (counted == "OpenCL" || !problem_.empty()); ++side) {
+    for (std::size_t side = 0;
+         side < list_.grid.size() && (counted == "OpenCL" || !problem_.empty()); ++side) {
       const std::string threads = side < list_.block.size() ? list_.block[side].text : "1";
       list_.grid[side] = Expr(fmt::format("cdiv({}, {})", list_.grid[side].text, threads));
     }
-    if (const Json* shared = object.find("SharedMemory")) list_.shared = expr(*shared, object.where("SharedMemory"));
+    if (const Json* shared = object.find("SharedMemory"))
+      list_.shared = expr(*shared, object.where("SharedMemory"));
     object.done();
   }
 
@@ -251,7 +276,8 @@ class Reader {
 
 TunerList tuner_list_from(JsonFaults& faults, const Json& json, const std::vector<Expr>& problem) {
   Reader reader(faults, problem);
-  return json.contains("ConfigurationSpace") ? reader.shared_format(json) : reader.kernel_tuner(json);
+  return json.contains("ConfigurationSpace") ? reader.shared_format(json)
+                                             : reader.kernel_tuner(json);
 }
 
 }  // namespace cupilot

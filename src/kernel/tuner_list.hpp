@@ -21,7 +21,8 @@ struct TunerList {
   Expr shared = 0;            // dynamic bytes
 };
 
-// Either layout of docs/formats/kernel-tuner.md. `problem`: sizes in place of the list's own. Faults get what is wrong.
+// Either layout of docs/formats/kernel-tuner.md. `problem`: sizes in place of the list's own.
+// Faults get what is wrong.
 TunerList tuner_list_from(JsonFaults& faults, const Json& json, const std::vector<Expr>& problem);
 
 }  // namespace cupilot

@@ -15,7 +15,8 @@
 namespace cupilot {
 namespace {
 
-// From an opening brace to its closing one, strings and escapes observed; npos when it does not close.
+// From an opening brace to its closing one, strings and escapes observed; npos when it does not
+// close.
 std::size_t end_of_object(std::string_view text, std::size_t begin) {
   int depth = 0;
   bool quoted = false;
@@ -39,10 +40,13 @@ constexpr int most_tries = 8;  // braces in prose before an object are few
 // The first stretch that parses as an object.
 nlohmann::json first_object(std::string_view text) {
   std::size_t begin = text.find('{');
-  for (int tries = 0; begin != text.npos && tries < most_tries; ++tries, begin = text.find('{', begin + 1)) {
+  for (int tries = 0; begin != text.npos && tries < most_tries;
+       ++tries, begin = text.find('{', begin + 1)) {
     const std::size_t end = end_of_object(text, begin);
     if (end == text.npos) continue;
-    const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) { return depth <= deepest_reply; };
+    const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+      return depth <= deepest_reply;
+    };
     nlohmann::json json = nlohmann::json::parse(text.substr(begin, end - begin), shallow, false);
     if (json.is_object()) return json;
   }
@@ -68,7 +72,8 @@ struct AnswerSchema::Parsed {
 
 Result<AnswerSchema> AnswerSchema::from(const std::string& schema) {
   const nlohmann::json json = nlohmann::json::parse(schema, nullptr, false);
-  if (!json.is_object()) return Error{ErrorCode::usage, "the schema of an answer is no JSON object", ""};
+  if (!json.is_object())
+    return Error{ErrorCode::usage, "the schema of an answer is no JSON object", ""};
   auto parsed = std::make_shared<Parsed>();
   try {
     valijson::SchemaParser parser;

@@ -1,4 +1,5 @@
-// Whether an answer fits the JSON schema it was asked for; endpoints promise it and do not all keep it.
+// Whether an answer fits the JSON schema it was asked for; endpoints promise it and do not all keep
+// it.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,8 @@ class AnswerSchema {
   // Error{usage}: no JSON schema.
   static Result<AnswerSchema> from(const std::string& schema);
 
-  // The first JSON object in `text` (fenced or chatty text around it is dropped) when it fits, else what is wrong with it.
+  // The first JSON object in `text` (fenced or chatty text around it is dropped) when it fits, else
+  // what is wrong with it.
   struct Checked {
     std::string object;  // canonical text
     std::string wrong;   // empty: it fits

@@ -11,10 +11,12 @@ std::string encode(const WireRequest& request) {
   WireJson json = {{"model", request.model.model}};
   WireJson messages = WireJson::array();
   for (const ChatMessage& message : request.ask.messages) {
-    messages.push_back({{"role", role_names[static_cast<int>(message.role)]}, {"content", message.text}});
+    messages.push_back(
+        {{"role", role_names[static_cast<int>(message.role)]}, {"content", message.text}});
   }
   json["messages"] = std::move(messages);
-  json[request.unwanted.long_limit_name ? "max_tokens" : "max_completion_tokens"] = request.output_tokens;
+  json[request.unwanted.long_limit_name ? "max_tokens" : "max_completion_tokens"] =
+      request.output_tokens;
   if (request.model.sampling && !request.unwanted.sampling) {
     json["temperature"] = request.ask.temperature;
     json["seed"] = request.ask.seed & 0x7fffffff;
@@ -22,7 +24,8 @@ std::string encode(const WireRequest& request) {
   if (!request.ask.schema.empty() && !request.unwanted.schema) {
     json["response_format"] = {
         {"type", "json_schema"},
-        {"json_schema", {{"name", "answer"}, {"strict", true}, {"schema", parse_wire(request.ask.schema)}}}};
+        {"json_schema",
+         {{"name", "answer"}, {"strict", true}, {"schema", parse_wire(request.ask.schema)}}}};
   }
   if (request.model.stream) {
     json["stream"] = true;
@@ -33,9 +36,11 @@ std::string encode(const WireRequest& request) {
 
 void take_usage(const WireJson& json, WireReply& sum) {
   const WireJson& usage = at(json, "usage");
-  const auto input = count_at(usage, "prompt_tokens"), output = count_at(usage, "completion_tokens");
+  const auto input = count_at(usage, "prompt_tokens"),
+             output = count_at(usage, "completion_tokens");
   if (!input || !output) return;
-  sum.usage = ChatUsage{*input, count_at(at(usage, "prompt_tokens_details"), "cached_tokens").value_or(0), *output};
+  sum.usage = ChatUsage{
+      *input, count_at(at(usage, "prompt_tokens_details"), "cached_tokens").value_or(0), *output};
 }
 
 void take_stop(const std::string& reason, WireReply& sum) {
@@ -100,6 +105,7 @@ void add(const StreamEvent& event, WireReply& sum) {
 
 }  // namespace
 
-const Codec chat_codec = {"chat", "/chat/completions", "Authorization", "Bearer ", {}, encode, decode, add};
+const Codec chat_codec = {
+    "chat", "/chat/completions", "Authorization", "Bearer ", {}, encode, decode, add};
 
 }  // namespace cupilot::detail

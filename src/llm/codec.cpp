@@ -20,12 +20,14 @@ bool holds_any(const ErrorText& error, std::initializer_list<std::string_view> w
 }
 
 bool is_quota(const ErrorText& error) {
-  return holds_any(error, {"insufficient_quota", "quota_exceeded", "billing", "credit balance", "spend limit", "spending limit",
-                           "insufficient credit", "exceeded your current quota"});
+  return holds_any(
+      error, {"insufficient_quota", "quota_exceeded", "billing", "credit balance", "spend limit",
+              "spending limit", "insufficient credit", "exceeded your current quota"});
 }
 
 bool is_too_long(const ErrorText& error) {
-  return holds_any(error, {"context_length_exceeded", "exceed_context_size", "maximum context length", "prompt is too long"});
+  return holds_any(error, {"context_length_exceeded", "exceed_context_size",
+                           "maximum context length", "prompt is too long"});
 }
 
 }  // namespace
@@ -36,7 +38,8 @@ std::span<const Codec> codecs() {
 }
 
 const Codec* find_codec(std::string_view name) {
-  const auto found = std::find_if(codecs().begin(), codecs().end(), [&](const Codec& codec) { return codec.name == name; });
+  const auto found = std::find_if(codecs().begin(), codecs().end(),
+                                  [&](const Codec& codec) { return codec.name == name; });
   return found == codecs().end() ? nullptr : &*found;
 }
 
@@ -49,12 +52,14 @@ ErrorText error_text(std::string_view body) {
 
 EndpointFault fault_of_status(int status, const ErrorText& error) {
   if (status >= 300 && status < 400) return EndpointFault::redirect;
-  if (status == 402 || (status >= 400 && status < 500 && is_quota(error))) return EndpointFault::quota;
+  if (status == 402 || (status >= 400 && status < 500 && is_quota(error)))
+    return EndpointFault::quota;
   if (status == 401 || status == 403) return EndpointFault::unauthorized;
   if (status == 404 || status == 405) return EndpointFault::not_found;
   if (status == 408 || status == 409) return EndpointFault::server;
   if (status == 429) return EndpointFault::rate_limit;
-  if (status >= 400 && status < 500) return is_too_long(error) ? EndpointFault::too_long : EndpointFault::bad_request;
+  if (status >= 400 && status < 500)
+    return is_too_long(error) ? EndpointFault::too_long : EndpointFault::bad_request;
   if (status == 503 || status == 529) return EndpointFault::overloaded;
   if (status >= 500 && status < 600) return EndpointFault::server;
   return EndpointFault::odd_status;

@@ -1,4 +1,5 @@
-// Wire formats: how a request is written and a reply read. One table of plain functions; another format is another row.
+// Wire formats: how a request is written and a reply read. One table of plain functions; another
+// format is another row.
 #pragma once
 
 #include <optional>

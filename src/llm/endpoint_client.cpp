@@ -36,7 +36,8 @@ namespace {
 constexpr int most_reasks = 2;
 constexpr double slice = 0.05;  // seconds of sleep between two looks at the cancel flag
 
-// A token is a byte at least, so these many suffice; roles and the format's own words are allowed for.
+// A token is a byte at least, so these many suffice; roles and the format's own words are allowed
+// for.
 std::int64_t most_input_tokens(const ChatRequest& ask) {
   std::size_t bytes = 256 + ask.schema.size();
   for (const ChatMessage& message : ask.messages) bytes += 16 + message.text.size();
@@ -47,7 +48,8 @@ bool is_cancelled(const ChatRequest& ask) { return ask.cancel != nullptr && ask.
 
 bool believable(const ChatUsage& usage, std::int64_t most_input, std::int64_t most_output) {
   return usage.input_tokens >= 0 && usage.input_tokens <= most_input && usage.cached_tokens >= 0 &&
-         usage.cached_tokens <= usage.input_tokens && usage.output_tokens >= 0 && usage.output_tokens <= most_output;
+         usage.cached_tokens <= usage.input_tokens && usage.output_tokens >= 0 &&
+         usage.output_tokens <= most_output;
 }
 
 ErrorText refusal_of(const HttpReply& reply) {
@@ -82,16 +84,20 @@ void conclude(WireReply& completion, bool streamed) {
 
 void ask_for_json(ChatRequest& ask) {
   ask.messages.push_back(
-      {ChatMessage::Role::user, "Answer with one JSON object, nothing else, that fits this JSON schema:\n" + ask.schema});
+      {ChatMessage::Role::user,
+       "Answer with one JSON object, nothing else, that fits this JSON schema:\n" + ask.schema});
 }
 
 void ask_again(ChatRequest& ask, const std::string& text, const std::string& wrong) {
   ask.messages.push_back({ChatMessage::Role::assistant, text.empty() ? "{}" : text});
-  ask.messages.push_back({ChatMessage::Role::user, "That does not fit the JSON schema: " + wrong +
-                                                       ". Answer again with the whole JSON object, mended, and nothing else."});
+  ask.messages.push_back(
+      {ChatMessage::Role::user,
+       "That does not fit the JSON schema: " + wrong +
+           ". Answer again with the whole JSON object, mended, and nothing else."});
 }
 
-ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish finish, const ChatUsage& usage, int attempts) {
+ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish finish,
+                   const ChatUsage& usage, int attempts) {
   ChatReply reply;
   reply.finish = finish;
   reply.text = std::move(text);
@@ -103,8 +109,9 @@ ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish fin
 
 }  // namespace
 
-EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model, std::shared_ptr<Purse> purse,
-                               const ModelOptions& options, HttpCarrier carry)
+EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model,
+                               std::shared_ptr<Purse> purse, const ModelOptions& options,
+                               HttpCarrier carry)
     : endpoint_(std::move(endpoint)),
       model_(std::move(model)),
       purse_(std::move(purse)),
@@ -114,10 +121,13 @@ EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec
 
 Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
   const double start = now();
-  Exchange exchange{
-      request, {}, start + std::min(request.seconds, purse_->seconds_left()), Rng::of(options_.seed, "model " + request.key)};
-  exchange.output_tokens =
-      request.output_tokens > 0 ? std::min(request.output_tokens, model_.output_tokens) : model_.output_tokens;
+  Exchange exchange{request,
+                    {},
+                    start + std::min(request.seconds, purse_->seconds_left()),
+                    Rng::of(options_.seed, "model " + request.key)};
+  exchange.output_tokens = request.output_tokens > 0
+                               ? std::min(request.output_tokens, model_.output_tokens)
+                               : model_.output_tokens;
   std::optional<AnswerSchema> schema;
   if (!request.schema.empty()) {
     auto parsed = AnswerSchema::from(request.schema);
@@ -137,7 +147,8 @@ Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
       if (!checked.wrong.empty() && reasks == most_reasks) finish = ChatFinish::invalid;
     }
     if (checked.wrong.empty() || finish == ChatFinish::invalid) {
-      ChatReply reply = reply_of(*answer, std::move(text), finish, exchange.usage, exchange.attempts);
+      ChatReply reply =
+          reply_of(*answer, std::move(text), finish, exchange.usage, exchange.attempts);
       reply.seconds = now() - start;
       return reply;
     }
@@ -153,7 +164,8 @@ Result<WireReply> EndpointClient::ask_until_answered(Exchange& exchange) {
     if (leave_out(*answer)) continue;
     const auto seconds = wait_after(exchange, *answer);
     if (!seconds) return seconds.error();
-    if (auto waited = wait(exchange, *seconds, answer->completion.fault); !waited) return waited.error();
+    if (auto waited = wait(exchange, *seconds, answer->completion.fault); !waited)
+      return waited.error();
   }
 }
 
@@ -166,9 +178,10 @@ Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
   }
   const ChatUsage most{most_input_tokens(exchange.ask), 0, exchange.output_tokens};
   const double begin = now();
-  const double pause =
-      endpoint_->pace->wait_for(begin, static_cast<double>(most.input_tokens + most.output_tokens), exchange.end - begin);
-  if (auto waited = wait(exchange, pause, EndpointFault::rate_limit); !waited) return waited.error();
+  const double pause = endpoint_->pace->wait_for(
+      begin, static_cast<double>(most.input_tokens + most.output_tokens), exchange.end - begin);
+  if (auto waited = wait(exchange, pause, EndpointFault::rate_limit); !waited)
+    return waited.error();
   const double seconds = exchange.end - now();
   if (seconds <= 0) return error(EndpointFault::deadline, "", exchange.attempts);
   if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
@@ -191,7 +204,8 @@ HttpRequest EndpointClient::wire_request(const Exchange& exchange, double second
   request.path = endpoint_path(endpoint_->url.path, codec.path);
   request.headers = {{"Content-Type", "application/json"}, {"User-Agent", "cupilot"}};
   for (const auto& [name, value] : codec.headers) request.headers.emplace_back(name, value);
-  for (const auto& [name, value] : endpoint_->spec.headers) request.headers.emplace_back(name, value);
+  for (const auto& [name, value] : endpoint_->spec.headers)
+    request.headers.emplace_back(name, value);
   request.key_header = codec.key_header;
   request.key_prefix = codec.key_prefix;
   request.key = &endpoint_->key;
@@ -229,7 +243,8 @@ EndpointClient::Answer EndpointClient::send(const Exchange& exchange, double sec
   } else if (reply.status != 200) {
     answer.refusal = refusal_of(reply);
     completion.fault = fault_of_status(reply.status, answer.refusal);
-    completion.detail = fmt::format("status {} {} {}", reply.status, answer.refusal.type, answer.refusal.message);
+    completion.detail =
+        fmt::format("status {} {} {}", reply.status, answer.refusal.type, answer.refusal.message);
   } else {
     if (!reply.streamed) completion = whole_reply(codec, reply);
     if (splitter.overflowed()) completion.fault = EndpointFault::too_large;
@@ -238,16 +253,21 @@ EndpointClient::Answer EndpointClient::send(const Exchange& exchange, double sec
   return answer;
 }
 
-ModelsSpent EndpointClient::account(Exchange& exchange, const Answer& answer, const ModelsSpent& reserved) const {
+ModelsSpent EndpointClient::account(Exchange& exchange, const Answer& answer,
+                                    const ModelsSpent& reserved) const {
   ModelsSpent spent{0, 1, 0, answer.seconds};
   const WireReply& completion = answer.completion;
-  if (completion.fault != EndpointFault::none && !may_be_billed(completion.fault, answer.status)) return spent;
+  if (completion.fault != EndpointFault::none && !may_be_billed(completion.fault, answer.status))
+    return spent;
   ChatUsage usage{reserved.tokens - exchange.output_tokens, 0, exchange.output_tokens, 0, true};
-  const bool whole = completion.fault == EndpointFault::none || completion.fault == EndpointFault::empty;
-  if (whole && completion.usage && believable(*completion.usage, usage.input_tokens, usage.output_tokens)) {
+  const bool whole =
+      completion.fault == EndpointFault::none || completion.fault == EndpointFault::empty;
+  if (whole && completion.usage &&
+      believable(*completion.usage, usage.input_tokens, usage.output_tokens)) {
     usage = *completion.usage;
   } else if (whole && !completion.usage) {
-    usage.output_tokens = std::min(usage.output_tokens, static_cast<std::int64_t>(completion.text.size()) + 16);
+    usage.output_tokens =
+        std::min(usage.output_tokens, static_cast<std::int64_t>(completion.text.size()) + 16);
   }
   usage.cost = cost(usage);
   exchange.usage.input_tokens += usage.input_tokens;
@@ -276,13 +296,15 @@ Result<double> EndpointClient::wait_after(Exchange& exchange, const Answer& answ
   const double seconds = asked ? std::max(*asked, 0.0) : backoff;
   if (seconds > longest_wait || now() + seconds >= exchange.end) {
     Error late = failed;
-    late.message += fmt::format("; the next request may start in {:.0f} s, later than this one may take", seconds);
+    late.message += fmt::format(
+        "; the next request may start in {:.0f} s, later than this one may take", seconds);
     return late;
   }
   return seconds;
 }
 
-Result<void> EndpointClient::wait(const Exchange& exchange, double seconds, EndpointFault why) const {
+Result<void> EndpointClient::wait(const Exchange& exchange, double seconds,
+                                  EndpointFault why) const {
   if (seconds <= 0) return {};
   if (now() + seconds >= exchange.end)
     return error(why, fmt::format("a wait of {:.0f} s does not fit", seconds), exchange.attempts);
@@ -308,8 +330,9 @@ Error EndpointClient::error(EndpointFault fault, const std::string& detail, int 
   const FaultRow& row = row_of(fault);
   const std::string said = endpoint_->key.scrub(excerpt(endpoint_->key.scrub(detail)));
   return {ErrorCode::endpoint,
-          fmt::format("endpoint {} (model {}): {}: {}{}; {} request{} sent", endpoint_->spec.name, model_.model, row.name,
-                      row.meaning, said.empty() ? "" : " (" + said + ")", attempts, attempts == 1 ? "" : "s"),
+          fmt::format("endpoint {} (model {}): {}: {}{}; {} request{} sent", endpoint_->spec.name,
+                      model_.model, row.name, row.meaning, said.empty() ? "" : " (" + said + ")",
+                      attempts, attempts == 1 ? "" : "s"),
           std::string(row.next)};
 }
 
@@ -317,7 +340,8 @@ double EndpointClient::cost(const ChatUsage& usage) const {
   if (!model_.price) return 0;
   const ModelPrice& price = *model_.price;
   return (static_cast<double>(usage.input_tokens - usage.cached_tokens) * price.input +
-          static_cast<double>(usage.cached_tokens) * price.cached + static_cast<double>(usage.output_tokens) * price.output) /
+          static_cast<double>(usage.cached_tokens) * price.cached +
+          static_cast<double>(usage.output_tokens) * price.output) /
          1e6;
 }
 

@@ -1,4 +1,5 @@
-// One model behind one endpoint: retries, waits, the budget, and answers that fit their schema (docs/formats/endpoint.md).
+// One model behind one endpoint: retries, waits, the budget, and answers that fit their schema
+// (docs/formats/endpoint.md).
 #pragma once
 
 #include <memory>
@@ -32,8 +33,8 @@ struct OpenEndpoint {
 
 class EndpointClient : public ChatClient {
  public:
-  EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model, std::shared_ptr<Purse> purse,
-                 const ModelOptions& options, HttpCarrier carry);
+  EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model,
+                 std::shared_ptr<Purse> purse, const ModelOptions& options, HttpCarrier carry);
   Result<ChatReply> complete(const ChatRequest& request) override;
 
  private:

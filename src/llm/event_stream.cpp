@@ -2,7 +2,8 @@
 
 namespace cupilot {
 
-bool EventSplitter::feed(std::string_view bytes, const std::function<bool(const StreamEvent&)>& take) {
+bool EventSplitter::feed(std::string_view bytes,
+                         const std::function<bool(const StreamEvent&)>& take) {
   for (const char c : bytes) {
     const bool second_half = after_return_ && c == '\n';  // of "\r\n"
     after_return_ = c == '\r';
@@ -32,7 +33,8 @@ bool EventSplitter::line(const std::function<bool(const StreamEvent&)>& take) {
   }
   const std::size_t colon = text.find(':');
   if (colon == 0) return true;  // a comment: keeps the connection alive
-  std::string_view value = colon == text.npos ? std::string_view() : std::string_view(text).substr(colon + 1);
+  std::string_view value =
+      colon == text.npos ? std::string_view() : std::string_view(text).substr(colon + 1);
   if (value.starts_with(' ')) value.remove_prefix(1);
   const std::string_view field = std::string_view(text).substr(0, colon);
   if (field == "event") event_.name = value;

@@ -12,7 +12,8 @@ namespace cupilot {
 class EventSplitter {
  public:
   static constexpr std::size_t event_cap = 4u << 20;  // bytes of one event
-  // Calls `take` for each whole event; false from it ends the feeding. False also when an event exceeds the cap.
+  // Calls `take` for each whole event; false from it ends the feeding. False also when an event
+  // exceeds the cap.
   bool feed(std::string_view bytes, const std::function<bool(const StreamEvent&)>& take);
   bool overflowed() const { return overflowed_; }
 

@@ -1,4 +1,5 @@
-// Why a request gave no reply, and what follows from it: one table for transport, codecs and documentation.
+// Why a request gave no reply, and what follows from it: one table for transport, codecs and
+// documentation.
 #pragma once
 
 #include <cstdint>
@@ -44,10 +45,12 @@ struct FaultRow {
 std::span<const FaultRow> fault_rows();
 const FaultRow& row_of(EndpointFault fault);
 
-// Whether the request may have been answered, and so billed: the status of an error and a failed connection say it was not.
+// Whether the request may have been answered, and so billed: the status of an error and a failed
+// connection say it was not.
 bool may_be_billed(EndpointFault fault, int status);
 
-// What a reader may see of text that came from outside: one line of printable characters, at most `limit` bytes.
+// What a reader may see of text that came from outside: one line of printable characters, at most
+// `limit` bytes.
 std::string excerpt(std::string_view text, std::size_t limit = 300);
 
 }  // namespace cupilot

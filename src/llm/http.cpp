@@ -25,13 +25,15 @@ std::string lower(std::string text) {
   return text;
 }
 
-// Ends the request when its time is over, the asker gives up, or a header grows without end: the library has no such limits, and
-// its own stop() waits for a handshake. Holds a duplicate of the socket, whose number stays ours until the request has returned.
+// Ends the request when its time is over, the asker gives up, or a header grows without end: the
+// library has no such limits, and its own stop() waits for a handshake. Holds a duplicate of the
+// socket, whose number stays ours until the request has returned.
 class Watch {
  public:
   explicit Watch(const HttpRequest& request)
       : request_(request),
-        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(request.seconds))),
+        end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                std::chrono::duration<double>(request.seconds))),
         thread_([this] { run(); }) {}
   ~Watch() {
     finish();
@@ -73,7 +75,8 @@ class Watch {
     }
   }
 
-  // Without lingering the endpoint learns at once that nobody waits, however much it still has to send.
+  // Without lingering the endpoint learns at once that nobody waits, however much it still has to
+  // send.
   void abort_connection() const {
     const linger none{1, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_LINGER, &none, sizeof none);
@@ -117,7 +120,8 @@ EndpointFault fault_of(httplib::Error error) {
 // Takes header and body into `reply`, within the caps.
 class Receiver {
  public:
-  Receiver(const HttpRequest& request, HttpReply& reply, Watch& watch) : request_(request), reply_(reply), watch_(watch) {}
+  Receiver(const HttpRequest& request, HttpReply& reply, Watch& watch)
+      : request_(request), reply_(reply), watch_(watch) {}
 
   bool header(const httplib::Response& response) {
     watch_.header_read();
@@ -129,7 +133,8 @@ class Receiver {
       reply_.headers[lower(name)] = value;
     }
     const std::string type = lower(reply_.headers["content-type"]);
-    reply_.streamed = response.status == 200 && request_.events && type.rfind("text/event-stream", 0) == 0;
+    reply_.streamed =
+        response.status == 200 && request_.events && type.rfind("text/event-stream", 0) == 0;
     return true;
   }
 
@@ -160,8 +165,10 @@ class Receiver {
 };
 
 void configure(httplib::Client& client, const HttpRequest& request) {
-  const auto limit = std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::duration<double>(request.seconds));
-  client.set_connection_timeout(std::min<std::chrono::microseconds>(limit, std::chrono::seconds(20)));
+  const auto limit = std::chrono::duration_cast<std::chrono::microseconds>(
+      std::chrono::duration<double>(request.seconds));
+  client.set_connection_timeout(
+      std::min<std::chrono::microseconds>(limit, std::chrono::seconds(20)));
   client.set_read_timeout(limit + std::chrono::seconds(1));  // the watch comes first
   client.set_write_timeout(limit + std::chrono::seconds(1));
   client.set_follow_location(false);
@@ -175,7 +182,8 @@ void configure(httplib::Client& client, const HttpRequest& request) {
 
 HttpReply post(const HttpRequest& request) {
   HttpReply reply;
-  httplib::Client client(fmt::format("{}://{}:{}", request.tls ? "https" : "http", request.host, request.port));
+  httplib::Client client(
+      fmt::format("{}://{}:{}", request.tls ? "https" : "http", request.host, request.port));
   configure(client, request);
   Watch watch(request);
   client.set_socket_options([&](int socket) { watch.connecting(socket); });
@@ -189,7 +197,9 @@ HttpReply post(const HttpRequest& request) {
     wire.set_header(request.key_header, key_header_value(request.key_prefix, *request.key));
   }
   wire.body = request.body;
-  wire.response_handler = [&](const httplib::Response& response) { return receiver.header(response); };
+  wire.response_handler = [&](const httplib::Response& response) {
+    return receiver.header(response);
+  };
   wire.content_receiver = [&](const char* bytes, std::size_t size, std::uint64_t, std::uint64_t) {
     return receiver.data(bytes, size);
   };
@@ -200,11 +210,15 @@ HttpReply post(const HttpRequest& request) {
   if (receiver.enough() || reply.fault != EndpointFault::none) return reply;
   if (ended != EndpointFault::none) {
     reply.fault = ended;
-    reply.detail = ended == EndpointFault::deadline ? fmt::format("nothing more within {:.1f} s", request.seconds) : "";
+    reply.detail = ended == EndpointFault::deadline
+                       ? fmt::format("nothing more within {:.1f} s", request.seconds)
+                       : "";
   } else if (error != httplib::Error::Success) {
     reply.fault = fault_of(error);
-    if (reply.fault == EndpointFault::cut && reply.status == 0 && !request.proxy_host.empty()) reply.fault = EndpointFault::proxy;
-    if (reply.fault == EndpointFault::cut && watch.stuck_in_header()) reply.fault = EndpointFault::too_large;
+    if (reply.fault == EndpointFault::cut && reply.status == 0 && !request.proxy_host.empty())
+      reply.fault = EndpointFault::proxy;
+    if (reply.fault == EndpointFault::cut && watch.stuck_in_header())
+      reply.fault = EndpointFault::too_large;
     reply.detail = httplib::to_string(error);
   } else if (reply.status == 407) {
     reply.fault = EndpointFault::proxy;

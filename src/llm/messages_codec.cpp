@@ -7,7 +7,8 @@
 namespace cupilot::detail {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 1> headers = {{{"anthropic-version", "2023-06-01"}}};
+constexpr std::array<std::pair<std::string_view, std::string_view>, 1> headers = {
+    {{"anthropic-version", "2023-06-01"}}};
 
 // The constant head ends in a mark up to which the endpoint may keep it.
 WireJson block(const std::string& text, bool keep) {
@@ -26,20 +27,24 @@ std::string encode_messages(const WireRequest& request) {
       system.push_back(block(message.text, keep));
     } else {
       const char* role = message.role == ChatMessage::Role::user ? "user" : "assistant";
-      messages.push_back({{"role", role}, {"content", WireJson::array({block(message.text, keep)})}});
+      messages.push_back(
+          {{"role", role}, {"content", WireJson::array({block(message.text, keep)})}});
     }
   }
   if (!system.empty()) json["system"] = std::move(system);
   json["messages"] = std::move(messages);
-  if (request.model.sampling && !request.unwanted.sampling) json["temperature"] = request.ask.temperature;
+  if (request.model.sampling && !request.unwanted.sampling)
+    json["temperature"] = request.ask.temperature;
   if (!request.ask.schema.empty() && !request.unwanted.schema) {
-    json["output_config"] = {{"format", {{"type", "json_schema"}, {"schema", parse_wire(request.ask.schema)}}}};
+    json["output_config"] = {
+        {"format", {{"type", "json_schema"}, {"schema", parse_wire(request.ask.schema)}}}};
   }
   if (request.model.stream) json["stream"] = true;
   return dump(json);
 }
 
-// Here the input counts what was neither read from a kept prefix nor written to one. A stream gives the parts at different times.
+// Here the input counts what was neither read from a kept prefix nor written to one. A stream gives
+// the parts at different times.
 void take_message_usage(const WireJson& usage, WireReply& sum) {
   const auto input = count_at(usage, "input_tokens"), output = count_at(usage, "output_tokens");
   if (!input && !output) return;
@@ -48,7 +53,8 @@ void take_message_usage(const WireJson& usage, WireReply& sum) {
     const std::int64_t read = count_at(usage, "cache_read_input_tokens").value_or(0);
     const std::int64_t written = count_at(usage, "cache_creation_input_tokens").value_or(0);
     constexpr std::int64_t absurd = INT64_MAX / 4;
-    const bool sane = *input < absurd && read < absurd && written < absurd && *input >= 0 && read >= 0 && written >= 0;
+    const bool sane = *input < absurd && read < absurd && written < absurd && *input >= 0 &&
+                      read >= 0 && written >= 0;
     claimed.input_tokens = sane ? *input + read + written : -1;
     claimed.cached_tokens = read;
   }
@@ -59,7 +65,8 @@ void take_message_usage(const WireJson& usage, WireReply& sum) {
 void take_message_stop(const std::string& reason, WireReply& sum) {
   if (reason.empty()) return;
   sum.closed = true;
-  if (reason == "max_tokens" || reason == "model_context_window_exceeded") sum.finish = ChatFinish::cut;
+  if (reason == "max_tokens" || reason == "model_context_window_exceeded")
+    sum.finish = ChatFinish::cut;
   if (reason == "refusal") sum.finish = ChatFinish::refused;
 }
 
@@ -112,6 +119,7 @@ void add_message_event(const StreamEvent& event, WireReply& sum) {
 
 }  // namespace
 
-const Codec messages_codec = {"messages", "/messages", "x-api-key", "", headers, encode_messages, decode_message, add_message_event};
+const Codec messages_codec = {"messages", "/messages",     "x-api-key",    "",
+                              headers,    encode_messages, decode_message, add_message_event};
 
 }  // namespace cupilot::detail

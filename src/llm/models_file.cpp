@@ -17,8 +17,9 @@ constexpr const char* guide = "docs/formats/models.md";
 // Headers that would carry a key past what keeps keys from sight, or break the request.
 bool is_own_header(std::string name) {
   for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  constexpr std::string_view own[] = {"authorization", "x-api-key",    "api-key",        "proxy-authorization", "cookie",
-                                      "host",          "content-type", "content-length", "transfer-encoding",   "connection"};
+  constexpr std::string_view own[] = {
+      "authorization", "x-api-key",    "api-key",        "proxy-authorization", "cookie",
+      "host",          "content-type", "content-length", "transfer-encoding",   "connection"};
   return std::find(std::begin(own), std::end(own), name) != std::end(own);
 }
 
@@ -29,7 +30,8 @@ bool is_one_line(std::string_view text) {
 KeySource key_from(JsonObject& endpoint) {
   KeySource key;
   if (endpoint.find("key") != nullptr && !endpoint.find("key")->is_object()) {
-    endpoint.fail("key", "a key never stands in this file", R"(write {"env": "NAME"} or {"file": "PATH"})");
+    endpoint.fail("key", "a key never stands in this file",
+                  R"(write {"env": "NAME"} or {"file": "PATH"})");
     return key;
   }
   const Json* json = endpoint.find_object("key");
@@ -84,15 +86,21 @@ ModelEndpoint endpoint_from(JsonFaults& faults, const Json& json, const std::str
   if (!url) {
     object.fail("url", url.error().message, url.error().hint);
   } else if (!url->tls && !endpoint.allow_plain_http && !is_this_machine(url->host)) {
-    object.fail("url", "http:// would send the key in the open", "use https://, or set allow_plain_http to true");
+    object.fail("url", "http:// would send the key in the open",
+                "use https://, or set allow_plain_http to true");
   }
-  if (!endpoint.proxy.empty() && !parse_url(endpoint.proxy)) object.fail("proxy", "no url of a proxy", "http://host:port");
+  if (!endpoint.proxy.empty() && !parse_url(endpoint.proxy))
+    object.fail("proxy", "no url of a proxy", "http://host:port");
   if (find_codec(endpoint.format) == nullptr)
-    object.fail("format", fmt::format("unknown format \"{}\"", endpoint.format), "chat or messages");
+    object.fail("format", fmt::format("unknown format \"{}\"", endpoint.format),
+                "chat or messages");
   if (endpoint.retries < 0 || endpoint.retries > 20) object.fail("retries", "from 0 to 20");
   for (const auto& [name, value] : endpoint.headers) {
-    if (is_own_header(name)) object.fail("headers", fmt::format("{} is not set here", name), "keys go to key, as env or file");
-    if (name.empty() || !is_one_line(name) || !is_one_line(value)) object.fail("headers", "names and values are printable ASCII");
+    if (is_own_header(name))
+      object.fail("headers", fmt::format("{} is not set here", name),
+                  "keys go to key, as env or file");
+    if (name.empty() || !is_one_line(name) || !is_one_line(value))
+      object.fail("headers", "names and values are printable ASCII");
   }
   return endpoint;
 }
@@ -120,7 +128,8 @@ ModelSpec model_from(JsonFaults& faults, const Json& json, const std::string& wh
   model.sampling = object.truth("sampling", false);
   model.price = price_from(object);
   object.done();
-  if (model.output_tokens < 1 || model.output_tokens > 1'000'000) object.fail("output_tokens", "from 1 to 1000000");
+  if (model.output_tokens < 1 || model.output_tokens > 1'000'000)
+    object.fail("output_tokens", "from 1 to 1000000");
   return model;
 }
 
@@ -147,14 +156,17 @@ void check_names(JsonObject& file, const ModelsConfig& config) {
   for (std::size_t i = 0; i < config.models.size(); ++i) {
     const ModelSpec& model = config.models[i];
     const std::string where = fmt::format("models[{}].endpoint", i);
-    if (!has(config.endpoints, model.endpoint)) file.fail(where, fmt::format("no endpoint is called \"{}\"", model.endpoint));
+    if (!has(config.endpoints, model.endpoint))
+      file.fail(where, fmt::format("no endpoint is called \"{}\"", model.endpoint));
     const bool unpriced = config.budget.cost > 0 && !model.price;
     if (unpriced)
-      file.fail(fmt::format("models[{}].price", i), "is unknown: budget.cost cannot be kept", "give its price a million tokens");
+      file.fail(fmt::format("models[{}].price", i), "is unknown: budget.cost cannot be kept",
+                "give its price a million tokens");
   }
   if (config.roles.empty()) file.fail("roles", "name a model for \"*\", at least");
   for (const auto& [role, name] : config.roles) {
-    if (!has(config.models, name)) file.fail("roles." + role, fmt::format("no model is called \"{}\"", name));
+    if (!has(config.models, name))
+      file.fail("roles." + role, fmt::format("no model is called \"{}\"", name));
   }
 }
 

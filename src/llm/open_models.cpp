@@ -13,7 +13,8 @@ namespace {
 // Sends each question to the model of its agent.
 class RoleClient : public ChatClient {
  public:
-  RoleClient(std::map<std::string, std::string> roles, std::map<std::string, std::unique_ptr<ChatClient>> models)
+  RoleClient(std::map<std::string, std::string> roles,
+             std::map<std::string, std::unique_ptr<ChatClient>> models)
       : roles_(std::move(roles)), models_(std::move(models)) {}
 
   Result<ChatReply> complete(const ChatRequest& request) override {
@@ -31,16 +32,21 @@ class RoleClient : public ChatClient {
   std::map<std::string, std::unique_ptr<ChatClient>> models_;
 };
 
-Result<std::shared_ptr<OpenEndpoint>> open_endpoint(const ModelEndpoint& spec, const ModelOptions& options, Host& host) {
+Result<std::shared_ptr<OpenEndpoint>> open_endpoint(const ModelEndpoint& spec,
+                                                    const ModelOptions& options, Host& host) {
   auto open = std::make_shared<OpenEndpoint>();
   open->spec = spec;
   open->codec = find_codec(spec.format);
-  if (open->codec == nullptr) return Error{ErrorCode::usage, "unknown format \"" + spec.format + "\"", "chat or messages"};
+  if (open->codec == nullptr)
+    return Error{ErrorCode::usage, "unknown format \"" + spec.format + "\"", "chat or messages"};
   auto url = parse_url(spec.url);
   if (!url) return std::move(url.error()).while_doing("endpoint " + spec.name);
   open->url = *url;
-  const bool direct = is_this_machine(url->host) || (spec.proxy.empty() && listed_in(options.no_proxy, url->host, url->port));
-  const std::string proxy = direct ? std::string() : spec.proxy.empty() ? options.proxy : spec.proxy;
+  const bool direct = is_this_machine(url->host) ||
+                      (spec.proxy.empty() && listed_in(options.no_proxy, url->host, url->port));
+  const std::string proxy = direct               ? std::string()
+                            : spec.proxy.empty() ? options.proxy
+                                                 : spec.proxy;
   if (!proxy.empty()) {
     auto at = parse_url(proxy);
     if (!at) return std::move(at.error()).while_doing("the proxy of endpoint " + spec.name);
@@ -57,17 +63,20 @@ Result<std::shared_ptr<OpenEndpoint>> open_endpoint(const ModelEndpoint& spec, c
 void note_missing_prices(const ModelsConfig& config, const ModelOptions& options) {
   if (!options.notice) return;
   for (const ModelSpec& model : config.models) {
-    if (!model.price) options.notice("the price of " + model.model + " is unknown: its cost is not counted");
+    if (!model.price)
+      options.notice("the price of " + model.model + " is unknown: its cost is not counted");
   }
 }
 
 }  // namespace
 
-Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config, const ModelOptions& options) {
+Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
+                                                const ModelOptions& options) {
   return open_models_by(post, config, options);
 }
 
-Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config, const ModelOptions& options) {
+Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config,
+                                                   const ModelOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
   std::shared_ptr<Tape> tape;
   if (options.tape.empty()) {
@@ -77,9 +86,10 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
     if (!opened) return opened.error();
     tape = std::move(*opened);
   }
-  auto purse =
-      std::make_shared<Purse>(config.budget, tape->spent_before(),
-                              [tape](const std::string& key, const ModelsSpent& amount) { return tape->reserve(key, amount); });
+  auto purse = std::make_shared<Purse>(config.budget, tape->spent_before(),
+                                       [tape](const std::string& key, const ModelsSpent& amount) {
+                                         return tape->reserve(key, amount);
+                                       });
   std::set<std::string> used;
   for (const auto& [role, name] : config.roles) used.insert(name);
   std::map<std::string, std::shared_ptr<OpenEndpoint>> endpoints;
@@ -93,16 +103,20 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
       if (!opened) return opened.error();
       endpoint = std::move(*opened);
     }
-    if (!endpoint) return Error{ErrorCode::usage, "no endpoint is called \"" + model.endpoint + "\"", "docs/formats/models.md"};
+    if (!endpoint)
+      return Error{ErrorCode::usage, "no endpoint is called \"" + model.endpoint + "\"",
+                   "docs/formats/models.md"};
     clients[model.name] = std::make_unique<EndpointClient>(endpoint, model, purse, options, carry);
   }
   for (const std::string& name : used) {
-    if (!clients.contains(name)) return Error{ErrorCode::usage, "no model is called \"" + name + "\"", "docs/formats/models.md"};
+    if (!clients.contains(name))
+      return Error{ErrorCode::usage, "no model is called \"" + name + "\"",
+                   "docs/formats/models.md"};
   }
   note_missing_prices(config, options);
   auto live = std::make_unique<RoleClient>(config.roles, std::move(clients));
-  return std::unique_ptr<ChatClient>(
-      std::make_unique<TapedClient>(tape, std::move(live), [purse](const std::string& key) { return purse->bill(key); }));
+  return std::unique_ptr<ChatClient>(std::make_unique<TapedClient>(
+      tape, std::move(live), [purse](const std::string& key) { return purse->bill(key); }));
 }
 
 }  // namespace cupilot

@@ -10,6 +10,7 @@
 namespace cupilot {
 
 // As open_models().
-Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config, const ModelOptions& options);
+Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const ModelsConfig& config,
+                                                   const ModelOptions& options);
 
 }  // namespace cupilot

@@ -10,8 +10,10 @@ namespace {
 
 std::optional<double> number(std::string_view text) {
   double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return std::nullopt;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return std::nullopt;
   return value;
 }
 
@@ -22,7 +24,8 @@ std::optional<double> number_of(const HeaderMap& headers, const char* name) {
 
 // A duration or a moment, as the two families of endpoints write it; seconds from now.
 std::optional<double> time_until(const std::string& text, std::int64_t now_utc) {
-  if (const auto moment = utc_seconds(text)) return static_cast<double>(std::max<std::int64_t>(0, *moment - now_utc));
+  if (const auto moment = utc_seconds(text))
+    return static_cast<double>(std::max<std::int64_t>(0, *moment - now_utc));
   return duration_seconds(text);
 }
 
@@ -45,8 +48,13 @@ std::optional<double> duration_seconds(std::string_view text) {
     if (digits == 0 || digits == text.npos) return std::nullopt;
     const auto value = number(text.substr(0, digits));
     text.remove_prefix(digits);
-    const std::string_view unit = text.substr(0, std::min(text.find_first_of("0123456789."), text.size()));
-    const double scale = unit == "ms" ? 1e-3 : unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+    const std::string_view unit =
+        text.substr(0, std::min(text.find_first_of("0123456789."), text.size()));
+    const double scale = unit == "ms"  ? 1e-3
+                         : unit == "s" ? 1
+                         : unit == "m" ? 60
+                         : unit == "h" ? 3600
+                                       : 0;
     if (!value || scale == 0) return std::nullopt;
     sum += *value * scale;
     text.remove_prefix(unit.size());
@@ -55,12 +63,14 @@ std::optional<double> duration_seconds(std::string_view text) {
 }
 
 std::optional<double> retry_after(const HeaderMap& headers, std::int64_t now_utc) {
-  if (const auto milliseconds = number_of(headers, "retry-after-ms"); milliseconds && *milliseconds >= 0)
+  if (const auto milliseconds = number_of(headers, "retry-after-ms");
+      milliseconds && *milliseconds >= 0)
     return *milliseconds / 1000;
   const auto found = headers.find("retry-after");
   if (found == headers.end()) return std::nullopt;
   if (const auto seconds = number(found->second)) return *seconds >= 0 ? seconds : std::nullopt;
-  if (const auto moment = utc_seconds(found->second)) return static_cast<double>(std::max<std::int64_t>(0, *moment - now_utc));
+  if (const auto moment = utc_seconds(found->second))
+    return static_cast<double>(std::max<std::int64_t>(0, *moment - now_utc));
   return std::nullopt;
 }
 
@@ -88,7 +98,8 @@ double Pace::Bucket::wait(double now, double amount) {
 double Pace::wait_for(double now, double tokens, double longest) {
   const std::lock_guard hold(mutex_);
   const double held = std::min(tokens, tokens_.full);
-  const double wait = std::max({requests_.wait(now, 1), tokens_.wait(now, held), not_before_ - now, 0.0});
+  const double wait =
+      std::max({requests_.wait(now, 1), tokens_.wait(now, held), not_before_ - now, 0.0});
   if (wait >= longest) return wait;
   requests_.level -= 1;
   tokens_.level -= held;

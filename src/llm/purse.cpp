@@ -18,8 +18,9 @@ void take_back(ModelsSpent& sum, const ModelsSpent& amount) {
 
 Error spent_error(const char* what, double limit, double spent, double wanted) {
   return {ErrorCode::budget,
-          fmt::format("the models' budget of {} {} does not fit the next request: {} spent or reserved, it may need {}", limit,
-                      what, spent, wanted),
+          fmt::format("the models' budget of {} {} does not fit the next request: {} spent or "
+                      "reserved, it may need {}",
+                      limit, what, spent, wanted),
           fmt::format("raise budget.{} in the models file", what)};
 }
 
@@ -34,11 +35,15 @@ bool fits(Number limit, Number spent, Number wanted) {
 Result<void> Purse::reserve(const std::string& key, const ModelsSpent& amount) {
   const std::lock_guard hold(mutex_);
   const auto error = [](const char* what, auto limit, auto spent, auto wanted) {
-    return spent_error(what, static_cast<double>(limit), static_cast<double>(spent), static_cast<double>(wanted));
+    return spent_error(what, static_cast<double>(limit), static_cast<double>(spent),
+                       static_cast<double>(wanted));
   };
-  if (!fits(budget_.tokens, sum_.tokens, amount.tokens)) return error("tokens", budget_.tokens, sum_.tokens, amount.tokens);
-  if (!fits(budget_.calls, sum_.calls, amount.calls)) return error("calls", budget_.calls, sum_.calls, amount.calls);
-  if (!fits(budget_.cost, sum_.cost, amount.cost)) return error("cost", budget_.cost, sum_.cost, amount.cost);
+  if (!fits(budget_.tokens, sum_.tokens, amount.tokens))
+    return error("tokens", budget_.tokens, sum_.tokens, amount.tokens);
+  if (!fits(budget_.calls, sum_.calls, amount.calls))
+    return error("calls", budget_.calls, sum_.calls, amount.calls);
+  if (!fits(budget_.cost, sum_.cost, amount.cost))
+    return error("cost", budget_.cost, sum_.cost, amount.cost);
   if (!fits(budget_.seconds, sum_.seconds, amount.seconds))
     return error("seconds", budget_.seconds, sum_.seconds, amount.seconds);
   if (keep_) {
@@ -59,7 +64,8 @@ void Purse::settle(const std::string& key, const ModelsSpent& reserved, const Mo
 
 double Purse::seconds_left() const {
   const std::lock_guard hold(mutex_);
-  return budget_.seconds <= 0 ? std::numeric_limits<double>::infinity() : budget_.seconds - sum_.seconds;
+  return budget_.seconds <= 0 ? std::numeric_limits<double>::infinity()
+                              : budget_.seconds - sum_.seconds;
 }
 
 ModelsSpent Purse::bill(const std::string& key) {

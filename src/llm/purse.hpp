@@ -18,7 +18,8 @@ class Purse {
   Purse(const ModelBudget& budget, const ModelsSpent& before, Keep keep)
       : budget_(budget), sum_(before), keep_(std::move(keep)) {}
 
-  // Sets `amount` aside for one request of the exchange `key`. Error{budget} names the limit it does not fit in.
+  // Sets `amount` aside for one request of the exchange `key`. Error{budget} names the limit it
+  // does not fit in.
   Result<void> reserve(const std::string& key, const ModelsSpent& amount);
   // Replaces what was reserved by what it was.
   void settle(const std::string& key, const ModelsSpent& reserved, const ModelsSpent& spent);

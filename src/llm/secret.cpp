@@ -18,13 +18,14 @@ constexpr std::string_view mask = "[key]";
 std::string base64_of(std::string_view text) {
   std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
   const int size = EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                   reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));
+                                   reinterpret_cast<const unsigned char*>(text.data()),
+                                   static_cast<int>(text.size()));
   out.resize(static_cast<std::size_t>(size));
   return out;
 }
 
-// What base64 of any text that holds `key` contains: the characters that its neighbours do not touch, for each of three places
-// it may stand at.
+// What base64 of any text that holds `key` contains: the characters that its neighbours do not
+// touch, for each of three places it may stand at.
 void add_base64(std::set<std::string>& traces, std::string_view key) {
   for (std::size_t before = 0; before < 3; ++before) {
     const std::string all = base64_of(std::string(before, '\0') + std::string(key));
@@ -51,7 +52,9 @@ std::set<std::string> traces_of(std::string_view key) {
 }
 
 // Upper and lower case are one: a key that something lowered still tells nearly all of itself.
-bool same(char a, char b) { return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b)); }
+bool same(char a, char b) {
+  return std::tolower(static_cast<unsigned char>(a)) == std::tolower(static_cast<unsigned char>(b));
+}
 
 // Whether `digits` hexadecimal digits behind `prefix` name `c`.
 bool is_code(std::string_view text, std::string_view prefix, std::size_t digits, char c) {
@@ -62,16 +65,17 @@ bool is_code(std::string_view text, std::string_view prefix, std::size_t digits,
   return error == std::errc() && end == begin + digits && same(static_cast<char>(value), c);
 }
 
-// Length of `key` at the begin of `text`, each character as it is or escaped as in URLs, JSON or C, in any mixture; 0: it does
-// not stand there.
+// Length of `key` at the begin of `text`, each character as it is or escaped as in URLs, JSON or C,
+// in any mixture; 0: it does not stand there.
 std::size_t written_length(std::string_view text, std::string_view key) {
   if (key.empty() || text.empty()) return 0;
   const char c = key.front();
-  const std::pair<bool, std::size_t> ways[] = {{same(text.front(), c), 1},
-                                               {is_code(text, "%", 2, c), 3},
-                                               {is_code(text, "\\u", 4, c), 6},
-                                               {is_code(text, "\\x", 2, c), 4},
-                                               {text.size() > 1 && text[0] == '\\' && same(text[1], c), 2}};
+  const std::pair<bool, std::size_t> ways[] = {
+      {same(text.front(), c), 1},
+      {is_code(text, "%", 2, c), 3},
+      {is_code(text, "\\u", 4, c), 6},
+      {is_code(text, "\\x", 2, c), 4},
+      {text.size() > 1 && text[0] == '\\' && same(text[1], c), 2}};
   for (const auto& [fits, size] : ways) {
     if (!fits) continue;
     if (key.size() == 1) return size;
@@ -96,7 +100,8 @@ std::string without_escaped(std::string_view text, std::string_view key) {
 Secret::Secret(std::string text) : text_(std::move(text)) {
   const std::set<std::string> traces = traces_of(text_);
   traces_.assign(traces.begin(), traces.end());
-  std::stable_sort(traces_.begin(), traces_.end(), [](const auto& a, const auto& b) { return a.size() > b.size(); });
+  std::stable_sort(traces_.begin(), traces_.end(),
+                   [](const auto& a, const auto& b) { return a.size() > b.size(); });
 }
 
 Secret::~Secret() {
@@ -113,6 +118,8 @@ std::string Secret::scrub(std::string_view text) const {
   return out;
 }
 
-std::string key_header_value(std::string_view prefix, const Secret& secret) { return std::string(prefix) + secret.text_; }
+std::string key_header_value(std::string_view prefix, const Secret& secret) {
+  return std::string(prefix) + secret.text_;
+}
 
 }  // namespace cupilot

@@ -16,9 +16,11 @@ Result<TapeLines> read_file(Host& host, const std::string& path) {
 }
 
 Error not_on_tape(const ChatRequest& request, bool other_question) {
-  const std::string reason = other_question ? "the tape's answer to it is of another question" : "the tape does not hold it";
+  const std::string reason = other_question ? "the tape's answer to it is of another question"
+                                            : "the tape does not hold it";
   return {ErrorCode::endpoint, request.agent + " asks \"" + request.key + "\": " + reason,
-          "replay with the seed, options and version that made the tape, or give --models FILE to ask anew"};
+          "replay with the seed, options and version that made the tape, or give --models FILE to "
+          "ask anew"};
 }
 
 }  // namespace
@@ -36,7 +38,8 @@ Result<std::unique_ptr<Tape>> Tape::open(Host& host, const std::string& path) {
     auto lines = tape_lines_from(*bytes, path);
     if (!lines) return lines.error();
     if (lines->torn) {
-      auto aside = set_torn_tail_aside(host, path, std::string_view(*bytes).substr(lines->valid_bytes));
+      auto aside =
+          set_torn_tail_aside(host, path, std::string_view(*bytes).substr(lines->valid_bytes));
       if (!aside) return aside.error();
       truncate_to = static_cast<std::int64_t>(lines->valid_bytes);
     }
@@ -73,7 +76,8 @@ const TapeEntry* Tape::find(const ChatRequest& request) const {
   const auto found = entries_.find(request.key);
   if (found == entries_.end()) return nullptr;
   const TapeQuestion& question = *found->second;
-  return question.digest.empty() || question.digest == question_digest(request) ? &question.entry : nullptr;
+  return question.digest.empty() || question.digest == question_digest(request) ? &question.entry
+                                                                                : nullptr;
 }
 
 bool Tape::knows_key(const std::string& key) const {
@@ -90,7 +94,8 @@ Result<void> Tape::append(const std::string& line) {
   return done;
 }
 
-Result<void> Tape::add(const ChatRequest& request, const Result<ChatReply>& answer, const ModelsSpent& spent) {
+Result<void> Tape::add(const ChatRequest& request, const Result<ChatReply>& answer,
+                       const ModelsSpent& spent) {
   const std::lock_guard hold(mutex_);
   ModelsSpent all = spent;
   if (const auto earlier = unsettled_.extract(request.key)) add_spent(all, earlier.mapped());
@@ -109,7 +114,8 @@ Result<ChatReply> TapedClient::complete(const ChatRequest& request) {
   }
   if (!live_) return not_on_tape(request, tape_->knows_key(request.key));
   Result<ChatReply> answer = live_->complete(request);
-  // One that was given up on its asker's word says nothing of the endpoint: it is asked again after a resume.
+  // One that was given up on its asker's word says nothing of the endpoint: it is asked again after
+  // a resume.
   if (!answer && request.cancel != nullptr && request.cancel->load()) return answer;
   if (auto kept = tape_->add(request, answer, bill_(request.key)); !kept)
     return std::move(kept.error()).while_doing("keeping a reply");
@@ -119,14 +125,16 @@ Result<ChatReply> TapedClient::complete(const ChatRequest& request) {
 Result<std::unique_ptr<ChatClient>> open_tape(const std::string& path, Host* host) {
   auto lines = read_file(host != nullptr ? *host : real_host(), path);
   if (!lines) return lines.error();
-  return std::unique_ptr<ChatClient>(std::make_unique<TapedClient>(Tape::in_memory(std::move(*lines)), nullptr, nullptr));
+  return std::unique_ptr<ChatClient>(
+      std::make_unique<TapedClient>(Tape::in_memory(std::move(*lines)), nullptr, nullptr));
 }
 
 Result<TapeContents> read_tape(const std::string& path, Host* host) {
   auto lines = read_file(host != nullptr ? *host : real_host(), path);
   if (!lines) return lines.error();
   TapeContents contents{lines->note, {}, lines->spent};
-  for (TapeQuestion& question : lines->questions) contents.entries.push_back(std::move(question.entry));
+  for (TapeQuestion& question : lines->questions)
+    contents.entries.push_back(std::move(question.entry));
   return contents;
 }
 

@@ -17,19 +17,22 @@ namespace cupilot {
 
 class Tape {
  public:
-  // For reading and adding. A torn last line is copied to PATH.torn-N, then cut off; the file stays locked.
+  // For reading and adding. A torn last line is copied to PATH.torn-N, then cut off; the file stays
+  // locked.
   static Result<std::unique_ptr<Tape>> open(Host& host, const std::string& path);
   // What `contents` holds, nothing added. No file stands behind it.
   static std::unique_ptr<Tape> in_memory(TapeLines contents);
 
-  // The last entry of the key when it answers this very question, or null. Entries live as long as the tape.
+  // The last entry of the key when it answers this very question, or null. Entries live as long as
+  // the tape.
   const TapeEntry* find(const ChatRequest& request) const;
   // Whether an entry of the key answers another question.
   bool knows_key(const std::string& key) const;
   const ModelsSpent& spent_before() const { return before_; }
 
   // Written and synced when they return. After a failed write every further one fails.
-  Result<void> add(const ChatRequest& request, const Result<ChatReply>& answer, const ModelsSpent& spent);
+  Result<void> add(const ChatRequest& request, const Result<ChatReply>& answer,
+                   const ModelsSpent& spent);
   Result<void> reserve(const std::string& key, const ModelsSpent& amount);
 
  private:
@@ -41,14 +44,16 @@ class Tape {
   std::map<std::string, std::unique_ptr<TapeQuestion>> entries_;
   std::set<std::string> texts_;  // digests of long messages that the file holds
   ModelsSpent before_;
-  // Of processes that ended within an exchange: its line counts them too, or the next process would not know of them.
+  // Of processes that ended within an exchange: its line counts them too, or the next process would
+  // not know of them.
   std::map<std::string, ModelsSpent> unsettled_;
   std::shared_ptr<void> lock_;
   std::unique_ptr<AppendFile> file_;
   std::optional<Error> failed_;
 };
 
-// Answers from the tape; asks `live` for what it lacks and keeps that first. Without `live` a lack is Error{endpoint}.
+// Answers from the tape; asks `live` for what it lacks and keeps that first. Without `live` a lack
+// is Error{endpoint}.
 class TapedClient : public ChatClient {
  public:
   // What an exchange cost, all its attempts together; asked once, when it has ended.

@@ -15,10 +15,11 @@ namespace {
 
 using Json = OrderedJson;
 
-constexpr std::size_t long_text = 512;  // bytes from which a message is written once and named by its digest
+constexpr std::size_t long_text =
+    512;  // bytes from which a message is written once and named by its digest
 constexpr std::array<std::string_view, 3> role_names = {"system", "user", "assistant"};
-constexpr std::array finishes = {ChatFinish::complete, ChatFinish::cut, ChatFinish::refused, ChatFinish::filtered,
-                                 ChatFinish::invalid};
+constexpr std::array finishes = {ChatFinish::complete, ChatFinish::cut, ChatFinish::refused,
+                                 ChatFinish::filtered, ChatFinish::invalid};
 
 std::string digest_of(std::string_view text) { return sha256_hex(text).substr(0, 32); }
 
@@ -29,7 +30,10 @@ std::string line_of(const char* kind, Json value) {
 }
 
 Json to_json(const ModelsSpent& spent) {
-  return {{"tokens", spent.tokens}, {"calls", spent.calls}, {"cost", spent.cost}, {"seconds", spent.seconds}};
+  return {{"tokens", spent.tokens},
+          {"calls", spent.calls},
+          {"cost", spent.cost},
+          {"seconds", spent.seconds}};
 }
 
 Json to_json(const ChatUsage& usage) {
@@ -41,8 +45,9 @@ Json to_json(const ChatUsage& usage) {
 }
 
 Json to_json(const ChatReply& reply) {
-  return {{"finish", name_of(reply.finish)}, {"text", reply.text},         {"model", reply.model},
-          {"usage", to_json(reply.usage)},   {"attempts", reply.attempts}, {"seconds", reply.seconds}};
+  return {
+      {"finish", name_of(reply.finish)}, {"text", reply.text},         {"model", reply.model},
+      {"usage", to_json(reply.usage)},   {"attempts", reply.attempts}, {"seconds", reply.seconds}};
 }
 
 Json to_json(const Error& error) {
@@ -63,7 +68,8 @@ ModelsSpent spent_from(const Json& json) {
 ChatReply reply_from(const Json& json) {
   ChatReply reply;
   const std::string finish = json.value("finish", std::string("complete"));
-  const auto known = std::find_if(finishes.begin(), finishes.end(), [&](ChatFinish f) { return name_of(f) == finish; });
+  const auto known = std::find_if(finishes.begin(), finishes.end(),
+                                  [&](ChatFinish f) { return name_of(f) == finish; });
   if (known == finishes.end()) throw std::invalid_argument("unknown finish \"" + finish + "\"");
   reply.finish = *known;
   reply.text = json.at("text").get<std::string>();
@@ -95,7 +101,8 @@ struct Reader {
     const std::string kind = line.items().begin().key();
     const Json& value = line.begin().value();
     if (kind == "cupilot_tape") return header(line);
-    if (kind == "text") texts[value.at("digest").get<std::string>()] = value.at("text").get<std::string>();
+    if (kind == "text")
+      texts[value.at("digest").get<std::string>()] = value.at("text").get<std::string>();
     if (kind == "reservation") reserve(value);
     if (kind == "exchange") exchange(value);
     if (kind != "text" && kind != "reservation" && kind != "exchange")
@@ -104,7 +111,9 @@ struct Reader {
 
   void header(const Json& line) {
     const int format = line.at("cupilot_tape").get<int>();
-    if (format != tape_format) throw std::invalid_argument(fmt::format("format {}, this program reads {}", format, tape_format));
+    if (format != tape_format)
+      throw std::invalid_argument(
+          fmt::format("format {}, this program reads {}", format, tape_format));
     lines.note = line.value("note", std::string());
   }
 
@@ -120,12 +129,14 @@ struct Reader {
     entry.key = value.at("key").get<std::string>();
     entry.agent = value.value("agent", std::string());
     question.digest = value.value("question", std::string());
-    for (const Json& message : value.value("messages", Json::array())) entry.messages.push_back(message_from(message));
+    for (const Json& message : value.value("messages", Json::array()))
+      entry.messages.push_back(message_from(message));
     entry.schema = value.value("schema", std::string());
     if (value.contains("error")) {
       const Json& error = value.at("error");
-      entry.error = Error{static_cast<ErrorCode>(std::clamp(error.at("code").get<int>(), 1, 8)),
-                          error.at("message").get<std::string>(), error.value("next", std::string())};
+      entry.error =
+          Error{static_cast<ErrorCode>(std::clamp(error.at("code").get<int>(), 1, 8)),
+                error.at("message").get<std::string>(), error.value("next", std::string())};
     } else {
       entry.reply = reply_from(value.at("reply"));
     }
@@ -144,7 +155,8 @@ struct Reader {
       return message;
     }
     const auto text = texts.find(json.at("digest").get<std::string>());
-    if (text == texts.end()) throw std::invalid_argument("a message names a text that stands on no earlier line");
+    if (text == texts.end())
+      throw std::invalid_argument("a message names a text that stands on no earlier line");
     message.text = text->second;
     return message;
   }
@@ -156,9 +168,10 @@ struct Reader {
   }
 };
 
-// Whether what begins here is the last append, of which a crash kept some pages and lost others: those read as zeros, which no
-// whole line holds. An append is a reservation, or long messages and their exchange, and is synced before the next one: behind
-// the first broken line stand long messages and at most one exchange, the last of all. Anything else is damage.
+// Whether what begins here is the last append, of which a crash kept some pages and lost others:
+// those read as zeros, which no whole line holds. An append is a reservation, or long messages and
+// their exchange, and is synced before the next one: behind the first broken line stand long
+// messages and at most one exchange, the last of all. Anything else is damage.
 bool is_last_append(std::string_view rest) {
   std::size_t begin = rest.find('\n') + 1;
   if (rest.substr(0, begin).find('\0') == std::string_view::npos) return false;
@@ -166,7 +179,8 @@ bool is_last_append(std::string_view rest) {
     const std::string_view line = rest.substr(begin, end - begin);
     const bool last = end + 1 == rest.size();
     const bool lost = line.find('\0') != std::string_view::npos;
-    if (!lost && !line.starts_with("{\"text\":") && !(last && line.starts_with("{\"exchange\":"))) return false;
+    if (!lost && !line.starts_with("{\"text\":") && !(last && line.starts_with("{\"exchange\":")))
+      return false;
   }
   return true;
 }
@@ -175,7 +189,8 @@ bool is_last_append(std::string_view rest) {
 
 std::string question_digest(const ChatRequest& request) {
   Json json = Json::array();
-  for (const ChatMessage& message : request.messages) json.push_back({role_names[static_cast<int>(message.role)], message.text});
+  for (const ChatMessage& message : request.messages)
+    json.push_back({role_names[static_cast<int>(message.role)], message.text});
   json.push_back(request.schema);
   json.push_back(request.output_tokens);
   return digest_of(json.dump(-1, ' ', false, Json::error_handler_t::replace));
@@ -201,10 +216,11 @@ std::string reservation_line(const std::string& key, const ModelsSpent& amount) 
   return line_of("reservation", std::move(value));
 }
 
-std::string exchange_lines(const ChatRequest& request, const Result<ChatReply>& answer, const ModelsSpent& spent,
-                           std::set<std::string>& texts) {
+std::string exchange_lines(const ChatRequest& request, const Result<ChatReply>& answer,
+                           const ModelsSpent& spent, std::set<std::string>& texts) {
   std::string lines;
-  Json value = {{"key", request.key}, {"agent", request.agent}, {"question", question_digest(request)}};
+  Json value = {
+      {"key", request.key}, {"agent", request.agent}, {"question", question_digest(request)}};
   Json messages = Json::array();
   for (const ChatMessage& message : request.messages) {
     Json one = {{"role", role_names[static_cast<int>(message.role)]}};
@@ -212,7 +228,8 @@ std::string exchange_lines(const ChatRequest& request, const Result<ChatReply>& 
       one["text"] = message.text;
     } else {
       const std::string digest = digest_of(message.text);
-      if (texts.insert(digest).second) lines += line_of("text", {{"digest", digest}, {"text", message.text}});
+      if (texts.insert(digest).second)
+        lines += line_of("text", {{"digest", digest}, {"text", message.text}});
       one["digest"] = digest;
     }
     messages.push_back(std::move(one));
@@ -237,11 +254,13 @@ Result<TapeLines> tape_lines_from(std::string_view text, const std::string& orig
     try {
       const Json line = Json::parse(text.substr(begin, end - begin));
       if (!line.is_object() || line.empty()) throw std::invalid_argument("not a JSON object");
-      if (number == 1 && !line.contains("cupilot_tape")) throw std::invalid_argument("the first line is no tape's header");
+      if (number == 1 && !line.contains("cupilot_tape"))
+        throw std::invalid_argument("the first line is no tape's header");
       reader.read(line);
     } catch (const std::exception& error) {
       if (is_last_append(text.substr(begin))) break;
-      return Error{ErrorCode::usage, fmt::format("{}: line {}: {}", origin, number, error.what()), "docs/formats/tape.md"};
+      return Error{ErrorCode::usage, fmt::format("{}: line {}: {}", origin, number, error.what()),
+                   "docs/formats/tape.md"};
     }
     begin = end + 1;
   }

@@ -1,4 +1,5 @@
-// The lines of a tape as values, and their JSON (docs/formats/tape.md). Text in, text out: JSON stays in the .cpp.
+// The lines of a tape as values, and their JSON (docs/formats/tape.md). Text in, text out: JSON
+// stays in the .cpp.
 #pragma once
 
 #include <map>
@@ -15,7 +16,8 @@ inline constexpr int tape_format = 1;
 
 struct TapeQuestion {
   TapeEntry entry;
-  std::string digest;  // question_digest of what was asked; empty where a person wrote the line: it answers whatever the key asks
+  std::string digest;  // question_digest of what was asked; empty where a person wrote the line: it
+                       // answers whatever the key asks
 };
 
 struct TapeLines {
@@ -23,9 +25,11 @@ struct TapeLines {
   std::vector<TapeQuestion> questions;  // in the order of the file
   std::set<std::string> texts;          // digests of long messages that the file holds
   ModelsSpent spent;
-  std::map<std::string, ModelsSpent> open;  // by key: reserved, and no exchange followed; part of `spent`
-  std::size_t valid_bytes = 0;              // up to the end of the last whole line
-  bool torn = false;                        // something stands behind it: half a line, or one with pages that a crash lost
+  std::map<std::string, ModelsSpent>
+      open;                     // by key: reserved, and no exchange followed; part of `spent`
+  std::size_t valid_bytes = 0;  // up to the end of the last whole line
+  bool torn =
+      false;  // something stands behind it: half a line, or one with pages that a crash lost
 };
 
 // What tells two questions apart: messages, schema and the limit of the answer.
@@ -35,9 +39,10 @@ void add_spent(ModelsSpent& sum, const ModelsSpent& more);
 
 std::string tape_header_line(const std::string& note);
 std::string reservation_line(const std::string& key, const ModelsSpent& amount);
-// Lines for one ended exchange; a long message is written where its digest is not in `texts`, which learns it.
-std::string exchange_lines(const ChatRequest& request, const Result<ChatReply>& answer, const ModelsSpent& spent,
-                           std::set<std::string>& texts);
+// Lines for one ended exchange; a long message is written where its digest is not in `texts`, which
+// learns it.
+std::string exchange_lines(const ChatRequest& request, const Result<ChatReply>& answer,
+                           const ModelsSpent& spent, std::set<std::string>& texts);
 
 // Error{usage} names the line.
 Result<TapeLines> tape_lines_from(std::string_view text, const std::string& origin);

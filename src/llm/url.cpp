@@ -24,7 +24,8 @@ bool ends_in_version(std::string_view path) {
 Result<Url> parse_url(std::string_view text) {
   // The text may hold a password: it is not repeated.
   const auto wrong = [](const char* why) {
-    return Error{ErrorCode::usage, fmt::format("url: {}", why), "write it as https://host[:port][/path]"};
+    return Error{ErrorCode::usage, fmt::format("url: {}", why),
+                 "write it as https://host[:port][/path]"};
   };
   Url url;
   std::string_view rest = text;
@@ -41,11 +42,13 @@ Result<Url> parse_url(std::string_view text) {
   url.path = rest.substr(host.size());
   while (url.path.ends_with('/')) url.path.pop_back();
   if (host.find('@') != host.npos) return wrong("names and passwords do not belong there");
-  if (url.path.find_first_of("?#\r\n ") != url.path.npos) return wrong("a path is all that may follow the host");
+  if (url.path.find_first_of("?#\r\n ") != url.path.npos)
+    return wrong("a path is all that may follow the host");
   if (const std::size_t colon = host.find(':'); colon != host.npos) {
     const std::string_view port = host.substr(colon + 1);
     const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), url.port);
-    if (error != std::errc() || end != port.data() + port.size() || url.port < 1 || url.port > 65535)
+    if (error != std::errc() || end != port.data() + port.size() || url.port < 1 ||
+        url.port > 65535)
       return wrong("no port number");
     host = host.substr(0, colon);
   }
@@ -54,7 +57,9 @@ Result<Url> parse_url(std::string_view text) {
   return url;
 }
 
-bool is_this_machine(std::string_view host) { return host == "localhost" || host.starts_with("127."); }
+bool is_this_machine(std::string_view host) {
+  return host == "localhost" || host.starts_with("127.");
+}
 
 bool listed_in(std::string_view list, std::string_view host, int port) {
   const std::string with_port = fmt::format("{}:{}", host, port);

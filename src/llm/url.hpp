@@ -21,7 +21,8 @@ Result<Url> parse_url(std::string_view text);
 bool is_this_machine(std::string_view host);
 // Whether a list such as "localhost,.example.com,host:8080" or "*" names the host.
 bool listed_in(std::string_view list, std::string_view host, int port);
-// The path of a format behind an endpoint's own: "/v1" is added where no version stands; a full path is left as it is.
+// The path of a format behind an endpoint's own: "/v1" is added where no version stands; a full
+// path is left as it is.
 std::string endpoint_path(const std::string& base, std::string_view format_path);
 
 }  // namespace cupilot

@@ -1,4 +1,5 @@
-// Lenient reading of JSON that an endpoint sent: a field of another type reads as absent. Never throws.
+// Lenient reading of JSON that an endpoint sent: a field of another type reads as absent. Never
+// throws.
 #pragma once
 
 #include <cstdint>

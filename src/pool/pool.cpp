@@ -14,11 +14,14 @@ namespace {
 constexpr std::int64_t format = 1;
 
 constexpr const char* schema[] = {
-    "CREATE TABLE entry (id INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL, strategy TEXT NOT NULL, family TEXT NOT NULL, "
-    "precision TEXT NOT NULL, device TEXT NOT NULL, zone INTEGER NOT NULL, shape TEXT NOT NULL, log2_gain REAL NOT NULL, "
+    "CREATE TABLE entry (id INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL, strategy TEXT NOT "
+    "NULL, family TEXT NOT NULL, "
+    "precision TEXT NOT NULL, device TEXT NOT NULL, zone INTEGER NOT NULL, shape TEXT NOT NULL, "
+    "log2_gain REAL NOT NULL, "
     "floor_share REAL NOT NULL, origin TEXT NOT NULL, task TEXT NOT NULL, text TEXT NOT NULL)",
     "CREATE INDEX entry_family ON entry (family)",
-    "CREATE TABLE effect (entry INTEGER NOT NULL REFERENCES entry (id), technique TEXT NOT NULL, gain REAL NOT NULL, "
+    "CREATE TABLE effect (entry INTEGER NOT NULL REFERENCES entry (id), technique TEXT NOT NULL, "
+    "gain REAL NOT NULL, "
     "count INTEGER NOT NULL)",
     "CREATE TABLE tag (entry INTEGER NOT NULL REFERENCES entry (id), name TEXT NOT NULL)",
     "CREATE INDEX effect_entry ON effect (entry)",
@@ -29,14 +32,17 @@ constexpr const char* schema[] = {
 
 // In every pool, also in one that a version without it made.
 constexpr const char* outcome_table =
-    "CREATE TABLE IF NOT EXISTS outcome (id INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL, kind TEXT NOT NULL, "
+    "CREATE TABLE IF NOT EXISTS outcome (id INTEGER PRIMARY KEY, identity TEXT UNIQUE NOT NULL, "
+    "kind TEXT NOT NULL, "
     "sizes TEXT NOT NULL, strategy TEXT NOT NULL, time_us REAL NOT NULL)";
 constexpr std::int64_t outcomes_kept = 2000;
 
 constexpr std::int64_t no_zone = -1;
 
-// What an entry's likeness counts. Another chip's settings carry over worse than another zone's, those of another type worst.
-constexpr double precision_weight = 3, device_weight = 3, arch_weight = 2, zone_weight = 2, shape_weight = 2, text_weight = 1;
+// What an entry's likeness counts. Another chip's settings carry over worse than another zone's,
+// those of another type worst.
+constexpr double precision_weight = 3, device_weight = 3, arch_weight = 2, zone_weight = 2,
+                 shape_weight = 2, text_weight = 1;
 
 const std::string& text_of(const SqlValue& value) {
   static const std::string none;
@@ -53,12 +59,14 @@ double number_of(const SqlValue& value) {
 std::string identity_of(const PoolEntry& entry) {
   std::vector<std::string> tags = entry.tags;
   std::sort(tags.begin(), tags.end());
-  std::string all = strategy_id(entry.strategy) + "\n" + entry.task + "\n" + entry.device + "\n" + entry.origin;
+  std::string all =
+      strategy_id(entry.strategy) + "\n" + entry.task + "\n" + entry.device + "\n" + entry.origin;
   for (const std::string& tag : tags) all += "\n" + tag;
   return sha256_hex(all);
 }
 
-// A full-text query of the words alone, so that no punctuation of a stranger's text is taken for an operator.
+// A full-text query of the words alone, so that no punctuation of a stranger's text is taken for an
+// operator.
 std::string match_of(const std::string& text) {
   std::string query, word;
   const auto end_word = [&] {
@@ -77,7 +85,8 @@ std::string match_of(const std::string& text) {
 }
 
 double score_of(const PoolEntry& entry, double relevance, const PoolQuery& query) {
-  double score = text_weight * relevance / (1 + relevance) + std::clamp(entry.floor_share, 0.0, 1.0);
+  double score =
+      text_weight * relevance / (1 + relevance) + std::clamp(entry.floor_share, 0.0, 1.0);
   if (!query.precision.empty() && entry.precision == query.precision) score += precision_weight;
   if (!query.device.empty() && entry.device == query.device) {
     score += device_weight;
@@ -104,7 +113,8 @@ Result<void> outcomes_in(const Database& database) {
 // "k=4096 m=128".
 std::string text_of(const std::map<std::string, std::int64_t>& sizes) {
   std::string text;
-  for (const auto& [axis, size] : sizes) text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(size);
+  for (const auto& [axis, size] : sizes)
+    text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(size);
   return text;
 }
 
@@ -113,7 +123,8 @@ std::map<std::string, std::int64_t> sizes_in(const std::string& text) {
   std::istringstream words(text);
   for (std::string word; words >> word;) {
     const auto equals = word.find('=');
-    if (equals != std::string::npos) sizes[word.substr(0, equals)] = std::strtoll(word.c_str() + equals + 1, nullptr, 10);
+    if (equals != std::string::npos)
+      sizes[word.substr(0, equals)] = std::strtoll(word.c_str() + equals + 1, nullptr, 10);
   }
   return sizes;
 }
@@ -145,10 +156,10 @@ Result<StrategyPool> StrategyPool::open(const std::string& path) {
     const auto found = static_cast<std::int64_t>(number_of(version->front().front()));
     if (found == format) return outcomes_in(database);
     if (found != 0) {
-      return Error{
-          ErrorCode::usage,
-          "strategy pool " + path + " has format " + std::to_string(found) + "; this program reads " + std::to_string(format),
-          "use the version that wrote it, or another file"};
+      return Error{ErrorCode::usage,
+                   "strategy pool " + path + " has format " + std::to_string(found) +
+                       "; this program reads " + std::to_string(format),
+                   "use the version that wrote it, or another file"};
     }
     if (auto tables = make_tables(database); !tables) return tables;
     if (auto table = outcomes_in(database); !table) return table;
@@ -167,8 +178,9 @@ Result<void> StrategyPool::State::forget(const std::string& identity) const {
   const auto old = database.run("SELECT id FROM entry WHERE identity = ?", {identity});
   if (!old) return old.error();
   for (const SqlRow& row : *old) {
-    for (const char* statement : {"DELETE FROM effect WHERE entry = ?", "DELETE FROM tag WHERE entry = ?",
-                                  "DELETE FROM words WHERE rowid = ?", "DELETE FROM entry WHERE id = ?"}) {
+    for (const char* statement :
+         {"DELETE FROM effect WHERE entry = ?", "DELETE FROM tag WHERE entry = ?",
+          "DELETE FROM words WHERE rowid = ?", "DELETE FROM entry WHERE id = ?"}) {
       if (auto done = database.run(statement, {row[0]}); !done) return done.error();
     }
   }
@@ -180,22 +192,26 @@ Result<void> StrategyPool::State::insert(const PoolEntry& entry) const {
   if (auto forgotten = forget(identity); !forgotten) return forgotten;
   const std::int64_t zone = entry.zone ? static_cast<std::int64_t>(*entry.zone) : no_zone;
   auto done = database.run(
-      "INSERT INTO entry (identity, strategy, family, precision, device, zone, shape, log2_gain, floor_share, origin, task, "
+      "INSERT INTO entry (identity, strategy, family, precision, device, zone, shape, log2_gain, "
+      "floor_share, origin, task, "
       "text) "
       "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      {identity, strategy_to_json(entry.strategy), entry.family, entry.precision, entry.device, zone, entry.shape,
-       entry.log2_gain, entry.floor_share, entry.origin, entry.task, entry.text});
+      {identity, strategy_to_json(entry.strategy), entry.family, entry.precision, entry.device,
+       zone, entry.shape, entry.log2_gain, entry.floor_share, entry.origin, entry.task,
+       entry.text});
   if (!done) return done.error();
   const std::int64_t id = database.last_row();
   for (const StrategyBrief::Effect& effect : entry.effects) {
-    done = database.run("INSERT INTO effect VALUES (?, ?, ?, ?)",
-                        {id, effect.technique, effect.gain, static_cast<std::int64_t>(effect.count)});
+    done =
+        database.run("INSERT INTO effect VALUES (?, ?, ?, ?)",
+                     {id, effect.technique, effect.gain, static_cast<std::int64_t>(effect.count)});
     if (!done) return done.error();
   }
   for (const std::string& tag : entry.tags) {
     if (done = database.run("INSERT INTO tag VALUES (?, ?)", {id, tag}); !done) return done.error();
   }
-  done = database.run("INSERT INTO words (rowid, text) VALUES (?, ?)", {id, entry.text + " " + describe(entry.strategy)});
+  done = database.run("INSERT INTO words (rowid, text) VALUES (?, ?)",
+                      {id, entry.text + " " + describe(entry.strategy)});
   if (!done) return done.error();
   return {};
 }
@@ -208,7 +224,8 @@ Result<PoolEntry> StrategyPool::State::read(const SqlRow& row) const {
   entry.family = text_of(row[2]);
   entry.precision = text_of(row[3]);
   entry.device = text_of(row[4]);
-  if (const auto zone = static_cast<int>(number_of(row[5])); zone >= 0 && zone <= static_cast<int>(Zone::compute)) {
+  if (const auto zone = static_cast<int>(number_of(row[5]));
+      zone >= 0 && zone <= static_cast<int>(Zone::compute)) {
     entry.zone = static_cast<Zone>(zone);
   }
   entry.shape = text_of(row[6]);
@@ -217,10 +234,12 @@ Result<PoolEntry> StrategyPool::State::read(const SqlRow& row) const {
   entry.origin = text_of(row[9]);
   entry.task = text_of(row[10]);
   entry.text = text_of(row[11]);
-  const auto effects = database.run("SELECT technique, gain, count FROM effect WHERE entry = ? ORDER BY rowid", {row[0]});
+  const auto effects = database.run(
+      "SELECT technique, gain, count FROM effect WHERE entry = ? ORDER BY rowid", {row[0]});
   if (!effects) return effects.error();
   for (const SqlRow& effect : *effects) {
-    entry.effects.push_back({text_of(effect[0]), number_of(effect[1]), static_cast<int>(number_of(effect[2]))});
+    entry.effects.push_back(
+        {text_of(effect[0]), number_of(effect[1]), static_cast<int>(number_of(effect[2]))});
   }
   const auto tags = database.run("SELECT name FROM tag WHERE entry = ? ORDER BY rowid", {row[0]});
   if (!tags) return tags.error();
@@ -235,13 +254,16 @@ Result<void> StrategyPool::add(const PoolEntry& entry) {
 Result<std::vector<PoolMatch>> StrategyPool::find(const PoolQuery& query) const {
   // bm25() is the lower the better; without a text every entry is as relevant.
   const std::string words = match_of(query.text);
-  std::string sql = "SELECT id, strategy, family, precision, device, zone, shape, log2_gain, floor_share, origin, task, text, ";
+  std::string sql =
+      "SELECT id, strategy, family, precision, device, zone, shape, log2_gain, floor_share, "
+      "origin, task, text, ";
   std::vector<SqlValue> values;
   if (words.empty()) {
     sql += "0.0 FROM entry WHERE family = ?";
   } else {
     sql +=
-        "coalesce(found.relevance, 0.0) FROM entry LEFT JOIN (SELECT rowid AS row, -bm25(words) AS relevance FROM words "
+        "coalesce(found.relevance, 0.0) FROM entry LEFT JOIN (SELECT rowid AS row, -bm25(words) AS "
+        "relevance FROM words "
         "WHERE words MATCH ?) AS found ON found.row = entry.id WHERE family = ?";
     values.emplace_back(words);
   }
@@ -263,7 +285,8 @@ Result<std::vector<PoolMatch>> StrategyPool::find(const PoolQuery& query) const 
     const double score = score_of(*entry, std::max(0.0, number_of(row[12])), query);
     matches.push_back({std::move(*entry), score});
   }
-  std::stable_sort(matches.begin(), matches.end(), [](const PoolMatch& a, const PoolMatch& b) { return a.score > b.score; });
+  std::stable_sort(matches.begin(), matches.end(),
+                   [](const PoolMatch& a, const PoolMatch& b) { return a.score > b.score; });
   if (query.limit >= 0 && matches.size() > static_cast<std::size_t>(query.limit)) {
     matches.resize(static_cast<std::size_t>(query.limit));
   }
@@ -276,18 +299,22 @@ Result<std::int64_t> StrategyPool::size() const {
   return static_cast<std::int64_t>(number_of(rows->front().front()));
 }
 
-Result<void> StrategyPool::add_outcomes(const std::string& kind, std::span<const PoolOutcome> outcomes) {
+Result<void> StrategyPool::add_outcomes(const std::string& kind,
+                                        std::span<const PoolOutcome> outcomes) {
   const Database& database = state_->database;
   return transaction(database, [&]() -> Result<void> {
     for (const PoolOutcome& outcome : outcomes) {
       const std::string sizes = text_of(outcome.sizes);
-      auto done = database.run("INSERT OR REPLACE INTO outcome (identity, kind, sizes, strategy, time_us) VALUES (?, ?, ?, ?, ?)",
-                               {sha256_hex(kind + "\n" + sizes + "\n" + strategy_id(outcome.strategy)), kind, sizes,
-                                strategy_to_json(outcome.strategy), outcome.time_us});
+      auto done = database.run(
+          "INSERT OR REPLACE INTO outcome (identity, kind, sizes, strategy, time_us) VALUES (?, ?, "
+          "?, ?, ?)",
+          {sha256_hex(kind + "\n" + sizes + "\n" + strategy_id(outcome.strategy)), kind, sizes,
+           strategy_to_json(outcome.strategy), outcome.time_us});
       if (!done) return done.error();
     }
     auto done = database.run(
-        "DELETE FROM outcome WHERE kind = ? AND id NOT IN (SELECT id FROM outcome WHERE kind = ? ORDER BY id DESC LIMIT ?)",
+        "DELETE FROM outcome WHERE kind = ? AND id NOT IN (SELECT id FROM outcome WHERE kind = ? "
+        "ORDER BY id DESC LIMIT ?)",
         {kind, kind, outcomes_kept});
     if (!done) return done.error();
     return {};
@@ -295,8 +322,9 @@ Result<void> StrategyPool::add_outcomes(const std::string& kind, std::span<const
 }
 
 Result<std::vector<PoolOutcome>> StrategyPool::outcomes(const std::string& kind, int limit) const {
-  const auto rows = state_->database.run("SELECT sizes, strategy, time_us FROM outcome WHERE kind = ? ORDER BY id DESC LIMIT ?",
-                                         {kind, static_cast<std::int64_t>(limit)});
+  const auto rows = state_->database.run(
+      "SELECT sizes, strategy, time_us FROM outcome WHERE kind = ? ORDER BY id DESC LIMIT ?",
+      {kind, static_cast<std::int64_t>(limit)});
   if (!rows) return rows.error();
   std::vector<PoolOutcome> all;
   for (const SqlRow& row : *rows) {

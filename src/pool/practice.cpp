@@ -38,7 +38,8 @@ Result<std::vector<PoolEntry>> shipped_practice() {
       all.push_back(std::move(*entry));
     }
   } catch (const Json::exception& fault) {
-    return Error{ErrorCode::failure, std::string("the shipped practice cannot be read: ") + fault.what(),
+    return Error{ErrorCode::failure,
+                 std::string("the shipped practice cannot be read: ") + fault.what(),
                  "this is a fault of cupilot"};
   }
   return all;

@@ -13,12 +13,15 @@ struct Class {
   std::int64_t up_to;
   const char* name;
 };
-// Bounds where kernels change their kind: a row or two, less than a tile, less than the chip holds, a few waves, many.
-constexpr std::array classes = {Class{4, "single"},    Class{64, "tiny"},     Class{512, "small"},
-                                Class{2048, "medium"}, Class{16384, "large"}, Class{INT64_MAX, "huge"}};
+// Bounds where kernels change their kind: a row or two, less than a tile, less than the chip holds,
+// a few waves, many.
+constexpr std::array classes = {Class{4, "single"},    Class{64, "tiny"},
+                                Class{512, "small"},   Class{2048, "medium"},
+                                Class{16384, "large"}, Class{INT64_MAX, "huge"}};
 
 int rank_of(const std::string& name) {
-  const auto found = std::find_if(classes.begin(), classes.end(), [&](const Class& one) { return name == one.name; });
+  const auto found = std::find_if(classes.begin(), classes.end(),
+                                  [&](const Class& one) { return name == one.name; });
   return static_cast<int>(found - classes.begin());
 }
 
@@ -37,9 +40,11 @@ std::map<std::string, std::string> axes_of(const std::string& shape) {
 std::string shape_class(const Task& task) {
   std::string text;
   if (task.time_shapes.empty()) return text;
-  const std::map<std::string, std::int64_t> sizes(task.time_shapes.front().sizes.begin(), task.time_shapes.front().sizes.end());
+  const std::map<std::string, std::int64_t> sizes(task.time_shapes.front().sizes.begin(),
+                                                  task.time_shapes.front().sizes.end());
   for (const auto& [axis, size] : sizes) {
-    const auto found = std::find_if(classes.begin(), classes.end(), [&, n = size](const Class& one) { return n <= one.up_to; });
+    const auto found = std::find_if(classes.begin(), classes.end(),
+                                    [&, n = size](const Class& one) { return n <= one.up_to; });
     text += (text.empty() ? "" : " ") + axis + "=" + found->name;
   }
   return text;
@@ -50,7 +55,8 @@ double shape_likeness(const std::string& a, const std::string& b) {
   double alike = 0;
   for (const auto& [axis, name] : of_a) {
     const auto other = of_b.find(axis);
-    if (other != of_b.end()) alike += std::max(0.0, 1 - 0.5 * std::abs(rank_of(name) - rank_of(other->second)));
+    if (other != of_b.end())
+      alike += std::max(0.0, 1 - 0.5 * std::abs(rank_of(name) - rank_of(other->second)));
   }
   const std::size_t most = std::max(of_a.size(), of_b.size());
   return most == 0 ? 0 : alike / static_cast<double>(most);

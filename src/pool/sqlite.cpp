@@ -14,7 +14,8 @@ using Statement = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 Error failure(const std::string& path, sqlite3* handle) {
   const std::string reason = handle != nullptr ? sqlite3_errmsg(handle) : "out of memory";
-  return {ErrorCode::failure, "strategy pool " + path + ": " + reason, "name another file with --pool FILE, or --pool off"};
+  return {ErrorCode::failure, "strategy pool " + path + ": " + reason,
+          "name another file with --pool FILE, or --pool off"};
 }
 
 void bind(sqlite3_stmt* statement, int at, const SqlValue& value) {
@@ -36,7 +37,9 @@ SqlValue column(sqlite3_stmt* statement, int at) {
       return sqlite3_column_double(statement, at);
     default: {
       const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, at));
-      return text == nullptr ? std::string() : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, at)));
+      return text == nullptr
+                 ? std::string()
+                 : std::string(text, static_cast<std::size_t>(sqlite3_column_bytes(statement, at)));
     }
   }
 }
@@ -48,7 +51,8 @@ void Database::Close::operator()(sqlite3* handle) const { sqlite3_close(handle);
 Result<Database> Database::open(const std::string& path) {
   sqlite3* handle = nullptr;
   const int code =
-      sqlite3_open_v2(path.c_str(), &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
+      sqlite3_open_v2(path.c_str(), &handle,
+                      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nullptr);
   Database database;
   database.path_ = path;
   database.handle_.reset(handle);
@@ -57,9 +61,11 @@ Result<Database> Database::open(const std::string& path) {
   return database;
 }
 
-Result<std::vector<SqlRow>> Database::run(const std::string& sql, const std::vector<SqlValue>& values) const {
+Result<std::vector<SqlRow>> Database::run(const std::string& sql,
+                                          const std::vector<SqlValue>& values) const {
   sqlite3_stmt* raw = nullptr;
-  if (sqlite3_prepare_v2(handle_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK) return failure(path_, handle_.get());
+  if (sqlite3_prepare_v2(handle_.get(), sql.c_str(), -1, &raw, nullptr) != SQLITE_OK)
+    return failure(path_, handle_.get());
   const Statement statement(raw);
   for (std::size_t i = 0; i < values.size(); ++i) bind(raw, static_cast<int>(i) + 1, values[i]);
   std::vector<SqlRow> rows;

@@ -20,7 +20,8 @@ class Database {
  public:
   static Result<Database> open(const std::string& path);
   // One statement with its parameters; the rows it gives.
-  Result<std::vector<SqlRow>> run(const std::string& sql, const std::vector<SqlValue>& values = {}) const;
+  Result<std::vector<SqlRow>> run(const std::string& sql,
+                                  const std::vector<SqlValue>& values = {}) const;
   std::int64_t last_row() const;
 
  private:

@@ -1,4 +1,5 @@
-// What a warp's accesses of the operands cost, lane by lane: gemm_simt.cu and gemm_mma.cu say where each lane reads and writes.
+// What a warp's accesses of the operands cost, lane by lane: gemm_simt.cu and gemm_mma.cu say where
+// each lane reads and writes.
 #pragma once
 
 #include <array>
@@ -8,9 +9,9 @@ namespace cupilot {
 // Byte addresses of a warp's lanes.
 using LaneAddresses = std::array<int, 32>;
 
-// Passes over 32 banks of 4 bytes. As src/ptx/machine/pattern.cpp counts them, which was held against CUPTI's wavefronts
-// (docs/results/counters): 8 bytes go by half warps, 16 by quarters, and two of these at once where neighbouring lanes load the
-// same.
+// Passes over 32 banks of 4 bytes. As src/ptx/machine/pattern.cpp counts them, which was held
+// against CUPTI's wavefronts (docs/results/counters): 8 bytes go by half warps, 16 by quarters, and
+// two of these at once where neighbouring lanes load the same.
 double bank_passes(const LaneAddresses& address, int bytes, bool load);
 
 // An operand of a tile, and how its slabs come from global memory.
@@ -42,9 +43,11 @@ struct FragmentReads {
 FragmentReads mma_rows(const Side& side, bool matrices);
 FragmentReads mma_columns(const Side& side, bool matrices);
 
-// gemm_simt: slabs of floats, K outermost. `permuted` and `piece`: PERMUTE, and the floats of a read.
+// gemm_simt: slabs of floats, K outermost. `permuted` and `piece`: PERMUTE, and the floats of a
+// read.
 double simt_copy_passes(const Side& side, int threads, bool permuted, int piece, bool async);
-// Reads of a step: `tile` rows or columns a thread, in pieces of up to 4, of lanes that lie `lanes_n` side by side.
+// Reads of a step: `tile` rows or columns a thread, in pieces of up to 4, of lanes that lie
+// `lanes_n` side by side.
 FragmentReads simt_reads(int tile, int lanes_n, bool rows);
 
 }  // namespace cupilot

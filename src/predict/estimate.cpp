@@ -10,7 +10,8 @@
 namespace cupilot {
 namespace {
 
-constexpr int draws = 600;       // settings, about half of each at plain: what is off breaks no restriction
+constexpr int draws =
+    600;  // settings, about half of each at plain: what is off breaks no restriction
 constexpr int improved = 4;      // of the cheapest
 constexpr int most_rounds = 12;  // over all parameters
 
@@ -38,11 +39,13 @@ class Estimator {
       Constants constants;
       for (const TunableParameter& p : tunable_.parameters) {
         const auto at = rng.below(static_cast<std::int64_t>(p.domain.size()));
-        constants[p.constant] = draw == 0 || rng.chance(0.5) ? p.plain : p.domain[static_cast<std::size_t>(at)];
+        constants[p.constant] =
+            draw == 0 || rng.chance(0.5) ? p.plain : p.domain[static_cast<std::size_t>(at)];
       }
       consider(settings, constants);
     }
-    std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.cost < b.cost; });
+    std::sort(settings.begin(), settings.end(),
+              [](const Setting& a, const Setting& b) { return a.cost < b.cost; });
     if (settings.size() > improved) settings.resize(improved);
     return settings;
   }
@@ -68,9 +71,11 @@ class Estimator {
 
  private:
   void consider(std::vector<Setting>& settings, const Constants& constants) const {
-    if (broken_restriction(tunable_, task_, device_, constants) || !serves_shapes(constants)) return;
+    if (broken_restriction(tunable_, task_, device_, constants) || !serves_shapes(constants))
+      return;
     std::vector<std::int64_t> values;
-    for (const TunableParameter& p : tunable_.parameters) values.push_back(constants.at(p.constant));
+    for (const TunableParameter& p : tunable_.parameters)
+      values.push_back(constants.at(p.constant));
     if (const auto cost = estimate_.at(values)) settings.push_back({constants, *cost});
   }
 
@@ -79,7 +84,9 @@ class Estimator {
       PlanScope scope(tunable_.plan, constants, task_, shape, device_, nullptr);
       for (const Expr& expr : tunable_.plan.require) {
         const ExprValue value = scope.value(expr);
-        if (const auto* number = std::get_if<std::int64_t>(&value); number != nullptr && *number == 0) return false;
+        if (const auto* number = std::get_if<std::int64_t>(&value);
+            number != nullptr && *number == 0)
+          return false;
       }
     }
     return true;
@@ -97,7 +104,8 @@ bool has_estimate(const Tunable& tunable) { return definition_of(tunable) != nul
 
 CostEstimate::CostEstimate(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
   for (const Workload& shape : task.time_shapes) {
-    AtShape at{PlanProgram(tunable.plan, constant_names(tunable), task, shape, device), 0, shape.weight};
+    AtShape at{PlanProgram(tunable.plan, constant_names(tunable), task, shape, device), 0,
+               shape.weight};
     at.cost = at.program.add(*definition_of(tunable));
     shapes_.push_back(std::move(at));
   }
@@ -114,7 +122,8 @@ std::optional<double> CostEstimate::at(std::span<const std::int64_t> values) con
   return sum;
 }
 
-std::optional<double> least_cost(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
+std::optional<double> least_cost(const Tunable& tunable, const Task& task,
+                                 const DeviceSpec& device) {
   const Estimator estimator(tunable, task, device);
   std::optional<double> least;
   for (Setting& setting : estimator.drawn()) {

@@ -5,16 +5,16 @@
 #include <memory>
 #include <string>
 
-#include "predict/residual.hpp"
-#include "predict/terms.hpp"
 #include "kernel/template_choice.hpp"
 #include "kernel/tunable_values.hpp"
+#include "predict/residual.hpp"
+#include "predict/terms.hpp"
 
 namespace cupilot {
 namespace {
 
-// log2 of how far the analytic model alone is off, as a standard deviation: over 8 048 strategies of five GEMMs on an H200
-// (docs/results/model).
+// log2 of how far the analytic model alone is off, as a standard deviation: over 8 048 strategies
+// of five GEMMs on an H200 (docs/results/model).
 constexpr double analytic_sigma = 0.4;
 
 struct Known {
@@ -36,7 +36,8 @@ struct Known {
     }
   };
   std::optional<Realised> realised(const Task& at, const Strategy& strategy) const {
-    const auto choice = &at == &task ? choose_serving(serving, at, strategy) : choose_template(tunables, at, strategy);
+    const auto choice = &at == &task ? choose_serving(serving, at, strategy)
+                                     : choose_template(tunables, at, strategy);
     const auto* tunable = std::get_if<const Tunable*>(&choice);
     if (tunable == nullptr) return std::nullopt;
     auto constants = constants_for(**tunable, at, strategy);
@@ -55,7 +56,8 @@ struct Known {
       const double error = std::log2(outcome.time_us / found->terms.us);
       points[found->tunable->name].push_back({found->placed(), error});
     }
-    for (auto& [name, of_template] : points) residuals.emplace(name, ForecastResidual(std::move(of_template)));
+    for (auto& [name, of_template] : points)
+      residuals.emplace(name, ForecastResidual(std::move(of_template)));
   }
 
   std::optional<Forecast> forecast(const Strategy& strategy) const {
@@ -73,13 +75,16 @@ struct Known {
 
 }  // namespace
 
-Forecaster make_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
+Forecaster make_forecaster(const Task& task, const DeviceSpec& device,
+                           const std::vector<Tunable>& tunables,
                            std::span<const KnownTime> learnt) {
   if (task.family != "gemm" || task.time_shapes.empty()) return {};
   const auto known = std::make_shared<Known>(Known{task, device, tunables, {}, {}});
   known->serving = serving_among(known->tunables, task);
   known->learn(learnt);
-  return [known = std::shared_ptr<const Known>(known)](const Strategy& strategy) { return known->forecast(strategy); };
+  return [known = std::shared_ptr<const Known>(known)](const Strategy& strategy) {
+    return known->forecast(strategy);
+  };
 }
 
 }  // namespace cupilot

@@ -19,10 +19,12 @@ double sustained_clock(const DeviceSpec& device) {
   return device.clock_hz * (known ? device.sustained_flops[fp32] / device.peak_flops[fp32] : 1);
 }
 
-double operand_dram_bytes(const GemmShape& shape, const DeviceSpec& device, double bm, double bn, double places, double group) {
+double operand_dram_bytes(const GemmShape& shape, const DeviceSpec& device, double bm, double bn,
+                          double places, double group) {
   const double once = (shape.m + shape.n) * shape.k * shape.bytes * shape.batch;
   if (once < resident_in_l2 * static_cast<double>(device.l2_bytes)) return once;
-  const double tiles_m = std::ceil(shape.m / bm), tiles_n = std::ceil(shape.n / bn), all = tiles_m * tiles_n;
+  const double tiles_m = std::ceil(shape.m / bm), tiles_n = std::ceil(shape.n / bn),
+               all = tiles_m * tiles_n;
   const double wave = std::min(places, all), band = std::min(group, tiles_m);
   double rows = std::min(band, wave), columns = std::min(tiles_n, std::max(1.0, wave / band));
   if (wave > band * tiles_n) {

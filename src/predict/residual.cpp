@@ -13,7 +13,8 @@ constexpr double deviation_of_median = 1.48;    // a normal standard deviation, 
 constexpr double usual_most = 2.5;              // deviations at which an error is cut off
 constexpr double least_usual = 0.05;
 
-// In units of the error's variance. A site's distance is 0 to 1; `knob` and `resource` are lengths in sites.
+// In units of the error's variance. A site's distance is 0 to 1; `knob` and `resource` are lengths
+// in sites.
 struct Scales {
   double additive = 0.5;  // share of the part that adds up over sites
   double knob = 4, resource = 2;
@@ -51,7 +52,8 @@ double resource_distance(const ForecastTerms& a, const ForecastTerms& b) {
 
 double likeness(double knobs, double resources, double sites, const Scales& s) {
   const double near = std::exp(-resources / (2 * s.resource * s.resource));
-  return s.additive * (1 - knobs / sites) * 0.5 + s.additive * near * 0.5 + (1 - s.additive) * std::exp(-knobs / s.knob) * near;
+  return s.additive * (1 - knobs / sites) * 0.5 + s.additive * near * 0.5 +
+         (1 - s.additive) * std::exp(-knobs / s.knob) * near;
 }
 
 struct Distances {
@@ -63,7 +65,8 @@ Distances distances(const std::vector<ResidualPoint>& points) {
   Distances all{Eigen::MatrixXd(n, n), Eigen::MatrixXd(n, n)};
   for (Eigen::Index i = 0; i < n; ++i) {
     for (Eigen::Index j = 0; j <= i; ++j) {
-      const ForecastTerms &a = points[static_cast<std::size_t>(i)].terms, &b = points[static_cast<std::size_t>(j)].terms;
+      const ForecastTerms &a = points[static_cast<std::size_t>(i)].terms,
+                          &b = points[static_cast<std::size_t>(j)].terms;
       all.knobs(i, j) = all.knobs(j, i) = knob_distance(a, b);
       all.resources(i, j) = all.resources(j, i) = resource_distance(a, b);
     }
@@ -72,8 +75,9 @@ Distances distances(const std::vector<ResidualPoint>& points) {
 }
 
 Eigen::MatrixXd covariance(const Distances& apart, double sites, const Scales& scales) {
-  Eigen::MatrixXd k = apart.knobs.binaryExpr(
-      apart.resources, [&](double knobs, double resources) { return likeness(knobs, resources, sites, scales); });
+  Eigen::MatrixXd k = apart.knobs.binaryExpr(apart.resources, [&](double knobs, double resources) {
+    return likeness(knobs, resources, sites, scales);
+  });
   k.diagonal().array() += scales.noise;
   return k;
 }
@@ -95,17 +99,21 @@ struct ForecastResidual::State {
 
   Eigen::VectorXd targets(const std::vector<ResidualPoint>& of) const {
     Eigen::VectorXd y(static_cast<Eigen::Index>(of.size()));
-    for (std::size_t i = 0; i < of.size(); ++i) y[static_cast<Eigen::Index>(i)] = (of[i].error - centre) / spread;
+    for (std::size_t i = 0; i < of.size(); ++i)
+      y[static_cast<Eigen::Index>(i)] = (of[i].error - centre) / spread;
     return y;
   }
 
-  // A kernel that the arithmetic does not understand at all says little of its neighbours: its error counts as the largest usual
-  // one (winsorised; Huber 1981).
+  // A kernel that the arithmetic does not understand at all says little of its neighbours: its
+  // error counts as the largest usual one (winsorised; Huber 1981).
   void pull_in() {
     const double middle = median([&](const ResidualPoint& p) { return p.error; });
-    const double usual = median([&](const ResidualPoint& p) { return std::abs(p.error - middle); }) * deviation_of_median;
+    const double usual =
+        median([&](const ResidualPoint& p) { return std::abs(p.error - middle); }) *
+        deviation_of_median;
     const double most = usual_most * std::max(usual, least_usual);
-    for (ResidualPoint& point : points) point.error = std::clamp(point.error, middle - most, middle + most);
+    for (ResidualPoint& point : points)
+      point.error = std::clamp(point.error, middle - most, middle + most);
   }
   template <class Of>
   double median(Of of) const {
@@ -149,7 +157,8 @@ struct ForecastResidual::State {
   }
 };
 
-ForecastResidual::ForecastResidual(std::vector<ResidualPoint> points) : state_(std::make_unique<State>()) {
+ForecastResidual::ForecastResidual(std::vector<ResidualPoint> points)
+    : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.points = spread(std::move(points), residual_points);
   s.pull_in();
@@ -167,7 +176,8 @@ ResidualGuess ForecastResidual::guess(const ForecastTerms& terms) const {
   Eigen::VectorXd k(static_cast<Eigen::Index>(s.points.size()));
   for (std::size_t i = 0; i < s.points.size(); ++i) {
     const ForecastTerms& other = s.points[i].terms;
-    k[static_cast<Eigen::Index>(i)] = likeness(knob_distance(terms, other), resource_distance(terms, other), s.sites, s.scales);
+    k[static_cast<Eigen::Index>(i)] =
+        likeness(knob_distance(terms, other), resource_distance(terms, other), s.sites, s.scales);
   }
   const double mean = k.dot(s.weights);
   s.factor.triangularView<Eigen::Lower>().solveInPlace(k);

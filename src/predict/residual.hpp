@@ -1,5 +1,5 @@
-// What an analytic model gets wrong, learnt from outcomes: a Gaussian process over knobs and resources (Rasmussen and Williams
-// 2006), its scales chosen by marginal likelihood.
+// What an analytic model gets wrong, learnt from outcomes: a Gaussian process over knobs and
+// resources (Rasmussen and Williams 2006), its scales chosen by marginal likelihood.
 #pragma once
 
 #include <memory>

@@ -12,10 +12,11 @@ namespace cupilot {
 namespace {
 
 constexpr double schedulers = 4;
-constexpr double fma_warps = 4;            // warp multiply-adds an SM a cycle
-constexpr double shared_bytes = 128;       // a cycle
-constexpr double wgmma_operations = 4096;  // dense bf16 and fp16, an SM a cycle, sm_90 (docs/formats/time-model.md)
-constexpr double mma_share = 0.62;         // of that rate by mma.sync, measured
+constexpr double fma_warps = 4;       // warp multiply-adds an SM a cycle
+constexpr double shared_bytes = 128;  // a cycle
+constexpr double wgmma_operations =
+    4096;  // dense bf16 and fp16, an SM a cycle, sm_90 (docs/formats/time-model.md)
+constexpr double mma_share = 0.62;  // of that rate by mma.sync, measured
 
 GemmSetting simt_ring(const Constants& c, const GemmShape& shape) {
   GemmSetting s;
@@ -27,25 +28,30 @@ GemmSetting simt_ring(const Constants& c, const GemmShape& shape) {
   s.shared = constant_of(c, "STAGES", 2) * s.bk * (s.bm + s.bn) * 4;
   s.store = s.bm * s.bn / 40;
   s.persistent = true;
-  const double tm = constant_of(c, "THREAD_M", 8), tn = constant_of(c, "THREAD_N", 8), workers = s.bm * s.bn / (tm * tn);
+  const double tm = constant_of(c, "THREAD_M", 8), tn = constant_of(c, "THREAD_N", 8),
+               workers = s.bm * s.bn / (tm * tn);
   s.threads = workers + 128;
   s.resident = std::max(1.0, std::floor(256 / workers));
   const int lanes_n = 32 / static_cast<int>(constant_of(c, "LANES_M", 4));
-  const FragmentReads a = simt_reads(static_cast<int>(tm), lanes_n, true), b = simt_reads(static_cast<int>(tn), lanes_n, false);
+  const FragmentReads a = simt_reads(static_cast<int>(tm), lanes_n, true),
+                      b = simt_reads(static_cast<int>(tn), lanes_n, false);
   const double warps = workers / 32;
   s.math = warps * s.bk * tm * tn / fma_warps;
   s.issue = warps * s.bk * (tm * tn + a.loads + b.loads) / schedulers;
   s.reads = warps * s.bk * (a.passes + b.passes) + (s.bm + s.bn) * s.bk * 4 / shared_bytes;
-  // Where neighbours along K are adjacent the producer's threads turn a slab, squares of 4 by 4 one after another.
+  // Where neighbours along K are adjacent the producer's threads turn a slab, squares of 4 by 4 one
+  // after another.
   const double squares = ((shape.trans_a ? 0 : s.bm) + (shape.trans_b ? s.bn : 0)) * s.bk / 16;
   s.turning = std::ceil(squares / 128);
   return s;
 }
 
-// Cycles of m64 by `columns` products over a slab of 128 bytes of K: the tensor cores', or of reading both operands.
+// Cycles of m64 by `columns` products over a slab of 128 bytes of K: the tensor cores', or of
+// reading both operands.
 double wgmma_cycles(double columns) { return 4 * std::max(columns / 2, 16 + columns / 4); }
 
-// The transposed product: columns of B along the long side, all of K of a tile or a part of it in one block.
+// The transposed product: columns of B along the long side, all of K of a tile or a part of it in
+// one block.
 GemmSetting swapped(const Constants& c, const GemmShape& shape) {
   GemmSetting s;
   const double consumers = constant_of(c, "CONSUMERS", 1);
@@ -85,7 +91,8 @@ struct Row {
   std::string_view name;
   Maker make;
 };
-constexpr Row rows[] = {{"gemm_simt_ring", simt_ring}, {"gemm_swapped", swapped}, {"gemm_skinny", skinny}};
+constexpr Row rows[] = {
+    {"gemm_simt_ring", simt_ring}, {"gemm_swapped", swapped}, {"gemm_skinny", skinny}};
 
 }  // namespace
 
@@ -107,12 +114,14 @@ std::optional<GemmShape> gemm_shape(const Task& task) {
   return shape;
 }
 
-std::optional<GemmSetting> gemm_setting(const Tunable& tunable, const Constants& constants, const GemmShape& shape) {
+std::optional<GemmSetting> gemm_setting(const Tunable& tunable, const Constants& constants,
+                                        const GemmShape& shape) {
   for (const Row& row : rows) {
     if (row.name != tunable.name) continue;
     GemmSetting setting = row.make(constants, shape);
     const double least = constant_of(constants, "MIN_BLOCKS", 1);
-    if (least > 1) setting.registers = std::min(setting.registers, 65536 / (setting.threads * least));
+    if (least > 1)
+      setting.registers = std::min(setting.registers, 65536 / (setting.threads * least));
     return setting;
   }
   return std::nullopt;

@@ -12,11 +12,15 @@
 namespace cupilot {
 namespace {
 
-// Log of the mean of max(0, x), x normal; far below nothing by its asymptote, since the density there is no longer a number.
+// Log of the mean of max(0, x), x normal; far below nothing by its asymptote, since the density
+// there is no longer a number.
 double log_gain(double mean, double deviation) {
-  const double z = mean / deviation, density = std::exp(-0.5 * z * z) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
-  if (z > -25) return std::log(deviation * (density + 0.5 * z * std::erfc(-z / std::numbers::sqrt2)));
-  return std::log(deviation * std::numbers::inv_sqrtpi / std::numbers::sqrt2) - 0.5 * z * z - 2 * std::log(-z) - 3 / (z * z);
+  const double z = mean / deviation,
+               density = std::exp(-0.5 * z * z) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
+  if (z > -25)
+    return std::log(deviation * (density + 0.5 * z * std::erfc(-z / std::numbers::sqrt2)));
+  return std::log(deviation * std::numbers::inv_sqrtpi / std::numbers::sqrt2) - 0.5 * z * z -
+         2 * std::log(-z) - 3 / (z * z);
 }
 
 struct Hyper {
@@ -26,12 +30,15 @@ struct Hyper {
 };
 
 constexpr std::size_t fewest_points = 8;
-constexpr std::size_t points_for_hyper = 128;          // that are asked for the hyperparameters: a factorisation costs their cube
-constexpr double trusted_points = 4, steepest = 1.2;   // of the prior's slope
-constexpr double usual_sites = 5, usual_noise = 0.02;  // before the first outcomes: length as a part of all sites
-constexpr double refused_target = -2;                  // of a refused strategy while none was accepted
+constexpr std::size_t points_for_hyper =
+    128;  // that are asked for the hyperparameters: a factorisation costs their cube
+constexpr double trusted_points = 4, steepest = 1.2;  // of the prior's slope
+constexpr double usual_sites = 5,
+                 usual_noise = 0.02;   // before the first outcomes: length as a part of all sites
+constexpr double refused_target = -2;  // of a refused strategy while none was accepted
 
-// How much two values of one site differ: 0 equal, 1 when only one uses the technique, between 0.6 and 1 by rank.
+// How much two values of one site differ: 0 equal, 1 when only one uses the technique, between 0.6
+// and 1 by rank.
 double site_distance(int domain, std::int16_t a, std::int16_t b) {
   if (a == b) return 0;
   if (a == 0 || b == 0) return 1;
@@ -41,7 +48,8 @@ double site_distance(int domain, std::int16_t a, std::int16_t b) {
 // Codes side by side, each site's values together.
 class CodeTable {
  public:
-  explicit CodeTable(const std::vector<int>& domains) : domains_(domains), values_(domains.size()) {}
+  explicit CodeTable(const std::vector<int>& domains)
+      : domains_(domains), values_(domains.size()) {}
   void add(const StrategyCode& code) {
     for (std::size_t site = 0; site < code.size(); ++site) values_[site].push_back(code[site]);
   }
@@ -61,7 +69,8 @@ class CodeTable {
         continue;
       }
       to.resize(static_cast<std::size_t>(values));
-      for (std::size_t v = 0; v < to.size(); ++v) to[v] = site_distance(domain, own, static_cast<std::int16_t>(v));
+      for (std::size_t v = 0; v < to.size(); ++v)
+        to[v] = site_distance(domain, own, static_cast<std::int16_t>(v));
       for (Eigen::Index i = 0; i < count; ++i) sum[i] += to[static_cast<std::size_t>(others[i])];
     }
     return sum;
@@ -92,7 +101,8 @@ StrategyEncoder::StrategyEncoder(const Space& space) {
     fallbacks_.push_back(0);
     domains_.push_back(0);
   }
-  for (std::size_t site = 0; site < techniques_.size(); ++site) sites_of_[techniques_[site]].push_back(site);
+  for (std::size_t site = 0; site < techniques_.size(); ++site)
+    sites_of_[techniques_[site]].push_back(site);
 }
 
 StrategyCode StrategyEncoder::encode(const Strategy& strategy) const {
@@ -136,28 +146,39 @@ struct Surrogate::State {
   double expected_within = 0;
 
   State(const Space& space, double within)
-      : encoder(space), codes(encoder.domains()), scale(within > 0 ? within : 1), expected_within(within) {
-    if (within > 0) hyper = {0.5, std::max(1.0, static_cast<double>(encoder.sites()) / usual_sites), usual_noise};
+      : encoder(space),
+        codes(encoder.domains()),
+        scale(within > 0 ? within : 1),
+        expected_within(within) {
+    if (within > 0)
+      hyper = {0.5, std::max(1.0, static_cast<double>(encoder.sites()) / usual_sites), usual_noise};
   }
 
-  double shared(double apart) const { return 1 - apart / std::max<double>(1, static_cast<double>(encoder.sites())); }
+  double shared(double apart) const {
+    return 1 - apart / std::max<double>(1, static_cast<double>(encoder.sites()));
+  }
   double likeness(double apart, const Hyper& h) const {
     return h.additive * shared(apart) + (1 - h.additive) * std::exp(-apart / h.length);
   }
 
   // To each row.
   Eigen::VectorXd likenesses(const StrategyCode& code) const {
-    return codes.distances(code, rows).unaryExpr([&](double apart) { return likeness(apart, hyper); });
+    return codes.distances(code, rows).unaryExpr([&](double apart) {
+      return likeness(apart, hyper);
+    });
   }
 
-  double mean(const Eigen::VectorXd& k, double prior) const { return slope * prior + centre + scale * k.dot(weights); }
+  double mean(const Eigen::VectorXd& k, double prior) const {
+    return slope * prior + centre + scale * k.dot(weights);
+  }
   // At most `scale`. Takes the likenesses' place: O(rows^2).
   double deviation(Eigen::VectorXd& k) const {
     factor.topLeftCorner(rows, rows).triangularView<Eigen::Lower>().solveInPlace(k);
     return scale * std::sqrt(std::max(1e-9, 1 - k.squaredNorm()));
   }
 
-  // Least squares through what was measured, with the weight of a few points that the prior is right.
+  // Least squares through what was measured, with the weight of a few points that the prior is
+  // right.
   void choose_slope(const std::vector<const Point*>& known) {
     const auto count = static_cast<double>(known.size());
     double x = 0, y = 0, xx = 0, xy = 0;
@@ -215,7 +236,8 @@ struct Surrogate::State {
     for (const Point* point : known) among.add(point->code);
     Eigen::MatrixXd apart = Eigen::MatrixXd::Zero(count, count);
     for (Eigen::Index i = 0; i < count; ++i) {
-      apart.row(i).head(i) = among.distances(known[static_cast<std::size_t>(i)]->code, i).transpose();
+      apart.row(i).head(i) =
+          among.distances(known[static_cast<std::size_t>(i)]->code, i).transpose();
     }
     return apart;
   }
@@ -224,7 +246,8 @@ struct Surrogate::State {
   static std::vector<const Point*> spread(std::vector<const Point*> all) {
     const std::size_t count = all.size();
     if (count <= points_for_hyper) return all;
-    for (std::size_t i = 0; i < points_for_hyper; ++i) all[i] = all[(i + 1) * count / points_for_hyper - 1];
+    for (std::size_t i = 0; i < points_for_hyper; ++i)
+      all[i] = all[(i + 1) * count / points_for_hyper - 1];
     all.resize(points_for_hyper);
     return all;
   }
@@ -282,7 +305,8 @@ struct Surrogate::State {
   }
 };
 
-Surrogate::Surrogate(const Space& space, double expected_within) : state_(std::make_unique<State>(space, expected_within)) {}
+Surrogate::Surrogate(const Space& space, double expected_within)
+    : state_(std::make_unique<State>(space, expected_within)) {}
 Surrogate::~Surrogate() = default;
 Surrogate::Surrogate(Surrogate&&) noexcept = default;
 
@@ -306,8 +330,8 @@ void Surrogate::fit(const std::vector<Observation>& points) {
   State& s = *state_;
   s.points.clear();
   for (const Observation& point : points) {
-    s.points.push_back({point.slot, s.encoder.encode(*point.strategy), point.settled, point.settled && !point.fitness,
-                        point.fitness.value_or(0), point.prior});
+    s.points.push_back({point.slot, s.encoder.encode(*point.strategy), point.settled,
+                        point.settled && !point.fitness, point.fitness.value_or(0), point.prior});
   }
   s.standardise();
   if (s.accepted >= fewest_points) s.choose_hyper();
@@ -320,15 +344,16 @@ void Surrogate::update() {
   State& s = *state_;
   s.standardise();
   if (!s.ready) return;
-  // A pending point believes what the settled rows before it predict, so that it says nothing of its own: forward
-  // substitution with a zero residual.
+  // A pending point believes what the settled rows before it predict, so that it says nothing of
+  // its own: forward substitution with a zero residual.
   Eigen::VectorXd z(s.rows);
   for (Eigen::Index i = 0; i < s.rows; ++i) {
     const State::Point& point = s.points[static_cast<std::size_t>(i)];
     const double believed = s.factor.row(i).head(i).dot(z.head(i));
     z[i] = point.settled ? (s.target(point) - believed) / s.factor(i, i) : 0;
   }
-  s.weights = s.factor.topLeftCorner(s.rows, s.rows).triangularView<Eigen::Lower>().transpose().solve(z);
+  s.weights =
+      s.factor.topLeftCorner(s.rows, s.rows).triangularView<Eigen::Lower>().transpose().solve(z);
 }
 
 bool Surrogate::ready() const { return state_->ready; }

@@ -1,7 +1,8 @@
-// A Gaussian process over strategies: predicts fitness of what was not tried from what was. Cheap next to one evaluation.
-// Similarity of two strategies is a mix of an additive part (each site by itself) and a product part (sites together);
-// the mix and the length are chosen by marginal likelihood (Rasmussen and Williams 2006, chapter 5). Its mean is a multiple of
-// what was expected before anything ran, as far as the outcomes bear it out.
+// A Gaussian process over strategies: predicts fitness of what was not tried from what was. Cheap
+// next to one evaluation. Similarity of two strategies is a mix of an additive part (each site by
+// itself) and a product part (sites together); the mix and the length are chosen by marginal
+// likelihood (Rasmussen and Williams 2006, chapter 5). Its mean is a multiple of what was expected
+// before anything ran, as far as the outcomes bear it out.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +30,8 @@ class StrategyEncoder {
  private:
   std::vector<std::string> techniques_;                                 // of each site
   std::unordered_map<std::string, std::vector<std::size_t>> sites_of_;  // of each technique
-  std::vector<std::string> parameters_;                                 // "" for a technique without knobs
-  std::vector<std::vector<std::int64_t>> values_;                       // of each site
+  std::vector<std::string> parameters_;            // "" for a technique without knobs
+  std::vector<std::vector<std::int64_t>> values_;  // of each site
   std::vector<std::int64_t> fallbacks_;
   std::vector<int> domains_;
 };
@@ -39,7 +40,8 @@ struct Prediction {
   double mean = 0, deviation = 0;
 };
 
-// One slot's strategy and what came of it. Settled without fitness: it was refused and counts as a poor one.
+// One slot's strategy and what came of it. Settled without fitness: it was refused and counts as a
+// poor one.
 struct Observation {
   std::int64_t slot = 0;
   const Strategy* strategy = nullptr;
@@ -50,8 +52,8 @@ struct Observation {
 
 class Surrogate {
  public:
-  // expected_within: how far outcomes lie from what was expected of them, as a standard deviation; it predicts from the first
-  // point on. 0: nothing was expected, and it waits for a few outcomes.
+  // expected_within: how far outcomes lie from what was expected of them, as a standard deviation;
+  // it predicts from the first point on. 0: nothing was expected, and it waits for a few outcomes.
   explicit Surrogate(const Space& space, double expected_within = 0);
   ~Surrogate();
   Surrogate(Surrogate&&) noexcept;
@@ -67,9 +69,10 @@ class Surrogate {
   // Whether enough is known to predict at all.
   bool ready() const;
   Prediction predict(const Strategy& strategy, double prior = 0) const;
-  // Log of the gain over `best` to be expected of it (expected improvement; Jones, Schonlau and Welch 1998): what is sure to be
-  // as good as the best promises nothing, what may be better does. Without a best (-infinity) its mean. Of one that cannot exceed
-  // `mark`, something else that does not: that takes a fraction of the time.
+  // Log of the gain over `best` to be expected of it (expected improvement; Jones, Schonlau and
+  // Welch 1998): what is sure to be as good as the best promises nothing, what may be better does.
+  // Without a best (-infinity) its mean. Of one that cannot exceed `mark`, something else that does
+  // not: that takes a fraction of the time.
   double promise(const Strategy& strategy, double prior, double best, double mark) const;
 
  private:

@@ -13,10 +13,11 @@ struct TemplatePrice {
   std::string_view name;
   Price price;
 };
-constexpr TemplatePrice template_prices[] = {{"gemm_simt", price_simt}, {"gemm_mma", price_mma}, {"gemm_wgmma", price_wgmma}};
+constexpr TemplatePrice template_prices[] = {
+    {"gemm_simt", price_simt}, {"gemm_mma", price_mma}, {"gemm_wgmma", price_wgmma}};
 
-std::optional<PricedGemm> priced(const Tunable& tunable, const Constants& constants, const GemmShape& shape,
-                                 const DeviceSpec& device) {
+std::optional<PricedGemm> priced(const Tunable& tunable, const Constants& constants,
+                                 const GemmShape& shape, const DeviceSpec& device) {
   for (const TemplatePrice& row : template_prices) {
     if (row.name == tunable.name) return row.price(constants, shape, device);
   }
@@ -35,13 +36,14 @@ std::vector<double> knob_places(const Tunable& tunable, const Constants& constan
     const auto found = constants.find(parameter.constant);
     const std::int64_t value = found == constants.end() ? parameter.plain : found->second;
     const auto at = std::lower_bound(domain.begin(), domain.end(), value) - domain.begin();
-    places.push_back(domain.size() < 2 ? 0 : static_cast<double>(at) / static_cast<double>(domain.size() - 1));
+    places.push_back(
+        domain.size() < 2 ? 0 : static_cast<double>(at) / static_cast<double>(domain.size() - 1));
   }
   return places;
 }
 
-std::optional<ForecastTerms> forecast_terms(const Tunable& tunable, const Constants& constants, const Task& task,
-                                            const DeviceSpec& device) {
+std::optional<ForecastTerms> forecast_terms(const Tunable& tunable, const Constants& constants,
+                                            const Task& task, const DeviceSpec& device) {
   const auto shape = gemm_shape(task);
   if (!shape) return std::nullopt;
   auto price = priced(tunable, constants, *shape, device);

@@ -26,9 +26,15 @@ double decade_below(double value) { return std::pow(10, std::floor(std::log10(va
 
 }  // namespace
 
-double ChartRange::across(double intensity) const { return std::log(intensity / x_low) / std::log(x_high / x_low); }
-double ChartRange::up(double rate) const { return std::log(rate / y_low) / std::log(y_high / y_low); }
-double ChartRange::intensity_at(double share) const { return x_low * std::pow(x_high / x_low, share); }
+double ChartRange::across(double intensity) const {
+  return std::log(intensity / x_low) / std::log(x_high / x_low);
+}
+double ChartRange::up(double rate) const {
+  return std::log(rate / y_low) / std::log(y_high / y_low);
+}
+double ChartRange::intensity_at(double share) const {
+  return x_low * std::pow(x_high / x_low, share);
+}
 
 double roof_at(const RooflineChart& chart, double intensity) {
   // The first slope and the first roof are those that bind.
@@ -47,7 +53,8 @@ ChartRange range_of(const RooflineChart& chart) {
   if (chart.floor) take(*chart.floor);
   if (chart.champion) take(*chart.champion);
   for (const RooflineCeiling& slope : chart.slopes) {
-    for (const RooflineCeiling& roof : chart.roofs) widen(range.x_low, range.x_high, roof.value / slope.value);
+    for (const RooflineCeiling& roof : chart.roofs)
+      widen(range.x_low, range.x_high, roof.value / slope.value);
   }
   for (const RooflineCeiling& roof : chart.roofs) widen(range.y_low, range.y_high, roof.value);
   if (!(range.x_low > 0)) range.x_low = 1, range.x_high = 10;
@@ -60,7 +67,8 @@ ChartRange range_of(const RooflineChart& chart) {
 }
 
 std::string short_amount(double value) {
-  constexpr std::pair<double, const char*> scales[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  constexpr std::pair<double, const char*> scales[] = {
+      {1e15, "P"}, {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   for (const auto& [scale, letter] : scales) {
     if (value >= scale * (1 - 1e-9)) return fmt::format("{:.3g} {}", value / scale, letter);
   }
@@ -69,23 +77,29 @@ std::string short_amount(double value) {
 
 Result<RooflineChart> roofline_of(const Task& task, const DeviceSpec& device) {
   RooflineChart chart;
-  if (task.time_shapes.empty()) return Error{ErrorCode::usage, "task " + task.name + " has no time shape", "name one"};
+  if (task.time_shapes.empty())
+    return Error{ErrorCode::usage, "task " + task.name + " has no time shape", "name one"};
   const Workload& workload = task.time_shapes.front();
   const bool measured = !device.ceilings.empty();
   const auto rate = [&](Precision precision) {
-    return (measured ? device.sustained_flops : device.peak_flops)[static_cast<std::size_t>(precision)];
+    return (measured ? device.sustained_flops
+                     : device.peak_flops)[static_cast<std::size_t>(precision)];
   };
   chart.title = task.name + " on " + (device.label.empty() ? device.name : device.label);
   chart.source = measured ? device.ceilings : "not measured on this device: " + device.source;
-  chart.slopes = {{"DRAM", measured ? device.dram_sustained : device.dram_bytes_per_s}, {"L2", device.l2_bytes_per_s}};
-  if (const double own = rate(task.precision); own > 0) chart.roofs.push_back({std::string(name_of(task.precision)), own});
-  if (const double plain = rate(Precision::fp32_strict); plain > 0 && task.precision != Precision::fp32_strict)
+  chart.slopes = {{"DRAM", measured ? device.dram_sustained : device.dram_bytes_per_s},
+                  {"L2", device.l2_bytes_per_s}};
+  if (const double own = rate(task.precision); own > 0)
+    chart.roofs.push_back({std::string(name_of(task.precision)), own});
+  if (const double plain = rate(Precision::fp32_strict);
+      plain > 0 && task.precision != Precision::fp32_strict)
     chart.roofs.push_back({std::string(name_of(Precision::fp32_strict)), plain});
   const auto floor = floor_us(task, workload, device, task.precision);
   const auto flops = textbook_flops(task, workload);
   const auto bytes = compulsory_bytes(task, workload);
   if (floor && flops && bytes && *floor > 0 && *flops > 0 && *bytes > 0) {
-    chart.floor = {static_cast<double>(*flops) / static_cast<double>(*bytes), static_cast<double>(*flops) / (*floor * 1e-6),
+    chart.floor = {static_cast<double>(*flops) / static_cast<double>(*bytes),
+                   static_cast<double>(*flops) / (*floor * 1e-6),
                    fmt::format("floor {:.4g} us", *floor)};
   }
   return chart;

@@ -64,40 +64,45 @@ std::string ceilings(const Frame& frame, const RooflineChart& chart) {
     const bool first = &slope == &chart.slopes.front();
     svg += line(frame.x(from), frame.y(slope.value * from), frame.x(to), frame.y(slope.value * to),
                 first ? "stroke=#c60 stroke-width=2" : "stroke=#c60 stroke-dasharray=\"6 4\"");
-    svg +=
-        text(frame.x(from) + 8, frame.y(slope.value * from) - 10, fmt::format("{} {}B/s", slope.name, short_amount(slope.value)));
+    svg += text(frame.x(from) + 8, frame.y(slope.value * from) - 10,
+                fmt::format("{} {}B/s", slope.name, short_amount(slope.value)));
   }
   for (const RooflineCeiling& roof : chart.roofs) {
-    const double from = chart.slopes.empty()
-                            ? frame.range.x_low
-                            : std::clamp(roof.value / chart.slopes.front().value, frame.range.x_low, frame.range.x_high);
+    const double from = chart.slopes.empty() ? frame.range.x_low
+                                             : std::clamp(roof.value / chart.slopes.front().value,
+                                                          frame.range.x_low, frame.range.x_high);
     const bool first = &roof == &chart.roofs.front();
     svg += line(frame.x(from), frame.y(roof.value), right, frame.y(roof.value),
                 first ? "stroke=#c60 stroke-width=2" : "stroke=#c60 stroke-dasharray=\"6 4\"");
-    svg += text(right, frame.y(roof.value) - 5, fmt::format("{} {}op/s", roof.name, short_amount(roof.value)), "text-anchor=end");
+    svg += text(right, frame.y(roof.value) - 5,
+                fmt::format("{} {}op/s", roof.name, short_amount(roof.value)), "text-anchor=end");
   }
   return svg;
 }
 
 std::string dot(const Frame& frame, const RooflinePoint& point, const char* style) {
   if (!(point.intensity > 0) || !(point.rate > 0) || !std::isfinite(point.rate)) return "";
-  return fmt::format("<circle cx={:.1f} cy={:.1f} {}><title>{}</title></circle>\n", frame.x(point.intensity), frame.y(point.rate),
-                     style, escaped(point.label));
+  return fmt::format("<circle cx={:.1f} cy={:.1f} {}><title>{}</title></circle>\n",
+                     frame.x(point.intensity), frame.y(point.rate), style, escaped(point.label));
 }
 
 }  // namespace
 
 std::string roofline_svg(const RooflineChart& chart) {
   const Frame frame{range_of(chart)};
-  std::string svg =
-      fmt::format("<svg viewBox=\"0 0 900 460\" role=img aria-label=\"roofline: {}\" font-size=12 fill=currentColor>\n",
-                  escaped(chart.title));
+  std::string svg = fmt::format(
+      "<svg viewBox=\"0 0 900 460\" role=img aria-label=\"roofline: {}\" font-size=12 "
+      "fill=currentColor>\n",
+      escaped(chart.title));
   svg += axes(frame) + ceilings(frame, chart);
-  for (const RooflinePoint& point : chart.population) svg += dot(frame, point, "r=2.5 fill=#47a opacity=.5");
+  for (const RooflinePoint& point : chart.population)
+    svg += dot(frame, point, "r=2.5 fill=#47a opacity=.5");
   std::string path;
   for (const RooflinePoint& point : chart.path)
-    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x(point.intensity), frame.y(point.rate));
-  if (!path.empty()) svg += fmt::format("<path d=\"{}\" fill=none stroke=#47a stroke-width=1.5/>\n", path);
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x(point.intensity),
+                        frame.y(point.rate));
+  if (!path.empty())
+    svg += fmt::format("<path d=\"{}\" fill=none stroke=#47a stroke-width=1.5/>\n", path);
   for (const RooflinePoint& point : chart.path) svg += dot(frame, point, "r=3.5 fill=#47a");
   if (chart.floor) svg += dot(frame, *chart.floor, "r=5 fill=none stroke=#c60 stroke-width=2");
   if (chart.champion) svg += dot(frame, *chart.champion, "r=6 fill=#283");

@@ -1,5 +1,6 @@
-// Chips as data. A new chip is a row here, or a DeviceSpec that a program fills itself. Limits of an SM are those of the CUDA C++
-// Programming Guide's table of compute capabilities (8.0, 8.9, 9.0); clocks are boost clocks; every other number says its source.
+// Chips as data. A new chip is a row here, or a DeviceSpec that a program fills itself. Limits of
+// an SM are those of the CUDA C++ Programming Guide's table of compute capabilities
+// (8.0, 8.9, 9.0); clocks are boost clocks; every other number says its source.
 #include <cupilot/parts/device.hpp>
 
 #include <fmt/core.h>
@@ -9,10 +10,9 @@ namespace {
 
 constexpr double tera = 1e12;
 
-// Rates in the order of Precision: fp64, fp32_strict, fp32_emulated, bf16x3, tf32, fp16, bf16, fp8_promoted, fp8,
-// integer.
-// An emulated class is its pipe's rate over its products: fp32_emulated three tf32 or six bf16 (whichever is more), bf16x3
-// three bf16.
+// Rates in the order of Precision: fp64, fp32_strict, fp32_emulated, bf16x3, tf32, fp16, bf16,
+// fp8_promoted, fp8, integer. An emulated class is its pipe's rate over its products: fp32_emulated
+// three tf32 or six bf16 (whichever is more), bf16x3 three bf16.
 struct Rates {
   double fp64, fp32, tf32, fp16, bf16, fp8, integer;
 };
@@ -28,8 +28,9 @@ DeviceSpec hopper(std::string name, std::string label) {
   spec.name = std::move(name);
   spec.label = std::move(label);
   spec.arch = "sm_90a";
-  // Peak: H100 SXM datasheet, dense, fp64 by its tensor pipe; integer is the plain pipe (64 multiply-adds a clock and SM).
-  // Sustained: one H200 of driver 580.159; tensor rates by mma.sync, which tops out near two thirds of wgmma.
+  // Peak: H100 SXM datasheet, dense, fp64 by its tensor pipe; integer is the plain pipe (64
+  // multiply-adds a clock and SM). Sustained: one H200 of driver 580.159; tensor rates by mma.sync,
+  // which tops out near two thirds of wgmma.
   spec.peak_flops = by_class({66.9, 66.9, 494.7, 989.4, 989.4, 1978.9, 33.5});
   spec.sustained_flops = by_class({33.3, 63.7, 326, 653, 653, 1306, 31.9});
   return spec;
@@ -40,7 +41,8 @@ DeviceSpec h200() {
   spec.dram_sustained = 4.35e12;
   spec.l2_bytes_per_s = 9.2e12;
   spec.source =
-      "peaks: NVIDIA H200 datasheet (4.8 TB/s; H100 SXM rates); sustained: measured on one H200, driver 580.159, CUDA 13.0";
+      "peaks: NVIDIA H200 datasheet (4.8 TB/s; H100 SXM rates); sustained: measured on one H200, "
+      "driver 580.159, CUDA 13.0";
   return spec;
 }
 
@@ -51,7 +53,8 @@ DeviceSpec h100() {
   spec.l2_bytes_per_s = 9.2e12;
   spec.memory_bytes = 80ll << 30;
   spec.source =
-      "peaks: NVIDIA H100 SXM datasheet (3.35 TB/s); sustained: an H200's, memory scaled to its bandwidth; L2 and launch: an "
+      "peaks: NVIDIA H100 SXM datasheet (3.35 TB/s); sustained: an H200's, memory scaled to its "
+      "bandwidth; L2 and launch: an "
       "H200's";
   return spec;
 }
@@ -75,7 +78,8 @@ DeviceSpec a100() {
   spec.peak_flops = by_class({19.5, 19.5, 156, 312, 312, 0, 19.5});
   spec.sustained_flops = by_class({18.5, 18.5, 140, 280, 280, 0, 18.5});
   spec.source =
-      "peaks: NVIDIA A100 80GB SXM datasheet (2039 GB/s, 40 MB L2); sustained estimated at 0.87 to 0.95 of peak, L2 rate at 2.2 "
+      "peaks: NVIDIA A100 80GB SXM datasheet (2039 GB/s, 40 MB L2); sustained estimated at 0.87 to "
+      "0.95 of peak, L2 rate at 2.2 "
       "of "
       "DRAM's; launch: an H200's";
   return spec;
@@ -109,7 +113,8 @@ DeviceSpec rtx4090() {
   spec.peak_flops = by_class({1.29, 82.6, 82.6, 165.2, 165.2, 330.3, 41.3});
   spec.sustained_flops = by_class({1.2, 76, 76, 150, 150, 300, 38});
   spec.source =
-      "peaks: NVIDIA Ada GPU architecture whitepaper, table of the RTX 4090 (1008 GB/s, 72 MB L2); sustained estimated at 0.91 "
+      "peaks: NVIDIA Ada GPU architecture whitepaper, table of the RTX 4090 (1008 GB/s, 72 MB L2); "
+      "sustained estimated at 0.91 "
       "to "
       "0.93 of peak, L2 rate at 5 of DRAM's; launch: an H200's";
   return spec;
@@ -127,7 +132,8 @@ DeviceSpec l4() {
   spec.peak_flops = by_class({0.473, 30.3, 60.5, 121, 121, 242.5, 15.1});
   spec.sustained_flops = by_class({0.45, 20, 40, 80, 80, 160, 10});
   spec.source =
-      "peaks: NVIDIA L4 datasheet (300 GB/s, 48 MB L2; its sparse tensor rates halved); sustained estimated under its 72 W "
+      "peaks: NVIDIA L4 datasheet (300 GB/s, 48 MB L2; its sparse tensor rates halved); sustained "
+      "estimated under its 72 W "
       "limit, L2 "
       "rate at 6.7 of DRAM's; launch: an H200's";
   return spec;
@@ -137,7 +143,8 @@ struct Row {
   std::string_view name;
   DeviceSpec (*make)();
 };
-constexpr Row rows[] = {{"h200", h200}, {"h100", h100}, {"a100", a100}, {"rtx4090", rtx4090}, {"l4", l4}};
+constexpr Row rows[] = {
+    {"h200", h200}, {"h100", h100}, {"a100", a100}, {"rtx4090", rtx4090}, {"l4", l4}};
 
 }  // namespace
 
@@ -153,7 +160,8 @@ Result<DeviceSpec> chip(std::string_view name) {
     if (row.name == name) return row.make();
     known += (known.empty() ? "" : ", ") + std::string(row.name);
   }
-  return Error{ErrorCode::usage, fmt::format("no chip is called \"{}\"", name), "known chips: " + known};
+  return Error{ErrorCode::usage, fmt::format("no chip is called \"{}\"", name),
+               "known chips: " + known};
 }
 
 }  // namespace cupilot

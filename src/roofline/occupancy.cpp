@@ -1,4 +1,5 @@
-// Resident blocks of a kernel, by the rules of the CUDA occupancy calculator for compute capability 8.0 and later.
+// Resident blocks of a kernel, by the rules of the CUDA occupancy calculator for compute
+// capability 8.0 and later.
 #include <algorithm>
 
 #include <cupilot/parts/device.hpp>
@@ -13,13 +14,16 @@ constexpr int register_banks = 4;   // one file a scheduler: each holds whole wa
 constexpr std::int64_t shared_unit = 128;
 constexpr int registers_a_thread = 255;
 
-constexpr std::int64_t up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+constexpr std::int64_t up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 int by_registers(const DeviceSpec& device, int warps, int registers) {
   if (registers > registers_a_thread) return 0;
   if (registers <= 0) return device.blocks_per_sm;
   const std::int64_t a_warp = up(up(registers, register_step) * warp, register_unit);
-  return static_cast<int>(device.registers_per_sm / register_banks / a_warp * register_banks / warps);
+  return static_cast<int>(device.registers_per_sm / register_banks / a_warp * register_banks /
+                          warps);
 }
 
 int by_shared(const DeviceSpec& device, std::int64_t bytes) {
@@ -30,7 +34,8 @@ int by_shared(const DeviceSpec& device, std::int64_t bytes) {
 
 }  // namespace
 
-Residency residency(const DeviceSpec& device, int threads, int registers, std::int64_t shared_bytes) {
+Residency residency(const DeviceSpec& device, int threads, int registers,
+                    std::int64_t shared_bytes) {
   Residency found;
   found.slots = device.blocks_per_sm;
   const int warps = static_cast<int>(up(std::max(threads, 1), warp)) / warp;
@@ -46,7 +51,8 @@ Residency residency(const DeviceSpec& device, int threads, int registers, std::i
   return found;
 }
 
-int resident_blocks(const DeviceSpec& device, int threads, int registers, std::int64_t shared_bytes) {
+int resident_blocks(const DeviceSpec& device, int threads, int registers,
+                    std::int64_t shared_bytes) {
   return residency(device, threads, registers, shared_bytes).blocks;
 }
 

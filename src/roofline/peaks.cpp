@@ -44,7 +44,8 @@ double spread(const Ceiling& ceiling) {
 }
 
 const Ceiling* find_ceiling(const Peaks& peaks, std::string_view name) {
-  const auto found = std::find_if(peaks.ceilings.begin(), peaks.ceilings.end(), [&](const Ceiling& c) { return c.name == name; });
+  const auto found = std::find_if(peaks.ceilings.begin(), peaks.ceilings.end(),
+                                  [&](const Ceiling& c) { return c.name == name; });
   return found != peaks.ceilings.end() ? &*found : nullptr;
 }
 
@@ -55,7 +56,11 @@ Peaks datasheet_peaks(const DeviceSpec& device, std::string identity) {
   peaks.source = device.source;
   for (const PeakName& row : peak_names) {
     if (const double value = row.of(device); value > 0)
-      peaks.ceilings.push_back({std::string(row.name), std::string(row.unit), value, {}, "the device's data, not measured"});
+      peaks.ceilings.push_back({std::string(row.name),
+                                std::string(row.unit),
+                                value,
+                                {},
+                                "the device's data, not measured"});
   }
   return peaks;
 }

@@ -18,7 +18,11 @@ constexpr std::string_view format = "cupilot-peaks";
 constexpr int newest = 1;
 
 Json put(const Ceiling& c) {
-  return {{"name", c.name}, {"unit", c.unit}, {"value", c.value}, {"repeats", c.repeats}, {"how", c.how}};
+  return {{"name", c.name},
+          {"unit", c.unit},
+          {"value", c.value},
+          {"repeats", c.repeats},
+          {"how", c.how}};
 }
 
 Json put(const Peaks& p) {
@@ -36,8 +40,10 @@ Peaks peaks_of(const Json& json) {
   json.at("source").get_to(p.source);
   json.at("conditions").get_to(p.conditions);
   for (const Json& row : json.at("ceilings")) {
-    p.ceilings.push_back({row.at("name").get<std::string>(), row.at("unit").get<std::string>(), row.at("value").get<double>(),
-                          row.at("repeats").get<std::vector<double>>(), row.at("how").get<std::string>()});
+    p.ceilings.push_back({row.at("name").get<std::string>(), row.at("unit").get<std::string>(),
+                          row.at("value").get<double>(),
+                          row.at("repeats").get<std::vector<double>>(),
+                          row.at("how").get<std::string>()});
   }
   return p;
 }
@@ -49,13 +55,17 @@ Error unreadable(const std::string& path, const std::string& why) {
 
 // The whole file; an empty one where there is none yet.
 Result<Json> read(const std::string& path) {
-  if (!real_host().exists(path)) return Json{{"format", format}, {"version", newest}, {"devices", Json::array()}};
+  if (!real_host().exists(path))
+    return Json{{"format", format}, {"version", newest}, {"devices", Json::array()}};
   auto text = real_host().read_file(path);
   if (!text) return text.error();
   Json json = Json::parse(*text, nullptr, false);
-  if (!json.is_object() || json.value("format", Json()) != format) return unreadable(path, "not in its format");
-  if (json.value("version", Json()) != newest) return unreadable(path, "written by another version");
-  if (!json.contains("devices") || !json["devices"].is_array()) return unreadable(path, "it lists no devices");
+  if (!json.is_object() || json.value("format", Json()) != format)
+    return unreadable(path, "not in its format");
+  if (json.value("version", Json()) != newest)
+    return unreadable(path, "written by another version");
+  if (!json.contains("devices") || !json["devices"].is_array())
+    return unreadable(path, "it lists no devices");
   return json;
 }
 
@@ -79,7 +89,8 @@ Result<void> save_peaks(const Peaks& peaks, const std::string& path) {
   if (!file) return file.error();
   Json kept = Json::array();
   for (Json& row : (*file)["devices"]) {
-    if (!row.is_object() || row.value("identity", Json()) != peaks.identity) kept.push_back(std::move(row));
+    if (!row.is_object() || row.value("identity", Json()) != peaks.identity)
+      kept.push_back(std::move(row));
   }
   kept.push_back(put(peaks));
   (*file)["devices"] = std::move(kept);

@@ -10,7 +10,8 @@
 namespace cupilot {
 namespace {
 
-// Stalls and resident cycles are read in different runs of a kernel, and differ by a few percent; more is no count of one kernel.
+// Stalls and resident cycles are read in different runs of a kernel, and differ by a few percent;
+// more is no count of one kernel.
 constexpr double most_accounted = 1.1;
 constexpr double least_waiting = 0.05;  // of the warps' cycles, below which the reasons are noise
 constexpr double least_told = 0.1;
@@ -20,7 +21,8 @@ struct StallRow {
   Stall stall;
   std::string_view waits;  // "Warps waited 41 % of their cycles …"; empty: no waiting
   std::string_view asks;   // "this asks for …"; empty: nothing is known to help
-  // What is short where warps wait for this, the waiting in equal parts. A pipe stands for the busier one of the two.
+  // What is short where warps wait for this, the waiting in equal parts. A pipe stands for the
+  // busier one of the two.
   std::array<Resource, 2> resources;
   int known = 0;  // of those resources
 };
@@ -28,14 +30,38 @@ struct StallRow {
 constexpr std::array stall_rows = std::to_array<StallRow>({
     {Stall::selected, "", "", {}},
     {Stall::not_selected, "", "", {}},
-    {Stall::wait, "for the last instruction", "independent instructions", {Resource::issue, Resource::latency}, 2},
-    {Stall::long_scoreboard, "for global loads", "earlier loads or more at once", {Resource::latency}, 1},
-    {Stall::short_scoreboard, "for shared memory", "fewer passes over shared memory", {Resource::shared}, 1},
-    {Stall::barrier, "for the rest of their block", "fewer barriers or more blocks", {Resource::latency, Resource::occupancy}, 2},
+    {Stall::wait,
+     "for the last instruction",
+     "independent instructions",
+     {Resource::issue, Resource::latency},
+     2},
+    {Stall::long_scoreboard,
+     "for global loads",
+     "earlier loads or more at once",
+     {Resource::latency},
+     1},
+    {Stall::short_scoreboard,
+     "for shared memory",
+     "fewer passes over shared memory",
+     {Resource::shared},
+     1},
+    {Stall::barrier,
+     "for the rest of their block",
+     "fewer barriers or more blocks",
+     {Resource::latency, Resource::occupancy},
+     2},
     {Stall::membar, "for fences", "fewer fences", {Resource::latency}, 1},
-    {Stall::math_pipe_throttle, "for a busy pipe", "fewer operations on it", {Resource::fp_pipe}, 1},
+    {Stall::math_pipe_throttle,
+     "for a busy pipe",
+     "fewer operations on it",
+     {Resource::fp_pipe},
+     1},
     {Stall::gmma, "for wgmma", "better fed tensor cores", {Resource::tensor_pipe}, 1},
-    {Stall::mio_throttle, "for the shared-memory queue", "wider shared accesses", {Resource::shared}, 1},
+    {Stall::mio_throttle,
+     "for the shared-memory queue",
+     "wider shared accesses",
+     {Resource::shared},
+     1},
     {Stall::lg_throttle, "for the global-memory queue", "wider global accesses", {Resource::l2}, 1},
     {Stall::tex_throttle, "for the texture queue", "fewer texture accesses", {Resource::l2}, 1},
     {Stall::no_instruction, "for instructions", "shorter code", {Resource::issue}, 1},
@@ -93,7 +119,8 @@ std::vector<StallShare> stall_shares(const WarpCycles& warps) {
   }
   if (sum > most_accounted) return {};
   for (StallShare& one : shares) one.share /= std::max(1.0, sum);
-  std::stable_sort(shares.begin(), shares.end(), [](const StallShare& a, const StallShare& b) { return a.share > b.share; });
+  std::stable_sort(shares.begin(), shares.end(),
+                   [](const StallShare& a, const StallShare& b) { return a.share > b.share; });
   return shares;
 }
 
@@ -122,7 +149,8 @@ std::string stall_advice(const std::vector<StallShare>& stalls) {
 double deal_waiting(std::vector<Pressure>& pressures, const std::vector<StallShare>& stalls) {
   const double all = waiting(stalls), unexplained = share_of(pressures, Resource::latency);
   if (all < least_waiting || unexplained <= 0) return 0;
-  const bool tensor = share_of(pressures, Resource::tensor_pipe) > share_of(pressures, Resource::fp_pipe);
+  const bool tensor =
+      share_of(pressures, Resource::tensor_pipe) > share_of(pressures, Resource::fp_pipe);
   for (const StallShare& one : stalls) {
     const StallRow& row = row_of(one.stall);
     for (int i = 0; i < row.known; ++i) {

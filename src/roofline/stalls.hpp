@@ -8,12 +8,14 @@
 
 namespace cupilot {
 
-// What would shorten the waiting that there is most of; "" where nothing is known to. Of use only where waiting costs time: warps
-// that feed others, or are fed faster than they work, wait at no cost.
+// What would shorten the waiting that there is most of; "" where nothing is known to. Of use only
+// where waiting costs time: warps that feed others, or are fed faster than they work, wait at no
+// cost.
 std::string stall_advice(const std::vector<StallShare>& stalls);
 
-// Deals the share of latency out to the resources that the waiting points to, in proportion to it; what points to none stays.
-// Nothing is dealt without stalls, or where warps hardly waited. What was dealt.
+// Deals the share of latency out to the resources that the waiting points to, in proportion to it;
+// what points to none stays. Nothing is dealt without stalls, or where warps hardly waited. What
+// was dealt.
 double deal_waiting(std::vector<Pressure>& pressures, const std::vector<StallShare>& stalls);
 
 }  // namespace cupilot

@@ -1,4 +1,5 @@
-// Modelled time of launches from their counts (docs/formats/time-model.md explains the terms and their sources).
+// Modelled time of launches from their counts (docs/formats/time-model.md explains the terms and
+// their sources).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,28 +12,37 @@
 namespace cupilot {
 namespace {
 
-constexpr double overlap = 6;            // exponent of the norm that joins pipes: they overlap almost, not wholly
-constexpr double wait_overlap = 2.2;     // the same for a block's own waits and the work of all blocks beside it
-constexpr double memory_overlap = 5;     // the same for the SMs, L2 and DRAM
-constexpr double beside_products = 1.9;  // in a product of matrices, issue slots of what is no multiply-add: addresses, branches
-constexpr double product_share = 0.1;    // of a launch's instructions, from which it is such a product
-constexpr double warp_gaps = 1.6;        // of the tensor cycles of single warps' products, at the sustained rate
-constexpr double fill_share = 0.5;       // of the cycles that data take into an SM, beside L2's own rate
-constexpr double round_cycles = 40;      // barrier, and the first shared loads after it
+constexpr double overlap =
+    6;  // exponent of the norm that joins pipes: they overlap almost, not wholly
+constexpr double wait_overlap =
+    2.2;  // the same for a block's own waits and the work of all blocks beside it
+constexpr double memory_overlap = 5;  // the same for the SMs, L2 and DRAM
+constexpr double beside_products =
+    1.9;  // in a product of matrices, issue slots of what is no multiply-add: addresses, branches
+constexpr double product_share =
+    0.1;  // of a launch's instructions, from which it is such a product
+constexpr double warp_gaps =
+    1.6;  // of the tensor cycles of single warps' products, at the sustained rate
+constexpr double fill_share = 0.5;  // of the cycles that data take into an SM, beside L2's own rate
+constexpr double round_cycles = 40;  // barrier, and the first shared loads after it
 constexpr double l2_latency_s = 200e-9;
-constexpr double wait_cycles = 185;       // of a load from L2 that a warp waits for, others of its block waiting at other times
-constexpr double far_cycles = 1500;       // more where all loads come from DRAM
-constexpr double stage_cycles = 1000;     // of a stage of a ring, from its release until it is full again
-constexpr double half_fill = 0.5;         // of a block's bytes, that come while it waits
-constexpr double end_cycles = 4000;       // of a launch's first loads and last stores
-constexpr double turn_share = 0.5;        // of that, at each change of blocks
-constexpr double shared_requests = 1.25;  // of L2's rate: SMs side by side ask for the same lines, which it sends once
-constexpr double tensor_slowdown = 0.2;   // of the clock where the tensor cores never idle
-constexpr double arrival_latencies = 4;   // store, fence, ticket, fence, one after the other
-constexpr double later_launch = 0.4;      // cost of a further launch of a plan, in launches
+constexpr double wait_cycles =
+    185;  // of a load from L2 that a warp waits for, others of its block waiting at other times
+constexpr double far_cycles = 1500;  // more where all loads come from DRAM
+constexpr double stage_cycles =
+    1000;                          // of a stage of a ring, from its release until it is full again
+constexpr double half_fill = 0.5;  // of a block's bytes, that come while it waits
+constexpr double end_cycles = 4000;  // of a launch's first loads and last stores
+constexpr double turn_share = 0.5;   // of that, at each change of blocks
+constexpr double shared_requests =
+    1.25;  // of L2's rate: SMs side by side ask for the same lines, which it sends once
+constexpr double tensor_slowdown = 0.2;        // of the clock where the tensor cores never idle
+constexpr double arrival_latencies = 4;        // store, fence, ticket, fence, one after the other
+constexpr double later_launch = 0.4;           // cost of a further launch of a plan, in launches
 constexpr double default_loads_in_flight = 8;  // two a step, loops unrolled by four as NVRTC does
-constexpr double last_loads_in_flight = 16;    // of a block that sums parts others left: straight rows of loads
-constexpr double sm_bytes_a_cycle = 64;        // from L2 into one SM
+constexpr double last_loads_in_flight =
+    16;  // of a block that sums parts others left: straight rows of loads
+constexpr double sm_bytes_a_cycle = 64;  // from L2 into one SM
 
 // One launch's numbers, a block's share of everything.
 struct Launch {
@@ -48,9 +58,11 @@ struct Launch {
     const double instructions = count(Counter::warp_instructions);
     const double products = std::min(instructions, count(Counter::flops_fp32) / 64);
     if (whole.tensor > 0 || products > product_share * instructions) {
-      whole.issue = std::max(whole.issue, (products + beside_products * (instructions - products)) / schedulers);
+      whole.issue = std::max(whole.issue,
+                             (products + beside_products * (instructions - products)) / schedulers);
     }
-    whole.tensor = input.rounds > 0 ? warpgroup_cycles(d, in.counts, bound) : warp_gaps * whole.tensor;
+    whole.tensor =
+        input.rounds > 0 ? warpgroup_cycles(d, in.counts, bound) : warp_gaps * whole.tensor;
     whole.fill *= fill_share;
     blocks = static_cast<double>(std::max<std::int64_t>(1, in.blocks));
     warps = std::ceil(std::max(1, in.threads_per_block) / 32.0);
@@ -62,8 +74,9 @@ struct Launch {
 
   // Cycles that an SM's pipes are busy for one block.
   double work() const {
-    return a_block(joined(
-        {whole.issue, whole.fp32, whole.fp64, whole.tensor, whole.integer, whole.special, whole.memory, whole.fill}, overlap));
+    return a_block(joined({whole.issue, whole.fp32, whole.fp64, whole.tensor, whole.integer,
+                           whole.special, whole.memory, whole.fill},
+                          overlap));
   }
 
   double rounds() const {
@@ -78,7 +91,9 @@ struct Launch {
   }
 
   // Whether loads pass by registers alone, and the text said how many a warp has under way.
-  bool by_registers() const { return input.loads_in_flight > 0 && count(Counter::async_copy_bytes) == 0; }
+  bool by_registers() const {
+    return input.loads_in_flight > 0 && count(Counter::async_copy_bytes) == 0;
+  }
 
   double wait() const {
     const double from_l2 = l2_bytes(input.counts, bound_);
@@ -86,16 +101,19 @@ struct Launch {
     return wait_cycles + far_cycles * far;
   }
 
-  // Cycles of one block beside nothing else, its pipes idle: what a warp waits for its own loads, or what the stages of a ring
-  // or the rounds of a main loop wait for theirs.
+  // Cycles of one block beside nothing else, its pipes idle: what a warp waits for its own loads,
+  // or what the stages of a ring or the rounds of a main loop wait for theirs.
   double own() const {
     const double loads = count(Counter::global_load_requests) / (blocks * warps);
-    const double in_flight = input.loads_in_flight > 0 ? input.loads_in_flight : default_loads_in_flight;
-    // Beside a ring that warpgroups' products are fed from, loads are of what blocks left one another, in L2.
+    const double in_flight =
+        input.loads_in_flight > 0 ? input.loads_in_flight : default_loads_in_flight;
+    // Beside a ring that warpgroups' products are fed from, loads are of what blocks left one
+    // another, in L2.
     const double one_wait = input.rounds > 0 && whole.tensor > 0 ? wait_cycles : wait();
     const double cycles = input.loads_in_flight > 0 ? loads / in_flight * one_wait : 0;
     const double n = rounds(), fill = a_block(whole.fill);
-    if (input.rounds > 0) return std::max(cycles, (n * stage_cycles + fill) / std::max(1.0, ahead()));
+    if (input.rounds > 0)
+      return std::max(cycles, (n * stage_cycles + fill) / std::max(1.0, ahead()));
     if (n >= 1 && !by_registers()) {
       const double hidden = ahead() * std::max(cycles, work()) / n;
       return cycles + n * (round_cycles + std::max(0.0, wait() + fill / n - hidden));
@@ -103,14 +121,17 @@ struct Launch {
     return std::max(cycles, loads / in_flight * wait());
   }
 
-  // Cycles until `active` blocks that start together on one SM are done: the waits of one hide behind the work of others.
+  // Cycles until `active` blocks that start together on one SM are done: the waits of one hide
+  // behind the work of others.
   double together(double active) const {
-    const double alone = std::max(own() + half_fill * a_block(whole.fill), input.serial_latency_cycles);
+    const double alone =
+        std::max(own() + half_fill * a_block(whole.fill), input.serial_latency_cycles);
     return joined({active * work(), alone}, wait_overlap);
   }
 
-  // Cycles of the busiest SM. Blocks come in groups of what fits; the last, smaller group starts as places fall free, so it
-  // is priced half as a group of its own and half as its share of a full one.
+  // Cycles of the busiest SM. Blocks come in groups of what fits; the last, smaller group starts as
+  // places fall free, so it is priced half as a group of its own and half as its share of a full
+  // one.
   double busiest() const {
     const double mine = std::ceil(blocks / device.sms);
     const double full = std::floor(mine / resident);
@@ -122,7 +143,8 @@ struct Launch {
     return full * group + last + ends(mine, active);
   }
 
-  // Half for loads, half for stores. Where several blocks are resident, one changes while the others work.
+  // Half for loads, half for stores. Where several blocks are resident, one changes while the
+  // others work.
   double ends(double mine, double active) const {
     const double loads = count(Counter::global_load_requests) > 0 ? 0.5 : 0;
     const double stores = count(Counter::global_store_requests) > 0 ? 0.5 : 0;
@@ -131,11 +153,14 @@ struct Launch {
 
   // Seconds of a cycle: the clock falls as tensor cores fill up.
   double cycle_seconds(double cycles) const {
-    const double busy = cycles > 0 ? std::min(1.0, whole.tensor / std::min<double>(device.sms, blocks) / cycles) : 0;
+    const double busy =
+        cycles > 0 ? std::min(1.0, whole.tensor / std::min<double>(device.sms, blocks) / cycles)
+                   : 0;
     return 1 / (clock(device) * (1 - (input.rounds > 0 ? tensor_slowdown * busy : 0)));
   }
 
-  // Cycles of what is left to one block after its group has arrived. Nothing hides it: the others are gone.
+  // Cycles of what is left to one block after its group has arrived. Nothing hides it: the others
+  // are gone.
   double last_block() const {
     if (input.last_block_requests <= 0) return 0;
     const double latency = l2_latency_s * clock(device);
@@ -171,7 +196,8 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   add(Term::special, launch.whole.special / sms * us);
   add(Term::shared, std::max(launch.whole.memory, launch.whole.fill) / sms * us);
   const double l2 = l2_bytes(input.counts, bound) / (shared_requests * device.l2_bytes_per_s) * 1e6;
-  const double dram_bytes = launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes);
+  const double dram_bytes =
+      launch.count(Counter::dram_read_bytes) + launch.count(Counter::dram_write_bytes);
   const double dram = dram_bytes / device.dram_sustained * 1e6;
   add(Term::l2, l2);
   add(Term::dram, dram);
@@ -184,7 +210,8 @@ double launch_us(const DeviceSpec& device, const ModelInput& input, Bound bound,
   return joined({busiest, l2, dram}, memory_overlap) + last;
 }
 
-double total_us(const DeviceSpec& device, const std::vector<ModelInput>& launches, Bound bound, Terms& terms) {
+double total_us(const DeviceSpec& device, const std::vector<ModelInput>& launches, Bound bound,
+                Terms& terms) {
   terms.fill(0);
   double total = 0;
   for (std::size_t i = 0; i < launches.size(); ++i) {

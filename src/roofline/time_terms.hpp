@@ -1,4 +1,5 @@
-// What counts cost on the pipes of an SM, in cycles summed over all blocks; shared by the time model and the verdict.
+// What counts cost on the pipes of an SM, in cycles summed over all blocks; shared by the time
+// model and the verdict.
 #pragma once
 
 #include <array>
@@ -10,8 +11,23 @@
 
 namespace cupilot {
 
-// Terms of a modelled time. Their names are what ModelledTime::binding and Measurement::binding hold.
-enum class Term { issue, fp32, fp64, tensor, integer, special, shared, l2, dram, latency, tail, launch, count_ };
+// Terms of a modelled time. Their names are what ModelledTime::binding and Measurement::binding
+// hold.
+enum class Term {
+  issue,
+  fp32,
+  fp64,
+  tensor,
+  integer,
+  special,
+  shared,
+  l2,
+  dram,
+  latency,
+  tail,
+  launch,
+  count_
+};
 inline constexpr std::size_t term_count = static_cast<std::size_t>(Term::count_);
 inline constexpr std::array<std::string_view, term_count> term_names = {
     "issue",  "fp32 pipe", "fp64 pipe", "tensor pipe", "integer pipe", "special pipe",
@@ -34,8 +50,8 @@ struct PipeCycles {
 };
 PipeCycles pipe_cycles(const DeviceSpec& device, const Counts& counts, Bound bound);
 
-// Tensor cycles where products are whole warpgroups': 4096 operations of bf16 an SM and clock (compute capability 9.0), other
-// types as their peaks stand to bf16's.
+// Tensor cycles where products are whole warpgroups': 4096 operations of bf16 an SM and clock
+// (compute capability 9.0), other types as their peaks stand to bf16's.
 double warpgroup_cycles(const DeviceSpec& device, const Counts& counts, Bound bound);
 
 // Bytes between L2 and the SMs: counted, or every sector asked for.

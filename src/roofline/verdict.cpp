@@ -13,14 +13,19 @@
 namespace cupilot {
 namespace {
 
-double datasheet_peak(const DeviceSpec& device, Precision precision) { return device.peak_flops[static_cast<std::size_t>(precision)]; }
+double datasheet_peak(const DeviceSpec& device, Precision precision) {
+  return device.peak_flops[static_cast<std::size_t>(precision)];
+}
 
-// What a kernel is held against: what the device was seen to sustain, else its datasheet. Floors rest on the datasheet alone.
+// What a kernel is held against: what the device was seen to sustain, else its datasheet. Floors
+// rest on the datasheet alone.
 double ceiling(const DeviceSpec& device, Precision precision) {
   const double measured = device.sustained_flops[static_cast<std::size_t>(precision)];
   return !device.ceilings.empty() && measured > 0 ? measured : datasheet_peak(device, precision);
 }
-double bandwidth(const DeviceSpec& device) { return device.ceilings.empty() ? device.dram_bytes_per_s : device.dram_sustained; }
+double bandwidth(const DeviceSpec& device) {
+  return device.ceilings.empty() ? device.dram_bytes_per_s : device.dram_sustained;
+}
 
 bool on_tensor_pipe(Precision precision) {
   switch (precision) {
@@ -37,17 +42,20 @@ bool on_tensor_pipe(Precision precision) {
   }
 }
 
-// Operations a DRAM byte at which memory and a pipe bind alike. A contract that allows no tensor class has one ridge.
+// Operations a DRAM byte at which memory and a pipe bind alike. A contract that allows no tensor
+// class has one ridge.
 struct Ridges {
   double plain = 0, tensor = 0;
 };
 
 Ridges ridges(const Task& task, const DeviceSpec& device) {
-  const bool tensor = on_tensor_pipe(task.precision) && !(task.work.matmul_like.empty() && task.family != "gemm");
+  const bool tensor =
+      on_tensor_pipe(task.precision) && !(task.work.matmul_like.empty() && task.family != "gemm");
   const Precision plain = on_tensor_pipe(task.precision) ? Precision::fp32_strict : task.precision;
   Ridges found;
   found.plain = ceiling(device, plain) / bandwidth(device);
-  found.tensor = tensor ? std::max(found.plain, ceiling(device, task.precision) / bandwidth(device)) : found.plain;
+  found.tensor = tensor ? std::max(found.plain, ceiling(device, task.precision) / bandwidth(device))
+                        : found.plain;
   return found;
 }
 
@@ -63,8 +71,10 @@ double intensity_of(const Task& task, const Workload& workload) {
   return static_cast<double>(*flops) / static_cast<double>(*bytes);
 }
 
-// Bytes that must cross DRAM while the kernel is timed: what it reads once; of what it writes, L2 may keep its size.
-Result<double> unavoidable_bytes(const Task& task, const Workload& workload, const DeviceSpec& device) {
+// Bytes that must cross DRAM while the kernel is timed: what it reads once; of what it writes, L2
+// may keep its size.
+Result<double> unavoidable_bytes(const Task& task, const Workload& workload,
+                                 const DeviceSpec& device) {
   double read = 0, written = 0;
   for (const Tensor& tensor : task.tensors) {
     const auto shape = shape_of(task, tensor, workload);
@@ -85,7 +95,9 @@ struct ResourceTime {
   double seconds;  // that this resource alone would need
 };
 
-double value(const Counts& counts, Counter counter) { return bounded(counts[counter], Bound::value); }
+double value(const Counts& counts, Counter counter) {
+  return bounded(counts[counter], Bound::value);
+}
 
 // The fraction of the last wave's SMs without a block.
 double tail_share(const Counts& counts, const DeviceSpec& device) {
@@ -94,7 +106,8 @@ double tail_share(const Counts& counts, const DeviceSpec& device) {
 }
 
 // What no resource explains is waiting: for memory, or for blocks that other SMs still run.
-void add_waits(std::vector<ResourceTime>& all, double tail_share, const DeviceSpec& device, double seconds) {
+void add_waits(std::vector<ResourceTime>& all, double tail_share, const DeviceSpec& device,
+               double seconds) {
   double busiest = 0;
   for (const ResourceTime& row : all) busiest = std::max(busiest, row.seconds);
   const double idle = std::max(0.0, seconds - device.launch_seconds - busiest);
@@ -103,29 +116,36 @@ void add_waits(std::vector<ResourceTime>& all, double tail_share, const DeviceSp
   all.push_back({Resource::latency, idle - tail});
 }
 
-// Of a kernel of which nothing was counted: it does the task's work at least. What else it does passes for waiting.
-std::vector<ResourceTime> rows_of_work(const Task& task, double bytes, double flops, const DeviceSpec& device, double seconds) {
+// Of a kernel of which nothing was counted: it does the task's work at least. What else it does
+// passes for waiting.
+std::vector<ResourceTime> rows_of_work(const Task& task, double bytes, double flops,
+                                       const DeviceSpec& device, double seconds) {
   const double rate = ceiling(device, task.precision);
   std::vector<ResourceTime> all = {
       {Resource::dram, bytes / bandwidth(device)},
-      {on_tensor_pipe(task.precision) ? Resource::tensor_pipe : Resource::fp_pipe, rate > 0 ? flops / rate : 0},
+      {on_tensor_pipe(task.precision) ? Resource::tensor_pipe : Resource::fp_pipe,
+       rate > 0 ? flops / rate : 0},
       {Resource::launch, device.launch_seconds},
   };
   add_waits(all, 0, device, seconds);
   return all;
 }
 
-std::vector<ResourceTime> resource_times(const Counts& counts, const DeviceSpec& device, double seconds) {
+std::vector<ResourceTime> resource_times(const Counts& counts, const DeviceSpec& device,
+                                         double seconds) {
   const PipeCycles cycles = pipe_cycles(device, counts, Bound::value);
   const double blocks = value(counts, Counter::blocks);
   const double sms = blocks > 0 ? std::min<double>(device.sms, blocks) : device.sms;
   const double second = 1 / (clock(device) * sms);
   std::vector<ResourceTime> all = {
       {Resource::dram,
-       (value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes)) / device.dram_sustained},
-      {Resource::l2, std::max(l2_bytes(counts, Bound::value) / device.l2_bytes_per_s, cycles.fill * second)},
+       (value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes)) /
+           device.dram_sustained},
+      {Resource::l2,
+       std::max(l2_bytes(counts, Bound::value) / device.l2_bytes_per_s, cycles.fill * second)},
       {Resource::shared, cycles.memory * second},
-      {Resource::fp_pipe, std::max({cycles.fp32, cycles.fp64, cycles.integer, cycles.special}) * second},
+      {Resource::fp_pipe,
+       std::max({cycles.fp32, cycles.fp64, cycles.integer, cycles.special}) * second},
       {Resource::tensor_pipe, cycles.tensor * second},
       {Resource::issue, cycles.issue * second},
       {Resource::launch, device.launch_seconds},
@@ -161,7 +181,8 @@ double utilisation(const Verdict& verdict, const Task& task, const DeviceSpec& d
 }
 
 std::string amount(double value, std::string_view unit) {
-  constexpr std::pair<double, std::string_view> scales[] = {{1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
+  constexpr std::pair<double, std::string_view> scales[] = {
+      {1e12, "T"}, {1e9, "G"}, {1e6, "M"}, {1e3, "k"}};
   for (const auto& [scale, letter] : scales) {
     if (value >= scale) return fmt::format("{:.3g} {}{}", value / scale, letter, unit);
   }
@@ -169,33 +190,41 @@ std::string amount(double value, std::string_view unit) {
 }
 
 // dealt: share of the time that the warps' stalls explained.
-void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSpec& device, double dealt) {
+void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSpec& device,
+                double dealt) {
   auto& say = verdict.digest;
-  say.push_back(fmt::format("{} time {:.2f} us; the floor is {:.2f} us, so at most {:.1f} times faster is possible.",
-                            name_of(measurement.provenance), measurement.time_us, verdict.floor_us,
-                            measurement.time_us / std::max(verdict.floor_us, 1e-9)));
-  const std::string ridge =
-      verdict.ridge_tensor > verdict.ridge_plain
-          ? fmt::format("ridges at {:.1f} (plain) and {:.1f} (tensor)", verdict.ridge_plain, verdict.ridge_tensor)
-          : fmt::format("ridge at {:.1f}", verdict.ridge_plain);
+  say.push_back(fmt::format(
+      "{} time {:.2f} us; the floor is {:.2f} us, so at most {:.1f} times faster is possible.",
+      name_of(measurement.provenance), measurement.time_us, verdict.floor_us,
+      measurement.time_us / std::max(verdict.floor_us, 1e-9)));
+  const std::string ridge = verdict.ridge_tensor > verdict.ridge_plain
+                                ? fmt::format("ridges at {:.1f} (plain) and {:.1f} (tensor)",
+                                              verdict.ridge_plain, verdict.ridge_tensor)
+                                : fmt::format("ridge at {:.1f}", verdict.ridge_plain);
+  say.push_back(fmt::format("It does {:.1f} operations a DRAM byte, {}: {} zone.",
+                            verdict.intensity, ridge, name_of(verdict.zone)));
   say.push_back(
-      fmt::format("It does {:.1f} operations a DRAM byte, {}: {} zone.", verdict.intensity, ridge, name_of(verdict.zone)));
-  say.push_back(fmt::format("It reaches {} and {} of DRAM; the pipe that counts in its zone is {:.0f}% used.",
-                            amount(verdict.achieved_flops, "FLOP/s"), amount(verdict.achieved_bytes, "B/s"),
-                            100 * verdict.utilisation));
+      fmt::format("It reaches {} and {} of DRAM; the pipe that counts in its zone is {:.0f}% used.",
+                  amount(verdict.achieved_flops, "FLOP/s"), amount(verdict.achieved_bytes, "B/s"),
+                  100 * verdict.utilisation));
   std::string pressures;
   for (const Pressure& pressure : verdict.pressures) {
     if (pressure.share < 0.05) break;
-    pressures += fmt::format("{}{} {:.0f}%", pressures.empty() ? "" : ", ", name_of(pressure.resource), 100 * pressure.share);
+    pressures += fmt::format("{}{} {:.0f}%", pressures.empty() ? "" : ", ",
+                             name_of(pressure.resource), 100 * pressure.share);
   }
-  say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.", name_of(verdict.binding),
+  say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.",
+                            name_of(verdict.binding),
                             verdict.stalls.empty() ? "" : " or is waited for", pressures));
   if (const std::string waits = stall_sentence(verdict.stalls); !waits.empty())
     say.push_back(dealt < least_dealt ? waits : waits + stall_advice(verdict.stalls));
   const Counts& counts = measurement.counts;
-  const double wavefronts = value(counts, Counter::shared_load_wavefronts) + value(counts, Counter::shared_store_wavefronts);
-  if (const double conflicts = value(counts, Counter::shared_conflicts); wavefronts > 0 && conflicts > 0.02 * wavefronts) {
-    say.push_back(fmt::format("{:.0f}% of its shared-memory passes are bank conflicts.", 100 * conflicts / wavefronts));
+  const double wavefronts = value(counts, Counter::shared_load_wavefronts) +
+                            value(counts, Counter::shared_store_wavefronts);
+  if (const double conflicts = value(counts, Counter::shared_conflicts);
+      wavefronts > 0 && conflicts > 0.02 * wavefronts) {
+    say.push_back(fmt::format("{:.0f}% of its shared-memory passes are bank conflicts.",
+                              100 * conflicts / wavefronts));
   }
   if (const double local = value(counts, Counter::local_bytes); local > 0) {
     say.push_back(fmt::format("It spills: {} of local memory traffic.", amount(local, "B")));
@@ -217,24 +246,28 @@ Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& devic
   return zone_at(intensity_of(task, workload), ridges(task, device));
 }
 
-Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device, Precision proved) {
+Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device,
+                        Precision proved) {
   const auto bytes = unavoidable_bytes(task, workload, device);
   if (!bytes) return bytes.error();
   const auto flops = textbook_flops(task, workload);
   if (!flops) return flops.error();
   const double rate = datasheet_peak(device, proved);
   if (*flops > 0 && rate <= 0) {
-    return Error{ErrorCode::usage, fmt::format("no peak rate of class {} is known for {}", name_of(proved), device.name),
-                 "add it to the device's data"};
+    return Error{
+        ErrorCode::usage,
+        fmt::format("no peak rate of class {} is known for {}", name_of(proved), device.name),
+        "add it to the device's data"};
   }
   const double memory = *bytes / device.dram_bytes_per_s;
   const double compute = *flops > 0 ? static_cast<double>(*flops) / rate : 0;
   return 1e6 * std::max(memory, compute);
 }
 
-Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device, const Measurement& measurement,
-                      const WarpCycles& warps) {
-  if (!(measurement.time_us > 0)) return Error{ErrorCode::failure, "a verdict needs a time above zero", {}};
+Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device,
+                      const Measurement& measurement, const WarpCycles& warps) {
+  if (!(measurement.time_us > 0))
+    return Error{ErrorCode::failure, "a verdict needs a time above zero", {}};
   const auto floor = floor_us(task, workload, device, task.precision);
   if (!floor) return floor.error();
   const auto flops = textbook_flops(task, workload);
@@ -246,12 +279,14 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   const Ridges ridge = ridges(task, device);
   Verdict verdict;
   verdict.rung = counts.rung.empty() ? "analytic" : std::string(counts.rung);
-  const double counted = value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes);
+  const double counted =
+      value(counts, Counter::dram_read_bytes) + value(counts, Counter::dram_write_bytes);
   const double moved = counted > 0 ? counted : static_cast<double>(*bytes);
   verdict.intensity = moved > 0 ? static_cast<double>(*flops) / moved : 0;
   verdict.ridge_plain = ridge.plain;
   verdict.ridge_tensor = ridge.tensor;
-  // The zone is the task's: a kernel that moves too much must not be told that memory is its nature.
+  // The zone is the task's: a kernel that moves too much must not be told that memory is its
+  // nature.
   verdict.zone = zone_of(task, workload, device);
   verdict.achieved_flops = static_cast<double>(*flops) / seconds;
   verdict.achieved_bytes = moved / seconds;
@@ -259,8 +294,9 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
   verdict.floor_share = std::min(1.0, *floor / measurement.time_us);
   const bool counted_any = !counts.rung.empty();
   for (const ResourceTime& row : counted_any
-                            ? resource_times(counts, device, seconds)
-                            : rows_of_work(task, static_cast<double>(*bytes), static_cast<double>(*flops), device, seconds)) {
+                                     ? resource_times(counts, device, seconds)
+                                     : rows_of_work(task, static_cast<double>(*bytes),
+                                                    static_cast<double>(*flops), device, seconds)) {
     verdict.pressures.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
   }
   verdict.stalls = stall_shares(warps);

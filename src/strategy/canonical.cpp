@@ -17,7 +17,9 @@ constexpr std::string_view short_escapes = "\b\t\n\f\r";
 // Text as RFC 8785 writes it.
 void append_quoted(std::string& out, const std::string& text) {
   constexpr char hex[] = "0123456789abcdef";
-  const auto plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
+  const auto plain = [](char c) {
+    return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\';
+  };
   out += '"';
   if (std::all_of(text.begin(), text.end(), plain)) {
     out += text;
@@ -53,8 +55,9 @@ void append_name(std::string& out, const std::string& name, bool known) {
 
 const TechniqueParameter* parameter_of(const Technique* technique, const std::string& name) {
   if (technique == nullptr) return nullptr;
-  const auto found = std::find_if(technique->parameters.begin(), technique->parameters.end(),
-                                  [&](const TechniqueParameter& parameter) { return parameter.name == name; });
+  const auto found =
+      std::find_if(technique->parameters.begin(), technique->parameters.end(),
+                   [&](const TechniqueParameter& parameter) { return parameter.name == name; });
   return found == technique->parameters.end() ? nullptr : &*found;
 }
 

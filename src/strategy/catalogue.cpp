@@ -9,7 +9,8 @@ namespace {
 
 using R = Resource;
 
-// As in Technique, but constants: to construct this many strings and vectors takes a compiler longer than the rest of the file.
+// As in Technique, but constants: to construct this many strings and vectors takes a compiler
+// longer than the rest of the file.
 struct Number {
   const char* name;
   std::initializer_list<std::int64_t> domain;
@@ -24,8 +25,8 @@ struct Row {
   const char* group;
 };
 
-// Rows are knowledge, in the order of append. Columns: name, summary, sentence, parameters, relieves, needs, excludes, must,
-// group.
+// Rows are knowledge, in the order of append. Columns: name, summary, sentence, parameters,
+// relieves, needs, excludes, must, group.
 // clang-format off
 constexpr Row rows[] = {
     {"simt_core", "multiply-add on the plain pipe",
@@ -203,9 +204,13 @@ constexpr Row rows[] = {
 // clang-format on
 
 Technique technique_of(const Row& row) {
-  Technique technique{
-      .name = row.name, .summary = row.summary, .sentence = row.sentence, .relieves = row.relieves, .group = row.group};
-  for (const Number& number : row.parameters) technique.parameters.push_back({number.name, number.domain, {}, number.fallback});
+  Technique technique{.name = row.name,
+                      .summary = row.summary,
+                      .sentence = row.sentence,
+                      .relieves = row.relieves,
+                      .group = row.group};
+  for (const Number& number : row.parameters)
+    technique.parameters.push_back({number.name, number.domain, {}, number.fallback});
   technique.needs.assign(row.needs.begin(), row.needs.end());
   technique.excludes.assign(row.excludes.begin(), row.excludes.end());
   technique.must.assign(row.must.begin(), row.must.end());
@@ -226,7 +231,9 @@ constexpr std::array resource_names = {"dram",  "l2",      "shared",    "fp_pipe
 
 }  // namespace
 
-std::string_view name_of(Resource resource) { return resource_names[static_cast<std::size_t>(resource)]; }
+std::string_view name_of(Resource resource) {
+  return resource_names[static_cast<std::size_t>(resource)];
+}
 
 std::span<const Technique> catalogue() { return table(); }
 

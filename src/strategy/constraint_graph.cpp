@@ -16,22 +16,27 @@ enum class Kind { needs, excludes, alternative };
 struct Edge {
   Kind kind = Kind::needs;
 };
-using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
+using Graph =
+    boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, boost::no_property, Edge>;
 
 Error contradiction(std::string message) {
-  return {ErrorCode::usage, std::move(message), "correct the technique's row: names, needs and excludes"};
+  return {ErrorCode::usage, std::move(message),
+          "correct the technique's row: names, needs and excludes"};
 }
 
 struct KeepNeeds {
   const Graph* graph = nullptr;
-  bool operator()(const Graph::edge_descriptor& edge) const { return (*graph)[edge].kind == Kind::needs; }
+  bool operator()(const Graph::edge_descriptor& edge) const {
+    return (*graph)[edge].kind == Kind::needs;
+  }
 };
 
 // Everything that unconditional needs lead to, with the technique itself.
 std::vector<int> reachable(const Graph& graph, int from) {
   struct Recorder : boost::default_bfs_visitor {
     std::vector<int>* seen = nullptr;
-    void discover_vertex(Graph::vertex_descriptor v, const boost::filtered_graph<Graph, KeepNeeds>&) const {
+    void discover_vertex(Graph::vertex_descriptor v,
+                         const boost::filtered_graph<Graph, KeepNeeds>&) const {
       seen->push_back(static_cast<int>(v));
     }
   };
@@ -39,7 +44,8 @@ std::vector<int> reachable(const Graph& graph, int from) {
   Recorder recorder;
   recorder.seen = &seen;
   const boost::filtered_graph<Graph, KeepNeeds> needs_only(graph, KeepNeeds{&graph});
-  boost::breadth_first_search(needs_only, static_cast<Graph::vertex_descriptor>(from), boost::visitor(recorder));
+  boost::breadth_first_search(needs_only, static_cast<Graph::vertex_descriptor>(from),
+                              boost::visitor(recorder));
   std::sort(seen.begin(), seen.end());
   return seen;
 }
@@ -59,13 +65,15 @@ using Index = std::map<std::string_view, int>;
 Result<int> look_up(const Index& index, std::string_view name, const Technique& row) {
   const auto found = index.find(name);
   if (found == index.end())
-    return contradiction(fmt::format("technique {} names {}, which is not a technique here", row.name, name));
+    return contradiction(
+        fmt::format("technique {} names {}, which is not a technique here", row.name, name));
   return found->second;
 }
 
 Result<Need> parse_need(const Index& index, const std::string& text, const Technique& row) {
   const auto halves = split(text, " when ");
-  if (halves.size() > 2) return contradiction(fmt::format("technique {}: more than one 'when' in '{}'", row.name, text));
+  if (halves.size() > 2)
+    return contradiction(fmt::format("technique {}: more than one 'when' in '{}'", row.name, text));
   Need need;
   for (const std::string_view name : split(halves[0], "|")) {
     const Result<int> found = look_up(index, name, row);
@@ -80,7 +88,9 @@ Result<Need> parse_need(const Index& index, const std::string& text, const Techn
   return need;
 }
 
-bool same_group(const Technique& a, const Technique& b) { return !a.group.empty() && a.group == b.group; }
+bool same_group(const Technique& a, const Technique& b) {
+  return !a.group.empty() && a.group == b.group;
+}
 
 }  // namespace
 
@@ -117,12 +127,14 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
     for (const std::string& name : row.excludes) {
       const Result<int> other = look_up(index, name, row);
       if (!other) return other.error();
-      if (*other == static_cast<int>(i)) return contradiction(fmt::format("technique {} excludes itself", row.name));
+      if (*other == static_cast<int>(i))
+        return contradiction(fmt::format("technique {} excludes itself", row.name));
       boost::add_edge(i, static_cast<std::size_t>(*other), Edge{Kind::excludes}, graph);
       boost::add_edge(static_cast<std::size_t>(*other), i, Edge{Kind::excludes}, graph);
     }
     for (std::size_t j = 0; j < techniques.size(); ++j) {
-      if (j != i && same_group(row, techniques[j])) boost::add_edge(i, j, Edge{Kind::alternative}, graph);
+      if (j != i && same_group(row, techniques[j]))
+        boost::add_edge(i, j, Edge{Kind::alternative}, graph);
     }
     if (!row.group.empty()) groups[row.group].push_back(static_cast<int>(i));
   }
@@ -130,7 +142,9 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
   result.conflicts_.assign(techniques.size() * techniques.size(), 0);
   for (const auto edge : boost::make_iterator_range(boost::edges(graph))) {
     if (graph[edge].kind != Kind::needs)
-      result.conflicts_[boost::source(edge, graph) * techniques.size() + boost::target(edge, graph)] = 1;
+      result
+          .conflicts_[boost::source(edge, graph) * techniques.size() + boost::target(edge, graph)] =
+          1;
   }
   result.conflicts_of_.resize(techniques.size());
   for (int a = 0; a < result.size(); ++a) {
@@ -143,8 +157,9 @@ Result<ConstraintGraph> ConstraintGraph::build(std::span<const Technique> techni
     for (const int a : result.closures_.back()) {
       for (const int b : result.closures_.back()) {
         if (!result.conflict(a, b)) continue;
-        return contradiction(fmt::format("technique {} can never hold: it needs {} and {}, which exclude one another",
-                                         techniques[i].name, techniques[a].name, techniques[b].name));
+        return contradiction(fmt::format(
+            "technique {} can never hold: it needs {} and {}, which exclude one another",
+            techniques[i].name, techniques[a].name, techniques[b].name));
       }
     }
   }

@@ -1,6 +1,8 @@
-// Which techniques may stand together: needs, exclusions and alternatives as a graph, folded into lookups.
+// Which techniques may stand together: needs, exclusions and alternatives as a graph, folded into
+// lookups.
 //
-// An entry of Technique::needs reads "a", "a|b" (any one; the first is preferred) or either with " when c".
+// An entry of Technique::needs reads "a", "a|b" (any one; the first is preferred) or either with "
+// when c".
 #pragma once
 
 #include <functional>
@@ -11,8 +13,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <cupilot/result.hpp>
 #include <cupilot/parts/technique.hpp>
+#include <cupilot/result.hpp>
 
 namespace cupilot {
 
@@ -24,21 +26,31 @@ struct Need {
 
 class ConstraintGraph {
  public:
-  // Error{usage} for an unknown or doubled name, a technique that needs or excludes itself, and one whose needs exclude one
-  // another. Techniques that need each other are legal: they hold or fall together.
+  // Error{usage} for an unknown or doubled name, a technique that needs or excludes itself, and one
+  // whose needs exclude one another. Techniques that need each other are legal: they hold or fall
+  // together.
   static Result<ConstraintGraph> build(std::span<const Technique> techniques);
 
   int index(std::string_view name) const;  // -1: unknown
-  const std::string& name(int technique) const { return names_[static_cast<std::size_t>(technique)]; }
+  const std::string& name(int technique) const {
+    return names_[static_cast<std::size_t>(technique)];
+  }
   int size() const { return static_cast<int>(names_.size()); }
   // The technique and all it cannot do without, ascending.
-  const std::vector<int>& closure(int technique) const { return closures_[static_cast<std::size_t>(technique)]; }
-  const std::vector<Need>& needs(int technique) const { return needs_[static_cast<std::size_t>(technique)]; }
+  const std::vector<int>& closure(int technique) const {
+    return closures_[static_cast<std::size_t>(technique)];
+  }
+  const std::vector<Need>& needs(int technique) const {
+    return needs_[static_cast<std::size_t>(technique)];
+  }
   bool conflict(int a, int b) const {
-    return conflicts_[static_cast<std::size_t>(a) * names_.size() + static_cast<std::size_t>(b)] != 0;
+    return conflicts_[static_cast<std::size_t>(a) * names_.size() + static_cast<std::size_t>(b)] !=
+           0;
   }
   // All techniques that one excludes or is excluded by, ascending.
-  const std::vector<int>& conflicts_of(int technique) const { return conflicts_of_[static_cast<std::size_t>(technique)]; }
+  const std::vector<int>& conflicts_of(int technique) const {
+    return conflicts_of_[static_cast<std::size_t>(technique)];
+  }
   // Members of each group of alternatives: exactly one holds.
   const std::vector<std::vector<int>>& groups() const { return groups_; }
 

@@ -28,7 +28,8 @@ Use mixed(const Use& a, const Use& b, Rng& rng) {
 }  // namespace
 
 Strategy cross(const Space& space, const Strategy& a, const Strategy& b, Rng rng) {
-  // The parent that comes first decides where the two exclude one another, such as which core computes.
+  // The parent that comes first decides where the two exclude one another, such as which core
+  // computes.
   const bool a_first = rng.chance(0.5);
   const Strategy& first = a_first ? a : b;
   const Strategy& second = a_first ? b : a;
@@ -43,7 +44,8 @@ Strategy cross(const Space& space, const Strategy& a, const Strategy& b, Rng rng
     }
   }
   for (const Use& use : second.uses) {
-    if (find_use(first, use.technique) == nullptr && rng.chance(inherited)) wish.uses.push_back(use);
+    if (find_use(first, use.technique) == nullptr && rng.chance(inherited))
+      wish.uses.push_back(use);
   }
   Result<Completion> done = space.complete(wish);
   if (!done) return first;

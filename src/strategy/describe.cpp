@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include <cupilot/strategy.hpp>
 #include <cupilot/parts/technique.hpp>
+#include <cupilot/strategy.hpp>
 
 namespace cupilot {
 namespace {
@@ -32,15 +32,18 @@ std::string values_of(const Use& use, const Technique* technique) {
     }
     return out;
   }
-  for (const auto& [name, value] : use.values) out += (out.empty() ? "" : "x") + std::to_string(value);
+  for (const auto& [name, value] : use.values)
+    out += (out.empty() ? "" : "x") + std::to_string(value);
   return out;
 }
 
-// One parameter speaks for its technique: "stages 3"; several share the technique's name: "thread 8x8".
+// One parameter speaks for its technique: "stages 3"; several share the technique's name: "thread
+// 8x8".
 std::string words_of(const Use& use, const Technique* technique) {
   const std::string values = values_of(use, technique);
   std::string out = without(without(use.technique, "_core"), "_tile");
-  if (technique != nullptr && technique->parameters.size() == 1) out = technique->parameters[0].name;
+  if (technique != nullptr && technique->parameters.size() == 1)
+    out = technique->parameters[0].name;
   if (!values.empty()) out += ' ' + values;
   if (!use.text.empty()) {
     out += " \"" + use.text.substr(0, shown_text) + (use.text.size() > shown_text ? "…" : "") + '"';
@@ -61,7 +64,8 @@ std::string describe(const Strategy& strategy) {
   }
   const auto rank = [](const Use* use) {
     const Technique* technique = find_technique(use->technique);
-    return technique == nullptr ? catalogue().size() : static_cast<std::size_t>(technique - catalogue().data());
+    return technique == nullptr ? catalogue().size()
+                                : static_cast<std::size_t>(technique - catalogue().data());
   };
   std::stable_sort(uses.begin(), uses.end(), [&](const Use* a, const Use* b) {
     return rank(a) != rank(b) ? rank(a) < rank(b) : a->technique < b->technique;
@@ -70,7 +74,8 @@ std::string describe(const Strategy& strategy) {
   for (const Use* use : uses) {
     if (tiled && use == slab) continue;
     out += (out.empty() ? "" : " ") + words_of(*use, find_technique(use->technique));
-    if (use->technique == "block_tile" && slab != nullptr) out += 'x' + values_of(*slab, find_technique("k_slab"));
+    if (use->technique == "block_tile" && slab != nullptr)
+      out += 'x' + values_of(*slab, find_technique("k_slab"));
   }
   return out;
 }

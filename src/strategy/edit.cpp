@@ -7,8 +7,8 @@
 namespace cupilot {
 
 const Use* find_use(const Strategy& strategy, std::string_view technique) {
-  const auto found =
-      std::find_if(strategy.uses.begin(), strategy.uses.end(), [&](const Use& use) { return use.technique == technique; });
+  const auto found = std::find_if(strategy.uses.begin(), strategy.uses.end(),
+                                  [&](const Use& use) { return use.technique == technique; });
   return found == strategy.uses.end() ? nullptr : &*found;
 }
 

@@ -15,7 +15,8 @@
 namespace cupilot {
 namespace {
 
-// Choices looked at before the nearest legal one is given up; the walk from the anchor takes over then.
+// Choices looked at before the nearest legal one is given up; the walk from the anchor takes over
+// then.
 constexpr int repair_budget = 100;
 constexpr int anchor_budget = 20000;
 constexpr int anchor_attempts = 64;
@@ -45,11 +46,13 @@ class FeasibleSpace final : public GenomeSpace {
 
   bool feasible(const Strategy& strategy) const override { return legal(alphabet_.read(strategy)); }
   bool legal(const Genome& genome) const override {
-    return std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) { return exact(plan, genome).has_value(); });
+    return std::any_of(plans_.begin(), plans_.end(),
+                       [&](const SkeletonPlan& plan) { return exact(plan, genome).has_value(); });
   }
 
   using Space::complete;
-  Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
+  Result<Completion> complete(const Strategy& wish,
+                              const std::vector<std::string>& pinned) const override {
     std::vector<std::string> dropped;
     const Completed done = completed(alphabet_.read(wish), pins_of(pinned), {&wish, &dropped});
     return Completion{spelled(alphabet_, genome_of(done), wish), std::move(dropped)};
@@ -67,8 +70,9 @@ class FeasibleSpace final : public GenomeSpace {
  private:
   void list_techniques() {
     for (std::size_t t = 0; t < all_.size(); ++t) {
-      const bool offered =
-          std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) { return plan.available[t] != 0; });
+      const bool offered = std::any_of(plans_.begin(), plans_.end(), [&](const SkeletonPlan& plan) {
+        return plan.available[t] != 0;
+      });
       if (offered) techniques_.push_back(all_[t]);
     }
   }
@@ -97,14 +101,16 @@ class FeasibleSpace final : public GenomeSpace {
 
   // Its position in the union.
   std::size_t merged(const Knob& knob) {
-    const auto same = std::find_if(knobs_.begin(), knobs_.end(),
-                                   [&](const Knob& k) { return k.technique == knob.technique && k.parameter == knob.parameter; });
+    const auto same = std::find_if(knobs_.begin(), knobs_.end(), [&](const Knob& k) {
+      return k.technique == knob.technique && k.parameter == knob.parameter;
+    });
     if (same == knobs_.end()) {
       knobs_.push_back(knob);
       return knobs_.size() - 1;
     }
     for (const std::int64_t value : knob.domain) {
-      if (std::find(same->domain.begin(), same->domain.end(), value) == same->domain.end()) same->domain.push_back(value);
+      if (std::find(same->domain.begin(), same->domain.end(), value) == same->domain.end())
+        same->domain.push_back(value);
     }
     std::sort(same->domain.begin(), same->domain.end());
     return static_cast<std::size_t>(same - knobs_.begin());
@@ -142,8 +148,11 @@ class FeasibleSpace final : public GenomeSpace {
 
   // The choice a strategy spells out, when it is feasible under this skeleton.
   std::optional<Choice> exact(const SkeletonPlan& plan, const Genome& genome) const {
-    const auto offered = [&](int t) { return t >= 0 && plan.available[static_cast<std::size_t>(t)]; };
-    if (genome.more || !std::all_of(genome.uses.begin(), genome.uses.end(), offered)) return std::nullopt;
+    const auto offered = [&](int t) {
+      return t >= 0 && plan.available[static_cast<std::size_t>(t)];
+    };
+    if (genome.more || !std::all_of(genome.uses.begin(), genome.uses.end(), offered))
+      return std::nullopt;
     Choice choice = bare_choice(plan);
     std::fill(choice.present.begin(), choice.present.end(), char{0});
     for (const int used : genome.uses) {
@@ -155,26 +164,32 @@ class FeasibleSpace final : public GenomeSpace {
         const KnobSlot& slot = plan.slots[static_cast<std::size_t>(k)];
         const bool stated = genome.values[slot.gene] != Genome::unset;
         const std::vector<std::int64_t>& domain = slot.knob.domain;
-        const auto at = std::find(domain.begin(), domain.end(), stated ? genome.values[slot.gene] : slot.left_out);
+        const auto at = std::find(domain.begin(), domain.end(),
+                                  stated ? genome.values[slot.gene] : slot.left_out);
         if (at == domain.end()) return std::nullopt;
         choice.at[static_cast<std::size_t>(k)] = static_cast<std::int16_t>(at - domain.begin());
         named += stated ? 1 : 0;
       }
       const std::vector<int>& genes = alphabet_.knobs_of[t];
-      const auto stated = [&](int k) { return genome.values[static_cast<std::size_t>(k)] != Genome::unset; };
-      if (named != static_cast<std::size_t>(std::count_if(genes.begin(), genes.end(), stated))) return std::nullopt;
+      const auto stated = [&](int k) {
+        return genome.values[static_cast<std::size_t>(k)] != Genome::unset;
+      };
+      if (named != static_cast<std::size_t>(std::count_if(genes.begin(), genes.end(), stated)))
+        return std::nullopt;
     }
     if (!well_formed(plan, graph_, choice) || first_broken(plan, choice) >= 0) return std::nullopt;
     return choice;
   }
 
-  // A skeleton built on an alternative that the wish names goes before all others, however many techniques those could keep.
-  // Then the techniques it can keep count for it, and what it would have to add against it.
+  // A skeleton built on an alternative that the wish names goes before all others, however many
+  // techniques those could keep. Then the techniques it can keep count for it, and what it would
+  // have to add against it.
   const SkeletonPlan* best_skeleton(const Genome& wish) const {
     const SkeletonPlan* best = &plans_.front();
     double most = -INFINITY;
     for (const SkeletonPlan& plan : plans_) {
-      double score = -0.5 * static_cast<double>(std::count(plan.required.begin(), plan.required.end(), char{1}));
+      double score = -0.5 * static_cast<double>(
+                                std::count(plan.required.begin(), plan.required.end(), char{1}));
       for (const int used : wish.uses) {
         const auto t = static_cast<std::size_t>(used);
         if (used < 0 || !plan.available[t]) continue;
@@ -192,11 +207,13 @@ class FeasibleSpace final : public GenomeSpace {
   Choice place(const SkeletonPlan& plan, const Genome& wish, const Told& told) const {
     Choice placed = bare_choice(plan);
     for (std::size_t u = 0; u < wish.uses.size(); ++u) {
-      const std::optional<Obstacle> obstacle = wish.uses[u] < 0 ? std::nullopt : add_closure(plan, graph_, wish.uses[u], placed);
+      const std::optional<Obstacle> obstacle =
+          wish.uses[u] < 0 ? std::nullopt : add_closure(plan, graph_, wish.uses[u], placed);
       if (told.dropped == nullptr || (wish.uses[u] >= 0 && !obstacle)) continue;
       const std::string& name = told.wish->uses[u].technique;
-      told.dropped->push_back(obstacle ? fmt::format("{}: {}", name, words_of(plan, graph_, *obstacle))
-                                       : fmt::format("{}: nothing here realises it", name));
+      told.dropped->push_back(obstacle
+                                  ? fmt::format("{}: {}", name, words_of(plan, graph_, *obstacle))
+                                  : fmt::format("{}: nothing here realises it", name));
     }
     settle(plan, graph_, placed, told.dropped);
     for (const int used : wish.uses) {
@@ -204,7 +221,8 @@ class FeasibleSpace final : public GenomeSpace {
       for (const int k : plan.slots_of[static_cast<std::size_t>(used)]) {
         const KnobSlot& slot = plan.slots[static_cast<std::size_t>(k)];
         const std::int64_t value = wish.values[slot.gene];
-        placed.at[static_cast<std::size_t>(k)] = value == Genome::unset ? slot.fallback : nearest(slot.knob.domain, value);
+        placed.at[static_cast<std::size_t>(k)] =
+            value == Genome::unset ? slot.fallback : nearest(slot.knob.domain, value);
       }
     }
     return placed;
@@ -230,8 +248,9 @@ class FeasibleSpace final : public GenomeSpace {
 
   // "technique.parameter"
   static bool names(const std::string& name, const Knob& knob) {
-    return name.size() == knob.technique.size() + 1 + knob.parameter.size() && name.starts_with(knob.technique) &&
-           name[knob.technique.size()] == '.' && name.ends_with(knob.parameter);
+    return name.size() == knob.technique.size() + 1 + knob.parameter.size() &&
+           name.starts_with(knob.technique) && name[knob.technique.size()] == '.' &&
+           name.ends_with(knob.parameter);
   }
 
   Pins pins_of(const std::vector<std::string>& pinned) const {
@@ -250,9 +269,11 @@ class FeasibleSpace final : public GenomeSpace {
   static Prices prices_of(const SkeletonPlan& plan, const Pins& pinned) {
     Prices prices;
     if (!pinned.techniques.empty()) prices.techniques.resize(plan.available.size(), 1.0);
-    for (const int t : pinned.techniques) prices.techniques[static_cast<std::size_t>(t)] = pin_price;
+    for (const int t : pinned.techniques)
+      prices.techniques[static_cast<std::size_t>(t)] = pin_price;
     for (std::size_t k = 0; k < plan.slots.size(); ++k) {
-      if (std::find(pinned.knobs.begin(), pinned.knobs.end(), static_cast<int>(plan.slots[k].gene)) == pinned.knobs.end())
+      if (std::find(pinned.knobs.begin(), pinned.knobs.end(),
+                    static_cast<int>(plan.slots[k].gene)) == pinned.knobs.end())
         continue;
       prices.knobs.resize(plan.slots.size(), 1.0);
       prices.knobs[k] = pin_price;
@@ -260,17 +281,22 @@ class FeasibleSpace final : public GenomeSpace {
     return prices;
   }
 
-  void explain_moves(const SkeletonPlan& plan, const Choice& wish, const Choice& got, std::vector<std::string>& dropped) const {
+  void explain_moves(const SkeletonPlan& plan, const Choice& wish, const Choice& got,
+                     std::vector<std::string>& dropped) const {
     const int broken = first_broken(plan, wish);
     if (broken < 0) return;
-    const std::string& reason = plan.restrictions[static_cast<std::size_t>(broken)].restriction.text;
+    const std::string& reason =
+        plan.restrictions[static_cast<std::size_t>(broken)].restriction.text;
     for (std::size_t t = 0; t < all_.size(); ++t) {
-      if (wish.present[t] && !got.present[t]) dropped.push_back(fmt::format("{}: breaks {}", all_[t].name, reason));
+      if (wish.present[t] && !got.present[t])
+        dropped.push_back(fmt::format("{}: breaks {}", all_[t].name, reason));
     }
     for (std::size_t k = 0; k < plan.slots.size(); ++k) {
       const KnobSlot& slot = plan.slots[k];
-      if (!got.present[static_cast<std::size_t>(slot.technique)] || wish.at[k] == got.at[k]) continue;
-      dropped.push_back(fmt::format("{}.{}={}: breaks {}; now {}", slot.knob.technique, slot.knob.parameter,
+      if (!got.present[static_cast<std::size_t>(slot.technique)] || wish.at[k] == got.at[k])
+        continue;
+      dropped.push_back(fmt::format("{}.{}={}: breaks {}; now {}", slot.knob.technique,
+                                    slot.knob.parameter,
                                     slot.knob.domain[static_cast<std::size_t>(wish.at[k])], reason,
                                     slot.knob.domain[static_cast<std::size_t>(got.at[k])]));
     }
@@ -309,7 +335,8 @@ Choice scattered(const SkeletonPlan& plan, const ConstraintGraph& graph, Rng rng
   settle(plan, graph, choice, nullptr);
   for (std::size_t k = 0; k < plan.slots.size(); ++k) {
     if (!choice.present[static_cast<std::size_t>(plan.slots[k].technique)]) continue;
-    choice.at[k] = static_cast<std::int16_t>(rng.below(static_cast<std::int64_t>(plan.slots[k].knob.domain.size())));
+    choice.at[k] = static_cast<std::int16_t>(
+        rng.below(static_cast<std::int64_t>(plan.slots[k].knob.domain.size())));
   }
   return choice;
 }
@@ -322,10 +349,14 @@ bool find_anchor(SkeletonPlan& plan, const ConstraintGraph& graph) {
   }
   settle(plan, graph, bare, nullptr);
   for (int attempt = 0; attempt < anchor_attempts; ++attempt) {
-    const Choice start = attempt == 0 ? bare : scattered(plan, graph, Rng::of(0, "anchor", static_cast<std::uint64_t>(attempt)));
+    const Choice start =
+        attempt == 0
+            ? bare
+            : scattered(plan, graph, Rng::of(0, "anchor", static_cast<std::uint64_t>(attempt)));
     if (!well_formed(plan, graph, start)) continue;
     if (std::optional<Choice> found =
-            repair(plan, graph, start, {}, attempt == 0 ? anchor_budget / 10 : anchor_budget / anchor_attempts)) {
+            repair(plan, graph, start, {},
+                   attempt == 0 ? anchor_budget / 10 : anchor_budget / anchor_attempts)) {
       plan.anchor = std::move(*found);
       return true;
     }
@@ -335,10 +366,13 @@ bool find_anchor(SkeletonPlan& plan, const ConstraintGraph& graph) {
 
 std::string why_not(const SkeletonPlan& plan, const ConstraintGraph& graph) {
   const Choice bare = bare_choice(plan);
-  if (!well_formed(plan, graph, bare)) return fmt::format("{} lacks a technique that its group or its needs ask for", plan.name);
+  if (!well_formed(plan, graph, bare))
+    return fmt::format("{} lacks a technique that its group or its needs ask for", plan.name);
   const int broken = first_broken(plan, bare);
   return fmt::format("{} breaks '{}' wherever it was tried", plan.name,
-                     broken < 0 ? std::string("a need") : plan.restrictions[static_cast<std::size_t>(broken)].restriction.text);
+                     broken < 0
+                         ? std::string("a need")
+                         : plan.restrictions[static_cast<std::size_t>(broken)].restriction.text);
 }
 
 }  // namespace
@@ -362,8 +396,8 @@ Result<std::unique_ptr<Space>> build_space(SpaceModel model) {
     return Error{ErrorCode::usage, "no strategy is legal here: " + reasons,
                  "widen a domain or lift a restriction of the template"};
   }
-  return std::unique_ptr<Space>(
-      std::make_unique<FeasibleSpace>(std::move(model.techniques), std::move(*graph), std::move(plans)));
+  return std::unique_ptr<Space>(std::make_unique<FeasibleSpace>(
+      std::move(model.techniques), std::move(*graph), std::move(plans)));
 }
 
 }  // namespace cupilot

@@ -12,13 +12,15 @@ namespace {
 // A space that is only asked in text.
 class SpelledSpace final : public GenomeSpace {
  public:
-  explicit SpelledSpace(const Space& space) : space_(space), alphabet_(space.techniques(), space.techniques(), space.knobs()) {}
+  explicit SpelledSpace(const Space& space)
+      : space_(space), alphabet_(space.techniques(), space.techniques(), space.knobs()) {}
 
   const std::vector<Technique>& techniques() const override { return space_.techniques(); }
   const std::vector<Knob>& knobs() const override { return space_.knobs(); }
   bool feasible(const Strategy& strategy) const override { return space_.feasible(strategy); }
   using Space::complete;
-  Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
+  Result<Completion> complete(const Strategy& wish,
+                              const std::vector<std::string>& pinned) const override {
     return space_.complete(wish, pinned);
   }
   double size() const override { return space_.size(); }
@@ -26,7 +28,8 @@ class SpelledSpace final : public GenomeSpace {
   const Alphabet& alphabet() const override { return alphabet_; }
   std::optional<Genome> completed(const Genome& wish, const Pins& pinned) const override {
     std::vector<std::string> names;
-    for (const int t : pinned.techniques) names.push_back(alphabet_.names[static_cast<std::size_t>(t)]);
+    for (const int t : pinned.techniques)
+      names.push_back(alphabet_.names[static_cast<std::size_t>(t)]);
     for (const int k : pinned.knobs) {
       const Knob& knob = alphabet_.knobs[static_cast<std::size_t>(k)];
       names.push_back(knob.technique + '.' + knob.parameter);
@@ -34,7 +37,9 @@ class SpelledSpace final : public GenomeSpace {
     const Result<Completion> done = space_.complete(alphabet_.spell(wish), names);
     return done ? std::optional(alphabet_.read(done->strategy)) : std::nullopt;
   }
-  bool legal(const Genome& genome) const override { return !genome.more && space_.feasible(alphabet_.spell(genome)); }
+  bool legal(const Genome& genome) const override {
+    return !genome.more && space_.feasible(alphabet_.spell(genome));
+  }
 
  private:
   const Space& space_;
@@ -43,15 +48,18 @@ class SpelledSpace final : public GenomeSpace {
 
 }  // namespace
 
-Alphabet::Alphabet(const std::vector<Technique>& all, const std::vector<Technique>& offers, const std::vector<Knob>& of_space)
+Alphabet::Alphabet(const std::vector<Technique>& all, const std::vector<Technique>& offers,
+                   const std::vector<Knob>& of_space)
     : knobs(of_space), knobs_of(all.size()), rivals(all.size(), std::vector<char>(all.size(), 0)) {
   for (const Technique& technique : all) names.push_back(technique.name);
   for (std::size_t t = 0; t < names.size(); ++t) index_.emplace(names[t], static_cast<int>(t));
   for (std::size_t a = 0; a < all.size(); ++a) {
-    for (std::size_t b = 0; b < all.size(); ++b) rivals[a][b] = cupilot::rivals(all[a], all[b]) ? 1 : 0;
+    for (std::size_t b = 0; b < all.size(); ++b)
+      rivals[a][b] = cupilot::rivals(all[a], all[b]) ? 1 : 0;
   }
   for (std::size_t k = 0; k < knobs.size(); ++k) {
-    if (const int t = index(knobs[k].technique); t >= 0) knobs_of[static_cast<std::size_t>(t)].push_back(static_cast<int>(k));
+    if (const int t = index(knobs[k].technique); t >= 0)
+      knobs_of[static_cast<std::size_t>(t)].push_back(static_cast<int>(k));
   }
   std::map<std::string, std::vector<int>> by_name;
   for (const Technique& technique : offers) {
@@ -95,7 +103,8 @@ Strategy Alphabet::spell(const Genome& genome) const {
     use.technique = names[static_cast<std::size_t>(t)];
     for (const int k : knobs_of[static_cast<std::size_t>(t)]) {
       const std::int64_t value = genome.values[static_cast<std::size_t>(k)];
-      if (value != Genome::unset) use.values.emplace(knobs[static_cast<std::size_t>(k)].parameter, value);
+      if (value != Genome::unset)
+        use.values.emplace(knobs[static_cast<std::size_t>(k)].parameter, value);
     }
   }
   return strategy;
@@ -123,7 +132,8 @@ void remove(const Alphabet& alphabet, int technique, Genome& genome) {
 void put_in_front(const Alphabet& alphabet, int technique, Genome& genome) {
   const std::vector<char>& rivals = alphabet.rivals[static_cast<std::size_t>(technique)];
   for (const int other : std::vector<int>(genome.uses)) {
-    if (other >= 0 && (other == technique || rivals[static_cast<std::size_t>(other)])) remove(alphabet, other, genome);
+    if (other >= 0 && (other == technique || rivals[static_cast<std::size_t>(other)]))
+      remove(alphabet, other, genome);
   }
   genome.uses.insert(genome.uses.begin(), technique);
 }
@@ -135,8 +145,12 @@ int position_in(const Alphabet& alphabet, int knob, const Genome& genome) {
 }
 
 bool differ(const Alphabet& alphabet, const Genome& a, const Genome& b) {
-  const auto lacks = [](const Genome& genome) { return [&genome](int t) { return t < 0 || !holds(genome, t); }; };
-  if (std::any_of(a.uses.begin(), a.uses.end(), lacks(b)) || std::any_of(b.uses.begin(), b.uses.end(), lacks(a))) return true;
+  const auto lacks = [](const Genome& genome) {
+    return [&genome](int t) { return t < 0 || !holds(genome, t); };
+  };
+  if (std::any_of(a.uses.begin(), a.uses.end(), lacks(b)) ||
+      std::any_of(b.uses.begin(), b.uses.end(), lacks(a)))
+    return true;
   for (const int t : a.uses) {
     for (const int k : alphabet.knobs_of[static_cast<std::size_t>(t)]) {
       if (alphabet.knobs[static_cast<std::size_t>(k)].domain.size() < 2) continue;
@@ -147,7 +161,8 @@ bool differ(const Alphabet& alphabet, const Genome& a, const Genome& b) {
 }
 
 std::shared_ptr<const GenomeSpace> genomes_of(const Space& space) {
-  if (const auto* numbers = dynamic_cast<const GenomeSpace*>(&space)) return {std::shared_ptr<const void>(), numbers};
+  if (const auto* numbers = dynamic_cast<const GenomeSpace*>(&space))
+    return {std::shared_ptr<const void>(), numbers};
   return std::make_shared<SpelledSpace>(space);
 }
 

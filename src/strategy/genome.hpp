@@ -1,4 +1,5 @@
-// Strategies of one space as numbers: breeding changes and completes them by the hundred for each one that is proposed.
+// Strategies of one space as numbers: breeding changes and completes them by the hundred for each
+// one that is proposed.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +19,11 @@ namespace cupilot {
 struct Genome {
   static constexpr std::int64_t unset = std::numeric_limits<std::int64_t>::min();
   static constexpr int unknown = -1;
-  std::vector<int> uses;             // techniques in the order in which they stand; unknown: the space offers no such
+  std::vector<int>
+      uses;  // techniques in the order in which they stand; unknown: the space offers no such
   std::vector<std::int64_t> values;  // by knob; unset: left out, or its technique is not in use
-  bool more = false;                 // the text says what this cannot: free text, operations, parameters that are no knobs
+  bool more =
+      false;  // the text says what this cannot: free text, operations, parameters that are no knobs
   bool operator==(const Genome&) const = default;
 };
 
@@ -28,7 +31,8 @@ struct Genome {
 struct Alphabet {
   Alphabet() = default;
   // Of the space's techniques, some or all of `all`.
-  Alphabet(const std::vector<Technique>& all, const std::vector<Technique>& offered, const std::vector<Knob>& knobs);
+  Alphabet(const std::vector<Technique>& all, const std::vector<Technique>& offered,
+           const std::vector<Knob>& knobs);
 
   std::vector<std::string> names{};          // of techniques
   std::vector<int> offered{};                // the space's techniques, in its order
@@ -36,7 +40,8 @@ struct Alphabet {
   std::vector<std::vector<int>> knobs_of{};  // by technique, in the space's order
   std::vector<std::vector<int>> groups{};    // offered alternatives, by their group's name
   std::vector<int> free{};                   // offered techniques of no group
-  std::vector<std::vector<char>> rivals{};   // two techniques that may not stand together by their rows
+  std::vector<std::vector<char>>
+      rivals{};  // two techniques that may not stand together by their rows
 
   int index(std::string_view technique) const;  // Genome::unknown where it is none
   Genome read(const Strategy& strategy) const;
@@ -55,7 +60,8 @@ Strategy spelled(const Alphabet& alphabet, const Genome& genome, const Strategy&
 bool holds(const Genome& genome, int technique);
 // Without the technique. What needed it goes when the wish is completed.
 void remove(const Alphabet& alphabet, int technique, Genome& genome);
-// With the technique in front and without everything its row excludes or that is an alternative of it.
+// With the technique in front and without everything its row excludes or that is an alternative of
+// it.
 void put_in_front(const Alphabet& alphabet, int technique, Genome& genome);
 // Position in the knob's domain of the value in use (nearest where it is none of the domain).
 int position_in(const Alphabet& alphabet, int knob, const Genome& genome);
@@ -75,7 +81,8 @@ class GenomeSpace : public Space {
   virtual bool legal(const Genome& genome) const = 0;
 };
 
-// The space itself where it is one of those; else one that asks it in text, for as long as it lives.
+// The space itself where it is one of those; else one that asks it in text, for as long as it
+// lives.
 std::shared_ptr<const GenomeSpace> genomes_of(const Space& space);
 
 Genome sample(const GenomeSpace& space, Rng rng);

@@ -38,14 +38,18 @@ std::int64_t moved(const Knob& knob, int from, Rng& rng) {
 }
 
 std::int64_t drawn(const Knob& knob, Rng& rng) {
-  return knob.domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knob.domain.size())))];
+  return knob
+      .domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knob.domain.size())))];
 }
 
 // One thing about one technique; `pinned` gets what was changed.
-Genome changed(const GenomeSpace& space, const Genome& genome, int technique, Rng& rng, Pins& pinned) {
+Genome changed(const GenomeSpace& space, const Genome& genome, int technique, Rng& rng,
+               Pins& pinned) {
   const Alphabet& alphabet = space.alphabet();
   std::vector<int> knobs = alphabet.knobs_of[static_cast<std::size_t>(technique)];
-  const auto row = [&](int k) -> const Knob& { return alphabet.knobs[static_cast<std::size_t>(k)]; };
+  const auto row = [&](int k) -> const Knob& {
+    return alphabet.knobs[static_cast<std::size_t>(k)];
+  };
   pinned.techniques.push_back(technique);
   Genome next = genome;
   if (!holds(genome, technique)) {
@@ -62,15 +66,18 @@ Genome changed(const GenomeSpace& space, const Genome& genome, int technique, Rn
     const std::optional<Genome> done = space.completed(less, pinned);
     if (done && !holds(*done, technique)) return less;
   }
-  const int knob = knobs[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knobs.size())))];
-  next.values[static_cast<std::size_t>(knob)] = moved(row(knob), position_in(alphabet, knob, genome), rng);
+  const int knob =
+      knobs[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(knobs.size())))];
+  next.values[static_cast<std::size_t>(knob)] =
+      moved(row(knob), position_in(alphabet, knob, genome), rng);
   pinned.knobs.push_back(knob);
   return next;
 }
 
 }  // namespace
 
-Strategy mutate(const Space& space, const Strategy& parent, int steps, const TechniqueWeight& weight, Rng rng) {
+Strategy mutate(const Space& space, const Strategy& parent, int steps,
+                const TechniqueWeight& weight, Rng rng) {
   const std::shared_ptr<const GenomeSpace> genomes = genomes_of(space);
   const Alphabet& alphabet = genomes->alphabet();
   if (alphabet.offered.empty()) return parent;

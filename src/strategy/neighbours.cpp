@@ -30,7 +30,8 @@ void step_knob(Collector& collector, const Genome& genome, int knob) {
   const std::vector<std::int64_t>& domain = alphabet.knobs[static_cast<std::size_t>(knob)].domain;
   const int at = position_in(alphabet, knob, genome);
   for (const int direction : {1, -1}) {
-    for (int to = at + direction; to >= 0 && to < static_cast<int>(domain.size()); to += direction) {
+    for (int to = at + direction; to >= 0 && to < static_cast<int>(domain.size());
+         to += direction) {
       Genome next = genome;
       next.values[static_cast<std::size_t>(knob)] = domain[static_cast<std::size_t>(to)];
       if (collector.add(next)) break;
@@ -46,7 +47,8 @@ std::vector<Strategy> neighbours(const Space& space, const Strategy& strategy) {
   const Genome genome = alphabet.read(strategy);
   Collector collector{*genomes, strategy, {strategy_id(strategy)}, {}};
   for (std::size_t k = 0; k < alphabet.knobs.size(); ++k) {
-    if (holds(genome, alphabet.index(alphabet.knobs[k].technique))) step_knob(collector, genome, static_cast<int>(k));
+    if (holds(genome, alphabet.index(alphabet.knobs[k].technique)))
+      step_knob(collector, genome, static_cast<int>(k));
   }
   for (const int technique : alphabet.offered) {
     const bool held = holds(genome, technique);

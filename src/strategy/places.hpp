@@ -21,8 +21,8 @@ class Places {
  private:
   struct Place {
     std::vector<std::int16_t> uses;  // of each technique
-    std::vector<std::int16_t> at;    // position in each knob's domain, where its technique is in use
-    int outside = 0;                 // uses of techniques that the space does not know
+    std::vector<std::int16_t> at;  // position in each knob's domain, where its technique is in use
+    int outside = 0;               // uses of techniques that the space does not know
   };
   Place place_of(const Strategy& strategy) const;
   // Or something else that is not less than `most`.

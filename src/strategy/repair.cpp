@@ -21,8 +21,12 @@ constexpr std::size_t usual_nodes = 256;
 
 // FNV-1a of a choice: of what is in use, then of positions.
 constexpr std::uint64_t hash_seed = 0xCBF29CE484222325ull;
-std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) { return (hash ^ word) * 0x100000001B3ull; }
-std::uint64_t mixed(std::uint64_t hash, std::int16_t at) { return mixed(hash, std::uint64_t{static_cast<std::uint16_t>(at)}); }
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
+  return (hash ^ word) * 0x100000001B3ull;
+}
+std::uint64_t mixed(std::uint64_t hash, std::int16_t at) {
+  return mixed(hash, std::uint64_t{static_cast<std::uint16_t>(at)});
+}
 std::uint64_t hash_of(const std::vector<char>& present) {
   std::uint64_t hash = hash_seed;
   for (const char c : present) hash = mixed(hash, std::uint64_t{static_cast<unsigned char>(c)});
@@ -64,7 +68,8 @@ class HashSet {
   std::size_t count_ = 0;
 };
 
-// What is in use, and what that becomes when one technique is taken away or added; neither depends on parameters.
+// What is in use, and what that becomes when one technique is taken away or added; neither depends
+// on parameters.
 struct Setting {
   Choice choice;           // parameters at their fallbacks until a choice is looked at
   std::uint64_t hash = 0;  // of choice.present
@@ -92,8 +97,14 @@ struct Later {
 
 class Repair {
  public:
-  Repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, const Prices& prices)
-      : plan_(plan), graph_(graph), wish_(wish), prices_(prices), salt_(hash_of(wish)), hashes_(wish.at.size()) {
+  Repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish,
+         const Prices& prices)
+      : plan_(plan),
+        graph_(graph),
+        wish_(wish),
+        prices_(prices),
+        salt_(hash_of(wish)),
+        hashes_(wish.at.size()) {
     nodes_.reserve(usual_nodes);
     positions_.reserve(usual_nodes * wish.at.size());
     setting_of(wish);
@@ -108,7 +119,8 @@ class Repair {
       --open_at_[level_of(next.order)];
       set_bar(budget - 1);
       Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
-      const auto kept = positions_.begin() + static_cast<std::ptrdiff_t>(next.node * choice.at.size());
+      const auto kept =
+          positions_.begin() + static_cast<std::ptrdiff_t>(next.node * choice.at.size());
       std::copy_n(kept, choice.at.size(), choice.at.begin());
       const int broken = first_broken(plan_, choice, node.broken);
       if (broken < 0) return std::move(choice);
@@ -118,10 +130,15 @@ class Repair {
   }
 
  private:
-  static double price_of(const std::vector<double>& prices, std::size_t i) { return prices.empty() ? 1.0 : prices[i]; }
-  static std::size_t level_of(double order) { return std::min(static_cast<std::size_t>(order), levels - 1); }
+  static double price_of(const std::vector<double>& prices, std::size_t i) {
+    return prices.empty() ? 1.0 : prices[i];
+  }
+  static std::size_t level_of(double order) {
+    return std::min(static_cast<std::size_t>(order), levels - 1);
+  }
 
-  // What costs as much as this cannot be looked at any more: enough that is open comes before it. It never rises.
+  // What costs as much as this cannot be looked at any more: enough that is open comes before it.
+  // It never rises.
   void set_bar(int left) {
     std::size_t level = 0;
     for (; level < levels && left > 0; ++level) left -= open_at_[level];
@@ -167,13 +184,15 @@ class Repair {
     if (choice.present[i] != wish_.present[i] || plan_.required[i] || !plan_.available[i]) return;
     const Setting::Toggled toggled = toggled_by(node.setting, technique);
     // One that a group asks for again changes nothing.
-    if (toggled.setting < 0 || toggled.setting == node.setting || node.cost + toggled.cost >= bar_) return;
+    if (toggled.setting < 0 || toggled.setting == node.setting || node.cost + toggled.cost >= bar_)
+      return;
     Setting& other = settings_[static_cast<std::size_t>(toggled.setting)];
     std::uint64_t hash = other.hash;
     for (std::size_t k = 0; k < choice.at.size(); ++k) {
       const KnobSlot& slot = plan_.slots[k];
       const auto owner = static_cast<std::size_t>(slot.technique);
-      other.choice.at[k] = other.choice.present[owner] && choice.present[owner] ? choice.at[k] : slot.fallback;
+      other.choice.at[k] =
+          other.choice.present[owner] && choice.present[owner] ? choice.at[k] : slot.fallback;
       hash = mixed(hash, other.choice.at[k]);
     }
     push(hash, {node.cost + toggled.cost, broken, toggled.setting});
@@ -192,14 +211,17 @@ class Repair {
     if (!done) return toggled;
     if (!settle(plan_, graph_, next, nullptr) || !well_formed(plan_, graph_, next)) return toggled;
     for (std::size_t t = 0; t < next.present.size(); ++t)
-      toggled.cost += next.present[t] != from.choice.present[t] ? technique_cost * price_of(prices_.techniques, t) : 0.0;
+      toggled.cost += next.present[t] != from.choice.present[t]
+                          ? technique_cost * price_of(prices_.techniques, t)
+                          : 0.0;
     toggled.setting = setting_of(std::move(next));
     return toggled;
   }
 
   int setting_of(Choice choice) {
     const std::uint64_t hash = hash_of(choice.present);
-    const auto same = std::find_if(settings_.begin(), settings_.end(), [&](const Setting& s) { return s.hash == hash; });
+    const auto same = std::find_if(settings_.begin(), settings_.end(),
+                                   [&](const Setting& s) { return s.hash == hash; });
     if (same == settings_.end()) {
       std::vector<Setting::Toggled> toggled(choice.present.size());
       settings_.push_back({std::move(choice), hash, std::move(toggled)});
@@ -212,7 +234,8 @@ class Repair {
   void push(std::uint64_t hash, const Node& node) {
     if (!seen_.insert(hash)) return;
     const Choice& choice = settings_[static_cast<std::size_t>(node.setting)].choice;
-    const bool still = node.broken >= 0 && !holds(plan_, static_cast<std::size_t>(node.broken), choice);
+    const bool still =
+        node.broken >= 0 && !holds(plan_, static_cast<std::size_t>(node.broken), choice);
     const double least = node.cost + (still ? broken_cost : 0.0);
     if (least >= bar_) return;
     const double order = least + tie_breadth * Rng(hash ^ salt_).unit();
@@ -237,26 +260,34 @@ class Repair {
   HashSet seen_;
 };
 
-bool keep_if_legal(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice next, Choice& from) {
-  if (next == from || !well_formed(plan, graph, next) || first_broken(plan, next) >= 0) return false;
+bool keep_if_legal(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice next,
+                   Choice& from) {
+  if (next == from || !well_formed(plan, graph, next) || first_broken(plan, next) >= 0)
+    return false;
   from = std::move(next);
   return true;
 }
 
-bool approach_technique(const SkeletonPlan& plan, const ConstraintGraph& graph, int t, const Choice& wish, Choice& from) {
+bool approach_technique(const SkeletonPlan& plan, const ConstraintGraph& graph, int t,
+                        const Choice& wish, Choice& from) {
   const auto i = static_cast<std::size_t>(t);
   if (wish.present[i] == from.present[i]) return false;
   Choice next = from;
-  if (!wish.present[i]) return remove_with_dependents(plan, graph, t, next) && keep_if_legal(plan, graph, std::move(next), from);
+  if (!wish.present[i])
+    return remove_with_dependents(plan, graph, t, next) &&
+           keep_if_legal(plan, graph, std::move(next), from);
   if (add_closure(plan, graph, t, next)) return false;
-  for (const int k : plan.slots_of[i]) next.at[static_cast<std::size_t>(k)] = wish.at[static_cast<std::size_t>(k)];
+  for (const int k : plan.slots_of[i])
+    next.at[static_cast<std::size_t>(k)] = wish.at[static_cast<std::size_t>(k)];
   return keep_if_legal(plan, graph, std::move(next), from);
 }
 
-bool approach_knob(const SkeletonPlan& plan, const ConstraintGraph& graph, std::size_t k, const Choice& wish, Choice& from) {
+bool approach_knob(const SkeletonPlan& plan, const ConstraintGraph& graph, std::size_t k,
+                   const Choice& wish, Choice& from) {
   const auto technique = static_cast<std::size_t>(plan.slots[k].technique);
   if (!from.present[technique] || !wish.present[technique]) return false;
-  for (std::int16_t at = wish.at[k]; at != from.at[k]; at = static_cast<std::int16_t>(at + (at < from.at[k] ? 1 : -1))) {
+  for (std::int16_t at = wish.at[k]; at != from.at[k];
+       at = static_cast<std::int16_t>(at + (at < from.at[k] ? 1 : -1))) {
     Choice next = from;
     next.at[k] = at;
     if (keep_if_legal(plan, graph, std::move(next), from)) return true;
@@ -266,19 +297,23 @@ bool approach_knob(const SkeletonPlan& plan, const ConstraintGraph& graph, std::
 
 }  // namespace
 
-std::optional<Choice> repair(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& wish, const Prices& prices,
-                             int budget) {
+std::optional<Choice> repair(const SkeletonPlan& plan, const ConstraintGraph& graph,
+                             const Choice& wish, const Prices& prices, int budget) {
   return Repair(plan, graph, wish, prices).run(budget);
 }
 
-Choice approach(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice from, const Choice& wish) {
-  // Knobs move only towards the wish and techniques only to its side, so a few rounds reach a fixed point.
+Choice approach(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice from,
+                const Choice& wish) {
+  // Knobs move only towards the wish and techniques only to its side, so a few rounds reach a fixed
+  // point.
   constexpr int rounds = 4;
   bool moved = true;
   for (int round = 0; round < rounds && moved; ++round) {
     moved = false;
-    for (int t = 0; t < graph.size(); ++t) moved = approach_technique(plan, graph, t, wish, from) || moved;
-    for (std::size_t k = 0; k < plan.slots.size(); ++k) moved = approach_knob(plan, graph, k, wish, from) || moved;
+    for (int t = 0; t < graph.size(); ++t)
+      moved = approach_technique(plan, graph, t, wish, from) || moved;
+    for (std::size_t k = 0; k < plan.slots.size(); ++k)
+      moved = approach_knob(plan, graph, k, wish, from) || moved;
   }
   return from;
 }

@@ -5,16 +5,20 @@
 namespace cupilot {
 namespace {
 
-// Draws of parameters before an illegal one is projected. Projection crowds the border of the legal region.
+// Draws of parameters before an illegal one is projected. Projection crowds the border of the legal
+// region.
 constexpr int parameter_draws = 4;
 
-std::size_t drawn(std::size_t count, Rng& rng) { return static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(count))); }
+std::size_t drawn(std::size_t count, Rng& rng) {
+  return static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(count)));
+}
 
 Genome sampled_techniques(const Alphabet& alphabet, Rng& rng) {
   Genome wish{{}, std::vector<std::int64_t>(alphabet.knobs.size(), Genome::unset), false};
   // One density for the whole strategy: sparse and rich ones are equally likely.
   const double density = rng.unit();
-  for (const std::vector<int>& members : alphabet.groups) wish.uses.push_back(members[drawn(members.size(), rng)]);
+  for (const std::vector<int>& members : alphabet.groups)
+    wish.uses.push_back(members[drawn(members.size(), rng)]);
   // A random order, so that of two rivals neither is always first.
   std::vector<int> others;
   for (const int technique : alphabet.free) {
@@ -36,7 +40,8 @@ void draw_parameters(const Alphabet& alphabet, Genome& genome, Rng& rng) {
 
 Genome sample(const GenomeSpace& space, Rng rng) {
   const Alphabet& alphabet = space.alphabet();
-  // The first completion adds what every strategy of the skeleton holds, so that its parameters are drawn too.
+  // The first completion adds what every strategy of the skeleton holds, so that its parameters are
+  // drawn too.
   const std::optional<Genome> techniques = space.completed(sampled_techniques(alphabet, rng), {});
   if (!techniques) return alphabet.read({});
   Genome genome = *techniques;

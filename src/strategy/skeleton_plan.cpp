@@ -15,31 +15,35 @@ Error unusable(const Skeleton& skeleton, const std::string& reason) {
           "correct its required and available techniques"};
 }
 
-Result<void> mark(const ConstraintGraph& graph, const Skeleton& skeleton, const std::vector<std::string>& names,
-                  std::vector<char>& marks) {
+Result<void> mark(const ConstraintGraph& graph, const Skeleton& skeleton,
+                  const std::vector<std::string>& names, std::vector<char>& marks) {
   for (const std::string& name : names) {
     const int technique = graph.index(name);
-    if (technique < 0) return unusable(skeleton, fmt::format("'{}' is not a technique of this space", name));
+    if (technique < 0)
+      return unusable(skeleton, fmt::format("'{}' is not a technique of this space", name));
     marks[static_cast<std::size_t>(technique)] = 1;
   }
   return {};
 }
 
-// A technique counts as available only with everything it cannot do without, and beside what is required.
+// A technique counts as available only with everything it cannot do without, and beside what is
+// required.
 void prune_available(const ConstraintGraph& graph, SkeletonPlan& plan) {
   std::vector<char> kept = plan.available;
   for (int t = 0; t < graph.size(); ++t) {
     for (const int needed : graph.closure(t)) {
       if (!plan.available[static_cast<std::size_t>(needed)]) kept[static_cast<std::size_t>(t)] = 0;
       for (int r = 0; r < graph.size(); ++r) {
-        if (plan.required[static_cast<std::size_t>(r)] && graph.conflict(needed, r)) kept[static_cast<std::size_t>(t)] = 0;
+        if (plan.required[static_cast<std::size_t>(r)] && graph.conflict(needed, r))
+          kept[static_cast<std::size_t>(t)] = 0;
       }
     }
   }
   plan.available = std::move(kept);
 }
 
-Result<void> require_closures(const ConstraintGraph& graph, const Skeleton& skeleton, SkeletonPlan& plan) {
+Result<void> require_closures(const ConstraintGraph& graph, const Skeleton& skeleton,
+                              SkeletonPlan& plan) {
   for (int t = 0; t < graph.size(); ++t) {
     if (!plan.required[static_cast<std::size_t>(t)]) continue;
     for (const int needed : graph.closure(t)) {
@@ -49,34 +53,42 @@ Result<void> require_closures(const ConstraintGraph& graph, const Skeleton& skel
   }
   for (int a = 0; a < graph.size(); ++a) {
     for (int b = 0; b < a; ++b) {
-      if (!plan.required[static_cast<std::size_t>(a)] || !plan.required[static_cast<std::size_t>(b)] || !graph.conflict(a, b))
+      if (!plan.required[static_cast<std::size_t>(a)] ||
+          !plan.required[static_cast<std::size_t>(b)] || !graph.conflict(a, b))
         continue;
-      return unusable(skeleton, fmt::format("it requires {} and {}, which exclude one another", graph.name(b), graph.name(a)));
+      return unusable(skeleton, fmt::format("it requires {} and {}, which exclude one another",
+                                            graph.name(b), graph.name(a)));
     }
   }
   return {};
 }
 
-Result<void> add_slots(const SpaceModel& model, const ConstraintGraph& graph, const Skeleton& skeleton, SkeletonPlan& plan) {
+Result<void> add_slots(const SpaceModel& model, const ConstraintGraph& graph,
+                       const Skeleton& skeleton, SkeletonPlan& plan) {
   plan.slots_of.resize(model.techniques.size());
   std::vector<Knob> knobs = skeleton.knobs;
   for (int t = 0; t < graph.size(); ++t) {
     if (skeleton.only_these_knobs || !plan.available[static_cast<std::size_t>(t)]) continue;
-    for (const TechniqueParameter& parameter : model.techniques[static_cast<std::size_t>(t)].parameters) {
+    for (const TechniqueParameter& parameter :
+         model.techniques[static_cast<std::size_t>(t)].parameters) {
       const bool named = std::any_of(knobs.begin(), knobs.end(), [&](const Knob& knob) {
         return knob.technique == graph.name(t) && knob.parameter == parameter.name;
       });
-      if (!named) knobs.push_back({graph.name(t), parameter.name, parameter.domain, parameter.fallback});
+      if (!named)
+        knobs.push_back({graph.name(t), parameter.name, parameter.domain, parameter.fallback});
     }
   }
   for (Knob& knob : knobs) {
     const int technique = graph.index(knob.technique);
     if (technique < 0)
-      return unusable(skeleton, fmt::format("knob {}.{} belongs to no technique", knob.technique, knob.parameter));
+      return unusable(skeleton, fmt::format("knob {}.{} belongs to no technique", knob.technique,
+                                            knob.parameter));
     if (knob.domain.empty() || knob.domain.size() > 10000) {
-      return unusable(skeleton, fmt::format("knob {}.{} has {} values", knob.technique, knob.parameter, knob.domain.size()));
+      return unusable(skeleton, fmt::format("knob {}.{} has {} values", knob.technique,
+                                            knob.parameter, knob.domain.size()));
     }
-    plan.slots_of[static_cast<std::size_t>(technique)].push_back(static_cast<int>(plan.slots.size()));
+    plan.slots_of[static_cast<std::size_t>(technique)].push_back(
+        static_cast<int>(plan.slots.size()));
     const std::int16_t fallback = nearest(knob.domain, knob.fallback);
     knob.fallback = knob.domain[static_cast<std::size_t>(fallback)];
     plan.slots.push_back({technique, std::move(knob), fallback});
@@ -94,9 +106,11 @@ void read_all(const SkeletonPlan& plan, const ConstraintGraph& graph, PlannedRes
 // What is always or never in use, and a knob of one value, tells nothing apart.
 void number_combinations(const SkeletonPlan& plan, PlannedRestriction& planned) {
   std::uint64_t combinations = 1;
-  const auto digit = [&](std::vector<PlannedRestriction::Digit>& digits, int at, std::uint64_t values) {
+  const auto digit = [&](std::vector<PlannedRestriction::Digit>& digits, int at,
+                         std::uint64_t values) {
     digits.push_back({at, combinations});
-    combinations = values > RestrictionMemo::most_combinations / combinations ? 0 : combinations * values;
+    combinations =
+        values > RestrictionMemo::most_combinations / combinations ? 0 : combinations * values;
     return combinations != 0;
   };
   for (const int t : planned.restriction.fixed ? std::vector<int>() : planned.techniques) {
@@ -111,7 +125,8 @@ void number_combinations(const SkeletonPlan& plan, PlannedRestriction& planned) 
   planned.memo = std::make_shared<RestrictionMemo>(combinations);
 }
 
-Result<void> add_restrictions(const ConstraintGraph& graph, const Skeleton& skeleton, SkeletonPlan& plan) {
+Result<void> add_restrictions(const ConstraintGraph& graph, const Skeleton& skeleton,
+                              SkeletonPlan& plan) {
   for (const Restriction& restriction : skeleton.restrictions) {
     PlannedRestriction planned{restriction, {}, {}};
     if (restriction.reads.empty()) read_all(plan, graph, planned);
@@ -119,27 +134,33 @@ Result<void> add_restrictions(const ConstraintGraph& graph, const Skeleton& skel
       const int technique = graph.index(name.substr(0, name.rfind('.')));
       const int whole = graph.index(name);
       if (whole < 0 && technique < 0)
-        return unusable(skeleton, fmt::format("restriction '{}' reads unknown '{}'", restriction.text, name));
+        return unusable(skeleton,
+                        fmt::format("restriction '{}' reads unknown '{}'", restriction.text, name));
       planned.techniques.push_back(whole >= 0 ? whole : technique);
       if (whole >= 0) continue;
       for (const int k : plan.slots_of[static_cast<std::size_t>(technique)]) {
-        if (plan.slots[static_cast<std::size_t>(k)].knob.parameter == name.substr(name.rfind('.') + 1))
+        if (plan.slots[static_cast<std::size_t>(k)].knob.parameter ==
+            name.substr(name.rfind('.') + 1))
           planned.knobs.push_back(k);
       }
     }
     std::sort(planned.techniques.begin(), planned.techniques.end());
-    planned.techniques.erase(std::unique(planned.techniques.begin(), planned.techniques.end()), planned.techniques.end());
+    planned.techniques.erase(std::unique(planned.techniques.begin(), planned.techniques.end()),
+                             planned.techniques.end());
     number_combinations(plan, planned);
     plan.restrictions.push_back(std::move(planned));
   }
   return {};
 }
 
-bool present(const Choice& choice, int technique) { return choice.present[static_cast<std::size_t>(technique)] != 0; }
+bool present(const Choice& choice, int technique) {
+  return choice.present[static_cast<std::size_t>(technique)] != 0;
+}
 
 bool satisfied(const Need& need, const Choice& choice) {
   if (need.when >= 0 && !present(choice, need.when)) return true;
-  return std::any_of(need.any_of.begin(), need.any_of.end(), [&](int t) { return present(choice, t); });
+  return std::any_of(need.any_of.begin(), need.any_of.end(),
+                     [&](int t) { return present(choice, t); });
 }
 
 void reset_slots(const SkeletonPlan& plan, int technique, Choice& choice) {
@@ -156,10 +177,11 @@ const Need* unsatisfied(const ConstraintGraph& graph, const Choice& choice, int 
   return nullptr;
 }
 
-bool add_any(const SkeletonPlan& plan, const ConstraintGraph& graph, const std::vector<int>& candidates,
-             std::span<const char> banned, Choice& choice) {
+bool add_any(const SkeletonPlan& plan, const ConstraintGraph& graph,
+             const std::vector<int>& candidates, std::span<const char> banned, Choice& choice) {
   return std::any_of(candidates.begin(), candidates.end(), [&](int t) {
-    return (banned.empty() || !banned[static_cast<std::size_t>(t)]) && !add_closure(plan, graph, t, choice);
+    return (banned.empty() || !banned[static_cast<std::size_t>(t)]) &&
+           !add_closure(plan, graph, t, choice);
   });
 }
 
@@ -197,7 +219,8 @@ bool holds(const SkeletonPlan& plan, std::size_t restriction, const Choice& choi
   for (const auto& [k, weight] : planned.knob_digits) {
     key += weight * static_cast<std::uint64_t>(choice.at[static_cast<std::size_t>(k)]);
   }
-  for (const auto& [t, weight] : planned.technique_digits) key += choice.present[static_cast<std::size_t>(t)] != 0 ? weight : 0;
+  for (const auto& [t, weight] : planned.technique_digits)
+    key += choice.present[static_cast<std::size_t>(t)] != 0 ? weight : 0;
   if (const std::optional<bool> known = planned.memo->find(key)) return *known;
   const bool answer = holds_when_asked(plan, restriction, choice);
   planned.memo->keep(key, answer);
@@ -243,13 +266,16 @@ bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const C
   return true;
 }
 
-std::string words_of(const SkeletonPlan& plan, const ConstraintGraph& graph, const Obstacle& obstacle) {
+std::string words_of(const SkeletonPlan& plan, const ConstraintGraph& graph,
+                     const Obstacle& obstacle) {
   return obstacle.beside < 0
              ? fmt::format("{} is not offered by {}", graph.name(obstacle.technique), plan.name)
-             : fmt::format("{} cannot stand beside {}", graph.name(obstacle.technique), graph.name(obstacle.beside));
+             : fmt::format("{} cannot stand beside {}", graph.name(obstacle.technique),
+                           graph.name(obstacle.beside));
 }
 
-std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice) {
+std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph,
+                                    int technique, Choice& choice) {
   for (const int added : graph.closure(technique)) {
     if (present(choice, added)) continue;
     if (!plan.available[static_cast<std::size_t>(added)]) return Obstacle{added, -1};
@@ -257,11 +283,13 @@ std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGr
       if (present(choice, other)) return Obstacle{added, other};
     }
   }
-  for (const int added : graph.closure(technique)) choice.present[static_cast<std::size_t>(added)] = 1;
+  for (const int added : graph.closure(technique))
+    choice.present[static_cast<std::size_t>(added)] = 1;
   return std::nullopt;
 }
 
-bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice) {
+bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique,
+                            Choice& choice) {
   std::vector<int> pending = {technique};
   while (!pending.empty()) {
     const int gone = pending.back();
@@ -277,8 +305,10 @@ bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& gra
   return true;
 }
 
-bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>* dropped) {
-  // A technique that was taken away may not come back, so every round removes one or only adds: it ends.
+bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice,
+            std::vector<std::string>* dropped) {
+  // A technique that was taken away may not come back, so every round removes one or only adds: it
+  // ends.
   std::vector<char> banned(static_cast<std::size_t>(graph.size()), 0);
   bool kept_all = true;
   for (bool changed = true; changed;) {
@@ -293,17 +323,20 @@ bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choi
       if (!remove_with_dependents(plan, graph, t, choice)) return false;
       banned[static_cast<std::size_t>(t)] = 1;
       if (dropped == nullptr) continue;
-      dropped->push_back(fmt::format("{}: it needs {}, which cannot hold here", graph.name(t), graph.name(need->any_of[0])));
+      dropped->push_back(fmt::format("{}: it needs {}, which cannot hold here", graph.name(t),
+                                     graph.name(need->any_of[0])));
     }
     for (const std::vector<int>& group : graph.groups()) {
-      if (std::any_of(group.begin(), group.end(), [&](int t) { return present(choice, t); })) continue;
+      if (std::any_of(group.begin(), group.end(), [&](int t) { return present(choice, t); }))
+        continue;
       changed = add_any(plan, graph, group, {}, choice) || changed;
     }
   }
   return kept_all;
 }
 
-Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGraph& graph, const Skeleton& skeleton) {
+Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGraph& graph,
+                                   const Skeleton& skeleton) {
   SkeletonPlan plan;
   plan.name = skeleton.name;
   plan.required.assign(model.techniques.size(), 0);
@@ -316,7 +349,8 @@ Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGrap
   if (Result<void> closed = require_closures(graph, skeleton, plan); !closed) return closed.error();
   prune_available(graph, plan);
   if (Result<void> slots = add_slots(model, graph, skeleton, plan); !slots) return slots.error();
-  if (Result<void> restrictions = add_restrictions(graph, skeleton, plan); !restrictions) return restrictions.error();
+  if (Result<void> restrictions = add_restrictions(graph, skeleton, plan); !restrictions)
+    return restrictions.error();
   plan.anchor = bare_choice(plan);
   return plan;
 }

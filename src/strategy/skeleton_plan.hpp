@@ -15,7 +15,8 @@
 
 namespace cupilot {
 
-// A point of a skeleton: which techniques are in use, and the position in each knob's domain (fallback where not in use).
+// A point of a skeleton: which techniques are in use, and the position in each knob's domain
+// (fallback where not in use).
 struct Choice {
   std::vector<char> present;
   std::vector<std::int16_t> at;
@@ -52,8 +53,10 @@ struct SkeletonPlan {
   Choice anchor;  // a legal choice
 };
 
-// Error{usage} names an unknown technique, an empty domain, or requirements that exclude one another.
-Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGraph& graph, const Skeleton& skeleton);
+// Error{usage} names an unknown technique, an empty domain, or requirements that exclude one
+// another.
+Result<SkeletonPlan> plan_skeleton(const SpaceModel& model, const ConstraintGraph& graph,
+                                   const Skeleton& skeleton);
 
 // All required techniques at their fallbacks.
 Choice bare_choice(const SkeletonPlan& plan);
@@ -65,18 +68,23 @@ int first_broken(const SkeletonPlan& plan, const Choice& choice, int first = -1)
 // The constraint graph's part of feasibility.
 bool well_formed(const SkeletonPlan& plan, const ConstraintGraph& graph, const Choice& choice);
 
-// Why a technique cannot be added: one that comes with it is not offered, or cannot stand beside another.
+// Why a technique cannot be added: one that comes with it is not offered, or cannot stand beside
+// another.
 struct Obstacle {
   int technique = 0, beside = -1;
 };
-std::string words_of(const SkeletonPlan& plan, const ConstraintGraph& graph, const Obstacle& obstacle);
+std::string words_of(const SkeletonPlan& plan, const ConstraintGraph& graph,
+                     const Obstacle& obstacle);
 // Adds a technique with everything it needs, or changes nothing and gives the reason.
-std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
+std::optional<Obstacle> add_closure(const SkeletonPlan& plan, const ConstraintGraph& graph,
+                                    int technique, Choice& choice);
 // Takes a technique away with all that cannot hold without it. False when a required one would go.
-bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique, Choice& choice);
-// Fills groups and conditional needs; what cannot be satisfied is taken away and explained in `dropped`, where there is one.
-// False: something was taken away.
-bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice, std::vector<std::string>* dropped);
+bool remove_with_dependents(const SkeletonPlan& plan, const ConstraintGraph& graph, int technique,
+                            Choice& choice);
+// Fills groups and conditional needs; what cannot be satisfied is taken away and explained in
+// `dropped`, where there is one. False: something was taken away.
+bool settle(const SkeletonPlan& plan, const ConstraintGraph& graph, Choice& choice,
+            std::vector<std::string>* dropped);
 
 // Position of the domain value nearest to `value`, by ratio where both are positive.
 std::int16_t nearest(const std::vector<std::int64_t>& domain, std::int64_t value);

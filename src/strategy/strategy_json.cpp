@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cupilot/strategy.hpp>
 #include <cupilot/parts/technique.hpp>
+#include <cupilot/strategy.hpp>
 
 #include "strategy/strategy_json.hpp"
 
@@ -17,7 +17,8 @@ constexpr std::size_t longest = 1 << 20;
 constexpr int deepest = 8;
 
 Error malformed(std::string reason) {
-  return {ErrorCode::usage, "strategy: " + std::move(reason), "docs/formats/strategy.md describes the format"};
+  return {ErrorCode::usage, "strategy: " + std::move(reason),
+          "docs/formats/strategy.md describes the format"};
 }
 
 const TechniqueParameter* parameter_of(const std::string& technique, const std::string& name) {
@@ -38,7 +39,8 @@ Result<Json> parse_strictly(std::string_view text) {
     if (depth > deepest && fault.empty()) fault = "nested too deeply";
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second && fault.empty()) {
+    if (event == Json::parse_event_t::key && !keys.back().insert(value.get<std::string>()).second &&
+        fault.empty()) {
       fault = fmt::format("key '{}' stands twice", value.get<std::string>());
     }
     return depth <= deepest;
@@ -52,7 +54,8 @@ Result<Json> parse_strictly(std::string_view text) {
   }
 }
 
-Result<void> allow_keys(const Json& object, std::initializer_list<std::string_view> allowed, const std::string& where) {
+Result<void> allow_keys(const Json& object, std::initializer_list<std::string_view> allowed,
+                        const std::string& where) {
   if (!object.is_object()) return malformed(where + " is not an object");
   for (const auto& [key, value] : object.items()) {
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
@@ -64,37 +67,45 @@ Result<void> allow_keys(const Json& object, std::initializer_list<std::string_vi
 
 Result<std::string> read_text(const Json& object, const char* key, const std::string& where) {
   if (!object.contains(key)) return std::string();
-  if (!object[key].is_string()) return malformed(fmt::format("'{}' of {} is not a text", key, where));
+  if (!object[key].is_string())
+    return malformed(fmt::format("'{}' of {} is not a text", key, where));
   return object[key].get<std::string>();
 }
 
-Result<std::vector<std::string>> read_texts(const Json& object, const char* key, const std::string& where) {
+Result<std::vector<std::string>> read_texts(const Json& object, const char* key,
+                                            const std::string& where) {
   std::vector<std::string> texts;
   if (!object.contains(key)) return texts;
   const Json& list = object[key];
   if (!list.is_array()) return malformed(fmt::format("'{}' of {} is not a list", key, where));
   for (const Json& item : list) {
-    if (!item.is_string()) return malformed(fmt::format("'{}' of {} holds something that is not a text", key, where));
+    if (!item.is_string())
+      return malformed(fmt::format("'{}' of {} holds something that is not a text", key, where));
     texts.push_back(item.get<std::string>());
   }
   return texts;
 }
 
-Result<std::int64_t> read_value(const Json& json, const std::string& technique, const std::string& name) {
-  const bool fits = json.is_number_integer() && (!json.is_number_unsigned() || json.get<std::uint64_t>() <= INT64_MAX);
+Result<std::int64_t> read_value(const Json& json, const std::string& technique,
+                                const std::string& name) {
+  const bool fits = json.is_number_integer() &&
+                    (!json.is_number_unsigned() || json.get<std::uint64_t>() <= INT64_MAX);
   if (fits) return json.get<std::int64_t>();
   const TechniqueParameter* parameter = parameter_of(technique, name);
   if (json.is_string() && parameter != nullptr) {
-    const auto at = std::find(parameter->labels.begin(), parameter->labels.end(), json.get<std::string>());
+    const auto at =
+        std::find(parameter->labels.begin(), parameter->labels.end(), json.get<std::string>());
     const auto position = static_cast<std::size_t>(at - parameter->labels.begin());
     if (position < parameter->labels.size()) return parameter->domain[position];
   }
-  return malformed(fmt::format("{}.{} is neither a 64-bit integer nor a label of it: {}", technique, name, json.dump()));
+  return malformed(fmt::format("{}.{} is neither a 64-bit integer nor a label of it: {}", technique,
+                               name, json.dump()));
 }
 
 Result<Use> read_use(const Json& json, std::size_t position) {
   std::string where = fmt::format("techniques[{}]", position);
-  if (Result<void> keys = allow_keys(json, {"name", "values", "text", "on"}, where); !keys) return keys.error();
+  if (Result<void> keys = allow_keys(json, {"name", "values", "text", "on"}, where); !keys)
+    return keys.error();
   Use use;
   Result<std::string> name = read_text(json, "name", where);
   if (!name) return name.error();
@@ -107,7 +118,8 @@ Result<Use> read_use(const Json& json, std::size_t position) {
   if (!on) return on.error();
   use.on = *on;
   if (!json.contains("values")) return use;
-  if (!json["values"].is_object()) return malformed(fmt::format("'values' of {} is not an object", where));
+  if (!json["values"].is_object())
+    return malformed(fmt::format("'values' of {} is not an object", where));
   for (const auto& [parameter, value] : json["values"].items()) {
     const Result<std::int64_t> number = read_value(value, use.technique, parameter);
     if (!number) return number.error();
@@ -127,7 +139,8 @@ Written write_use(const Use& use) {
     const auto position = static_cast<std::size_t>(at - parameter->domain.begin());
     if (position < parameter->labels.size()) values[name] = parameter->labels[position];
   }
-  // A null that becomes an object on demand is left without contents where that allocation fails, and cannot be destroyed.
+  // A null that becomes an object on demand is left without contents where that allocation fails,
+  // and cannot be destroyed.
   if (!values.empty()) json["values"] = std::move(values);
   if (!use.text.empty()) json["text"] = use.text;
   if (!use.on.empty()) json["on"] = use.on;
@@ -135,7 +148,8 @@ Written write_use(const Use& use) {
 }
 
 Result<std::vector<Use>> read_uses(const Json& json) {
-  if (!json.contains("techniques") || !json["techniques"].is_array()) return malformed("'techniques' is missing or not a list");
+  if (!json.contains("techniques") || !json["techniques"].is_array())
+    return malformed("'techniques' is missing or not a list");
   std::vector<Use> uses;
   std::set<std::string> seen;
   for (const Json& item : json["techniques"]) {
@@ -145,7 +159,8 @@ Result<std::vector<Use>> read_uses(const Json& json) {
     std::sort(on.begin(), on.end());
     // Free-form techniques share a name and differ in text.
     if (!seen.insert(Json{use->technique, on, use->text}.dump()).second) {
-      return malformed(fmt::format("technique {} stands twice for the same operations", use->technique));
+      return malformed(
+          fmt::format("technique {} stands twice for the same operations", use->technique));
     }
     uses.push_back(std::move(*use));
   }
@@ -175,11 +190,14 @@ Result<Strategy> strategy_from_json(std::string_view text) {
   const Result<Json> json = parse_strictly(text);
   if (!json) return json.error();
   const std::string where = "the strategy";
-  if (Result<void> keys = allow_keys(*json, {"format", "techniques", "rationale", "parents", "origin"}, where); !keys)
+  if (Result<void> keys =
+          allow_keys(*json, {"format", "techniques", "rationale", "parents", "origin"}, where);
+      !keys)
     return keys.error();
   const Result<std::string> format = read_text(*json, "format", where);
   if (!format) return format.error();
-  if (*format != format_mark) return malformed(fmt::format("'format' is '{}', expected '{}'", *format, format_mark));
+  if (*format != format_mark)
+    return malformed(fmt::format("'format' is '{}', expected '{}'", *format, format_mark));
   Strategy strategy;
   Result<std::vector<Use>> uses = read_uses(*json);
   if (!uses) return uses.error();

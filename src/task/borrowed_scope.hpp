@@ -9,7 +9,8 @@
 namespace cupilot {
 
 // What task_scope() answers with a number.
-std::optional<std::int64_t> task_number(const Task& task, const Workload& workload, std::string_view name);
+std::optional<std::int64_t> task_number(const Task& task, const Workload& workload,
+                                        std::string_view name);
 
 // Answers as task_scope() does, for as long as both arguments live.
 ExprScope borrowed_scope(const Task& task, const Workload& workload);

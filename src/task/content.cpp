@@ -16,9 +16,12 @@ namespace cupilot {
 namespace {
 
 // The kernels' plain integers follow the public enumerations.
-static_assert(static_cast<int>(DType::f64) == storage_f64 && static_cast<int>(DType::e5m2) == storage_e5m2 &&
-              static_cast<int>(DType::i64) == storage_i64 && static_cast<int>(DType::boolean) == storage_bool);
-static_assert(static_cast<int>(FillKind::normal) == fill_normal && static_cast<int>(FillKind::signs) == fill_signs &&
+static_assert(static_cast<int>(DType::f64) == storage_f64 &&
+              static_cast<int>(DType::e5m2) == storage_e5m2 &&
+              static_cast<int>(DType::i64) == storage_i64 &&
+              static_cast<int>(DType::boolean) == storage_bool);
+static_assert(static_cast<int>(FillKind::normal) == fill_normal &&
+              static_cast<int>(FillKind::signs) == fill_signs &&
               static_cast<int>(FillKind::ones) == fill_ones);
 static_assert(static_cast<int>(Structure::diagonal) == structure_diagonal);
 static_assert(static_cast<int>(ContentKind::probe) == content_probe &&
@@ -55,13 +58,15 @@ bool names_axis(const Expr& extent, const std::string& axis) {
   const auto parsed = parse_expr(extent.text);
   const auto* tree = std::get_if<ExprTree>(&parsed);
   if (tree == nullptr) return false;
-  return std::any_of(tree->nodes.begin(), tree->nodes.end(),
-                     [&](const ExprNode& node) { return node.op == ExprOp::name && node.name == axis; });
+  return std::any_of(tree->nodes.begin(), tree->nodes.end(), [&](const ExprNode& node) {
+    return node.op == ExprOp::name && node.name == axis;
+  });
 }
 
 bool is_reduced(const Task& task, const Expr& extent) {
-  return std::any_of(task.axes.begin(), task.axes.end(),
-                     [&](const Axis& axis) { return axis.kind == AxisKind::reduced && names_axis(extent, axis.name); });
+  return std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
+    return axis.kind == AxisKind::reduced && names_axis(extent, axis.name);
+  });
 }
 
 // The innermost dimension that a reduced axis spans, else the innermost.
@@ -72,8 +77,8 @@ std::size_t line_dimension(const Task& task, const Tensor& tensor) {
   return tensor.shape.size() - 1;
 }
 
-// Factors of whole sums stay finite: what an infinity makes of a sum near zero hangs on the sum's last bits, which its class does
-// not promise.
+// Factors of whole sums stay finite: what an infinity makes of a sum near zero hangs on the sum's
+// last bits, which its class does not promise.
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
   const bool factor = task.family == "scaled_gemm" && tensor.name.rfind("scale_", 0) == 0;
   return factor && kind == ContentKind::special ? ContentKind::ordinary : kind;
@@ -82,23 +87,28 @@ ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind)
 bool is_first_float_input(const Task& task, std::size_t tensor) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     const Tensor& candidate = task.tensors[i];
-    if (candidate.role != Role::out && is_float_type(static_cast<int>(candidate.type))) return i == tensor;
+    if (candidate.role != Role::out && is_float_type(static_cast<int>(candidate.type)))
+      return i == tensor;
   }
   return false;
 }
 
 Result<std::int64_t> fill_limit(const Task& task, const Tensor& tensor, const Workload& workload) {
-  if (tensor.fill.kind != FillKind::integers && tensor.fill.kind != FillKind::labels) return std::int64_t{1};
+  if (tensor.fill.kind != FillKind::integers && tensor.fill.kind != FillKind::labels)
+    return std::int64_t{1};
   auto below = evaluate_or_error(tensor.fill.below, borrowed_scope(task, workload));
   if (below && *below < 1) {
-    return Error{ErrorCode::usage, fmt::format("task '{}', tensor '{}': fill.below is {}", task.name, tensor.name, *below),
-                 "integers and labels need an upper end of at least 1"};
+    return Error{
+        ErrorCode::usage,
+        fmt::format("task '{}', tensor '{}': fill.below is {}", task.name, tensor.name, *below),
+        "integers and labels need an upper end of at least 1"};
   }
   return below;
 }
 
-// Roundoff of accumulations grows with sqrt(L) for IEEE additions; tensor cores truncate, which adds up linearly. Slope: units
-// of 2^-24 an accumulated element (docs/formats/numerics.md derives them from facts/h200.md).
+// Roundoff of accumulations grows with sqrt(L) for IEEE additions; tensor cores truncate, which
+// adds up linearly. Slope: units of 2^-24 an accumulated element (docs/formats/numerics.md derives
+// them from facts/h200.md).
 double truncation_slope(Precision precision) {
   switch (precision) {
     case Precision::fp32_emulated:
@@ -135,14 +145,16 @@ double input_factor(Precision precision) {
   }
 }
 
-// Whether the tensor enters no product on tensor cores: what a matrix product takes beside its two operands, such as a bias or
-// scales, is added and multiplied in fp32.
+// Whether the tensor enters no product on tensor cores: what a matrix product takes beside its two
+// operands, such as a bias or scales, is added and multiplied in fp32.
 bool stays_wide(const Task& task, const std::string& tensor) {
   const auto beside = [&](const Operation& operation) {
     const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor);
-    return at == operation.inputs.end() || (operation.kind == "gemm" && at - operation.inputs.begin() >= 2);
+    return at == operation.inputs.end() ||
+           (operation.kind == "gemm" && at - operation.inputs.begin() >= 2);
   };
-  return !task.operations.empty() && std::all_of(task.operations.begin(), task.operations.end(), beside);
+  return !task.operations.empty() &&
+         std::all_of(task.operations.begin(), task.operations.end(), beside);
 }
 
 bool rounds_inputs(const Task& task) {
@@ -165,31 +177,41 @@ double underflow_of(DType type) {
     case DType::e5m2:
       return 0x1p-16;
     default:
-      // fp32 and bf16: a flushed denormal is 2^-126; x / (1 + exp(-x)) is zero once the exponential overflows, below 2^-121.
+      // fp32 and bf16: a flushed denormal is 2^-126; x / (1 + exp(-x)) is zero once the exponential
+      // overflows, below 2^-121.
       return 0x1p-120;
   }
 }
 
-// The two tensors whose products a built-in task adds up. Of a reference of the user's nobody knows what it multiplies.
+// The two tensors whose products a built-in task adds up. Of a reference of the user's nobody knows
+// what it multiplies.
 std::span<const std::string> multiplied(const Task& task) {
-  const bool known = task.operations.size() == 1 && task.operations[0].inputs.size() >= 2 && !task.reference.text.empty() &&
-                     task.reference.text == find_embedded(reference_files(), ("reference/" + task.family + ".cu").c_str());
+  const bool known =
+      task.operations.size() == 1 && task.operations[0].inputs.size() >= 2 &&
+      !task.reference.text.empty() &&
+      task.reference.text ==
+          find_embedded(reference_files(), ("reference/" + task.family + ".cu").c_str());
   return known ? std::span(task.operations[0].inputs).first(2) : std::span<const std::string>();
 }
 
-// Content integers: whether the tensor is the one of full significands, of the operands of a product either one.
+// Content integers: whether the tensor is the one of full significands, of the operands of a
+// product either one.
 bool is_wide(const Task& task, const Tensor& tensor, std::uint64_t seed) {
   const auto operands = multiplied(task);
-  if (operands.empty()) return is_first_float_input(task, static_cast<std::size_t>(&tensor - task.tensors.data()));
+  if (operands.empty())
+    return is_first_float_input(task, static_cast<std::size_t>(&tensor - task.tensors.data()));
   return tensor.name == operands[seed % 2];  // a seed and the next have both
 }
 
 // All significand bits of narrow types; of wider ones 12, which tf32 cuts while sums stay exact.
 int integer_bits(const Tensor& tensor) {
-  return is_float_type(static_cast<int>(tensor.type)) ? std::min(12, std::ilogb(1.0 / unit_roundoff(tensor.type))) : 0;
+  return is_float_type(static_cast<int>(tensor.type))
+             ? std::min(12, std::ilogb(1.0 / unit_roundoff(tensor.type)))
+             : 0;
 }
 
-// Content integers: what the tensor's values are multiples of. Operands of a product lie about where ordinary content does.
+// Content integers: what the tensor's values are multiples of. Operands of a product lie about
+// where ordinary content does.
 double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) {
   const auto operands = multiplied(task);
   if (std::find(operands.begin(), operands.end(), tensor.name) == operands.end()) return 1.0;
@@ -197,19 +219,23 @@ double integer_unit(const Task& task, const Tensor& tensor, std::uint64_t seed) 
   return std::ldexp(1.0, is_wide(task, tensor, seed) ? draw + 1 - integer_bits(tensor) : -1 - draw);
 }
 
-constexpr std::array<std::string_view, 13> kind_names = {"ordinary", "probe",         "zeros",      "huge_element", "alternating",
-                                                         "special",  "constant_rows", "range_rows", "sparse",       "hard_line",
-                                                         "mixed",    "denormals",     "integers"};
-constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled", "swapped"};
+constexpr std::array<std::string_view, 13> kind_names = {
+    "ordinary",   "probe",  "zeros",     "huge_element", "alternating", "special", "constant_rows",
+    "range_rows", "sparse", "hard_line", "mixed",        "denormals",   "integers"};
+constexpr std::array<std::string_view, 4> variation_names = {"none", "overlap", "scaled",
+                                                             "swapped"};
 static_assert(kind_names.size() == static_cast<std::size_t>(ContentKind::integers) + 1);
 static_assert(variation_names.size() == static_cast<std::size_t>(Variation::swapped) + 1);
 
 }  // namespace
 
 std::string_view name_of(ContentKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
-std::string_view name_of(Variation variation) { return variation_names[static_cast<std::size_t>(variation)]; }
+std::string_view name_of(Variation variation) {
+  return variation_names[static_cast<std::size_t>(variation)];
+}
 
-Result<FillParams> fill_params(const Task& task, std::size_t asked, const Workload& workload, const Content& content) {
+Result<FillParams> fill_params(const Task& task, std::size_t asked, const Workload& workload,
+                               const Content& content) {
   const auto source = source_of(task, asked, workload, content);
   if (!source) return source.error();
   const std::size_t index = *source;
@@ -218,7 +244,8 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   if (!shape) return shape.error();
   if (shape->extents.size() > static_cast<std::size_t>(max_rank)) {
     return Error{ErrorCode::usage,
-                 fmt::format("task '{}', tensor '{}': more than {} dimensions", task.name, tensor.name, max_rank),
+                 fmt::format("task '{}', tensor '{}': more than {} dimensions", task.name,
+                             tensor.name, max_rank),
                  "merge dimensions"};
   }
   const auto below = fill_limit(task, tensor, workload);
@@ -231,7 +258,8 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   p.structure = static_cast<int>(recipe.structure);
   p.content = static_cast<int>(content_of(task, tensor, content.kind));
   p.offset = recipe.low;
-  p.scale = recipe.kind == FillKind::uniform ? recipe.high - recipe.low : recipe.high / normal_deviation;
+  p.scale =
+      recipe.kind == FillKind::uniform ? recipe.high - recipe.low : recipe.high / normal_deviation;
   p.below = *below;
   p.rank = static_cast<int>(shape->extents.size());
   std::copy(shape->extents.begin(), shape->extents.end(), p.extents);
@@ -242,13 +270,16 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   if (p.rank > 0) {
     const std::size_t dimension = line_dimension(task, tensor);
     p.line = shape->extents[dimension];
-    for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d) p.line_stride *= shape->extents[d];
+    for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d)
+      p.line_stride *= shape->extents[d];
   }
   p.leads = is_first_float_input(task, index) ? 1 : 0;
   const Extremes extremes = extremes_of(task.precision, tensor.type);
   p.huge = extremes.huge;
   p.swing = extremes.swing;
-  p.spot = p.elements > 0 ? static_cast<long long>(hash_of(p.key, 0, 6) % static_cast<unsigned long long>(p.elements)) : 0;
+  p.spot = p.elements > 0 ? static_cast<long long>(hash_of(p.key, 0, 6) %
+                                                   static_cast<unsigned long long>(p.elements))
+                          : 0;
   p.swap_stride = 1;
   p.largest_integer = is_float_type(p.type) ? (1ll << integer_bits(tensor)) - 1 : 2;
   p.integer_share = std::min<std::int64_t>(65536, 65536 * 2048 / std::max<std::int64_t>(p.line, 1));
@@ -258,30 +289,38 @@ Result<FillParams> fill_params(const Task& task, std::size_t asked, const Worklo
   if (content.variation == Variation::swapped) {
     const std::size_t dimension = swapped_dimension(task, tensor);
     if (dimension < shape->extents.size()) p.swap_extent = shape->extents[dimension];
-    for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d) p.swap_stride *= shape->extents[d];
+    for (std::size_t d = dimension + 1; d < shape->extents.size(); ++d)
+      p.swap_stride *= shape->extents[d];
   }
   return p;
 }
 
-Result<BoundParams> bound_params(const Task& task, std::size_t index, const Workload& workload, const Content& content) {
+Result<BoundParams> bound_params(const Task& task, std::size_t index, const Workload& workload,
+                                 const Content& content) {
   const Tensor& tensor = task.tensors.at(index);
   const auto length = evaluate_or_error(tensor.check.length, borrowed_scope(task, workload));
   if (!length) {
     Error error = length.error();
-    return std::move(error).while_doing(fmt::format("task '{}', tensor '{}', check.length", task.name, tensor.name));
+    return std::move(error).while_doing(
+        fmt::format("task '{}', tensor '{}', check.length", task.name, tensor.name));
   }
   const double terms = static_cast<double>(std::max<std::int64_t>(*length, 1));
-  const double accumulate = task.precision == Precision::fp64 ? 0x1p-53 : task.precision == Precision::integer ? 0.0 : 0x1p-24;
-  const double granted = rounds_inputs(task) ? input_factor(task.precision) * input_roundoff(task.precision) : 0.0;
+  const double accumulate = task.precision == Precision::fp64      ? 0x1p-53
+                            : task.precision == Precision::integer ? 0.0
+                                                                   : 0x1p-24;
+  const double granted =
+      rounds_inputs(task) ? input_factor(task.precision) * input_roundoff(task.precision) : 0.0;
   BoundParams p{};
   p.check = static_cast<int>(tensor.check.kind);
   p.type = static_cast<int>(tensor.type);
-  const double truncated = truncation_slope(task.precision) * truncated_terms(task.precision, terms);
+  const double truncated =
+      truncation_slope(task.precision) * truncated_terms(task.precision, terms);
   p.per_sum = (8.0 * std::sqrt(terms) + truncated) * accumulate + granted;
   p.per_value = unit_roundoff(tensor.type);
   p.tiny = unit_roundoff(tensor.type) == 0.0 ? 0.0 : underflow_of(tensor.type);
   const bool narrowed = rounds_inputs(task);
-  const bool keeps_integers = !narrowed || task.precision == Precision::fp32_emulated || task.precision == Precision::bf16x3;
+  const bool keeps_integers = !narrowed || task.precision == Precision::fp32_emulated ||
+                              task.precision == Precision::bf16x3;
   p.exact_below = content.kind == ContentKind::integers && keeps_integers ? 0x1p24 : 0.0;
   p.exact_scale = 1.0;
   for (const std::string& operand : multiplied(task))
@@ -292,16 +331,20 @@ Result<BoundParams> bound_params(const Task& task, std::size_t index, const Work
   return p;
 }
 
-Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content) {
+Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload,
+                              const Content& content) {
   const Tensor& asked = task.tensors.at(tensor);
-  if (content.variation != Variation::overlap || asked.role != Role::in || !is_float_type(static_cast<int>(asked.type))) {
+  if (content.variation != Variation::overlap || asked.role != Role::in ||
+      !is_float_type(static_cast<int>(asked.type))) {
     return tensor;
   }
   const auto shape = shape_of(task, asked, workload);
   if (!shape) return shape.error();
   for (std::size_t i = 0; i < tensor; ++i) {
     const Tensor& other = task.tensors[i];
-    if (other.role != Role::in || other.type != asked.type || other.fill.structure != asked.fill.structure) continue;
+    if (other.role != Role::in || other.type != asked.type ||
+        other.fill.structure != asked.fill.structure)
+      continue;
     const auto numbers = shape_of(task, other, workload);
     if (!numbers) return numbers.error();
     if (numbers->extents == shape->extents && numbers->strides == shape->strides) return i;
@@ -319,18 +362,21 @@ std::size_t swapped_dimension(const Task& task, const Tensor& tensor) {
 const Axis* swapped_axis(const Task& task) {
   // The axis must be a whole dimension wherever it stands, and no structure may tie it to another.
   const auto fits = [&](const Axis& axis, const Tensor& tensor) {
-    const auto named = std::count_if(tensor.shape.begin(), tensor.shape.end(),
-                                     [&](const Expr& extent) { return names_axis(extent, axis.name); });
+    const auto named =
+        std::count_if(tensor.shape.begin(), tensor.shape.end(),
+                      [&](const Expr& extent) { return names_axis(extent, axis.name); });
     const auto whole = std::count(tensor.shape.begin(), tensor.shape.end(), Expr(axis.name));
     return named == whole && named <= (tensor.fill.structure == Structure::dense ? 1 : 0);
   };
   const auto found = std::find_if(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
-    const bool long_enough = std::any_of(task.time_shapes.begin(), task.time_shapes.end(), [&](const Workload& shape) {
-      const auto size = shape.sizes.find(axis.name);
-      return size != shape.sizes.end() && size->second > 8;
-    });
+    const bool long_enough =
+        std::any_of(task.time_shapes.begin(), task.time_shapes.end(), [&](const Workload& shape) {
+          const auto size = shape.sizes.find(axis.name);
+          return size != shape.sizes.end() && size->second > 8;
+        });
     return axis.kind == AxisKind::free && long_enough &&
-           std::all_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) { return fits(axis, tensor); });
+           std::all_of(task.tensors.begin(), task.tensors.end(),
+                       [&](const Tensor& tensor) { return fits(axis, tensor); });
   });
   return found == task.axes.end() ? nullptr : &*found;
 }
@@ -339,13 +385,16 @@ std::int64_t base_offset(const Tensor& tensor, const Case& what) {
   return what.least_aligned && tensor.alignment < default_alignment ? tensor.alignment : 0;
 }
 
-void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin, std::int64_t count) {
+void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin,
+          std::int64_t count) {
   for (std::int64_t i = begin; i < begin + count; ++i) {
     store_bits(memory.data(), storage_offset(params, i), params.type, fill_bits(params, i));
   }
 }
 
-void fill(const FillParams& params, std::span<std::byte> memory) { fill(params, memory, 0, params.elements); }
+void fill(const FillParams& params, std::span<std::byte> memory) {
+  fill(params, memory, 0, params.elements);
+}
 
 std::string without_includes(std::string_view text) {
   std::string out;

@@ -1,4 +1,5 @@
-// Host side of the content recipes and error bounds: plain numbers for the trusted kernels, and filling host memory.
+// Host side of the content recipes and error bounds: plain numbers for the trusted kernels, and
+// filling host memory.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,9 @@
 #include <string>
 #include <string_view>
 
+#include <cupilot/parts/trial.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/parts/trial.hpp>
 
 #include "base/embedded.hpp"
 #include "trusted/bound.cuh"
@@ -17,17 +18,20 @@
 
 namespace cupilot {
 
-// The recipe of one tensor (index into task.tensors) as numbers. Error: the shape has no value at this workload.
-Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+// The recipe of one tensor (index into task.tensors) as numbers. Error: the shape has no value at
+// this workload.
+Result<FillParams> fill_params(const Task& task, std::size_t tensor, const Workload& workload,
+                               const Content& content);
 
-// The tensor (index) whose recipe and buffer stand for `tensor`: itself, or under Variation::overlap the first floating input of
-// the same type and layout.
-Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+// The tensor (index) whose recipe and buffer stand for `tensor`: itself, or under
+// Variation::overlap the first floating input of the same type and layout.
+Result<std::size_t> source_of(const Task& task, std::size_t tensor, const Workload& workload,
+                              const Content& content);
 
 // Variation::scaled: the factor of the first floating input.
 inline constexpr double scaled_by = 2.0;
-// Variation::swapped: the axis whose lines are exchanged, null where none can be; its dimension in a tensor, the rank when
-// absent.
+// Variation::swapped: the axis whose lines are exchanged, null where none can be; its dimension in
+// a tensor, the rank when absent.
 const Axis* swapped_axis(const Task& task);
 std::size_t swapped_dimension(const Task& task, const Tensor& tensor);
 
@@ -36,11 +40,13 @@ inline constexpr std::int64_t default_alignment = 256;
 std::int64_t base_offset(const Tensor& tensor, const Case& what);
 
 // The check of one output (out or in_out) as numbers.
-Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+Result<BoundParams> bound_params(const Task& task, std::size_t tensor, const Workload& workload,
+                                 const Content& content);
 
-// Writes elements [begin, begin + count) of the tensor into `memory`, which holds the tensor's whole span; elements between
-// strides stay untouched. memory.size() >= span * size_of(type).
-void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin, std::int64_t count);
+// Writes elements [begin, begin + count) of the tensor into `memory`, which holds the tensor's
+// whole span; elements between strides stay untouched. memory.size() >= span * size_of(type).
+void fill(const FillParams& params, std::span<std::byte> memory, std::int64_t begin,
+          std::int64_t count);
 // All elements.
 void fill(const FillParams& params, std::span<std::byte> memory);
 
@@ -50,7 +56,8 @@ std::span<const EmbeddedFile> trusted_files();
 // Without the lines that include other files: in a concatenation those stand before it already.
 std::string without_includes(std::string_view text);
 
-// storage.cuh, content.cuh and bound.cuh as one text without includes: the head of a trusted CUDA program.
+// storage.cuh, content.cuh and bound.cuh as one text without includes: the head of a trusted CUDA
+// program.
 std::string trusted_text();
 
 }  // namespace cupilot

@@ -15,7 +15,8 @@ namespace {
 
 using Kind = ExprFault::Kind;
 
-// Chains of definitions longer than this are refused, so that a hostile plan cannot exhaust the stack.
+// Chains of definitions longer than this are refused, so that a hostile plan cannot exhaust the
+// stack.
 constexpr int max_chain = 256;
 
 bool no_value(ExprFault* why, Kind kind, const char* text, std::int64_t number) {
@@ -130,8 +131,9 @@ class Evaluator {
     if (auto* fault = std::get_if<ExprFault>(&answer)) {
       fault->column = node.column;
       if (fault->message.empty()) {
-        fault->message = fault->kind == Kind::not_yet ? fmt::format("'{}' is known only after compiling", node.name)
-                                                      : fmt::format("unknown name '{}'", node.name);
+        fault->message = fault->kind == Kind::not_yet
+                             ? fmt::format("'{}' is known only after compiling", node.name)
+                             : fmt::format("unknown name '{}'", node.name);
       }
     }
     return answer;
@@ -173,7 +175,8 @@ class Evaluator {
 
 using Lets = std::vector<std::pair<std::string, Expr>>;
 
-// One lookup through definitions: what is being evaluated (to see circles) and what already was (to stay linear).
+// One lookup through definitions: what is being evaluated (to see circles) and what already was (to
+// stay linear).
 struct Lookup {
   const ExprScope& outer;
   const Lets& lets;
@@ -197,10 +200,13 @@ struct Lookup {
       return ExprFault{Kind::too_deep, 0, "a chain of more than 256 definitions"};
     }
     open.push_back(i);
-    ExprValue result = evaluate(lets[i].second, [this](std::string_view inner) { return answer(inner); });
+    ExprValue result =
+        evaluate(lets[i].second, [this](std::string_view inner) { return answer(inner); });
     open.pop_back();
-    if (auto* fault = std::get_if<ExprFault>(&result); fault != nullptr && fault->message.size() < 512) {
-      fault->message = fmt::format("in '{}' = \"{}\", column {}: {}", name, lets[i].second.text, fault->column, fault->message);
+    if (auto* fault = std::get_if<ExprFault>(&result);
+        fault != nullptr && fault->message.size() < 512) {
+      fault->message = fmt::format("in '{}' = \"{}\", column {}: {}", name, lets[i].second.text,
+                                   fault->column, fault->message);
     }
     done.emplace(i, result);
     return result;
@@ -217,8 +223,8 @@ struct ParsedText {
   const std::variant<ExprTree, ExprFault> parsed;
 };
 
-// The same few texts of a template are evaluated for every strategy. Shared, because evaluating one may ask for others, and then
-// all are forgotten.
+// The same few texts of a template are evaluated for every strategy. Shared, because evaluating one
+// may ask for others, and then all are forgotten.
 std::shared_ptr<const ParsedText> parsed(const std::string& text) {
   constexpr std::size_t most_kept = 1024;
   thread_local std::unordered_map<std::string_view, std::shared_ptr<const ParsedText>> kept;
@@ -239,10 +245,12 @@ ExprValue evaluate(const Expr& expr, const ExprScope& scope) {
 
 ExprScope scope_of(const std::map<std::string, std::int64_t>& names) {
   // Shared: a scope is copied wherever it is passed on.
-  const auto shared = std::make_shared<const std::map<std::string, std::int64_t, std::less<>>>(names.begin(), names.end());
+  const auto shared = std::make_shared<const std::map<std::string, std::int64_t, std::less<>>>(
+      names.begin(), names.end());
   return [shared](std::string_view name) -> ExprValue {
     const auto found = shared->find(name);
-    if (found == shared->end()) return ExprFault{Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
+    if (found == shared->end())
+      return ExprFault{Kind::unknown_name, 0, fmt::format("unknown name '{}'", name)};
     return found->second;
   };
 }
@@ -260,7 +268,8 @@ Result<std::int64_t> evaluate_or_error(const Expr& expr, const ExprScope& scope)
   if (const auto* number = std::get_if<std::int64_t>(&value)) return *number;
   const auto& fault = std::get<ExprFault>(value);
   return Error{ErrorCode::usage,
-               fmt::format("expression \"{}\", column {}: {}", expr.text.substr(0, 512), fault.column, fault.message),
+               fmt::format("expression \"{}\", column {}: {}", expr.text.substr(0, 512),
+                           fault.column, fault.message),
                "see docs/formats/expr.md for the language"};
 }
 

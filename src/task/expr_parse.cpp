@@ -19,10 +19,13 @@ struct Binary {
 constexpr Binary level_or[] = {{"||", ExprOp::logical_or}};
 constexpr Binary level_and[] = {{"&&", ExprOp::logical_and}};
 constexpr Binary level_equal[] = {{"==", ExprOp::equal}, {"!=", ExprOp::not_equal}};
-constexpr Binary level_order[] = {
-    {"<=", ExprOp::less_equal}, {">=", ExprOp::greater_equal}, {"<", ExprOp::less}, {">", ExprOp::greater}};
+constexpr Binary level_order[] = {{"<=", ExprOp::less_equal},
+                                  {">=", ExprOp::greater_equal},
+                                  {"<", ExprOp::less},
+                                  {">", ExprOp::greater}};
 constexpr Binary level_sum[] = {{"+", ExprOp::add}, {"-", ExprOp::subtract}};
-constexpr Binary level_product[] = {{"*", ExprOp::multiply}, {"/", ExprOp::divide}, {"%", ExprOp::modulo}};
+constexpr Binary level_product[] = {
+    {"*", ExprOp::multiply}, {"/", ExprOp::divide}, {"%", ExprOp::modulo}};
 constexpr std::array<std::span<const Binary>, 6> levels = {level_or,    level_and, level_equal,
                                                            level_order, level_sum, level_product};
 
@@ -31,8 +34,9 @@ struct Function {
   ExprOp op;
   int arity;
 };
-constexpr Function functions[] = {{"min", ExprOp::min, 2}, {"max", ExprOp::max, 2},   {"cdiv", ExprOp::cdiv, 2},
-                                  {"up", ExprOp::up, 2},   {"pow2", ExprOp::pow2, 1}, {"log2", ExprOp::log2, 1}};
+constexpr Function functions[] = {{"min", ExprOp::min, 2},   {"max", ExprOp::max, 2},
+                                  {"cdiv", ExprOp::cdiv, 2}, {"up", ExprOp::up, 2},
+                                  {"pow2", ExprOp::pow2, 1}, {"log2", ExprOp::log2, 1}};
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -93,7 +97,8 @@ class Parser {
     }
     // C++ would read "--" as a decrement, and texts export verbatim.
     if (op == ExprOp::negate && at_ > 0 && text_[at_ - 1] == '-') {
-      return fail(ExprFault::Kind::syntax, at_, "'--' is no operator; put a space or parentheses between");
+      return fail(ExprFault::Kind::syntax, at_,
+                  "'--' is no operator; put a space or parentheses between");
     }
     if (++depth_ > max_depth) return fail(ExprFault::Kind::too_deep, at_, "nested deeper than 32");
     ++at_;
@@ -104,10 +109,12 @@ class Parser {
 
   int primary() {
     skip_space();
-    if (at_ >= text_.size()) return fail(ExprFault::Kind::syntax, at_, "a value is missing at the end");
+    if (at_ >= text_.size())
+      return fail(ExprFault::Kind::syntax, at_, "a value is missing at the end");
     if (is_digit(text_[at_])) return number();
     if (is_letter(text_[at_])) return name_or_call();
-    if (!peek("(")) return fail(ExprFault::Kind::syntax, at_, "a value is missing before " + here());
+    if (!peek("("))
+      return fail(ExprFault::Kind::syntax, at_, "a value is missing before " + here());
     ++at_;
     const int inner = choice();
     return expect(")") ? inner : -1;
@@ -123,7 +130,8 @@ class Parser {
     }
     if (overflow) return fail(ExprFault::Kind::overflow, mark, "the number does not fit 64 bits");
     if (at_ < text_.size() && (is_letter(text_[at_]) || text_[at_] == '.')) {
-      return fail(ExprFault::Kind::syntax, at_, "numbers are decimal integers; unexpected " + here());
+      return fail(ExprFault::Kind::syntax, at_,
+                  "numbers are decimal integers; unexpected " + here());
     }
     const int index = node(ExprOp::literal, mark, {-1, -1, -1});
     if (index >= 0) tree_.nodes[static_cast<std::size_t>(index)].value = value;
@@ -152,8 +160,9 @@ class Parser {
       if (row.name == name) function = &row;
     }
     if (function == nullptr) {
-      return fail(ExprFault::Kind::unknown_name, mark,
-                  "unknown function '" + std::string(name) + "'; there are min max cdiv up pow2 log2");
+      return fail(
+          ExprFault::Kind::unknown_name, mark,
+          "unknown function '" + std::string(name) + "'; there are min max cdiv up pow2 log2");
     }
     ++at_;
     std::array<int, 3> child{-1, -1, -1};
@@ -176,7 +185,8 @@ class Parser {
   }
 
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n'))
+      ++at_;
   }
 
   std::string here() const {
@@ -208,7 +218,8 @@ class Parser {
 
 std::variant<ExprTree, ExprFault> parse_expr(std::string_view text) {
   if (text.size() > max_bytes) {
-    return ExprFault{ExprFault::Kind::too_long, static_cast<int>(max_bytes) + 1, "longer than 512 bytes"};
+    return ExprFault{ExprFault::Kind::too_long, static_cast<int>(max_bytes) + 1,
+                     "longer than 512 bytes"};
   }
   return Parser(text).run();
 }

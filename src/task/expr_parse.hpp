@@ -51,7 +51,8 @@ struct ExprTree {
   int root = -1;
 };
 
-// What an operation of one or two numbers gives; false: none, `why` is the reason. Not of lazy ones.
+// What an operation of one or two numbers gives; false: none, `why` is the reason. Not of lazy
+// ones.
 bool apply(ExprOp op, std::int64_t a, std::int64_t b, std::int64_t& out, ExprFault* why = nullptr);
 
 // The tree's names point into `text`.

@@ -16,12 +16,14 @@ namespace cupilot {
 // kernels/reference/*.cu as compiled in.
 std::span<const EmbeddedFile> reference_files();
 
-inline constexpr std::array<DType, 5> gemm_types = {DType::f32, DType::bf16, DType::f16, DType::e4m3, DType::e5m2};  // of A, B
+inline constexpr std::array<DType, 5> gemm_types = {DType::f32, DType::bf16, DType::f16,
+                                                    DType::e4m3, DType::e5m2};  // of A, B
 inline constexpr std::array<DType, 3> gemm_out_types = {DType::f32, DType::bf16, DType::f16};
 // Sums of 8-bit products do not fit 8 bits.
 inline DType gemm_out(DType operands) { return size_of(operands) == 1 ? DType::bf16 : operands; }
 
-// A class is offered for a type when its products can hold it: 16-bit operands enter tensor cores exactly in their own class.
+// A class is offered for a type when its products can hold it: 16-bit operands enter tensor cores
+// exactly in their own class.
 struct GemmClass {
   DType type;
   Precision precision;
@@ -43,12 +45,14 @@ inline constexpr std::array<GemmClass, 14> gemm_classes = {{
     {DType::e5m2, Precision::fp8_promoted},
 }};
 
-// Ways of arithmetic that people ask for by name; both are of the class fp32-emulated, and which is used is the search's.
+// Ways of arithmetic that people ask for by name; both are of the class fp32-emulated, and which is
+// used is the search's.
 inline constexpr std::array<std::string_view, 2> gemm_emulations = {"tf32x3", "bf16x6"};
 
 inline constexpr std::array<std::string_view, 4> gemm_layouts = {"nn", "nt", "tn", "tt"};
 // In the order of Activation.
-inline constexpr std::array<std::string_view, 6> activation_names = {"none", "relu", "gelu", "silu", "tanh", "sigmoid"};
+inline constexpr std::array<std::string_view, 6> activation_names = {"none", "relu", "gelu",
+                                                                     "silu", "tanh", "sigmoid"};
 
 // In the order of Scaling.
 inline constexpr std::array<std::string_view, 3> scaling_names = {"none", "tensor", "block"};

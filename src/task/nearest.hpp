@@ -7,7 +7,8 @@
 
 namespace cupilot {
 
-// The word of least edit distance (insert, delete, replace), the first of several; "" when none is given.
+// The word of least edit distance (insert, delete, replace), the first of several; "" when none is
+// given.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
 // "a, b, c".

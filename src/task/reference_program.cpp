@@ -12,26 +12,33 @@ namespace {
 
 constexpr std::array<const char*, 3> build_names = {"oracle", "plain", "tracked"};
 constexpr std::array<const char*, 3> result_parameters = {
-    "double* values, long long begin, long long count", "void* output, long long begin, long long count",
+    "double* values, long long begin, long long count",
+    "void* output, long long begin, long long count",
     "double* values, double* sums, const long long* begins, long long slice, long long count"};
 
-bool has_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+bool has_output(const Tensor& tensor) {
+  return tensor.role == Role::out || tensor.role == Role::in_out;
+}
 bool is_read(const Tensor& tensor) { return tensor.role != Role::out; }
 
 // The arithmetic a build is done in. Integers up to 2^53 are exact in double.
 const char* real_of(const Task& task, ReferenceBuild build) {
   if (build == ReferenceBuild::tracked) return "tracked";
   if (build == ReferenceBuild::oracle) return "double";
-  return task.precision == Precision::fp64 || task.precision == Precision::integer ? "double" : "float";
+  return task.precision == Precision::fp64 || task.precision == Precision::integer ? "double"
+                                                                                   : "float";
 }
 
-// (8 sqrt(L) u)^2 S_a S_b stays below 2^-13 of the bound's own unit up to L = 2^28 for errors of the size honest sums have.
+// (8 sqrt(L) u)^2 S_a S_b stays below 2^-13 of the bound's own unit up to L = 2^28 for errors of
+// the size honest sums have.
 const char* second_order(Precision precision) {
-  const bool strict = precision == Precision::fp32_strict || precision == Precision::fp64 || precision == Precision::integer;
+  const bool strict = precision == Precision::fp32_strict || precision == Precision::fp64 ||
+                      precision == Precision::integer;
   return strict ? "0x1p-13" : "1.0";
 }
 
-// The functions of the expression language; static members, so that shapes and strides stand in C++ as they are.
+// The functions of the expression language; static members, so that shapes and strides stand in C++
+// as they are.
 constexpr const char* expr_functions = R"(
   __device__ static long long min(long long a, long long b) { return a < b ? a : b; }
   __device__ static long long max(long long a, long long b) { return a > b ? a : b; }
@@ -48,9 +55,9 @@ constexpr const char* expr_functions = R"(
   __device__ static long long pow2(long long a) { return a <= 1 ? 1 : 2ll << log2(a - 1); }
 )";
 
-// Which of `count` elements in order thread `thread` does: the threads of a warp take a tile of rows and columns, and so read a
-// few lines of each operand, whatever the layouts, where a row of elements may read a line for each of them. What fills no whole
-// row stays in order.
+// Which of `count` elements in order thread `thread` does: the threads of a warp take a tile of
+// rows and columns, and so read a few lines of each operand, whatever the layouts, where a row of
+// elements may read a line for each of them. What fills no whole row stays in order.
 constexpr const char* dealing = R"(
 __device__ long long cupilot_dealt(long long thread, long long count, long long columns) {
   const long long high = 4, wide = 8;
@@ -68,7 +75,8 @@ __device__ long long cupilot_dealt(long long thread, long long count, long long 
 
 // Elements that share operands lie along both of the last two axes, where anything is summed over.
 bool has_tiles(const Task& task, const Tensor& tensor) {
-  const bool sums = std::any_of(task.axes.begin(), task.axes.end(), [](const Axis& a) { return a.kind == AxisKind::reduced; });
+  const bool sums = std::any_of(task.axes.begin(), task.axes.end(),
+                                [](const Axis& a) { return a.kind == AxisKind::reduced; });
   return sums && tensor.shape.size() >= 2;
 }
 
@@ -91,21 +99,25 @@ std::string tensor_members(const Tensor& tensor, ReferenceBuild build) {
   std::string out = fmt::format("  // {}: {}\n", name, name_of(tensor.type));
   if (has_output(tensor)) {
     const std::string columns = tensor.shape.empty() ? "1" : tensor.shape.back().text;
-    out += fmt::format("  __device__ long long cupilot_columns_{}() const {{ return {}; }}\n", name, columns);
+    out += fmt::format("  __device__ long long cupilot_columns_{}() const {{ return {}; }}\n", name,
+                       columns);
   }
-  out += fmt::format("  __device__ long long cupilot_offset_{}(long long index) const {{ return {}; }}\n", name,
-                     offset_text(tensor));
+  out += fmt::format(
+      "  __device__ long long cupilot_offset_{}(long long index) const {{ return {}; }}\n", name,
+      offset_text(tensor));
   if (!is_read(tensor)) return out;
   out += fmt::format("  const void* cupilot_{};\n", name);
   if (is_float_type(type)) {
     return out + fmt::format(
                      "  __device__ {2} {0}(long long index) const {{\n"
-                     "    return {2}(cupilot::load_real(cupilot_{0}, cupilot_offset_{0}(index), {1}));\n  }}\n",
+                     "    return {2}(cupilot::load_real(cupilot_{0}, cupilot_offset_{0}(index), "
+                     "{1}));\n  }}\n",
                      name, type, element);
   }
   return out + fmt::format(
                    "  __device__ long long {0}(long long index) const {{\n"
-                   "    return cupilot::load_integer(cupilot_{0}, cupilot_offset_{0}(index), {1});\n  }}\n",
+                   "    return cupilot::load_integer(cupilot_{0}, cupilot_offset_{0}(index), "
+                   "{1});\n  }}\n",
                    name, type);
 }
 
@@ -129,11 +141,13 @@ std::string parameters(const Task& task, ReferenceBuild build) {
 
 std::string store_text(const Tensor& tensor, ReferenceBuild build) {
   if (build == ReferenceBuild::oracle) return "  values[at] = value_of(result);\n";
-  if (build == ReferenceBuild::tracked) return "  values[at] = value_of(result);\n  sums[at] = sum_of(result);\n";
+  if (build == ReferenceBuild::tracked)
+    return "  values[at] = value_of(result);\n  sums[at] = sum_of(result);\n";
   const auto type = static_cast<int>(tensor.type);
   return fmt::format(
-      "  cupilot::store_bits(output, in.cupilot_offset_{0}(index), {1}, cupilot::encode(value_of(result), {1}));\n", tensor.name,
-      type);
+      "  cupilot::store_bits(output, in.cupilot_offset_{0}(index), {1}, "
+      "cupilot::encode(value_of(result), {1}));\n",
+      tensor.name, type);
 }
 
 // A slice a row of blocks.
@@ -144,22 +158,29 @@ constexpr const char* slice_text = R"(  const long long begin = begins[blockIdx.
   if (count > slice) count = slice;
 )";
 
-std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build, const std::string& entry) {
-  std::string out = fmt::format("extern \"C\" __global__ void {}({}) {{\n", entry, parameters(task, build));
+std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild build,
+                       const std::string& entry) {
+  std::string out =
+      fmt::format("extern \"C\" __global__ void {}({}) {{\n", entry, parameters(task, build));
   if (build == ReferenceBuild::tracked) out += slice_text;
-  out += "  const long long thread = blockIdx.x * 256ll + threadIdx.x;\n  if (thread >= count) return;\n  Inputs in;\n";
+  out +=
+      "  const long long thread = blockIdx.x * 256ll + threadIdx.x;\n  if (thread >= count) "
+      "return;\n  Inputs in;\n";
   for (const Axis& axis : task.axes) out += fmt::format("  in.{0} = p_{0};\n", axis.name);
   // A kernel gets the scalar as its type; so does the reference.
   for (const Scalar& scalar : task.scalars) {
-    out +=
-        fmt::format("  in.{0} = real(static_cast<{1}>(p_{0}));\n", scalar.name, scalar.type == DType::f32 ? "float" : "double");
+    out += fmt::format("  in.{0} = real(static_cast<{1}>(p_{0}));\n", scalar.name,
+                       scalar.type == DType::f32 ? "float" : "double");
   }
   for (const Tensor& input : task.tensors) {
     if (is_read(input)) out += fmt::format("  in.cupilot_{0} = p_{0};\n", input.name);
   }
-  out += has_tiles(task, tensor)
-             ? fmt::format("  const long long at = cupilot_dealt(thread, count, in.cupilot_columns_{}());\n", tensor.name)
-             : "  const long long at = thread;\n";
+  out +=
+      has_tiles(task, tensor)
+          ? fmt::format(
+                "  const long long at = cupilot_dealt(thread, count, in.cupilot_columns_{}());\n",
+                tensor.name)
+          : "  const long long at = thread;\n";
   out += "  const long long index = begin + at;\n";
   out += fmt::format("  const real result = real(reference_{}(in, index));\n", tensor.name);
   return out + store_text(tensor, build) + "}\n\n";
@@ -169,7 +190,8 @@ std::string entry_text(const Task& task, const Tensor& tensor, ReferenceBuild bu
 
 Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild build) {
   if (task.reference.text.empty()) {
-    return Error{ErrorCode::usage, fmt::format("task '{}' has no reference text", task.name), "see docs/formats/task.md"};
+    return Error{ErrorCode::usage, fmt::format("task '{}' has no reference text", task.name),
+                 "see docs/formats/task.md"};
   }
   const char* const name = build_names[static_cast<std::size_t>(build)];
   ReferenceProgram program;
@@ -183,7 +205,8 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
     program.text += fmt::format("constexpr long long {} = {};\n", constant, value);
   program.text += dealing;
   program.text += inputs_struct(task, build);
-  program.text += fmt::format("#line 1 \"{}\"\n", task.reference.file.empty() ? "reference.cu" : task.reference.file);
+  program.text += fmt::format("#line 1 \"{}\"\n",
+                              task.reference.file.empty() ? "reference.cu" : task.reference.file);
   program.text += task.reference.text + "\n#line 1 \"entries\"\n";
   for (const Tensor& tensor : task.tensors) {
     if (!has_output(tensor)) continue;
@@ -192,7 +215,8 @@ Result<ReferenceProgram> reference_program(const Task& task, ReferenceBuild buil
     program.entries.push_back({entry, tensor.name});
   }
   if (program.entries.empty()) {
-    return Error{ErrorCode::usage, fmt::format("task '{}' has no output", task.name), "give one tensor the role out or in_out"};
+    return Error{ErrorCode::usage, fmt::format("task '{}' has no output", task.name),
+                 "give one tensor the role out or in_out"};
   }
   return program;
 }

@@ -58,7 +58,8 @@ void add_tensor(Canonical& out, const Tensor& tensor) {
   out.named(tensor.fill.structure);
   // What most tasks leave alone is named only where it differs: ids of old tasks stand.
   if (tensor.alignment != Tensor().alignment) out << "alignment" << tensor.alignment;
-  out.named(tensor.check.kind) << tensor.check.length.text << tensor.check.of << tensor.check.relative << tensor.check.absolute;
+  out.named(tensor.check.kind) << tensor.check.length.text << tensor.check.of
+                               << tensor.check.relative << tensor.check.absolute;
 }
 
 }  // namespace
@@ -72,14 +73,16 @@ std::string task_id(const Task& task) {
   out << static_cast<std::int64_t>(task.tensors.size());
   for (const Tensor& tensor : task.tensors) add_tensor(out, tensor);
   out << static_cast<std::int64_t>(task.scalars.size());
-  for (const Scalar& scalar : task.scalars) out << scalar.name << name_of(scalar.type) << scalar.value;
+  for (const Scalar& scalar : task.scalars)
+    out << scalar.name << name_of(scalar.type) << scalar.value;
   out << static_cast<std::int64_t>(task.operations.size());
   for (const Operation& operation : task.operations) {
     out << operation.name << operation.kind << operation.inputs << operation.outputs;
   }
   out << static_cast<std::int64_t>(task.constants.size());
   for (const auto& [name, value] : task.constants) out << std::string_view(name) << value;
-  out << task.time_shapes << task.check_shapes << task.work.flops.text << task.work.matmul_like << task.reference.text;
+  out << task.time_shapes << task.check_shapes << task.work.flops.text << task.work.matmul_like
+      << task.reference.text;
   return sha256_hex(out.text());
 }
 

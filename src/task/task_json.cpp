@@ -24,7 +24,8 @@ DType dtype_of(JsonObject& object, const char* key, DType otherwise) {
   std::string known;
   for (int i = 0; i <= static_cast<int>(DType::boolean); ++i)
     known += (i > 0 ? ", " : "") + std::string(name_of(static_cast<DType>(i)));
-  object.faults().fail(object.where(key), fmt::format("'{}' is no known type", word.substr(0, 60)), "one of " + known);
+  object.faults().fail(object.where(key), fmt::format("'{}' is no known type", word.substr(0, 60)),
+                       "one of " + known);
   return otherwise;
 }
 
@@ -70,8 +71,10 @@ Tensor tensor_from(JsonFaults& faults, const Json& json, const std::string& wher
   tensor.shape = object.exprs("shape", true);
   tensor.strides = object.exprs("strides", false);
   tensor.alignment = object.integer("alignment", false, tensor.alignment);
-  if (const Json* fill = object.find("fill")) tensor.fill = fill_from(faults, *fill, object.where("fill"));
-  if (const Json* check = object.find("check")) tensor.check = check_from(faults, *check, object.where("check"));
+  if (const Json* fill = object.find("fill"))
+    tensor.fill = fill_from(faults, *fill, object.where("fill"));
+  if (const Json* check = object.find("check"))
+    tensor.check = check_from(faults, *check, object.where("check"));
   object.done();
   return tensor;
 }
@@ -95,7 +98,8 @@ Operation operation_from(JsonFaults& faults, const Json& json, const std::string
   return operation;
 }
 
-std::map<std::string, std::int64_t> integers_from(JsonFaults& faults, const Json& json, const std::string& where) {
+std::map<std::string, std::int64_t> integers_from(JsonFaults& faults, const Json& json,
+                                                  const std::string& where) {
   JsonObject object(faults, json, where);
   std::map<std::string, std::int64_t> out;
   if (!json.is_object()) return out;
@@ -106,7 +110,8 @@ std::map<std::string, std::int64_t> integers_from(JsonFaults& faults, const Json
 Workload workload_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
   Workload workload;
-  if (const Json* sizes = object.find("sizes", true)) workload.sizes = integers_from(faults, *sizes, object.where("sizes"));
+  if (const Json* sizes = object.find("sizes", true))
+    workload.sizes = integers_from(faults, *sizes, object.where("sizes"));
   workload.weight = object.number("weight", 1.0);
   object.done();
   return workload;
@@ -124,7 +129,8 @@ std::vector<T> list_of(JsonObject& object, const char* key, bool needed,
                        T (*read)(JsonFaults&, const Json&, const std::string&)) {
   std::vector<T> out;
   for (const Json* item : object.items(key, needed)) {
-    out.push_back(read(object.faults(), *item, fmt::format("{}[{}]", object.where(key), out.size())));
+    out.push_back(
+        read(object.faults(), *item, fmt::format("{}[{}]", object.where(key), out.size())));
   }
   return out;
 }
@@ -133,15 +139,18 @@ Precision precision_of(JsonObject& object) {
   const std::string word = object.text("precision", true);
   if (object.find("precision") == nullptr) return Precision::fp32_strict;
   if (const auto precision = precision_from(word)) return *precision;
-  object.faults().fail(object.where("precision"), fmt::format("'{}' is no known class", word.substr(0, 60)),
-                       "one of fp64, fp32-strict, fp32-emulated, bf16x3, tf32, fp16, bf16, fp8-promoted, fp8, integer");
+  object.faults().fail(object.where("precision"),
+                       fmt::format("'{}' is no known class", word.substr(0, 60)),
+                       "one of fp64, fp32-strict, fp32-emulated, bf16x3, tf32, fp16, bf16, "
+                       "fp8-promoted, fp8, integer");
   return Precision::fp32_strict;
 }
 
 // Everything but the text of the reference; `reference` gets its file name.
 Task task_from(JsonObject& object, std::string& reference) {
   if (object.integer("cupilot_task", true, version) != version) {
-    object.faults().fail("cupilot_task", "is of another version", fmt::format("write {}: this program reads no other", version));
+    object.faults().fail("cupilot_task", "is of another version",
+                         fmt::format("write {}: this program reads no other", version));
   }
   Task task;
   task.name = object.text("name", true);
@@ -150,29 +159,35 @@ Task task_from(JsonObject& object, std::string& reference) {
   task.tensors = list_of(object, "tensors", true, tensor_from);
   task.scalars = list_of(object, "scalars", false, scalar_from);
   task.operations = list_of(object, "operations", false, operation_from);
-  if (const Json* constants = object.find("constants")) task.constants = integers_from(object.faults(), *constants, "constants");
+  if (const Json* constants = object.find("constants"))
+    task.constants = integers_from(object.faults(), *constants, "constants");
   task.precision = precision_of(object);
   task.deterministic = object.truth("deterministic", task.deterministic);
   task.time_shapes = list_of(object, "time_shapes", true, workload_from);
   task.check_shapes = list_of(object, "check_shapes", false, workload_from);
-  if (const Json* work = object.find("work", true)) task.work = work_from(object.faults(), *work, "work");
+  if (const Json* work = object.find("work", true))
+    task.work = work_from(object.faults(), *work, "work");
   reference = object.text("reference", false);
   task.reference.text = object.text("reference_text", false);
   if (reference.empty() == task.reference.text.empty()) {
-    object.faults().fail("reference", reference.empty() ? "is missing" : "stands beside reference_text",
-                         "name the .cu file beside the task file in `reference`, or hold its text in `reference_text`");
+    object.faults().fail("reference",
+                         reference.empty() ? "is missing" : "stands beside reference_text",
+                         "name the .cu file beside the task file in `reference`, or hold its text "
+                         "in `reference_text`");
   }
   return task;
 }
 
 Result<std::string> read_file(const std::filesystem::path& path, const std::string& what) {
   const auto failed = [&](const std::string& reason) {
-    return Error{ErrorCode::usage, fmt::format("{} {}: {}", what, path.string(), reason), "check the path and its permissions"};
+    return Error{ErrorCode::usage, fmt::format("{} {}: {}", what, path.string(), reason),
+                 "check the path and its permissions"};
   };
   std::error_code code;
   if (!std::filesystem::exists(path, code)) return failed("no such file");
   if (!std::filesystem::is_regular_file(path, code)) return failed("not a file");
-  if (std::filesystem::file_size(path, code) > largest_file || code) return failed("larger than 4 MiB");
+  if (std::filesystem::file_size(path, code) > largest_file || code)
+    return failed("larger than 4 MiB");
   std::ifstream stream(path, std::ios::binary);
   std::ostringstream text;
   if (!stream || !(text << stream.rdbuf())) return failed("cannot be read, or is empty");
@@ -180,7 +195,8 @@ Result<std::string> read_file(const std::filesystem::path& path, const std::stri
 }
 
 // `folder`: where a `reference` file is looked for; empty: none may be named.
-Result<Task> parse_task(std::string_view text, const std::string& origin, const std::filesystem::path* folder) {
+Result<Task> parse_task(std::string_view text, const std::string& origin,
+                        const std::filesystem::path* folder) {
   const auto json = read_json_object(text, origin);
   if (!json) return json.error();
   JsonFaults faults(origin, "docs/formats/task.md");
@@ -191,7 +207,9 @@ Result<Task> parse_task(std::string_view text, const std::string& origin, const 
   if (faults.first()) return *faults.first();
   task.reference.file = "reference_text";
   if (!reference.empty()) {
-    if (folder == nullptr) faults.fail("reference", "names a file, but this text has no place", "hold it in `reference_text`");
+    if (folder == nullptr)
+      faults.fail("reference", "names a file, but this text has no place",
+                  "hold it in `reference_text`");
     if (folder == nullptr) return *faults.first();
     auto content = read_file(*folder / reference, fmt::format("{}: reference", origin));
     if (!content) return content.error();
@@ -210,7 +228,9 @@ Json exprs_json(const std::vector<Expr>& exprs) {
 }
 
 Json tensor_json(const Tensor& tensor) {
-  Json out = {{"name", tensor.name}, {"role", roles[static_cast<std::size_t>(tensor.role)]}, {"type", name_of(tensor.type)}};
+  Json out = {{"name", tensor.name},
+              {"role", roles[static_cast<std::size_t>(tensor.role)]},
+              {"type", name_of(tensor.type)}};
   out["shape"] = exprs_json(tensor.shape);
   if (!tensor.strides.empty()) out["strides"] = exprs_json(tensor.strides);
   if (tensor.alignment != Tensor().alignment) out["alignment"] = tensor.alignment;
@@ -233,7 +253,8 @@ Json tensor_json(const Tensor& tensor) {
 
 Json workloads_json(const std::vector<Workload>& workloads) {
   Json out = Json::array();
-  for (const Workload& workload : workloads) out.push_back({{"sizes", workload.sizes}, {"weight", workload.weight}});
+  for (const Workload& workload : workloads)
+    out.push_back({{"sizes", workload.sizes}, {"weight", workload.weight}});
   return out;
 }
 
@@ -241,15 +262,19 @@ Json task_json(const Task& task) {
   Json out = {{"cupilot_task", version}, {"name", task.name}, {"family", task.family}};
   for (const char* list : {"axes", "tensors", "scalars", "operations"}) out[list] = Json::array();
   for (const Axis& axis : task.axes) {
-    out["axes"].push_back({{"name", axis.name}, {"kind", axis_kinds[static_cast<std::size_t>(axis.kind)]}});
+    out["axes"].push_back(
+        {{"name", axis.name}, {"kind", axis_kinds[static_cast<std::size_t>(axis.kind)]}});
   }
   for (const Tensor& tensor : task.tensors) out["tensors"].push_back(tensor_json(tensor));
   for (const Scalar& scalar : task.scalars) {
-    out["scalars"].push_back({{"name", scalar.name}, {"type", name_of(scalar.type)}, {"value", scalar.value}});
+    out["scalars"].push_back(
+        {{"name", scalar.name}, {"type", name_of(scalar.type)}, {"value", scalar.value}});
   }
   for (const Operation& operation : task.operations) {
-    out["operations"].push_back(
-        {{"name", operation.name}, {"kind", operation.kind}, {"inputs", operation.inputs}, {"outputs", operation.outputs}});
+    out["operations"].push_back({{"name", operation.name},
+                                 {"kind", operation.kind},
+                                 {"inputs", operation.inputs},
+                                 {"outputs", operation.outputs}});
   }
   out["constants"] = task.constants;
   out["precision"] = name_of(task.precision);
@@ -270,14 +295,17 @@ Result<Task> load_task(const std::string& path) {
   return parse_task(*text, path, &folder);
 }
 
-Result<Task> task_from_json(std::string_view json, const std::string& origin) { return parse_task(json, origin, nullptr); }
+Result<Task> task_from_json(std::string_view json, const std::string& origin) {
+  return parse_task(json, origin, nullptr);
+}
 
 Result<std::string> task_to_json(const Task& task) {
   if (auto valid = validate(task); !valid) return valid.error();
   try {
     return task_json(task).dump(2) + "\n";
   } catch (const std::exception& error) {
-    return Error{ErrorCode::usage, fmt::format("task '{}' cannot be written as JSON: {}", task.name, error.what()),
+    return Error{ErrorCode::usage,
+                 fmt::format("task '{}' cannot be written as JSON: {}", task.name, error.what()),
                  "texts must be UTF-8"};
   }
 }

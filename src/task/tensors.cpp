@@ -9,18 +9,24 @@ namespace cupilot {
 namespace {
 
 Error shape_error(const Task& task, const Tensor& tensor, const std::string& reason) {
-  return Error{ErrorCode::usage, fmt::format("task '{}', tensor '{}': {}", task.name, tensor.name, reason),
+  return Error{ErrorCode::usage,
+               fmt::format("task '{}', tensor '{}': {}", task.name, tensor.name, reason),
                "make the sizes smaller or correct the tensor's shape"};
 }
 
 // Extents, or strides where those are given.
-Result<std::vector<std::int64_t>> numbers(const Task& task, const Tensor& tensor, const std::vector<Expr>& texts,
-                                          const ExprScope& scope, const char* what) {
+Result<std::vector<std::int64_t>> numbers(const Task& task, const Tensor& tensor,
+                                          const std::vector<Expr>& texts, const ExprScope& scope,
+                                          const char* what) {
   std::vector<std::int64_t> out;
   for (const Expr& text : texts) {
     const auto value = evaluate_or_error(text, scope);
-    if (!value) return shape_error(task, tensor, fmt::format("{} {}: {}", what, out.size() + 1, value.error().message));
-    if (*value < 0) return shape_error(task, tensor, fmt::format("{} \"{}\" is negative, {}", what, text.text, *value));
+    if (!value)
+      return shape_error(task, tensor,
+                         fmt::format("{} {}: {}", what, out.size() + 1, value.error().message));
+    if (*value < 0)
+      return shape_error(task, tensor,
+                         fmt::format("{} \"{}\" is negative, {}", what, text.text, *value));
     out.push_back(*value);
   }
   return out;
@@ -38,11 +44,13 @@ const Tensor* find_tensor(const Task& task, std::string_view name) {
 ExprScope task_scope(const Task& task, const Workload& workload) {
   std::map<std::string, std::int64_t> names = workload.sizes;
   for (const auto& [name, value] : task.constants) names.insert_or_assign(name, value);
-  for (const Tensor& tensor : task.tensors) names.insert_or_assign("elem." + tensor.name, size_of(tensor.type));
+  for (const Tensor& tensor : task.tensors)
+    names.insert_or_assign("elem." + tensor.name, size_of(tensor.type));
   return scope_of(names);
 }
 
-std::optional<std::int64_t> task_number(const Task& task, const Workload& workload, std::string_view name) {
+std::optional<std::int64_t> task_number(const Task& task, const Workload& workload,
+                                        std::string_view name) {
   if (name.starts_with("elem.")) {
     for (const Tensor& tensor : task.tensors) {
       if (tensor.name == name.substr(5)) return size_of(tensor.type);
@@ -82,7 +90,8 @@ Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workl
     }
   } else {
     if (tensor.strides.size() != rank) {
-      return shape_error(task, tensor, fmt::format("{} strides for {} dimensions", tensor.strides.size(), rank));
+      return shape_error(task, tensor,
+                         fmt::format("{} strides for {} dimensions", tensor.strides.size(), rank));
     }
     auto strides = numbers(task, tensor, tensor.strides, scope, "stride");
     if (!strides) return strides.error();
@@ -98,7 +107,8 @@ Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workl
   overflow |= __builtin_add_overflow(last, std::int64_t{1}, &last);
   overflow |= __builtin_mul_overflow(last, std::int64_t{size_of(tensor.type)}, &bytes);
   // 2^47: what a 64-bit process can address.
-  if (overflow || bytes > (std::int64_t{1} << 47)) return shape_error(task, tensor, "more than 2^47 bytes");
+  if (overflow || bytes > (std::int64_t{1} << 47))
+    return shape_error(task, tensor, "more than 2^47 bytes");
   shape.span = shape.elements == 0 ? 0 : last;
   return shape;
 }
@@ -116,7 +126,8 @@ Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload
 
 Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload) {
   auto flops = evaluate_or_error(task.work.flops, borrowed_scope(task, workload));
-  if (!flops) return std::move(flops.error()).while_doing(fmt::format("task '{}', work.flops", task.name));
+  if (!flops)
+    return std::move(flops.error()).while_doing(fmt::format("task '{}', work.flops", task.name));
   return *flops;
 }
 

@@ -1,7 +1,7 @@
 // Which runs prove a kernel.
 #include <algorithm>
-#include <cupilot/rng.hpp>
 #include <cupilot/parts/verification.hpp>
+#include <cupilot/rng.hpp>
 
 #include "task/content.hpp"
 #include "verify/shapes.hpp"
@@ -9,7 +9,8 @@
 namespace cupilot {
 namespace {
 
-// Padded multiply-adds (elements of the iteration space) a level may cost where every one is interpreted.
+// Padded multiply-adds (elements of the iteration space) a level may cost where every one is
+// interpreted.
 double interpreted_budget(ProofLevel level) {
   switch (level) {
     case ProofLevel::candidate:
@@ -30,7 +31,8 @@ constexpr std::int64_t drawn = 1ll << 22;
 
 using Kind = ContentKind;
 
-// What every candidate meets: dense content three times, probes twice, and one hard content for each cheap shape.
+// What every candidate meets: dense content three times, probes twice, and one hard content for
+// each cheap shape.
 struct Row {
   Boundary shape;
   Kind kind;
@@ -49,16 +51,20 @@ constexpr Row candidate_rows[] = {
     {Boundary::two, Kind::range_rows},
     {Boundary::primes, Kind::sparse},
 };
-// What an elite meets beside, on a ragged shape; in the order of what they found, for budgets that do not reach to the end.
-constexpr Kind special_kinds[] = {Kind::special,       Kind::range_rows,   Kind::integers, Kind::hard_line,
-                                  Kind::constant_rows, Kind::huge_element, Kind::sparse,   Kind::mixed,
-                                  Kind::alternating,   Kind::denormals,    Kind::zeros};
+// What an elite meets beside, on a ragged shape; in the order of what they found, for budgets that
+// do not reach to the end.
+constexpr Kind special_kinds[] = {Kind::special,   Kind::range_rows,    Kind::integers,
+                                  Kind::hard_line, Kind::constant_rows, Kind::huge_element,
+                                  Kind::sparse,    Kind::mixed,         Kind::alternating,
+                                  Kind::denormals, Kind::zeros};
 // What a finalist meets at a time shape in full, where that fits.
-constexpr Kind full_kinds[] = {Kind::ordinary, Kind::probe, Kind::integers, Kind::special, Kind::range_rows};
+constexpr Kind full_kinds[] = {Kind::ordinary, Kind::probe, Kind::integers, Kind::special,
+                               Kind::range_rows};
 
 class Battery {
  public:
-  Battery(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level, std::uint64_t seed, bool real)
+  Battery(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
+          std::uint64_t seed, bool real)
       : task_(task),
         source_(source),
         device_(device),
@@ -84,7 +90,8 @@ class Battery {
     // Nothing fits: one shape says so.
     if (cases_.empty()) cases_.push_back(wish(Boundary::whole_tiles, Kind::ordinary));
     // Cheap ones first: most wrong kernels need no more.
-    std::stable_sort(cases_.begin(), cases_.end(), [&](const Case& a, const Case& b) { return cost(a) < cost(b); });
+    std::stable_sort(cases_.begin(), cases_.end(),
+                     [&](const Case& a, const Case& b) { return cost(a) < cost(b); });
     if (real_) full_size();
     return std::move(cases_);
   }
@@ -101,8 +108,8 @@ class Battery {
     return padded_cost(task_, steps_, run.workload) * runs;
   }
 
-  // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a tail, then with few lines of
-  // the axes that nothing tiles, or not at all.
+  // A shape beyond what is left of the budget is taken with its reduced axes cut to a slab and a
+  // tail, then with few lines of the axes that nothing tiles, or not at all.
   bool add(Case run) {
     Workload wanted = run.workload;
     auto shape = fitting(task_, requirements_, steps_, wanted);
@@ -115,7 +122,8 @@ class Battery {
       for (const Axis& axis : task_.axes) {
         std::int64_t& size = wanted.sizes[axis.name];
         if (axis.kind != kind || (kind == AxisKind::free && steps_.step(axis.name) > 1)) continue;
-        size = std::min(size, kind == AxisKind::free ? few_lines : steps_.shaping_step(axis.name) + 1);
+        size =
+            std::min(size, kind == AxisKind::free ? few_lines : steps_.shaping_step(axis.name) + 1);
       }
       shape = fitting(task_, requirements_, steps_, wanted);
     }
@@ -130,7 +138,8 @@ class Battery {
   }
 
   void check_shapes(Kind kind) {
-    for (const Workload& shape : task_.check_shapes) add({.workload = shape, .content = {.seed = seed_, .kind = kind}});
+    for (const Workload& shape : task_.check_shapes)
+      add({.workload = shape, .content = {.seed = seed_, .kind = kind}});
   }
 
   void special_contents() {
@@ -155,8 +164,8 @@ class Battery {
     }
   }
 
-  // A plan whose steps are large, or are named for nothing but to be large, leaves no kind of content out that a few dozen
-  // elements an axis can show.
+  // A plan whose steps are large, or are named for nothing but to be large, leaves no kind of
+  // content out that a few dozen elements an axis can show.
   void left_out_contents() {
     Workload small = boundary_.front();
     int wide = 0;  // of the free axes the last two
@@ -166,9 +175,11 @@ class Battery {
       size = axis->kind == AxisKind::reduced || ++wide <= 2 ? alike : 2;
     }
     const auto shape = fitting(task_, requirements_, steps_, small);
-    if (!shape || padded_cost(task_, steps_, *shape) > interpreted_budget(level_) * small_share) return;
+    if (!shape || padded_cost(task_, steps_, *shape) > interpreted_budget(level_) * small_share)
+      return;
     for (const Kind kind : special_kinds) {
-      const bool met = std::any_of(cases_.begin(), cases_.end(), [&](const Case& run) { return run.content.kind == kind; });
+      const bool met = std::any_of(cases_.begin(), cases_.end(),
+                                   [&](const Case& run) { return run.content.kind == kind; });
       if (!met) cases_.push_back({.workload = *shape, .content = {.seed = seed_, .kind = kind}});
     }
   }
@@ -179,8 +190,9 @@ class Battery {
     other.poison = Poison::large;
     other.content.seed += 2;
     add(other);
-    const bool packed = std::any_of(task_.tensors.begin(), task_.tensors.end(),
-                                    [](const Tensor& tensor) { return tensor.alignment < Tensor().alignment; });
+    const bool packed =
+        std::any_of(task_.tensors.begin(), task_.tensors.end(),
+                    [](const Tensor& tensor) { return tensor.alignment < Tensor().alignment; });
     if (packed) {
       other = wish(Boundary::over_and_short, Kind::ordinary, 3);
       other.least_aligned = true;
@@ -213,11 +225,13 @@ class Battery {
 
   void new_seeds() {
     for (std::uint64_t round = 3; round <= 4; ++round) {
-      for (const Workload& shape : boundary_) add({.workload = shape, .content = {.seed = seed_ + round}});
+      for (const Workload& shape : boundary_)
+        add({.workload = shape, .content = {.seed = seed_ + round}});
     }
     for (const Workload& shape : task_.time_shapes) {
       if (real_) continue;
-      add({.workload = shrink(task_, source_, shape, device_, 2, static_cast<int>(steps_.stages) + 2),
+      add({.workload =
+               shrink(task_, source_, shape, device_, 2, static_cast<int>(steps_.stages) + 2),
            .content = {.seed = seed_ + 5}});
     }
   }
@@ -231,19 +245,23 @@ class Battery {
       for (const Kind kind : full_kinds) {
         const bool repeated = task_.deterministic && kind == Kind::ordinary;
         if (level_ == ProofLevel::elite && kind != Kind::integers && !repeated) continue;
-        affordable({.workload = shape, .content = {.seed = seed_, .kind = kind}, .repeats = repeated ? 2 : 0});
+        affordable({.workload = shape,
+                    .content = {.seed = seed_, .kind = kind},
+                    .repeats = repeated ? 2 : 0});
       }
       affordable({.workload = shape, .content = {.seed = seed_ + 1, .kind = Kind::integers}});
     }
   }
 
-  // The task's own shapes, in full. Reference values are kept by (task, content), so the seed is the same for all candidates.
+  // The task's own shapes, in full. Reference values are kept by (task, content), so the seed is
+  // the same for all candidates.
   void full_size() {
     for (const Workload& shape : task_.time_shapes) {
       Case run{.workload = shape, .content = {.seed = seed_}};
       for (const Tensor& tensor : task_.tensors) {
         const auto numbers = shape_of(task_, tensor, shape);
-        if (tensor.role == Role::out && numbers && numbers->elements > compared_in_full) run.compare = drawn;
+        if (tensor.role == Role::out && numbers && numbers->elements > compared_in_full)
+          run.compare = drawn;
       }
       run.repeats = level_ == ProofLevel::finalist ? finalist_repeats : candidate_repeats;
       cases_.push_back(run);
@@ -281,8 +299,8 @@ class Battery {
 
 }  // namespace
 
-std::vector<Case> battery(const Task& task, const KernelSource& source, const DeviceSpec& device, ProofLevel level,
-                          std::uint64_t seed, bool real_device) {
+std::vector<Case> battery(const Task& task, const KernelSource& source, const DeviceSpec& device,
+                          ProofLevel level, std::uint64_t seed, bool real_device) {
   return Battery(task, source, device, level, seed, real_device).run();
 }
 

@@ -1,4 +1,5 @@
-// Fake outputs against a task's own check: what the battery's comparison cannot refuse must not be searched.
+// Fake outputs against a task's own check: what the battery's comparison cannot refuse must not be
+// searched.
 #include <cupilot/parts/checker_power.hpp>
 
 #include <fmt/format.h>
@@ -20,8 +21,9 @@ namespace {
 
 // Multiply-adds that one evaluation of the reference may cost.
 constexpr double affordable = 3e5;
-// How far an input is moved, of itself, and the share of the outputs it reaches that must then move by `tolerances` times the
-// error honest arithmetic has. A summand beside long sums may need to be moved whole.
+// How far an input is moved, of itself, and the share of the outputs it reaches that must then move
+// by `tolerances` times the error honest arithmetic has. A summand beside long sums may need to be
+// moved whole.
 struct Push {
   double by, share;
   const char* words;
@@ -29,25 +31,32 @@ struct Push {
 constexpr Push pushes[] = {{0.1, 0.9, "a tenth"}, {1.0, 0.5, "all"}};
 constexpr double tolerances = 10;
 constexpr std::int64_t few = 100;
-constexpr ContentKind shown_on[] = {ContentKind::ordinary, ContentKind::probe, ContentKind::integers};
+constexpr ContentKind shown_on[] = {ContentKind::ordinary, ContentKind::probe,
+                                    ContentKind::integers};
 
-Error weak(const Task& task, const Tensor& output, const std::string& reason, const std::string& fix) {
-  return {ErrorCode::usage, fmt::format("task '{}': the check of output {} {}", task.name, output.name, reason), fix};
+Error weak(const Task& task, const Tensor& output, const std::string& reason,
+           const std::string& fix) {
+  return {ErrorCode::usage,
+          fmt::format("task '{}': the check of output {} {}", task.name, output.name, reason), fix};
 }
 
 std::string fix_of(const Tensor& output) {
-  if (output.check.kind == CheckKind::close) return "lower check.absolute and check.relative, or use check within";
-  return "change the fills so that this output varies and depends on its inputs, or give check.length the terms of one sum";
+  if (output.check.kind == CheckKind::close)
+    return "lower check.absolute and check.relative, or use check within";
+  return "change the fills so that this output varies and depends on its inputs, or give "
+         "check.length the terms of one sum";
 }
 
 bool spans_an_output(const Task& task, const Axis& axis) {
   return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
     return tensor.role != Role::in && tensor.role != Role::constant &&
-           std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis.name)) != tensor.shape.end();
+           std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis.name)) !=
+               tensor.shape.end();
   });
 }
 
-// The first time shape with its sums cut to a length where a tenth of one operand stands out, then cut until it is cheap.
+// The first time shape with its sums cut to a length where a tenth of one operand stands out, then
+// cut until it is cheap.
 Workload small_workload(const Task& task) {
   Workload out = task.time_shapes.front();
   const auto cost = [&] {
@@ -117,7 +126,8 @@ class Power {
       if (!rejected) return rejected.error();
       if (*rejected) {
         ++report_.fakes;
-      } else if (const std::string allowed = why_allowed(task_, tensor, report_.workload, fake); !allowed.empty()) {
+      } else if (const std::string allowed = why_allowed(task_, tensor, report_.workload, fake);
+                 !allowed.empty()) {
         report_.exempt.push_back(fmt::format("{}: {}: {}", what.name, fake.name, allowed));
       } else {
         return weak(task_, what, fmt::format("accepts {}", fake.name), fix_of(what));
@@ -128,9 +138,11 @@ class Power {
       if (!is_perturbed(task_.tensors[input])) continue;
       auto pushed = sensitive(input, tensor, place);
       if (!pushed) return pushed.error();
-      moving += fmt::format("{}{} of {}", moving.empty() ? "" : ", ", *pushed, task_.tensors[input].name);
+      moving +=
+          fmt::format("{}{} of {}", moving.empty() ? "" : ", ", *pushed, task_.tensors[input].name);
     }
-    report_.shown.push_back(fmt::format("{}: {} fakes rejected; {} moves it", what.name, report_.fakes - before,
+    report_.shown.push_back(fmt::format("{}: {} fakes rejected; {} moves it", what.name,
+                                        report_.fakes - before,
                                         moving.empty() ? "no input" : moving));
     return {};
   }
@@ -138,30 +150,34 @@ class Power {
   // By any of the contents, as a battery would.
   Result<bool> is_rejected(const Fake& fake, std::size_t tensor, std::size_t place) {
     for (const Shown& shown : shown_) {
-      auto values = fake_values(fake, task_, tensor, report_.workload, shown.inputs, shown.right[place].values, backend_, place);
+      auto values = fake_values(fake, task_, tensor, report_.workload, shown.inputs,
+                                shown.right[place].values, backend_, place);
       if (!values) return values.error();
-      auto accepted = accepts(task_, tensor, report_.workload, shown.content, shown.right[place], *values);
+      auto accepted =
+          accepts(task_, tensor, report_.workload, shown.content, shown.right[place], *values);
       if (!accepted) return accepted.error();
       if (!*accepted) return true;
     }
     return false;
   }
 
-  // Outputs the change reaches; those that move clearly; those that the check cannot tell from zero before and after, as where
-  // an activation is flat.
+  // Outputs the change reaches; those that move clearly; those that the check cannot tell from zero
+  // before and after, as where an activation is flat.
   struct Moved {
     std::int64_t reached = 0, clear = 0, flat = 0;
   };
 
   // Every element of one input up or down by that part of itself, as `draw` decides.
-  Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by, std::uint64_t draw) {
+  Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by,
+                     std::uint64_t draw) {
     const Shown& base = shown_.front();
     TensorList moved = base.inputs;
     auto layout = fill_params(task_, input, report_.workload, base.content);
     if (!layout) return layout.error();
     for (std::int64_t i = 0; i < layout->elements; ++i) {
       const std::int64_t at = storage_offset(*layout, i);
-      const double factor = (hash_of(draw, static_cast<unsigned long long>(i), 1) & 1) != 0 ? 1 + by : 1 - by;
+      const double factor =
+          (hash_of(draw, static_cast<unsigned long long>(i), 1) & 1) != 0 ? 1 + by : 1 - by;
       const double x = load_real(moved[input].data(), at, layout->type);
       store_bits(moved[input].data(), at, layout->type, encode(factor * x, layout->type));
     }
@@ -193,7 +209,8 @@ class Power {
   Result<Moved> move(std::size_t input, std::size_t tensor, std::size_t place, double by) {
     const auto all = static_cast<std::int64_t>(shown_.front().right[place].values.size());
     // Few outputs are asked several times.
-    const auto draws = static_cast<std::uint64_t>(std::clamp<std::int64_t>(few / std::max<std::int64_t>(all, 1), 1, 16));
+    const auto draws = static_cast<std::uint64_t>(
+        std::clamp<std::int64_t>(few / std::max<std::int64_t>(all, 1), 1, 16));
     Moved sum;
     for (std::uint64_t draw = 1; draw <= draws; ++draw) {
       auto one = move(input, tensor, place, by, draw);
@@ -209,7 +226,8 @@ class Power {
   Result<std::string> sensitive(std::size_t input, std::size_t tensor, std::size_t place) {
     const Tensor& output = task_.tensors[tensor];
     const std::string& name = task_.tensors[input].name;
-    const bool index = output.check.kind == CheckKind::index_of || output.check.kind == CheckKind::bitwise;
+    const bool index =
+        output.check.kind == CheckKind::index_of || output.check.kind == CheckKind::bitwise;
     Moved moved;
     for (const Push& push : pushes) {
       auto tried = move(input, tensor, place, push.by);
@@ -218,18 +236,22 @@ class Power {
       if (moved.reached == 0) continue;
       const bool mostly_flat = 4 * moved.flat > 3 * moved.reached;
       const std::int64_t asked = mostly_flat ? moved.reached : moved.reached - moved.flat;
-      if (static_cast<double>(moved.clear) >= (index ? 0.0 : push.share) * static_cast<double>(asked)) {
+      if (static_cast<double>(moved.clear) >=
+          (index ? 0.0 : push.share) * static_cast<double>(asked)) {
         return std::string(push.words);
       }
     }
     if (moved.reached == 0) {
-      return weak(task_, output, fmt::format("cannot see input {}: moving all of it moves no element", name),
+      return weak(task_, output,
+                  fmt::format("cannot see input {}: moving all of it moves no element", name),
                   "remove the input, or give it a fill that matters (not zeros)");
     }
-    return weak(task_, output,
-                fmt::format("hardly sees input {}: moving all of it moves {} of {} elements by {} tolerances", name, moved.clear,
-                            moved.reached, tolerances),
-                fix_of(output));
+    return weak(
+        task_, output,
+        fmt::format(
+            "hardly sees input {}: moving all of it moves {} of {} elements by {} tolerances", name,
+            moved.clear, moved.reached, tolerances),
+        fix_of(output));
   }
 
   const Task& task_;
@@ -259,7 +281,8 @@ Result<PowerReport> check_power(const Task& task, Backend& backend) {
       none.exempt.push_back(report.error().message);
       return none;
     }
-    return std::move(report.error()).while_doing("testing whether the task's check tells right from wrong");
+    return std::move(report.error())
+        .while_doing("testing whether the task's check tells right from wrong");
   }
   report->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   const std::lock_guard lock(mutex);

@@ -13,19 +13,23 @@ namespace {
 
 std::string described(const Case& run) {
   std::string out;
-  for (const auto& [axis, size] : run.workload.sizes) out += fmt::format("{}{}={}", out.empty() ? "" : " ", axis, size);
+  for (const auto& [axis, size] : run.workload.sizes)
+    out += fmt::format("{}{}={}", out.empty() ? "" : " ", axis, size);
   const Content& content = run.content;
-  const std::string varied = content.variation == Variation::none ? "" : fmt::format(" ({})", name_of(content.variation));
+  const std::string varied =
+      content.variation == Variation::none ? "" : fmt::format(" ({})", name_of(content.variation));
   return fmt::format("{}, {} content{}, seed {}", out, name_of(content.kind), varied, content.seed);
 }
 
 bool is_known(const std::string& code) {
   const auto codes = rejection_codes();
-  return std::any_of(codes.begin(), codes.end(), [&](const RejectionCode& row) { return row.code == code; });
+  return std::any_of(codes.begin(), codes.end(),
+                     [&](const RejectionCode& row) { return row.code == code; });
 }
 
 // "D[2][7]" for a linear index.
-std::string element_name(const Task& task, const std::string& name, const Workload& workload, std::int64_t index) {
+std::string element_name(const Task& task, const std::string& name, const Workload& workload,
+                         std::int64_t index) {
   const Tensor* tensor = find_tensor(task, name);
   if (tensor == nullptr || index < 0) return name;
   const auto shape = shape_of(task, *tensor, workload);
@@ -40,8 +44,10 @@ std::string element_name(const Task& task, const std::string& name, const Worklo
 
 Rejected from_fault(const CaseReport& report) {
   const Fault& fault = report.faults.front();
-  const std::string more = report.faults.size() > 1 ? fmt::format(" (and {} more)", report.faults.size() - 1) : "";
-  const std::string message = fmt::format("{}{}; shape {}", fault.message, more, described(report.what));
+  const std::string more =
+      report.faults.size() > 1 ? fmt::format(" (and {} more)", report.faults.size() - 1) : "";
+  const std::string message =
+      fmt::format("{}{}; shape {}", fault.message, more, described(report.what));
   if (is_known(fault.code)) return reject(fault.code, message, fault.where);
   return reject("run.crash", fmt::format("{}: {}", fault.code, message), fault.where);
 }
@@ -49,32 +55,40 @@ Rejected from_fault(const CaseReport& report) {
 // An error that lost significand bits would explain: seen by a probe, small against the value.
 bool looks_like_lost_bits(const CaseReport& report, const OutputReport& output) {
   const double error = std::abs(output.got - output.want);
-  return report.what.content.kind == ContentKind::probe && error > 0 && error <= 0x1p-7 * std::abs(output.want);
+  return report.what.content.kind == ContentKind::probe && error > 0 &&
+         error <= 0x1p-7 * std::abs(output.want);
 }
 
-std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report, const OutputReport& output) {
+std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report,
+                                     const OutputReport& output) {
   const std::string shape = described(report.what);
-  const std::string where = element_name(task, output.tensor, report.what.workload, output.worst_index);
+  const std::string where =
+      element_name(task, output.tensor, report.what.workload, output.worst_index);
   if (output.never_written > 0) {
     return reject("verify.never_written",
-                  fmt::format("{} of {} elements of {} were never written; shape {}", output.never_written, output.elements,
-                              output.tensor, shape),
+                  fmt::format("{} of {} elements of {} were never written; shape {}",
+                              output.never_written, output.elements, output.tensor, shape),
                   where);
   }
   // Written so that a NaN ratio fails.
   if (output.failed > 0 || !(output.worst_ratio <= 1.0)) {
     const Tensor* tensor = find_tensor(task, output.tensor);
-    const bool exact =
-        tensor != nullptr && (tensor->check.kind == CheckKind::bitwise || tensor->check.kind == CheckKind::index_of);
-    const char* code = exact ? "verify.mismatch" : looks_like_lost_bits(report, output) ? "verify.precision" : "verify.bound";
-    return reject(
-        code,
-        fmt::format("{} of {} compared elements are wrong; worst {}: got {:.9g}, want {:.9g}, allowed error {:.3g}; shape {}",
-                    output.failed, output.compared, where, output.got, output.want, output.bound, shape),
-        where);
+    const bool exact = tensor != nullptr && (tensor->check.kind == CheckKind::bitwise ||
+                                             tensor->check.kind == CheckKind::index_of);
+    const char* code = exact                                  ? "verify.mismatch"
+                       : looks_like_lost_bits(report, output) ? "verify.precision"
+                                                              : "verify.bound";
+    return reject(code,
+                  fmt::format("{} of {} compared elements are wrong; worst {}: got {:.9g}, want "
+                              "{:.9g}, allowed error {:.3g}; shape {}",
+                              output.failed, output.compared, where, output.got, output.want,
+                              output.bound, shape),
+                  where);
   }
   if (output.compared <= 0 && output.elements > 0) {
-    return reject("run.crash", fmt::format("no element of {} was compared; shape {}", output.tensor, shape), where);
+    return reject("run.crash",
+                  fmt::format("no element of {} was compared; shape {}", output.tensor, shape),
+                  where);
   }
   return std::nullopt;
 }
@@ -83,10 +97,12 @@ std::optional<Rejected> wrong_output(const Task& task, const CaseReport& report,
 std::optional<Rejected> missing_output(const Task& task, const CaseReport& report) {
   for (const Tensor& tensor : task.tensors) {
     if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
-    const bool there = std::any_of(report.outputs.begin(), report.outputs.end(),
-                                   [&](const OutputReport& output) { return output.tensor == tensor.name; });
+    const bool there =
+        std::any_of(report.outputs.begin(), report.outputs.end(),
+                    [&](const OutputReport& output) { return output.tensor == tensor.name; });
     if (!there)
-      return reject("run.crash", fmt::format("the run said nothing of output {}; shape {}", tensor.name, described(report.what)));
+      return reject("run.crash", fmt::format("the run said nothing of output {}; shape {}",
+                                             tensor.name, described(report.what)));
   }
   return std::nullopt;
 }
@@ -101,37 +117,44 @@ std::optional<Rejected> wrong_case(const Task& task, const CaseReport& report) {
 }
 
 bool in_full(const Task& task, const CaseReport& report) {
-  const bool timed = std::any_of(task.time_shapes.begin(), task.time_shapes.end(),
-                                 [&](const Workload& shape) { return shape.sizes == report.what.workload.sizes; });
-  return timed && std::all_of(report.outputs.begin(), report.outputs.end(),
-                              [](const OutputReport& output) { return output.compared == output.elements; });
+  const bool timed =
+      std::any_of(task.time_shapes.begin(), task.time_shapes.end(),
+                  [&](const Workload& shape) { return shape.sizes == report.what.workload.sizes; });
+  return timed &&
+         std::all_of(report.outputs.begin(), report.outputs.end(),
+                     [](const OutputReport& output) { return output.compared == output.elements; });
 }
 
 // Integer results are exact whatever floating instructions stand beside them.
 std::optional<Rejected> lower_class(const Task& task, const CompiledKernel& kernel) {
-  if (task.precision == Precision::integer || satisfies(kernel.facts.ceiling, task.precision)) return std::nullopt;
-  return reject("gate.precision", fmt::format("the arithmetic is at best {}; the task asks for {}", name_of(kernel.facts.ceiling),
-                                              name_of(task.precision)));
+  if (task.precision == Precision::integer || satisfies(kernel.facts.ceiling, task.precision))
+    return std::nullopt;
+  return reject("gate.precision",
+                fmt::format("the arithmetic is at best {}; the task asks for {}",
+                            name_of(kernel.facts.ceiling), name_of(task.precision)));
 }
 
-// Repeats with other bits where the task forbids them, and outputs that did not follow a change of the inputs.
+// Repeats with other bits where the task forbids them, and outputs that did not follow a change of
+// the inputs.
 std::optional<Rejected> wrong_again(const Task& task, const CaseReport& report) {
   for (const OutputReport& output : report.outputs) {
     if (task.deterministic && output.repeat_differs > 0) {
       return reject("verify.nondeterministic",
-                    fmt::format("{} of {} elements of {} had other bits in {} equal runs; shape {}", output.repeat_differs,
-                                output.elements, output.tensor, report.repeats_done, described(report.what)),
+                    fmt::format("{} of {} elements of {} had other bits in {} equal runs; shape {}",
+                                output.repeat_differs, output.elements, output.tensor,
+                                report.repeats_done, described(report.what)),
                     output.tensor);
     }
     // Arithmetic on fp32 and wider knows no scale; narrower types round at the ends of their range.
     const bool wide = task.precision == Precision::fp32_strict || task.precision == Precision::fp64;
     const bool scaled = report.related && report.what.content.variation == Variation::scaled;
     if (wide && scaled && output.relation_differs > 0) {
-      return reject(
-          "verify.relation",
-          fmt::format("{} of {} elements of {} did not follow an input doubled, as the reference does bit by bit; shape {}",
-                      output.relation_differs, output.elements, output.tensor, described(report.what)),
-          output.tensor);
+      return reject("verify.relation",
+                    fmt::format("{} of {} elements of {} did not follow an input doubled, as the "
+                                "reference does bit by bit; shape {}",
+                                output.relation_differs, output.elements, output.tensor,
+                                described(report.what)),
+                    output.tensor);
     }
   }
   return std::nullopt;
@@ -141,13 +164,15 @@ std::optional<Rejected> wrong_again(const Task& task, const CaseReport& report) 
 std::optional<Rejected> lower_than_shown(const Task& task, const TrialReport& report) {
   for (const CaseReport& done : report.cases) {
     for (const OutputReport& output : done.outputs) {
-      if (output.one_term_inexact == 0 || output.one_term_error <= one_term_error_of(task)) continue;
-      return reject(
-          "verify.precision",
-          fmt::format("{} of {} values of {} that are one term lost bits, up to {:.3g} relative; {} allows {:.3g}; shape {}",
-                      output.one_term_inexact, output.one_term, output.tensor, output.one_term_error, name_of(task.precision),
-                      one_term_error_of(task), described(done.what)),
-          output.tensor);
+      if (output.one_term_inexact == 0 || output.one_term_error <= one_term_error_of(task))
+        continue;
+      return reject("verify.precision",
+                    fmt::format("{} of {} values of {} that are one term lost bits, up to {:.3g} "
+                                "relative; {} allows {:.3g}; shape {}",
+                                output.one_term_inexact, output.one_term, output.tensor,
+                                output.one_term_error, name_of(task.precision),
+                                one_term_error_of(task), described(done.what)),
+                    output.tensor);
     }
   }
   return std::nullopt;
@@ -155,7 +180,8 @@ std::optional<Rejected> lower_than_shown(const Task& task, const TrialReport& re
 
 }  // namespace
 
-Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, ProofLevel level, const TrialReport& report) {
+Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, ProofLevel level,
+                               const TrialReport& report) {
   if (auto lower = lower_class(task, kernel)) return *lower;
   if (report.cases.empty()) return reject("run.crash", "the device reported no case");
   Verification out;
@@ -172,7 +198,9 @@ Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, P
     }
     out.full_size |= in_full(task, done);
   }
-  if (!any) return reject("verify.no_shape", "the kernel's `require` holds for none of the shapes that were tried");
+  if (!any)
+    return reject("verify.no_shape",
+                  "the kernel's `require` holds for none of the shapes that were tried");
   if (auto lower = lower_than_shown(task, report)) return *lower;
   out.cases = report.cases;
   say_what_was_shown(task, kernel, out);

@@ -41,20 +41,22 @@ double mean_of(const std::vector<double>& values) {
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
 
-Result<std::vector<double>> copied(const Task& task, std::size_t input, const Workload& workload, const TensorList& inputs,
-                                   std::size_t count) {
+Result<std::vector<double>> copied(const Task& task, std::size_t input, const Workload& workload,
+                                   const TensorList& inputs, std::size_t count) {
   auto layout = fill_params(task, input, workload, {});
   if (!layout) return layout.error();
   std::vector<double> out(count);
   for (std::size_t i = 0; i < count; ++i) {
     const auto at = storage_offset(*layout, static_cast<std::int64_t>(i) % layout->elements);
-    out[i] = is_float_type(layout->type) ? load_real(inputs[input].data(), at, layout->type)
-                                         : static_cast<double>(load_integer(inputs[input].data(), at, layout->type));
+    out[i] = is_float_type(layout->type)
+                 ? load_real(inputs[input].data(), at, layout->type)
+                 : static_cast<double>(load_integer(inputs[input].data(), at, layout->type));
   }
   return out;
 }
 
-Result<TensorList> rounded_inputs(const Task& task, const Workload& workload, TensorList inputs, Precision precision) {
+Result<TensorList> rounded_inputs(const Task& task, const Workload& workload, TensorList inputs,
+                                  Precision precision) {
   for (std::size_t t = 0; t < task.tensors.size(); ++t) {
     if (task.tensors[t].role == Role::out || task.tensors[t].type != DType::f32) continue;
     auto layout = fill_params(task, t, workload, {});
@@ -69,8 +71,9 @@ Result<TensorList> rounded_inputs(const Task& task, const Workload& workload, Te
 }
 
 bool has_wide_input(const Task& task) {
-  return std::any_of(task.tensors.begin(), task.tensors.end(),
-                     [](const Tensor& tensor) { return tensor.role != Role::out && tensor.type == DType::f32; });
+  return std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
+    return tensor.role != Role::out && tensor.type == DType::f32;
+  });
 }
 
 }  // namespace
@@ -97,7 +100,8 @@ std::vector<Fake> fakes_of(const Task& task, std::size_t output) {
                            {.kind = Kind::negated, .name = "the negated result"}};
   for (std::size_t t = 0; t < task.tensors.size(); ++t) {
     if (task.tensors[t].role == Role::out) continue;
-    out.push_back({.kind = Kind::copy, .name = "a copy of input " + task.tensors[t].name, .input = t});
+    out.push_back(
+        {.kind = Kind::copy, .name = "a copy of input " + task.tensors[t].name, .input = t});
   }
   if (!is_float(task.tensors[output])) return out;
   out.push_back({.kind = Kind::scaled, .name = "the result times 1 + 2^-10"});
@@ -114,8 +118,9 @@ std::vector<Fake> fakes_of(const Task& task, std::size_t output) {
   return out;
 }
 
-Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std::size_t output, const Workload& workload,
-                                        const TensorList& inputs, const std::vector<double>& right, Backend& backend,
+Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std::size_t output,
+                                        const Workload& workload, const TensorList& inputs,
+                                        const std::vector<double>& right, Backend& backend,
                                         std::size_t place) {
   const std::size_t count = right.size();
   std::vector<double> out = right;
@@ -134,7 +139,8 @@ Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std:
     case Fake::Kind::first_row: {
       const auto shape = shape_of(task, task.tensors[output], workload);
       if (!shape) return shape.error();
-      const std::size_t width = shape->extents.size() < 2 ? 1 : static_cast<std::size_t>(shape->extents.back());
+      const std::size_t width =
+          shape->extents.size() < 2 ? 1 : static_cast<std::size_t>(shape->extents.back());
       for (std::size_t i = 0; i < count; ++i) out[i] = right[i % width];
       break;
     }
@@ -158,8 +164,9 @@ Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std:
   return out;
 }
 
-Result<bool> accepts(const Task& task, std::size_t output, const Workload& workload, const Content& content,
-                     const ReferenceValues& right, const std::vector<double>& values) {
+Result<bool> accepts(const Task& task, std::size_t output, const Workload& workload,
+                     const Content& content, const ReferenceValues& right,
+                     const std::vector<double>& values) {
   auto bound = bound_params(task, output, workload, content);
   if (!bound) return bound.error();
   // An index is compared as a number here: ties are too rare to matter.
@@ -168,46 +175,56 @@ Result<bool> accepts(const Task& task, std::size_t output, const Workload& workl
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t bits = encode(values[i], bound->type);
     if (!judge_element(*bound, bits, right.values[i], right.sums[i]).ok) return false;
-    const bool lost = is_one_term(*bound, right.values[i], right.sums[i]) && bits != encode(right.values[i], bound->type);
+    const bool lost = is_one_term(*bound, right.values[i], right.sums[i]) &&
+                      bits != encode(right.values[i], bound->type);
     if (lost && one_term_error(*bound, bits, right.values[i]) > one_term) return false;
   }
   return true;
 }
 
-std::string why_allowed(const Task& task, std::size_t output, const Workload& workload, const Fake& fake) {
+std::string why_allowed(const Task& task, std::size_t output, const Workload& workload,
+                        const Fake& fake) {
   const Tensor& what = task.tensors[output];
   using Kind = Fake::Kind;
   const auto shape = shape_of(task, what, workload);
   const bool alone = shape && shape->elements == 1;
-  if (alone && (fake.kind == Kind::mean || fake.kind == Kind::shifted)) return "there is one element";
-  // An output may be made of one row, or be an input's copy; that it is no constant the other fakes show.
+  if (alone && (fake.kind == Kind::mean || fake.kind == Kind::shifted))
+    return "there is one element";
+  // An output may be made of one row, or be an input's copy; that it is no constant the other fakes
+  // show.
   if (fake.kind == Kind::copy) return "is the right answer for these shapes";
   if (fake.kind == Kind::first_row) return "rows of the right answer are alike";
-  const bool precise = fake.kind == Kind::scaled || fake.kind == Kind::rounded_inputs || fake.kind == Kind::rounded_output;
+  const bool precise = fake.kind == Kind::scaled || fake.kind == Kind::rounded_inputs ||
+                       fake.kind == Kind::rounded_output;
   if (!precise) return "";
   const double lost = fake.kind == Kind::scaled ? 0x1p-10 : input_roundoff(fake.precision);
   if (what.check.kind == CheckKind::close) {
     return what.check.relative >= lost / 8 ? "check close allows as much" : "";
   }
-  if (what.check.kind == CheckKind::index_of || !is_float(what)) return "an index shows no precision";
-  const double granted = std::max(
-      task.precision == Precision::fp32_strict || task.precision == Precision::fp64 ? 0.0 : 4 * input_roundoff(task.precision),
-      unit_roundoff(what.type));
-  return granted >= lost / 8
-             ? fmt::format("the class {} and the type {} allow as much", name_of(task.precision), name_of(what.type))
-             : "";
+  if (what.check.kind == CheckKind::index_of || !is_float(what))
+    return "an index shows no precision";
+  const double granted =
+      std::max(task.precision == Precision::fp32_strict || task.precision == Precision::fp64
+                   ? 0.0
+                   : 4 * input_roundoff(task.precision),
+               unit_roundoff(what.type));
+  return granted >= lost / 8 ? fmt::format("the class {} and the type {} allow as much",
+                                           name_of(task.precision), name_of(what.type))
+                             : "";
 }
 
 Result<BoundParams> honest_bound(const Task& task, std::size_t output, const Workload& workload) {
   Task strict = task;
   // The sum's own roundoff: neither the output's rounding nor operands rounded by leave.
-  if (task.precision != Precision::fp64 && task.precision != Precision::integer) strict.precision = Precision::fp32_strict;
+  if (task.precision != Precision::fp64 && task.precision != Precision::integer)
+    strict.precision = Precision::fp32_strict;
   return bound_params(strict, output, workload, {});
 }
 
 bool is_perturbed(const Tensor& tensor) {
   const FillKind kind = tensor.fill.kind;
-  const bool mask = kind == FillKind::labels || kind == FillKind::boolean || kind == FillKind::one_hot_rows;
+  const bool mask =
+      kind == FillKind::labels || kind == FillKind::boolean || kind == FillKind::one_hot_rows;
   return tensor.role != Role::out && is_float(tensor) && !mask;
 }
 

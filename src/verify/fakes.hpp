@@ -16,7 +16,17 @@ using TensorList = std::vector<std::vector<std::byte>>;
 Result<TensorList> contents_of(const Task& task, const Workload& workload, const Content& content);
 
 struct Fake {
-  enum class Kind { constant, mean, copy, shifted, first_row, negated, scaled, rounded_inputs, rounded_output };
+  enum class Kind {
+    constant,
+    mean,
+    copy,
+    shifted,
+    first_row,
+    negated,
+    scaled,
+    rounded_inputs,
+    rounded_output
+  };
   Kind kind = Kind::constant;
   std::string name{};     // "zeros", "a copy of input A"
   double value = 0;       // constant
@@ -27,17 +37,22 @@ struct Fake {
 // What is offered for one output.
 std::vector<Fake> fakes_of(const Task& task, std::size_t output);
 
-// The fake's values where the right ones are `right`. `place`: the output's number among the outputs.
-Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std::size_t output, const Workload& workload,
-                                        const TensorList& inputs, const std::vector<double>& right, Backend& backend,
+// The fake's values where the right ones are `right`. `place`: the output's number among the
+// outputs.
+Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std::size_t output,
+                                        const Workload& workload, const TensorList& inputs,
+                                        const std::vector<double>& right, Backend& backend,
                                         std::size_t place);
 
-// Whether every element passes the comparison that candidates go through, values of one term included.
-Result<bool> accepts(const Task& task, std::size_t output, const Workload& workload, const Content& content,
-                     const ReferenceValues& right, const std::vector<double>& values);
+// Whether every element passes the comparison that candidates go through, values of one term
+// included.
+Result<bool> accepts(const Task& task, std::size_t output, const Workload& workload,
+                     const Content& content, const ReferenceValues& right,
+                     const std::vector<double>& values);
 
 // Why the contract itself lets the fake pass; "" when it does not.
-std::string why_allowed(const Task& task, std::size_t output, const Workload& workload, const Fake& fake);
+std::string why_allowed(const Task& task, std::size_t output, const Workload& workload,
+                        const Fake& fake);
 
 // The bound without what the contract grants beyond honest arithmetic of its class.
 Result<BoundParams> honest_bound(const Task& task, std::size_t output, const Workload& workload);

@@ -12,7 +12,8 @@ namespace cupilot {
 namespace {
 
 constexpr std::int64_t largest_step = 4096;
-constexpr int longest_chain = 256;  // of definitions that stand on one another; a hostile plan may have longer ones
+constexpr int longest_chain =
+    256;  // of definitions that stand on one another; a hostile plan may have longer ones
 
 // One expression of the plan with its names looked up.
 class Reader {
@@ -21,14 +22,16 @@ class Reader {
       : task_(task),
         workload_(task.time_shapes.empty() ? Workload{} : task.time_shapes.front()),
         scope_(source.plan, source.constants, task, workload_, device, nullptr) {
-    for (const auto& [name, text] : source.plan.let) definitions_.emplace(name, parse_expr(text.text));
+    for (const auto& [name, text] : source.plan.let)
+      definitions_.emplace(name, parse_expr(text.text));
   }
 
   void read_definitions() {
     for (const auto& [name, parsed] : definitions_) read_parsed(parsed);
   }
   void read(const Expr& expr) { read_parsed(parse_expr(expr.text)); }
-  // A grid that divides an axis by 1 takes it by ones; one as long as an axis leaves open how, but not by other constants.
+  // A grid that divides an axis by 1 takes it by ones; one as long as an axis leaves open how, but
+  // not by other constants.
   void read_grid(const Expr& expr) {
     const Parsed parsed = parse_expr(expr.text);
     least_step_ = 1;
@@ -55,8 +58,8 @@ class Reader {
     const auto* tree = std::get_if<ExprTree>(&parsed);
     if (tree == nullptr) return;
     for (const ExprNode& node : tree->nodes) {
-      const bool divides =
-          node.op == ExprOp::cdiv || node.op == ExprOp::up || node.op == ExprOp::divide || node.op == ExprOp::modulo;
+      const bool divides = node.op == ExprOp::cdiv || node.op == ExprOp::up ||
+                           node.op == ExprOp::divide || node.op == ExprOp::modulo;
       if (divides) division(*tree, node);
     }
   }
@@ -81,7 +84,8 @@ class Reader {
     }
   }
 
-  // Definitions stand on one another in many ways: each is walked once, and one that needs itself adds nothing to itself.
+  // Definitions stand on one another in many ways: each is walked once, and one that needs itself
+  // adds nothing to itself.
   const Uses& uses_of(std::string_view defined, const Parsed& parsed) {
     const auto [known, fresh] = uses_.try_emplace(defined);
     const auto* tree = std::get_if<ExprTree>(&parsed);
@@ -122,7 +126,8 @@ class Reader {
     const auto word = static_cast<std::size_t>(node.op);
     if (node.op == ExprOp::literal) return std::to_string(node.value);
     if (node.op == ExprOp::name) return std::string(node.name);
-    if (node.op == ExprOp::choose) return fmt::format("({} ? {} : {})", child(0), child(1), child(2));
+    if (node.op == ExprOp::choose)
+      return fmt::format("({} ? {} : {})", child(0), child(1), child(2));
     if (node.op >= ExprOp::min) {
       const char* function = functions[word - static_cast<std::size_t>(ExprOp::min)];
       return node.child[1] < 0 ? fmt::format("{}({})", function, child(0))
@@ -154,7 +159,8 @@ void read_plan(Reader& reader, const LaunchPlan& plan) {
 }
 
 bool contains(std::string word, std::string_view part) {
-  std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return word.find(part) != std::string::npos;
 }
 
@@ -182,13 +188,17 @@ std::int64_t largest_size(const Task& task, const std::string& axis) {
   return most;
 }
 
-// Beside tiled axes a free one is a batch; where none is tiled the last one takes the place of a tile's side.
+// Beside tiled axes a free one is a batch; where none is tiled the last one takes the place of a
+// tile's side.
 std::map<std::string, std::int64_t> assumed_steps(const Task& task, const PlanSteps& steps,
                                                   const std::set<std::string>& partners) {
   std::map<std::string, std::int64_t> out;
-  const auto is_free = [&](const Axis& axis) { return axis.kind == AxisKind::free && largest_size(task, axis.name) > 1; };
-  const bool tiled =
-      std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) { return is_free(axis) && steps.tells(axis.name); });
+  const auto is_free = [&](const Axis& axis) {
+    return axis.kind == AxisKind::free && largest_size(task, axis.name) > 1;
+  };
+  const bool tiled = std::any_of(task.axes.begin(), task.axes.end(), [&](const Axis& axis) {
+    return is_free(axis) && steps.tells(axis.name);
+  });
   bool inner = true;
   for (auto axis = task.axes.rbegin(); axis != task.axes.rend(); ++axis) {
     if (steps.tells(axis->name) || axis->kind == AxisKind::fixed) continue;
@@ -215,7 +225,9 @@ bool PlanSteps::tells(const std::string& axis) const {
   return found != by_axis.end() && !found->second.empty();
 }
 
-std::int64_t PlanSteps::step(const std::string& axis) const { return tells(axis) ? by_axis.at(axis).back() : 1; }
+std::int64_t PlanSteps::step(const std::string& axis) const {
+  return tells(axis) ? by_axis.at(axis).back() : 1;
+}
 
 PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device) {
   Reader reader(task, source, device);
@@ -224,7 +236,8 @@ PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceS
   const bool none_known = reader.steps.empty();
   for (const Axis& axis : task.axes) {
     std::set<std::int64_t> steps = reader.steps[axis.name];
-    const bool lent = axis.kind == AxisKind::reduced || (none_known && !reader.whole.contains(axis.name));
+    const bool lent =
+        axis.kind == AxisKind::reduced || (none_known && !reader.whole.contains(axis.name));
     if (steps.empty() && lent) steps = loose_steps(source.constants);
     out.by_axis[axis.name].assign(steps.begin(), steps.end());
   }

@@ -13,7 +13,8 @@
 namespace cupilot {
 
 struct PlanSteps {
-  std::map<std::string, std::vector<std::int64_t>> by_axis;  // ascending; 1: of a free axis that the grid takes by ones
+  std::map<std::string, std::vector<std::int64_t>>
+      by_axis;  // ascending; 1: of a free axis that the grid takes by ones
   // A step to shape by where the plan tells none; axes without one (batches) are taken by ones.
   std::map<std::string, std::int64_t> assumed;
   std::int64_t stages = 1;  // pipeline depth: constants named …stage…
@@ -27,8 +28,9 @@ struct PlanSteps {
   std::int64_t shaping_step(const std::string& axis) const;
 };
 
-// Read off every cdiv, up, / and % of an axis by a number in the plan; of a product of axes, the last is stepped. An axis with
-// none gets the plan's other constants, but for a free one that is the grid's length.
+// Read off every cdiv, up, / and % of an axis by a number in the plan; of a product of axes, the
+// last is stepped. An axis with none gets the plan's other constants, but for a free one that is
+// the grid's length.
 PlanSteps plan_steps(const Task& task, const KernelSource& source, const DeviceSpec& device);
 
 }  // namespace cupilot

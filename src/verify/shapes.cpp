@@ -5,7 +5,9 @@
 namespace cupilot {
 namespace {
 
-std::int64_t round_up(std::int64_t value, std::int64_t step) { return (value + step - 1) / step * step; }
+std::int64_t round_up(std::int64_t value, std::int64_t step) {
+  return (value + step - 1) / step * step;
+}
 
 // An axis that is 1 in every shape the task names may be built into the kernel as absent.
 bool is_absent(const Task& task, const std::string& axis) {
@@ -17,7 +19,8 @@ bool is_absent(const Task& task, const std::string& axis) {
          std::all_of(task.check_shapes.begin(), task.check_shapes.end(), one);
 }
 
-// How far a size stands from whole steps: `tiles` steps and `extra` elements; `prime`: the next prime from there.
+// How far a size stands from whole steps: `tiles` steps and `extra` elements; `prime`: the next
+// prime from there.
 struct Mark {
   std::int64_t tiles = 1, extra = 0;
   bool prime = false;
@@ -36,8 +39,8 @@ std::int64_t size_of(const Mark& mark, std::int64_t step) {
   return size;
 }
 
-// One row of the table below: marks of the free axes, which alternate between two, and of the reduced ones; the size of an
-// axis that is not tiled (a batch).
+// One row of the table below: marks of the free axes, which alternate between two, and of the
+// reduced ones; the size of an axis that is not tiled (a batch).
 struct AxisRow {
   Mark first, second;
   Mark reduced;
@@ -50,7 +53,8 @@ namespace {
 
 bool spans_an_output(const Task& task, const std::string& axis) {
   return std::any_of(task.tensors.begin(), task.tensors.end(), [&](const Tensor& tensor) {
-    return tensor.role == Role::out && std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis)) != tensor.shape.end();
+    return tensor.role == Role::out &&
+           std::find(tensor.shape.begin(), tensor.shape.end(), Expr(axis)) != tensor.shape.end();
   });
 }
 
@@ -63,14 +67,15 @@ double padded_cost(const Task& task, const PlanSteps& steps, const Workload& wor
     if (size == workload.sizes.end()) continue;
     cost *= static_cast<double>(round_up(size->second, steps.step(axis.name)));
     // The reference sums a row anew for every element of it.
-    if (axis.kind == AxisKind::reduced && spans_an_output(task, axis.name)) cost *= static_cast<double>(size->second);
+    if (axis.kind == AxisKind::reduced && spans_an_output(task, axis.name))
+      cost *= static_cast<double>(size->second);
   }
   return cost;
 }
 
 // A plan that needs facts of compiling, or fails otherwise, is judged where it is run.
-std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements, const PlanSteps& steps,
-                                const Workload& wanted) {
+std::optional<Workload> fitting(const Task& task, const PlanRequirements& requirements,
+                                const PlanSteps& steps, const Workload& wanted) {
   if (requirements.hold(wanted)) return wanted;
   // Reduced axes first: vector loads along them are the usual requirement.
   for (const bool all : {false, true}) {
@@ -79,7 +84,8 @@ std::optional<Workload> fitting(const Task& task, const PlanRequirements& requir
       for (const Axis& axis : task.axes) {
         if (axis.kind == AxisKind::fixed || (!all && axis.kind != AxisKind::reduced)) continue;
         std::int64_t& size = rounded.sizes[axis.name];
-        if (size != 1 || !is_absent(task, axis.name)) size = round_up(size, unit == 0 ? steps.step(axis.name) : unit);
+        if (size != 1 || !is_absent(task, axis.name))
+          size = round_up(size, unit == 0 ? steps.step(axis.name) : unit);
       }
       if (requirements.hold(rounded)) return rounded;
     }
@@ -91,14 +97,17 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
   const std::int64_t depth = steps.stages;
   const std::int64_t parts = steps.split;
   const std::vector<AxisRow> rows = {
-      {{1, 0}, {1, 0}, {depth + 2, 0}, 1},                  // whole tiles, several slabs
-      {{1, 1}, {1, -1}, {depth, 1}, 2},                     // one element over, one short, a full pipeline and a tail
-      {{1, -1}, {1, 1}, {1, -1}, 1},                        // less than a slab
-      {{2, 1}, {1, 8}, {1, 1}, 1},                          // several tiles; ragged but aligned
-      {{1, 0}, {1, 8}, {2 * parts, parts > 1 ? 1 : 3}, 1},  // every part of a split has work, the last a tail
-      {{0, 1}, {1, 1}, {2, 8}, 3},                          // one row
-      {{1, 8}, {0, 1}, {depth, 0}, 1},                      // one column, exactly a full pipeline
-      {{0, 1}, {0, 1}, {0, 1}, 1},                          // one element
+      {{1, 0}, {1, 0}, {depth + 2, 0}, 1},  // whole tiles, several slabs
+      {{1, 1}, {1, -1}, {depth, 1}, 2},  // one element over, one short, a full pipeline and a tail
+      {{1, -1}, {1, 1}, {1, -1}, 1},     // less than a slab
+      {{2, 1}, {1, 8}, {1, 1}, 1},       // several tiles; ragged but aligned
+      {{1, 0},
+       {1, 8},
+       {2 * parts, parts > 1 ? 1 : 3},
+       1},                              // every part of a split has work, the last a tail
+      {{0, 1}, {1, 1}, {2, 8}, 3},      // one row
+      {{1, 8}, {0, 1}, {depth, 0}, 1},  // one column, exactly a full pipeline
+      {{0, 1}, {0, 1}, {0, 1}, 1},      // one element
       {{0, 2}, {0, 2}, {0, 2}, 2},
       {{1, 3, true}, {0, 7, true}, {1, 5, true}, 1},  // primes
       {{3, 5}, {2, 3}, {1, 3}, 1},                    // many tiles

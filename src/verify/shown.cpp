@@ -10,17 +10,18 @@
 namespace cupilot {
 namespace {
 
-// What a value that is one term may lose in each class: bitwise when strict; tf32x3 and bf16x6 keep 21 bits, two bf16 planes 16,
-// single products what one operand's rounding (or truncation) leaves.
+// What a value that is one term may lose in each class: bitwise when strict; tf32x3 and bf16x6 keep
+// 21 bits, two bf16 planes 16, single products what one operand's rounding (or truncation) leaves.
 struct Kept {
   Precision precision;
   double error;
 };
-constexpr std::array<Kept, 3> kept = {
-    {{Precision::fp32_strict, 0.0}, {Precision::fp32_emulated, 0x1p-21}, {Precision::bf16x3, 0x1p-15}}};
+constexpr std::array<Kept, 3> kept = {{{Precision::fp32_strict, 0.0},
+                                       {Precision::fp32_emulated, 0x1p-21},
+                                       {Precision::bf16x3, 0x1p-15}}};
 
-// Whether all floating inputs hold more than a class below strict keeps. Narrower ones enter products exactly, and what came of
-// them says nothing of the class.
+// Whether all floating inputs hold more than a class below strict keeps. Narrower ones enter
+// products exactly, and what came of them says nothing of the class.
 bool inputs_are_wide(const Task& task) {
   return std::all_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& tensor) {
     return tensor.role == Role::out || unit_roundoff(tensor.type) <= unit_roundoff(DType::f32);
@@ -44,11 +45,13 @@ OneTerm one_terms(const Verification& out) {
   return all;
 }
 
-// The strictest class that instructions allow and values of one term show, never below the contract.
+// The strictest class that instructions allow and values of one term show, never below the
+// contract.
 Precision class_shown(const Task& task, const CompiledKernel& kernel, const OneTerm& terms) {
   if (terms.seen == 0 || !inputs_are_wide(task)) return task.precision;
   for (const Kept& row : kept) {
-    const bool better = satisfies(row.precision, task.precision) && satisfies(kernel.facts.ceiling, row.precision);
+    const bool better =
+        satisfies(row.precision, task.precision) && satisfies(kernel.facts.ceiling, row.precision);
     if (better && terms.error <= row.error) return row.precision;
   }
   return task.precision;
@@ -59,13 +62,16 @@ void say_class(const Task& task, const CompiledKernel& kernel, Verification& out
   out.proved = class_shown(task, kernel, terms);
   if (terms.seen == 0) {
     out.unproved.push_back(
-        fmt::format("class by values: no output is a single unrounded term, so {} rests on the bound and on the instructions",
+        fmt::format("class by values: no output is a single unrounded term, so {} rests on the "
+                    "bound and on the instructions",
                     name_of(out.proved)));
     return;
   }
-  const std::string lost =
-      terms.inexact == 0 ? "none lost a bit" : fmt::format("{} lost bits, at most {:.2g} relative", terms.inexact, terms.error);
-  out.proved_by.push_back(fmt::format("{}: of {} outputs that are one unrounded term {}", name_of(out.proved), terms.seen, lost));
+  const std::string lost = terms.inexact == 0 ? "none lost a bit"
+                                              : fmt::format("{} lost bits, at most {:.2g} relative",
+                                                            terms.inexact, terms.error);
+  out.proved_by.push_back(fmt::format("{}: of {} outputs that are one unrounded term {}",
+                                      name_of(out.proved), terms.seen, lost));
 }
 
 void say_determinism(Verification& out) {
@@ -78,11 +84,14 @@ void say_determinism(Verification& out) {
   if (out.repeats == 0) {
     out.unproved.emplace_back("determinism: no run was repeated");
   } else if (out.deterministic) {
-    out.proved_by.push_back(fmt::format(
-        "{} repeated runs, with other poison and another order of blocks where the device allows, gave equal bits", out.repeats));
+    out.proved_by.push_back(
+        fmt::format("{} repeated runs, with other poison and another order of blocks where the "
+                    "device allows, gave equal bits",
+                    out.repeats));
   } else {
-    out.proved_by.push_back(fmt::format("not deterministic: {} elements changed bits in {} repeated runs, all within the bound",
-                                        differ, out.repeats));
+    out.proved_by.push_back(fmt::format(
+        "not deterministic: {} elements changed bits in {} repeated runs, all within the bound",
+        differ, out.repeats));
   }
 }
 
@@ -92,12 +101,13 @@ void say_relations(Verification& out) {
     if (!done.related || variation == Variation::none) continue;
     std::int64_t strays = 0;
     for (const OutputReport& output : done.outputs) strays += output.relation_differs;
-    const char* what =
-        variation == Variation::scaled ? "an input doubled scaled the outputs" : "exchanged lines exchanged the outputs";
+    const char* what = variation == Variation::scaled ? "an input doubled scaled the outputs"
+                                                      : "exchanged lines exchanged the outputs";
     if (strays == 0) {
       out.proved_by.push_back(fmt::format("{} bit by bit", what));
     } else {
-      out.unproved.push_back(fmt::format("{} within the bound only: {} elements have other bits", what, strays));
+      out.unproved.push_back(
+          fmt::format("{} within the bound only: {} elements have other bits", what, strays));
     }
   }
 }
@@ -110,13 +120,18 @@ void say_contents(const Task& task, Verification& out) {
   }
   std::string missing;
   for (std::size_t kind = 0; kind < met.size() && out.level != ProofLevel::candidate; ++kind) {
-    if (!met[kind]) missing += fmt::format("{}{}", missing.empty() ? "" : ", ", name_of(static_cast<ContentKind>(kind)));
+    if (!met[kind])
+      missing +=
+          fmt::format("{}{}", missing.empty() ? "" : ", ", name_of(static_cast<ContentKind>(kind)));
   }
-  if (!missing.empty()) out.unproved.push_back(fmt::format("content left out by the budget: {}", missing));
+  if (!missing.empty())
+    out.unproved.push_back(fmt::format("content left out by the budget: {}", missing));
   if (!out.full_size) {
     out.unproved.push_back(task.time_shapes.size() > 1
-                               ? "the time shapes in full: proved at smaller shapes, on each path that its plan tells of"
-                               : "the time shape in full: proved at smaller shapes, on each path that its plan tells of");
+                               ? "the time shapes in full: proved at smaller shapes, on each path "
+                                 "that its plan tells of"
+                               : "the time shape in full: proved at smaller shapes, on each path "
+                                 "that its plan tells of");
   }
 }
 
@@ -131,8 +146,9 @@ double one_term_error_of(const Task& task) {
 }
 
 void say_what_was_shown(const Task& task, const CompiledKernel& kernel, Verification& out) {
-  out.proved_by.push_back(fmt::format("{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
-                                      out.compared, out.cases.size(), out.worst_ratio));
+  out.proved_by.push_back(fmt::format(
+      "{} compared elements of {} cases lie within their bound, the worst at {:.2g} of it",
+      out.compared, out.cases.size(), out.worst_ratio));
   say_class(task, kernel, out);
   say_determinism(out);
   say_relations(out);

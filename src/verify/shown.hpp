@@ -1,11 +1,13 @@
-// What the reports of a battery show beside being right: class, determinism, relations, and what they leave open.
+// What the reports of a battery show beside being right: class, determinism, relations, and what
+// they leave open.
 #pragma once
 
 #include <cupilot/parts/verification.hpp>
 
 namespace cupilot {
 
-// The largest relative error that the task's contract allows a value of one term; infinite where it says nothing.
+// The largest relative error that the task's contract allows a value of one term; infinite where it
+// says nothing.
 double one_term_error_of(const Task& task);
 
 // Fills proved, repeats, deterministic, proved_by and unproved from out.cases.

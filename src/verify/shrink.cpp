@@ -31,11 +31,12 @@ std::int64_t reduced_size(std::int64_t size, std::int64_t period, std::int64_t l
 
 }  // namespace
 
-Workload shrink(const Task& task, const KernelSource& source, const Workload& workload, const DeviceSpec& device, int tiles,
-                int slabs) {
+Workload shrink(const Task& task, const KernelSource& source, const Workload& workload,
+                const DeviceSpec& device, int tiles, int slabs) {
   const PlanSteps steps = plan_steps(task, source, device);
   const PlanRequirements requirements(source, task, device);
-  // A plan may need more than its steps tell (a minimum size): grow until it accepts, in the end the shape itself.
+  // A plan may need more than its steps tell (a minimum size): grow until it accepts, in the end
+  // the shape itself.
   for (std::int64_t factor = 1; factor <= 16; factor *= 2) {
     Workload small = workload;
     for (const Axis& axis : task.axes) {
@@ -44,7 +45,8 @@ Workload shrink(const Task& task, const KernelSource& source, const Workload& wo
       const std::int64_t step = steps.step(axis.name);
       const bool reduced = axis.kind == AxisKind::reduced;
       const std::int64_t wanted =
-          reduced ? std::max({std::int64_t{slabs}, steps.stages + 1, 2 * steps.split}) : std::int64_t{tiles};
+          reduced ? std::max({std::int64_t{slabs}, steps.stages + 1, 2 * steps.split})
+                  : std::int64_t{tiles};
       if (step == 1 && !reduced) {
         size = std::min(size, wanted * factor);
         continue;

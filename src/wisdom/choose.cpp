@@ -43,7 +43,8 @@ KernelChoice exact(const Times& times, const std::vector<double>& weights, int c
 }
 
 // `from` and the one kernel that helps it most.
-KernelChoice grown(const Times& times, const std::vector<double>& weights, const std::vector<int>& from) {
+KernelChoice grown(const Times& times, const std::vector<double>& weights,
+                   const std::vector<int>& from) {
   KernelChoice best{from, HUGE_VAL};
   for (const int kernel : all_of(times)) {
     if (std::find(from.begin(), from.end(), kernel) != from.end()) continue;
@@ -58,7 +59,8 @@ KernelChoice grown(const Times& times, const std::vector<double>& weights, const
 
 }  // namespace
 
-double regret_of(const Times& times, const std::vector<double>& weights, const std::vector<int>& kernels) {
+double regret_of(const Times& times, const std::vector<double>& weights,
+                 const std::vector<int>& kernels) {
   const std::vector<int> all = all_of(times);
   double sum = 0, weight = 0;
   for (std::size_t shape = 0; shape < weights.size(); ++shape) {
@@ -70,12 +72,15 @@ double regret_of(const Times& times, const std::vector<double>& weights, const s
   return weight > 0 ? sum / weight : 0;
 }
 
-KernelChoice choose_kernels(const Times& times, const std::vector<double>& weights, int keep, double goal) {
+KernelChoice choose_kernels(const Times& times, const std::vector<double>& weights, int keep,
+                            double goal) {
   constexpr std::size_t exact_limit = 16;
-  const int most = keep > 0 ? std::min<int>(keep, static_cast<int>(times.size())) : static_cast<int>(times.size());
+  const int most = keep > 0 ? std::min<int>(keep, static_cast<int>(times.size()))
+                            : static_cast<int>(times.size());
   KernelChoice choice{{}, HUGE_VAL};
   for (int count = 1; count <= most; ++count) {
-    choice = times.size() <= exact_limit ? exact(times, weights, count) : grown(times, weights, choice.kernels);
+    choice = times.size() <= exact_limit ? exact(times, weights, count)
+                                         : grown(times, weights, choice.kernels);
     if (choice.regret <= goal) break;
   }
   return choice;

@@ -1,4 +1,5 @@
-// A dispatcher header: the kernels of a portfolio as cubin, their plans as functions, and which to use at which shape.
+// A dispatcher header: the kernels of a portfolio as cubin, their plans as functions, and which to
+// use at which shape.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,8 +16,10 @@ namespace cupilot {
 namespace {
 
 std::string image_text(const WisdomKernel& kernel) {
-  std::string out = fmt::format("alignas(16) inline constexpr unsigned char image_{}[] = {{", kernel.name);
-  for (std::size_t i = 0; i < kernel.image.size(); ++i) out += fmt::format("{}{},", i % 40 == 0 ? "\n    " : "", kernel.image[i]);
+  std::string out =
+      fmt::format("alignas(16) inline constexpr unsigned char image_{}[] = {{", kernel.name);
+  for (std::size_t i = 0; i < kernel.image.size(); ++i)
+    out += fmt::format("{}{},", i % 40 == 0 ? "\n    " : "", kernel.image[i]);
   return out + "};\n";
 }
 
@@ -27,7 +30,8 @@ std::vector<int> ranked(const WisdomShape& shape) {
     if (shape.times_us[i] > 0) order.push_back(static_cast<int>(i));
   }
   std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return shape.times_us[static_cast<std::size_t>(a)] < shape.times_us[static_cast<std::size_t>(b)];
+    return shape.times_us[static_cast<std::size_t>(a)] <
+           shape.times_us[static_cast<std::size_t>(b)];
   });
   return order;
 }
@@ -40,9 +44,12 @@ std::vector<std::int64_t> sizes_of(const Task& task, const Workload& workload) {
 
 std::string shape_text(const Task& task, const WisdomShape& shape) {
   const std::vector<int> order = ranked(shape);
-  const std::string best = order.empty() ? "" : fmt::format("  // {:.2f} us", shape.times_us[static_cast<std::size_t>(order[0])]);
-  return fmt::format("          {{{{{}}}, {{{}}}}},{}\n", fmt::join(sizes_of(task, shape.workload), ", "), fmt::join(order, ", "),
-                     best);
+  const std::string best =
+      order.empty()
+          ? ""
+          : fmt::format("  // {:.2f} us", shape.times_us[static_cast<std::size_t>(order[0])]);
+  return fmt::format("          {{{{{}}}, {{{}}}}},{}\n",
+                     fmt::join(sizes_of(task, shape.workload), ", "), fmt::join(order, ", "), best);
 }
 
 template <class List, class Name>
@@ -55,15 +62,17 @@ std::string quoted_names(const List& list, const Name& name) {
 std::string tensor_table(const Task& task) {
   std::string out;
   for (const Tensor& tensor : task.tensors)
-    out += fmt::format("{}{{{}, {}}}", out.empty() ? "" : ", ", cpp_quoted(tensor.name), tensor.alignment);
+    out += fmt::format("{}{{{}, {}}}", out.empty() ? "" : ", ", cpp_quoted(tensor.name),
+                       tensor.alignment);
   return out;
 }
 
 std::string table_text(const WisdomEntry& entry) {
   std::string kernels, shapes;
   for (const WisdomKernel& kernel : entry.kernels) {
-    kernels += fmt::format("          {{{}, {}, image_{}, sizeof image_{}, &plan_{}}},\n", cpp_quoted(kernel.name),
-                           cpp_quoted(kernel.strategy), kernel.name, kernel.name, kernel.name);
+    kernels += fmt::format("          {{{}, {}, image_{}, sizeof image_{}, &plan_{}}},\n",
+                           cpp_quoted(kernel.name), cpp_quoted(kernel.strategy), kernel.name,
+                           kernel.name, kernel.name);
   }
   for (const WisdomShape& shape : entry.shapes) shapes += shape_text(entry.task, shape);
   return fmt::format(R"(inline const Table& table() {{
@@ -82,9 +91,10 @@ std::string table_text(const WisdomEntry& entry) {
   return all;
 }}
 )",
-                     cpp_quoted(entry.task.name), cpp_quoted(entry.device_label), entry.compute_major, entry.compute_minor,
-                     quoted_names(entry.task.axes, [](const Axis& axis) { return axis.name; }), tensor_table(entry.task), kernels,
-                     shapes, entry.fallback);
+                     cpp_quoted(entry.task.name), cpp_quoted(entry.device_label),
+                     entry.compute_major, entry.compute_minor,
+                     quoted_names(entry.task.axes, [](const Axis& axis) { return axis.name; }),
+                     tensor_table(entry.task), kernels, shapes, entry.fallback);
 }
 
 // The class a program uses: sizes and tensors by name.
@@ -98,9 +108,11 @@ std::string class_text(const WisdomEntry& entry, const std::string& name) {
     const bool written = tensor.role == Role::out || tensor.role == Role::in_out;
     const std::string own = cpp_name(tensor.name);
     parameters += fmt::format("{}void* {}, ", written ? "" : "const ", own);
-    tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ", written ? own : fmt::format("const_cast<void*>({})", own));
+    tensors += fmt::format("{}{}", tensors.empty() ? "" : ", ",
+                           written ? own : fmt::format("const_cast<void*>({})", own));
   }
-  return fmt::format(R"(// Use one for each stream. Tensors are device pointers laid out as the first lines of this file say.
+  return fmt::format(
+      R"(// Use one for each stream. Tensors are device pointers laid out as the first lines of this file say.
 class {0} {{
  public:
   explicit {0}(const char* libcuda = "libcuda.so.1") : dispatcher_(detail_{0}::tables(), libcuda) {{}}
@@ -115,7 +127,7 @@ class {0} {{
   cupilot::runtime::Dispatcher dispatcher_;
 }};
 )",
-                     name, parameters, sizes, tensors);
+      name, parameters, sizes, tensors);
 }
 
 std::string joined(const std::vector<Expr>& exprs, const char* between) {
@@ -127,12 +139,14 @@ std::string joined(const std::vector<Expr>& exprs, const char* between) {
 std::string tensor_lines(const Task& task) {
   std::string out;
   for (const Tensor& tensor : task.tensors) {
-    const std::string layout =
-        tensor.strides.empty() ? "dense, the last fastest" : "strides " + joined(tensor.strides, ", ") + " elements";
-    out += fmt::format("//   {} {}: {}; {}; aligned to {} bytes\n", tensor.name, name_of(tensor.type),
-                       joined(tensor.shape, " x "), layout, tensor.alignment);
+    const std::string layout = tensor.strides.empty()
+                                   ? "dense, the last fastest"
+                                   : "strides " + joined(tensor.strides, ", ") + " elements";
+    out += fmt::format("//   {} {}: {}; {}; aligned to {} bytes\n", tensor.name,
+                       name_of(tensor.type), joined(tensor.shape, " x "), layout, tensor.alignment);
   }
-  for (const Scalar& scalar : task.scalars) out += fmt::format("//   {} = {}\n", scalar.name, scalar.value);
+  for (const Scalar& scalar : task.scalars)
+    out += fmt::format("//   {} = {}\n", scalar.name, scalar.value);
   return out;
 }
 
@@ -157,8 +171,9 @@ namespace device_{} {{
 }}  // namespace device_{}
 
 )",
-                     entry.kernels.size(), entry.device_label, name_of(entry.provenance), 100 * entry.regret, entry.shapes.size(),
-                     index, plans, images, table_text(entry), index);
+                     entry.kernels.size(), entry.device_label, name_of(entry.provenance),
+                     100 * entry.regret, entry.shapes.size(), index, plans, images,
+                     table_text(entry), index);
 }
 
 Result<std::string> header(const std::vector<WisdomEntry>& entries, const std::string& name) {
@@ -172,7 +187,8 @@ Result<std::string> header(const std::vector<WisdomEntry>& entries, const std::s
   const Task& task = entries.front().task;
   auto bytes = tensor_bytes_function(task);
   if (!bytes) return bytes.error();
-  return fmt::format("// Written by `cupilot wisdom --dispatcher`: {}, {}.\n", task.name, name_of(task.precision)) +
+  return fmt::format("// Written by `cupilot wisdom --dispatcher`: {}, {}.\n", task.name,
+                     name_of(task.precision)) +
          tensor_lines(task) +
          fmt::format(R"(#pragma once
 
@@ -196,14 +212,17 @@ Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& n
     return Error{ErrorCode::usage, fmt::format("'{}' cannot be the name of a C++ class", name),
                  "choose one by --name, such as my_gemm"};
   }
-  if (entries.empty()) return Error{ErrorCode::usage, "there is no entry to make a dispatcher of", "evolve with --shapes first"};
+  if (entries.empty())
+    return Error{ErrorCode::usage, "there is no entry to make a dispatcher of",
+                 "evolve with --shapes first"};
   for (const WisdomEntry& entry : entries) {
     if (!same_task(entry, entries.front())) {
       return Error{ErrorCode::usage, "the entries are of several tasks", "choose one by --entry"};
     }
     for (const WisdomKernel& kernel : entry.kernels) {
       if (kernel.image.empty()) {
-        return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name), "evolve where NVRTC can assemble"};
+        return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name),
+                     "evolve where NVRTC can assemble"};
       }
     }
   }
@@ -212,15 +231,18 @@ Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& n
 
 }  // namespace
 
-Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries, const std::string& name) {
+Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries,
+                                                    const std::string& name) {
   if (auto fine = check(entries, name); !fine) return fine.error();
   std::vector<WisdomEntry> sorted = entries;
   // Of two entries for one device the measured one comes first.
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const WisdomEntry& a, const WisdomEntry& b) { return a.provenance < b.provenance; });
+  std::stable_sort(sorted.begin(), sorted.end(), [](const WisdomEntry& a, const WisdomEntry& b) {
+    return a.provenance < b.provenance;
+  });
   auto text = header(sorted, name);
   if (!text) return text.error();
-  return std::vector<GeneratedFile>{{name + ".hpp", std::move(*text)}, {"main.cpp", dispatcher_main(sorted.front().task, name)}};
+  return std::vector<GeneratedFile>{{name + ".hpp", std::move(*text)},
+                                    {"main.cpp", dispatcher_main(sorted.front().task, name)}};
 }
 
 }  // namespace cupilot

@@ -66,7 +66,8 @@ int main(int count, char** words) {
 )";
 
 std::string replaced(std::string out, const std::string& what, const std::string& by) {
-  for (std::size_t at = out.find(what); at != std::string::npos; at = out.find(what, at + by.size()))
+  for (std::size_t at = out.find(what); at != std::string::npos;
+       at = out.find(what, at + by.size()))
     out.replace(at, what.size(), by);
   return out;
 }
@@ -79,7 +80,8 @@ std::string dispatcher_main(const Task& task, const std::string& name) {
     axes += (i == 0 ? "" : " ") + task.axes[i].name;
     sizes += fmt::format("{}sizes[{}]", i == 0 ? "" : ", ", i);
   }
-  for (std::size_t i = 0; i < task.tensors.size(); ++i) tensors += fmt::format("{}tensors[{}]", i == 0 ? "" : ", ", i);
+  for (std::size_t i = 0; i < task.tensors.size(); ++i)
+    tensors += fmt::format("{}tensors[{}]", i == 0 ? "" : ", ", i);
   std::string out(text);
   for (const auto& [what, by] : {std::pair<std::string, std::string>{"@NAME@", name},
                                  {"@COUNT@", std::to_string(task.axes.size())},

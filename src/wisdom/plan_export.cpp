@@ -20,7 +20,8 @@ class Exporter {
 
   std::string text(const Expr& expr) {
     const auto parsed = parse_expr(expr.text);
-    if (std::holds_alternative<ExprFault>(parsed)) return refuse(fmt::format("`{}` is no expression", expr.text));
+    if (std::holds_alternative<ExprFault>(parsed))
+      return refuse(fmt::format("`{}` is no expression", expr.text));
     std::map<int, std::pair<std::size_t, std::string>> edits;  // by column: length, replacement
     for (const ExprNode& node : std::get<ExprTree>(parsed).nodes) {
       if (node.op == ExprOp::name) edits[node.column] = {node.name.size(), reference(node.name)};
@@ -32,7 +33,8 @@ class Exporter {
     }
     std::string out = expr.text;
     for (auto edit = edits.rbegin(); edit != edits.rend(); ++edit) {
-      out.replace(static_cast<std::size_t>(edit->first) - 1, edit->second.first, edit->second.second);
+      out.replace(static_cast<std::size_t>(edit->first) - 1, edit->second.first,
+                  edit->second.second);
     }
     return out;
   }
@@ -64,7 +66,9 @@ class Exporter {
     const std::string out = cpp_name(name);
     if (kernel_ != nullptr) {
       for (const auto& [let, expr] : kernel_->source.plan.let) {
-        if (let == name) return defined(out, name, [&, &text = expr] { return lambda(out, this->text(text)); }) + "()";
+        if (let == name)
+          return defined(out, name, [&, &text = expr] { return lambda(out, this->text(text)); }) +
+                 "()";
       }
       if (const PlanLaunch* launch = launch_called(name, "resident.", "")) {
         return defined(out, name, [&] { return resident(out, *launch); }) + "()";
@@ -72,18 +76,23 @@ class Exporter {
       if (const PlanLaunch* launch = launch_called(name, "", ".ctas")) {
         return defined(out, name, [&] { return lambda(out, product(launch->grid)); }) + "()";
       }
-      if (const auto at = kernel_->source.constants.find(std::string(name)); at != kernel_->source.constants.end()) {
+      if (const auto at = kernel_->source.constants.find(std::string(name));
+          at != kernel_->source.constants.end()) {
         return constant(out, name, at->second);
       }
-      static const std::set<std::string_view> device = {"sms", "shared", "threads", "registers", "l2", "blocks", "cc"};
+      static const std::set<std::string_view> device = {"sms", "shared", "threads", "registers",
+                                                        "l2",  "blocks", "cc"};
       if (name.starts_with("dev.") && device.contains(name.substr(4))) {
-        return defined(out, name, [&] { return fmt::format("const Int {} = query.device.{};", out, name.substr(4)); });
+        return defined(out, name, [&] {
+          return fmt::format("const Int {} = query.device.{};", out, name.substr(4));
+        });
       }
     }
     for (std::size_t i = 0; i < task_.axes.size(); ++i) {
       if (task_.axes[i].name != name) continue;
       const char* sizes = kernel_ != nullptr ? "query.sizes" : "sizes";
-      return defined(out, name, [&] { return fmt::format("const Int {} = {}[{}];", out, sizes, i); });
+      return defined(out, name,
+                     [&] { return fmt::format("const Int {} = {}[{}];", out, sizes, i); });
     }
     if (const auto at = task_.constants.find(std::string(name)); at != task_.constants.end())
       return constant(out, name, at->second);
@@ -93,7 +102,9 @@ class Exporter {
   }
 
   std::string constant(const std::string& out, std::string_view name, std::int64_t value) {
-    return defined(out, name, [&] { return fmt::format("const Int {} = {}{};", out, value, value > INT32_MAX ? "l" : ""); });
+    return defined(out, name, [&] {
+      return fmt::format("const Int {} = {}{};", out, value, value > INT32_MAX ? "l" : "");
+    });
   }
 
   std::string lambda(const std::string& out, const std::string& value) const {
@@ -102,28 +113,36 @@ class Exporter {
 
   std::string product(const std::vector<Expr>& exprs) {
     std::string out;
-    for (const Expr& expr : exprs) out += fmt::format("{}({})", out.empty() ? "" : " * ", text(expr));
+    for (const Expr& expr : exprs)
+      out += fmt::format("{}({})", out.empty() ? "" : " * ", text(expr));
     return out;
   }
 
   std::string resident(const std::string& out, const PlanLaunch& launch) {
-    const std::string entry = entry_name(launch), threads = product(launch.block), shared = text(launch.shared);
-    return lambda(out, fmt::format("query.resident(query.context, {}, {}, {})", cpp_quoted(entry), threads, shared));
+    const std::string entry = entry_name(launch), threads = product(launch.block),
+                      shared = text(launch.shared);
+    return lambda(out, fmt::format("query.resident(query.context, {}, {}, {})", cpp_quoted(entry),
+                                   threads, shared));
   }
 
   template <class Make>
   std::string defined(const std::string& out, std::string_view name, const Make& make) {
     if (done_.contains(std::string(name))) return out;
-    if (!open_.insert(std::string(name)).second) return refuse(fmt::format("'{}' needs itself", name));
+    if (!open_.insert(std::string(name)).second)
+      return refuse(fmt::format("'{}' needs itself", name));
     const std::string line = make();  // may define what it needs
     definitions_ += "  " + line + "\n";
     done_.insert(std::string(name));
     return out;
   }
 
-  const PlanLaunch* launch_called(std::string_view name, std::string_view before, std::string_view after) const {
-    if (!name.starts_with(before) || !name.ends_with(after) || name.size() <= before.size() + after.size()) return nullptr;
-    const std::string_view bare = name.substr(before.size(), name.size() - before.size() - after.size());
+  const PlanLaunch* launch_called(std::string_view name, std::string_view before,
+                                  std::string_view after) const {
+    if (!name.starts_with(before) || !name.ends_with(after) ||
+        name.size() <= before.size() + after.size())
+      return nullptr;
+    const std::string_view bare =
+        name.substr(before.size(), name.size() - before.size() - after.size());
     for (const PlanLaunch& launch : kernel_->source.plan.launches) {
       if (launch.name == bare && before.size() + after.size() > 0) return &launch;
     }
@@ -137,7 +156,8 @@ class Exporter {
     for (std::size_t open = filled.find('{'); open != std::string::npos; open = filled.find('{')) {
       const std::size_t close = filled.find('}', open);
       const auto at = kernel_->source.constants.find(filled.substr(open + 1, close - open - 1));
-      if (close == std::string::npos || at == kernel_->source.constants.end()) return refuse(launch.entry + " names no constant");
+      if (close == std::string::npos || at == kernel_->source.constants.end())
+        return refuse(launch.entry + " names no constant");
       filled.replace(open, close - open + 1, std::to_string(at->second));
     }
     for (const auto& [source, lowered] : kernel_->entries) {
@@ -185,14 +205,18 @@ int map_type(DType type) {
 
 std::string buffer_text(Exporter& exporter, const PlanBuffer& buffer) {
   static constexpr const char* names[] = {"scratch", "zeroed", "restored", "table"};
-  return fmt::format("{{Content::{}, {}}}", names[static_cast<int>(buffer.content)], exporter.text(buffer.bytes));
+  return fmt::format("{{Content::{}, {}}}", names[static_cast<int>(buffer.content)],
+                     exporter.text(buffer.bytes));
 }
 
-std::string map_text(Exporter& exporter, const Task& task, const LaunchPlan& plan, const PlanTensorMap& map) {
+std::string map_text(Exporter& exporter, const Task& task, const LaunchPlan& plan,
+                     const PlanTensorMap& map) {
   const int tensor = index_in(task.tensors, map.of);
   const int swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", tensor < 0, tensor < 0 ? index_in(plan.buffers, map.of) : tensor,
-                     map_type(map.type), swizzle, exporter.list(map.dims), exporter.list(map.pitch), exporter.list(map.box));
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}}}", tensor < 0,
+                     tensor < 0 ? index_in(plan.buffers, map.of) : tensor, map_type(map.type),
+                     swizzle, exporter.list(map.dims), exporter.list(map.pitch),
+                     exporter.list(map.box));
 }
 
 // A scalar's bits, which a kernel takes by value.
@@ -210,30 +234,38 @@ std::string scalar_text(const Scalar& scalar) {
     bits = static_cast<std::int64_t>(scalar.value);
     bytes = static_cast<int>(size_of(scalar.type));
   }
-  return fmt::format("{{Argument::immediate, 0, std::int64_t{{{}}}, {}}} /* {} = {} */", bits, bytes, scalar.name, scalar.value);
+  return fmt::format("{{Argument::immediate, 0, std::int64_t{{{}}}, {}}} /* {} = {} */", bits,
+                     bytes, scalar.name, scalar.value);
 }
 
-std::string argument_text(Exporter& exporter, const Task& task, const LaunchPlan& plan, const PlanArgument& argument) {
+std::string argument_text(Exporter& exporter, const Task& task, const LaunchPlan& plan,
+                          const PlanArgument& argument) {
   if (argument.kind != PlanArgument::Kind::name) {
     const int bytes = argument.kind == PlanArgument::Kind::i32 ? 4 : 8;
     return fmt::format("{{Argument::immediate, 0, {}, {}}}", exporter.text(argument.value), bytes);
   }
   std::string_view name = argument.name;
   if (name.ends_with('?')) name.remove_suffix(1);
-  if (const int at = index_in(plan.buffers, name); at >= 0) return fmt::format("{{Argument::buffer, {}}}", at);
-  if (const int at = index_in(plan.maps, name); at >= 0) return fmt::format("{{Argument::map, {}}}", at);
-  if (const int at = index_in(task.tensors, name); at >= 0) return fmt::format("{{Argument::tensor, {}}}", at);
-  if (const int at = index_in(task.scalars, name); at >= 0) return scalar_text(task.scalars[static_cast<std::size_t>(at)]);
+  if (const int at = index_in(plan.buffers, name); at >= 0)
+    return fmt::format("{{Argument::buffer, {}}}", at);
+  if (const int at = index_in(plan.maps, name); at >= 0)
+    return fmt::format("{{Argument::map, {}}}", at);
+  if (const int at = index_in(task.tensors, name); at >= 0)
+    return fmt::format("{{Argument::tensor, {}}}", at);
+  if (const int at = index_in(task.scalars, name); at >= 0)
+    return scalar_text(task.scalars[static_cast<std::size_t>(at)]);
   return "{Argument::null_pointer}";
 }
 
-std::string launch_text(Exporter& exporter, const Task& task, const LaunchPlan& plan, const PlanLaunch& launch) {
+std::string launch_text(Exporter& exporter, const Task& task, const LaunchPlan& plan,
+                        const PlanLaunch& launch) {
   std::string arguments;
   for (const PlanArgument& argument : launch.args) {
     arguments += (arguments.empty() ? "" : ", ") + argument_text(exporter, task, plan, argument);
   }
-  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {{{}}}}}", cpp_quoted(exporter.entry_name(launch)),
-                     launch.when == When::setup, launch.cooperative, exporter.sides(launch.grid), exporter.sides(launch.block),
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, {}, {{{}}}}}",
+                     cpp_quoted(exporter.entry_name(launch)), launch.when == When::setup,
+                     launch.cooperative, exporter.sides(launch.grid), exporter.sides(launch.block),
                      exporter.sides(launch.cluster), exporter.text(launch.shared), arguments);
 }
 
@@ -248,15 +280,17 @@ std::string filled(const char* member, const List& list, const Write& write) {
 
 std::string cpp_name(std::string_view name) {
   static const std::set<std::string_view> taken = {
-      "alignas", "alignof", "and", "asm", "auto", "bitand", "bitor", "bool", "break", "case", "catch", "char", "class", "compl",
-      "const", "constexpr", "continue", "decltype", "default", "delete", "do", "double", "else", "enum", "explicit", "export",
-      "extern", "false", "float", "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
-      "noexcept", "not", "nullptr", "operator", "or", "private", "protected", "public", "register", "return", "short", "signed",
-      "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid", "typename",
-      "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
+      "alignas", "alignof", "and", "asm", "auto", "bitand", "bitor", "bool", "break", "case",
+      "catch", "char", "class", "compl", "const", "constexpr", "continue", "decltype", "default",
+      "delete", "do", "double", "else", "enum", "explicit", "export", "extern", "false", "float",
+      "for", "friend", "goto", "if", "inline", "int", "long", "mutable", "namespace", "new",
+      "noexcept", "not", "nullptr", "operator", "or", "private", "protected", "public", "register",
+      "return", "short", "signed", "sizeof", "static", "struct", "switch", "template", "this",
+      "throw", "true", "try", "typedef", "typeid", "typename", "union", "unsigned", "using",
+      "virtual", "void", "volatile", "while", "xor",
       // of the generated code and the runtime it uses
-      "plan", "query", "sizes", "stream", "min", "max", "cdiv", "up", "pow2", "log2", "fault", "table", "std", "cupilot",
-      "dispatcher_"};
+      "plan", "query", "sizes", "stream", "min", "max", "cdiv", "up", "pow2", "log2", "fault",
+      "table", "std", "cupilot", "dispatcher_"};
   std::string out(name);
   std::replace(out.begin(), out.end(), '.', '_');
   return taken.contains(name) ? out + "_" : out;
@@ -278,15 +312,21 @@ Result<std::string> plan_function(const Task& task, const WisdomKernel& kernel) 
   for (const Expr& require : plan.require)
     fits += fmt::format("{}bool(Int({}))", fits.empty() ? "" : " && ", exporter.text(require));
   const auto body =
-      filled("buffers", plan.buffers, [&](const PlanBuffer& one) { return buffer_text(exporter, one); }) +
-      filled("maps", plan.maps, [&](const PlanTensorMap& one) { return map_text(exporter, task, plan, one); }) +
-      filled("launches", plan.launches, [&](const PlanLaunch& one) { return launch_text(exporter, task, plan, one); });
+      filled("buffers", plan.buffers,
+             [&](const PlanBuffer& one) { return buffer_text(exporter, one); }) +
+      filled("maps", plan.maps,
+             [&](const PlanTensorMap& one) { return map_text(exporter, task, plan, one); }) +
+      filled("launches", plan.launches,
+             [&](const PlanLaunch& one) { return launch_text(exporter, task, plan, one); });
   if (!exporter.refused().empty()) {
-    return Error{ErrorCode::failure, fmt::format("kernel {} cannot be launched from C++: {}", kernel.name, exporter.refused()),
-                 ""};
+    return Error{
+        ErrorCode::failure,
+        fmt::format("kernel {} cannot be launched from C++: {}", kernel.name, exporter.refused()),
+        ""};
   }
   return fmt::format(
-      "// {}\ninline Plan plan_{}([[maybe_unused]] const Query& query) {{\n{}  Plan plan;\n  plan.fits = {};\n"
+      "// {}\ninline Plan plan_{}([[maybe_unused]] const Query& query) {{\n{}  Plan plan;\n  "
+      "plan.fits = {};\n"
       "  if (!plan.fits) return plan;\n{}  return plan;\n}}\n",
       kernel.strategy, kernel.name, exporter.definitions(), fits.empty() ? "true" : fits, body);
 }
@@ -297,19 +337,24 @@ Result<std::string> tensor_bytes_function(const Task& task) {
   for (const Tensor& tensor : task.tensors) {
     std::string elements;
     if (tensor.strides.empty()) {
-      for (const Expr& extent : tensor.shape) elements += fmt::format("({}) * ", exporter.text(extent));
+      for (const Expr& extent : tensor.shape)
+        elements += fmt::format("({}) * ", exporter.text(extent));
     } else {
       // From the first element to the last touched.
       elements = "(1";
       for (std::size_t i = 0; i < tensor.shape.size(); ++i)
-        elements += fmt::format(" + (({}) - 1) * ({})", exporter.text(tensor.shape[i]), exporter.text(tensor.strides[i]));
+        elements += fmt::format(" + (({}) - 1) * ({})", exporter.text(tensor.shape[i]),
+                                exporter.text(tensor.strides[i]));
       elements += ") * ";
     }
     list += fmt::format("{}{}{}", list.empty() ? "" : ", ", elements, size_of(tensor.type));
   }
-  if (!exporter.refused().empty()) return Error{ErrorCode::failure, "the tensors' shapes: " + exporter.refused(), ""};
-  return fmt::format("inline std::vector<Int> tensor_bytes([[maybe_unused]] const Int* sizes) {{\n{}  return {{{}}};\n}}\n",
-                     exporter.definitions(), list);
+  if (!exporter.refused().empty())
+    return Error{ErrorCode::failure, "the tensors' shapes: " + exporter.refused(), ""};
+  return fmt::format(
+      "inline std::vector<Int> tensor_bytes([[maybe_unused]] const Int* sizes) {{\n{}  return "
+      "{{{}}};\n}}\n",
+      exporter.definitions(), list);
 }
 
 }  // namespace cupilot

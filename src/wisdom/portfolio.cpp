@@ -35,8 +35,9 @@ EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::s
   const double share = task.time_shapes[shape].weight / all;
   EvolveOptions mine = options.evolve;
   const auto evaluations = static_cast<double>(options.evolve.search.max_evaluations);
-  mine.search.max_evaluations =
-      options.evolve.search.max_evaluations > 0 ? std::max<std::int64_t>(1, std::llround(share * evaluations)) : 0;
+  mine.search.max_evaluations = options.evolve.search.max_evaluations > 0
+                                    ? std::max<std::int64_t>(1, std::llround(share * evaluations))
+                                    : 0;
   mine.max_seconds = options.evolve.max_seconds * share;
   if (!mine.run_dir.empty()) mine.run_dir += fmt::format("/shape-{}", shape + 1);
   for (const auto& [axis, size] : task.time_shapes[shape].sizes) {
@@ -47,11 +48,13 @@ EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::s
 }
 
 bool known(const std::vector<Found>& all, const std::string& kernel_id) {
-  return std::any_of(all.begin(), all.end(), [&](const Found& one) { return one.candidate.kernel_id == kernel_id; });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Found& one) { return one.candidate.kernel_id == kernel_id; });
 }
 
 // Searches one shape, or goes on where an earlier search of it stopped.
-Result<Candidate> best_at(const Task& task, Backend& backend, EvolveOptions options, const std::string& shape) {
+Result<Candidate> best_at(const Task& task, Backend& backend, EvolveOptions options,
+                          const std::string& shape) {
   const bool begun = !options.run_dir.empty() && real_host().exists(options.run_dir + "/journal");
   if (begun) {
     auto earlier = read_run(options.run_dir);
@@ -66,7 +69,8 @@ Result<Candidate> best_at(const Task& task, Backend& backend, EvolveOptions opti
   auto report = begun ? resume(options.run_dir, backend, options) : evolve(task, backend, options);
   if (!report) return report.error();
   if (!report->best) {
-    return Error{ErrorCode::budget, fmt::format("the search of {} ended without a kernel: {}", shape, report->stopped),
+    return Error{ErrorCode::budget,
+                 fmt::format("the search of {} ended without a kernel: {}", shape, report->stopped),
                  "run the same command again to go on"};
   }
   return std::move(report->best->candidate);
@@ -77,16 +81,18 @@ Result<void> add(Backend& backend, std::vector<Found>& all, Candidate candidate)
   Attempt<CompiledKernel> compiled = backend.compile(candidate.source);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
-    return Error{ErrorCode::no_candidate, "a proven kernel no longer compiles: " + compiled.rejected().message,
+    return Error{ErrorCode::no_candidate,
+                 "a proven kernel no longer compiles: " + compiled.rejected().message,
                  "see `cupilot doctor`"};
   }
   all.push_back({std::move(candidate), std::move(*compiled), {}});
   return {};
 }
 
-// A kernel without conditions on its sizes: the plainest strategy of a template that has none. Nothing where there is no such
-// template.
-Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend, const EvolveOptions& options) {
+// A kernel without conditions on its sizes: the plainest strategy of a template that has none.
+// Nothing where there is no such template.
+Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
+                                             const EvolveOptions& options) {
   std::vector<Tunable> tunables;
   for (const std::string& path : options.tunables) {
     auto loaded = load_tunable(path);
@@ -94,16 +100,20 @@ Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
     tunables.push_back(std::move(*loaded));
   }
   tunables.insert(tunables.end(), builtin_tunables().begin(), builtin_tunables().end());
-  std::erase_if(tunables, [&](const Tunable& tunable) { return !tunable.plan.require.empty() || !serves(tunable, task); });
+  std::erase_if(tunables, [&](const Tunable& tunable) {
+    return !tunable.plan.require.empty() || !serves(tunable, task);
+  });
   if (tunables.empty()) return std::optional<Candidate>();
   auto space = make_space(task, backend.device(), tunables);
   if (!space) return space.error();
   auto plainest = (*space)->complete(Strategy{});
   if (!plainest) return plainest.error();
   const auto writer = template_writer(tunables);
-  auto evaluated = evaluate({.task = &task, .backend = &backend, .writer = writer.get()}, plainest->strategy, ProofLevel::elite);
+  auto evaluated = evaluate({.task = &task, .backend = &backend, .writer = writer.get()},
+                            plainest->strategy, ProofLevel::elite);
   if (!evaluated) return evaluated.error();
-  if (std::holds_alternative<Accepted>(evaluated->outcome)) return std::optional(std::move(*evaluated));
+  if (std::holds_alternative<Accepted>(evaluated->outcome))
+    return std::optional(std::move(*evaluated));
   return std::optional<Candidate>();
 }
 
@@ -115,14 +125,16 @@ Result<bool> proved_at(const Task& task, Backend& backend, const KernelSource& s
 }
 
 // Proves and times every kernel at one shape, all side by side with the baselines.
-Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backend& backend, std::vector<Found>& all) {
+Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backend& backend,
+                               std::vector<Found>& all) {
   const Task here = at_shape(task, workload);
   std::vector<Contestant> contestants;
   for (Found& one : all) {
     auto proved = proved_at(here, backend, one.candidate.source);
     if (!proved) return proved.error();
     one.times_us.push_back(0);
-    if (*proved) contestants.push_back({Contestant::Kind::candidate, one.candidate.kernel_id, &one.kernel});
+    if (*proved)
+      contestants.push_back({Contestant::Kind::candidate, one.candidate.kernel_id, &one.kernel});
   }
   contestants.push_back({Contestant::Kind::plain, "plain", nullptr});
   contestants.push_back({Contestant::Kind::library, library_name(here), nullptr});
@@ -136,7 +148,8 @@ Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backe
     const ContestantReport& report = (*reports)[i];
     if (!report.measurement || report.measurement->too_short) continue;
     if (contestants[i].kind != Contestant::Kind::candidate) {
-      shape.baselines.push_back({report.name, report.measurement->time_us, report.measurement->provenance});
+      shape.baselines.push_back(
+          {report.name, report.measurement->time_us, report.measurement->provenance});
       continue;
     }
     for (Found& one : all) {
@@ -156,7 +169,8 @@ WisdomKernel kept(const Found& found, std::size_t index) {
   kernel.arch = found.kernel.arch;
   kernel.compiler = found.kernel.compiler;
   kernel.image = found.kernel.cubin;
-  for (const EntryFacts& entry : found.kernel.entries) kernel.entries.emplace_back(entry.source_name, entry.name);
+  for (const EntryFacts& entry : found.kernel.entries)
+    kernel.entries.emplace_back(entry.source_name, entry.name);
   return kernel;
 }
 
@@ -177,7 +191,8 @@ void notice(const PortfolioOptions& options, const std::string& text) {
 }
 
 // Indices of the kernels kept, and their regret; `fallback`: of `all`, kept whatever it is worth.
-KernelChoice choice_of(const WisdomEntry& entry, const std::vector<Found>& all, int fallback, const PortfolioOptions& options) {
+KernelChoice choice_of(const WisdomEntry& entry, const std::vector<Found>& all, int fallback,
+                       const PortfolioOptions& options) {
   std::vector<std::vector<double>> times;
   std::vector<double> weights;
   for (const Found& one : all) times.push_back(one.times_us);
@@ -186,50 +201,61 @@ KernelChoice choice_of(const WisdomEntry& entry, const std::vector<Found>& all, 
   for (int keep = options.keep + 1; std::isinf(choice.regret); ++keep)
     choice = choose_kernels(times, weights, keep, options.regret);
   if (options.keep > 0 && static_cast<int>(choice.kernels.size()) > options.keep) {
-    notice(options, fmt::format("{} kernels are kept instead of {}: fewer leave a shape without one", choice.kernels.size(),
-                                options.keep));
+    notice(options,
+           fmt::format("{} kernels are kept instead of {}: fewer leave a shape without one",
+                       choice.kernels.size(), options.keep));
   }
-  if (fallback < 0 || std::find(choice.kernels.begin(), choice.kernels.end(), fallback) != choice.kernels.end()) return choice;
+  if (fallback < 0 ||
+      std::find(choice.kernels.begin(), choice.kernels.end(), fallback) != choice.kernels.end())
+    return choice;
   choice.kernels.push_back(fallback);
   choice.regret = regret_of(times, weights, choice.kernels);
   return choice;
 }
 
-void keep(WisdomEntry& entry, const std::vector<Found>& all, int fallback, const PortfolioOptions& options) {
+void keep(WisdomEntry& entry, const std::vector<Found>& all, int fallback,
+          const PortfolioOptions& options) {
   const KernelChoice choice = choice_of(entry, all, fallback, options);
   entry.regret = choice.regret;
   for (const int kernel : choice.kernels) {
     const Found& one = all[static_cast<std::size_t>(kernel)];
     if (kernel == fallback) entry.fallback = static_cast<int>(entry.kernels.size());
     entry.kernels.push_back(kept(one, entry.kernels.size()));
-    for (std::size_t shape = 0; shape < entry.shapes.size(); ++shape) entry.shapes[shape].times_us.push_back(one.times_us[shape]);
+    for (std::size_t shape = 0; shape < entry.shapes.size(); ++shape)
+      entry.shapes[shape].times_us.push_back(one.times_us[shape]);
   }
 }
 
 std::string shape_text(const Task& task, std::size_t shape) {
   std::string text = fmt::format("shape {} of {}:", shape + 1, task.time_shapes.size());
-  for (const auto& [axis, size] : task.time_shapes[shape].sizes) text += fmt::format(" {}={}", axis, size);
+  for (const auto& [axis, size] : task.time_shapes[shape].sizes)
+    text += fmt::format(" {}={}", axis, size);
   return text;
 }
 
 }  // namespace
 
-Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend, const PortfolioOptions& options) {
+Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
+                                     const PortfolioOptions& options) {
   // First, since it may fail at once.
   auto fallback = fallback_of(task, backend, options.evolve);
   if (!fallback) return fallback.error();
-  if (!*fallback) notice(options, "no template serves every size: shapes that no kernel kept is for will be refused");
+  if (!*fallback)
+    notice(options,
+           "no template serves every size: shapes that no kernel kept is for will be refused");
   std::vector<Found> all;
   for (std::size_t i = 0; i < task.time_shapes.size(); ++i) {
     const std::string shape = shape_text(task, i);
     notice(options, shape);
-    auto best = best_at(at_shape(task, task.time_shapes[i]), backend, share_of(options, task, i), shape);
+    auto best =
+        best_at(at_shape(task, task.time_shapes[i]), backend, share_of(options, task, i), shape);
     if (!best) return best.error();
     if (auto added = add(backend, all, std::move(*best)); !added) return added.error();
   }
   int last = -1;
   if (*fallback) {
-    std::erase_if(all, [&](const Found& one) { return one.candidate.kernel_id == (*fallback)->kernel_id; });
+    std::erase_if(
+        all, [&](const Found& one) { return one.candidate.kernel_id == (*fallback)->kernel_id; });
     if (auto added = add(backend, all, std::move(**fallback)); !added) return added.error();
     last = static_cast<int>(all.size()) - 1;
   }
@@ -253,7 +279,8 @@ bool same_task(const WisdomEntry& a, const WisdomEntry& b) {
 
 void remember(Wisdom& wisdom, WisdomEntry entry) {
   for (WisdomEntry& known : wisdom.entries) {
-    if (known.device == entry.device && known.provenance == entry.provenance && same_task(known, entry)) {
+    if (known.device == entry.device && known.provenance == entry.provenance &&
+        same_task(known, entry)) {
       known = std::move(entry);
       return;
     }

@@ -21,7 +21,8 @@ struct Reader {
 
   Result<void> take(const std::string& word, int line, Workload& shape) const {
     const std::size_t equals = word.find('=');
-    if (equals == std::string::npos) return wrong(line, fmt::format("'{}' is not of the form name=number", word));
+    if (equals == std::string::npos)
+      return wrong(line, fmt::format("'{}' is not of the form name=number", word));
     const std::string name = word.substr(0, equals), number = word.substr(equals + 1);
     const char* end = number.data() + number.size();
     if (name == "weight") {
@@ -38,7 +39,8 @@ struct Reader {
     if (read.ec != std::errc() || read.ptr != end || size < 1) {
       return wrong(line, fmt::format("{}={} is no whole number from 1", name, number));
     }
-    if (!shape.sizes.emplace(name, size).second) return wrong(line, fmt::format("{} stands twice", name));
+    if (!shape.sizes.emplace(name, size).second)
+      return wrong(line, fmt::format("{} stands twice", name));
     return {};
   }
 };
@@ -63,14 +65,17 @@ Result<std::vector<Workload>> shapes_from_text(std::string_view text, const std:
     if (!any) continue;
     for (const std::string& axis : axes) {
       if (axis == "batch") shape.sizes.emplace(axis, 1);
-      if (!shape.sizes.contains(axis)) return reader.wrong(number, fmt::format("{} is missing", axis));
+      if (!shape.sizes.contains(axis))
+        return reader.wrong(number, fmt::format("{} is missing", axis));
     }
-    const bool twice =
-        std::any_of(shapes.begin(), shapes.end(), [&](const Workload& other) { return other.sizes == shape.sizes; });
+    const bool twice = std::any_of(shapes.begin(), shapes.end(), [&](const Workload& other) {
+      return other.sizes == shape.sizes;
+    });
     if (twice) return reader.wrong(number, "this shape stood before");
     shapes.push_back(std::move(shape));
   }
-  if (shapes.empty()) return Error{ErrorCode::usage, origin + " holds no shape", "write one shape a line"};
+  if (shapes.empty())
+    return Error{ErrorCode::usage, origin + " holds no shape", "write one shape a line"};
   return shapes;
 }
 

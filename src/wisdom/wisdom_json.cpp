@@ -74,7 +74,8 @@ WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string
   JsonObject object(faults, json, where);
   WisdomKernel kernel;
   kernel.name = object.text("name", true);
-  if (!is_identifier(kernel.name)) object.fail("name", fmt::format("'{}' is no identifier", kernel.name));
+  if (!is_identifier(kernel.name))
+    object.fail("name", fmt::format("'{}' is no identifier", kernel.name));
   kernel.kernel_id = object.text("kernel", true);
   kernel.strategy = object.text("strategy", true);
   kernel.source.strategy_id = object.text("strategy_id", true);
@@ -84,12 +85,15 @@ WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string
   kernel.source.text = object.text("text", true);
   if (const Json* constants = object.find_object("constants", true)) {
     JsonObject values(faults, *constants, object.where("constants"));
-    for (const auto& item : constants->items()) kernel.source.constants[item.key()] = values.integer(item.key().c_str(), true);
+    for (const auto& item : constants->items())
+      kernel.source.constants[item.key()] = values.integer(item.key().c_str(), true);
   }
-  if (const Json* plan = object.find_object("plan", true)) kernel.source.plan = plan_from(faults, *plan, object.where("plan"));
+  if (const Json* plan = object.find_object("plan", true))
+    kernel.source.plan = plan_from(faults, *plan, object.where("plan"));
   if (const Json* entries = object.find_object("entries", true)) {
     JsonObject names(faults, *entries, object.where("entries"));
-    for (const auto& item : entries->items()) kernel.entries.emplace_back(item.key(), names.text(item.key().c_str(), true));
+    for (const auto& item : entries->items())
+      kernel.entries.emplace_back(item.key(), names.text(item.key().c_str(), true));
   }
   auto image = from_base64(object.text("cubin", true));
   if (!image) object.fail("cubin", "is no base64");
@@ -98,13 +102,15 @@ WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string
   return kernel;
 }
 
-WisdomShape shape_from(JsonFaults& faults, const Json& json, const WisdomEntry& entry, const std::string& where) {
+WisdomShape shape_from(JsonFaults& faults, const Json& json, const WisdomEntry& entry,
+                       const std::string& where) {
   JsonObject object(faults, json, where);
   WisdomShape shape;
   shape.workload.weight = object.number("weight", 1);
   if (const Json* sizes = object.find_object("sizes", true)) {
     JsonObject numbers(faults, *sizes, object.where("sizes"));
-    for (const Axis& axis : entry.task.axes) shape.workload.sizes[axis.name] = numbers.integer(axis.name.c_str(), true);
+    for (const Axis& axis : entry.task.axes)
+      shape.workload.sizes[axis.name] = numbers.integer(axis.name.c_str(), true);
     numbers.done();
   }
   for (const Json* time : object.items("times_us", true)) {
@@ -115,19 +121,22 @@ WisdomShape shape_from(JsonFaults& faults, const Json& json, const WisdomEntry& 
     shape.times_us.push_back(time->get<double>());
   }
   if (shape.times_us.size() != entry.kernels.size()) {
-    object.fail("times_us", fmt::format("has {} times for {} kernels", shape.times_us.size(), entry.kernels.size()));
+    object.fail("times_us", fmt::format("has {} times for {} kernels", shape.times_us.size(),
+                                        entry.kernels.size()));
   }
   if (const Json* baselines = object.find_object("baselines_us")) {
     JsonObject times(faults, *baselines, object.where("baselines_us"));
     for (const auto& item : baselines->items()) {
-      shape.baselines.push_back({item.key(), times.number(item.key().c_str(), 0), entry.provenance});
+      shape.baselines.push_back(
+          {item.key(), times.number(item.key().c_str(), 0), entry.provenance});
     }
   }
   object.done();
   return shape;
 }
 
-WisdomEntry entry_from(JsonFaults& faults, const Json& json, const std::string& where, const std::string& origin) {
+WisdomEntry entry_from(JsonFaults& faults, const Json& json, const std::string& where,
+                       const std::string& origin) {
   JsonObject object(faults, json, where);
   WisdomEntry entry;
   if (const Json* task = object.find_object("task", true)) {
@@ -145,13 +154,16 @@ WisdomEntry entry_from(JsonFaults& faults, const Json& json, const std::string& 
   entry.regret = object.number("regret", 0);
   entry.fallback = static_cast<int>(object.integer("fallback", true));
   for (const Json* kernel : object.items("kernels", true)) {
-    entry.kernels.push_back(kernel_from(faults, *kernel, fmt::format("{}[{}]", object.where("kernels"), entry.kernels.size())));
+    entry.kernels.push_back(kernel_from(
+        faults, *kernel, fmt::format("{}[{}]", object.where("kernels"), entry.kernels.size())));
   }
   for (const Json* shape : object.items("shapes", true)) {
-    entry.shapes.push_back(shape_from(faults, *shape, entry, fmt::format("{}[{}]", object.where("shapes"), entry.shapes.size())));
+    entry.shapes.push_back(shape_from(
+        faults, *shape, entry, fmt::format("{}[{}]", object.where("shapes"), entry.shapes.size())));
   }
   if (entry.fallback < -1 || entry.fallback >= static_cast<int>(entry.kernels.size())) {
-    object.fail("fallback", fmt::format("{} is none of the {} kernels", entry.fallback, entry.kernels.size()));
+    object.fail("fallback",
+                fmt::format("{} is none of the {} kernels", entry.fallback, entry.kernels.size()));
   }
   object.done();
   return entry;
@@ -162,7 +174,9 @@ WisdomEntry entry_from(JsonFaults& faults, const Json& json, const std::string& 
 std::string wisdom_to_json(const Wisdom& wisdom) {
   Json entries = Json::array();
   for (const WisdomEntry& entry : wisdom.entries) entries.push_back(entry_json(entry));
-  return Json{{"version", version}, {"entries", entries}}.dump(1, ' ', true, Json::error_handler_t::replace) + "\n";
+  return Json{{"version", version}, {"entries", entries}}.dump(1, ' ', true,
+                                                               Json::error_handler_t::replace) +
+         "\n";
 }
 
 Result<Wisdom> wisdom_from_json(std::string_view text, const std::string& origin) {
@@ -175,7 +189,8 @@ Result<Wisdom> wisdom_from_json(std::string_view text, const std::string& origin
   }
   Wisdom wisdom;
   for (const Json* entry : object.items("entries", true)) {
-    wisdom.entries.push_back(entry_from(faults, *entry, fmt::format("entries[{}]", wisdom.entries.size()), origin));
+    wisdom.entries.push_back(
+        entry_from(faults, *entry, fmt::format("entries[{}]", wisdom.entries.size()), origin));
   }
   object.done();
   if (faults.first()) return *faults.first();

@@ -11,7 +11,8 @@
 namespace cupilot {
 
 inline Tunable tunable_from(const std::string& header) {
-  const auto tunable = parse_tunable("/* cupilot tunable 1\n" + header + "\n*/\n__global__ void f() {}\n", "toy.cu");
+  const auto tunable =
+      parse_tunable("/* cupilot tunable 1\n" + header + "\n*/\n__global__ void f() {}\n", "toy.cu");
   INFO((tunable ? std::string() : tunable.error().message));
   REQUIRE(tunable);
   return *tunable;

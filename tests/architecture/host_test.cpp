@@ -1,4 +1,5 @@
-// What a library owes the program it is linked into: no output, no environment, no signal handlers, no state to be noticed.
+// What a library owes the program it is linked into: no output, no environment, no signal handlers,
+// no state to be noticed.
 #include <algorithm>
 #include <regex>
 #include <set>
@@ -15,10 +16,12 @@ namespace {
 // Runs in worker processes only, or is text of programs that the library writes.
 bool is_of_another_program(const std::string& file) {
   static const std::set<std::string> files = {
-      "src/backend/compile/server.cpp", "src/backend/cuda/counter_process.cpp", "src/backend/judge/serve.cpp",
-      "src/backend/worker/confine.cpp", "src/backend/worker/library.cpp",       "src/backend/worker/main.cpp",
-      "src/backend/worker/probe.cpp",   "src/backend/worker/roles.cpp",         "src/backend/worker/runner.cpp",
-      "src/backend/worker/serve.cpp",   "src/wisdom/dispatcher_main.cpp"};
+      "src/backend/compile/server.cpp", "src/backend/cuda/counter_process.cpp",
+      "src/backend/judge/serve.cpp",    "src/backend/worker/confine.cpp",
+      "src/backend/worker/library.cpp", "src/backend/worker/main.cpp",
+      "src/backend/worker/probe.cpp",   "src/backend/worker/roles.cpp",
+      "src/backend/worker/runner.cpp",  "src/backend/worker/serve.cpp",
+      "src/wisdom/dispatcher_main.cpp"};
   return files.contains(file);
 }
 
@@ -34,7 +37,8 @@ std::vector<Hit> hits(const std::regex& pattern) {
     for (std::string text : lines_of(path)) {
       text = text.substr(0, text.find("//"));
       std::smatch match;
-      if (std::regex_search(text, match, pattern)) found.push_back({file, match.size() > 1 ? match[1].str() : text});
+      if (std::regex_search(text, match, pattern))
+        found.push_back({file, match.size() > 1 ? match[1].str() : text});
     }
   }
   return found;
@@ -42,7 +46,8 @@ std::vector<Hit> hits(const std::regex& pattern) {
 
 }  // namespace
 
-TEST_CASE("the library prints nothing, ends nothing and leaves signals, locale and folders alone", "[architecture]") {
+TEST_CASE("the library prints nothing, ends nothing and leaves signals, locale and folders alone",
+          "[architecture]") {
   const std::regex calls(
       R"re(\b(printf|fprintf|puts|fputs|putchar|perror|exit|_exit|quick_exit|abort|terminate|atexit|signal|sigaction|sigprocmask|pthread_sigmask|srand|rand|setlocale|umask|chdir|setenv|unsetenv|putenv)\s*\(|std::(cout|cerr|clog)\b)re");
   for (const Hit& hit : hits(calls)) {
@@ -61,15 +66,19 @@ TEST_CASE("the environment is handed to workers and read nowhere", "[architectur
 // Each row says why nobody notices it.
 TEST_CASE("what outlives a call is constant, but for these", "[architecture]") {
   const std::set<std::pair<std::string, std::string>> harmless = {
-      {"src/backend/compile/nvrtc.cpp", "calls"},    // NVRTC's functions, in the compiling worker alone
-      {"src/backend/worker/process.cpp", "all"},     // killed children that have not ended yet: reaped by whoever comes next
-      {"src/base/host.cpp", "host"},                 // has no members
-      {"src/base/phases.cpp", "current"},            // where this thread's phases go: set and put back by scope
-      {"src/task/expr.cpp", "kept"},                 // a thread's memo of a function of its key
+      {"src/backend/compile/nvrtc.cpp",
+       "calls"},  // NVRTC's functions, in the compiling worker alone
+      {"src/backend/worker/process.cpp",
+       "all"},  // killed children that have not ended yet: reaped by whoever comes next
+      {"src/base/host.cpp", "host"},  // has no members
+      {"src/base/phases.cpp",
+       "current"},                    // where this thread's phases go: set and put back by scope
+      {"src/task/expr.cpp", "kept"},  // a thread's memo of a function of its key
       {"src/strategy/skeleton_plan.cpp", "values"},  // a thread's scratch memory
-      {"src/backend/virtual/run.cpp", "running_"},   // launches in progress share the cores; results do not depend on it
+      {"src/backend/virtual/run.cpp",
+       "running_"},  // launches in progress share the cores; results do not depend on it
       {"src/ptx/machine/decode_arithmetic.cpp",
-       "preferred"},                              // which instructions compute lanes; tests set it, results are equal
+       "preferred"},  // which instructions compute lanes; tests set it, results are equal
       {"src/verify/checker_power.cpp", "mutex"},  // memo of a function of its key
       {"src/verify/checker_power.cpp", "known"},
   };

@@ -1,4 +1,5 @@
-// Holds every #include of src/, cli/ and examples/ to the table rooms.txt; calls.py holds calls to it.
+// Holds every #include of src/, cli/ and examples/ to the table rooms.txt; calls.py holds calls to
+// it.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -71,7 +72,8 @@ std::string room_of(const std::string& path) {
 std::string first_part(const std::string& path) { return path.substr(0, path.find('/')); }
 
 std::string place(const Include& include) {
-  return fs::relative(include.file, root).string() + ":" + std::to_string(include.line) + " includes " + include.target;
+  return fs::relative(include.file, root).string() + ":" + std::to_string(include.line) +
+         " includes " + include.target;
 }
 
 // Row `room` of the table lists `target`, or all rooms of its folder.
@@ -80,7 +82,8 @@ bool may_use(const std::string& room, const std::string& target) {
 }
 
 bool is_folder_of_src(const std::string& name) {
-  return std::any_of(allowed.begin(), allowed.end(), [&](const auto& row) { return first_part(row.first) == name; });
+  return std::any_of(allowed.begin(), allowed.end(),
+                     [&](const auto& row) { return first_part(row.first) == name; });
 }
 
 }  // namespace
@@ -125,8 +128,9 @@ TEST_CASE("the program and the examples stand on public headers", "[architecture
 }
 
 TEST_CASE("public headers name no JSON, HTTP or CUDA type", "[architecture]") {
-  const std::set<std::string> foreign = {"nlohmann", "httplib.h", "cuda.h", "nvrtc.h", "cuda_runtime.h",
-                                         "cupti.h",  "boost",     "Eigen",  "fmt"};
+  const std::set<std::string> foreign = {"nlohmann", "httplib.h",      "cuda.h",
+                                         "nvrtc.h",  "cuda_runtime.h", "cupti.h",
+                                         "boost",    "Eigen",          "fmt"};
   for (const Include& include : includes_under(root / "include")) {
     INFO(place(include));
     CHECK_FALSE(foreign.contains(first_part(include.target)));
@@ -139,7 +143,8 @@ TEST_CASE("nothing above the backend sees CUDA, and roofline sees none", "[archi
     if (first_part(folder) == "backend") continue;
     for (const Include& include : includes_under(root / "src" / folder)) {
       INFO(place(include));
-      CHECK_FALSE((include.target == "cuda.h" || include.target == "nvrtc.h" || include.target == "cublasLt.h"));
+      CHECK_FALSE((include.target == "cuda.h" || include.target == "nvrtc.h" ||
+                   include.target == "cublasLt.h"));
     }
   }
 }

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 
 inline const fs::path source_root = CUPILOT_SOURCE_DIR;
 
-// The text with raw strings emptied, line by line in place: they hold generated programs, not this one.
+// The text with raw strings emptied, line by line in place: they hold generated programs, not this
+// one.
 inline std::string without_raw_strings(std::string text) {
   for (std::size_t at = 0; (at = text.find("R\"", at)) != std::string::npos;) {
     const std::size_t open = text.find('(', at);
@@ -25,8 +26,8 @@ inline std::string without_raw_strings(std::string text) {
     const std::size_t close = text.find(closing, open);
     if (close == std::string::npos) break;
     std::replace_if(
-        text.begin() + static_cast<std::ptrdiff_t>(open), text.begin() + static_cast<std::ptrdiff_t>(close),
-        [](char c) { return c != '\n'; }, ' ');
+        text.begin() + static_cast<std::ptrdiff_t>(open),
+        text.begin() + static_cast<std::ptrdiff_t>(close), [](char c) { return c != '\n'; }, ' ');
     at = close;
   }
   return text;
@@ -46,7 +47,8 @@ inline std::vector<fs::path> sources_under(const fs::path& folder) {
   if (!fs::exists(folder)) return all;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const fs::path& path = entry.path();
-    if (entry.is_regular_file() && (path.extension() == ".hpp" || path.extension() == ".cpp")) all.push_back(path);
+    if (entry.is_regular_file() && (path.extension() == ".hpp" || path.extension() == ".cpp"))
+      all.push_back(path);
   }
   std::sort(all.begin(), all.end());
   return all;

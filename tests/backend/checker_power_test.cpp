@@ -38,7 +38,8 @@ TEST_CASE("Built-in tasks have checks with power") {
       {{.k = 64, .act = Activation::tanh}, 12},
       {{.k = 64, .act = Activation::sigmoid}, 12},
       {{.m = 1, .n = 1, .k = 100000}, 5},
-      {{.m = 64, .n = 64, .k = 4096, .dtype = DType::bf16, .alpha = 2, .beta = 0.1}, 10},  // a summand beside long sums
+      {{.m = 64, .n = 64, .k = 4096, .dtype = DType::bf16, .alpha = 2, .beta = 0.1},
+       10},  // a summand beside long sums
       {{.m = 4096, .n = 4096, .k = 4096, .batch = 4}, 15},
   }));
   const auto task = gemm_task(row.spec);
@@ -82,12 +83,14 @@ TEST_CASE("Degenerate tasks are refused by the fake that passes") {
   const Row row = GENERATE(from_range(std::vector<Row>{
       {"tiny outputs under an absolute tolerance",
        [] {
-         Task task = with_reference(16, 400, "return exp_(in.x(index * in.cols)) / (exp_(sum) + real(1e6));");
+         Task task = with_reference(
+             16, 400, "return exp_(in.x(index * in.cols)) / (exp_(sum) + real(1e6));");
          task.tensors[1].check = {.kind = CheckKind::close, .relative = 1e-2, .absolute = 1e-2};
          return task;
        },
        "hardly sees input x"},
-      {"a maximum minus itself", [] { return with_reference(16, 64, "return sum - sum;"); }, "accepts zeros"},
+      {"a maximum minus itself", [] { return with_reference(16, 64, "return sum - sum;"); },
+       "accepts zeros"},
       {"an input that never matters",
        [] {
          Task task = row_sum_task(16, 64);
@@ -98,7 +101,8 @@ TEST_CASE("Degenerate tasks are refused by the fake that passes") {
       {"weights of zeros",
        [] {
          Task task = row_sum_task(16, 64);
-         task.tensors.insert(task.tensors.begin() + 1, {.name = "w", .shape = {"cols"}, .fill = {.kind = FillKind::zeros}});
+         task.tensors.insert(task.tensors.begin() + 1,
+                             {.name = "w", .shape = {"cols"}, .fill = {.kind = FillKind::zeros}});
          std::string& text = task.reference.text;
          text.replace(text.find("sum + in.x(index * in.cols + c)"), 31,
                       "sum + in.x(index * in.cols + c) * (real(1.0) + in.w(c))");
@@ -109,7 +113,8 @@ TEST_CASE("Degenerate tasks are refused by the fake that passes") {
        [] {
          return with_reference(16, 64,
                                "real mean = sum / real(64.0); real total = real(0.0);\n"
-                               "  for (long long c = 0; c < in.cols; ++c) total = total + (in.x(index * in.cols + c) - mean);\n"
+                               "  for (long long c = 0; c < in.cols; ++c) total = total + "
+                               "(in.x(index * in.cols + c) - mean);\n"
                                "  return total / real(64.0);");
        },
        "accepts zeros"},
@@ -120,7 +125,8 @@ TEST_CASE("Degenerate tasks are refused by the fake that passes") {
          return task;
        },
        "hardly sees input x"},
-      {"one value everywhere", [] { return with_reference(16, 64, "return real(3.0);"); }, "accepts its mean everywhere"},
+      {"one value everywhere", [] { return with_reference(16, 64, "return real(3.0);"); },
+       "accepts its mean everywhere"},
   }));
   INFO(row.what);
   const Task task = row.task();

@@ -36,7 +36,8 @@ inline CompiledKernel kernel_of(const Task& task, const std::vector<Use>& uses) 
   return *kernel;
 }
 
-// The values come out of the space as they went in, or a row of a table would test another kernel than it says.
+// The values come out of the space as they went in, or a row of a table would test another kernel
+// than it says.
 inline void check_kept(const Task& task, const std::vector<Use>& uses) {
   const auto space = make_space(task, virtual_h200().device(), builtin_tunables());
   REQUIRE(space);

@@ -7,7 +7,8 @@
 
 using namespace cupilot;
 
-TEST_CASE("a crew that the machine gives too few threads is an error, not the end of the process", "[threads]") {
+TEST_CASE("a crew that the machine gives too few threads is an error, not the end of the process",
+          "[threads]") {
   if (testing::sanitized()) return;  // it has a pthread_create of its own
   for (const long given : {0, 1, 3}) {
     INFO(given);

@@ -7,7 +7,8 @@
 
 using namespace cupilot;
 
-TEST_CASE("a table of digests keeps the first number of each id, however many there are", "[digest]") {
+TEST_CASE("a table of digests keeps the first number of each id, however many there are",
+          "[digest]") {
   DigestTable table(10);
   for (int i = 0; i < 1000; ++i) CHECK(table.insert(sha256_hex(std::to_string(i)), i));
   for (int i = 0; i < 1000; ++i) CHECK_FALSE(table.insert(sha256_hex(std::to_string(i)), 5000));
@@ -18,7 +19,8 @@ TEST_CASE("a table of digests keeps the first number of each id, however many th
 
 TEST_CASE("ids that are no digests are told apart too", "[digest]") {
   DigestTable table;
-  for (const char* id : {"", "a", "b", "0123456789abcdef", "0123456789abcdef0123456789abcdeX"}) CHECK(table.insert(id, 1));
+  for (const char* id : {"", "a", "b", "0123456789abcdef", "0123456789abcdef0123456789abcdeX"})
+    CHECK(table.insert(id, 1));
   CHECK(table.contains("b"));
   CHECK_FALSE(table.contains("c"));
 }
@@ -38,7 +40,8 @@ TEST_CASE("a table survives its bytes, and other bytes are no table", "[digest]"
   CHECK(DigestTable::from_bytes("")->size() == 0);
 }
 
-TEST_CASE("a table's bytes are of what it holds, and its room is of what was expected", "[digest]") {
+TEST_CASE("a table's bytes are of what it holds, and its room is of what was expected",
+          "[digest]") {
   for (const std::int64_t expected : {0, 1000, 1'000'000}) {
     DigestTable table(expected);
     for (int i = 0; i < 100; ++i) table.insert(std::to_string(i), i);

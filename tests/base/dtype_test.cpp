@@ -9,10 +9,11 @@ TEST_CASE("type names read back, aliases too", "[dtype]") {
     const char* text;
     std::optional<DType> want;
   };
-  const Case cases[] = {{"fp32", DType::f32},  {"f32", DType::f32},    {"float", DType::f32},    {"bf16", DType::bf16},
-                        {"fp16", DType::f16},  {"half", DType::f16},   {"f64", DType::f64},      {"fp64", DType::f64},
-                        {"e4m3", DType::e4m3}, {"i64", DType::i64},    {"bool", DType::boolean}, {"fp7", std::nullopt},
-                        {"", std::nullopt},    {"FP32", std::nullopt}, {"f8", std::nullopt}};
+  const Case cases[] = {{"fp32", DType::f32},  {"f32", DType::f32},      {"float", DType::f32},
+                        {"bf16", DType::bf16}, {"fp16", DType::f16},     {"half", DType::f16},
+                        {"f64", DType::f64},   {"fp64", DType::f64},     {"e4m3", DType::e4m3},
+                        {"i64", DType::i64},   {"bool", DType::boolean}, {"fp7", std::nullopt},
+                        {"", std::nullopt},    {"FP32", std::nullopt},   {"f8", std::nullopt}};
   for (const Case& c : cases) {
     INFO(c.text);
     CHECK(dtype_from(c.text) == c.want);
@@ -30,9 +31,10 @@ TEST_CASE("sizes and unit roundoffs", "[dtype]") {
 }
 
 TEST_CASE("which class may stand for which is a partial order", "[dtype]") {
-  const Precision all[] = {Precision::fp64, Precision::fp32_strict, Precision::fp32_emulated, Precision::bf16x3,
-                           Precision::tf32, Precision::fp16,        Precision::bf16,          Precision::fp8_promoted,
-                           Precision::fp8,  Precision::integer};
+  const Precision all[] = {Precision::fp64,   Precision::fp32_strict,  Precision::fp32_emulated,
+                           Precision::bf16x3, Precision::tf32,         Precision::fp16,
+                           Precision::bf16,   Precision::fp8_promoted, Precision::fp8,
+                           Precision::integer};
   for (const Precision a : all) {
     CHECK(satisfies(a, a));
     for (const Precision b : all) {

@@ -12,7 +12,9 @@
 namespace cupilot {
 
 TEST_CASE("A part of a file ends where the file does, however much is asked for") {
-  const auto path = (std::filesystem::temp_directory_path() / ("cupilot-part-" + std::to_string(::getpid()))).string();
+  const auto path =
+      (std::filesystem::temp_directory_path() / ("cupilot-part-" + std::to_string(::getpid())))
+          .string();
   std::ofstream(path) << "0123456789";
   struct Row {
     std::int64_t offset, size;

@@ -44,7 +44,8 @@ TEST_CASE("a number is read as an integer only if it is one of that type") {
 }
 
 TEST_CASE("values of any shape and depth are destroyed") {
-  for (const char* text : {"[]", "{}", "[null]", "[[],[[]],[null,[1]]]", R"({"a":{"b":[1,{"c":"text"}],"d":{}},"e":[[[]]]})"}) {
+  for (const char* text : {"[]", "{}", "[null]", "[[],[[]],[null,[1]]]",
+                           R"({"a":{"b":[1,{"c":"text"}],"d":{}},"e":[[[]]]})"}) {
     expect_whole_and_gone<SortedJson>(text);
     expect_whole_and_gone<OrderedJson>(text);
   }

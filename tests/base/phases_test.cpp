@@ -34,8 +34,10 @@ TEST_CASE("each second of nested phases counts once") {
     const Phase sibling("runner");
     pass_time();
   }
-  const double all = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  CHECK(paths(log) == std::vector<std::string>{"proof", "proof/judge", "proof/judge/references", "proof/runner"});
+  const double all =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  CHECK(paths(log) ==
+        std::vector<std::string>{"proof", "proof/judge", "proof/judge/references", "proof/runner"});
   double sum = 0;
   for (const auto& [path, seconds] : log.seconds()) {
     CHECK(seconds > 0);
@@ -61,7 +63,9 @@ void burn(double seconds) {
 
 }  // namespace
 
-TEST_CASE("a thread's CPU is told by phase, apart from what it does as a device, nested or not, and not while it waits") {
+TEST_CASE(
+    "a thread's CPU is told by phase, apart from what it does as a device, nested or not, and not "
+    "while it waits") {
   const double began = thread_cpu();
   PhaseLog log;
   burn(0.02);
@@ -89,7 +93,9 @@ TEST_CASE("a thread's CPU is told by phase, apart from what it does as a device,
   CHECK(cpu.own_seconds() + cpu.as_device <= all + 1e-9);
 }
 
-TEST_CASE("a phase that reads no CPU clock leaves its CPU to the phase around it, and none of a phase inside it") {
+TEST_CASE(
+    "a phase that reads no CPU clock leaves its CPU to the phase around it, and none of a phase "
+    "inside it") {
   double seconds = 0, cpu = 0;
   PhaseLog log([&] { return seconds; }, [&] { return cpu; });
   {
@@ -105,8 +111,10 @@ TEST_CASE("a phase that reads no CPU clock leaves its CPU to the phase around it
     seconds += 7;
     cpu += 4;
   }
-  const PhaseSeconds passed = {{"proof", 0}, {"proof/battery", 0}, {"proof/judge", 5}, {"proof/judge/reference", 7}};
-  const PhaseSeconds spent = {{in_no_phase, 0}, {"proof", 2}, {"proof/battery", 1}, {"proof/judge/reference", 4}};
+  const PhaseSeconds passed = {
+      {"proof", 0}, {"proof/battery", 0}, {"proof/judge", 5}, {"proof/judge/reference", 7}};
+  const PhaseSeconds spent = {
+      {in_no_phase, 0}, {"proof", 2}, {"proof/battery", 1}, {"proof/judge/reference", 4}};
   CHECK(log.seconds() == passed);
   CHECK(log.cpu().own == spent);
 }

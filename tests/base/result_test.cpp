@@ -25,7 +25,8 @@ TEST_CASE("an attempt tells a refused candidate from a failed machine", "[result
   const std::unique_ptr<int> taken = std::move(*std::move(value));
   CHECK(*taken == 4);
 
-  const Attempt<int> refused = Rejected{Stage::gate, "gate.state", "writes a module variable", "line 3"};
+  const Attempt<int> refused =
+      Rejected{Stage::gate, "gate.state", "writes a module variable", "line 3"};
   CHECK_FALSE(refused);
   CHECK(refused.is_rejected());
   CHECK_FALSE(refused.is_error());

@@ -10,9 +10,10 @@ using cupilot::Rng;
 
 TEST_CASE("equal keys give equal streams, and every part of the key matters", "[rng]") {
   CHECK(Rng::of(1, "mutate", 2, 3).next() == Rng::of(1, "mutate", 2, 3).next());
-  const std::set<std::uint64_t> firsts = {Rng::of(1, "mutate", 2, 3).next(), Rng::of(2, "mutate", 2, 3).next(),
-                                          Rng::of(1, "cross", 2, 3).next(),  Rng::of(1, "mutate", 3, 3).next(),
-                                          Rng::of(1, "mutate", 2, 4).next(), Rng::of(1, "mutate", 3, 2).next()};
+  const std::set<std::uint64_t> firsts = {
+      Rng::of(1, "mutate", 2, 3).next(), Rng::of(2, "mutate", 2, 3).next(),
+      Rng::of(1, "cross", 2, 3).next(),  Rng::of(1, "mutate", 3, 3).next(),
+      Rng::of(1, "mutate", 2, 4).next(), Rng::of(1, "mutate", 3, 2).next()};
   CHECK(firsts.size() == 6);
 }
 

@@ -58,7 +58,8 @@ std::string finish(cupilot_evolution* evolution) {
 TEST_CASE("every function takes null") {
   cupilot_error error{};
   const auto refused = [&] {
-    const bool told = error.code == 2 && std::strstr(error.message, "is null") != nullptr && error.hint[0] != 0;
+    const bool told =
+        error.code == 2 && std::strstr(error.message, "is null") != nullptr && error.hint[0] != 0;
     error = {};
     return told;
   };
@@ -86,10 +87,12 @@ TEST_CASE("every function takes null") {
   CHECK(cupilot_job_constant(nullptr, "x", 3) == 3);
   CHECK(cupilot_job_launches(nullptr, 0) == 0);
   CHECK(cupilot_job_launch(nullptr, 0, 0, nullptr) == CUPILOT_ERROR);
-  for (const auto text : {cupilot_job_source, cupilot_job_strategy, cupilot_job_plan, cupilot_job_description}) {
+  for (const auto text :
+       {cupilot_job_source, cupilot_job_strategy, cupilot_job_plan, cupilot_job_description}) {
     CHECK(std::string(text(nullptr)).empty());
   }
-  for (const auto text : {cupilot_report_source, cupilot_report_description, cupilot_report_provenance}) {
+  for (const auto text :
+       {cupilot_report_source, cupilot_report_description, cupilot_report_provenance}) {
     CHECK(std::string(text(nullptr)).empty());
   }
   CHECK(cupilot_report_time_us(nullptr) == 0);
@@ -115,7 +118,8 @@ TEST_CASE("mistakes are told with reason and next step") {
   };
   CHECK((cupilot_task_from_words("", &error) == nullptr && told("no task given")));
   CHECK((cupilot_task_from_words("gemm mm=3", &error) == nullptr && told("mm")));
-  CHECK((cupilot_task_from_words("/nowhere/task.json", &error) == nullptr && told("/nowhere/task.json")));
+  CHECK((cupilot_task_from_words("/nowhere/task.json", &error) == nullptr &&
+         told("/nowhere/task.json")));
   CHECK((cupilot_task_from_json("{", &error) == nullptr && error.code == 2));
   const Search search;
   CHECK((cupilot_begin(search.task, "h2000", nullptr, &error) == nullptr && told("h2000")));
@@ -144,21 +148,24 @@ TEST_CASE("a shorter struct of options is an older caller's") {
 TEST_CASE("answers are named through the C ABI as through C++") {
   const Search search;
   cupilot_error error{};
-  const std::uint64_t first = search.ask(), second = search.ask(), third = search.ask(), fourth = search.ask();
+  const std::uint64_t first = search.ask(), second = search.ask(), third = search.ask(),
+                      fourth = search.ask();
   REQUIRE(fourth == 4);
   CHECK(cupilot_tell(search.evolution, first, 100, "a", &error) == CUPILOT_TAKEN);
   CHECK(cupilot_tell(search.evolution, first, 100, "a", &error) == CUPILOT_AGAIN);
   CHECK(cupilot_forget(search.evolution, second) == CUPILOT_TAKEN);
   CHECK(cupilot_tell(search.evolution, second, 100, "a", &error) == CUPILOT_LATE);
   CHECK(cupilot_tell(search.evolution, 77, 100, "a", &error) == CUPILOT_UNKNOWN);
-  for (const double us : {0.0, -1.0, static_cast<double>(NAN), static_cast<double>(INFINITY), 1e18}) {
+  for (const double us :
+       {0.0, -1.0, static_cast<double>(NAN), static_cast<double>(INFINITY), 1e18}) {
     CHECK(cupilot_tell(search.evolution, third, us, nullptr, &error) == CUPILOT_ERROR);
     CHECK(error.code == 2);
   }
   CHECK(cupilot_tell(search.evolution, third, 1e-3, nullptr, &error) == CUPILOT_REFUSED);
   CHECK(std::string(error.message).find("floor.impossible") == 0);
   CHECK(cupilot_reject(search.evolution, fourth, "no.such", "", &error) == CUPILOT_ERROR);
-  CHECK(cupilot_reject(search.evolution, fourth, "run.hang", "ten seconds", &error) == CUPILOT_TAKEN);
+  CHECK(cupilot_reject(search.evolution, fourth, "run.hang", "ten seconds", &error) ==
+        CUPILOT_TAKEN);
   CHECK(cupilot_open(search.evolution, nullptr, 0) == 0);
   double us = 0;
   CHECK(cupilot_best(search.evolution, &us) == first);

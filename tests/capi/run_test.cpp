@@ -18,7 +18,9 @@ struct Searched {
   ~Searched() { cupilot_report_free(report); }
   std::string said() const { return error.message; }
   std::string found() const {
-    return report == nullptr ? "nothing" : cupilot_report_description(report) + std::to_string(cupilot_report_time_us(report));
+    return report == nullptr ? "nothing"
+                             : cupilot_report_description(report) +
+                                   std::to_string(cupilot_report_time_us(report));
   }
 };
 

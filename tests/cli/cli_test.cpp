@@ -1,4 +1,5 @@
-// The program from outside: every bad input gets a clear message, the documented exit code, and loses nothing.
+// The program from outside: every bad input gets a clear message, the documented exit code, and
+// loses nothing.
 #include <nlohmann/json.hpp>
 
 #include "catch.hpp"
@@ -43,13 +44,16 @@ TEST_CASE("a wrong word is answered with its name, a reason and exit 2", "[cli]"
       {"evolve gemm act=swish9", "act"},
       {"evolve missing.json", "missing.json"},
       {"frobnicate", "'frobnicate' is no command"},
-      {"evolve gemm --evaluations 0", "--evaluations: '0' is no whole number from 1 to 9223372036854775807"},
+      {"evolve gemm --evaluations 0",
+       "--evaluations: '0' is no whole number from 1 to 9223372036854775807"},
       {"evolve gemm --evaluations many", "--evaluations: 'many' is no whole number"},
       {"evolve gemm --evaluations 0x10", "'0x10' is no whole number"},
-      {"evolve gemm --evaluations 99999999999999999999", "'99999999999999999999' is no whole number"},
+      {"evolve gemm --evaluations 99999999999999999999",
+       "'99999999999999999999' is no whole number"},
       {"evolve gemm --seed -1", "--seed: '-1' is no whole number from 0 to 18446744073709551615"},
       {"evolve gemm --seed 18446744073709551616", "--seed"},
-      {"evolve gemm --generations 4294967297", "--generations: '4294967297' is no whole number from 0 to 2147483647"},
+      {"evolve gemm --generations 4294967297",
+       "--generations: '4294967297' is no whole number from 0 to 2147483647"},
       {"evolve gemm --seconds x", "--seconds: 'x' is no number from 0 on"},
       {"verify k.cu --seed -5", "--seed"},
       {"replay run --seed -1", "--seed"},
@@ -121,9 +125,11 @@ TEST_CASE("an error under --json is one object on standard output, with the exit
   }
 }
 
-TEST_CASE("a folder with a quotation mark in its name is recorded into, and said as JSON", "[cli]") {
+TEST_CASE("a folder with a quotation mark in its name is recorded into, and said as JSON",
+          "[cli]") {
   const Scratch scratch;
-  const Ran ran = run("record gemm m=16 n=16 k=16 --device virtual:h200 --count 1 --out 'a\\\"b' --json", scratch);
+  const Ran ran = run(
+      "record gemm m=16 n=16 k=16 --device virtual:h200 --count 1 --out 'a\\\"b' --json", scratch);
   INFO(ran.out << ran.err);
   REQUIRE(ran.exit == 0);
   CHECK(nlohmann::json::parse(ran.out)["dir"] == "a\"b");
@@ -137,11 +143,13 @@ TEST_CASE("a device that is not there is exit 3", "[cli]") {
   CHECK_FALSE(ran.err.empty());
 }
 
-TEST_CASE("chips are listed where a device is asked for, and a search runs on each architecture", "[cli]") {
+TEST_CASE("chips are listed where a device is asked for, and a search runs on each architecture",
+          "[cli]") {
   const Scratch scratch;
   const Ran help = run("verify --help", scratch), doctor = run("doctor", scratch);
   const fs::path argmax = fs::path(CUPILOT_SOURCE_DIR) / "tests/hostile/honest/argmax_shared.cu";
-  const Ran unknown = support::run_at_root("verify " + argmax.string() + " --device virtual:h201", scratch);
+  const Ran unknown =
+      support::run_at_root("verify " + argmax.string() + " --device virtual:h201", scratch);
   for (const char* chip : {"h200", "h100", "a100", "rtx4090", "l4"}) {
     CAPTURE(chip, help.out, doctor.out, unknown.err);
     CHECK(help.out.find(chip) != std::string::npos);
@@ -150,7 +158,9 @@ TEST_CASE("chips are listed where a device is asked for, and a search runs on ea
   }
   if (sanitized()) return;  // virtual_chips_test has a kernel for each chip
   for (const char* chip : {"a100", "l4"}) {
-    const Ran ran = run(std::string("evolve gemm m=32 n=32 k=32 --evaluations 2 --device virtual:") + chip, scratch);
+    const Ran ran =
+        run(std::string("evolve gemm m=32 n=32 k=32 --evaluations 2 --device virtual:") + chip,
+            scratch);
     INFO(chip << "\n" << ran.out << ran.err);
     CHECK(ran.exit == 0);
     CHECK(ran.out.find("best (#") != std::string::npos);
@@ -173,7 +183,8 @@ TEST_CASE("task files: truncated, wrong and naming a reference that is not there
   }
 }
 
-TEST_CASE("a reference that does not compile is the user's error and shows the compiler's line", "[cli]") {
+TEST_CASE("a reference that does not compile is the user's error and shows the compiler's line",
+          "[cli]") {
   const Scratch scratch;
   fs::copy(softmax, scratch.path / "softmax", fs::copy_options::recursive);
   for (const auto& entry : fs::directory_iterator(scratch.path / "softmax")) {
@@ -182,7 +193,9 @@ TEST_CASE("a reference that does not compile is the user's error and shows the c
     }
   }
   const Ran ran =
-      run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --device virtual:h200 --evaluations 4", scratch);
+      run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --device virtual:h200 "
+          "--evaluations 4",
+          scratch);
   INFO(ran.err);
   CHECK(ran.exit == 2);
   CHECK(ran.err.find("reference") != std::string::npos);
@@ -194,9 +207,13 @@ TEST_CASE("a user's own task and tunable evolve by the same path as ours", "[cli
   std::string task = slurp(scratch.path / "softmax" / "task.json");
   const std::string sizes = "\"rows\": 512, \"cols\": 1024";
   REQUIRE(task.find(sizes) != std::string::npos);
-  scratch.file("softmax/task.json", task.replace(task.find(sizes), sizes.size(), "\"rows\": 16, \"cols\": 96"));
+  scratch.file("softmax/task.json",
+               task.replace(task.find(sizes), sizes.size(), "\"rows\": 16, \"cols\": 96"));
   const std::string device = " --device virtual:h200";
-  const Ran ran = run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r" + device, scratch);
+  const Ran ran =
+      run("evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r" +
+              device,
+          scratch);
   INFO(ran.err << ran.out);
   REQUIRE(ran.exit == 0);
   CHECK(ran.out.find(" us  modelled") != std::string::npos);
@@ -221,10 +238,11 @@ std::vector<std::string> labels_of(const std::string& screen) {
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
     CHECK(line.size() <= 100);
-    const std::string label =
-        count == 0 ? line.substr(0, line.find(' ')) : line.substr(0, std::min<std::size_t>(line.size(), 13));
+    const std::string label = count == 0 ? line.substr(0, line.find(' '))
+                                         : line.substr(0, std::min<std::size_t>(line.size(), 13));
     const std::size_t begin = label.find_first_not_of(' ');
-    if (begin != std::string::npos) labels.push_back(label.substr(begin, label.find_last_not_of(' ') + 1 - begin));
+    if (begin != std::string::npos)
+      labels.push_back(label.substr(begin, label.find_last_not_of(' ') + 1 - begin));
   }
   CHECK(count <= 24);
   return labels;
@@ -236,23 +254,27 @@ TEST_CASE("verify says on one screen what was proved, what was not, and how fast
   const std::string kernel = slurp(root + "/tests/hostile/honest/argmax_shared.cu");
   REQUIRE_FALSE(kernel.empty());
   fs::create_directories(scratch.path / "tests/hostile");
-  fs::copy(root + "/tests/hostile/tasks", scratch.path / "tests/hostile/tasks", fs::copy_options::recursive);
+  fs::copy(root + "/tests/hostile/tasks", scratch.path / "tests/hostile/tasks",
+           fs::copy_options::recursive);
   scratch.file("right.cu", kernel);
   const Ran proved = run("verify right.cu --device virtual:h200", scratch);
   INFO(proved.out << proved.err);
   REQUIRE(proved.exit == 0);
-  CHECK(labels_of(proved.out) ==
-        std::vector<std::string>{"PROVED", "cases", "gate", "shown", "NOT PROVED", "time", "bound by", "held by", "kernel"});
+  CHECK(labels_of(proved.out) == std::vector<std::string>{"PROVED", "cases", "gate", "shown",
+                                                          "NOT PROVED", "time", "bound by",
+                                                          "held by", "kernel"});
   for (const char* part :
-       {"PROVED on virtual:h200: right.cu is right for task argmax, class fp32-strict", "within their bound",
-        " us modelled, cold L2", "; floor ", " % of the roofline", "the gate had nothing to remark", "interpreted"}) {
+       {"PROVED on virtual:h200: right.cu is right for task argmax, class fp32-strict",
+        "within their bound", " us modelled, cold L2", "; floor ", " % of the roofline",
+        "the gate had nothing to remark", "interpreted"}) {
     INFO(part);
     CHECK(proved.out.find(part) != std::string::npos);
   }
   const Ran whole = run("verify right.cu --device virtual:h200 --json", scratch);
   CHECK(whole.exit == 0);
-  for (const char* key : {"\"runs\"", "\"seed\"", "\"proved_by\"", "\"unproved\"", "\"conditions\"", "\"ran_under\"",
-                          "\"compiled_under\"", "\"floor_us\"", "\"battery\"", "\"deterministic\""}) {
+  for (const char* key :
+       {"\"runs\"", "\"seed\"", "\"proved_by\"", "\"unproved\"", "\"conditions\"", "\"ran_under\"",
+        "\"compiled_under\"", "\"floor_us\"", "\"battery\"", "\"deterministic\""}) {
     INFO(key);
     CHECK(whole.out.find(key) != std::string::npos);
   }
@@ -262,11 +284,15 @@ TEST_CASE("a device that answers from a file proves nothing, and says so", "[cli
   const Scratch scratch;
   scratch.file("no.cu",
                "// cupilot: {\"task\":[\"gemm\",\"m=64\"]}\n"
-               "// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"no\",\"grid\":[\"1\"],\"block\":[32],\"args\":[\"D\"]}]}}\n"
+               "// cupilot: "
+               "{\"plan\":{\"launches\":[{\"entry\":\"no\",\"grid\":[\"1\"],\"block\":[32],"
+               "\"args\":[\"D\"]}]}}\n"
                "this is no C++\n");
-  REQUIRE(run("record gemm m=64 --count 1 --out recorded --device fake:" + fake, scratch).exit == 0);
+  REQUIRE(run("record gemm m=64 --count 1 --out recorded --device fake:" + fake, scratch).exit ==
+          0);
   for (const std::string& device : {"fake:" + fake, std::string("recorded:recorded")}) {
-    for (const char* verb : {"verify no.cu", "bench no.cu --against plain", "task check gemm m=64"}) {
+    for (const char* verb :
+         {"verify no.cu", "bench no.cu --against plain", "task check gemm m=64"}) {
       const Ran refused = run(std::string(verb) + " --device " + device, scratch);
       INFO(verb << " on " << device << ": " << refused.out << refused.err);
       CHECK(refused.exit == 2);
@@ -281,8 +307,8 @@ TEST_CASE("a kernel without a launch plan is a usage error that says how to give
   const Scratch scratch;
   scratch.file("bare.cu", "extern \"C\" __global__ void k() {}\n");
   scratch.file("empty.cu", "");
-  for (const char* verb :
-       {"verify bare.cu", "verify empty.cu", "bench bare.cu --task gemm m=64", "profile bare.cu --task gemm m=64"}) {
+  for (const char* verb : {"verify bare.cu", "verify empty.cu", "bench bare.cu --task gemm m=64",
+                           "profile bare.cu --task gemm m=64"}) {
     const Ran refused = run(std::string(verb) + " --device virtual:h200", scratch);
     INFO(verb << ": " << refused.out << refused.err);
     CHECK(refused.exit == 2);
@@ -295,7 +321,8 @@ TEST_CASE("verify names code, reason, place and next step of a refusal", "[cli]"
   const Scratch scratch;
   const std::string root = CUPILOT_SOURCE_DIR;
   fs::create_directories(scratch.path / "tests/hostile");
-  fs::copy(root + "/tests/hostile/tasks", scratch.path / "tests/hostile/tasks", fs::copy_options::recursive);
+  fs::copy(root + "/tests/hostile/tasks", scratch.path / "tests/hostile/tasks",
+           fs::copy_options::recursive);
   std::string racy = slurp(root + "/tests/hostile/honest/argmax_shared.cu");
   const std::string barrier = "    __syncthreads();\n  }";
   REQUIRE(racy.rfind(barrier) != std::string::npos);
@@ -304,9 +331,11 @@ TEST_CASE("verify names code, reason, place and next step of a refusal", "[cli]"
   const Ran race = run("verify racy.cu --device virtual:h200", scratch);
   INFO(race.out << race.err);
   CHECK(race.exit == 8);
-  CHECK(labels_of(race.out) == std::vector<std::string>{"REFUSED", "meaning", "reason", "place", "ptx", "source", "next"});
-  for (const char* part : {"REFUSED on virtual:h200 at run: run.race", "block (", "thread (", "ptx line ", "racy.cu:21",
-                           "ld.shared", "const int at = place[t + half];", "put a barrier"}) {
+  CHECK(labels_of(race.out) ==
+        std::vector<std::string>{"REFUSED", "meaning", "reason", "place", "ptx", "source", "next"});
+  for (const char* part :
+       {"REFUSED on virtual:h200 at run: run.race", "block (", "thread (", "ptx line ",
+        "racy.cu:21", "ld.shared", "const int at = place[t + half];", "put a barrier"}) {
     INFO(part);
     CHECK(race.out.find(part) != std::string::npos);
   }
@@ -316,7 +345,8 @@ TEST_CASE("verify names code, reason, place and next step of a refusal", "[cli]"
     CHECK(json.out.find(part) != std::string::npos);
 }
 
-TEST_CASE("a task whose check cannot tell right from wrong is refused before it is searched", "[cli]") {
+TEST_CASE("a task whose check cannot tell right from wrong is refused before it is searched",
+          "[cli]") {
   const Scratch scratch;
   const std::string device = " --device virtual:h200";
   const Ran fit = run("task check gemm m=64 n=64 k=64" + device, scratch);
@@ -334,9 +364,12 @@ TEST_CASE("a task whose check cannot tell right from wrong is refused before it 
   const std::string strict = "\"check\": {";
   REQUIRE(task.find(strict) != std::string::npos);
   const std::size_t begin = task.find(strict), end = task.find('}', begin) + 1;
-  scratch.file("softmax/task.json", task.replace(begin, end - begin, "\"check\": {\"kind\": \"close\", \"absolute\": 0.999}"));
-  for (const char* verb : {"task check softmax/task.json",
-                           "evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r"}) {
+  scratch.file(
+      "softmax/task.json",
+      task.replace(begin, end - begin, "\"check\": {\"kind\": \"close\", \"absolute\": 0.999}"));
+  for (const char* verb :
+       {"task check softmax/task.json",
+        "evolve softmax/task.json --tunable softmax/softmax_tunable.cu --evaluations 3 --run r"}) {
     const Ran weak = run(verb + device, scratch);
     INFO(weak.err);
     CHECK(weak.exit == 2);
@@ -367,8 +400,8 @@ TEST_CASE("output that finds no room is told and ends in exit 1", "[cli]") {
 
 TEST_CASE("the lists and the doctor answer", "[cli]") {
   const Scratch scratch;
-  for (const char* verb :
-       {"tasks", "techniques", "doctor", "tasks --json", "techniques --json", "doctor --json", "--version", "--help"}) {
+  for (const char* verb : {"tasks", "techniques", "doctor", "tasks --json", "techniques --json",
+                           "doctor --json", "--version", "--help"}) {
     const Ran ran = run(verb, scratch);
     INFO(verb << ran.err);
     CHECK(ran.exit == 0);

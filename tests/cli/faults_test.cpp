@@ -1,5 +1,6 @@
-// What a newcomer reads when a kernel is broken: tests/data/faults/*.cu against the screens beside them. A screen that should
-// change is renewed by `cupilot verify FILE.cu --device virtual:h200 > FILE.txt` at the root, and read.
+// What a newcomer reads when a kernel is broken: tests/data/faults/*.cu against the screens beside
+// them. A screen that should change is renewed by `cupilot verify FILE.cu --device virtual:h200 >
+// FILE.txt` at the root, and read.
 #include <algorithm>
 #include <regex>
 
@@ -23,9 +24,11 @@ std::vector<std::string> names() {
   return all;
 }
 
-// Without what another release of the compiler may change: the line of the PTX text and its registers.
+// Without what another release of the compiler may change: the line of the PTX text and its
+// registers.
 std::string settled(const std::string& screen) {
-  const std::string placed = std::regex_replace(screen, std::regex("ptx line [0-9]+"), "ptx line N");
+  const std::string placed =
+      std::regex_replace(screen, std::regex("ptx line [0-9]+"), "ptx line N");
   return std::regex_replace(placed, std::regex("%([a-z]+)[0-9]+"), "%$1N");
 }
 
@@ -35,7 +38,8 @@ TEST_CASE("every kind of fault is told with its place, lines and next step", "[c
   const support::Scratch scratch;
   REQUIRE(names().size() == 8);
   for (const std::string& name : names()) {
-    const auto ran = support::run_at_root("verify tests/data/faults/" + name + ".cu --device virtual:h200", scratch);
+    const auto ran = support::run_at_root(
+        "verify tests/data/faults/" + name + ".cu --device virtual:h200", scratch);
     const std::string want = settled(support::slurp(folder / (name + ".txt")));
     INFO(name << "\n" << ran.out << ran.err);
     CHECK(ran.exit == 8);
@@ -59,7 +63,8 @@ TEST_CASE("profile refuses a kernel that faults, as verify does", "[cli][faults]
 
 TEST_CASE("a refusal as JSON names lines of the user's file too", "[cli][faults]") {
   const support::Scratch scratch;
-  const auto ran = support::run_at_root("verify tests/data/faults/race.cu --device virtual:h200 --json", scratch);
+  const auto ran = support::run_at_root(
+      "verify tests/data/faults/race.cu --device virtual:h200 --json", scratch);
   INFO(ran.out << ran.err);
   CHECK(ran.exit == 8);
   CHECK(ran.out.find("race.cu:6") != std::string::npos);

@@ -16,7 +16,8 @@ const std::string models = R"({"endpoints": [{"name": "e", "url": "http://127.0.
 TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]") {
   const support::Scratch scratch;
   scratch.file("models.json", models);
-  const auto plan = run("plan gemm m=64 n=64 k=64 --models models.json --evaluations 40 --json", scratch);
+  const auto plan =
+      run("plan gemm m=64 n=64 k=64 --models models.json --evaluations 40 --json", scratch);
   REQUIRE(plan.exit == 0);
   const auto json = nlohmann::json::parse(plan.out);
   CHECK(json["priced"] == true);
@@ -29,14 +30,16 @@ TEST_CASE("plan says what a run with models would ask, and asks nobody", "[cli]"
     CHECK(agent["prompt_tokens"].get<int>() <= 12000);
     CHECK(agent["kept_tokens"].get<int>() > 0);
   }
-  CHECK(run("plan gemm m=64 n=64 k=64 --models models.json", scratch).out.find("the budget of tokens may end") !=
-        std::string::npos);
+  CHECK(run("plan gemm m=64 n=64 k=64 --models models.json", scratch)
+            .out.find("the budget of tokens may end") != std::string::npos);
 }
 
-TEST_CASE("what is wrong with a models file ends in exit code 2 before anything is asked", "[cli]") {
+TEST_CASE("what is wrong with a models file ends in exit code 2 before anything is asked",
+          "[cli]") {
   const support::Scratch scratch;
-  scratch.file("open.json",
-               R"({"endpoints": [{"name": "e", "url": "https://x", "key": "sk-0123456789"}], "models": [], "roles": {}})");
+  scratch.file(
+      "open.json",
+      R"({"endpoints": [{"name": "e", "url": "https://x", "key": "sk-0123456789"}], "models": [], "roles": {}})");
   for (const char* file : {"none.json", "open.json"}) {
     for (const char* verb : {"plan", "evolve"}) {
       const auto wrong = run(std::string(verb) + " gemm m=64 n=64 k=64 --models " + file, scratch);

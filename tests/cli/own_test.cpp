@@ -44,18 +44,22 @@ TEST_CASE("a new task passes its check and evolves, with its own and an imported
   std::string task = slurp(scratch.path / "weighed" / "task.json");
   const std::string size = "\"rows\": 1024, \"cols\": 1024";
   REQUIRE(task.find(size) != std::string::npos);
-  scratch.file("weighed/task.json", task.replace(task.find(size), size.size(), "\"rows\": 128, \"cols\": 256"));
-  expect(run("task check weighed/task.json --device virtual:h200", scratch), 0, "FIT to be searched: weighed");
+  scratch.file("weighed/task.json",
+               task.replace(task.find(size), size.size(), "\"rows\": 128, \"cols\": 256"));
+  expect(run("task check weighed/task.json --device virtual:h200", scratch), 0,
+         "FIT to be searched: weighed");
   scratch.file("list.py", list);
   scratch.file("weigh.cu", kernel);
   const std::string import = "tunable import list.py --kernel weigh.cu --family weighed ";
   expect(run(import, scratch), 2, "problem_size[0]: 16 is a number");
   expect(run(import + "--problem cols,rows --out imported.cu", scratch), 0, "imported.cu");
-  expect(run(import + "--problem cols,rows --out weigh.cu", scratch), 2, "weigh.cu: is there already");
+  expect(run(import + "--problem cols,rows --out weigh.cu", scratch), 2,
+         "weigh.cu: is there already");
   CHECK(slurp(scratch.path / "weigh.cu") == kernel);
-  const Ran searched = run(
-      "evolve weighed/task.json --tunable weighed/tunable.cu --tunable imported.cu --device virtual:h200 --evaluations 6 --run r",
-      scratch);
+  const Ran searched =
+      run("evolve weighed/task.json --tunable weighed/tunable.cu --tunable imported.cu --device "
+          "virtual:h200 --evaluations 6 --run r",
+          scratch);
   expect(searched, 0, "6 evaluations");
   expect(searched, 0, "kernel: r/best/");
   // The run goes on with what it began with, wherever that was.
@@ -67,7 +71,8 @@ TEST_CASE("a new task passes its check and evolves, with its own and an imported
   expect(run("verify kept/kernel.cu --device virtual:h200", scratch), 0, "PROVED");
 }
 
-TEST_CASE("a slip in a task or kernel of one's own is answered before anything is searched", "[cli]") {
+TEST_CASE("a slip in a task or kernel of one's own is answered before anything is searched",
+          "[cli]") {
   const Scratch scratch;
   expect(run("task new", scratch), 2, "name");
   expect(run("task new Weighed", scratch), 2, "'Weighed' is no name");
@@ -77,13 +82,18 @@ TEST_CASE("a slip in a task or kernel of one's own is answered before anything i
   const auto evolved = [&](const std::string& from, const std::string& to) {
     std::string bad = good;
     scratch.file("bad.cu", bad.replace(bad.find(from), from.size(), to));
-    return run("evolve weighed/task.json --tunable bad.cu --device virtual:h200 --evaluations 2 --run r", scratch);
+    return run(
+        "evolve weighed/task.json --tunable bad.cu --device virtual:h200 --evaluations 2 --run r",
+        scratch);
   };
   expect(evolved("\"scaled\"", "\"weighed\""), 2,
          "bad.cu: family: it serves 'weighed', the task 'weighed' is of family 'scaled'");
-  expect(evolved("ROWS * COLS <= 64", "ROWS * COL <= 64"), 2, "restrict[0]: 'COL' in \"ROWS * COL <= 64\" is no known name");
-  expect(evolved("\"name\": \"weighed_rows\"", "\"name\": \"gemm_simt\""), 2, "'gemm_simt' is already the name of");
+  expect(evolved("ROWS * COLS <= 64", "ROWS * COL <= 64"), 2,
+         "restrict[0]: 'COL' in \"ROWS * COL <= 64\" is no known name");
+  expect(evolved("\"name\": \"weighed_rows\"", "\"name\": \"gemm_simt\""), 2,
+         "'gemm_simt' is already the name of");
   CHECK_FALSE(std::filesystem::exists(scratch.path / "r"));
-  expect(run("tunable import none.json --kernel none.cu --family f", scratch), 2, "none.json: cannot be read");
+  expect(run("tunable import none.json --kernel none.cu --family f", scratch), 2,
+         "none.json: cannot be read");
   expect(run("tunable import bad.cu --kernel bad.cu", scratch), 2, "--family");
 }

@@ -1,4 +1,5 @@
-// `cupilot profile`: the screen, the object, the example of docs/formats/profile.md, and what it refuses.
+// `cupilot profile`: the screen, the object, the example of docs/formats/profile.md, and what it
+// refuses.
 #include <algorithm>
 #include <filesystem>
 
@@ -25,23 +26,27 @@ double counter(const Json& launch, const char* name) { return launch["counts"][n
 // The line with most of `what`.
 Json most(const Json& launch, const char* what) {
   const Json& lines = launch["lines"];
-  return *std::max_element(lines.begin(), lines.end(), [&](const Json& a, const Json& b) { return a[what] < b[what]; });
+  return *std::max_element(lines.begin(), lines.end(),
+                           [&](const Json& a, const Json& b) { return a[what] < b[what]; });
 }
 
 }  // namespace
 
 TEST_CASE("a screen of profile says what it rests on, in few lines", "[cli][profile]") {
   const Scratch scratch;
-  const auto ran = run_at_root("profile examples/profile/transpose_conflicts.cu --line-count 4", scratch);
+  const auto ran =
+      run_at_root("profile examples/profile/transpose_conflicts.cu --line-count 4", scratch);
   INFO(ran.out << ran.err);
   REQUIRE(ran.exit == 0);
-  for (const char* word : {"modelled", "nothing was measured", "terms", "occupancy", "limited by", "sectors each", "wavefronts",
-                           "bank conflicts", "DRAM read", "transpose_conflicts.cu:15", "tile[i]"}) {
+  for (const char* word :
+       {"modelled", "nothing was measured", "terms", "occupancy", "limited by", "sectors each",
+        "wavefronts", "bank conflicts", "DRAM read", "transpose_conflicts.cu:15", "tile[i]"}) {
     CAPTURE(word);
     CHECK(ran.out.find(word) != std::string::npos);
   }
   CHECK(std::count(ran.out.begin(), ran.out.end(), '\n') <= 36);
-  CHECK(std::count(ran.out.begin() + static_cast<std::ptrdiff_t>(ran.out.find("hottest lines")), ran.out.end(), '\n') == 5);
+  CHECK(std::count(ran.out.begin() + static_cast<std::ptrdiff_t>(ran.out.find("hottest lines")),
+                   ran.out.end(), '\n') == 5);
   std::istringstream lines(ran.out);
   for (std::string line; std::getline(lines, line);) {
     CAPTURE(line);
@@ -49,12 +54,14 @@ TEST_CASE("a screen of profile says what it rests on, in few lines", "[cli][prof
   }
 }
 
-TEST_CASE("the example: a column of padding frees a transpose of its bank conflicts", "[cli][profile]") {
+TEST_CASE("the example: a column of padding frees a transpose of its bank conflicts",
+          "[cli][profile]") {
   const Scratch scratch;
   const Json before = profiled("examples/profile/transpose_conflicts.cu", scratch);
   const Json after = profiled("examples/profile/transpose_padded.cu", scratch);
   const Json &slow = before["launches"][0], &fast = after["launches"][0];
-  // Each of the 64 x 64 tiles is read by 32 warps whose lanes share a bank: 32 passes where one would do.
+  // Each of the 64 x 64 tiles is read by 32 warps whose lanes share a bank: 32 passes where one
+  // would do.
   CHECK(counter(slow, "shared_conflicts") == 64 * 64 * 32 * 31);
   CHECK(counter(fast, "shared_conflicts") == 0);
   CHECK(counter(slow, "global_load_sectors") == counter(fast, "global_load_sectors"));
@@ -88,9 +95,10 @@ TEST_CASE("kinds and lines of a profile add up to its counts", "[cli][profile]")
 
 TEST_CASE("one launch of several is chosen by name, else the longest is shown", "[cli][profile]") {
   const Scratch scratch;
-  const std::string plan = R"({"buffers": [{"name": "t", "bytes": "4096"}], "launches": [)"
-                           R"({"entry": "fill", "grid": [1], "block": [128], "args": ["t", {"i32": "1"}]},)"
-                           R"({"entry": "many", "grid": [8], "block": [128], "args": ["t", {"i32": "2000"}]}]})";
+  const std::string plan =
+      R"({"buffers": [{"name": "t", "bytes": "4096"}], "launches": [)"
+      R"({"entry": "fill", "grid": [1], "block": [128], "args": ["t", {"i32": "1"}]},)"
+      R"({"entry": "many", "grid": [8], "block": [128], "args": ["t", {"i32": "2000"}]}]})";
   const auto file = scratch.file("two.cu", "// cupilot: {\"plan\": " + plan + "}\n" + R"(
 extern "C" __global__ void fill(float* t, int n) { t[threadIdx.x] = (float)n; }
 extern "C" __global__ void many(float* t, int n) {
@@ -117,9 +125,12 @@ TEST_CASE("a kernel in PTX is told by its own lines", "[cli][profile]") {
   const auto text = [](const char* offset) {
     std::string out =
         "// cupilot: {\"plan\": {\"buffers\": [{\"name\": \"t\", \"bytes\": 256}], \"launches\": ["
-        "{\"entry\": \"k\", \"grid\": [1], \"block\": [64], \"args\": [\"t\"]}]}}\n.version 8.0\n.target sm_80\n"
-        ".address_size 64\n.visible .entry k(.param .u64 t) {\n.reg .b64 %l<4>;\n.reg .b32 %r<2>;\nld.param.u64 %l1, [t];\n"
-        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %l2, %r1, 4;\nadd.s64 %l3, %l1, %l2;\nst.global.u32 [%l3+";
+        "{\"entry\": \"k\", \"grid\": [1], \"block\": [64], \"args\": [\"t\"]}]}}\n.version "
+        "8.0\n.target sm_80\n"
+        ".address_size 64\n.visible .entry k(.param .u64 t) {\n.reg .b64 %l<4>;\n.reg .b32 "
+        "%r<2>;\nld.param.u64 %l1, [t];\n"
+        "mov.u32 %r1, %tid.x;\nmul.wide.u32 %l2, %r1, 4;\nadd.s64 %l3, %l1, %l2;\nst.global.u32 "
+        "[%l3+";
     out += offset;
     out += "], %r1;\nret;\n}\n";
     return out;
@@ -138,7 +149,8 @@ TEST_CASE("a kernel in PTX is told by its own lines", "[cli][profile]") {
   }
 }
 
-TEST_CASE("peaks of a device that is only modelled are its datasheet's row, said so and not kept", "[cli][peaks]") {
+TEST_CASE("peaks of a device that is only modelled are its datasheet's row, said so and not kept",
+          "[cli][peaks]") {
   const Scratch scratch;
   const std::string file = (scratch.path / "peaks.json").string();
   const auto shown = run_at_root("peaks --device virtual:a100", scratch);
@@ -148,11 +160,14 @@ TEST_CASE("peaks of a device that is only modelled are its datasheet's row, said
   CHECK(shown.out.find("kept in") == std::string::npos);
   CHECK(run_at_root("peaks --device virtual:a100 --out " + file, scratch).exit == 2);
   CHECK_FALSE(std::filesystem::exists(file));
-  CHECK(run_at_root("peaks --device virtual:a100 --json", scratch).out.find("\"measured\": false") != std::string::npos);
+  CHECK(
+      run_at_root("peaks --device virtual:a100 --json", scratch).out.find("\"measured\": false") !=
+      std::string::npos);
   CHECK(run_at_root("peaks --device cuda:99", scratch).exit == 3);
 }
 
-TEST_CASE("what cannot be profiled is answered with the reason and the next step", "[cli][profile]") {
+TEST_CASE("what cannot be profiled is answered with the reason and the next step",
+          "[cli][profile]") {
   const Scratch scratch;
   scratch.file("bare.cu", "extern \"C\" __global__ void k() {}\n");
   struct Row {
@@ -173,10 +188,12 @@ TEST_CASE("what cannot be profiled is answered with the reason and the next step
     CHECK(ran.err.find(row.want) != std::string::npos);
   }
   // More scratch memory than a host lends is no fault of the machine's.
-  CHECK(run_at_root("profile tests/hostile/hostile/c08_buffer_of_most_memory.cu", scratch).exit == 8);
+  CHECK(run_at_root("profile tests/hostile/hostile/c08_buffer_of_most_memory.cu", scratch).exit ==
+        8);
   CHECK(run_at_root("profile " + bare, scratch).err.find("no launch plan") != std::string::npos);
   CHECK(run_at_root("profile missing.cu", scratch).exit == 2);
   const auto object = run_at_root("profile " + bare + " --json", scratch);
   CHECK(object.exit == 2);
-  CHECK(Json::parse(object.out)["error"]["next"].get<std::string>().find("--launch") != std::string::npos);
+  CHECK(Json::parse(object.out)["error"]["next"].get<std::string>().find("--launch") !=
+        std::string::npos);
 }

@@ -45,10 +45,12 @@ struct Scratch {
 };
 
 // `prefix` runs in the same shell first: "ulimit -f 8;".
-inline Ran run(const std::string& arguments, const Scratch& scratch, const std::string& prefix = "") {
+inline Ran run(const std::string& arguments, const Scratch& scratch,
+               const std::string& prefix = "") {
   const fs::path out = scratch.path / "stdout", err = scratch.path / "stderr";
-  const std::string command = "cd '" + scratch.path.string() + "' && " + prefix + " '" + CUPILOT_PROGRAM + "' " + arguments +
-                              " >'" + out.string() + "' 2>'" + err.string() + "' </dev/null";
+  const std::string command = "cd '" + scratch.path.string() + "' && " + prefix + " '" +
+                              CUPILOT_PROGRAM + "' " + arguments + " >'" + out.string() + "' 2>'" +
+                              err.string() + "' </dev/null";
   const int status = std::system(("bash -c \"" + command + "\"").c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), slurp(out), slurp(err)};
 }
@@ -59,6 +61,7 @@ inline Ran run_at_root(const std::string& arguments, const Scratch& scratch) {
 }
 
 // A small landscape, for --device fake:FILE.
-inline const std::string fake = std::string(CUPILOT_SOURCE_DIR) + "/tests/data/landscapes/small.json";
+inline const std::string fake =
+    std::string(CUPILOT_SOURCE_DIR) + "/tests/data/landscapes/small.json";
 
 }  // namespace support

@@ -1,4 +1,5 @@
-// What the program does to the files of a run directory when it is started or continued in ways that are not foreseen.
+// What the program does to the files of a run directory when it is started or continued in ways
+// that are not foreseen.
 #include "catch.hpp"
 #include "cli/program.hpp"
 
@@ -9,7 +10,8 @@ using support::slurp;
 
 namespace {
 
-const std::string on_landscape = "--device fake:'" CUPILOT_SOURCE_DIR "/tests/data/landscapes/small.json'";
+const std::string on_landscape =
+    "--device fake:'" CUPILOT_SOURCE_DIR "/tests/data/landscapes/small.json'";
 
 }  // namespace
 
@@ -21,7 +23,8 @@ TEST_CASE("standard streams that are closed take no file's place", "[cli]") {
   for (const Row& row : {Row{"<&- >&-", "a"}, Row{">&-", "b"}, Row{"<&- >&- 2>&-", "c"}}) {
     scratch.file("closed", "exec \"$@\" " + row.closed + "\n");
     INFO(row.closed);
-    CHECK(run("evolve " + on_landscape + " --evaluations 20 --run " + row.run, scratch, "sh closed").exit == 0);
+    CHECK(run("evolve " + on_landscape + " --evaluations 20 --run " + row.run, scratch, "sh closed")
+              .exit == 0);
     const std::string lock = slurp(scratch.path / row.run / "lock");
     CHECK(lock.find_first_not_of("0123456789\n") == std::string::npos);
     const Ran report = run("report " + row.run, scratch);
@@ -40,7 +43,8 @@ TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
     REQUIRE(run("evolve " + on_landscape + " --evaluations 10 --run " + name, scratch).exit == 0);
     const std::string mine = "{\"cupilot_tape\": 1, \"note\": \"mine\"}\n";
     if (name == "taped") scratch.file("taped/tape.jsonl", mine);
-    for (const std::string& models : {std::string("--tape other.jsonl"), std::string("--models models.json")}) {
+    for (const std::string& models :
+         {std::string("--tape other.jsonl"), std::string("--models models.json")}) {
       const Ran again = run("evolve " + on_landscape + " " + models + " --run " + name, scratch);
       INFO(again.err);
       CHECK(again.exit == 2);
@@ -51,11 +55,14 @@ TEST_CASE("a refused evolve with models leaves the run's tape alone", "[cli]") {
   }
 }
 
-TEST_CASE("a tape answers the runs whose journal says that models took part, and no other", "[cli]") {
+TEST_CASE("a tape answers the runs whose journal says that models took part, and no other",
+          "[cli]") {
   const Scratch scratch;
   scratch.file("t.jsonl", "{\"cupilot_tape\": 1}\n");
   REQUIRE(run("evolve " + on_landscape + " --evaluations 20 --run without", scratch).exit == 0);
-  REQUIRE(run("evolve " + on_landscape + " --evaluations 20 --tape t.jsonl --run with", scratch).exit == 0);
+  REQUIRE(
+      run("evolve " + on_landscape + " --evaluations 20 --tape t.jsonl --run with", scratch).exit ==
+      0);
   scratch.file("without/tape.jsonl", "this is no tape\n");
   std::filesystem::remove(scratch.path / "with/tape.jsonl");
   for (const char* verb : {"resume without --evaluations 30", "report without", "replay without"}) {
@@ -67,7 +74,8 @@ TEST_CASE("a tape answers the runs whose journal says that models took part, and
   const Ran lacks = run("resume with --evaluations 30", scratch);
   INFO(lacks.err);
   CHECK(lacks.exit == 2);
-  CHECK(lacks.err.find("models took part in with, and its tape.jsonl is gone") != std::string::npos);
+  CHECK(lacks.err.find("models took part in with, and its tape.jsonl is gone") !=
+        std::string::npos);
   CHECK(lacks.err.find("--models") != std::string::npos);
   scratch.file("with/tape.jsonl", "{\"cupilot_tape\": 1}\n");
   CHECK(run("resume with --evaluations 30", scratch).exit == 0);
@@ -75,7 +83,9 @@ TEST_CASE("a tape answers the runs whose journal says that models took part, and
 
 TEST_CASE("a resume tells the pool that it is told", "[cli][search]") {
   const Scratch scratch;
-  const std::string go = "evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 3 --run r --pool first.sqlite";
+  const std::string go =
+      "evolve gemm m=16 n=16 k=16 --device virtual:h200 --evaluations 3 --run r --pool "
+      "first.sqlite";
   REQUIRE(run(go, scratch).exit == 0);
   REQUIRE(std::filesystem::exists(scratch.path / "first.sqlite"));
   REQUIRE(run("resume r --evaluations 4 --pool other.sqlite", scratch).exit == 0);
@@ -91,11 +101,13 @@ TEST_CASE("a resume tells the pool that it is told", "[cli][search]") {
 TEST_CASE("a run that is not over does not say that nothing is valid", "[cli]") {
   const Scratch scratch;
   REQUIRE(run("evolve " + on_landscape + " --evaluations 60 --run r", scratch).exit == 0);
-  std::filesystem::resize_file(scratch.path / "r/journal", std::filesystem::file_size(scratch.path / "r/journal") / 2);
+  std::filesystem::resize_file(scratch.path / "r/journal",
+                               std::filesystem::file_size(scratch.path / "r/journal") / 2);
   const Ran report = run("report r", scratch);
   INFO(report.out << report.err);
   CHECK(report.exit == 0);
-  CHECK(report.out.find("no kernel is confirmed yet; go on with `cupilot resume r`") != std::string::npos);
+  CHECK(report.out.find("no kernel is confirmed yet; go on with `cupilot resume r`") !=
+        std::string::npos);
   CHECK(report.out.find("no valid candidate") == std::string::npos);
   CHECK(report.out.find("note: r/journal ended in a torn record at byte") != std::string::npos);
 }

@@ -12,12 +12,14 @@ using support::slurp;
 
 TEST_CASE("a search on a landscape runs, reports, shows and refuses to run twice", "[cli]") {
   const Scratch scratch;
-  const Ran evolved = run("evolve --device fake:'" + fake + "' --evaluations 60 --run r --json", scratch);
+  const Ran evolved =
+      run("evolve --device fake:'" + fake + "' --evaluations 60 --run r --json", scratch);
   INFO(evolved.err);
   REQUIRE(evolved.exit == 0);
   for (const char* key :
-       {"\"best\"", "\"evaluations\"", "\"proposed\"", "\"rejected\"", "\"wall_s\"", "\"seed\"", "\"device\"", "\"baselines\"",
-        "\"provenance\"", "\"time_us\"", "\"precision\"", "\"path\"", "\"strategy\"", "\"roofline\""}) {
+       {"\"best\"", "\"evaluations\"", "\"proposed\"", "\"rejected\"", "\"wall_s\"", "\"seed\"",
+        "\"device\"", "\"baselines\"", "\"provenance\"", "\"time_us\"", "\"precision\"", "\"path\"",
+        "\"strategy\"", "\"roofline\""}) {
     INFO(key);
     CHECK(evolved.out.find(key) != std::string::npos);
   }
@@ -43,7 +45,8 @@ TEST_CASE("a run that was resumed says so beside its seconds", "[cli]") {
     INFO(ran.out << ran.err);
     CHECK(ran.out.find(" s since it was resumed; stopped: ") != std::string::npos);
   }
-  CHECK(slurp(scratch.path / "r/report.html").find(" s since it was resumed, ") != std::string::npos);
+  CHECK(slurp(scratch.path / "r/report.html").find(" s since it was resumed, ") !=
+        std::string::npos);
   const Ran replayed = run("replay r", scratch);
   INFO(replayed.out);
   CHECK(replayed.out.find(" us modelled of the search, ") != std::string::npos);
@@ -51,7 +54,9 @@ TEST_CASE("a run that was resumed says so beside its seconds", "[cli]") {
 
 TEST_CASE("the directory of a portfolio is told from a run's", "[cli]") {
   const Scratch scratch;
-  REQUIRE(run("evolve --device fake:'" + fake + "' --evaluations 10 --run p/shape-1", scratch).exit == 0);
+  REQUIRE(
+      run("evolve --device fake:'" + fake + "' --evaluations 10 --run p/shape-1", scratch).exit ==
+      0);
   for (const char* verb : {"resume p", "report p", "show p", "replay p", "explain p"}) {
     const Ran ran = run(verb, scratch);
     INFO(verb << "\n" << ran.err);
@@ -84,7 +89,8 @@ TEST_CASE("a place that cannot be written is named", "[cli]") {
 TEST_CASE("a full disk ends the run cleanly and loses nothing", "[cli]") {
   const Scratch scratch;
   // The file-size limit answers like a full disk: a short write, then an error.
-  const Ran ran = run("evolve --device fake:'" + fake + "' --evaluations 400 --run r", scratch, "ulimit -f 24;");
+  const Ran ran = run("evolve --device fake:'" + fake + "' --evaluations 400 --run r", scratch,
+                      "ulimit -f 24;");
   INFO(ran.err);
   CHECK(ran.exit == 1);
   CHECK(ran.err.find("r/") != std::string::npos);
@@ -95,7 +101,8 @@ TEST_CASE("a full disk ends the run cleanly and loses nothing", "[cli]") {
 
 TEST_CASE("ten with a zero before it is ten", "[cli]") {
   const Scratch scratch;
-  const Ran ran = run("evolve --device fake:" + fake + " --evaluations 010 --seed 010 --run r --json", scratch);
+  const Ran ran =
+      run("evolve --device fake:" + fake + " --evaluations 010 --seed 010 --run r --json", scratch);
   INFO(ran.out << ran.err);
   REQUIRE(ran.exit == 0);
   const auto report = nlohmann::json::parse(ran.out);

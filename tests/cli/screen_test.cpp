@@ -1,4 +1,5 @@
-// A search and who reads its screen: a reader that leaves, one that stands still, a terminal that goes away.
+// A search and who reads its screen: a reader that leaves, one that stands still, a terminal that
+// goes away.
 #include <fcntl.h>
 
 #include <chrono>
@@ -23,7 +24,8 @@ class Piped {
     REQUIRE(pipe2(ends_, O_CLOEXEC) == 0);
     const int size = fcntl(ends_[1], F_SETPIPE_SZ, 4096);
     if (full)
-      REQUIRE(write(ends_[1], std::string(static_cast<std::size_t>(size), '.').data(), static_cast<std::size_t>(size)) == size);
+      REQUIRE(write(ends_[1], std::string(static_cast<std::size_t>(size), '.').data(),
+                    static_cast<std::size_t>(size)) == size);
     const std::string command = "exec '" CUPILOT_PROGRAM "' " + words + " 2>/dev/null </dev/null";
     pid_ = fork();
     if (pid_ != 0) return;
@@ -56,7 +58,8 @@ class Piped {
 
 // Until something holds, or it is given up as hung.
 bool comes(const std::function<bool()>& holds) {
-  for (int i = 0; i < 6000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 6000 && !holds(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   return holds();
 }
 
@@ -71,7 +74,8 @@ const std::string small = CUPILOT_SOURCE_DIR "/tests/data/landscapes/small.json"
 TEST_CASE("a reader that leaves ends the screen, not the search", "[cli]") {
   const Scratch scratch;
   scratch.file("head", "\"$@\" | head -1\nexit ${PIPESTATUS[0]}\n");
-  const Ran ran = run("evolve --device 'fake:" + small + "' --evaluations 300 --run a", scratch, "bash head");
+  const Ran ran =
+      run("evolve --device 'fake:" + small + "' --evaluations 300 --run a", scratch, "bash head");
   INFO(ran.err);
   CHECK(ran.exit == 0);
   CHECK(ran.out.find("evolving") == 0);
@@ -86,14 +90,19 @@ TEST_CASE("a reader that stands still holds up neither the search nor a signal",
   CHECK(run("report a", scratch).out.find("40 evaluations") != std::string::npos);
 }
 
-TEST_CASE("a terminal that goes away stops a search in order, unless it was told not to care", "[cli]") {
+TEST_CASE("a terminal that goes away stops a search in order, unless it was told not to care",
+          "[cli]") {
   const std::string slow =
       R"({"cupilot_landscape": 1, "kind": "nk", "variables": 10, "values": 4, "k": 3, "seed": 1, "delay_us": 20000})";
   for (const bool ignored : {false, true}) {
     INFO(ignored);
     const Scratch scratch;
-    Piped program(scratch, on(scratch.file("slow.json", slow).string(), "--evaluations 100000 --run a"), false, ignored);
-    const auto journal = [&] { return fs::exists(scratch.path / "a/journal") ? fs::file_size(scratch.path / "a/journal") : 0; };
+    Piped program(scratch,
+                  on(scratch.file("slow.json", slow).string(), "--evaluations 100000 --run a"),
+                  false, ignored);
+    const auto journal = [&] {
+      return fs::exists(scratch.path / "a/journal") ? fs::file_size(scratch.path / "a/journal") : 0;
+    };
     REQUIRE(comes([&] { return journal() > 40000; }));
     if (!ignored) {
       CHECK(program.end(SIGHUP) == 129);

@@ -1,4 +1,5 @@
-// Every kernel of the corpus is compiled, admitted, and right on the virtual device; every entry and every feature has one.
+// Every kernel of the corpus is compiled, admitted, and right on the virtual device; every entry
+// and every feature has one.
 #include <algorithm>
 #include <atomic>
 #include <filesystem>
@@ -46,13 +47,16 @@ Outcome examine(Bench& bench, const std::string& file, const CorpusIndex& index)
   const auto compiled = bench.compile(kernel->source);
   if (compiled.is_error()) return {{compiled.error().message}, {}};
   if (compiled.is_rejected())
-    return {{compiled.rejected().code + ": " + compiled.rejected().message + " at " + compiled.rejected().where}, {}};
+    return {{compiled.rejected().code + ": " + compiled.rejected().message + " at " +
+             compiled.rejected().where},
+            {}};
   Outcome outcome;
   for (const auto& [opcode, count] : compiled->facts.opcodes) outcome.opcodes.insert(opcode);
   outcome.wrong = bench.run(*kernel, *compiled, {});
   for (const Entry& entry : index.level1) {
     if (entry.kernel != file || entry.sizes.empty()) continue;
-    for (const std::string& line : bench.run(*kernel, *compiled, entry.sizes)) outcome.wrong.push_back(entry.name + ": " + line);
+    for (const std::string& line : bench.run(*kernel, *compiled, entry.sizes))
+      outcome.wrong.push_back(entry.name + ": " + line);
   }
   return outcome;
 }
@@ -64,13 +68,15 @@ std::vector<std::string> ends_of(Bench& bench, const Mutant& mutant) {
   kernel->source.text = mutated(kernel->source.text, mutant);
   if (kernel->source.text.empty()) return {"its source holds no such text"};
   const auto compiled = bench.compile(kernel->source, true);
-  if (!compiled) return {compiled.is_rejected() ? compiled.rejected().message : compiled.error().message};
+  if (!compiled)
+    return {compiled.is_rejected() ? compiled.rejected().message : compiled.error().message};
   return bench.run(*kernel, *compiled, {});
 }
 
 bool is_fault(const std::string& end, const std::vector<std::string>& codes) {
-  return std::any_of(codes.begin(), codes.end(),
-                     [&](const std::string& code) { return end.find(": " + code) != std::string::npos; });
+  return std::any_of(codes.begin(), codes.end(), [&](const std::string& code) {
+    return end.find(": " + code) != std::string::npos;
+  });
 }
 
 // work(0) … work(count - 1) on all cores.
@@ -81,12 +87,14 @@ void on_all_cores(std::size_t count, Work work) {
     for (std::size_t i = next++; i < count; i = next++) work(i);
   };
   std::vector<std::thread> threads;
-  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i) threads.emplace_back(loop);
+  for (unsigned i = 0; i < std::max(1u, std::thread::hardware_concurrency()); ++i)
+    threads.emplace_back(loop);
   for (std::thread& thread : threads) thread.join();
 }
 
 bool has_opcode(const std::set<std::string>& opcodes, const std::string& beginning) {
-  return std::any_of(opcodes.begin(), opcodes.end(), [&](const std::string& opcode) { return opcode.starts_with(beginning); });
+  return std::any_of(opcodes.begin(), opcodes.end(),
+                     [&](const std::string& opcode) { return opcode.starts_with(beginning); });
 }
 
 }  // namespace
@@ -112,7 +120,8 @@ TEST_CASE("a corpus of at least 150 kernels stands", "[coverage]") {
   CHECK(proved + own >= 150);
 }
 
-TEST_CASE("every kernel is right, early and late, and holds the feature it stands for", "[coverage]") {
+TEST_CASE("every kernel is right, early and late, and holds the feature it stands for",
+          "[coverage]") {
   const auto index = read_index(folder + "/index.json");
   REQUIRE(index);
   auto bench = Bench::open("h200");
@@ -133,7 +142,8 @@ TEST_CASE("every kernel is right, early and late, and holds the feature it stand
     CHECK(feature.ptx.size() + feature.text.size() > 0);
     for (const std::string& beginning : feature.ptx) {
       INFO(beginning);
-      CHECK(has_opcode(outcomes[static_cast<std::size_t>(found - files.begin())].opcodes, beginning));
+      CHECK(
+          has_opcode(outcomes[static_cast<std::size_t>(found - files.begin())].opcodes, beginning));
     }
     for (const std::string& words : feature.text) {
       INFO(words);
@@ -150,9 +160,10 @@ TEST_CASE("kernels for earlier architectures are right on their chips", "[covera
   };
   const Row rows[] = {
       {"a100",
-       {"attention_flash_mma_bf16.cu", "conv2d_mma_tf32.cu", "copy_barrier_memcpy_async.cu", "copy_cp_async_mbarrier.cu",
-        "copy_cp_async_three_stages.cu", "copy_groups_memcpy_async.cu", "copy_pipeline_roles.cu", "mbarrier_ring_primitives.cu",
-        "mma_fp64.cu", "mma_sparse_two_of_four.cu", "votes_and_redux.cu"}},
+       {"attention_flash_mma_bf16.cu", "conv2d_mma_tf32.cu", "copy_barrier_memcpy_async.cu",
+        "copy_cp_async_mbarrier.cu", "copy_cp_async_three_stages.cu", "copy_groups_memcpy_async.cu",
+        "copy_pipeline_roles.cu", "mbarrier_ring_primitives.cu", "mma_fp64.cu",
+        "mma_sparse_two_of_four.cu", "votes_and_redux.cu"}},
       {"l4", {"copy_pipeline_block.cu", "fp8_quantise_rows.cu", "mma_fp8_mixed.cu", "mma_int8.cu"}},
   };
   for (const Row& row : rows) {
@@ -161,15 +172,18 @@ TEST_CASE("kernels for earlier architectures are right on their chips", "[covera
     std::vector<std::string> drawn = row.files;
     std::erase_if(drawn, [](const std::string& file) { return !testing::is_drawn(file); });
     std::vector<Outcome> outcomes(drawn.size());
-    on_all_cores(outcomes.size(), [&](std::size_t i) { outcomes[i] = examine(**bench, drawn[i], {}); });
+    on_all_cores(outcomes.size(),
+                 [&](std::size_t i) { outcomes[i] = examine(**bench, drawn[i], {}); });
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
-      for (const std::string& wrong : outcomes[i].wrong) FAIL_CHECK(drawn[i] << " on " << row.chip << ": " << wrong);
+      for (const std::string& wrong : outcomes[i].wrong)
+        FAIL_CHECK(drawn[i] << " on " << row.chip << ": " << wrong);
       CHECK(!outcomes[i].opcodes.empty());
     }
   }
 }
 
-TEST_CASE("a kernel without one of its waits, fences, arrivals or barriers meets the fault of it", "[coverage]") {
+TEST_CASE("a kernel without one of its waits, fences, arrivals or barriers meets the fault of it",
+          "[coverage]") {
   auto mutants = read_mutants(folder + "/mutants.json");
   REQUIRE(mutants);
   std::erase_if(*mutants, [](const Mutant& mutant) {

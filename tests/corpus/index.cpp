@@ -10,14 +10,17 @@ using Json = nlohmann::json;
 using Words = std::vector<std::string>;
 
 Entry entry_of(const Json& row) {
-  return {row.at("id"), row.at("name"), row.at("family"), row.at("kernel"), row.value("sizes", Sizes{})};
+  return {row.at("id"), row.at("name"), row.at("family"), row.at("kernel"),
+          row.value("sizes", Sizes{})};
 }
 
 Feature feature_of(const Json& row) {
   return {row.at("name"), row.at("kernel"), row.value("ptx", Words{}), row.value("text", Words{})};
 }
 
-Mutant mutant_of(const Json& row) { return {row.at("kernel"), row.at("without"), row.value("nth", 1), row.at("codes")}; }
+Mutant mutant_of(const Json& row) {
+  return {row.at("kernel"), row.at("without"), row.value("nth", 1), row.at("codes")};
+}
 
 // What `read` makes of the file's JSON, or an Error that names the file.
 template <class T>
@@ -47,11 +50,14 @@ std::vector<Mutant> mutants_of(const Json& json) {
 
 Result<CorpusIndex> read_index(const std::string& path) { return read_file(path, index_of); }
 
-Result<std::vector<Mutant>> read_mutants(const std::string& path) { return read_file(path, mutants_of); }
+Result<std::vector<Mutant>> read_mutants(const std::string& path) {
+  return read_file(path, mutants_of);
+}
 
 std::string mutated(const std::string& source, const Mutant& mutant) {
   std::size_t at = source.find(mutant.without);
-  for (int i = 1; i < mutant.nth && at != std::string::npos; ++i) at = source.find(mutant.without, at + 1);
+  for (int i = 1; i < mutant.nth && at != std::string::npos; ++i)
+    at = source.find(mutant.without, at + 1);
   if (at == std::string::npos) return "";
   return std::string(source).replace(at, mutant.without.size(), ";");
 }

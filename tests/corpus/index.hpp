@@ -1,5 +1,5 @@
-// index.json: which kernel stands for which entry of KernelBench level 1 and for which feature of the machine; mutants.json: what
-// is seen when a kernel lacks one of its orderings.
+// index.json: which kernel stands for which entry of KernelBench level 1 and for which feature of
+// the machine; mutants.json: what is seen when a kernel lacks one of its orderings.
 #pragma once
 
 #include <string>

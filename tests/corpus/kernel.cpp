@@ -20,9 +20,11 @@ Json header_of(const std::string& path) {
     constexpr std::string_view mark = "// corpus: ";
     if (line.starts_with(mark)) header.update(Json::parse(line.substr(mark.size())));
   }
-  static const std::vector<std::string> known = {"sizes", "constants", "in", "in_out", "out", "expect", "tolerance"};
+  static const std::vector<std::string> known = {"sizes", "constants", "in",       "in_out",
+                                                 "out",   "expect",    "tolerance"};
   for (const auto& item : header.items()) {
-    if (std::find(known.begin(), known.end(), item.key()) == known.end()) throw std::runtime_error("unknown key " + item.key());
+    if (std::find(known.begin(), known.end(), item.key()) == known.end())
+      throw std::runtime_error("unknown key " + item.key());
   }
   return header;
 }
@@ -42,9 +44,13 @@ Json tensor_of(const std::string& name, const std::string& role, const Json& bri
 
 Result<Task> task_of(const Json& header, const std::string& file) {
   // Answered on the host: the reader only asks that there is a reference and a count of work.
-  Json task = {{"cupilot_task", 1}, {"name", "corpus"}, {"precision", "fp32-strict"}, {"work", {{"flops", 0}}}};
+  Json task = {{"cupilot_task", 1},
+               {"name", "corpus"},
+               {"precision", "fp32-strict"},
+               {"work", {{"flops", 0}}}};
   std::string names;
-  for (const auto& size : header.at("sizes").items()) task["axes"].push_back({{"name", size.key()}, {"kind", "fixed"}});
+  for (const auto& size : header.at("sizes").items())
+    task["axes"].push_back({{"name", size.key()}, {"kind", "fixed"}});
   for (const char* role : {"in", "in_out", "out"}) {
     const Json tensors = header.value(role, Json::object());
     for (const auto& item : tensors.items()) {
@@ -61,8 +67,9 @@ Result<Task> task_of(const Json& header, const std::string& file) {
 }  // namespace
 
 const Reference* find_reference(std::string_view name) {
-  for (const References* family : {&matmul_references(), &elementwise_references(), &row_references(), &image_references(),
-                                   &feature_references(), &applied_references()}) {
+  for (const References* family :
+       {&matmul_references(), &elementwise_references(), &row_references(), &image_references(),
+        &feature_references(), &applied_references()}) {
     if (const auto found = family->find(name); found != family->end()) return &found->second;
   }
   return nullptr;
@@ -72,7 +79,9 @@ Result<CorpusKernel> read_kernel(const std::string& folder, const std::string& f
   const std::string path = folder + "/" + file;
   auto standalone = read_standalone(path);
   if (!standalone) return standalone.error();
-  const auto wrong = [&](const std::string& why) { return Error{ErrorCode::usage, file + ": " + why, "correct its header"}; };
+  const auto wrong = [&](const std::string& why) {
+    return Error{ErrorCode::usage, file + ": " + why, "correct its header"};
+  };
   try {
     const Json header = header_of(path);
     auto task = task_of(header, file);
@@ -83,7 +92,8 @@ Result<CorpusKernel> read_kernel(const std::string& folder, const std::string& f
       if (tensor.role == Role::in) continue;
       const auto expected = kernel.expect.find(tensor.name);
       if (expected == kernel.expect.end()) return wrong("nothing is expected of " + tensor.name);
-      if (find_reference(expected->second) == nullptr) return wrong("no reference is named " + expected->second);
+      if (find_reference(expected->second) == nullptr)
+        return wrong("no reference is named " + expected->second);
     }
     return kernel;
   } catch (const std::exception& error) {

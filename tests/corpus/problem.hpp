@@ -1,4 +1,5 @@
-// A problem in numbers, and the host's answers to it: the references that kernels of the corpus are compared with.
+// A problem in numbers, and the host's answers to it: the references that kernels of the corpus are
+// compared with.
 #pragma once
 
 #include <cstdint>

@@ -9,15 +9,19 @@
 namespace cupilot::coverage {
 namespace {
 
-std::size_t extent(const Problem& p, const char* name) { return static_cast<std::size_t>(p.size(name)); }
+std::size_t extent(const Problem& p, const char* name) {
+  return static_cast<std::size_t>(p.size(name));
+}
 
-// Nibbles of a byte are two weights, less 8; of 8 in a row those at 0..3 are the low halves of bytes in order of shifts.
+// Nibbles of a byte are two weights, less 8; of 8 in a row those at 0..3 are the low halves of
+// bytes in order of shifts.
 Values gemv_int4(const Problem& p) {
   const std::size_t m = extent(p, "m"), k = extent(p, "k");
   Values y(m, 0);
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < k; ++j) {
-      const std::size_t nibble = j % 8;  // nibbles of a little-endian word from the least significant
+      const std::size_t nibble =
+          j % 8;  // nibbles of a little-endian word from the least significant
       const auto byte = static_cast<unsigned>(p.in("w")[(i * k + j / 8 * 8) / 2 + nibble / 2]);
       const double weight = static_cast<double>(nibble % 2 == 0 ? byte & 15 : byte >> 4) - 8;
       y[i] += weight * p.in("s")[(i * k + j) / 32] * p.in("x")[j];
@@ -31,8 +35,10 @@ Values rope(const Problem& p) {
   Values y = p.in("x");
   for (std::size_t i = 0; i < y.size(); i += 2) {
     const double angle =
-        static_cast<double>(i / depth) * std::pow(10000.0, -static_cast<double>(i % depth) / static_cast<double>(depth));
-    const std::complex<double> turned = std::complex<double>(y[i], y[i + 1]) * std::polar(1.0, angle);
+        static_cast<double>(i / depth) *
+        std::pow(10000.0, -static_cast<double>(i % depth) / static_cast<double>(depth));
+    const std::complex<double> turned =
+        std::complex<double>(y[i], y[i + 1]) * std::polar(1.0, angle);
     y[i] = turned.real(), y[i + 1] = turned.imag();
   }
   return y;
@@ -44,10 +50,11 @@ Values dropout_philox(const Problem& p) {
   for (std::size_t i = 0; i < y.size(); i += 4) {
     std::uint32_t c[4] = {static_cast<std::uint32_t>(i / 4), 0, 0, 0}, key[2] = {1234, 5678};
     for (int round = 0; round < 10; ++round) {
-      const std::uint64_t a = std::uint64_t{0xD2511F53u} * c[0], b = std::uint64_t{0xCD9E8D57u} * c[2];
+      const std::uint64_t a = std::uint64_t{0xD2511F53u} * c[0],
+                          b = std::uint64_t{0xCD9E8D57u} * c[2];
       const auto high = [](std::uint64_t v) { return static_cast<std::uint32_t>(v >> 32); };
-      const std::uint32_t next[4] = {high(b) ^ c[1] ^ key[0], static_cast<std::uint32_t>(b), high(a) ^ c[3] ^ key[1],
-                                     static_cast<std::uint32_t>(a)};
+      const std::uint32_t next[4] = {high(b) ^ c[1] ^ key[0], static_cast<std::uint32_t>(b),
+                                     high(a) ^ c[3] ^ key[1], static_cast<std::uint32_t>(a)};
       std::copy(next, next + 4, c);
       key[0] += 0x9E3779B9u, key[1] += 0xBB67AE85u;
     }
@@ -58,14 +65,16 @@ Values dropout_philox(const Problem& p) {
 
 Values sorted(const Problem& p) {
   Values y = p.in("x");
-  for (auto row = y.begin(); row != y.end(); row += p.size("mid")) std::sort(row, row + p.size("mid"));
+  for (auto row = y.begin(); row != y.end(); row += p.size("mid"))
+    std::sort(row, row + p.size("mid"));
   return y;
 }
 
 Values top_k(const Problem& p) {
   Values rows = sorted(p), y;
   for (Index r = 0; r < p.size("outer"); ++r) {
-    for (Index i = 0; i < p.size("top"); ++i) y.push_back(rows[static_cast<std::size_t>((r + 1) * p.size("mid") - 1 - i)]);
+    for (Index i = 0; i < p.size("top"); ++i)
+      y.push_back(rows[static_cast<std::size_t>((r + 1) * p.size("mid") - 1 - i)]);
   }
   return y;
 }
@@ -75,7 +84,8 @@ Values embedding_bag(const Problem& p) {
   Values y(extent(p, "bags") * depth, 0);
   for (std::size_t i = 0; i < p.in("rows_of").size(); ++i) {
     const auto row = static_cast<std::size_t>(p.in("rows_of")[i]);
-    for (std::size_t d = 0; d < depth; ++d) y[i / per_bag * depth + d] += p.in("table")[row * depth + d];
+    for (std::size_t d = 0; d < depth; ++d)
+      y[i / per_bag * depth + d] += p.in("table")[row * depth + d];
   }
   return y;
 }
@@ -102,7 +112,8 @@ Values gravity(const Problem& p) {
     for (std::size_t j = 0; j < extent(p, "n"); ++j) {
       double distance = 1e-2;
       for (std::size_t d = 0; d < 3; ++d) distance += std::pow(x[4 * j + d] - x[4 * i + d], 2);
-      for (std::size_t d = 0; d < 3; ++d) y[3 * i + d] += x[4 * j + 3] * (x[4 * j + d] - x[4 * i + d]) / std::pow(distance, 1.5);
+      for (std::size_t d = 0; d < 3; ++d)
+        y[3 * i + d] += x[4 * j + 3] * (x[4 * j + d] - x[4 * i + d]) / std::pow(distance, 1.5);
     }
   }
   return y;
@@ -113,7 +124,8 @@ Values jacobi_ring(const Problem& p) {
   for (int step = 0; step < 4; ++step) {
     const Values from = y;
     const std::size_t n = y.size();
-    for (std::size_t i = 0; i < n; ++i) y[i] = 0.25 * from[(i + n - 1) % n] + 0.5 * from[i] + 0.25 * from[(i + 1) % n];
+    for (std::size_t i = 0; i < n; ++i)
+      y[i] = 0.25 * from[(i + n - 1) % n] + 0.5 * from[i] + 0.25 * from[(i + 1) % n];
   }
   return y;
 }
@@ -123,7 +135,9 @@ Values hamming(const Problem& p) {
   Values y(rows * rows, 0);
   for (std::size_t i = 0; i < y.size(); ++i) {
     for (std::size_t b = 0; b < bytes; ++b) {
-      const auto byte = [&](std::size_t row) { return static_cast<unsigned>(p.in("x")[row * bytes + b]); };
+      const auto byte = [&](std::size_t row) {
+        return static_cast<unsigned>(p.in("x")[row * bytes + b]);
+      };
       y[i] += std::popcount(byte(i / rows) ^ byte(i % rows));
     }
   }
@@ -155,7 +169,8 @@ Values adam_first(const Problem& p) {
 }
 Values adam_second(const Problem& p) {
   Values v = p.in("v");
-  for (std::size_t i = 0; i < v.size(); ++i) v[i] = 0.999 * v[i] + 0.001 * p.in("g")[i] * p.in("g")[i];
+  for (std::size_t i = 0; i < v.size(); ++i)
+    v[i] = 0.999 * v[i] + 0.001 * p.in("g")[i] * p.in("g")[i];
   return v;
 }
 Values adam_parameter(const Problem& p) {
@@ -180,8 +195,10 @@ Values blurred(const Problem& p) {
   Values y(p.in("x").size(), 0);
   for (Index i = 0; i < h * w; ++i) {
     for (Index t = 0; t < 25; ++t) {
-      const Index row = std::clamp<Index>(i / w + t / 5 - 2, 0, h - 1), col = std::clamp<Index>(i % w + t % 5 - 2, 0, w - 1);
-      y[static_cast<std::size_t>(i)] += weights[t / 5] * weights[t % 5] * p.in("x")[static_cast<std::size_t>(row * w + col)];
+      const Index row = std::clamp<Index>(i / w + t / 5 - 2, 0, h - 1),
+                  col = std::clamp<Index>(i % w + t % 5 - 2, 0, w - 1);
+      y[static_cast<std::size_t>(i)] +=
+          weights[t / 5] * weights[t % 5] * p.in("x")[static_cast<std::size_t>(row * w + col)];
     }
   }
   return y;
@@ -193,7 +210,8 @@ Values modular_product(const Problem& p) {
   for (std::size_t i = 0; i < p.in("a").size(); ++i) {
     __extension__ using Wide = unsigned __int128;
     const Wide product = static_cast<Wide>(p.in("a")[i]) * static_cast<Wide>(p.in("b")[i]);
-    y.push_back(static_cast<double>(static_cast<std::uint64_t>(product % ((1ull << 61) - 1)) & ((1ull << 40) - 1)));
+    y.push_back(static_cast<double>(static_cast<std::uint64_t>(product % ((1ull << 61) - 1)) &
+                                    ((1ull << 40) - 1)));
   }
   return y;
 }

@@ -16,8 +16,12 @@ Reference each(double (*function)(double)) {
 }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
-double gelu_by_tanh(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
-double selu(double x) { return 1.0507009873554804934 * (x > 0 ? x : 1.6732632423543772848 * std::expm1(x)); }
+double gelu_by_tanh(double x) {
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+double selu(double x) {
+  return 1.0507009873554804934 * (x > 0 ? x : 1.6732632423543772848 * std::expm1(x));
+}
 
 Values scaled(const Problem& p) {
   Values y = p.in("x");

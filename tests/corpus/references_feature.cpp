@@ -10,7 +10,8 @@ namespace {
 // Of every four tiles of 256 elements each goes to the next place, the last to the first.
 Values rotated_by_blocks(const Problem& p) {
   Values y = p.in("x");
-  for (auto tile = y.begin(); tile != y.end(); tile += 1024) std::rotate(tile, tile + 768, tile + 1024);
+  for (auto tile = y.begin(); tile != y.end(); tile += 1024)
+    std::rotate(tile, tile + 768, tile + 1024);
   return y;
 }
 
@@ -21,7 +22,8 @@ Values histogram(const Problem& p) {
 }
 
 Values transposed(const Problem& p) {
-  const auto rows = static_cast<std::size_t>(p.size("rows")), cols = static_cast<std::size_t>(p.size("cols"));
+  const auto rows = static_cast<std::size_t>(p.size("rows")),
+             cols = static_cast<std::size_t>(p.size("cols"));
   Values y(rows * cols);
   for (std::size_t i = 0; i < y.size(); ++i) y[i] = p.in("x")[i % rows * cols + i / rows];
   return y;

@@ -1,5 +1,5 @@
-// Products of matrices: a is batch x m x k (trans_a: batch x k x m), b is batch x k x n (trans_b: batch x n x k); a tensor
-// without the batch's elements is shared by all.
+// Products of matrices: a is batch x m x k (trans_a: batch x k x m), b is batch x k x n (trans_b:
+// batch x n x k); a tensor without the batch's elements is shared by all.
 #include <algorithm>
 #include <cmath>
 
@@ -9,10 +9,12 @@ namespace cupilot::coverage {
 namespace {
 
 Values matmul(const Problem& p) {
-  const Index batch = p.size_or("batch", 1), m = p.size("m"), n = p.size_or("n", 1), k = p.size("k");
+  const Index batch = p.size_or("batch", 1), m = p.size("m"), n = p.size_or("n", 1),
+              k = p.size("k");
   const bool ta = p.size_or("trans_a", 0) != 0, tb = p.size_or("trans_b", 0) != 0;
   const Values &a = p.in("a"), &b = p.in("b");
-  const bool shared_a = static_cast<Index>(a.size()) < batch * m * k, shared_b = static_cast<Index>(b.size()) < batch * k * n;
+  const bool shared_a = static_cast<Index>(a.size()) < batch * m * k,
+             shared_b = static_cast<Index>(b.size()) < batch * k * n;
   Values d(static_cast<std::size_t>(batch * m * n));
   for (Index z = 0; z < batch; ++z) {
     const double* az = a.data() + (shared_a ? 0 : z * m * k);
@@ -20,7 +22,8 @@ Values matmul(const Problem& p) {
     for (Index i = 0; i < m; ++i) {
       for (Index j = 0; j < n; ++j) {
         double sum = 0;
-        for (Index q = 0; q < k; ++q) sum += az[ta ? q * m + i : i * k + q] * bz[tb ? j * k + q : q * n + j];
+        for (Index q = 0; q < k; ++q)
+          sum += az[ta ? q * m + i : i * k + q] * bz[tb ? j * k + q : q * n + j];
         d[static_cast<std::size_t>((z * m + i) * n + j)] = sum;
       }
     }
@@ -43,7 +46,8 @@ Values diagonal(const Problem& p) {
   return d;
 }
 
-// Of every four columns of a the kept two stand at places 0 and 2 in even rows, 1 and 3 in odd ones; b is n x k.
+// Of every four columns of a the kept two stand at places 0 and 2 in even rows, 1 and 3 in odd
+// ones; b is n x k.
 Values two_of_four(const Problem& p) {
   const Index m = p.size("m"), n = p.size("n"), k = p.size("k");
   Values d(static_cast<std::size_t>(m * n), 0);
@@ -51,7 +55,9 @@ Values two_of_four(const Problem& p) {
     for (Index h = 0; h < k / 2; ++h) {
       const double a = p.in("a")[static_cast<std::size_t>(i * k / 2 + h)];
       const Index q = h * 2 + i % 2;
-      for (Index j = 0; j < n; ++j) d[static_cast<std::size_t>(i * n + j)] += a * p.in("b")[static_cast<std::size_t>(j * k + q)];
+      for (Index j = 0; j < n; ++j)
+        d[static_cast<std::size_t>(i * n + j)] +=
+            a * p.in("b")[static_cast<std::size_t>(j * k + q)];
     }
   }
   return d;

@@ -1,5 +1,5 @@
-// Functions of rows and of other lines of a tensor: x is outer x mid x inner (either outer part 1 when absent), lines run along
-// mid.
+// Functions of rows and of other lines of a tensor: x is outer x mid x inner (either outer part 1
+// when absent), lines run along mid.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -11,9 +11,12 @@ namespace {
 
 struct Lines {
   Index outer, mid, inner;
-  explicit Lines(const Problem& p) : outer(p.size_or("outer", 1)), mid(p.size("mid")), inner(p.size_or("inner", 1)) {}
+  explicit Lines(const Problem& p)
+      : outer(p.size_or("outer", 1)), mid(p.size("mid")), inner(p.size_or("inner", 1)) {}
   Index count() const { return outer * inner; }
-  std::size_t at(Index line, Index i) const { return static_cast<std::size_t>((line / inner * mid + i) * inner + line % inner); }
+  std::size_t at(Index line, Index i) const {
+    return static_cast<std::size_t>((line / inner * mid + i) * inner + line % inner);
+  }
 };
 
 // One value a line.
@@ -38,7 +41,8 @@ Reference place_of(double sign) {
     for (Index l = 0; l < lines.count(); ++l) {
       double& best = y[static_cast<std::size_t>(l)];
       for (Index i = 1; i < lines.mid; ++i) {
-        if (sign * p.in("x")[lines.at(l, i)] > sign * p.in("x")[lines.at(l, static_cast<Index>(best))])
+        if (sign * p.in("x")[lines.at(l, i)] >
+            sign * p.in("x")[lines.at(l, static_cast<Index>(best))])
           best = static_cast<double>(i);
       }
     }
@@ -84,11 +88,13 @@ void normalise(Values& line) {
   for (double& v : line) v = (v - mean) / std::sqrt(variance + 1e-5);
 }
 void root_mean_square(Values& line) {
-  const double mean = sum_of(line, [](double v) { return v * v; }) / static_cast<double>(line.size());
+  const double mean =
+      sum_of(line, [](double v) { return v * v; }) / static_cast<double>(line.size());
   for (double& v : line) v /= std::sqrt(mean + 1e-5);
 }
 void by_l1(Values& line) {
-  const double mean = sum_of(line, [](double v) { return std::abs(v); }) / static_cast<double>(line.size());
+  const double mean =
+      sum_of(line, [](double v) { return std::abs(v); }) / static_cast<double>(line.size());
   for (double& v : line) v /= mean;
 }
 void by_l2(Values& line) {
@@ -116,7 +122,8 @@ void cumprod(Values& line) {
 
 Values masked_cumsum(const Problem& p) {
   Problem masked = p;
-  for (std::size_t i = 0; i < masked.inputs["x"].size(); ++i) masked.inputs["x"][i] *= p.in("mask")[i] != 0 ? 1 : 0;
+  for (std::size_t i = 0; i < masked.inputs["x"].size(); ++i)
+    masked.inputs["x"][i] *= p.in("mask")[i] != 0 ? 1 : 0;
   return line_by_line(cumsum)(masked);
 }
 
@@ -126,7 +133,9 @@ Values batchnorm(const Problem& p) {
   Values y = p.in("x");
   for (Index c = 0; c < channels; ++c) {
     Values line;
-    const auto at = [&](Index o, Index i) { return static_cast<std::size_t>((o * channels + c) * inner + i); };
+    const auto at = [&](Index o, Index i) {
+      return static_cast<std::size_t>((o * channels + c) * inner + i);
+    };
     for (Index o = 0; o < outer; ++o) {
       for (Index i = 0; i < inner; ++i) line.push_back(y[at(o, i)]);
     }
@@ -141,7 +150,8 @@ Values batchnorm(const Problem& p) {
 // The mean (or sum) over elements or rows of a loss.
 Values mse(const Problem& p) {
   double sum = 0;
-  for (std::size_t i = 0; i < p.in("x").size(); ++i) sum += std::pow(p.in("x")[i] - p.in("t")[i], 2);
+  for (std::size_t i = 0; i < p.in("x").size(); ++i)
+    sum += std::pow(p.in("x")[i] - p.in("t")[i], 2);
   return {sum / static_cast<double>(p.in("x").size())};
 }
 Values huber(const Problem& p) {
@@ -163,7 +173,8 @@ Values cross_entropy(const Problem& p) {
   const Values logs = line_by_line(log_softmax)(p);
   const Lines lines(p);
   double sum = 0;
-  for (Index l = 0; l < lines.count(); ++l) sum -= logs[lines.at(l, static_cast<Index>(p.in("t")[static_cast<std::size_t>(l)]))];
+  for (Index l = 0; l < lines.count(); ++l)
+    sum -= logs[lines.at(l, static_cast<Index>(p.in("t")[static_cast<std::size_t>(l)]))];
   return {sum / static_cast<double>(lines.count())};
 }
 // Mean over rows of the sum of t (log t - log x).
@@ -204,7 +215,8 @@ Values triplet(const Problem& p) {
 
 // q is heads x rows x depth, k and v heads x keys x depth; causal: row i sees keys up to i.
 Values attention(const Problem& p) {
-  const Index heads = p.size("heads"), rows = p.size("rows"), keys = p.size("keys"), depth = p.size("depth");
+  const Index heads = p.size("heads"), rows = p.size("rows"), keys = p.size("keys"),
+              depth = p.size("depth");
   const bool causal = p.size_or("causal", 0) != 0;
   Values y(static_cast<std::size_t>(heads * rows * depth), 0);
   for (Index h = 0; h < heads; ++h) {
@@ -212,14 +224,17 @@ Values attention(const Problem& p) {
       Values score(static_cast<std::size_t>(causal ? std::min(keys, i + 1) : keys));
       const double* q = &p.in("q")[static_cast<std::size_t>((h * rows + i) * depth)];
       for (std::size_t j = 0; j < score.size(); ++j) {
-        const double* k = &p.in("k")[(static_cast<std::size_t>(h * keys) + j) * static_cast<std::size_t>(depth)];
+        const double* k =
+            &p.in("k")[(static_cast<std::size_t>(h * keys) + j) * static_cast<std::size_t>(depth)];
         for (Index d = 0; d < depth; ++d) score[j] += q[d] * k[d];
         score[j] /= std::sqrt(static_cast<double>(depth));
       }
       softmax(score);
       for (std::size_t j = 0; j < score.size(); ++j) {
-        const double* v = &p.in("v")[(static_cast<std::size_t>(h * keys) + j) * static_cast<std::size_t>(depth)];
-        for (Index d = 0; d < depth; ++d) y[static_cast<std::size_t>((h * rows + i) * depth + d)] += score[j] * v[d];
+        const double* v =
+            &p.in("v")[(static_cast<std::size_t>(h * keys) + j) * static_cast<std::size_t>(depth)];
+        for (Index d = 0; d < depth; ++d)
+          y[static_cast<std::size_t>((h * rows + i) * depth + d)] += score[j] * v[d];
       }
     }
   }

@@ -35,10 +35,12 @@ Values decode(std::span<const std::uint8_t> bytes, DType type) {
 
 // "" when every element is near enough.
 std::string compare(const Values& got, const Values& want, double tolerance) {
-  if (got.size() != want.size()) return fmt::format("holds {} elements, the reference gives {}", got.size(), want.size());
+  if (got.size() != want.size())
+    return fmt::format("holds {} elements, the reference gives {}", got.size(), want.size());
   double largest = 0;
   for (const double w : want) largest = std::max(largest, std::abs(w));
-  if (!(largest > 0) || !std::isfinite(largest)) return fmt::format("a reference of magnitude {} shows nothing", largest);
+  if (!(largest > 0) || !std::isfinite(largest))
+    return fmt::format("a reference of magnitude {} shows nothing", largest);
   for (std::size_t i = 0; i < want.size(); ++i) {
     if (std::abs(got[i] - want[i]) <= tolerance * largest) continue;
     return fmt::format("element {} of {} is {:.9g}, not {:.9g}", i, want.size(), got[i], want[i]);
@@ -65,10 +67,12 @@ struct Run {
       if (launch.when != when) continue;
       const auto ran = run_launch(context, compiled, programs, memory, launch, how);
       if (ran.is_error()) return ran.error().message;
-      if (ran.is_rejected()) return ran.rejected().code + ": " + ran.rejected().message + " at " + ran.rejected().where;
+      if (ran.is_rejected())
+        return ran.rejected().code + ": " + ran.rejected().message + " at " + ran.rejected().where;
       if (!ran->faults.empty()) {
         const ptx::Fault& fault = ran->faults[0];
-        return fmt::format("{}: {} at {} (line {})", fault.code, fault.message, fault.where, fault.source_line);
+        return fmt::format("{}: {} at {} (line {})", fault.code, fault.message, fault.where,
+                           fault.source_line);
       }
     }
     return "";
@@ -77,7 +81,9 @@ struct Run {
   std::string outputs(VirtualMemory& memory) const {
     Problem problem{what.workload.sizes, {}};
     problem.sizes.insert(task.constants.begin(), task.constants.end());
-    const auto bytes = [&](std::size_t tensor) { return memory.device().data(memory.tensor(tensor)); };
+    const auto bytes = [&](std::size_t tensor) {
+      return memory.device().data(memory.tensor(tensor));
+    };
     for (std::size_t i = 0; i < task.tensors.size(); ++i) {
       const Tensor& tensor = task.tensors[i];
       if (tensor.role == Role::out) continue;
@@ -101,7 +107,8 @@ struct Run {
     auto memory = VirtualMemory::make(task, task_id(task), what, plan, context.inputs);
     if (!memory) return memory.error().message;
     if (std::string fault = launches(*memory, When::setup, mode); !fault.empty()) return fault;
-    if (const auto filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled) return filled.error().message;
+    if (const auto filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
+      return filled.error().message;
     if (std::string fault = launches(*memory, When::run, mode); !fault.empty()) return fault;
     return outputs(*memory);
   }
@@ -127,10 +134,12 @@ Attempt<CompiledKernel> Bench::compile(const KernelSource& source, bool ptx_only
   return compile_and_admit(*pool_, source, device_.arch, {.ptx_only = ptx_only});
 }
 
-std::vector<std::string> Bench::run(const CorpusKernel& kernel, const CompiledKernel& compiled, const Sizes& sizes) {
+std::vector<std::string> Bench::run(const CorpusKernel& kernel, const CompiledKernel& compiled,
+                                    const Sizes& sizes) {
   Task task = kernel.task;
   Workload workload = task.time_shapes.at(0);
-  for (const auto& [name, value] : sizes) (task.constants.contains(name) ? task.constants : workload.sizes)[name] = value;
+  for (const auto& [name, value] : sizes)
+    (task.constants.contains(name) ? task.constants : workload.sizes)[name] = value;
   const auto plan = resolve(compiled.source, task, workload, device_, &compiled);
   if (plan.is_error()) return {plan.error().message};
   if (plan.is_rejected()) return {plan.rejected().code + ": " + plan.rejected().message};
@@ -142,7 +151,8 @@ std::vector<std::string> Bench::run(const CorpusKernel& kernel, const CompiledKe
   const Run run{task, kernel, context, compiled, *programs, std::get<ResolvedPlan>(*plan), what};
   std::vector<std::string> wrong;
   for (const Mode& mode : modes) {
-    if (const std::string fault = run.in(mode); !fault.empty()) wrong.push_back(std::string(mode.name) + ": " + fault);
+    if (const std::string fault = run.in(mode); !fault.empty())
+      wrong.push_back(std::string(mode.name) + ": " + fault);
   }
   return wrong;
 }

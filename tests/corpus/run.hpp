@@ -1,4 +1,5 @@
-// Runs kernels of the corpus on the virtual device and holds their outputs to the host's references.
+// Runs kernels of the corpus on the virtual device and holds their outputs to the host's
+// references.
 #pragma once
 
 #include <memory>
@@ -18,12 +19,14 @@ class Bench {
  public:
   static Result<std::unique_ptr<Bench>> open(const std::string& chip);
 
-  // Through the gate. With cubin registers are known; ptxas refuses some kernels that lack an ordering, then PTX alone will do.
+  // Through the gate. With cubin registers are known; ptxas refuses some kernels that lack an
+  // ordering, then PTX alone will do.
   Attempt<CompiledKernel> compile(const KernelSource& source, bool ptx_only = false);
 
-  // One line for each way in which the kernel is not right with `sizes` in place of its own, with asynchronous copies early and
-  // late. Empty: right.
-  std::vector<std::string> run(const CorpusKernel& kernel, const CompiledKernel& compiled, const Sizes& sizes);
+  // One line for each way in which the kernel is not right with `sizes` in place of its own, with
+  // asynchronous copies early and late. Empty: right.
+  std::vector<std::string> run(const CorpusKernel& kernel, const CompiledKernel& compiled,
+                               const Sizes& sizes);
 
  private:
   Bench(DeviceSpec device, std::unique_ptr<CompilePool> pool);

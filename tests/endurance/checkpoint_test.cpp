@@ -1,4 +1,5 @@
-// A checkpoint spares a resume the fold of what lies before it and changes nothing else, whatever became of the files.
+// A checkpoint spares a resume the fold of what lies before it and changes nothing else, whatever
+// became of the files.
 #include "evolution/journal/checkpoint.hpp"
 #include "catch.hpp"
 #include "endurance/short_run.hpp"
@@ -16,7 +17,8 @@ void put_checkpoint(ShortRun& run, const std::string& bytes) {
 }
 
 std::string bytes_of(const Checkpoint& c, std::size_t most = largest_payload) {
-  return checkpoint_bytes(c.mark, c.open, Pieces(c.search), Pieces(c.ledger), Pieces(c.known), most).joined();
+  return checkpoint_bytes(c.mark, c.open, Pieces(c.search), Pieces(c.ledger), Pieces(c.known), most)
+      .joined();
 }
 
 // A whole run, and its last checkpoint.
@@ -37,7 +39,8 @@ struct Whole {
   }
 };
 
-void check_ends_alike(const Whole& whole, const std::string& journal, const std::string& checkpoint) {
+void check_ends_alike(const Whole& whole, const std::string& journal,
+                      const std::string& checkpoint) {
   ShortRun run(evaluations);
   run.put_journal(journal);
   put_checkpoint(run, checkpoint);
@@ -63,7 +66,8 @@ TEST_CASE("a resume goes on from the checkpoint and ends as the whole run") {
   CHECK(opened->journal.mark() == checkpoint->mark);
   // At it, and at each record behind it.
   const auto records = read_records(whole.journal).records;
-  for (std::uint64_t end = checkpoint->mark.records; end <= records.size(); end += sanitized() ? 3 : 1) {
+  for (std::uint64_t end = checkpoint->mark.records; end <= records.size();
+       end += sanitized() ? 3 : 1) {
     INFO("the journal ends before record " << end);
     check_ends_alike(whole, whole.journal.substr(0, whole.end_of(end)), whole.checkpoint);
   }
@@ -78,7 +82,8 @@ TEST_CASE("a checkpoint in many frames is the checkpoint in few") {
     REQUIRE(read_records(bytes).records.size() > 10);
     const auto many = checkpoint_from(bytes);
     REQUIRE(many);
-    const bool same = many->search == few->search && many->ledger == few->ledger && many->known == few->known;
+    const bool same =
+        many->search == few->search && many->ledger == few->ledger && many->known == few->known;
     CHECK(same);
     check_ends_alike(whole, whole.journal.substr(0, whole.end_of(few->mark.records)), bytes);
   }
@@ -96,7 +101,8 @@ TEST_CASE("a checkpoint is used, not only let pass") {
   state.replace(at, state.find(',', at) - at, std::to_string(evaluations));
   checkpoint->search.clear();
   for (const FramedRecord& part : records) {
-    checkpoint->search += frame(part.type, part.sequence, part.sequence == 0 ? state : part.payload);
+    checkpoint->search +=
+        frame(part.type, part.sequence, part.sequence == 0 ? state : part.payload);
   }
   ShortRun run(evaluations);
   run.put_journal(whole.journal.substr(0, whole.end_of(checkpoint->mark.records)));
@@ -105,7 +111,8 @@ TEST_CASE("a checkpoint is used, not only let pass") {
   CHECK(run.essence() != whole.expected);
 }
 
-TEST_CASE("a journal cut before or damaged within what a checkpoint stands for is folded without it") {
+TEST_CASE(
+    "a journal cut before or damaged within what a checkpoint stands for is folded without it") {
   const Whole whole;
   const auto checkpoint = checkpoint_from(whole.checkpoint);
   REQUIRE(checkpoint);
@@ -122,7 +129,8 @@ TEST_CASE("a journal cut before or damaged within what a checkpoint stands for i
   }
 }
 
-TEST_CASE("a checkpoint that is damaged, of another program or of another journal is as good as none") {
+TEST_CASE(
+    "a checkpoint that is damaged, of another program or of another journal is as good as none") {
   const Whole whole;
   const auto checkpoint = checkpoint_from(whole.checkpoint);
   REQUIRE(checkpoint);
@@ -141,7 +149,8 @@ TEST_CASE("a checkpoint that is damaged, of another program or of another journa
   auto records = read_records(older).records;
   const std::string format = "\"cupilot_checkpoint\":" + std::to_string(checkpoint_format);
   REQUIRE(records[0].payload.find(format) != std::string::npos);
-  records[0].payload.replace(records[0].payload.find(format), format.size(), "\"cupilot_checkpoint\":0");
+  records[0].payload.replace(records[0].payload.find(format), format.size(),
+                             "\"cupilot_checkpoint\":0");
   older.clear();
   for (const FramedRecord& part : records) older += frame(part.type, part.sequence, part.payload);
   CHECK_FALSE(checkpoint_from(older));
@@ -176,7 +185,9 @@ TEST_CASE("a checkpoint is as large as what was found, whatever the budget") {
     run->options.search.max_generations = 12;
     REQUIRE(run->go_on());
   }
-  const auto size = [](ShortRun& run) { return run.host.read_file(checkpoint_path("run"))->size(); };
+  const auto size = [](ShortRun& run) {
+    return run.host.read_file(checkpoint_path("run"))->size();
+  };
   CHECK(size(large) < size(small) + 100);
   CHECK(checkpoint_from(*large.host.read_file(checkpoint_path("run"))));
 }
@@ -196,7 +207,8 @@ TEST_CASE("a checkpoint that cannot be written is told and changes nothing") {
     if (run.host.struck() != checkpoint_path("run")) continue;
     REQUIRE(report);
     CHECK(run.essence() == whole.expected);
-    CHECK(told.all.find("run/checkpoint: No space left on device; the search goes on") != std::string::npos);
+    CHECK(told.all.find("run/checkpoint: No space left on device; the search goes on") !=
+          std::string::npos);
     CHECK(run.host.exists(checkpoint_path("run")));  // a later one
     return;
   }

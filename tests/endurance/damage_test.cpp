@@ -1,4 +1,5 @@
-// Journals that a crash, a disk or a stranger damaged: recovered to a prefix, or refused with a message that says why.
+// Journals that a crash, a disk or a stranger damaged: recovered to a prefix, or refused with a
+// message that says why.
 #include <set>
 
 #include "catch.hpp"
@@ -15,8 +16,10 @@ namespace {
 
 const int stride = sanitized() ? 9 : 1;  // odd: every second flip is in the first record
 
-// What opening finds of damaged bytes: a prefix of the records, the rest set aside; or a refusal that names the journal.
-void check_opened(ShortRun& run, const std::string& bytes, const std::vector<FramedRecord>& records) {
+// What opening finds of damaged bytes: a prefix of the records, the rest set aside; or a refusal
+// that names the journal.
+void check_opened(ShortRun& run, const std::string& bytes,
+                  const std::vector<FramedRecord>& records) {
   run.put_journal(bytes);
   const auto opened = Journal::open(run.host, "run");
   if (!opened) {
@@ -52,7 +55,8 @@ struct Batches {
   Batches() {
     ShortRun run;
     run.host.on_durable = [&](const std::string& path, std::string_view bytes) {
-      if (path == journal_path("run") && !bytes.empty()) ends.push_back((ends.empty() ? 0 : ends.back()) + bytes.size());
+      if (path == journal_path("run") && !bytes.empty())
+        ends.push_back((ends.empty() ? 0 : ends.back()) + bytes.size());
     };
     REQUIRE(run.go_on());
     journal = run.journal();
@@ -69,20 +73,24 @@ bool of_one_type(const std::vector<FramedRecord>& records, std::int64_t from, st
   return types.size() == 1 && (*types.begin() == 3 || *types.begin() == 4);
 }
 
-// `bytes` end at `end` and are damaged in the record `at`, which lies in the last batch or was synced before it was written.
-void check_hole(const std::string& bytes, const FramedRecord& at, bool in_last_batch, const Batches& whole, std::size_t end) {
+// `bytes` end at `end` and are damaged in the record `at`, which lies in the last batch or was
+// synced before it was written.
+void check_hole(const std::string& bytes, const FramedRecord& at, bool in_last_batch,
+                const Batches& whole, std::size_t end) {
   ShortRun run;
   run.put_journal(bytes);
   const auto opened = Journal::open(run.host, "run");
   const std::string place = "at byte " + std::to_string(at.at);
   std::int64_t behind = 0;
-  for (const FramedRecord& one : whole.records) behind += one.at > at.at && one.at < static_cast<std::int64_t>(end) ? 1 : 0;
+  for (const FramedRecord& one : whole.records)
+    behind += one.at > at.at && one.at < static_cast<std::int64_t>(end) ? 1 : 0;
   if (opened) {
     // Where a synced hole passes for a torn tail, nothing tells them apart.
     CHECK((in_last_batch || of_one_type(whole.records, at.at, end)));
     CHECK(opened->notice.find(place) != std::string::npos);
     CHECK(opened->notice.find("run/journal.torn-1") != std::string::npos);
-    if (behind > 0) CHECK(opened->notice.find(std::to_string(behind) + " whole records") != std::string::npos);
+    if (behind > 0)
+      CHECK(opened->notice.find(std::to_string(behind) + " whole records") != std::string::npos);
     CHECK(is_prefix(opened->read.records, whole.records));
     CHECK(run.journal() + *run.host.read_file(torn_path("run", 1)) == bytes);
     return;
@@ -91,7 +99,8 @@ void check_hole(const std::string& bytes, const FramedRecord& at, bool in_last_b
   CHECK(opened.error().code == ErrorCode::usage);
   if (behind > 0) {
     CHECK(opened.error().message.find(place) != std::string::npos);
-    CHECK(opened.error().message.find(std::to_string(behind) + " whole records") != std::string::npos);
+    CHECK(opened.error().message.find(std::to_string(behind) + " whole records") !=
+          std::string::npos);
   }
   CHECK(run.journal() == bytes);
   CHECK_FALSE(run.host.exists(torn_path("run", 1)));
@@ -99,9 +108,11 @@ void check_hole(const std::string& bytes, const FramedRecord& at, bool in_last_b
 
 // A run that is still written: the end of its journal grows between two looks.
 struct GrowingHost : SimHost {
-  GrowingHost(std::string first, std::string later) : SimHost(Rng(1)), shown(std::move(first)), grown(std::move(later)) {}
+  GrowingHost(std::string first, std::string later)
+      : SimHost(Rng(1)), shown(std::move(first)), grown(std::move(later)) {}
   std::string shown, grown;
-  Result<std::string> read_part(const std::string&, std::int64_t offset, std::int64_t size) override {
+  Result<std::string> read_part(const std::string&, std::int64_t offset,
+                                std::int64_t size) override {
     const auto from = std::min(static_cast<std::size_t>(offset), shown.size());
     std::string part = shown.substr(from, static_cast<std::size_t>(size));
     shown = grown;
@@ -115,7 +126,8 @@ TEST_CASE("a journal that grows while it is read is not taken for a damaged one"
   const Batches whole;
   for (std::size_t i = 2; i < whole.records.size(); ++i) {
     INFO("the first look ends within record " << i);
-    GrowingHost host(whole.journal.substr(0, static_cast<std::size_t>(whole.records[i].at) + 10), whole.journal);
+    GrowingHost host(whole.journal.substr(0, static_cast<std::size_t>(whole.records[i].at) + 10),
+                     whole.journal);
     REQUIRE(host.write_file_atomically(journal_path("run"), whole.journal, true));
     JournalReader reader(host, "run");
     std::size_t records = 0;
@@ -139,7 +151,8 @@ TEST_CASE("a journal cut at each byte of its last 4 KiB is recovered to a prefix
     INFO(lost << " bytes lost");
     ShortRun run;
     check_opened(run, bytes.substr(0, bytes.size() - lost), records);
-    if (lost % (512 * stride) == 1) check_ends_alike(bytes.substr(0, bytes.size() - lost), expected);
+    if (lost % (512 * stride) == 1)
+      check_ends_alike(bytes.substr(0, bytes.size() - lost), expected);
   }
 }
 
@@ -151,7 +164,8 @@ TEST_CASE("a journal with a flipped bit is recovered to the records before it, o
   Rng rng(11);
   for (int flip = 0; flip < 2000; flip += stride) {
     // Half of them in the first record, where nothing can be recovered.
-    const auto at = static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(flip % 2 == 0 ? 2500 : bytes.size())));
+    const auto at = static_cast<std::size_t>(
+        rng.below(static_cast<std::int64_t>(flip % 2 == 0 ? 2500 : bytes.size())));
     const auto bit = static_cast<int>(rng.below(8));
     INFO("bit " << bit << " of byte " << at);
     std::string damaged = bytes;
@@ -174,8 +188,10 @@ TEST_CASE("a hole that a crash may leave is cut off and told, one that was synce
       std::string bytes = whole.journal.substr(0, end);
       const bool zeroed = rng.chance(0.5);
       if (zeroed) bytes.replace(at, size, size, '\0');
-      if (!zeroed) bytes[at + static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(size)))] ^= 16;
-      INFO("journal of " << end << " bytes, record " << record.sequence << (zeroed ? " zeroed" : " flipped"));
+      if (!zeroed)
+        bytes[at + static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(size)))] ^= 16;
+      INFO("journal of " << end << " bytes, record " << record.sequence
+                         << (zeroed ? " zeroed" : " flipped"));
       check_hole(bytes, record, at >= begin, whole, end);
     }
   }
@@ -191,8 +207,9 @@ TEST_CASE("a batch holds proposals, or results, or one other record") {
     sizes.push_back(read_records(bytes, 0, records).records.size());
     records += sizes.back();
   };
-  for (const RecordType type : {RecordType::proposal, RecordType::proposal, RecordType::result, RecordType::proposal,
-                                RecordType::decision, RecordType::decision, RecordType::end}) {
+  for (const RecordType type :
+       {RecordType::proposal, RecordType::proposal, RecordType::result, RecordType::proposal,
+        RecordType::decision, RecordType::decision, RecordType::end}) {
     journal->add(type, "{}");
   }
   REQUIRE(journal->commit());
@@ -212,9 +229,10 @@ TEST_CASE("what a resume set aside is told by it and by reports after it") {
   run.options.observer = &told;
   const auto report = run.go_on();
   REQUIRE(report);
-  const std::string expected =
-      "run/journal ended in a torn record at byte " + std::to_string(torn) +
-      ", as a crash leaves it; what began there is in run/journal.torn-1, and the search goes on from before it";
+  const std::string expected = "run/journal ended in a torn record at byte " +
+                               std::to_string(torn) +
+                               ", as a crash leaves it; what began there is in run/journal.torn-1, "
+                               "and the search goes on from before it";
   CHECK(std::count(told.all.begin(), told.all.end(), expected) == 1);
   CHECK(std::count(report->notices.begin(), report->notices.end(), expected) == 1);
   // Whole records are told of for good.
@@ -222,8 +240,9 @@ TEST_CASE("what a resume set aside is told by it and by reports after it") {
   const auto walk = walk_run(run.host, "run");
   REQUIRE(walk);
   const auto& notices = walk->summary.report.notices;
-  CHECK(std::any_of(notices.begin(), notices.end(),
-                    [](const std::string& notice) { return notice.find("run/journal.torn-1 holds 1 whole records") == 0; }));
+  CHECK(std::any_of(notices.begin(), notices.end(), [](const std::string& notice) {
+    return notice.find("run/journal.torn-1 holds 1 whole records") == 0;
+  }));
 }
 
 TEST_CASE("sources that a crash mixed up are told from the right ones and written anew") {
@@ -235,7 +254,8 @@ TEST_CASE("sources that a crash mixed up are told from the right ones and writte
   REQUIRE(names->size() > 6);
   const auto path_of = [&](std::size_t i) { return "run/blobs/" + (*names)[i % names->size()]; };
   const std::string other = *whole.host.read_file(path_of(1));
-  for (const std::string& text : {std::string(), std::string("// cupilot: {"), other.substr(0, other.size() / 2), other}) {
+  for (const std::string& text :
+       {std::string(), std::string("// cupilot: {"), other.substr(0, other.size() / 2), other}) {
     REQUIRE(whole.host.write_file_atomically(path_of(0), text, true));
     const std::string id = (*names)[0].substr(0, (*names)[0].size() - 3);
     CHECK_FALSE(kept_source(whole.host, "run", id));
@@ -244,7 +264,8 @@ TEST_CASE("sources that a crash mixed up are told from the right ones and writte
   const std::string bytes = whole.journal();
   ShortRun run;
   run.put_journal(bytes.substr(0, bytes.size() / 2));
-  for (std::size_t i = 0; i < names->size(); ++i) REQUIRE(run.host.write_file_atomically(path_of(i), other, true));
+  for (std::size_t i = 0; i < names->size(); ++i)
+    REQUIRE(run.host.write_file_atomically(path_of(i), other, true));
   const auto report = run.go_on();
   REQUIRE(report);
   CHECK(run.essence() == expected);

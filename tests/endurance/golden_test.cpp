@@ -10,7 +10,9 @@ using namespace cupilot::testing;
 
 namespace {
 
-std::string kept(const std::string& name) { return CUPILOT_SOURCE_DIR "/tests/data/journals/" + name; }
+std::string kept(const std::string& name) {
+  return CUPILOT_SOURCE_DIR "/tests/data/journals/" + name;
+}
 
 void put(const std::string& run_dir, const std::string& bytes) {
   REQUIRE(real_host().make_directories(run_dir));
@@ -19,7 +21,8 @@ void put(const std::string& run_dir, const std::string& bytes) {
 
 int descriptors() {
   int count = 0;
-  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) ++count;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd"))
+    ++count;
   return count;
 }
 
@@ -66,7 +69,10 @@ TEST_CASE("a second process on a run directory is refused with the first one's n
   const pid_t child = ::fork();
   if (child == 0) {
     const auto report = evolve(Task{}, *fake_device(landscape), small_run(dir / "run"));
-    ::_exit(!report && report.error().code == ErrorCode::usage && report.error().message.ends_with("process " + holder) ? 0 : 1);
+    ::_exit(!report && report.error().code == ErrorCode::usage &&
+                    report.error().message.ends_with("process " + holder)
+                ? 0
+                : 1);
   }
   int status = 0;
   ::waitpid(child, &status, 0);

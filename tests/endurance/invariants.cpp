@@ -19,10 +19,13 @@ bool has_evidence(const Accepted& accepted) {
     }
   }
   const Measurement& time = accepted.measurement;
-  return compared > 0 && !time.samples_us.empty() && std::isfinite(time.time_us) && time.time_us > 0;
+  return compared > 0 && !time.samples_us.empty() && std::isfinite(time.time_us) &&
+         time.time_us > 0;
 }
 
-bool may_be_accepted(Nature nature) { return nature == Nature::honest || nature == Nature::turncoat; }
+bool may_be_accepted(Nature nature) {
+  return nature == Nature::honest || nature == Nature::turncoat;
+}
 
 }  // namespace
 
@@ -30,8 +33,10 @@ void Watcher::durable(std::string_view bytes) {
   // Frames of a batch are numbered on from the last one's; only their wholeness matters here.
   while (bytes.size() >= frame_overhead) {
     std::uint32_t length = 0, type = 0;
-    for (int i = 3; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
-    for (int i = 7; i >= 4; --i) type = type << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+    for (int i = 3; i >= 0; --i)
+      length = length << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
+    for (int i = 7; i >= 4; --i)
+      type = type << 8 | static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)]);
     if (bytes.size() < frame_overhead + length) break;
     take({type, 0, std::string(bytes.substr(16, length))});
     bytes.remove_prefix(frame_overhead + length);
@@ -67,7 +72,8 @@ void Watcher::take(const FramedRecord& record) {
     const auto end = end_from(record.payload);
     note(static_cast<bool>(end), "an end cannot be read");
     if (!end) return;
-    note(end->best_slot < 0 || confirmed_.count(end->best_slot) != 0, "the end names a best that was not confirmed");
+    note(end->best_slot < 0 || confirmed_.count(end->best_slot) != 0,
+         "the end names a best that was not confirmed");
     note(end->evaluations == evaluated_, "the end counts other evaluations than there are");
     ended_ = true;
   }
@@ -84,7 +90,8 @@ void Watcher::take_result(const std::string& payload) {
   const auto* accepted = std::get_if<Accepted>(&result->candidate.outcome);
   if (accepted == nullptr) return;
   note(has_evidence(*accepted), "a verdict without evidence");
-  note(may_be_accepted(device_->nature_of(result->candidate.kernel_hash)), "a kernel was believed that is not honest");
+  note(may_be_accepted(device_->nature_of(result->candidate.kernel_hash)),
+       "a kernel was believed that is not honest");
   const double truth = device_->true_time_us(result->candidate.kernel_hash);
   note(accepted->measurement.time_us == truth, "a time that the device did not give");
 }

@@ -1,4 +1,5 @@
-// What must hold of a journal at every prefix, whatever befell the machine; checked without the fold that resume uses.
+// What must hold of a journal at every prefix, whatever befell the machine; checked without the
+// fold that resume uses.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ namespace cupilot::testing {
 
 class Watcher {
  public:
-  Watcher(const SimDevice& device, std::int64_t max_evaluations) : device_(&device), max_evaluations_(max_evaluations) {}
+  Watcher(const SimDevice& device, std::int64_t max_evaluations)
+      : device_(&device), max_evaluations_(max_evaluations) {}
 
   // Bytes of the journal that became durable: whole frames of one batch.
   void durable(std::string_view bytes);

@@ -1,4 +1,5 @@
-// The i-th allocation fails: no exception leaves the library, the journal stays whole, and the run goes on afterwards.
+// The i-th allocation fails: no exception leaves the library, the journal stays whole, and the run
+// goes on afterwards.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,7 +24,8 @@ std::atomic<bool> counting{false};  // what all threads count together slows tho
 void* allocate(std::size_t size) {
   if (counting.load(std::memory_order_relaxed)) {
     allocations.fetch_add(1, std::memory_order_relaxed);
-    if (allocations_left.load(std::memory_order_relaxed) >= 0 && allocations_left.fetch_sub(1) == 0) throw std::bad_alloc();
+    if (allocations_left.load(std::memory_order_relaxed) >= 0 && allocations_left.fetch_sub(1) == 0)
+      throw std::bad_alloc();
   }
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
@@ -48,7 +50,13 @@ struct Counting {
   ~Counting() { counting = false; }
 };
 
-enum Ending { as_expected = 0, damaged_journal = 1, not_resumed = 2, other_end = 3, by_signal = 100 };
+enum Ending {
+  as_expected = 0,
+  damaged_journal = 1,
+  not_resumed = 2,
+  other_end = 3,
+  by_signal = 100
+};
 
 // In a child, so that std::terminate is an ending too.
 int fails_at(long allocation, const std::string& expected) {
@@ -76,7 +84,8 @@ int fails_at(long allocation, const std::string& expected) {
 
 template <class Json>
 void destroyed_without_memory() {
-  const char* text = R"({"a":[1,[2,{"b":"more than a string keeps in itself"}],[]],"c":{"d":{"e":[[null]]}}})";
+  const char* text =
+      R"({"a":[1,[2,{"b":"more than a string keeps in itself"}],[]],"c":{"d":{"e":[[null]]}}})";
   std::optional<Json> json = Json::parse(text);
   const long before = allocations;
   REQUIRE(before > 0);
@@ -100,11 +109,13 @@ TEST_CASE("an allocation that fails in a search is told as an error") {
   REQUIRE(whole.go_on());
   const long all = allocations - before - prepared;
   const std::string expected = whole.essence();
-  const char* asked = std::getenv("CUPILOT_ALLOCATIONS");  // how many of them fail, each in a run of its own
+  const char* asked =
+      std::getenv("CUPILOT_ALLOCATIONS");  // how many of them fail, each in a run of its own
   const char* first = std::getenv("CUPILOT_FIRST_ALLOCATION");
   const long stride = std::max(1L, all / (asked != nullptr ? std::atol(asked) : 80));
   int failed = 0;
-  for (long allocation = first != nullptr ? std::atol(first) : 0; allocation < all; allocation += stride) {
+  for (long allocation = first != nullptr ? std::atol(first) : 0; allocation < all;
+       allocation += stride) {
     INFO("allocation " << allocation << " of " << all);
     ++failed;
     CHECK(fails_at(allocation, expected) == as_expected);

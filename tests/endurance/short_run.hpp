@@ -1,4 +1,5 @@
-// A short search on a simulated machine without troubles of its own: what tests of one fault at a time begin from.
+// A short search on a simulated machine without troubles of its own: what tests of one fault at a
+// time begin from.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +46,8 @@ struct ShortRun {
     device.heal();
     if (!host.exists(journal_path("run"))) return evolve(Task{}, device, options);
     auto report = resume("run", device, options);
-    if (!report && report.error().message.find("no whole record") != std::string::npos) return evolve(Task{}, device, options);
+    if (!report && report.error().message.find("no whole record") != std::string::npos)
+      return evolve(Task{}, device, options);
     return report;
   }
 
@@ -55,7 +57,9 @@ struct ShortRun {
     if (report || report.error().message.find("is damaged") == std::string::npos) return report;
     const std::string cut = "truncate -s ", hint = report.error().hint;
     const std::size_t at = hint.find(cut);
-    put_journal(at == std::string::npos ? "" : journal().substr(0, std::stoul(hint.substr(at + cut.size()))));
+    put_journal(at == std::string::npos
+                    ? ""
+                    : journal().substr(0, std::stoul(hint.substr(at + cut.size()))));
     return go_on();
   }
 
@@ -75,7 +79,8 @@ struct ShortRun {
     std::string best;
     for (const FramedRecord& record : read_records(journal()).records) {
       const auto type = static_cast<RecordType>(record.type);
-      if (type == RecordType::result) results.push_back(comparable_record(record.type, record.payload));
+      if (type == RecordType::result)
+        results.push_back(comparable_record(record.type, record.payload));
       if (type == RecordType::final_trial) best = comparable_record(record.type, record.payload);
     }
     std::sort(results.begin(), results.end());
@@ -88,11 +93,13 @@ struct ShortRun {
 // Whether whole records, which can be folded, are followed by at most half a one.
 inline bool is_valid(const std::string& journal) {
   const ReadRecords read = read_records(journal);
-  return read.records.empty() || ((read.damage.empty() || read.damage.find("torn") != std::string::npos) && fold(read));
+  return read.records.empty() ||
+         ((read.damage.empty() || read.damage.find("torn") != std::string::npos) && fold(read));
 }
 
 // Whether `part` are the first records of `whole`.
-inline bool is_prefix(const std::vector<FramedRecord>& part, const std::vector<FramedRecord>& whole) {
+inline bool is_prefix(const std::vector<FramedRecord>& part,
+                      const std::vector<FramedRecord>& whole) {
   if (part.size() > whole.size()) return false;
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (part[i].type != whole[i].type || part[i].payload != whole[i].payload) return false;

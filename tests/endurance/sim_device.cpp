@@ -16,10 +16,13 @@ struct Share {
   Nature nature;
   double part;
 };
-constexpr Share shares[] = {{Nature::refused, 0.04},  {Nature::wrong, 0.08},     {Nature::faulty, 0.04},  {Nature::hanging, 0.03},
-                            {Nature::too_fast, 0.04}, {Nature::no_number, 0.03}, {Nature::turncoat, 0.05}};
+constexpr Share shares[] = {{Nature::refused, 0.04},  {Nature::wrong, 0.08},
+                            {Nature::faulty, 0.04},   {Nature::hanging, 0.03},
+                            {Nature::too_fast, 0.04}, {Nature::no_number, 0.03},
+                            {Nature::turncoat, 0.05}};
 
-Result<std::vector<OutputReport>> outputs_of(const Task& task, const Workload& workload, bool wrong) {
+Result<std::vector<OutputReport>> outputs_of(const Task& task, const Workload& workload,
+                                             bool wrong) {
   std::vector<OutputReport> outputs;
   for (const Tensor& tensor : task.tensors) {
     if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
@@ -48,8 +51,13 @@ Measurement time_of(double us, int rounds) {
 
 }  // namespace
 
-SimDevice::SimDevice(SimHost& host, Landscape landscape, std::uint64_t seed, const DeviceTrouble& trouble)
-    : host_(host), landscape_(std::move(landscape)), seed_(seed), trouble_(trouble), dice_(Rng::of(seed, "device")) {
+SimDevice::SimDevice(SimHost& host, Landscape landscape, std::uint64_t seed,
+                     const DeviceTrouble& trouble)
+    : host_(host),
+      landscape_(std::move(landscape)),
+      seed_(seed),
+      trouble_(trouble),
+      dice_(Rng::of(seed, "device")) {
   spec_.name = "simulated";
   spec_.label = spec_.source = "tests/endurance";
   spec_.peak_flops.fill(1e18);
@@ -83,14 +91,17 @@ std::vector<int> SimDevice::point_of(const KernelSource& source) const {
 Result<void> SimDevice::take_time(double seconds) {
   if (host_.dead()) return Error{ErrorCode::failure, "the machine is off", ""};
   lost_ = lost_ || dice_.chance(trouble_.lost);
-  if (lost_) return Error{ErrorCode::no_device, "the simulated device fell off the bus", "restart the machine"};
+  if (lost_)
+    return Error{ErrorCode::no_device, "the simulated device fell off the bus",
+                 "restart the machine"};
   host_.spend(seconds * (dice_.chance(trouble_.slow) ? 3 : 1));
   return {};
 }
 
 Attempt<CompiledKernel> SimDevice::compile(const KernelSource& source) {
   if (on_compile && !host_.dead()) on_compile(source.strategy_id);
-  if (auto passed = take_time(trouble_.pace_seconds * (0.2 + 1.6 * dice_.unit())); !passed) return passed.error();
+  if (auto passed = take_time(trouble_.pace_seconds * (0.2 + 1.6 * dice_.unit())); !passed)
+    return passed.error();
   ++compiled_[source.strategy_id];
   CompiledKernel kernel;
   kernel.source = source;
@@ -106,9 +117,11 @@ Attempt<CompiledKernel> SimDevice::compile(const KernelSource& source) {
   return kernel;
 }
 
-Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) {
+Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kernel,
+                                   std::span<const Case> cases) {
   const Nature nature = nature_of(kernel.facts.normalized_hash);
-  if (auto passed = take_time(nature == Nature::hanging ? deadline_seconds : 1 + 2 * dice_.unit()); !passed)
+  if (auto passed = take_time(nature == Nature::hanging ? deadline_seconds : 1 + 2 * dice_.unit());
+      !passed)
     return passed.error();
   TrialReport report;
   report.confinement = "simulated";
@@ -116,9 +129,11 @@ Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kerne
     CaseReport& answer = report.cases.emplace_back();
     answer.what = what;
     if (nature == Nature::hanging) answer.faults.push_back({"run.hang", "no end within 20 s", ""});
-    if (nature == Nature::faulty) answer.faults.push_back({"run.out_of_bounds", "an access outside every buffer", ""});
+    if (nature == Nature::faulty)
+      answer.faults.push_back({"run.out_of_bounds", "an access outside every buffer", ""});
     if (!answer.faults.empty()) return report;
-    auto outputs = outputs_of(task, what.workload, nature == Nature::wrong || betrays(kernel.facts.normalized_hash));
+    auto outputs = outputs_of(task, what.workload,
+                              nature == Nature::wrong || betrays(kernel.facts.normalized_hash));
     if (!outputs) return outputs.error();
     answer.outputs = std::move(*outputs);
   }
@@ -126,7 +141,8 @@ Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kerne
 }
 
 Result<std::vector<ContestantReport>> SimDevice::measure(const Task& task, const Workload& workload,
-                                                         std::span<const Contestant> contestants, const MeasureOptions& options) {
+                                                         std::span<const Contestant> contestants,
+                                                         const MeasureOptions& options) {
   if (auto passed = take_time(0.5 + dice_.unit()); !passed) return passed.error();
   std::vector<ContestantReport> reports;
   for (const Contestant& contestant : contestants) {
@@ -137,7 +153,8 @@ Result<std::vector<ContestantReport>> SimDevice::measure(const Task& task, const
       continue;
     }
     const bool candidate = contestant.kind == Contestant::Kind::candidate;
-    const Nature nature = candidate ? nature_of(contestant.kernel->facts.normalized_hash) : Nature::honest;
+    const Nature nature =
+        candidate ? nature_of(contestant.kernel->facts.normalized_hash) : Nature::honest;
     double us = candidate ? true_time_us(contestant.kernel->facts.normalized_hash)
                           : landscape_.spec().best_us * std::exp2(landscape_.spec().octaves);
     if (nature == Nature::too_fast) us = 0.01;

@@ -1,4 +1,5 @@
-// A device of a simulated machine: kernels of a landscape, some of them dishonest, on hardware that hangs, vanishes and heals.
+// A device of a simulated machine: kernels of a landscape, some of them dishonest, on hardware that
+// hangs, vanishes and heals.
 #pragma once
 
 #include <map>
@@ -12,12 +13,13 @@
 
 namespace cupilot::testing {
 
-// What a kernel is in truth. A turncoat is right and fast until processes are renewed, wrong after that.
+// What a kernel is in truth. A turncoat is right and fast until processes are renewed, wrong after
+// that.
 enum class Nature { honest, refused, wrong, faulty, hanging, too_fast, no_number, turncoat };
 
 struct DeviceTrouble {
-  double lost = 0;          // chance a call that the device is gone; every call fails then, until heal()
-  double slow = 0;          // chance a call that it takes three times as long
+  double lost = 0;  // chance a call that the device is gone; every call fails then, until heal()
+  double slow = 0;  // chance a call that it takes three times as long
   bool dishonest = true;    // natures other than honest occur
   double pace_seconds = 8;  // of a compile, on average
 };
@@ -33,9 +35,11 @@ class SimDevice : public Backend {
   int parallel_compiles() const override { return 3; }
   int parallel_trials() const override { return 1; }
   Attempt<CompiledKernel> compile(const KernelSource& source) override;
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override;
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override;
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options) override;
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options) override;
   Result<void> renew() override;
 
   // A person looked after it; new processes.
@@ -54,7 +58,9 @@ class SimDevice : public Backend {
   Result<void> take_time(double seconds);
   // Of a kernel of free form: any, by its text.
   std::vector<int> point_of(const KernelSource& source) const;
-  bool betrays(const std::string& kernel_hash) const { return renewed_ && nature_of(kernel_hash) == Nature::turncoat; }
+  bool betrays(const std::string& kernel_hash) const {
+    return renewed_ && nature_of(kernel_hash) == Nature::turncoat;
+  }
 
   SimHost& host_;
   Landscape landscape_;

@@ -13,13 +13,16 @@ struct Share {
   ReplyTrouble trouble;
   double part;
 };
-constexpr Share shares[] = {{ReplyTrouble::rate_limit, 0.08}, {ReplyTrouble::server, 0.06},  {ReplyTrouble::malformed, 0.05},
-                            {ReplyTrouble::torn, 0.05},       {ReplyTrouble::slow, 0.04},    {ReplyTrouble::silent, 0.02},
-                            {ReplyTrouble::dead, 0.02},       {ReplyTrouble::refused, 0.02}, {ReplyTrouble::nonsense, 0.04}};
+constexpr Share shares[] = {{ReplyTrouble::rate_limit, 0.08}, {ReplyTrouble::server, 0.06},
+                            {ReplyTrouble::malformed, 0.05},  {ReplyTrouble::torn, 0.05},
+                            {ReplyTrouble::slow, 0.04},       {ReplyTrouble::silent, 0.02},
+                            {ReplyTrouble::dead, 0.02},       {ReplyTrouble::refused, 0.02},
+                            {ReplyTrouble::nonsense, 0.04}};
 
 bool passes(ReplyTrouble trouble) { return trouble < ReplyTrouble::silent; }
 
-HttpReply status(int code, const std::string& body, std::map<std::string, std::string> headers = {}) {
+HttpReply status(int code, const std::string& body,
+                 std::map<std::string, std::string> headers = {}) {
   HttpReply reply;
   reply.status = code;
   reply.headers = std::move(headers);
@@ -34,7 +37,8 @@ Json list_of(Json one) {
   return list;
 }
 
-// Techniques of the worlds' landscapes, now and then one that no landscape has or a value out of its domain, and free ones.
+// Techniques of the worlds' landscapes, now and then one that no landscape has or a value out of
+// its domain, and free ones.
 Json some_strategy(Rng& rng) {
   Json uses = Json::array();
   for (int variable = 0; variable < 6; ++variable) {
@@ -45,7 +49,9 @@ Json some_strategy(Rng& rng) {
                     {"text", ""}});
   }
   if (rng.chance(0.5)) {
-    uses.push_back({{"name", "free"}, {"settings", Json::array()}, {"text", "idea " + std::to_string(rng.below(1000))}});
+    uses.push_back({{"name", "free"},
+                    {"settings", Json::array()},
+                    {"text", "idea " + std::to_string(rng.below(1000))}});
   }
   return {{"techniques", uses}, {"rationale", "reason " + std::to_string(rng.below(1000))}};
 }
@@ -59,7 +65,8 @@ std::string some_strategies(Rng& rng) {
 std::string some_kernel(Rng& rng) {
   if (rng.chance(0.1)) return "I would rather explain: a kernel is a function.";
   return "```cuda\n// cupilot: "
-         "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"n\"],\"block\":[32],\"args\":[\"x\",\"y\"]}]}}\n"
+         "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"n\"],\"block\":[32],\"args\":["
+         "\"x\",\"y\"]}]}}\n"
          "extern \"C\" __global__ void f(const float* x, float* y) { y[0] = x[0] + " +
          std::to_string(rng.below(400)) + "; }\n```\n";
 }
@@ -90,7 +97,8 @@ HttpReply SimEndpoint::carry(const HttpRequest& request) {
   }
   switch (trouble) {
     case ReplyTrouble::rate_limit:
-      return status(429, R"({"error":{"code":"rate","message":"slow down"}})", {{"retry-after", "7"}});
+      return status(429, R"({"error":{"code":"rate","message":"slow down"}})",
+                    {{"retry-after", "7"}});
     case ReplyTrouble::server:
       return status(500, R"({"error":{"message":"oops"}})");
     case ReplyTrouble::dead:
@@ -120,16 +128,21 @@ HttpReply SimEndpoint::answered(const HttpRequest& request) {
   const std::int64_t output = static_cast<std::int64_t>(text.size()) / 4 + 1;
   billed_tokens_ += input + output;
   const Json usage = {{"prompt_tokens", input}, {"completion_tokens", output}};
-  const auto ended = [&](const char* part, const Json& message) { return list_of({{part, message}, {"finish_reason", "stop"}}); };
+  const auto ended = [&](const char* part, const Json& message) {
+    return list_of({{part, message}, {"finish_reason", "stop"}});
+  };
   if (trouble == ReplyTrouble::refused || !asked.value("stream", false)) {
     Json message = {{"content", text}};
-    if (trouble == ReplyTrouble::refused) message = {{"content", nullptr}, {"refusal", "I will not"}};
+    if (trouble == ReplyTrouble::refused)
+      message = {{"content", nullptr}, {"refusal", "I will not"}};
     return status(200, Json({{"choices", ended("message", message)}, {"usage", usage}}).dump());
   }
   HttpReply reply = status(200, "");
   reply.headers["content-type"] = "text/event-stream";
   reply.streamed = true;
-  const auto send = [&](const Json& data) { return request.events("data: " + data.dump() + "\n\n"); };
+  const auto send = [&](const Json& data) {
+    return request.events("data: " + data.dump() + "\n\n");
+  };
   const std::size_t half = text.size() / 2;
   for (const std::string& part : {text.substr(0, half), text.substr(half)}) {
     send({{"choices", list_of({{"delta", {{"content", part}}}})}});

@@ -1,5 +1,6 @@
-// A model endpoint of a simulated machine: HTTP replies that depend on what was asked alone, some of them after faults. What it
-// says is strategies of a landscape, kernels of free form, and nonsense.
+// A model endpoint of a simulated machine: HTTP replies that depend on what was asked alone, some
+// of them after faults. What it says is strategies of a landscape, kernels of free form, and
+// nonsense.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ enum class ReplyTrouble {
 class SimEndpoint {
  public:
   // `troubled`: whether questions meet any trouble.
-  SimEndpoint(SimHost& host, std::uint64_t seed, bool troubled) : host_(host), seed_(seed), troubled_(troubled) {}
+  SimEndpoint(SimHost& host, std::uint64_t seed, bool troubled)
+      : host_(host), seed_(seed), troubled_(troubled) {}
 
   HttpReply carry(const HttpRequest& request);
 

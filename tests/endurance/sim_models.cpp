@@ -30,14 +30,16 @@ ModelsConfig config_of(const ModelBudget& budget) {
 
 }  // namespace
 
-Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& device, SimEndpoint& endpoint,
+Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& device,
+                                                   SimEndpoint& endpoint,
                                                    const ModelBudget& budget) {
   ModelOptions options;
   options.tape = sim_tape;
   options.host = &host;
   options.sleep = [&host](double seconds) { host.spend(seconds); };
   if (auto made = host.make_directories("run"); !made) return made.error();
-  auto client = open_models_by([&](const HttpRequest& request) { return endpoint.carry(request); }, config_of(budget), options);
+  auto client = open_models_by([&](const HttpRequest& request) { return endpoint.carry(request); },
+                               config_of(budget), options);
   if (!client) return client.error();
   std::unique_ptr<SimModels> models(new SimModels);
   models->client_ = std::move(*client);
@@ -66,9 +68,12 @@ TapeLook look_at_tape(SimHost& host, const SimEndpoint& endpoint, const ModelBud
     look.faults.push_back("a tape that cannot be read: " + tape.error().message);
     return look;
   }
-  // The tape may say more than that: attempts before the one that a crash cut short are on it as they were reserved.
-  if (budget.tokens > 0 && endpoint.billed_tokens() > budget.tokens) look.faults.emplace_back("a bill over the budget");
-  if (tape->spent.tokens < endpoint.billed_tokens()) look.faults.emplace_back("more on the bill than on the tape");
+  // The tape may say more than that: attempts before the one that a crash cut short are on it as
+  // they were reserved.
+  if (budget.tokens > 0 && endpoint.billed_tokens() > budget.tokens)
+    look.faults.emplace_back("a bill over the budget");
+  if (tape->spent.tokens < endpoint.billed_tokens())
+    look.faults.emplace_back("more on the bill than on the tape");
   std::set<std::string> keys, twice;
   for (const TapeQuestion& question : tape->questions) {
     if (!keys.insert(question.entry.key).second) twice.insert(question.entry.key);

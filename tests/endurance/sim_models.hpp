@@ -1,4 +1,5 @@
-// Models in both seats of a search on a simulated machine, behind its endpoint, and what their tape must show.
+// Models in both seats of a search on a simulated machine, behind its endpoint, and what their tape
+// must show.
 #pragma once
 
 #include <memory>
@@ -20,8 +21,8 @@ inline constexpr const char* sim_tape = "run/tape.jsonl";
 // Of one sitting; it must outlive it.
 class SimModels {
  public:
-  static Result<std::unique_ptr<SimModels>> seat(SimHost& host, SimDevice& device, SimEndpoint& endpoint,
-                                                 const ModelBudget& budget);
+  static Result<std::unique_ptr<SimModels>> seat(SimHost& host, SimDevice& device,
+                                                 SimEndpoint& endpoint, const ModelBudget& budget);
   Strategist* strategist() { return strategist_.get(); }
   KernelWriter* writer() { return writer_.get(); }
 

@@ -16,8 +16,8 @@ namespace {
 constexpr int most_sittings = 60;
 constexpr double night_seconds = 1800;
 constexpr double pace_factor = 6;  // three compile side by side, and not all of the time
-// A sitting may pass its limit by what is in flight, and by as much for each finalist that it looks at: compiles of at most this
-// many times their mean.
+// A sitting may pass its limit by what is in flight, and by as much for each finalist that it looks
+// at: compiles of at most this many times their mean.
 constexpr double longest_compile = 6;
 
 struct World {
@@ -72,13 +72,16 @@ SearchOptions search_of(Rng rng) {
 void draw_troubles(World& w, int sitting) {
   const double mercy = 1.0 / (1 + sitting / 3.0);
   if (!w.rules.troubled) return;
-  if (w.dice.chance(0.5 * mercy)) w.host.die_at(w.host.monotonic_seconds() + night_seconds * w.dice.unit() * w.dice.unit());
+  if (w.dice.chance(0.5 * mercy))
+    w.host.die_at(w.host.monotonic_seconds() + night_seconds * w.dice.unit() * w.dice.unit());
   if (w.dice.chance(0.4 * mercy)) {
     const auto fault = static_cast<DiskFault>(w.dice.below(5));
     w.host.fail_call(static_cast<int>(w.dice.below(200)), fault);
     w.host.stay_full(w.dice.chance(0.5));
   }
-  w.cancel_at = w.dice.chance(0.2 * mercy) ? w.host.monotonic_seconds() + night_seconds * w.dice.unit() * w.dice.unit() : -1;
+  w.cancel_at = w.dice.chance(0.2 * mercy)
+                    ? w.host.monotonic_seconds() + night_seconds * w.dice.unit() * w.dice.unit()
+                    : -1;
 }
 
 Result<EvolveReport> sit(World& w) {
@@ -95,7 +98,8 @@ Result<EvolveReport> sit(World& w) {
   if (!w.host.exists(journal_path("run"))) return evolve(Task{}, w.device, w.options);
   auto report = resume("run", w.device, w.options);
   // A run that died before its header was whole.
-  if (!report && report.error().message.find("no whole record") != std::string::npos) return evolve(Task{}, w.device, w.options);
+  if (!report && report.error().message.find("no whole record") != std::string::npos)
+    return evolve(Task{}, w.device, w.options);
   return report;
 }
 
@@ -117,18 +121,22 @@ void account_for(World& w, const Error& error) {
 }
 
 bool nothing_found(const Result<EvolveReport>& report) {
-  return !report && (report.error().code == ErrorCode::budget || report.error().code == ErrorCode::no_candidate);
+  return !report && (report.error().code == ErrorCode::budget ||
+                     report.error().code == ErrorCode::no_candidate);
 }
 
 void check_best(World& w, const EvolveReport& report) {
   if (!report.best) return;
   const Candidate& best = report.best->candidate;
-  w.watcher.note(w.watcher.confirmed(static_cast<std::int64_t>(best.id) - 1), "the best was not confirmed");
-  w.watcher.note(w.device.nature_of(best.kernel_hash) == Nature::honest || best.kernel_hash.empty(), "the best is not honest");
+  w.watcher.note(w.watcher.confirmed(static_cast<std::int64_t>(best.id) - 1),
+                 "the best was not confirmed");
+  w.watcher.note(w.device.nature_of(best.kernel_hash) == Nature::honest || best.kernel_hash.empty(),
+                 "the best is not honest");
   w.watcher.note(w.host.exists("run/best/kernel.cu"), "the best has no file");
 }
 
-std::string essence_of(const std::vector<FramedRecord>& records, const Result<EvolveReport>& report) {
+std::string essence_of(const std::vector<FramedRecord>& records,
+                       const Result<EvolveReport>& report) {
   std::vector<std::string> results;
   for (const FramedRecord& record : records) {
     if (record.type == static_cast<std::uint32_t>(RecordType::result)) {
@@ -191,7 +199,8 @@ void prepare(World& w) {
 
 void check_clock(World& w) {
   const double spent = w.host.monotonic_seconds() - w.sitting_began;
-  w.watcher.note(w.options.max_seconds <= 0 || spent <= w.options.max_seconds + (2 + w.watcher.finals()) * w.grace_seconds,
+  w.watcher.note(w.options.max_seconds <= 0 ||
+                     spent <= w.options.max_seconds + (2 + w.watcher.finals()) * w.grace_seconds,
                  "a sitting passed its seconds");
 }
 

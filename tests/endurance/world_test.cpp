@@ -1,5 +1,5 @@
-// Simulated nights. `make test` lives through a few, `make check` through two thousand: CUPILOT_WORLDS worlds from seed
-// CUPILOT_FIRST_WORLD on, summed up in the file CUPILOT_WORLDS_OUT.
+// Simulated nights. `make test` lives through a few, `make check` through two thousand:
+// CUPILOT_WORLDS worlds from seed CUPILOT_FIRST_WORLD on, summed up in the file CUPILOT_WORLDS_OUT.
 #include "endurance/world.hpp"
 
 #include <atomic>
@@ -28,7 +28,8 @@ std::int64_t environment(const char* name, std::int64_t otherwise) {
 // A night and what it is held against: itself again, and a calm one with the same kernels.
 WorldReport lived_through(std::uint64_t seed, bool again, bool beside_calm) {
   WorldReport report = run_world({seed, true});
-  if (again && run_world({seed, true}).journal != report.journal) report.broken.emplace_back("the same seed, another journal");
+  if (again && run_world({seed, true}).journal != report.journal)
+    report.broken.emplace_back("the same seed, another journal");
   if (beside_calm && !report.bounded && run_world({seed, false}).essence != report.essence) {
     report.broken.emplace_back("trouble changed what was found");
   }
@@ -71,7 +72,8 @@ nlohmann::json sum_of(const std::vector<WorldReport>& reports, std::uint64_t fir
     shortest = std::min(shortest, one.virtual_seconds);
     with_models += one.models ? 1 : 0;
     journals += one.journal;
-    for (const std::string& what : one.broken) broken.push_back({{"seed", first + i}, {"broken", what}});
+    for (const std::string& what : one.broken)
+      broken.push_back({{"seed", first + i}, {"broken", what}});
   }
   const auto worlds = static_cast<double>(std::max<std::size_t>(1, reports.size()));
   return {{"worlds", reports.size()},
@@ -107,7 +109,8 @@ TEST_CASE("simulated nights break no invariant") {
   INFO(sum["broken"].dump(1));
   CHECK(sum["broken"].empty());
   // They were nights of trouble.
-  for (const char* trouble : {"crashes", "disk_faults", "device_losses", "signals", "endpoint_faults", "silences"}) {
+  for (const char* trouble :
+       {"crashes", "disk_faults", "device_losses", "signals", "endpoint_faults", "silences"}) {
     INFO(trouble);
     CHECK(sum[trouble] >= worlds / 20);
   }
@@ -116,8 +119,10 @@ TEST_CASE("simulated nights break no invariant") {
 
 TEST_CASE("thousands of simulated nights", "[.worlds]") {
   const nlohmann::json sum =
-      survey(environment("CUPILOT_WORLDS", testing::sampled(2000)), static_cast<std::uint64_t>(environment("CUPILOT_FIRST_WORLD", 1)));
-  if (const char* out = std::getenv("CUPILOT_WORLDS_OUT")) std::ofstream(out) << sum.dump(1) << "\n";
+      survey(environment("CUPILOT_WORLDS", testing::sampled(2000)),
+             static_cast<std::uint64_t>(environment("CUPILOT_FIRST_WORLD", 1)));
+  if (const char* out = std::getenv("CUPILOT_WORLDS_OUT"))
+    std::ofstream(out) << sum.dump(1) << "\n";
   INFO(sum.dump(1));
   CHECK(sum["broken"].empty());
   CHECK(sum["virtual_minutes_of_the_shortest"] >= 30);

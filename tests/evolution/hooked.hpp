@@ -1,4 +1,5 @@
-// The fake device with its answers changed where a test wants them: a device that lies, drifts or breaks.
+// The fake device with its answers changed where a test wants them: a device that lies, drifts or
+// breaks.
 #pragma once
 
 #include <functional>
@@ -10,13 +11,15 @@ namespace cupilot::testing {
 
 class Hooked : public Backend {
  public:
-  explicit Hooked(std::unique_ptr<Backend> inner) : inner_(std::move(inner)), spec_(inner_->device()) {}
+  explicit Hooked(std::unique_ptr<Backend> inner)
+      : inner_(std::move(inner)), spec_(inner_->device()) {}
 
   // Each is handed the honest answer and may change it; one at a time.
   std::function<void(CompiledKernel&)> on_compile;
   std::function<void(const CompiledKernel&, TrialReport&)> on_run;
   std::function<void(std::span<const Contestant>, std::vector<ContestantReport>&)> on_measure;
-  std::function<Attempt<std::vector<LaunchCounts>>(CountDepth)> on_count;  // empty: it has no counters
+  std::function<Attempt<std::vector<LaunchCounts>>(CountDepth)>
+      on_count;  // empty: it has no counters
   Provenance kind = Provenance::modelled;
   std::string name;
   bool spans_its_space = true;
@@ -28,7 +31,9 @@ class Hooked : public Backend {
   Provenance provenance() const override { return kind; }
   int parallel_compiles() const override { return compiles_at_once; }
   std::string identity() const override { return name.empty() ? inner_->identity() : name; }
-  std::vector<Technique> techniques() const override { return spans_its_space ? inner_->techniques() : std::vector<Technique>(); }
+  std::vector<Technique> techniques() const override {
+    return spans_its_space ? inner_->techniques() : std::vector<Technique>();
+  }
   Attempt<CompiledKernel> compile(const KernelSource& source) override {
     auto kernel = inner_->compile(source);
     const std::lock_guard lock(mutex_);
@@ -41,7 +46,8 @@ class Hooked : public Backend {
     ++anew;
     return kernel;
   }
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
     auto report = inner_->run(task, kernel, cases);
     const std::lock_guard lock(mutex_);
     ++runs;
@@ -50,7 +56,8 @@ class Hooked : public Backend {
     return report;
   }
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options) override {
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options) override {
     auto reports = inner_->measure(task, workload, contestants, options);
     if (!reports) return reports;
     const std::lock_guard lock(mutex_);
@@ -60,8 +67,8 @@ class Hooked : public Backend {
     if (on_measure) on_measure(contestants, *reports);
     return reports;
   }
-  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
-                                           CountDepth depth) override {
+  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
+                                           const Workload& workload, CountDepth depth) override {
     const std::lock_guard lock(mutex_);
     return on_count ? on_count(depth) : Backend::count(task, kernel, workload, depth);
   }

@@ -78,7 +78,8 @@ inline std::vector<std::string> comparable(const std::string& run_dir) {
   std::vector<std::string> all;
   auto read = read_journal(real_host(), run_dir);
   if (!read) return {read.error().message};
-  for (const FramedRecord& record : read->records) all.push_back(comparable_record(record.type, record.payload));
+  for (const FramedRecord& record : read->records)
+    all.push_back(comparable_record(record.type, record.payload));
   std::sort(all.begin(), all.end());
   return all;
 }
@@ -90,7 +91,8 @@ inline std::string essence(const std::string& run_dir) {
   auto read = read_journal(real_host(), run_dir);
   if (!read) return read.error().message;
   for (const FramedRecord& record : read->records) {
-    if (record.type == static_cast<std::uint32_t>(RecordType::result)) results.push_back(comparable_record(4, record.payload));
+    if (record.type == static_cast<std::uint32_t>(RecordType::result))
+      results.push_back(comparable_record(4, record.payload));
   }
   std::sort(results.begin(), results.end());
   results.erase(std::unique(results.begin(), results.end()), results.end());

@@ -26,7 +26,8 @@ std::string folder_of(std::string_view target) {
 std::vector<std::string> kept_texts(std::string_view target) {
   std::vector<fs::path> paths;
   std::error_code none;
-  for (const auto& entry : fs::directory_iterator(fs::path(sources()) / "tests/fuzz/corpus" / folder_of(target), none)) {
+  for (const auto& entry : fs::directory_iterator(
+           fs::path(sources()) / "tests/fuzz/corpus" / folder_of(target), none)) {
     paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
@@ -51,7 +52,8 @@ std::string packed(const std::vector<std::string>& texts) {
 
 std::vector<std::string> unpacked(std::string_view bytes) {
   std::vector<std::string> texts;
-  for (FramedRecord& record : read_records(bytes).records) texts.push_back(std::move(record.payload));
+  for (FramedRecord& record : read_records(bytes).records)
+    texts.push_back(std::move(record.payload));
   return texts;
 }
 

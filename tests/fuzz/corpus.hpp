@@ -1,5 +1,5 @@
-// Texts kept for a target under tests/fuzz/corpus/TARGET: files written by hand or kept after a finding, and `grown.records`,
-// the few that together reach what millions of mutants reached.
+// Texts kept for a target under tests/fuzz/corpus/TARGET: files written by hand or kept after a
+// finding, and `grown.records`, the few that together reach what millions of mutants reached.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace cupilot::fuzz {
 
-// The sources' folder: that of the build, or CUPILOT_SOURCES on a machine that has the program but not that folder.
+// The sources' folder: that of the build, or CUPILOT_SOURCES on a machine that has the program but
+// not that folder.
 std::string sources();
 
 // "imported kernel" -> "imported-kernel".

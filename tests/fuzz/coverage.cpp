@@ -7,7 +7,8 @@
 #ifdef __clang__
 #define CUPILOT_UNTRACED __attribute__((no_sanitize("coverage", "address", "undefined")))
 #else
-#define CUPILOT_UNTRACED __attribute__((no_sanitize_coverage, no_sanitize("address"), no_sanitize("undefined")))
+#define CUPILOT_UNTRACED \
+  __attribute__((no_sanitize_coverage, no_sanitize("address"), no_sanitize("undefined")))
 #endif
 
 namespace {
@@ -21,7 +22,8 @@ std::uintptr_t before = 0;
 
 }  // namespace
 
-// The compiler calls it at each block. Threads may lose one another's marks, which costs a text that is kept once too often.
+// The compiler calls it at each block. Threads may lose one another's marks, which costs a text
+// that is kept once too often.
 extern "C" CUPILOT_UNTRACED void __sanitizer_cov_trace_pc() {
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
   const std::uintptr_t mixed = (here ^ (before << 1)) * 0x9e3779b97f4a7c15u;

@@ -37,7 +37,8 @@ void keep_text(int signal) {
   std::signal(signal, SIG_DFL);
   if (in_work != nullptr) {
     const std::string path = kept_path(*target_in_work, ".crash");
-    std::fprintf(stderr, "%s: signal %d on the text kept in %s\n", target_in_work->name, signal, path.c_str());
+    std::fprintf(stderr, "%s: signal %d on the text kept in %s\n", target_in_work->name, signal,
+                 path.c_str());
     std::ofstream(path, std::ios::binary) << *in_work;
   }
   std::raise(signal);
@@ -50,13 +51,16 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 double cpu_seconds() {
   rusage use{};
   ::getrusage(RUSAGE_SELF, &use);
-  const auto in_seconds = [](const timeval& t) { return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec); };
+  const auto in_seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
   return in_seconds(use.ru_utime) + in_seconds(use.ru_stime);
 }
 
 class Fuzzer {
  public:
-  Fuzzer(const Target& target, const Effort& effort) : target_(target), effort_(effort), texts_(target.seeds()) {
+  Fuzzer(const Target& target, const Effort& effort)
+      : target_(target), effort_(effort), texts_(target.seeds()) {
     for (std::string& text : kept_texts(target.name)) texts_.push_back(std::move(text));
   }
 
@@ -65,7 +69,9 @@ class Fuzzer {
     const std::size_t whole = texts_.size();
     const auto begin = Clock::now();
     const double cpu_before = cpu_seconds();
-    for (std::size_t i = 0; i < whole + effort_.mutants || seconds_between(begin, Clock::now()) < effort_.seconds; ++i) {
+    for (std::size_t i = 0;
+         i < whole + effort_.mutants || seconds_between(begin, Clock::now()) < effort_.seconds;
+         ++i) {
       const std::string text = i < whole ? texts_[i] : mutant(i);
       const bool fresh = tried(text);
       if (fresh && i >= whole) keep(text);
@@ -80,7 +86,8 @@ class Fuzzer {
   std::string mutant(std::uint64_t number) {
     Dice dice(effort_.seed + number);
     std::string text = texts_[dice.below(texts_.size())];
-    for (std::size_t changes = 1 + dice.below(5); changes > 0; --changes) change(text, texts_[dice.below(texts_.size())], dice);
+    for (std::size_t changes = 1 + dice.below(5); changes > 0; --changes)
+      change(text, texts_[dice.below(texts_.size())], dice);
     return text;
   }
 
@@ -113,7 +120,8 @@ class Fuzzer {
   }
 
   std::vector<std::string> fewest_of(std::vector<std::string> texts) {
-    std::stable_sort(texts.begin(), texts.end(), [](const auto& a, const auto& b) { return a.size() < b.size(); });
+    std::stable_sort(texts.begin(), texts.end(),
+                     [](const auto& a, const auto& b) { return a.size() < b.size(); });
     forget_reached();
     reached_new();
     std::vector<std::string> fewest;
@@ -134,7 +142,8 @@ class Fuzzer {
 Tally fuzzed(const Target& target, const Effort& effort) { return Fuzzer(target, effort).run(); }
 
 void keep_what_crashes(bool keep) {
-  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGALRM}) std::signal(signal, keep ? keep_text : SIG_DFL);
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE, SIGBUS, SIGALRM})
+    std::signal(signal, keep ? keep_text : SIG_DFL);
 }
 
 }  // namespace cupilot::fuzz

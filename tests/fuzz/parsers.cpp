@@ -14,8 +14,8 @@
 #include "backend/replayed/landscape.hpp"
 #include "base/record_file.hpp"
 #include "endurance/short_run.hpp"
-#include "evolution/run/evolution_text.hpp"
 #include "evolution/journal/run_state.hpp"
+#include "evolution/run/evolution_text.hpp"
 #include "fuzz/corpus.hpp"
 #include "kernel/python_expr.hpp"
 #include "kernel/standalone.hpp"
@@ -45,31 +45,38 @@ bool takes_journal(const std::string& text) {
 std::string wrong_journal(const std::string& text) {
   const ReadRecords read = read_records(text);
   std::string written;
-  for (const FramedRecord& record : read.records) written += frame(record.type, record.sequence, record.payload);
+  for (const FramedRecord& record : read.records)
+    written += frame(record.type, record.sequence, record.payload);
   return written == text.substr(0, read.valid_bytes) ? "" : "other bytes than were read";
 }
 
 Texts payloads() {
   Texts all;
-  for (const FramedRecord& record : read_records(some_journal()).records) all.push_back(record.payload);
+  for (const FramedRecord& record : read_records(some_journal()).records)
+    all.push_back(record.payload);
   return all;
 }
 
 // A record whose checksum is right though its text is not: as any type.
 bool takes_payload(const std::string& text) {
-  const bool header = static_cast<bool>(header_from(text)), result = static_cast<bool>(result_from(text));
+  const bool header = static_cast<bool>(header_from(text)),
+             result = static_cast<bool>(result_from(text));
   const bool bare = static_cast<bool>(result_without_cases(text));
-  const bool others[] = {static_cast<bool>(baselines_from(text)), static_cast<bool>(proposal_from(text)),
-                         static_cast<bool>(decision_from(text)), static_cast<bool>(final_from(text)),
-                         static_cast<bool>(end_from(text))};
+  const bool others[] = {static_cast<bool>(baselines_from(text)),
+                         static_cast<bool>(proposal_from(text)),
+                         static_cast<bool>(decision_from(text)),
+                         static_cast<bool>(final_from(text)), static_cast<bool>(end_from(text))};
   comparable_record(4, text);
   return header || result || bare || others[0] || others[1] || others[2] || others[3] || others[4];
 }
 std::string wrong_payload(const std::string& text) {
   const auto write = [](const auto& record) { return to_json(record); };
-  const std::string wrong[] = {wrong_when_written(text, header_from, write),   wrong_when_written(text, baselines_from, write),
-                               wrong_when_written(text, proposal_from, write), wrong_when_written(text, result_from, write),
-                               wrong_when_written(text, decision_from, write), wrong_when_written(text, final_from, write),
+  const std::string wrong[] = {wrong_when_written(text, header_from, write),
+                               wrong_when_written(text, baselines_from, write),
+                               wrong_when_written(text, proposal_from, write),
+                               wrong_when_written(text, result_from, write),
+                               wrong_when_written(text, decision_from, write),
+                               wrong_when_written(text, final_from, write),
                                wrong_when_written(text, end_from, write)};
   for (const std::string& one : wrong) {
     if (!one.empty()) return one;
@@ -77,7 +84,10 @@ std::string wrong_payload(const std::string& text) {
   return "";
 }
 
-Texts tasks() { return {*task_to_json(*gemm_task({})), *task_to_json(landscape_task()), file("tests/data/softmax/task.json")}; }
+Texts tasks() {
+  return {*task_to_json(*gemm_task({})), *task_to_json(landscape_task()),
+          file("tests/data/softmax/task.json")};
+}
 bool takes_task(const std::string& text) {
   const auto task = task_from_json(text, "fuzz");
   return task && validate(*task);
@@ -89,12 +99,16 @@ std::string wrong_task(const std::string& text) {
       [](const Task& task) { return *task_to_json(task); });
 }
 
-Texts tunables() { return {file("tests/data/softmax/softmax_tunable.cu"), file("kernels/templates/gemm_simt.cu")}; }
-bool takes_tunable(const std::string& text) { return static_cast<bool>(parse_tunable(text, "fuzz.cu")); }
+Texts tunables() {
+  return {file("tests/data/softmax/softmax_tunable.cu"), file("kernels/templates/gemm_simt.cu")};
+}
+bool takes_tunable(const std::string& text) {
+  return static_cast<bool>(parse_tunable(text, "fuzz.cu"));
+}
 
 Texts expressions() {
-  return {"cdiv(m, TILE_M) * min(n, 4)", "a % 2 == 0 and (b > 3 or not c)", "TILE_M if x in [1, 2, 4] else max(1, -y)",
-          "1 << 20 >> 3"};
+  return {"cdiv(m, TILE_M) * min(n, 4)", "a % 2 == 0 and (b > 3 or not c)",
+          "TILE_M if x in [1, 2, 4] else max(1, -y)", "1 << 20 >> 3"};
 }
 bool takes_expression(const std::string& text) {
   const ExprScope scope = scope_of({{"m", 7}, {"n", -3}, {"TILE_M", 64}, {"x", 0}});
@@ -109,8 +123,11 @@ KernelSource some_source() {
   source.plan.launches = {{"main", "gemm", When::run, {"cdiv(m,8)"}, {256}}};
   return source;
 }
-// A file that stands alone, and the plan of launches that is its header, a wisdom's and a coder's too.
-Texts standalones() { return {standalone_text(some_source(), {"gemm", "m=8"}), launch_plan_to_json(some_source().plan)}; }
+// A file that stands alone, and the plan of launches that is its header, a wisdom's and a coder's
+// too.
+Texts standalones() {
+  return {standalone_text(some_source(), {"gemm", "m=8"}), launch_plan_to_json(some_source().plan)};
+}
 bool takes_standalone(const std::string& text) {
   const bool plan = static_cast<bool>(launch_plan_from_json(text));
   const bool file = static_cast<bool>(standalone_from(text, "fuzz.cu"));
@@ -121,14 +138,22 @@ std::string wrong_standalone(const std::string& text) {
   if (!wrong.empty()) return wrong;
   return wrong_when_written(
       text, [](const std::string& file) { return standalone_from(file, "fuzz.cu"); },
-      [](const StandaloneKernel& kernel) { return standalone_text(kernel.source, kernel.task_words); });
+      [](const StandaloneKernel& kernel) {
+        return standalone_text(kernel.source, kernel.task_words);
+      });
 }
 
 Texts strategies() { return {file("tests/data/strategy/example.json")}; }
 bool takes_strategy(const std::string& text) { return static_cast<bool>(strategy_from_json(text)); }
-std::string wrong_strategy(const std::string& text) { return wrong_when_written(text, strategy_from_json, strategy_to_json); }
-Texts landscapes() { return {file("tests/data/landscapes/small.json"), file("bench/landscapes/nk.json")}; }
-bool takes_landscape(const std::string& text) { return static_cast<bool>(landscape_from_json(text, "fuzz")); }
+std::string wrong_strategy(const std::string& text) {
+  return wrong_when_written(text, strategy_from_json, strategy_to_json);
+}
+Texts landscapes() {
+  return {file("tests/data/landscapes/small.json"), file("bench/landscapes/nk.json")};
+}
+bool takes_landscape(const std::string& text) {
+  return static_cast<bool>(landscape_from_json(text, "fuzz"));
+}
 
 Texts wisdoms() {
   WisdomEntry entry;
@@ -141,7 +166,9 @@ Texts wisdoms() {
   entry.shapes = {{entry.task.time_shapes[0], {4.25}, {{"plain", 9.5, Provenance::modelled}}}};
   return {wisdom_to_json({{entry}})};
 }
-bool takes_wisdom(const std::string& text) { return static_cast<bool>(wisdom_from_json(text, "fuzz")); }
+bool takes_wisdom(const std::string& text) {
+  return static_cast<bool>(wisdom_from_json(text, "fuzz"));
+}
 std::string wrong_wisdom(const std::string& text) {
   return wrong_when_written(
       text, [](const std::string& json) { return wisdom_from_json(json, "fuzz"); }, wisdom_to_json);
@@ -157,7 +184,8 @@ Texts evolutions() {
 }
 bool takes_evolution(const std::string& text) { return static_cast<bool>(evolution_from(text)); }
 std::string wrong_evolution(const std::string& text) {
-  return wrong_when_written(text, evolution_from, [](const EvolutionRecord& record) { return *to_json(record); });
+  return wrong_when_written(text, evolution_from,
+                            [](const EvolutionRecord& record) { return *to_json(record); });
 }
 
 // What a user configures: models, their URLs, and a list of shapes.
@@ -177,11 +205,14 @@ bool takes_setting(const std::string& text) {
 
 const std::string tuned_kernel =
     "extern \"C\" __global__ void __launch_bounds__(block_size_x)\n"
-    "    vector_add(float* __restrict__ c, const float* a /* first */, const float* b, float scale, int n, long long stride) {\n"
+    "    vector_add(float* __restrict__ c, const float* a /* first */, const float* b, float "
+    "scale, int n, long long stride) {\n"
     "  for (int i = 0; i < items; ++i) c[i] = a[i] + scale * b[i];\n}\n";
 const std::string tuners_list =
-    "tune_params = dict()  # threads\ntune_params[\"block_size_x\"] = [64, 128,\n 256]\ntune_params[\"items\"] = (1, 2, 4,)\n"
-    "kernel_name = 'vector_add'\nproblem_size = \"n\"\nrestrictions = ['block_size_x*items<=1024 and not items in [3]']\n"
+    "tune_params = dict()  # threads\ntune_params[\"block_size_x\"] = [64, 128,\n "
+    "256]\ntune_params[\"items\"] = (1, 2, 4,)\n"
+    "kernel_name = 'vector_add'\nproblem_size = \"n\"\nrestrictions = ['block_size_x*items<=1024 "
+    "and not items in [3]']\n"
     "grid_div_x = [\"block_size_x\", \"items\"]\n";
 
 // A list of tuners and the kernel that it is for are one text, so that both change.
@@ -189,7 +220,8 @@ constexpr char between = '\f';
 Result<std::string> imported(const std::string& text) {
   const std::size_t end = std::min(text.find(between), text.size());
   const std::string kernel = text.substr(std::min(end + 1, text.size()));
-  return import_tuner_list(text.substr(0, end), "fuzz", kernel, {.family = "vectors", .name = {}, .problem = {}});
+  return import_tuner_list(text.substr(0, end), "fuzz", kernel,
+                           {.family = "vectors", .name = {}, .problem = {}});
 }
 Texts imports() { return {tuners_list + between + tuned_kernel}; }
 bool takes_import(const std::string& text) { return static_cast<bool>(imported(text)); }

@@ -1,4 +1,5 @@
-// Everything that parses what this library did not just write itself, each with texts to begin from.
+// Everything that parses what this library did not just write itself, each with texts to begin
+// from.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ struct Target {
   Texts (*seeds)();
   // Whether the text was taken; it may do anything but crash, hang or throw.
   bool (*takes)(const std::string& text);
-  // What is wrong with what was made of a text: it is refused when written and read again, say. "" : nothing; null: not asked.
+  // What is wrong with what was made of a text: it is refused when written and read again, say. ""
+  // : nothing; null: not asked.
   std::string (*wrong)(const std::string& text) = nullptr;
 };
 

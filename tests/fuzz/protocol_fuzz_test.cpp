@@ -12,7 +12,9 @@ std::string good_answer() {
   answer.message = "done";
   answer.output.ptx = ".version 9.0";
   answer.output.cubin = {1, 2, 3, 4};
-  answer.output.log = "ptxas info    : Compiling entry function 'k' for 'sm_90a'\nptxas info    : Used 32 registers\n";
+  answer.output.log =
+      "ptxas info    : Compiling entry function 'k' for 'sm_90a'\nptxas info    : Used 32 "
+      "registers\n";
   answer.output.lowered_names = {{"k<3>", "_Z1kILi3EEvv"}};
   answer.sandbox = {4, true, true, "", "", ""};
   return pack(answer);
@@ -50,10 +52,13 @@ TEST_CASE("Spoilt answers of a compile process are read or refused, never worse"
   CHECK(refused > 1000);
 }
 
-TEST_CASE("Logs of any bytes become text that may be shown, and the assembler's lines are read from any log") {
+TEST_CASE(
+    "Logs of any bytes become text that may be shown, and the assembler's lines are read from any "
+    "log") {
   for (std::size_t i = 0; i < 1500; ++i) {
     Dice dice(i);
-    const std::string log = dice.below(3) == 0 ? dice.noise(dice.below(400)) : spoilt(good_answer(), dice);
+    const std::string log =
+        dice.below(3) == 0 ? dice.noise(dice.below(400)) : spoilt(good_answer(), dice);
     const std::string clean = clean_log(log);
     CHECK(clean_log(clean) == clean);
     CHECK(clean.find('\x1b') == std::string::npos);

@@ -1,4 +1,5 @@
-// The PTX parser and gate against spoilt modules: nothing crashes them, and what must be refused is.
+// The PTX parser and gate against spoilt modules: nothing crashes them, and what must be refused
+// is.
 #include <functional>
 
 #include "catch.hpp"
@@ -15,7 +16,8 @@ const std::vector<Seed>& corpus() {
   return all;
 }
 
-// What parser and gate say: a code, or "" for a text that passes both. Facts are read as well, as for every kernel.
+// What parser and gate say: a code, or "" for a text that passes both. Facts are read as well, as
+// for every kernel.
 std::string verdict(const std::string& text, const Seed& seed) {
   const auto module = ptx::parse(text);
   if (module.is_rejected()) return module.rejected().code;
@@ -55,15 +57,16 @@ TEST_CASE("What is slipped into a real module is refused by its code") {
       const std::string code = verdict(mutant.text, seed);
       const bool right = mutant.code.empty() ? !code.empty() : code == mutant.code;
       if (right || ++wrong > 5) continue;
-      FAIL_CHECK(row.name << " " << i << " in " << seed.name << ": " << (code.empty() ? "accepted" : code) << ", want "
-                          << mutant.code << "\n"
+      FAIL_CHECK(row.name << " " << i << " in " << seed.name << ": "
+                          << (code.empty() ? "accepted" : code) << ", want " << mutant.code << "\n"
                           << mutant.what);
     }
   }
   CHECK(wrong == 0);
 }
 
-TEST_CASE("Scrambled modules crash nothing, and one that passes still has its interface and no state") {
+TEST_CASE(
+    "Scrambled modules crash nothing, and one that passes still has its interface and no state") {
   std::size_t passed = 0;
   const std::size_t count = testing::sanitized() ? 2000 : 5000;
   for (std::size_t i = 0; i < count; ++i) {
@@ -73,7 +76,8 @@ TEST_CASE("Scrambled modules crash nothing, and one that passes still has its in
     if (!verdict(text, seed).empty()) continue;
     ++passed;
     const std::string why = complaint(text, seed);
-    if (!why.empty()) FAIL_CHECK("mutant " << i << " of " << seed.name << " passes: " << why << "\n" << text);
+    if (!why.empty())
+      FAIL_CHECK("mutant " << i << " of " << seed.name << " passes: " << why << "\n" << text);
   }
   // The check above means something only if mutants do pass.
   CHECK(passed > count / 20);
@@ -91,15 +95,19 @@ TEST_CASE("A module cut anywhere is refused") {
 
 TEST_CASE("Pathological texts end") {
   const std::string head = ".version 9.0\n.target sm_90a\n.address_size 64\n";
-  const std::string open = head + ".visible .entry k()\n{\n.reg .pred p; .reg .u32 r; .reg .u64 %d<70000>;\n",
+  const std::string open =
+                        head +
+                        ".visible .entry k()\n{\n.reg .pred p; .reg .u32 r; .reg .u64 %d<70000>;\n",
                     close = "ret;\n}\n";
   const auto times = [](std::size_t n, const std::string& piece) {
     std::string all;
     for (std::size_t i = 0; i < n; ++i) all += piece;
     return all;
   };
-  std::string chain = ".global .align 8 .b8 t[64] = {1};\n";  // an address that moves against the order of the text
-  for (int i = 60000; i > 0; --i) chain += "add.u64 %d" + std::to_string(i) + ", %d" + std::to_string(i - 1) + ", 1;\n";
+  std::string chain =
+      ".global .align 8 .b8 t[64] = {1};\n";  // an address that moves against the order of the text
+  for (int i = 60000; i > 0; --i)
+    chain += "add.u64 %d" + std::to_string(i) + ", %d" + std::to_string(i - 1) + ", 1;\n";
   std::string functions;
   for (int i = 0; i < 60000; ++i) functions += ".func f" + std::to_string(i) + "(){}\n";
   const Seed seed{"", "", {{"k", "k", {}, {}, {}}}};

@@ -16,14 +16,16 @@ namespace cupilot::fuzz {
 namespace {
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size()))
     text.replace(at, from.size(), to);
   return text;
 }
 
 std::vector<std::size_t> places_after(const std::string& text, const std::regex& pattern) {
   std::vector<std::size_t> places;
-  for (auto at = std::sregex_iterator(text.begin(), text.end(), pattern); at != std::sregex_iterator(); ++at) {
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), pattern);
+       at != std::sregex_iterator(); ++at) {
     places.push_back(static_cast<std::size_t>(at->position() + at->length()));
   }
   return places;
@@ -65,7 +67,8 @@ std::vector<Seed> seeds() {
       if (!function.is_entry) continue;
       ptx::ExpectedEntry entry{function.name, function.name, {}, {}, {}};
       for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
-        entry.parameters.push_back({static_cast<std::uint32_t>(function.parameter(i).bytes), function.parameter(i).align});
+        entry.parameters.push_back(
+            {static_cast<std::uint32_t>(function.parameter(i).bytes), function.parameter(i).align});
       }
       seed.entries.push_back(std::move(entry));
     }
@@ -84,11 +87,14 @@ Mutant with_second_entry(const Seed& seed, Dice& dice) {
       ".visible .entry evil$();\n.visible .entry evil$()\n{\n\tret;\n}\n",
       "/* .entry */ .visible\n.entry\nevil$\n()\n{ ret; }\n",
   };
-  const std::string item = replaced(dice.pick<std::string>(items), "$", std::to_string(dice.below(1000)));
+  const std::string item =
+      replaced(dice.pick<std::string>(items), "$", std::to_string(dice.below(1000)));
   Mutant mutant{seed.text, "gate.extra_entry", item};
   if (dice.below(3) == 0) {
-    // By way of inline assembly; what follows the insertion may then name registers of the function that was closed.
-    mutant.text.insert(place_in_body(mutant.text, dice), "\n\tret;\n}\n" + item + ".func rest$()\n{");
+    // By way of inline assembly; what follows the insertion may then name registers of the function
+    // that was closed.
+    mutant.text.insert(place_in_body(mutant.text, dice),
+                       "\n\tret;\n}\n" + item + ".func rest$()\n{");
     mutant.code = "";
   } else if (dice.below(2) == 0) {
     static const std::regex start("\n(?=\\.visible \\.entry)");
@@ -109,27 +115,36 @@ Mutant with_hidden_state(const Seed& seed, Dice& dice) {
       ".reg .u32 v; atom.global.cas.b32 v, [H], 0, 1;",
       ".reg .u64 a; mov.u64 a, H; add.s64 a, a, 8; st.global.u32 [a], 1;",
       ".reg .u64 a; mov.u64 a, H; cvta.global.u64 a, a; st.u32 [a+4], 1;",
-      ".reg .u64 a, b; .reg .u32 l, h; mov.u64 a, H; mov.b64 {l, h}, a; mov.b64 b, {l, h}; st.global.u32 [b], 1;",
-      ".reg .u64 a, b; .reg .pred p; mov.u64 a, H; setp.ne.u64 p, a, 0; selp.u64 b, a, 0, p; st.global.u32 [b], 1;",
-      ".reg .u64 a, b; .reg .pred p; mov.u64 a, H; setp.ne.u64 p, a, 0; mov.u64 b, 0; @p add.u64 b, b, 1; st.global.u32 [b], 1;",
+      ".reg .u64 a, b; .reg .u32 l, h; mov.u64 a, H; mov.b64 {l, h}, a; mov.b64 b, {l, h}; "
+      "st.global.u32 [b], 1;",
+      ".reg .u64 a, b; .reg .pred p; mov.u64 a, H; setp.ne.u64 p, a, 0; selp.u64 b, a, 0, p; "
+      "st.global.u32 [b], 1;",
+      ".reg .u64 a, b; .reg .pred p; mov.u64 a, H; setp.ne.u64 p, a, 0; mov.u64 b, 0; @p add.u64 "
+      "b, b, 1; st.global.u32 [b], 1;",
       ".reg .u64 a; .shared .align 8 .b64 s; mov.u64 a, H; st.shared.u64 [s], a;",
       ".reg .u64 a; .param .b64 q; mov.u64 a, H; st.param.b64 [q], a;",
       ".reg .u64 a; mov.u64 a, H; xor.b64 a, a, 255; xor.b64 a, a, 255; st.global.u32 [a], 1;",
-      ".reg .u64 a; .reg .u32 l; mov.u64 a, H; cvt.u32.u64 l, a; add.cc.u32 l, l, 1; addc.u32 l, 0, 0; st.global.u32 [a], l;",
+      ".reg .u64 a; .reg .u32 l; mov.u64 a, H; cvt.u32.u64 l, a; add.cc.u32 l, l, 1; addc.u32 l, "
+      "0, 0; st.global.u32 [a], l;",
       ".shared .align 16 .b8 s[16]; cp.async.bulk.global.shared::cta.bulk_group [H], [s], 16;",
-      ".shared .align 16 .b8 s[16]; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [H], [s], 16;",
+      ".shared .align 16 .b8 s[16]; cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 "
+      "[H], [s], 16;",
       ".reg .u64 a; mov.u64 a, H; discard.global.L2 [a], 128;",
-      ".reg .u64 a; .reg .u32 l, v; mov.u64 a, H; shr.u64 a, a, 3; cvt.u32.u64 l, a; ld.shared.u32 v, [l]; st.global.u32 [a], v;",
+      ".reg .u64 a; .reg .u32 l, v; mov.u64 a, H; shr.u64 a, a, 3; cvt.u32.u64 l, a; ld.shared.u32 "
+      "v, [l]; st.global.u32 [a], v;",
       ".reg .u64 a; .reg .pred p; mov.u64 a, H; setp.gt.u64 p, a, 65536; @p bra on; on:",
       ".reg .u64 a, b; mov.u64 a, H; sub.u64 b, 0, a; st.global.u32 [b], 1;",
   };
-  static const std::array<std::string, 3> spaces = {".global .align 8 .b8 H[64];", ".global .align 16 .b8 H[64] = {1, 2, 3};",
+  static const std::array<std::string, 3> spaces = {".global .align 8 .b8 H[64];",
+                                                    ".global .align 16 .b8 H[64] = {1, 2, 3};",
                                                     ".const .align 16 .b8 H[64];"};
   const std::string name = "hidden" + std::to_string(dice.below(1000));
   const std::string space = replaced(dice.pick<std::string>(spaces), "H", name);
   const std::string way = replaced(dice.pick<std::string>(ways), "H", name);
-  const std::string code = way.find("discard") == std::string::npos ? "gate.state" : "gate.forbidden";
-  if (dice.below(2) == 0) return inserted_in_body(seed, dice, "{ " + space + " " + way + " }", code);
+  const std::string code =
+      way.find("discard") == std::string::npos ? "gate.state" : "gate.forbidden";
+  if (dice.below(2) == 0)
+    return inserted_in_body(seed, dice, "{ " + space + " " + way + " }", code);
   Mutant mutant = inserted_in_body(seed, dice, "{ " + way + " }", code);
   static const std::regex header("\\.address_size 64\n");
   mutant.text.insert(places_after(mutant.text, header).at(0), space + "\n");
@@ -181,14 +196,16 @@ Mutant with_other_interface(const Seed& seed, Dice& dice) {
       mutant.code = "gate.parameters";
       break;
     case 1:  // one twice as wide, or half
-      mutant.text.replace(
-          open + 1, list.size(),
-          list.find(".u64") != std::string::npos ? replaced(list, ".u64", ".u32") : replaced(list, ".u32", ".u64"));
+      mutant.text.replace(open + 1, list.size(),
+                          list.find(".u64") != std::string::npos ? replaced(list, ".u64", ".u32")
+                                                                 : replaced(list, ".u32", ".u64"));
       mutant.code = "gate.parameters";
       break;
     case 2:  // the last one gone
-      mutant.text.erase(list.find(',') == std::string::npos ? open + 1 : mutant.text.rfind(',', close),
-                        list.find(',') == std::string::npos ? list.size() : close - mutant.text.rfind(',', close));
+      mutant.text.erase(
+          list.find(',') == std::string::npos ? open + 1 : mutant.text.rfind(',', close),
+          list.find(',') == std::string::npos ? list.size()
+                                              : close - mutant.text.rfind(',', close));
       break;
     case 3:  // an array of the first one's type
       mutant.text.insert(open + 1 + list.find_first_of(",\n", list.find(".param")), "[2]");
@@ -198,7 +215,8 @@ Mutant with_other_interface(const Seed& seed, Dice& dice) {
       mutant.code = "gate.extra_entry";
       break;
     default:  // no kernel any more
-      mutant.text.replace(mutant.text.rfind('.', entry - 1), entry + 6 - mutant.text.rfind('.', entry - 1), ".func");
+      mutant.text.replace(mutant.text.rfind('.', entry - 1),
+                          entry + 6 - mutant.text.rfind('.', entry - 1), ".func");
   }
   mutant.what = mutant.text.substr(entry > 20 ? entry - 20 : 0, 200);
   return mutant;
@@ -231,7 +249,8 @@ std::string scrambled(const Seed& seed, std::span<const Seed> others, Dice& dice
                                                     "\0"};
   std::string text = seed.text;
   for (std::size_t changes = 1 + dice.below(4); changes > 0 && !text.empty(); --changes) {
-    const std::size_t at = dice.below(text.size()), length = std::min(text.size() - at, dice.below(40));
+    const std::size_t at = dice.below(text.size()),
+                      length = std::min(text.size() - at, dice.below(40));
     switch (dice.below(9)) {
       case 0:
         text.resize(at);
@@ -249,7 +268,8 @@ std::string scrambled(const Seed& seed, std::span<const Seed> others, Dice& dice
         text.insert(at, dice.pick<std::string>(words));
         break;
       case 5:  // a digit
-        if (const std::size_t digit = text.find_first_of("0123456789", at); digit != std::string::npos) {
+        if (const std::size_t digit = text.find_first_of("0123456789", at);
+            digit != std::string::npos) {
           text[digit] = static_cast<char>('0' + dice.below(10));
         }
         break;
@@ -283,7 +303,9 @@ std::string complaint(const std::string& text, const Seed& seed) {
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] == ".entry") entries.insert(words[i + 1]);
     if (words[i] == "trap" || words[i] == "brkpt") return words[i];
-    if (words[i].rfind("%clock", 0) == 0 || words[i].rfind("%globaltimer", 0) == 0 || words[i] == "%gridid") return words[i];
+    if (words[i].rfind("%clock", 0) == 0 || words[i].rfind("%globaltimer", 0) == 0 ||
+        words[i] == "%gridid")
+      return words[i];
     if (words[i] == ".extern" && words[i + 1] == ".func") return ".extern .func";
     if (words[i] == ".global" || words[i] == ".const") {
       for (std::size_t j = i + 1; j < std::min(words.size(), i + 6); ++j) {
@@ -299,7 +321,8 @@ std::string complaint(const std::string& text, const Seed& seed) {
   for (std::size_t i = 0; i + 2 < words.size(); ++i) {
     const std::string& word = words[i];
     const bool stores = word.rfind("st.", 0) == 0 || word.rfind("red.", 0) == 0;
-    if (stores && words[i + 1] == "[" && variables.contains(words[i + 2])) return "writes " + words[i + 2];
+    if (stores && words[i + 1] == "[" && variables.contains(words[i + 2]))
+      return "writes " + words[i + 2];
   }
   return "";
 }

@@ -33,7 +33,8 @@ Mutant with_other_interface(const Seed& seed, Dice& dice);
 // Bytes, words and lines changed at random; nothing is known of the outcome.
 std::string scrambled(const Seed& seed, std::span<const Seed> others, Dice& dice);
 
-// What a reader of the text alone, without the parser, sees of its interface: "" or what is wrong with it.
+// What a reader of the text alone, without the parser, sees of its interface: "" or what is wrong
+// with it.
 std::string complaint(const std::string& text, const Seed& seed);
 
 }  // namespace cupilot::fuzz

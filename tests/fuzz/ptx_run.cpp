@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "ptx/machine/execute.hpp"
 #include "ptx/gate/facts.hpp"
+#include "ptx/machine/execute.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace cupilot::fuzz {
@@ -13,14 +13,16 @@ namespace {
 constexpr std::size_t buffer_bytes = 4096;
 
 // Parameters: addresses of the buffers, or small numbers, as a plan might give them.
-std::vector<std::uint8_t> parameters(const ptx::Function& entry, const ptx::DeviceMemory& memory, Dice& dice) {
+std::vector<std::uint8_t> parameters(const ptx::Function& entry, const ptx::DeviceMemory& memory,
+                                     Dice& dice) {
   const ptx::ParameterLayout layout = ptx::parameter_layout(entry);
   std::vector<std::uint8_t> out(layout.bytes);
   for (std::size_t i = 0; i < layout.offsets.size(); ++i) {
     std::uint64_t value = dice.below(9) == 0 ? ~std::uint64_t{0} >> dice.below(64) : dice.below(65);
     if (entry.parameter(static_cast<std::uint32_t>(i)).bytes == 8 && dice.below(8) != 0)
       value = memory.address(dice.below(memory.size()));
-    std::memcpy(out.data() + layout.offsets[i], &value, std::min<std::size_t>(8, layout.bytes - layout.offsets[i]));
+    std::memcpy(out.data() + layout.offsets[i], &value,
+                std::min<std::size_t>(8, layout.bytes - layout.offsets[i]));
   }
   return out;
 }
@@ -39,7 +41,8 @@ ptx::Launch launch_of(const ptx::Function& entry, const ptx::DeviceMemory& memor
 std::string launched(ptx::Program& program, const ptx::Function& entry, Dice& dice) {
   ptx::DeviceMemory memory;
   for (const char* name : {"a", "b", "c"}) {
-    const auto added = memory.add(name, buffer_bytes, name[0] == 'a' ? ptx::Access::read_only : ptx::Access::read_write);
+    const auto added = memory.add(
+        name, buffer_bytes, name[0] == 'a' ? ptx::Access::read_only : ptx::Access::read_write);
     if (!added) return "no memory";
     memory.mark_written(*added);
   }
@@ -69,7 +72,8 @@ std::string outcome(const std::string& text, const Seed& seed, Dice& dice) {
     if (!function.is_entry) continue;
     const auto program = ptx::make_program(module, function.name);
     if (program.is_rejected()) return program.rejected().code;
-    if (program.is_error()) return refused ? refused->code : "error";  // what the gate lets through can be placed
+    if (program.is_error())
+      return refused ? refused->code : "error";  // what the gate lets through can be placed
     last = launched(**program, function, dice);
   }
   return last;
@@ -81,7 +85,9 @@ struct Piece {
   std::size_t begin, end;
 };
 
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_%$.:", c) != nullptr; }
+bool in_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_%$.:", c) != nullptr;
+}
 
 // Lines that end a statement; the words of one.
 std::vector<Piece> statements(const std::string& text) {
@@ -104,11 +110,23 @@ std::vector<Piece> words(const std::string& text, Piece line) {
   return out;
 }
 
-std::string copied(const std::string& text, Piece p) { return text.substr(p.begin, p.end - p.begin); }
+std::string copied(const std::string& text, Piece p) {
+  return text.substr(p.begin, p.end - p.begin);
+}
 
 std::string number(Dice& dice) {
-  static const std::string known[] = {
-      "0", "1", "-1", "31", "32", "255", "4096", "65536", "0x7fffffff", "0x80000000", "0xffffffffffffffff", "0f7FFFFFFF"};
+  static const std::string known[] = {"0",
+                                      "1",
+                                      "-1",
+                                      "31",
+                                      "32",
+                                      "255",
+                                      "4096",
+                                      "65536",
+                                      "0x7fffffff",
+                                      "0x80000000",
+                                      "0xffffffffffffffff",
+                                      "0f7FFFFFFF"};
   return dice.below(3) == 0 ? std::to_string(dice.below(5000)) : dice.pick<std::string>(known);
 }
 
@@ -143,7 +161,8 @@ void change_line(std::string& text, Piece line, const std::string& other_text, D
   const auto mine = words(text, line), theirs = words(other_text, other);
   if (mine.size() < 2 || theirs.size() < 2) return;
   // Operands for operands, the opcode for one like it.
-  const Piece word = mine[1 + dice.below(mine.size() - 1)], instead = theirs[1 + dice.below(theirs.size() - 1)];
+  const Piece word = mine[1 + dice.below(mine.size() - 1)],
+              instead = theirs[1 + dice.below(theirs.size() - 1)];
   switch (dice.below(8)) {
     case 0:
     case 1:
@@ -152,8 +171,9 @@ void change_line(std::string& text, Piece line, const std::string& other_text, D
       return (void)text.replace(word.begin, word.end - word.begin, number(dice));
     case 3:
     case 4:
-      return (void)text.replace(mine[0].begin, mine[0].end - mine[0].begin,
-                                remodelled(copied(text, mine[0]), copied(other_text, theirs[0]), dice));
+      return (void)text.replace(
+          mine[0].begin, mine[0].end - mine[0].begin,
+          remodelled(copied(text, mine[0]), copied(other_text, theirs[0]), dice));
     case 5:
       return (void)text.insert(line.begin + 1, dice.below(2) == 0 ? "@%p1 " : "@!%p1 ");
     case 6:

@@ -1,4 +1,5 @@
-// The reader of sources before they are compiled: an include stays an include however it is dressed.
+// The reader of sources before they are compiled: an include stays an include however it is
+// dressed.
 #include "backend/compile/source.hpp"
 
 #include <array>
@@ -10,17 +11,22 @@
 namespace cupilot::fuzz {
 namespace {
 
-// The words of an include directive with things between and inside them that the preprocessor does not see.
+// The words of an include directive with things between and inside them that the preprocessor does
+// not see.
 std::string dressed_include(Dice& dice) {
-  static const std::array<std::string, 8> blanks = {"", " ", "\t", "/* */", "/* # */", "\\\n", " \\\n ", "/*\n*/"};
+  static const std::array<std::string, 8> blanks = {"",        " ",    "\t",     "/* */",
+                                                    "/* # */", "\\\n", " \\\n ", "/*\n*/"};
   static const std::array<std::string, 5> splices = {"", "", "\\\n", "\\ \n", "\\\r\n"};
-  static const std::array<std::string, 4> names = {"\"/etc/passwd\"", "<cub/cub.cuh>", "NAME", "<mma.h"};
+  static const std::array<std::string, 4> names = {"\"/etc/passwd\"", "<cub/cub.cuh>", "NAME",
+                                                   "<mma.h"};
   std::string word;
-  static const std::array<std::string, 4> directives = {"include", "include_next", "import", "embed"};
-  for (const char c : dice.pick<std::string>(directives)) word += c + dice.pick<std::string>(splices);
+  static const std::array<std::string, 4> directives = {"include", "include_next", "import",
+                                                        "embed"};
+  for (const char c : dice.pick<std::string>(directives))
+    word += c + dice.pick<std::string>(splices);
   const std::string hash = dice.below(3) == 0 ? "%" + dice.pick<std::string>(splices) + ":" : "#";
-  return dice.pick<std::string>(blanks) + hash + dice.pick<std::string>(blanks) + word + dice.pick<std::string>(blanks) + " " +
-         dice.pick<std::string>(names) + "\n";
+  return dice.pick<std::string>(blanks) + hash + dice.pick<std::string>(blanks) + word +
+         dice.pick<std::string>(blanks) + " " + dice.pick<std::string>(names) + "\n";
 }
 
 // Text that is complete in itself: nothing in it may swallow the line that follows.
@@ -53,13 +59,17 @@ TEST_CASE("An include is found behind any text and in any dress") {
   std::size_t missed = 0;
   for (std::size_t i = 0; i < 4000; ++i) {
     Dice dice(i);
-    const std::string before = innocent(dice), include = dressed_include(dice), after = innocent(dice);
+    const std::string before = innocent(dice), include = dressed_include(dice),
+                      after = innocent(dice);
     const auto without = check_source(before + after, allowed);
     const auto with = check_source(before + include + after, allowed);
     const bool right = !without && with && with->code == "gate.include";
     if (right || ++missed > 5) continue;
-    FAIL_CHECK("text " << i << (without ? " is refused without its include: " + without->message : " passes") << "\n"
-                       << before << include);
+    FAIL_CHECK(
+        "text " << i
+                << (without ? " is refused without its include: " + without->message : " passes")
+                << "\n"
+                << before << include);
   }
   CHECK(missed == 0);
 }
@@ -68,7 +78,8 @@ TEST_CASE("No bytes crash the reader of sources") {
   for (std::size_t i = 0; i < 2000; ++i) {
     Dice dice(i);
     std::string text = innocent(dice) + dressed_include(dice);
-    for (std::size_t j = dice.below(6); j > 0; --j) text.insert(dice.below(text.size()), dice.noise(dice.below(4)));
+    for (std::size_t j = dice.below(6); j > 0; --j)
+      text.insert(dice.below(text.size()), dice.noise(dice.below(4)));
     text.resize(dice.below(text.size() + 1));
     const auto refused = check_source(text);
     if (refused) CHECK((refused->code == "gate.include" || refused->code == "gate.source_size"));

@@ -5,8 +5,8 @@
 #include <cupilot/parts/models.hpp>
 
 #include "backend/compile/protocol.hpp"
-#include "backend/wire/orders.hpp"
 #include "backend/wire/frame.hpp"
+#include "backend/wire/orders.hpp"
 #include "backend/worker/probe.hpp"
 #include "fuzz/parsers.hpp"
 #include "llm/codec.hpp"
@@ -17,7 +17,8 @@
 namespace cupilot::fuzz {
 namespace {
 
-// What compile processes send, and what judges and runners do: a runner has had a stranger's kernel beside it.
+// What compile processes send, and what judges and runners do: a runner has had a stranger's kernel
+// beside it.
 Texts frames() {
   CompileAnswer answer;
   answer.output.ptx = ".version 9.0";
@@ -46,9 +47,10 @@ Texts frames() {
 // What `use` makes of all that reads the body of a frame.
 template <class Use>
 auto with_unpackers(Use use) {
-  return use(unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer, unpack_several_answer,
-             unpack_prepare_answer, unpack_check_answer, unpack_run_answer, unpack_count_answer, unpack_sustain_answer,
-             unpack_probe_answer, unpack_repeat_answer, unpack_read_answer, unpack_conditions, unpack_probe);
+  return use(unpack_answer, unpack_order, unpack_hello, unpack_device_hello, unpack_device_answer,
+             unpack_several_answer, unpack_prepare_answer, unpack_check_answer, unpack_run_answer,
+             unpack_count_answer, unpack_sustain_answer, unpack_probe_answer, unpack_repeat_answer,
+             unpack_read_answer, unpack_conditions, unpack_probe);
 }
 bool takes_frame(const std::string& text) {
   int ends[2];
@@ -58,14 +60,17 @@ bool takes_frame(const std::string& text) {
   ::close(ends[0]);
   const auto got = receive_frame(ends[1], deadline_in(1));
   ::close(ends[1]);
-  const bool read = with_unpackers([&](auto... unpack) { return (static_cast<int>(static_cast<bool>(unpack(text))) + ...) > 0; });
+  const bool read = with_unpackers([&](auto... unpack) {
+    return (static_cast<int>(static_cast<bool>(unpack(text))) + ...) > 0;
+  });
   return std::holds_alternative<Frame>(got) || read;
 }
 
 std::string wrong_frame(const std::string& text) {
   std::string wrong;
   const auto look = [&](auto unpack) {
-    if (wrong.empty()) wrong = wrong_when_written(text, unpack, [](const auto& message) { return pack(message); });
+    if (wrong.empty())
+      wrong = wrong_when_written(text, unpack, [](const auto& message) { return pack(message); });
   };
   with_unpackers([&](auto... unpack) { (look(unpack), ...); });
   return wrong;
@@ -76,18 +81,23 @@ Texts tapes() {
   request.key = "slot 3/write/0";
   request.agent = "generator";
   std::set<std::string> texts;
-  return {tape_header_line("a note") + reservation_line("slot 3/write/0", {}) + exchange_lines(request, ChatReply{}, {}, texts)};
+  return {tape_header_line("a note") + reservation_line("slot 3/write/0", {}) +
+          exchange_lines(request, ChatReply{}, {}, texts)};
 }
-bool takes_tape(const std::string& text) { return static_cast<bool>(tape_lines_from(text, "fuzz")); }
+bool takes_tape(const std::string& text) {
+  return static_cast<bool>(tape_lines_from(text, "fuzz"));
+}
 
 // A reply whole and as a stream, in every wire format.
 Texts replies() {
   return {
       R"({"id":"1","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":4}})",
       R"({"type":"message","model":"m","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":4}})",
-      "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":null}]}\n\ndata: [DONE]\n\n",
+      "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":null}]}\n\ndata: "
+      "[DONE]\n\n",
       "event: content_block_delta\r\ndata: "
-      "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}\r\n\r\n",
+      "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"text_delta\",\"text\":\"hi\"}}"
+      "\r\n\r\n",
       R"({"error":{"type":"overloaded_error","code":"x","message":"max_tokens is too large"}})"};
 }
 bool takes_reply(const std::string& text) {
@@ -101,7 +111,8 @@ bool takes_reply(const std::string& text) {
       return !sum.ended;
     };
     const std::size_t half = text.size() / 2;
-    if (splitter.feed(std::string_view(text).substr(0, half), add)) splitter.feed(std::string_view(text).substr(half), add);
+    if (splitter.feed(std::string_view(text).substr(0, half), add))
+      splitter.feed(std::string_view(text).substr(half), add);
     taken = taken || sum.closed || sum.ended;
   }
   Unwanted unwanted;
@@ -120,19 +131,23 @@ Texts http_replies() {
   Texts all;
   for (const testing::Misbehaviour& row : testing::misbehaviours(endpoint())) {
     for (const testing::ScriptStep& step : row.steps) {
-      if (step.then == testing::ScriptStep::Then::close && step.bytes.size() < 4000) all.push_back(step.bytes);
+      if (step.then == testing::ScriptStep::Then::close && step.bytes.size() < 4000)
+        all.push_back(step.bytes);
     }
   }
   all.emplace_back(
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-      "40\r\ndata: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\r\n2\r\n\n\n\r\n0\r\n\r\n");
+      "40\r\ndata: "
+      "{\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}"
+      "\r\n2\r\n\n\n\r\n0\r\n\r\n");
   return all;
 }
 
 bool takes_http(const std::string& text) {
   endpoint().play({{text}}, text.size());
   ModelsConfig config;
-  ModelEndpoint spec{.name = "e", .url = endpoint().url(), .format = text.size() % 2 == 0 ? "chat" : "messages"};
+  ModelEndpoint spec{
+      .name = "e", .url = endpoint().url(), .format = text.size() % 2 == 0 ? "chat" : "messages"};
   spec.retries = 0;
   config.endpoints = {spec};
   config.models = {{.name = "m", .endpoint = "e", .model = "m", .stream = text.size() % 4 < 2}};

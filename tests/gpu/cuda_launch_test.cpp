@@ -26,8 +26,10 @@ TEST_CASE("a table written by a setup launch is there in proof and timing") {
   KernelSource source;
   source.text =
       "extern \"C\" __global__ void order(int* table, int tiles) {\n"
-      "  const int i = blockIdx.x * 64 + threadIdx.x;\n  if (i < tiles) table[i] = tiles - 1 - i;\n}\n"
-      "extern \"C\" __global__ void k(const float* A, const float* B, float* D, const int* table, int m, int n, int k, int "
+      "  const int i = blockIdx.x * 64 + threadIdx.x;\n  if (i < tiles) table[i] = tiles - 1 - "
+      "i;\n}\n"
+      "extern \"C\" __global__ void k(const float* A, const float* B, float* D, const int* table, "
+      "int m, int n, int k, int "
       "across) {\n"
       "  const int tile = table[blockIdx.x];\n"
       "  const int r = tile / across * 16 + threadIdx.y, c = tile % across * 16 + threadIdx.x;\n"
@@ -45,7 +47,8 @@ TEST_CASE("a table written by a setup launch is there in proof and timing") {
   run.name = run.entry = "k";
   run.grid = {"tiles"};
   run.block = {16, 16};
-  run.args = {named("A"), named("B"), named("D"), named("table"), i32("m"), i32("n"), i32("k"), i32("across")};
+  run.args = {named("A"), named("B"), named("D"), named("table"),
+              i32("m"),   i32("n"),   i32("k"),   i32("across")};
   source.plan.launches = {setup, run};
   const CompiledKernel kernel = compiled(source);
   GemmSpec spec;
@@ -65,18 +68,26 @@ TEST_CASE("clusters and cooperative launches run") {
   for (const bool cooperative : {false, true}) {
     KernelSource source;
     source.text =
-        "extern \"C\" __global__ void k(const float* A, const float* B, float* D, int m, int n, int k, int want) {\n"
+        "extern \"C\" __global__ void k(const float* A, const float* B, float* D, int m, int n, "
+        "int k, int want) {\n"
         "  unsigned size;\n  asm volatile(\"mov.u32 %0, %%cluster_nctaid.x;\" : \"=r\"(size));\n"
         "  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;\n"
         "  if (r >= m || c >= n) return;\n  float s = 0;\n"
-        "  for (int i = 0; i < k; ++i) s += A[r * k + i] * B[i * n + c];\n  D[r * n + c] = size == want ? s : 0.0f;\n}\n";
+        "  for (int i = 0; i < k; ++i) s += A[r * k + i] * B[i * n + c];\n  D[r * n + c] = size == "
+        "want ? s : 0.0f;\n}\n";
     PlanLaunch run;
     run.name = run.entry = "k";
     run.grid = {"cdiv(n,16)", "cdiv(m,16)"};
     run.block = {16, 16};
     run.cooperative = cooperative;
     if (!cooperative) run.cluster = {4};
-    run.args = {named("A"), named("B"), named("D"), i32("m"), i32("n"), i32("k"), i32(cooperative ? "1" : "4")};
+    run.args = {named("A"),
+                named("B"),
+                named("D"),
+                i32("m"),
+                i32("n"),
+                i32("k"),
+                i32(cooperative ? "1" : "4")};
     source.plan.launches = {run};
     const CaseReport report = gpu::prove(task, compiled(source), what);
     CAPTURE(cooperative, gpu::faults(report));
@@ -88,22 +99,30 @@ TEST_CASE("a tensor map carries a tile into shared memory") {
   KernelSource source;
   source.text =
       "struct alignas(64) Map { unsigned long long words[16]; };\n"
-      "extern \"C\" __global__ void k(const __grid_constant__ Map a, const float* B, float* D, int m, int n, int k) {\n"
-      "  __shared__ alignas(128) float tile[16 * 32];\n  __shared__ alignas(8) unsigned long long bar;\n"
-      "  const unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = (unsigned)__cvta_generic_to_shared(tile);\n"
+      "extern \"C\" __global__ void k(const __grid_constant__ Map a, const float* B, float* D, int "
+      "m, int n, int k) {\n"
+      "  __shared__ alignas(128) float tile[16 * 32];\n  __shared__ alignas(8) unsigned long long "
+      "bar;\n"
+      "  const unsigned b = (unsigned)__cvta_generic_to_shared(&bar), t = "
+      "(unsigned)__cvta_generic_to_shared(tile);\n"
       "  if (threadIdx.x == 0 && threadIdx.y == 0) {\n"
       "    asm volatile(\"mbarrier.init.shared.b64 [%0], 1;\" :: \"r\"(b));\n"
       "    asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
       "    asm volatile(\"mbarrier.arrive.expect_tx.shared.b64 _, [%0], 2048;\" :: \"r\"(b));\n"
-      "    asm volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%2, %3}], "
+      "    asm "
+      "volatile(\"cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3}], "
       "[%4];\"\n"
-      "      :: \"r\"(t), \"l\"(&a), \"r\"(0), \"r\"((int)blockIdx.y * 16), \"r\"(b) : \"memory\");\n  }\n  __syncthreads();\n"
+      "      :: \"r\"(t), \"l\"(&a), \"r\"(0), \"r\"((int)blockIdx.y * 16), \"r\"(b) : "
+      "\"memory\");\n  }\n  __syncthreads();\n"
       "  unsigned done = 0;\n  while (!done)\n"
-      "    asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 %0, 1, 0, p; }\" : "
+      "    asm volatile(\"{ .reg .pred p; mbarrier.try_wait.parity.shared.b64 p, [%1], 0; selp.u32 "
+      "%0, 1, 0, p; }\" : "
       "\"=r\"(done) : \"r\"(b) : \"memory\");\n"
       "  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;\n"
       "  if (r >= m || c >= n) return;\n  float s = 0;\n"
-      "  for (int i = 0; i < 32; ++i) s += tile[threadIdx.y * 32 + i] * B[i * n + c];\n  D[r * n + c] = s;\n}\n";
+      "  for (int i = 0; i < 32; ++i) s += tile[threadIdx.y * 32 + i] * B[i * n + c];\n  D[r * n + "
+      "c] = s;\n}\n";
   source.plan.require = {"k==32"};
   PlanTensorMap map;
   map.name = "a";
@@ -141,23 +160,27 @@ TEST_CASE("equal runs give equal hashes, other content others") {
   CHECK(gpu::prove(task, kernel, hashed).outputs[0].bits_hash != first);
 }
 
-TEST_CASE("two hundred repeats of an honest kernel agree bit for bit, of a racing one they do not") {
+TEST_CASE(
+    "two hundred repeats of an honest kernel agree bit for bit, of a racing one they do not") {
   const Task task = gpu::gemm({});
   Case repeated = what;
   repeated.repeats = 200;
   const auto begin = std::chrono::steady_clock::now();
   const CaseReport honest = gpu::prove(task, gpu::simple_sgemm(), repeated);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   gpu::note({{"test", "200 repeats"}, {"seconds", std::to_string(seconds)}});
   REQUIRE(gpu::good(honest));
   CHECK(honest.repeats_done == 200);
   CHECK(honest.outputs[0].repeat_differs == 0);
   CHECK(honest.recomputed == 64);
   // One that lets the clock into its result.
-  const CaseReport racing = gpu::prove(
-      task,
-      gpu::ungated(gpu::sgemm_text("if (r < m && c < n) D[(long long)r * n + c] = s * (1.0f + (clock64() & 64) * 1e-9f);"), {}),
-      repeated);
+  const CaseReport racing =
+      gpu::prove(task,
+                 gpu::ungated(gpu::sgemm_text("if (r < m && c < n) D[(long long)r * n + c] = s * "
+                                              "(1.0f + (clock64() & 64) * 1e-9f);"),
+                              {}),
+                 repeated);
   CHECK(racing.outputs[0].repeat_differs > 0);
 }
 

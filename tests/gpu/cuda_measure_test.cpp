@@ -7,11 +7,12 @@ namespace {
 
 std::string line(const ContestantReport& report) {
   if (report.measurement.is_rejected())
-    return report.name + ": " + report.measurement.rejected().code + " " + report.measurement.rejected().message;
+    return report.name + ": " + report.measurement.rejected().code + " " +
+           report.measurement.rejected().message;
   if (report.measurement.is_error()) return report.name + ": " + report.measurement.error().message;
   const Measurement& m = *report.measurement;
-  return report.name + ": " + std::to_string(m.time_us) + " us, spread " + std::to_string(m.spread_us) + ", " +
-         std::to_string(m.samples_us.size()) + " rounds";
+  return report.name + ": " + std::to_string(m.time_us) + " us, spread " +
+         std::to_string(m.spread_us) + ", " + std::to_string(m.samples_us.size()) + " rounds";
 }
 
 }  // namespace
@@ -36,7 +37,8 @@ TEST_CASE("candidate, plain and library are timed in turn") {
       CHECK(report.measurement->samples_us.size() >= (report.name == "plain" ? 1 : 3));
       CHECK(report.proofs.size() >= report.measurement->samples_us.size());
     }
-    CHECK(*(*reports)[3].measurement->samples_us.begin() < *(*reports)[0].measurement->samples_us.begin());
+    CHECK(*(*reports)[3].measurement->samples_us.begin() <
+          *(*reports)[0].measurement->samples_us.begin());
   }
 }
 
@@ -68,9 +70,11 @@ TEST_CASE("the library's products are right in every layout, type and epilogue")
     const Task task = gpu::gemm(spec);
     const std::vector<Contestant> contestants{{Contestant::Kind::library, "cublaslt", nullptr},
                                               {Contestant::Kind::plain, "plain", nullptr}};
-    const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {3, 0.5, true, 1});
+    const auto reports =
+        gpu::backend().measure(task, task.time_shapes[0], contestants, {3, 0.5, true, 1});
     if (!reports) FAIL(reports.error().message);
-    CAPTURE(spec.layout, static_cast<int>(spec.dtype), spec.batch, spec.bias, line((*reports)[0]), line((*reports)[1]));
+    CAPTURE(spec.layout, static_cast<int>(spec.dtype), spec.batch, spec.bias, line((*reports)[0]),
+            line((*reports)[1]));
     CHECK((*reports)[0].measurement);
     CHECK((*reports)[1].measurement);
   }
@@ -80,10 +84,10 @@ TEST_CASE("a kernel that skips work when its output looks done is caught") {
   GemmSpec spec;
   spec.m = spec.n = spec.k = 256;
   const Task task = gpu::gemm(spec);
-  const CompiledKernel lazy =
-      gpu::simple_sgemm("if (r < m && c < n && !(D[r * n + c] < 1e6f && D[r * n + c] > -1e6f)) D[r * n + c] = s;");
-  const CompiledKernel wrong =
-      gpu::simple_sgemm("if (r < m && c < n) D[r * n + c] = m == 256 && r == 17 && c == 200 ? 0.0f : s;");
+  const CompiledKernel lazy = gpu::simple_sgemm(
+      "if (r < m && c < n && !(D[r * n + c] < 1e6f && D[r * n + c] > -1e6f)) D[r * n + c] = s;");
+  const CompiledKernel wrong = gpu::simple_sgemm(
+      "if (r < m && c < n) D[r * n + c] = m == 256 && r == 17 && c == 200 ? 0.0f : s;");
   const std::vector<Contestant> contestants{{Contestant::Kind::candidate, "lazy", &lazy},
                                             {Contestant::Kind::candidate, "wrong", &wrong}};
   const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {});

@@ -1,4 +1,5 @@
-// After every way to lose a process the next candidate is measured soon. Lines go to the file that CUPILOT_GPU_NOTES names.
+// After every way to lose a process the next candidate is measured soon. Lines go to the file that
+// CUPILOT_GPU_NOTES names.
 #include <chrono>
 
 #include "catch.hpp"
@@ -25,14 +26,16 @@ std::pair<double, double> next_candidate() {
   const bool good = gpu::good(gpu::prove(task, honest, what));
   const double proved = seconds_since(begin);
   const Contestant contestant{Contestant::Kind::candidate, "honest", &honest};
-  const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {3, 0.1, true, 1});
+  const auto reports =
+      gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {3, 0.1, true, 1});
   CHECK(good);
   REQUIRE(reports);
   CHECK((*reports)[0].measurement);
   return {proved, seconds_since(begin)};
 }
 
-void record(const std::string& loss, const std::string& code, double until_known, std::pair<double, double> next) {
+void record(const std::string& loss, const std::string& code, double until_known,
+            std::pair<double, double> next) {
   gpu::note({{"test", "recovery"},
              {"loss", loss},
              {"code", code},
@@ -52,10 +55,13 @@ TEST_CASE("the next candidate is measured within three seconds of every fault") 
     const char* code;
   };
   const Row rows[] = {
-      {"hang", "D[(long long)r * n + c] = s; volatile float* v = D; while (v[0] == v[0]) { }", "run.hang"},
+      {"hang", "D[(long long)r * n + c] = s; volatile float* v = D; while (v[0] == v[0]) { }",
+       "run.hang"},
       {"illegal address", "D[(long long)r * n + c] = s; D[1ll << 34] = s;", "run.out_of_bounds"},
       {"trap", "D[(long long)r * n + c] = s; if (r == 3) asm volatile(\"trap;\");", "run.trap"},
-      {"assert", "D[(long long)r * n + c] = s; if (r == 3) __assertfail(\"x\", \"f\", 1, \"g\", 1);", "run.trap"},
+      {"assert",
+       "D[(long long)r * n + c] = s; if (r == 3) __assertfail(\"x\", \"f\", 1, \"g\", 1);",
+       "run.trap"},
       {"input write", "D[(long long)r * n + c] = s; ((float*)A)[0] = 0;", "run.input_write"},
   };
   const Task task = gpu::gemm({});

@@ -43,8 +43,10 @@ CompiledKernel with_plan(const std::string& text) {
   launch.name = launch.entry = "k";
   launch.grid = {"cdiv(n,16)", "cdiv(m,16)"};
   launch.block = {16, 16};
-  for (const char* name : {"A", "B", "D"}) launch.args.push_back({PlanArgument::Kind::name, name, 0});
-  for (const char* size : {"m", "n", "k"}) launch.args.push_back({PlanArgument::Kind::i32, "", size});
+  for (const char* name : {"A", "B", "D"})
+    launch.args.push_back({PlanArgument::Kind::name, name, 0});
+  for (const char* size : {"m", "n", "k"})
+    launch.args.push_back({PlanArgument::Kind::i32, "", size});
   source.plan.launches.push_back(launch);
   auto kernel = backend().compile(source);
   if (kernel.is_rejected()) FAIL(kernel.rejected().code + ": " + kernel.rejected().message);
@@ -53,11 +55,13 @@ CompiledKernel with_plan(const std::string& text) {
 }
 
 std::string sgemm_text(const std::string& body) {
-  return "extern \"C\" __global__ void k(const float* A, const float* B, float* D, int m, int n, int k) {\n"
+  return "extern \"C\" __global__ void k(const float* A, const float* B, float* D, int m, int n, "
+         "int k) {\n"
          "  const int r = blockIdx.y * 16 + threadIdx.y, c = blockIdx.x * 16 + threadIdx.x;\n"
          "  float s = 0;\n"
          "  if (r < m && c < n)\n"
-         "    for (int i = 0; i < k; ++i) s += A[(long long)r * k + i] * B[(long long)i * n + c];\n  " +
+         "    for (int i = 0; i < k; ++i) s += A[(long long)r * k + i] * B[(long long)i * n + "
+         "c];\n  " +
          body + "\n}\n";
 }
 
@@ -122,7 +126,8 @@ void note(const std::vector<std::pair<std::string, std::string>>& members) {
   const char* path = std::getenv("CUPILOT_GPU_NOTES");
   if (path == nullptr) return;
   std::string line;
-  for (const auto& [name, value] : members) line += (line.empty() ? "{\"" : ", \"") + name + "\": \"" + value + "\"";
+  for (const auto& [name, value] : members)
+    line += (line.empty() ? "{\"" : ", \"") + name + "\": \"" + value + "\"";
   std::ofstream(path, std::ios::app) << line + "}\n";
 }
 

@@ -56,7 +56,8 @@ CaseReport prove(const CompiledKernel& kernel, const Case& what) {
 
 TEST_CASE("a guest proves an honest kernel at every content", "[in_process]") {
   const CompiledKernel kernel = gpu::simple_sgemm();
-  for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe, ContentKind::special, ContentKind::integers}) {
+  for (const ContentKind kind :
+       {ContentKind::ordinary, ContentKind::probe, ContentKind::special, ContentKind::integers}) {
     Case what{gpu::shape(65, 127, 33), {7, kind}, 0, false};
     what.repeats = 2;
     const CaseReport report = prove(kernel, what);
@@ -75,13 +76,16 @@ TEST_CASE("a guest refuses what is wrong: values, guard zones, changed inputs", 
     const char* faults;
   };
   const std::string honest = "if (r < m && c < n) D[(long long)r * n + c] = s;";
-  for (const Row& row : {Row{"", 65 * 67, ""}, Row{"if (r == 3 && c == 5) D[r * n + c] = s + 1.0f;", 1, ""},
-                         Row{"if (r == 0 && c == 0) D[-4] = 1.0f;", 0, "run.guard"},
-                         Row{"if (r == 0 && c == 0) D[m * n + 3] = 1.0f;", 0, "run.guard"},
-                         Row{"if (r == 0 && c == 0) ((float*)A)[7] += 1.0f;", 0, "run.input_write"}}) {
+  for (const Row& row :
+       {Row{"", 65 * 67, ""}, Row{"if (r == 3 && c == 5) D[r * n + c] = s + 1.0f;", 1, ""},
+        Row{"if (r == 0 && c == 0) D[-4] = 1.0f;", 0, "run.guard"},
+        Row{"if (r == 0 && c == 0) D[m * n + 3] = 1.0f;", 0, "run.guard"},
+        Row{"if (r == 0 && c == 0) ((float*)A)[7] += 1.0f;", 0, "run.input_write"}}) {
     const bool writes = row.body[0] != '\0';
-    const std::string text = gpu::sgemm_text((writes ? honest + " __syncthreads(); " : "") + row.body);
-    const CaseReport report = prove(gpu::ungated(text, {}), {gpu::shape(65, 67, 40), {5, ContentKind::ordinary}, 0, false});
+    const std::string text =
+        gpu::sgemm_text((writes ? honest + " __syncthreads(); " : "") + row.body);
+    const CaseReport report = prove(gpu::ungated(text, {}),
+                                    {gpu::shape(65, 67, 40), {5, ContentKind::ordinary}, 0, false});
     CAPTURE(row.body);
     CHECK(gpu::faults(report) == row.faults);
     REQUIRE(report.outputs.size() == 1);
@@ -104,13 +108,14 @@ TEST_CASE("a guest times as the device's own processes do", "[in_process]") {
     if (!reports) FAIL(reports.error().message);
     for (const ContestantReport& report : *reports) {
       if (report.measurement.is_rejected()) {
-        WARN(device->identity() << ": " << report.name << ": " << report.measurement.rejected().message);
+        WARN(device->identity() << ": " << report.name << ": "
+                                << report.measurement.rejected().message);
         CHECK(report.name == "cublaslt");  // the loader may not find it
         continue;
       }
       REQUIRE(report.measurement);
-      WARN(device->identity() << ": " << report.name << " " << report.measurement->time_us << " us, spread "
-                              << report.measurement->spread_us);
+      WARN(device->identity() << ": " << report.name << " " << report.measurement->time_us
+                              << " us, spread " << report.measurement->spread_us);
       gpu::note({{"device", device->identity()},
                  {"contestant", report.name},
                  {"time_us", std::to_string(report.measurement->time_us)},
@@ -146,9 +151,12 @@ TEST_CASE("a search runs in the host's context", "[in_process]") {
 }
 
 // Ends this process's context: run it alone.
-TEST_CASE("a fault in the host's context is told once, then everything is an error", "[.][in_process_fault]") {
-  const CompiledKernel kernel = gpu::ungated(
-      gpu::sgemm_text("if (r == 0 && c == 0) D[1ll << 40] = s; else if (r < m && c < n) D[(long long)r * n + c] = s;"), {});
+TEST_CASE("a fault in the host's context is told once, then everything is an error",
+          "[.][in_process_fault]") {
+  const CompiledKernel kernel =
+      gpu::ungated(gpu::sgemm_text("if (r == 0 && c == 0) D[1ll << 40] = s; else if (r < m && c < "
+                                   "n) D[(long long)r * n + c] = s;"),
+                   {});
   const Case what{gpu::shape(32, 32, 32), {1, ContentKind::ordinary}, 0, false};
   CHECK(gpu::faults(prove(kernel, what)) == "run.out_of_bounds");
   const auto again = host().guest->run(gpu::gemm({}), gpu::simple_sgemm(), {&what, 1});

@@ -14,8 +14,8 @@ namespace {
 
 const std::string folder = CUPILOT_SOURCE_DIR "/tests/hostile";
 
-// The catalogue of how such systems were fooled or broken: results that only look right, state that outlives a launch, tricks
-// on the clock, attacks on the harness.
+// The catalogue of how such systems were fooled or broken: results that only look right, state that
+// outlives a launch, tricks on the clock, attacks on the harness.
 const std::map<std::string, std::string> catalogue = {
     {"A1", "stale output"},
     {"A2", "output holds the answer by aliasing"},
@@ -93,7 +93,8 @@ std::string text_of(const std::filesystem::path& path) {
 std::set<std::string> test_names() {
   std::set<std::string> names;
   const std::string mark = "TEST_CASE(\"";
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(CUPILOT_SOURCE_DIR "/tests")) {
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(CUPILOT_SOURCE_DIR "/tests")) {
     if (entry.path().extension() != ".cpp") continue;
     const std::string text = text_of(entry.path());
     for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
@@ -106,7 +107,8 @@ std::set<std::string> test_names() {
 
 // What is no kernel: entry -> the tests that stand for it.
 std::map<std::string, std::vector<std::string>> covered_elsewhere() {
-  return nlohmann::json::parse(text_of(folder + "/covered.json")).get<std::map<std::string, std::vector<std::string>>>();
+  return nlohmann::json::parse(text_of(folder + "/covered.json"))
+      .get<std::map<std::string, std::vector<std::string>>>();
 }
 
 }  // namespace

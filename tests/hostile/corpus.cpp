@@ -45,12 +45,16 @@ void read_manifest(const fs::path& path, Corpus& corpus) {
   std::ifstream in(path);
   const Json json = Json::parse(in);
   if (json.at("version") != 1) throw std::runtime_error("version is not 1");
-  for (const Json& row : json.at("cases")) corpus.rows.push_back(row_of(row, path.filename().string()));
+  for (const Json& row : json.at("cases"))
+    corpus.rows.push_back(row_of(row, path.filename().string()));
 }
 
-// Task files are named from the repository's root, as on the command line, or from the corpus folder.
+// Task files are named from the repository's root, as on the command line, or from the corpus
+// folder.
 Result<Task> task_of(const Corpus& corpus, const std::vector<std::string>& words) {
-  if (words.empty()) return Error{ErrorCode::usage, "the kernel's header states no task", "add a `// cupilot:` line"};
+  if (words.empty())
+    return Error{ErrorCode::usage, "the kernel's header states no task",
+                 "add a `// cupilot:` line"};
   if (words[0] == "gemm") {
     auto spec = gemm_spec_from({words.begin() + 1, words.end()});
     if (!spec) return spec.error();
@@ -66,7 +70,8 @@ Result<Task> task_of(const Corpus& corpus, const std::vector<std::string>& words
 Outcome outcome_of(const Result<Candidate>& candidate) {
   if (!candidate) return {"error", candidate.error().message, 0};
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
-    return {rejected->code, rejected->message + (rejected->where.empty() ? "" : " at " + rejected->where), 0};
+    return {rejected->code,
+            rejected->message + (rejected->where.empty() ? "" : " at " + rejected->where), 0};
   }
   if (const auto* lost = std::get_if<Lost>(&candidate->outcome)) return {"error", lost->reason, 0};
   return {"accepted", "", 0};
@@ -74,7 +79,9 @@ Outcome outcome_of(const Result<Candidate>& candidate) {
 
 }  // namespace
 
-std::string Row::name() const { return task.empty() ? file : fmt::format("{} {}", file, fmt::join(task, " ")); }
+std::string Row::name() const {
+  return task.empty() ? file : fmt::format("{} {}", file, fmt::join(task, " "));
+}
 
 Result<Corpus> read_corpus(const std::string& folder) {
   Corpus corpus{folder, {}};
@@ -84,7 +91,8 @@ Result<Corpus> read_corpus(const std::string& folder) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("manifest") && name.ends_with(".json")) manifests.insert(entry.path());
   }
-  if (manifests.empty()) return Error{ErrorCode::usage, folder + " holds no manifest", "name the folder of the corpus"};
+  if (manifests.empty())
+    return Error{ErrorCode::usage, folder + " holds no manifest", "name the folder of the corpus"};
   for (const fs::path& path : manifests) {
     try {
       read_manifest(path, corpus);
@@ -94,7 +102,8 @@ Result<Corpus> read_corpus(const std::string& folder) {
   }
   std::set<std::string> seen;
   for (const Row& row : corpus.rows) {
-    if (!seen.insert(row.name()).second) return Error{ErrorCode::usage, row.name() + " stands twice", "keep one row"};
+    if (!seen.insert(row.name()).second)
+      return Error{ErrorCode::usage, row.name() + " stands twice", "keep one row"};
   }
   return corpus;
 }
@@ -103,7 +112,8 @@ std::vector<std::string> kernel_files(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     const fs::path name = entry.path().lexically_relative(folder);
-    if (*name.begin() == "tasks" || (name.extension() != ".cu" && name.extension() != ".ptx")) continue;
+    if (*name.begin() == "tasks" || (name.extension() != ".cu" && name.extension() != ".ptx"))
+      continue;
     files.push_back(name.string());
   }
   std::sort(files.begin(), files.end());
@@ -114,7 +124,8 @@ Outcome evaluate_row(const Corpus& corpus, const Row& row, Backend& backend, Bac
   const auto begin = std::chrono::steady_clock::now();
   Outcome outcome;
   const auto kernel = read_standalone(corpus.folder + "/" + row.file);
-  const auto task = kernel ? task_of(corpus, row.task.empty() ? kernel->task_words : row.task) : Result<Task>(kernel.error());
+  const auto task = kernel ? task_of(corpus, row.task.empty() ? kernel->task_words : row.task)
+                           : Result<Task>(kernel.error());
   if (!task) {
     outcome = {"error", task.error().message, 0};
   } else {
@@ -125,12 +136,13 @@ Outcome evaluate_row(const Corpus& corpus, const Row& row, Backend& backend, Bac
   return outcome;
 }
 
-std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows, Backend& backend,
-                                   const RunOptions& options) {
+std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows,
+                                   Backend& backend, const RunOptions& options) {
   const auto begin = std::chrono::steady_clock::now();
   const auto time_is_up = [&] {
     return options.seconds > 0 &&
-           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > options.seconds;
+           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() >
+               options.seconds;
   };
   std::vector<Outcome> outcomes(rows.size());
   std::atomic<std::size_t> next{0};
@@ -147,7 +159,8 @@ std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>&
 
 bool is_allowed(const std::vector<std::string>& allowed, const std::string& code) {
   return std::find(allowed.begin(), allowed.end(), code) != allowed.end() ||
-         (code == "accepted" && std::find(allowed.begin(), allowed.end(), "undetected") != allowed.end());
+         (code == "accepted" &&
+          std::find(allowed.begin(), allowed.end(), "undetected") != allowed.end());
 }
 
 }  // namespace cupilot::hostile

@@ -14,7 +14,8 @@ struct Row {
   std::string file{};                 // under the corpus folder
   std::string manifest{};             // the file it stands in
   std::vector<std::string> expect{};  // codes allowed on the virtual device, or with it as a screen
-  std::vector<std::string> device{};  // codes allowed on a real device alone; "undetected": physics hides it there
+  std::vector<std::string>
+      device{};  // codes allowed on a real device alone; "undetected": physics hides it there
   std::vector<std::string> covers{};  // entries of the threat catalogue: "A1"
   std::vector<std::string> task{};    // task words in place of the file's own
 
@@ -26,14 +27,16 @@ struct Corpus {
   std::vector<Row> rows{};
 };
 
-// Every manifest*.json of the folder, in order of name. Error: unreadable, not of the form, or a file twice with one task.
+// Every manifest*.json of the folder, in order of name. Error: unreadable, not of the form, or a
+// file twice with one task.
 Result<Corpus> read_corpus(const std::string& folder);
 
 // Kernel files below the folder, tasks aside, as rows name them.
 std::vector<std::string> kernel_files(const std::string& folder);
 
 struct Outcome {
-  std::string code{};     // a rejection code, "accepted", "error" when the machine or the row failed, "" when time was up
+  std::string code{};  // a rejection code, "accepted", "error" when the machine or the row failed,
+                       // "" when time was up
   std::string message{};  // why
   double seconds = 0;     // wall clock of the whole pipe
 };
@@ -49,8 +52,8 @@ struct RunOptions {
 };
 
 // Outcomes in order of rows.
-std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows, Backend& backend,
-                                   const RunOptions& options);
+std::vector<Outcome> evaluate_rows(const Corpus& corpus, const std::vector<Row>& rows,
+                                   Backend& backend, const RunOptions& options);
 
 bool is_allowed(const std::vector<std::string>& allowed, const std::string& code);
 

@@ -22,7 +22,8 @@ Corpus corpus() {
 
 bool is_code(const std::string& word) {
   const auto codes = rejection_codes();
-  return std::any_of(codes.begin(), codes.end(), [&](const RejectionCode& row) { return row.code == word; });
+  return std::any_of(codes.begin(), codes.end(),
+                     [&](const RejectionCode& row) { return row.code == word; });
 }
 
 }  // namespace
@@ -50,7 +51,8 @@ TEST_CASE("rows name codes of the table") {
   for (const Row& row : corpus().rows) {
     CAPTURE(row.file, row.manifest);
     for (const std::string& code : row.expect) CHECK((code == "accepted" || is_code(code)));
-    for (const std::string& code : row.device) CHECK((code == "accepted" || code == "undetected" || is_code(code)));
+    for (const std::string& code : row.device)
+      CHECK((code == "accepted" || code == "undetected" || is_code(code)));
     if (row.expect.size() > 1) CHECK(!is_allowed(row.expect, "accepted"));
   }
 }

@@ -1,4 +1,5 @@
-// hostile: evaluates the corpus on a device and says where the pipe's answer is not the manifest's. Exit 0: nowhere.
+// hostile: evaluates the corpus on a device and says where the pipe's answer is not the manifest's.
+// Exit 0: nowhere.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -17,7 +18,8 @@ using namespace cupilot::hostile;
 namespace {
 
 struct Flags {
-  std::string folder = CUPILOT_SOURCE_DIR "/tests/hostile", device = "virtual:h200", screen, only, json;
+  std::string folder = CUPILOT_SOURCE_DIR "/tests/hostile", device = "virtual:h200", screen, only,
+              json;
   int jobs = static_cast<int>(std::thread::hardware_concurrency());
   double seconds = 0;
   bool all = false;
@@ -60,7 +62,8 @@ struct Findings {
   int wrong = 0;
 };
 
-void add(Findings& findings, const Row& row, const Outcome& outcome, const std::vector<std::string>& allowed, bool print_all) {
+void add(Findings& findings, const Row& row, const Outcome& outcome,
+         const std::vector<std::string>& allowed, bool print_all) {
   const bool right = is_allowed(allowed, outcome.code);
   findings.wrong += right ? 0 : 1;
   findings.cases.push_back({{"file", row.name()},
@@ -69,12 +72,12 @@ void add(Findings& findings, const Row& row, const Outcome& outcome, const std::
                             {"message", outcome.message},
                             {"seconds", outcome.seconds}});
   if (right && !print_all) return;
-  fmt::print("{} {}: {} (want {}), {:.2f} s\n  {}\n", right ? "right" : "WRONG", row.name(), outcome.code,
-             fmt::join(allowed, " or "), outcome.seconds, outcome.message);
+  fmt::print("{} {}: {} (want {}), {:.2f} s\n  {}\n", right ? "right" : "WRONG", row.name(),
+             outcome.code, fmt::join(allowed, " or "), outcome.seconds, outcome.message);
 }
 
-// A screen refuses what it sees, but times nothing: that and the rest is left to the device, which alone refuses in its own
-// words.
+// A screen refuses what it sees, but times nothing: that and the rest is left to the device, which
+// alone refuses in its own words.
 std::vector<std::string> screened(const Row& row) {
   const auto timed = [](const std::string& code) { return code.starts_with("measure."); };
   const bool unseen = std::all_of(row.expect.begin(), row.expect.end(), timed);
@@ -95,17 +98,22 @@ int run(const Flags& flags) {
   const auto screen = flags.screen.empty() ? nullptr : open_or_exit(flags.screen);
   // Without the interpreter some things cannot be seen.
   const bool measured = backend->provenance() == Provenance::measured;
-  const auto allowed = [&](const Row& row) { return !measured ? row.expect : screen ? screened(row) : row.device; };
+  const auto allowed = [&](const Row& row) {
+    return !measured ? row.expect : screen ? screened(row) : row.device;
+  };
   const std::vector<Row> rows = chosen(*corpus, flags.only);
-  const std::vector<Outcome> outcomes = evaluate_rows(*corpus, rows, *backend, {screen.get(), flags.jobs, flags.seconds});
+  const std::vector<Outcome> outcomes =
+      evaluate_rows(*corpus, rows, *backend, {screen.get(), flags.jobs, flags.seconds});
   Findings findings;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (!outcomes[i].code.empty()) add(findings, rows[i], outcomes[i], allowed(rows[i]), flags.all);
   }
-  fmt::print("{} of {} rows on {}{}: {} wrong\n", findings.cases.size(), rows.size(), backend->identity(),
-             screen ? ", screened by " + flags.screen : "", findings.wrong);
-  const nlohmann::ordered_json report = {
-      {"device", backend->identity()}, {"screen", flags.screen}, {"rows", rows.size()}, {"cases", findings.cases}};
+  fmt::print("{} of {} rows on {}{}: {} wrong\n", findings.cases.size(), rows.size(),
+             backend->identity(), screen ? ", screened by " + flags.screen : "", findings.wrong);
+  const nlohmann::ordered_json report = {{"device", backend->identity()},
+                                         {"screen", flags.screen},
+                                         {"rows", rows.size()},
+                                         {"cases", findings.cases}};
   if (!flags.json.empty()) std::ofstream(flags.json) << report.dump(1) << "\n";
   return findings.wrong == 0 ? 0 : 1;
 }

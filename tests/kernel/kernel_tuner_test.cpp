@@ -1,4 +1,5 @@
-// Lists of other tuners: what comes out reads as a tunable, and what cannot be said is told by place, reason and fix.
+// Lists of other tuners: what comes out reads as a tunable, and what cannot be said is told by
+// place, reason and fix.
 #include <cupilot/parts/kernel_tuner.hpp>
 #include <cupilot/parts/tunable.hpp>
 
@@ -62,7 +63,8 @@ const std::string shared_format = R"js({
 })js";
 
 Result<Tunable> imported(const std::string& list, const std::string& text = kernel) {
-  const Result<std::string> made = import_tuner_list(list, "list", text, {.family = "vectors", .name = {}, .problem = {}});
+  const Result<std::string> made =
+      import_tuner_list(list, "list", text, {.family = "vectors", .name = {}, .problem = {}});
   if (!made) return made.error();
   return parse_tunable(*made, "made.cu");
 }
@@ -75,7 +77,8 @@ void check_parameters(const Tunable& tunable) {
   CHECK(tunable.parameters[0].constant == "block_size_x");
   CHECK(tunable.parameters[0].domain == std::vector<std::int64_t>{64, 128, 256});
   CHECK(tunable.parameters[2].domain == std::vector<std::int64_t>{1, 0});
-  CHECK(tunable.restrictions == std::vector<Expr>{"block_size_x * items <= 1024", "!use_shared || items > 1"});
+  CHECK(tunable.restrictions ==
+        std::vector<Expr>{"block_size_x * items <= 1024", "!use_shared || items > 1"});
   CHECK(tunable.text == kernel);
   REQUIRE(tunable.plan.launches.size() == 1);
   const PlanLaunch& launch = tunable.plan.launches[0];
@@ -111,13 +114,15 @@ TEST_CASE("lists as JSON, as a script and in the shared format make one tunable"
 
 TEST_CASE("sizes given beside a list take the place of its numbers", "[kernel]") {
   const std::string fixed = support::spoilt(json, {"[\"n\"]", "[4096, 4096]"});
-  const auto made = import_tuner_list(fixed, "list", kernel, {.family = "vectors", .name = "own", .problem = "n,2*m"});
+  const auto made = import_tuner_list(fixed, "list", kernel,
+                                      {.family = "vectors", .name = "own", .problem = "n,2*m"});
   INFO((made ? "" : made.error().message));
   REQUIRE(made);
   const auto tunable = parse_tunable(*made, "made.cu");
   REQUIRE(tunable);
   CHECK(tunable->name == "own");
-  CHECK(tunable->plan.launches[0].grid == std::vector<Expr>{"cdiv(n, block_size_x * items)", "2*m"});
+  CHECK(tunable->plan.launches[0].grid ==
+        std::vector<Expr>{"cdiv(n, block_size_x * items)", "2*m"});
 }
 
 TEST_CASE("conditions mean what they mean in Python", "[kernel]") {
@@ -130,7 +135,8 @@ TEST_CASE("conditions mean what they mean in Python", "[kernel]") {
       {"4 <= a <= 5", "4 <= a && a <= 5", 0},
       {"a // b == 1 and a % b == 2", "a / b == 1 && a % b == 2", 1},
       {"not a == b", "!(a == b)", 1},
-      {"a == b or (a > 5 and b in [2, 4, 8])", "a == b || a > 5 && (b == 2 || b == 4 || b == 8)", 1},
+      {"a == b or (a > 5 and b in [2, 4, 8])", "a == b || a > 5 && (b == 2 || b == 4 || b == 8)",
+       1},
       {"a not in (6, 7)", "!(a == 6 || a == 7)", 0},
       {"(a if b > 4 else b) * 2 == 8", "(b > 4 ? a : b) * 2 == 8", 1},
       {"max(a, b, 9) - min(a, b) == 5", "max(max(a, b), 9) - min(a, b) == 5", 1},
@@ -180,7 +186,9 @@ TEST_CASE("what a list says and a tunable cannot is told by place, reason and fi
       {json, {"\"block_size_x*items<=1024\"", "1024"}},
       {json, {"\"problem_size\": [\"n\"]", "\"problem_size\": [4096]"}},
       {json, {"\"problem_size\": [\"n\"],", ""}},
-      {json, {"\"problem_size\": [\"n\"]", "\"problem_size\": [\"n\"], \"block_size_names\": [\"threads\"]"}},
+      {json,
+       {"\"problem_size\": [\"n\"]",
+        "\"problem_size\": [\"n\"], \"block_size_names\": [\"threads\"]"}},
       {json, {"\"grid_div_x\": [", "\"grid_div_y\": [1], \"grid_div_x\": ["}},
       {json, {"[\"block_size_x\", \"items\"]", "\"block_size_x\""}},
       {json, {"\"smem_args\"", "\"cmem_args\""}},
@@ -191,7 +199,9 @@ TEST_CASE("what a list says and a tunable cannot is told by place, reason and fi
       {shared_format, {"\"[1, 2, 4]\"", "\"range(4)\""}},
       {shared_format, {"\"Language\": \"CUDA\"", "\"Language\": \"OpenCL\""}},
       {shared_format, {"\"X\": \"block_size_x\"", "\"X\": \"threads\""}},
-      {kernel, {"if constexpr (use_shared) __syncthreads();", "\n#if use_shared\n__syncthreads();\n#endif"}},
+      {kernel,
+       {"if constexpr (use_shared) __syncthreads();",
+        "\n#if use_shared\n__syncthreads();\n#endif"}},
       {kernel, {"float scale", "float4 scale"}},
       {kernel, {"const float* b", "const float** b"}},
   };

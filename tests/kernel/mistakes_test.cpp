@@ -1,4 +1,5 @@
-// A person's slips in a tunable: each is answered with the field of the header, the reason and a way out.
+// A person's slips in a tunable: each is answered with the field of the header, the reason and a
+// way out.
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/tunable.hpp>
 
@@ -44,7 +45,8 @@ Task vector_task() {
   task.tensors = {{.name = "x", .shape = {"n"}}, {.name = "y", .role = Role::out, .shape = {"n"}}};
   task.constants = {{"MODE", 1}, {"SIDE", 2}};
   task.time_shapes = {{{{"n", 4096}}}};
-  task.reference.text = "__device__ real reference_y(const Inputs& in, long long i) { return real(2.0) * in.x(i); }";
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) { return real(2.0) * in.x(i); }";
   return task;
 }
 
@@ -74,7 +76,8 @@ const std::vector<Mistake> mistakes = {
     {"\"BLOCK\": {", "\"2BLOCK\": {"},
     {"\"name\": \"block\"", "\"name\": \"block size\""},
     {"\"items_per_thread\"", "\"Items\""},
-    {"\"BLOCK\": {\"name\": \"block\",", "\"BLOCK\": {\"name\": \"items\", \"technique\": \"items_per_thread\","},
+    {"\"BLOCK\": {\"name\": \"block\",",
+     "\"BLOCK\": {\"name\": \"items\", \"technique\": \"items_per_thread\","},
     {"\"BLOCK\": {", "\"MODE\": {\"domain\": [1]}, \"BLOCK\": {"},
     {"\"BLOCK\": {", "\"n\": {\"domain\": [1]}, \"BLOCK\": {"},
     {"\"BLOCK\": {", "\"UNROLL\": {\"domain\": [1, 2]}, \"BLOCK\": {"},
@@ -108,7 +111,8 @@ const std::vector<Mistake> mistakes = {
 Result<Tunable> read_and_check(const std::string& text) {
   Result<Tunable> tunable = parse_tunable(text, "twice.cu");
   if (!tunable) return tunable;
-  if (Result<void> fits = check_tunable(*tunable, vector_task(), *chip("h200")); !fits) return fits.error();
+  if (Result<void> fits = check_tunable(*tunable, vector_task(), *chip("h200")); !fits)
+    return fits.error();
   return tunable;
 }
 

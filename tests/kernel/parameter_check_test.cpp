@@ -27,5 +27,7 @@ TEST_CASE("a plan alone says what parameters a kernel must declare", "[kernel]")
   CHECK(says({128, 8, 8, 4, 8, 8, 8}) == "parameter 5 of k has 8 bytes, the plan passes 4");
   EntryFacts strict = entry("k", 32, {128, 8, 8, 4, 8, 4, 8});
   strict.parameter_alignment[5] = 8;
-  CHECK(parameter_mismatch(expected, strict).value_or("").find("aligned to 8 bytes, the plan's value to 4") != std::string::npos);
+  CHECK(parameter_mismatch(expected, strict)
+            .value_or("")
+            .find("aligned to 8 bytes, the plan's value to 4") != std::string::npos);
 }

@@ -10,8 +10,9 @@ using namespace cupilot;
 using namespace cupilot::test;
 
 TEST_CASE("the plans of real kernels survive reading and writing", "[kernel]") {
-  const std::string name = GENERATE("plan_persistent_tma.json", "plan_split_k.json", "plan_cluster_softmax.json",
-                                    "plan_cooperative_norm.json", "plan_stencil.json");
+  const std::string name =
+      GENERATE("plan_persistent_tma.json", "plan_split_k.json", "plan_cluster_softmax.json",
+               "plan_cooperative_norm.json", "plan_stencil.json");
   INFO(name);
   const std::string text = file_text(data(name));
   const auto plan = launch_plan_from_json(text);
@@ -51,27 +52,38 @@ TEST_CASE("a wrong launch plan is refused by name", "[kernel]") {
       {R"({"launches":[]})", "launches: is empty"},
       {R"({"launches":{}})", "launches: {} is not an array"},
       {R"({"launch":[]})", "launch: is an unknown field; nearest: launches"},
-      {R"({"launches":[{"entry":"k","grids":[1],"block":[32],"args":[]}]})", "launches[0].grids: is an unknown field"},
+      {R"({"launches":[{"entry":"k","grids":[1],"block":[32],"args":[]}]})",
+       "launches[0].grids: is an unknown field"},
       {R"({"launches":[{"entry":"k","block":[32],"args":[]}]})", "launches[0].grid: is missing"},
-      {R"({"launches":[{"entry":"k","grid":[1,1,1,1],"block":[32],"args":[]}]})", "launches[0].grid: has 4 members"},
-      {R"({"launches":[{"entry":"k","grid":[],"block":[32],"args":[]}]})", "launches[0].grid: has 0 members"},
-      {R"({"launches":[{"entry":"k","grid":["m+"],"block":[32],"args":[]}]})", "launches[0].grid[0]: expression \"m+\""},
+      {R"({"launches":[{"entry":"k","grid":[1,1,1,1],"block":[32],"args":[]}]})",
+       "launches[0].grid: has 4 members"},
+      {R"({"launches":[{"entry":"k","grid":[],"block":[32],"args":[]}]})",
+       "launches[0].grid: has 0 members"},
+      {R"({"launches":[{"entry":"k","grid":["m+"],"block":[32],"args":[]}]})",
+       "launches[0].grid[0]: expression \"m+\""},
       {R"({"launches":[{"entry":"k","grid":[1.5],"block":[32],"args":[]}]})",
        "launches[0].grid[0]: 1.5 is neither a whole number nor an expression"},
-      {R"({"launches":[{"entry":"k","grid":[18446744073709551615],"block":[32],"args":[]}]})", "launches[0].grid[0]"},
+      {R"({"launches":[{"entry":"k","grid":[18446744073709551615],"block":[32],"args":[]}]})",
+       "launches[0].grid[0]"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i16":"m"}]}]})",
        "launches[0].args[0].i16: is an unknown field"},
-      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i32":1,"i64":2}]}]})", "want exactly one of i32, i64"},
-      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["a b"]}]})", "no name of a tensor"},
-      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[3]}]})", "launches[0].args[0]: 3 is not an object"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i32":1,"i64":2}]}]})",
+       "want exactly one of i32, i64"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["a b"]}]})",
+       "no name of a tensor"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[3]}]})",
+       "launches[0].args[0]: 3 is not an object"},
       {R"({"launches":[{"entry":"","grid":[1],"block":[32],"args":[]}]})", "launches[0].entry"},
-      {R"({"launches":[{"entry":"k","when":"now","grid":[1],"block":[32],"args":[]}]})", "when: 'now' is unknown; nearest: run"},
+      {R"({"launches":[{"entry":"k","when":"now","grid":[1],"block":[32],"args":[]}]})",
+       "when: 'now' is unknown; nearest: run"},
       {R"({"launches":[{"entry":"k","cooperative":1,"grid":[1],"block":[32],"args":[]}]})",
        "cooperative: 1 is neither true nor false"},
-      {R"({"launches":[{"entry":"k","grid":[1],"grid":[2],"block":[32],"args":[]}]})", "'grid' stands twice"},
+      {R"({"launches":[{"entry":"k","grid":[1],"grid":[2],"block":[32],"args":[]}]})",
+       "'grid' stands twice"},
       {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]},{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
        "two are called \"k\""},
-      {R"({"let":{"1x":1},"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})", "let.1x"},
+      {R"({"let":{"1x":1},"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
+       "let.1x"},
       {R"({"buffers":[{"name":"p"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
        "buffers[0].bytes: is missing"},
       {R"({"buffers":[{"name":"p","bytes":4,"content":"old"}],"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})",
@@ -114,7 +126,8 @@ TEST_CASE("JSON nested without end is refused", "[kernel]") {
 TEST_CASE("a kernel's id covers text, plan, constants and language", "[kernel]") {
   KernelSource source;
   source.text = "extern \"C\" __global__ void k() {}";
-  source.plan = *launch_plan_from_json(R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})");
+  source.plan =
+      *launch_plan_from_json(R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})");
   const std::string id = kernel_id(source);
   CHECK(id.size() == 64);
   CHECK(kernel_id(source) == id);

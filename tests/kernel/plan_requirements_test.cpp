@@ -2,8 +2,8 @@
 
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
-#include <cupilot/rng.hpp>
 #include <cupilot/parts/tunable.hpp>
+#include <cupilot/rng.hpp>
 
 #include "catch.hpp"
 
@@ -11,12 +11,15 @@ using namespace cupilot;
 
 namespace {
 
-bool resolves(const KernelSource& source, const Task& task, const Workload& workload, const DeviceSpec& device) {
+bool resolves(const KernelSource& source, const Task& task, const Workload& workload,
+              const DeviceSpec& device) {
   const auto resolution = resolve(source, task, workload, device, nullptr);
   return !resolution || std::holds_alternative<ResolvedPlan>(*resolution);
 }
 
-Workload shape(std::int64_t m, std::int64_t n, std::int64_t k) { return {.sizes = {{"m", m}, {"n", n}, {"k", k}, {"batch", 1}}}; }
+Workload shape(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return {.sizes = {{"m", m}, {"n", n}, {"k", k}, {"batch", 1}}};
+}
 
 Task gemm_512() { return *gemm_task({.m = 512, .n = 512, .k = 512}); }
 
@@ -33,7 +36,11 @@ TEST_CASE("requirements hold where a plan resolves, or is refused", "[kernel]") 
       {"nothing is required", {}, {}, true, true},
       {"a multiple", {}, {"k%8==0"}, false, true},
       {"of a constant", {}, {"k%BK==0"}, false, true},
-      {"through definitions", {{"rest", "k%BK"}, {"whole", "rest==0"}}, {"m>0", "whole"}, false, true},
+      {"through definitions",
+       {{"rest", "k%BK"}, {"whole", "rest==0"}},
+       {"m>0", "whole"},
+       false,
+       true},
       {"of the device", {}, {"k*dev.sms>=64*dev.sms"}, false, true},
       {"of the task", {}, {"k*elem.A>=256"}, false, true},
       {"of the launch", {}, {"main.ctas<61"}, true, false},
@@ -71,12 +78,15 @@ TEST_CASE("the built-in templates' requirements hold as they resolve", "[kernel]
   for (const Tunable& tunable : builtin_tunables()) {
     KernelSource source;
     source.plan = tunable.plan;
-    for (const TunableParameter& parameter : tunable.parameters) source.constants[parameter.constant] = parameter.plain;
+    for (const TunableParameter& parameter : tunable.parameters)
+      source.constants[parameter.constant] = parameter.plain;
     const PlanRequirements requirements(source, task, device);
     for (int i = 0; i < 40; ++i) {
       const std::int64_t unit = std::int64_t{1} << rng.below(7);
-      const Workload drawn = shape(unit * (1 + rng.below(9)), unit * (1 + rng.below(9)), unit * (1 + rng.below(9)));
-      INFO(tunable.name << " " << drawn.sizes.at("m") << " " << drawn.sizes.at("n") << " " << drawn.sizes.at("k"));
+      const Workload drawn =
+          shape(unit * (1 + rng.below(9)), unit * (1 + rng.below(9)), unit * (1 + rng.below(9)));
+      INFO(tunable.name << " " << drawn.sizes.at("m") << " " << drawn.sizes.at("n") << " "
+                        << drawn.sizes.at("k"));
       const bool holds = requirements.hold(drawn);
       CHECK(holds == resolves(source, task, drawn, device));
       ++(holds ? held : unmet);

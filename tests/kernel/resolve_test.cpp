@@ -42,7 +42,8 @@ T number(const ResolvedArgument& argument) {
 
 const DeviceSpec h200{.name = "h200"};
 
-ResolvedPlan numbers(const KernelSource& source, const Task& task, const Sizes& sizes, const CompiledKernel* compiled = nullptr) {
+ResolvedPlan numbers(const KernelSource& source, const Task& task, const Sizes& sizes,
+                     const CompiledKernel* compiled = nullptr) {
   auto attempt = resolve(source, task, at(sizes), h200, compiled);
   if (attempt.is_rejected()) FAIL(attempt.rejected().code + ": " + attempt.rejected().message);
   REQUIRE(std::holds_alternative<ResolvedPlan>(*attempt));
@@ -52,7 +53,8 @@ ResolvedPlan numbers(const KernelSource& source, const Task& task, const Sizes& 
 }  // namespace
 
 TEST_CASE("split-K resolves to numbers", "[kernel]") {
-  const KernelSource source = from_file("plan_split_k.json", {{"BM", 128}, {"BN", 128}, {"BK", 16}});
+  const KernelSource source =
+      from_file("plan_split_k.json", {{"BM", 128}, {"BN", 128}, {"BK", 16}});
   const ResolvedPlan plan = numbers(source, matmul_task(), {{"m", 200}, {"n", 300}, {"k", 4100}});
   // 6 tiles, 257 slabs, 264/6 = 44 parts of 6 slabs: 43.
   REQUIRE(plan.launches.size() == 1);
@@ -73,7 +75,8 @@ TEST_CASE("split-K resolves to numbers", "[kernel]") {
 
 TEST_CASE("resident blocks come from the compiled kernel", "[kernel]") {
   const KernelSource source = from_file(
-      "plan_persistent_tma.json", {{"BM", 128}, {"BN", 128}, {"BK", 64}, {"CM", 2}, {"CN", 1}, {"STAGES", 4}, {"GROUP", 8}});
+      "plan_persistent_tma.json",
+      {{"BM", 128}, {"BN", 128}, {"BK", 64}, {"CM", 2}, {"CN", 1}, {"STAGES", 4}, {"GROUP", 8}});
   const Task task = matmul_task(DType::bf16);
   const Sizes sizes{{"m", 4096}, {"n", 4096}, {"k", 4096}};
   const auto before = resolve(source, task, at(sizes), h200, nullptr);
@@ -81,8 +84,8 @@ TEST_CASE("resident blocks come from the compiled kernel", "[kernel]") {
   testing::expect_code(before.rejected(), "plan.expression");
   CHECK(before.rejected().message.find("only after compiling") != std::string::npos);
 
-  const CompiledKernel kernel =
-      compiled(source, {entry("tile_order", 16, {8, 4, 4, 4, 4}), entry("gemm", 168, {128, 128, 128, 8, 4, 4})});
+  const CompiledKernel kernel = compiled(source, {entry("tile_order", 16, {8, 4, 4, 4, 4}),
+                                                  entry("gemm", 168, {128, 128, 128, 8, 4, 4})});
   const ResolvedPlan plan = numbers(source, task, sizes, &kernel);
   CHECK(plan.launches[1].grid[0] == 132);
   CHECK(plan.launches[1].cluster[0] == 2);
@@ -93,7 +96,9 @@ TEST_CASE("resident blocks come from the compiled kernel", "[kernel]") {
   CHECK_FALSE(plan.maps[0].of_buffer);
   CHECK(plan.launches[1].args[0].kind == ResolvedArgument::Kind::map);
 
-  CHECK(std::get<NotForThisShape>(*resolve(source, task, at({{"m", 8}, {"n", 8}, {"k", 9}}), h200, &kernel)).require == "k%8==0");
+  CHECK(std::get<NotForThisShape>(
+            *resolve(source, task, at({{"m", 8}, {"n", 8}, {"k", 9}}), h200, &kernel))
+            .require == "k%8==0");
 }
 
 TEST_CASE("a cooperative plan uses its own residency", "[kernel]") {
@@ -105,7 +110,8 @@ TEST_CASE("a cooperative plan uses its own residency", "[kernel]") {
                                 {"running_mean", Role::in_out},
                                 {"running_var", Role::in_out}},
                                {"eps", "momentum"});
-  const CompiledKernel kernel = compiled(source, {entry("batch_norm", 32, {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4})});
+  const CompiledKernel kernel =
+      compiled(source, {entry("batch_norm", 32, {8, 8, 8, 8, 8, 8, 8, 8, 4, 4, 4, 4, 4})});
   const ResolvedPlan plan = numbers(source, task, {{"n", 16}, {"c", 64}, {"hw", 1024}}, &kernel);
   // 8 blocks of 256 threads an SM: 1056 resident, 16 whole rounds of 64 channels.
   CHECK(plan.launches[0].grid[0] == 1024);
@@ -115,7 +121,8 @@ TEST_CASE("a cooperative plan uses its own residency", "[kernel]") {
 }
 
 TEST_CASE("entries take constants as template arguments", "[kernel]") {
-  const KernelSource source = from_file("plan_stencil.json", {{"BX", 32}, {"BY", 8}, {"ZT", 4}, {"SMEM", 1}});
+  const KernelSource source =
+      from_file("plan_stencil.json", {{"BX", 32}, {"BY", 8}, {"ZT", 4}, {"SMEM", 1}});
   const Task task = plain_task({{"u", Role::in}, {"v", Role::out}}, {"c0", "c1"});
   const ResolvedPlan plan = numbers(source, task, {{"nx", 100}, {"ny", 100}, {"nz", 10}});
   CHECK(plan.launches[0].entry == "stencil7<32,8>");
@@ -130,11 +137,13 @@ TEST_CASE("a cluster is sized by the device", "[kernel]") {
   const ResolvedPlan wide = numbers(source, task, {{"rows", 3}, {"cols", 131072}});
   CHECK(wide.launches[0].cluster[0] == 4);
   CHECK(wide.launches[0].grid[0] == 12);
-  CHECK(std::holds_alternative<NotForThisShape>(*resolve(source, task, at({{"rows", 3}, {"cols", 1 << 20}}), h200, nullptr)));
+  CHECK(std::holds_alternative<NotForThisShape>(
+      *resolve(source, task, at({{"rows", 3}, {"cols", 1 << 20}}), h200, nullptr)));
 }
 
 TEST_CASE("an absent optional tensor is a null pointer", "[kernel]") {
-  const KernelSource source = from_json(R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["A","C?","bias?","B?"]}]})");
+  const KernelSource source = from_json(
+      R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["A","C?","bias?","B?"]}]})");
   const ResolvedPlan plan = numbers(source, matmul_task(), {});
   CHECK(plan.launches[0].args[1].kind == ResolvedArgument::Kind::null_pointer);
   CHECK(plan.launches[0].args[3].kind == ResolvedArgument::Kind::tensor);
@@ -147,7 +156,9 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
     std::string code;
     std::string says;
   };
-  const auto launch = [](const std::string& fields) { return R"({"launches":[{"entry":"k","args":[],)" + fields + "}]}"; };
+  const auto launch = [](const std::string& fields) {
+    return R"({"launches":[{"entry":"k","args":[],)" + fields + "}]}";
+  };
   const std::string with = R"(,"launches":[{"entry":"k","grid":[1],"block":[32],"args":[]}]})";
   const std::vector<Row> rows = {
       {launch(R"("grid":[0],"block":[32])"), "plan.limit", "grid side x is 0"},
@@ -155,46 +166,62 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
       {launch(R"("grid":[1,65536],"block":[32])"), "plan.limit", "grid side y is 65536"},
       {launch(R"("grid":[1,1,65536],"block":[32])"), "plan.limit", "grid side z"},
       {launch(R"("grid":[1],"block":[1025])"), "plan.limit", "block side x is 1025"},
-      {launch(R"("grid":[1],"block":[64,32])"), "plan.limit", "2048 threads a block; h200 allows 1024"},
+      {launch(R"("grid":[1],"block":[64,32])"), "plan.limit",
+       "2048 threads a block; h200 allows 1024"},
       {launch(R"("grid":[1],"block":[1,1,65])"), "plan.limit", "block side z"},
       {launch(R"("grid":[1],"block":[0])"), "plan.limit", "block side x is 0"},
-      {launch(R"("grid":[1],"block":[32],"shared":"dev.shared+1")"), "plan.limit", "232449 bytes of shared memory"},
-      {launch(R"("grid":[1],"block":[32],"shared":"0-1")"), "plan.limit", "-1 bytes of shared memory"},
+      {launch(R"("grid":[1],"block":[32],"shared":"dev.shared+1")"), "plan.limit",
+       "232449 bytes of shared memory"},
+      {launch(R"("grid":[1],"block":[32],"shared":"0-1")"), "plan.limit",
+       "-1 bytes of shared memory"},
       {launch(R"("grid":[16],"block":[32],"cluster":[16])"), "plan.limit", "cluster side x is 16"},
-      {launch(R"("grid":[4,4],"block":[32],"cluster":[4,4])"), "plan.limit", "clusters of 16 blocks"},
-      {launch(R"("grid":[6],"block":[32],"cluster":[4])"), "plan.limit", "no multiple of the cluster's 4"},
+      {launch(R"("grid":[4,4],"block":[32],"cluster":[4,4])"), "plan.limit",
+       "clusters of 16 blocks"},
+      {launch(R"("grid":[6],"block":[32],"cluster":[4])"), "plan.limit",
+       "no multiple of the cluster's 4"},
       {launch(R"("grid":["q"],"block":[32])"), "plan.name", "q"},
       {launch(R"("grid":["m/0"],"block":[32])"), "plan.expression", "m/0"},
       {launch(R"("grid":["resident.k"],"block":[32])"), "plan.expression", "only after compiling"},
       {launch(R"("grid":["resident.other"],"block":[32])"), "plan.name", "no launch of that name"},
       {launch(R"("grid":["k.ctas"],"block":[32])"), "plan.expression", "needs its own value"},
-      {R"({"let":{"a":"b","b":"a"},"launches":[{"entry":"k","grid":["a"],"block":[32],"args":[]}]})", "plan.expression",
-       "own value"},
+      {R"({"let":{"a":"b","b":"a"},"launches":[{"entry":"k","grid":["a"],"block":[32],"args":[]}]})",
+       "plan.expression", "own value"},
       {R"({"let":{"m":"3"})" + with, "plan.name", "let m hides"},
       {R"({"buffers":[{"name":"A","bytes":4}])" + with, "plan.name", "buffer A hides a tensor"},
       {R"({"buffers":[{"name":"p","bytes":"0-4"}])" + with, "plan.limit", "buffer p has -4 bytes"},
-      {R"({"buffers":[{"name":"p","bytes":"1024*1024*1024*1024"}])" + with, "plan.limit", "buffer p has"},
-      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["Q"]}]})", "plan.name", "Q is no tensor"},
-      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i32":"m*1024*1024*1024*1024"}]}]})", "plan.limit",
-       "does not fit an i32"},
-      {R"({"launches":[{"entry":"k<{BM}>","grid":[1],"block":[32],"args":[]}]})", "plan.name", "BM"},
-      {R"({"launches":[{"entry":"k<{m","grid":[1],"block":[32],"args":[]}]})", "plan.expression", "without '}'"},
-      {R"({"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["A"]}]})", "plan.limit",
-       "tensor A, which is no constant"},
-      {R"({"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["alpha"]}]})", "plan.limit", "scalar alpha"},
-      {R"({"maps":[{"name":"a","of":"Q","type":"bf16","dims":[64],"box":[64]}])" + with, "plan.name", "map a is of Q"},
-      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[8],"box":[64,64]}])" + with, "plan.limit",
-       "pitch of 8"},
-      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[64,257]}])" + with, "plan.limit",
-       "box side of 257"},
-      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[128,8]}])" + with, "plan.limit",
-       "more than its swizzle"},
-      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[4,8]}])" + with, "plan.limit",
-       "multiple of 16"},
+      {R"({"buffers":[{"name":"p","bytes":"1024*1024*1024*1024"}])" + with, "plan.limit",
+       "buffer p has"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":["Q"]}]})", "plan.name",
+       "Q is no tensor"},
+      {R"({"launches":[{"entry":"k","grid":[1],"block":[32],"args":[{"i32":"m*1024*1024*1024*1024"}]}]})",
+       "plan.limit", "does not fit an i32"},
+      {R"({"launches":[{"entry":"k<{BM}>","grid":[1],"block":[32],"args":[]}]})", "plan.name",
+       "BM"},
+      {R"({"launches":[{"entry":"k<{m","grid":[1],"block":[32],"args":[]}]})", "plan.expression",
+       "without '}'"},
+      {R"({"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["A"]}]})",
+       "plan.limit", "tensor A, which is no constant"},
+      {R"({"launches":[{"entry":"k","when":"setup","grid":[1],"block":[32],"args":["alpha"]}]})",
+       "plan.limit", "scalar alpha"},
+      {R"({"maps":[{"name":"a","of":"Q","type":"bf16","dims":[64],"box":[64]}])" + with,
+       "plan.name", "map a is of Q"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[8],"box":[64,64]}])" +
+           with,
+       "plan.limit", "pitch of 8"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[64,257]}])" +
+           with,
+       "plan.limit", "box side of 257"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[128,8]}])" +
+           with,
+       "plan.limit", "more than its swizzle"},
+      {R"({"maps":[{"name":"a","of":"A","type":"bf16","dims":[64,64],"pitch":[128],"box":[4,8]}])" +
+           with,
+       "plan.limit", "multiple of 16"},
   };
   for (const Row& row : rows) {
     INFO(row.json);
-    const auto attempt = resolve(from_json(row.json), matmul_task(), at({{"m", 64}}), h200, nullptr);
+    const auto attempt =
+        resolve(from_json(row.json), matmul_task(), at({{"m", 64}}), h200, nullptr);
     REQUIRE(attempt.is_rejected());
     INFO(attempt.rejected().message);
     testing::expect_code(attempt.rejected(), row.code);
@@ -204,7 +231,8 @@ TEST_CASE("a plan past a limit or with a wrong name is rejected", "[kernel]") {
 
 TEST_CASE("clusters and tensor maps need a device that has them", "[kernel]") {
   const DeviceSpec older{.name = "a100", .compute_major = 8};
-  const auto cluster = from_json(R"({"launches":[{"entry":"k","grid":[2],"block":[32],"cluster":[2],"args":[]}]})");
+  const auto cluster =
+      from_json(R"({"launches":[{"entry":"k","grid":[2],"block":[32],"cluster":[2],"args":[]}]})");
   CHECK(resolve(cluster, matmul_task(), at({}), older, nullptr).is_rejected());
   CHECK_FALSE(resolve(cluster, matmul_task(), at({}), h200, nullptr).is_rejected());
 }
@@ -215,14 +243,18 @@ TEST_CASE("the compiled kernel must agree with its plan", "[kernel]") {
   const auto outcome = [&](EntryFacts facts) {
     const CompiledKernel kernel = compiled(source, {std::move(facts)});
     const auto attempt = resolve(source, matmul_task(), at({{"m", 64}}), h200, &kernel);
-    return attempt.is_rejected() ? attempt.rejected().code + " " + attempt.rejected().message : std::string("fits");
+    return attempt.is_rejected() ? attempt.rejected().code + " " + attempt.rejected().message
+                                 : std::string("fits");
   };
   CHECK(outcome(entry("k", 32, {8, 4, 8})) == "fits");
   CHECK(outcome(entry("other", 32, {8, 4, 8})).find("gate.missing_entry") == 0);
   CHECK(outcome(entry("k", 32, {8, 4})).find("gate.parameters") == 0);
-  CHECK(outcome(entry("k", 32, {8, 8, 8})).find("gate.parameters parameter 1 of k has 8 bytes, the plan passes 4") == 0);
-  CHECK(outcome(entry("k", 64, {8, 4, 8})).find("plan.limit a cooperative grid of 396 blocks; 264 fit") == 0);
-  CHECK(outcome(entry("k", 200, {8, 4, 8})).find("plan.limit 512 threads of 200 registers do not fit") == 0);
+  CHECK(outcome(entry("k", 32, {8, 8, 8}))
+            .find("gate.parameters parameter 1 of k has 8 bytes, the plan passes 4") == 0);
+  CHECK(outcome(entry("k", 64, {8, 4, 8}))
+            .find("plan.limit a cooperative grid of 396 blocks; 264 fit") == 0);
+  CHECK(outcome(entry("k", 200, {8, 4, 8}))
+            .find("plan.limit 512 threads of 200 registers do not fit") == 0);
   EntryFacts bounded = entry("k", 32, {8, 4, 8});
   bounded.max_threads = 256;
   CHECK(outcome(bounded).find("launch bound is 256") != std::string::npos);

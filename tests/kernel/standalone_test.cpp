@@ -21,7 +21,8 @@ class Scratch {
   explicit Scratch(const std::string& text, const std::string& suffix = ".cu") {
     static int number = 0;
     path_ = (std::filesystem::temp_directory_path() /
-             ("cupilot_standalone_" + std::to_string(::getpid()) + "_" + std::to_string(number++) + suffix))
+             ("cupilot_standalone_" + std::to_string(::getpid()) + "_" + std::to_string(number++) +
+              suffix))
                 .string();
     std::ofstream(path_, std::ios::binary) << text;
   }
@@ -34,7 +35,9 @@ class Scratch {
 
 KernelSource example() {
   KernelSource source;
-  source.text = "// a comment of the kernel\n\nextern \"C\" __global__ void k() {}\n// cupilot: not a header\n";
+  source.text =
+      "// a comment of the kernel\n\nextern \"C\" __global__ void k() {}\n// cupilot: not a "
+      "header\n";
   source.plan = *launch_plan_from_json(file_text(data("plan_split_k.json")));
   source.constants = {{"BM", 128}, {"NEGATIVE", -1}};
   source.template_name = "gemm_simt";
@@ -60,7 +63,8 @@ TEST_CASE("a kernel file carries plan, constants and task", "[kernel]") {
 }
 
 TEST_CASE("a plain file has text alone", "[kernel]") {
-  for (const std::string text : {"", "x", "// only a comment", "void k() {}\n// cupilot: {\"plan\":1}\n"}) {
+  for (const std::string text :
+       {"", "x", "// only a comment", "void k() {}\n// cupilot: {\"plan\":1}\n"}) {
     const Scratch saved(text);
     const auto read = read_standalone(saved.path());
     REQUIRE(read);
@@ -81,7 +85,8 @@ TEST_CASE("a wrong header line is named by file and line", "[kernel]") {
       {"// cupilot: {", "line 1: not JSON"},
       {"\n// cupilot: {\"plans\":{}}", "line 2: plans: is an unknown field"},
       {"// cupilot: {\"plan\":{\"launches\":[]}}", "line 1: plan.launches: is empty"},
-      {"// cupilot: {\"constants\":{\"A\":\"1\"}}", "constants.A: \"1\" is not a whole number of 64 bits"},
+      {"// cupilot: {\"constants\":{\"A\":\"1\"}}",
+       "constants.A: \"1\" is not a whole number of 64 bits"},
       {"// cupilot: {\"task\":\"gemm\"}", "task: \"gemm\" is not an array"},
       {"// cupilot: []", "not a JSON object"},
   }));

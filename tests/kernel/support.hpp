@@ -20,11 +20,13 @@ inline std::string file_text(const std::string& path) {
   return text.str();
 }
 
-inline std::string data(const std::string& name) { return std::string(CUPILOT_SOURCE_DIR) + "/tests/kernel/data/" + name; }
+inline std::string data(const std::string& name) {
+  return std::string(CUPILOT_SOURCE_DIR) + "/tests/kernel/data/" + name;
+}
 
 // A task of named tensors and scalars; nothing here evaluates its reference.
-inline Task plain_task(const std::vector<std::pair<std::string, Role>>& tensors, const std::vector<std::string>& scalars = {},
-                       DType type = DType::f32) {
+inline Task plain_task(const std::vector<std::pair<std::string, Role>>& tensors,
+                       const std::vector<std::string>& scalars = {}, DType type = DType::f32) {
   Task task;
   task.name = task.family = "gemm";
   for (const auto& [name, role] : tensors) {

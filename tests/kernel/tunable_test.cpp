@@ -20,17 +20,22 @@ std::string file(const std::string& fields, const std::string& text = "void k() 
   return "/* cupilot tunable 1\n{" + fields + "}\n*/\n" + text;
 }
 
-std::string named(const std::string& fields) { return file(R"("name":"t","family":"f",)" + fields + "," + plan); }
+std::string named(const std::string& fields) {
+  return file(R"("name":"t","family":"f",)" + fields + "," + plan);
+}
 
-std::string parameter(const std::string& fields) { return named(R"("parameters":{"BM":{)" + fields + "}}"); }
+std::string parameter(const std::string& fields) {
+  return named(R"("parameters":{"BM":{)" + fields + "}}");
+}
 
 }  // namespace
 
 TEST_CASE("a tunable reads into its fields", "[kernel]") {
-  const auto read =
-      parse_tunable(named(R"("summary":"s","provides":["a"],"requires":["b"],"when":["elem.A==4"],"restrict":["BM>0"],
+  const auto read = parse_tunable(
+      named(
+          R"("summary":"s","provides":["a"],"requires":["b"],"when":["elem.A==4"],"restrict":["BM>0"],
       "registers":"BM+8","parameters":{"BM":{"name":"block_m","technique":"block_tile","domain":[32,64],"plain":0},"Z":{"domain":[3,1]}})"),
-                    "t.cu");
+      "t.cu");
   REQUIRE(read);
   CHECK(read->name == "t");
   CHECK(read->family == "f");
@@ -70,7 +75,8 @@ TEST_CASE("a wrong tunable names field and reason", "[kernel]") {
       {file(R"("name":"t","family":"","parameters":{},)" + plan), "t.cu: family: is empty"},
       {file(R"("name":"t","family":"f","parameters":{},)" + plan, " \n"), "no kernel stands below"},
       {named(R"("parameters":{},"restricts":[])"), "t.cu: restricts: is an unknown field"},
-      {named(R"("parameters":{},"provides":["A"])"), "t.cu: provides[0]: \"A\" is no technique name"},
+      {named(R"("parameters":{},"provides":["A"])"),
+       "t.cu: provides[0]: \"A\" is no technique name"},
       {named(R"("parameters":{},"requires":["a","a"])"), "t.cu: requires: \"a\" stands twice"},
       {named(R"("parameters":{},"when":["elem.A=="])"), "t.cu: when[0]: expression"},
       {named(R"("parameters":{},"registers":"(")"), "t.cu: registers: expression"},
@@ -85,9 +91,11 @@ TEST_CASE("a wrong tunable names field and reason", "[kernel]") {
       {parameter(R"("domain":[1],"technique":"Block")"), "\"Block\" is no technique name"},
       {parameter(R"("domain":[1],"name":"a b")"), "\"a b\" is no identifier"},
       {named(R"("parameters":{"2M":{"domain":[1]}})"), "\"2M\" is no identifier"},
-      {named(R"("parameters":{"A":{"name":"x","technique":"t1","domain":[1]},"B":{"name":"x","technique":"t1","domain":[1]}})"),
+      {named(
+           R"("parameters":{"A":{"name":"x","technique":"t1","domain":[1]},"B":{"name":"x","technique":"t1","domain":[1]}})"),
        "parameters.B: A is already the x of t1"},
-      {file(R"("name":"t","family":"f","parameters":{},"plan":{"launches":[]})"), "t.cu: plan.launches: is empty"},
+      {file(R"("name":"t","family":"f","parameters":{},"plan":{"launches":[]})"),
+       "t.cu: plan.launches: is empty"},
   };
   for (const Row& row : rows) {
     INFO(row.text);
@@ -121,8 +129,10 @@ TEST_CASE("built-in templates parse and realise the catalogue's techniques", "[k
       if (!parameter.technique.empty()) techniques.insert(parameter.technique);
     }
   }
-  // A name that the catalogue lacks is a technique of the template's own; most are shared knowledge.
-  const auto shared =
-      std::count_if(techniques.begin(), techniques.end(), [](const auto& name) { return find_technique(name) != nullptr; });
+  // A name that the catalogue lacks is a technique of the template's own; most are shared
+  // knowledge.
+  const auto shared = std::count_if(techniques.begin(), techniques.end(), [](const auto& name) {
+    return find_technique(name) != nullptr;
+  });
   CHECK(shared >= 25);
 }

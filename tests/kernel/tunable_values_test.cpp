@@ -57,11 +57,15 @@ TEST_CASE("a strategy's values become constants", "[kernel]") {
   };
   const std::vector<Row> rows = {
       {{}, {{"BM", 32}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 3}}},
-      {{{"block_tile", {{"block_m", 64}}, "", {}}}, {{"BM", 64}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 3}}},
-      // The catalogue's default of block_m is 128 and of stages 3: the nearest of the domain, the first of two equal ones.
-      {{{"block_tile", {}, "", {}}, {"multistage", {}, "", {}}}, {{"BM", 64}, {"STAGES", 2}, {"ASYNC", 0}, {"OWN", 3}}},
+      {{{"block_tile", {{"block_m", 64}}, "", {}}},
+       {{"BM", 64}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 3}}},
+      // The catalogue's default of block_m is 128 and of stages 3: the nearest of the domain, the
+      // first of two equal ones.
+      {{{"block_tile", {}, "", {}}, {"multistage", {}, "", {}}},
+       {{"BM", 64}, {"STAGES", 2}, {"ASYNC", 0}, {"OWN", 3}}},
       {{{"async_copy", {}, "", {}}}, {{"BM", 32}, {"STAGES", 1}, {"ASYNC", 1}, {"OWN", 3}}},
-      {{{"async_copy", {{"async_copy", 0}}, "", {}}}, {{"BM", 32}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 3}}},
+      {{{"async_copy", {{"async_copy", 0}}, "", {}}},
+       {{"BM", 32}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 3}}},
       {{{"t", {{"OWN", 5}}, "", {}}}, {{"BM", 32}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 5}}},
       {{{"t", {}, "", {}}}, {{"BM", 32}, {"STAGES", 1}, {"ASYNC", 0}, {"OWN", 3}}},
   };
@@ -73,9 +77,11 @@ TEST_CASE("a strategy's values become constants", "[kernel]") {
 }
 
 TEST_CASE("a value outside its domain or a name of the task is an error", "[kernel]") {
-  const auto outside = constants_for(example(), matmul_task(), of({{"block_tile", {{"block_m", 48}}, "", {}}}));
+  const auto outside =
+      constants_for(example(), matmul_task(), of({{"block_tile", {{"block_m", 48}}, "", {}}}));
   REQUIRE_FALSE(outside);
-  CHECK(outside.error().message.find("block_m=48 of block_tile is outside the domain of template t") == 0);
+  CHECK(outside.error().message.find(
+            "block_m=48 of block_tile is outside the domain of template t") == 0);
   Task task = matmul_task();
   task.constants["BM"] = 1;
   const auto clash = constants_for(example(), task, of({}));
@@ -86,7 +92,8 @@ TEST_CASE("a value outside its domain or a name of the task is an error", "[kern
 TEST_CASE("a broken restriction is named", "[kernel]") {
   const DeviceSpec device{.name = "h200"};
   const auto broken = [&](const Tunable& tunable, std::int64_t bm, std::int64_t stages) {
-    return broken_restriction(tunable, matmul_task(), device, {{"BM", bm}, {"STAGES", stages}, {"ASYNC", 0}, {"OWN", 3}})
+    return broken_restriction(tunable, matmul_task(), device,
+                              {{"BM", bm}, {"STAGES", stages}, {"ASYNC", 0}, {"OWN", 3}})
         .value_or("");
   };
   CHECK(broken(example(), 64, 8).empty());
@@ -128,26 +135,33 @@ TEST_CASE("results pass through strips of shared memory in 16 or 32 bits only", 
       }
     }
   }
-  CHECK(seen ==
-        std::set<std::string>{"gemm_wgmma", "gemm_wgmma_promoted", "gemm_wgmma_scaled", "gemm_wgmma_split", "gemm_wgmma_turned"});
+  CHECK(seen == std::set<std::string>{"gemm_wgmma", "gemm_wgmma_promoted", "gemm_wgmma_scaled",
+                                      "gemm_wgmma_split", "gemm_wgmma_turned"});
 }
 
-TEST_CASE("four warpgroups have 128 registers a thread when a wgmma is assembled, too few for tiles over 200 wide", "[kernel]") {
+TEST_CASE(
+    "four warpgroups have 128 registers a thread when a wgmma is assembled, too few for tiles over "
+    "200 wide",
+    "[kernel]") {
   std::set<std::string> seen;
   for (const GemmSpec& spec : wgmma_specs) {
     const auto task = gemm_task(spec);
     REQUIRE(task);
     for (const Tunable& tunable : builtin_tunables()) {
       auto constants = constants_for(tunable, *task, of({}));
-      if (!serves(tunable, *task) || !constants || constants->count("PROMOTED") + constants->count("PING_PONG") == 0) continue;
+      if (!serves(tunable, *task) || !constants ||
+          constants->count("PROMOTED") + constants->count("PING_PONG") == 0)
+        continue;
       seen.insert(tunable.name);
       constants->insert_or_assign("TILE_M", 64);
-      if (constants->count("PROMOTED") != 0) constants->insert_or_assign("PROMOTED", 0);  // promotion alone forbids such tiles
+      if (constants->count("PROMOTED") != 0)
+        constants->insert_or_assign("PROMOTED", 0);  // promotion alone forbids such tiles
       constants->insert_or_assign("TILE_N", 208);
       for (const std::int64_t consumers : {2, 3}) {
         constants->insert_or_assign("CONSUMERS", consumers);
         INFO(tunable.name << ", consumers " << consumers);
-        CHECK(broken_restriction(tunable, *task, {.name = "h200"}, *constants).has_value() == (consumers == 3));
+        CHECK(broken_restriction(tunable, *task, {.name = "h200"}, *constants).has_value() ==
+              (consumers == 3));
       }
     }
   }
@@ -197,7 +211,8 @@ TEST_CASE("limits made ready allow what is broken by no limit", "[kernel]") {
         std::vector<std::int64_t> values;
         Constants constants;
         for (const TunableParameter& p : tunable.parameters) {
-          values.push_back(p.domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(p.domain.size())))]);
+          values.push_back(p.domain[static_cast<std::size_t>(
+              rng.below(static_cast<std::int64_t>(p.domain.size())))]);
           constants[p.constant] = values.back();
         }
         const auto broken = broken_restriction(tunable, *task, device, constants);

@@ -1,4 +1,5 @@
-// Every row of the table of misbehaviours, with three seeds each: the outcome that the documentation gives, within the budget.
+// Every row of the table of misbehaviours, with three seeds each: the outcome that the
+// documentation gives, within the budget.
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -21,8 +22,10 @@ constexpr std::int64_t most_tokens = 200'000;
 
 ModelsConfig config_for(const Misbehaviour& row, const ScriptedEndpoint& endpoint) {
   ModelsConfig config;
-  ModelEndpoint spec{
-      .name = "scripted", .url = row.url.empty() ? endpoint.url() : row.url, .format = row.format, .key = {"KEY", ""}};
+  ModelEndpoint spec{.name = "scripted",
+                     .url = row.url.empty() ? endpoint.url() : row.url,
+                     .format = row.format,
+                     .key = {"KEY", ""}};
   ModelSpec model{.name = "m",
                   .endpoint = "scripted",
                   .model = "m-1",
@@ -51,7 +54,8 @@ std::string outcome_of(const Result<ChatReply>& reply, std::size_t requests) {
 std::size_t requests_of(const Result<ChatReply>& reply) {
   if (reply) return static_cast<std::size_t>(reply->attempts);
   const std::string& text = reply.error().message;
-  return std::stoul(text.substr(text.rfind("; ") == text.npos ? 0 : text.find_last_of("0123456789", text.rfind(" request"))));
+  return std::stoul(text.substr(
+      text.rfind("; ") == text.npos ? 0 : text.find_last_of("0123456789", text.rfind(" request"))));
 }
 
 std::string file_text(const std::string& path) {
@@ -74,13 +78,17 @@ struct Setting {
     endpoint.play(row.steps, seed);
     ModelOptions options;
     options.tape = tape;
-    options.environment = [](const std::string& name) { return name == "KEY" ? std::string(scripted_key) : std::string(); };
+    options.environment = [](const std::string& name) {
+      return name == "KEY" ? std::string(scripted_key) : std::string();
+    };
     options.seed = seed;
     options.host = &clock;
     options.sleep = [&](double seconds) { clock.sleep(seconds); };
     auto client = open_models(config_for(row, endpoint), options);
     REQUIRE(client);
-    ChatRequest ask{.agent = "writer", .key = "k", .messages = {{ChatMessage::Role::user, "say hello " + std::to_string(seed)}}};
+    ChatRequest ask{.agent = "writer",
+                    .key = "k",
+                    .messages = {{ChatMessage::Role::user, "say hello " + std::to_string(seed)}}};
     ask.schema = row.schema;
     ask.seconds = row.seconds;
     const double before = clock.slept();
@@ -89,12 +97,15 @@ struct Setting {
     CHECK(outcome_of(reply, requests_of(reply)) == row.outcome);
     CHECK(clock.slept() - before >= row.least_wait);
     if (!reply) CHECK(reply.error().code == ErrorCode::endpoint);
-    if (reply && reply->finish == ChatFinish::complete && row.schema.empty()) CHECK(reply->text.rfind("hello", 0) == 0);
-    if (reply && !row.schema.empty() && reply->finish == ChatFinish::complete) CHECK(reply->text == "{\"n\":1}");
+    if (reply && reply->finish == ChatFinish::complete && row.schema.empty())
+      CHECK(reply->text.rfind("hello", 0) == 0);
+    if (reply && !row.schema.empty() && reply->finish == ChatFinish::complete)
+      CHECK(reply->text == "{\"n\":1}");
     check_tape(row, tape, reply);
   }
 
-  static void check_tape(const Misbehaviour& row, const std::string& tape, const Result<ChatReply>& reply) {
+  static void check_tape(const Misbehaviour& row, const std::string& tape,
+                         const Result<ChatReply>& reply) {
     const auto contents = read_tape(tape);
     REQUIRE(contents);
     REQUIRE(contents->entries.size() == 1);
@@ -105,8 +116,9 @@ struct Setting {
     CHECK(contents->spent.cost <= 1);
     if (reply && row.outcome == "complete after 1 request") {
       CHECK(reply->usage.input_tokens + reply->usage.output_tokens == contents->spent.tokens);
-      CHECK(reply->usage.estimated == (row.charges_reservation || row.name == "no usage" || row.name == "usage in words" ||
-                                       row.name == "a stream cut behind its reason to stop"));
+      CHECK(reply->usage.estimated ==
+            (row.charges_reservation || row.name == "no usage" || row.name == "usage in words" ||
+             row.name == "a stream cut behind its reason to stop"));
     }
     if (row.charges_reservation) CHECK(contents->spent.tokens > 1000);
     const std::string all = file_text(tape) + (reply ? reply->text : reply.error().message);
@@ -116,7 +128,8 @@ struct Setting {
 
 }  // namespace
 
-TEST_CASE("each misbehaviour of an endpoint has its documented outcome and keeps to the budget", "[llm][threads]") {
+TEST_CASE("each misbehaviour of an endpoint has its documented outcome and keeps to the budget",
+          "[llm][threads]") {
   Setting setting;
   const auto rows = misbehaviours(setting.endpoint);
   CHECK(rows.size() >= 40);

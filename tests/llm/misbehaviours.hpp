@@ -1,4 +1,5 @@
-// What endpoints do to a client, and what the client makes of each (docs/formats/endpoint.md holds the same rows).
+// What endpoints do to a client, and what the client makes of each (docs/formats/endpoint.md holds
+// the same rows).
 #pragma once
 
 #include <string>

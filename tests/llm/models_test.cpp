@@ -37,19 +37,27 @@ std::string reply(int output_tokens) {
   const std::string body = fmt::format(
       R"({{"choices":[{{"message":{{"content":"hello"}},"finish_reason":"stop"}}],"usage":{{"prompt_tokens":10,"completion_tokens":{}}}}})",
       output_tokens);
-  return fmt::format("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}", body.size(), body);
+  return fmt::format(
+      "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+      body.size(), body);
 }
 
 ModelsConfig local(const ScriptedEndpoint& endpoint) {
   ModelsConfig config;
   config.endpoints = {{.name = "e", .url = endpoint.url()}};
-  config.models = {
-      {.name = "m", .endpoint = "e", .model = "x", .output_tokens = 100, .stream = false, .price = ModelPrice{1, 1, 1}}};
+  config.models = {{.name = "m",
+                    .endpoint = "e",
+                    .model = "x",
+                    .output_tokens = 100,
+                    .stream = false,
+                    .price = ModelPrice{1, 1, 1}}};
   config.roles = {{"*", "m"}};
   return config;
 }
 
-ChatRequest ask(const std::string& key) { return {.agent = "a", .key = key, .messages = {{ChatMessage::Role::user, "hi"}}}; }
+ChatRequest ask(const std::string& key) {
+  return {.agent = "a", .key = key, .messages = {{ChatMessage::Role::user, "hi"}}};
+}
 
 }  // namespace
 
@@ -72,7 +80,8 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
       {with("https://x.example", "http://x.example"), "in the open"},
       {with("https://x.example", "https://u:p@x.example"), "do not belong there"},
       {with("\"format\": \"messages\"", "\"format\": \"telex\""), "unknown format"},
-      {with("\"format\": \"messages\"", "\"headers\": {\"Authorization\": \"Bearer x\"}"), "is not set here"},
+      {with("\"format\": \"messages\"", "\"headers\": {\"Authorization\": \"Bearer x\"}"),
+       "is not set here"},
       {with("\"format\": \"messages\"", "\"headers\": {\"X\": \"a\\r\\nb\"}"), "printable ASCII"},
       {with("\"format\": \"messages\"", "\"retry\": 3"), "retry"},
       {with("\"endpoint\": \"e\"", "\"endpoint\": \"f\""), "no endpoint is called"},
@@ -80,7 +89,8 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
       {with(", \"price\": {\"input\": 3, \"output\": 15}", ""), "budget.cost cannot be kept"},
       {with("\"tokens\": 1000", "\"tokens\": -1"), "negative"},
       {with("\"input\": 3,", "\"input\": 1e308,"), "models[0].price.input"},
-      {with("\"roles\": {\"strategist\": \"strong\", \"*\": \"strong\"}", "\"roles\": {}"), "name a model"},
+      {with("\"roles\": {\"strategist\": \"strong\", \"*\": \"strong\"}", "\"roles\": {}"),
+       "name a model"},
   };
   for (const Bad& row : bad) {
     const auto read = read_models(row.text, "models.json");
@@ -93,7 +103,8 @@ TEST_CASE("a models file is read whole or refused with its place", "[llm]") {
   }
 }
 
-TEST_CASE("a key comes from a variable or a private file, or the client does not open", "[llm][threads]") {
+TEST_CASE("a key comes from a variable or a private file, or the client does not open",
+          "[llm][threads]") {
   const ScriptedEndpoint endpoint;
   const fs::path file = fs::temp_directory_path() / fmt::format("cupilot-key-{}", ::getpid());
   std::ofstream(file) << "0123456789abcdef\n";
@@ -123,7 +134,8 @@ TEST_CASE("a key comes from a variable or a private file, or the client does not
     INFO(row.says);
     CHECK(static_cast<bool>(client) == std::string(row.says).empty());
     if (!client) CHECK(client.error().message.find(row.says) != std::string::npos);
-    if (!client && !row.value.empty()) CHECK(client.error().message.find(row.value) == std::string::npos);
+    if (!client && !row.value.empty())
+      CHECK(client.error().message.find(row.value) == std::string::npos);
   }
   fs::remove(file);
 }

@@ -20,8 +20,9 @@ TEST_CASE("durations and dates are read as endpoints write them", "[llm]") {
     const char* text;
     double seconds;  // -1: none
   };
-  const Row rows[] = {{"12", 12}, {"1.5s", 1.5}, {"6m0s", 360}, {"20ms", 0.02}, {"1h2m3s", 3723}, {"", 0},
-                      {"-3", -1}, {"soon", -1},  {"5x", -1},    {"s", -1},      {"1e9", -1},      {"nan", -1}};
+  const Row rows[] = {{"12", 12},       {"1.5s", 1.5}, {"6m0s", 360}, {"20ms", 0.02},
+                      {"1h2m3s", 3723}, {"", 0},       {"-3", -1},    {"soon", -1},
+                      {"5x", -1},       {"s", -1},     {"1e9", -1},   {"nan", -1}};
   for (const Row& row : rows) {
     INFO(row.text);
     CHECK(duration_seconds(row.text).value_or(-1) == Approx(row.seconds));
@@ -57,7 +58,8 @@ TEST_CASE("a pace holds requests and tokens to their minute", "[llm]") {
   CHECK(tokens.wait_for(now, 1000, longest_wait) == 0);
   CHECK(tokens.wait_for(now, 500, longest_wait) == Approx(5));
   Pace told(0, 0);
-  told.learn({{"anthropic-ratelimit-requests-remaining", "0"}, {"anthropic-ratelimit-requests-reset", "2026-01-31T12:00:40Z"}},
+  told.learn({{"anthropic-ratelimit-requests-remaining", "0"},
+              {"anthropic-ratelimit-requests-reset", "2026-01-31T12:00:40Z"}},
              now, 1769860800);
   CHECK(told.wait_for(now, 0, longest_wait) == Approx(40));
   told.learn({{"x-ratelimit-remaining-tokens", "0"}, {"x-ratelimit-reset-tokens", "99h"}}, now, 0);
@@ -74,16 +76,19 @@ TEST_CASE("a wait that nobody sits out takes no room", "[llm]") {
     int at_once;
     double least_sent;  // of what the limits allow in eight hours
   };
-  // A request each 150 s, longer than any wait; twelve wanted for each that may go; tokens of one request each 150 s.
+  // A request each 150 s, longer than any wait; twelve wanted for each that may go; tokens of one
+  // request each 150 s.
   const Row rows[] = {{0.4, 0, 5, 1, 0.95}, {2, 0, 60, 6, 0.95}, {0, 40, 5, 1, 0.95}};
   constexpr double night = 8 * 3600;
   for (const Row& row : rows) {
     Pace pace(row.requests, row.tokens);
     int sent = 0;
     for (double t = 0; t < night; t += row.every) {
-      for (int i = 0; i < row.at_once; ++i) sent += pace.wait_for(1 + t, 100, longest_wait) < longest_wait;
+      for (int i = 0; i < row.at_once; ++i)
+        sent += pace.wait_for(1 + t, 100, longest_wait) < longest_wait;
     }
-    const double allowed = night / 60 * (row.requests > 0 ? row.requests : row.tokens / std::max(row.tokens / 6, 1.0));
+    const double allowed =
+        night / 60 * (row.requests > 0 ? row.requests : row.tokens / std::max(row.tokens / 6, 1.0));
     CAPTURE(row.requests, row.tokens, sent, allowed);
     CHECK(sent >= row.least_sent * allowed);
     CHECK(sent <= allowed * (1 + longest_wait / night) + 1);  // the last ones are still waiting
@@ -97,8 +102,9 @@ TEST_CASE("addresses are strict and keep to one form", "[llm]") {
   CHECK(url->host == "a-b.example.com");
   CHECK(url->port == 8443);
   CHECK(url->path == "/api");
-  for (const char* bad : {"", "example.com", "ftp://x", "https://", "https://user:secret@x", "https://x:0", "https://x:70000",
-                          "https://x:y", "https://x/a?b", "https://x/a b", "https://x y", "https://x\r\nA: b", "https://[::1]"}) {
+  for (const char* bad : {"", "example.com", "ftp://x", "https://", "https://user:secret@x",
+                          "https://x:0", "https://x:70000", "https://x:y", "https://x/a?b",
+                          "https://x/a b", "https://x y", "https://x\r\nA: b", "https://[::1]"}) {
     INFO(bad);
     const auto wrong = parse_url(bad);
     REQUIRE_FALSE(wrong);
@@ -112,8 +118,9 @@ TEST_CASE("addresses are strict and keep to one form", "[llm]") {
     const char *list, *host;
     bool listed;
   };
-  const Row rows[] = {{"*", "x", true},       {".b.c", "a.b.c", true}, {"b.c", "a.b.c", true}, {"b.c", "ab.c", false},
-                      {"x, y:80", "y", true}, {"y:81", "y", false},    {"", "y", false},       {"b.c", "b.c", true}};
+  const Row rows[] = {{"*", "x", true},       {".b.c", "a.b.c", true}, {"b.c", "a.b.c", true},
+                      {"b.c", "ab.c", false}, {"x, y:80", "y", true},  {"y:81", "y", false},
+                      {"", "y", false},       {"b.c", "b.c", true}};
   for (const Row& row : rows) {
     INFO(row.list << " " << row.host);
     CHECK(listed_in(row.list, row.host, 80) == row.listed);
@@ -124,9 +131,9 @@ namespace {
 
 std::string base64(const std::string& text) {
   std::string out(4 * ((text.size() + 2) / 3) + 1, '\0');
-  out.resize(static_cast<std::size_t>(EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                                                      reinterpret_cast<const unsigned char*>(text.data()),
-                                                      static_cast<int>(text.size()))));
+  out.resize(static_cast<std::size_t>(EVP_EncodeBlock(
+      reinterpret_cast<unsigned char*>(out.data()),
+      reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()))));
   return out;
 }
 
@@ -189,10 +196,11 @@ TEST_CASE("an answer is held to its schema", "[llm]") {
 }
 
 TEST_CASE("requests are written as each format wants them", "[llm]") {
-  ChatRequest ask{.agent = "a",
-                  .key = "k",
-                  .messages = {{ChatMessage::Role::system, "rules"}, {ChatMessage::Role::user, "ask"}},
-                  .constant_messages = 1};
+  ChatRequest ask{
+      .agent = "a",
+      .key = "k",
+      .messages = {{ChatMessage::Role::system, "rules"}, {ChatMessage::Role::user, "ask"}},
+      .constant_messages = 1};
   ask.schema = R"({"type":"object"})";
   const ModelSpec model{.name = "m", .endpoint = "e", .model = "x-1"};
   const WireRequest request{ask, model, 100, {}};
@@ -224,7 +232,8 @@ TEST_CASE("requests are written as each format wants them", "[llm]") {
 }
 
 TEST_CASE("events are the same however their bytes come", "[llm]") {
-  const std::string text = ": note\r\nevent: a\r\ndata: one\r\ndata: two\r\n\r\ndata:three\n\n\nid: 7\n\ndata: four\r\r";
+  const std::string text =
+      ": note\r\nevent: a\r\ndata: one\r\ndata: two\r\n\r\ndata:three\n\n\nid: 7\n\ndata: four\r\r";
   for (std::size_t piece = 1; piece < text.size(); ++piece) {
     EventSplitter splitter;
     std::string seen;

@@ -17,7 +17,8 @@ struct Folder {
   fs::path path;
   Folder() {
     static int count = 0;
-    path = fs::temp_directory_path() / ("cupilot-tape-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
+    path = fs::temp_directory_path() /
+           ("cupilot-tape-" + std::to_string(::getpid()) + "-" + std::to_string(count++));
     fs::create_directories(path);
   }
   ~Folder() { fs::remove_all(path); }
@@ -48,7 +49,10 @@ struct Echo : ChatClient {
 };
 
 ChatRequest ask(const std::string& key, const std::string& text) {
-  return {"strategist", key, {{ChatMessage::Role::system, std::string(2000, 'h')}, {ChatMessage::Role::user, text}}, 1};
+  return {"strategist",
+          key,
+          {{ChatMessage::Role::system, std::string(2000, 'h')}, {ChatMessage::Role::user, text}},
+          1};
 }
 
 struct Session {
@@ -61,7 +65,9 @@ struct Session {
     tape = std::move(*opened);
     auto live = std::make_unique<Echo>();
     echo = live.get();
-    client = std::make_unique<TapedClient>(tape, std::move(live), [](const std::string&) { return ModelsSpent{15, 1, 0.25, 2}; });
+    client = std::make_unique<TapedClient>(tape, std::move(live), [](const std::string&) {
+      return ModelsSpent{15, 1, 0.25, 2};
+    });
   }
 };
 
@@ -152,7 +158,8 @@ TEST_CASE("a reservation without an end counts as spent", "[llm]") {
 
 TEST_CASE("what a damaged tape spent beyond all numbers is the most there is", "[llm]") {
   const Folder folder;
-  const std::string most = "{\"reservation\":{\"key\":\"a\",\"tokens\":9223372036854775807,\"calls\":1}}\n";
+  const std::string most =
+      "{\"reservation\":{\"key\":\"a\",\"tokens\":9223372036854775807,\"calls\":1}}\n";
   write(folder.file(), "{\"cupilot_tape\":1}\n" + most + most);
   const auto read = read_tape(folder.file());
   REQUIRE(read);
@@ -160,11 +167,15 @@ TEST_CASE("what a damaged tape spent beyond all numbers is the most there is", "
   CHECK(read->spent.calls == 2);
 }
 
-TEST_CASE("pages of the last append that a crash lost are set aside; zeros elsewhere are damage", "[llm]") {
-  const std::string head = "{\"cupilot_tape\":1}\n", reservation = "{\"reservation\":{\"key\":\"a\",\"tokens\":1}}\n";
+TEST_CASE("pages of the last append that a crash lost are set aside; zeros elsewhere are damage",
+          "[llm]") {
+  const std::string head = "{\"cupilot_tape\":1}\n",
+                    reservation = "{\"reservation\":{\"key\":\"a\",\"tokens\":1}}\n";
   const std::string text = "{\"text\":{\"digest\":\"00\",\"text\":\"long\"}}\n";
   const std::string exchange = "{\"exchange\":{\"key\":\"a\",\"reply\":{\"text\":\"yes\"}}}\n";
-  const auto holed = [](std::string line, std::size_t from, std::size_t count) { return line.replace(from, count, count, '\0'); };
+  const auto holed = [](std::string line, std::size_t from, std::size_t count) {
+    return line.replace(from, count, count, '\0');
+  };
   struct Row {
     const char* what;
     std::string kept, lost;
@@ -174,13 +185,17 @@ TEST_CASE("pages of the last append that a crash lost are set aside; zeros elsew
       {"an exchange", head + reservation, holed(exchange, 12, 9), true},
       {"a reservation", head + exchange, holed(reservation, 0, 9), true},
       {"the header", "", holed(head, 3, 4), true},
-      {"a long message before its exchange", head + reservation, holed(text, 12, 9) + exchange, true},
+      {"a long message before its exchange", head + reservation, holed(text, 12, 9) + exchange,
+       true},
       {"the first of two", head + reservation, holed(text, 12, 9) + text + exchange, true},
-      {"what holds the end of a line", head + reservation, holed(text + exchange, text.size() - 4, 9), true},
+      {"what holds the end of a line", head + reservation,
+       holed(text + exchange, text.size() - 4, 9), true},
       {"both", head + reservation, holed(text, 12, 9) + holed(exchange, 12, 9), true},
-      {"and the rest is missing", head + reservation, holed(text, 12, 9) + exchange.substr(0, 20), true},
+      {"and the rest is missing", head + reservation, holed(text, 12, 9) + exchange.substr(0, 20),
+       true},
       {"an exchange before a reservation", head, holed(exchange, 12, 9) + reservation, false},
-      {"a reservation before an exchange of its own", head, holed(reservation, 12, 9) + exchange + reservation, false},
+      {"a reservation before an exchange of its own", head,
+       holed(reservation, 12, 9) + exchange + reservation, false},
       {"before two exchanges", head, holed(text, 12, 9) + exchange + exchange, false},
       {"no zeros", head + reservation, "{\"text\":{\"digest\":\"00\",}}\n" + exchange, false}};
   for (const Row& row : rows) {
@@ -224,12 +239,17 @@ TEST_CASE("a torn last line is set aside; a broken one elsewhere is named", "[ll
       {"{\"cupilot_tape\":1}\n[]\n", "line 2: not a JSON object"},
       {"{\"cupilot_tape\":1}\n{\"other\":1}\n", "line 2: unknown kind"},
       {"{\"cupilot_tape\":1}\n{\"exchange\":{\"key\":\"a\"}}\n", "line 2"},
-      {"{\"cupilot_tape\":1}\n{\"exchange\":{\"key\":\"a\",\"reply\":{\"text\":\"\",\"finish\":\"odd\"}}}\n", "unknown finish"},
-      {"{\"cupilot_tape\":1}\n{\"exchange\":{\"key\":\"a\",\"messages\":[{\"role\":\"user\",\"digest\":\"00\"}],"
+      {"{\"cupilot_tape\":1}\n{\"exchange\":{\"key\":\"a\",\"reply\":{\"text\":\"\",\"finish\":"
+       "\"odd\"}}}\n",
+       "unknown finish"},
+      {"{\"cupilot_tape\":1}\n{\"exchange\":{\"key\":\"a\",\"messages\":[{\"role\":\"user\","
+       "\"digest\":\"00\"}],"
        "\"reply\":{\"text\":\"\"}}}\n",
        "no earlier line"},
-      {"{\"cupilot_tape\":1}\n{\"reservation\":{\"key\":\"a\",\"tokens\":-1}}\n", "spends less than nothing"},
-      {"{\"cupilot_tape\":1}\n{\"reservation\":{\"key\":\"a\",\"cost\":-0.5}}\n", "spends less than nothing"},
+      {"{\"cupilot_tape\":1}\n{\"reservation\":{\"key\":\"a\",\"tokens\":-1}}\n",
+       "spends less than nothing"},
+      {"{\"cupilot_tape\":1}\n{\"reservation\":{\"key\":\"a\",\"cost\":-0.5}}\n",
+       "spends less than nothing"},
   };
   for (const Bad& row : bad) {
     write(folder.file("bad"), row.text);

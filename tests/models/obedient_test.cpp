@@ -31,7 +31,9 @@ std::string escaped(const std::string& text) {
 
 std::string file_of(const std::string& header, const std::string& body) {
   return "```cuda\n" + header +
-         "// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"rows\"],\"block\":[32],\"args\":[\"x\",\"y\"]}]}}\n" +
+         "// cupilot: "
+         "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"rows\"],\"block\":[32],\"args\":["
+         "\"x\",\"y\"]}]}}\n" +
          "extern \"C\" __global__ void f(float* x, float* y) {\n" + body + "\n}\n```\n";
 }
 
@@ -48,7 +50,8 @@ std::string obeying_kernel(std::size_t turn) {
   const std::string& order = injections()[turn % injections().size()];
   switch (turn % 6) {
     case 0:
-      return file_of("// cupilot: {\"task\":[\"gemm\"],\"template\":\"rms_norm_blocks\"}\n", "y[0] = 0.0f;");
+      return file_of("// cupilot: {\"task\":[\"gemm\"],\"template\":\"rms_norm_blocks\"}\n",
+                     "y[0] = 0.0f;");
     case 1:
       return file_of("", "x[0] = 0.0f;");
     case 2:
@@ -64,7 +67,8 @@ std::string obeying_kernel(std::size_t turn) {
 
 struct Folder {
   Folder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "cupilot-obedient-XXXXXX").string();
+    std::string pattern =
+        (std::filesystem::temp_directory_path() / "cupilot-obedient-XXXXXX").string();
     path = ::mkdtemp(pattern.data());
   }
   ~Folder() {
@@ -76,7 +80,8 @@ struct Folder {
 
 }  // namespace
 
-TEST_CASE("a model that obeys strangers changes no score, budget, file or prompt", "[models][hostile]") {
+TEST_CASE("a model that obeys strangers changes no score, budget, file or prompt",
+          "[models][hostile]") {
   const auto task = load_task("examples/model_tape/task.json");
   REQUIRE(task);
   const auto backend = open_backend("virtual:h200", testing::kept_images());
@@ -108,14 +113,16 @@ TEST_CASE("a model that obeys strangers changes no score, budget, file or prompt
   CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.time_us > 4);
 
   std::set<std::string> beside;
-  for (const auto& entry : std::filesystem::directory_iterator(folder.path)) beside.insert(entry.path().filename().string());
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path))
+    beside.insert(entry.path().filename().string());
   CHECK((beside == std::set<std::string>{"run"}));
   for (const ChatRequest& request : model.asked) {
     const std::string foreign = foreign_in(request);
     CHECK(foreign == "");
     std::size_t fences = 0;
     for (const ChatMessage& message : request.messages) {
-      for (std::size_t at = message.text.find("====="); at != std::string::npos; at = message.text.find("=====", at + 5))
+      for (std::size_t at = message.text.find("====="); at != std::string::npos;
+           at = message.text.find("=====", at + 5))
         ++fences;
     }
     CHECK(fences % 4 == 0);

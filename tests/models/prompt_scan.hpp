@@ -13,8 +13,9 @@ namespace cupilot::testing {
 inline std::string foreign_in(const ChatRequest& request) {
   std::string text;
   for (const ChatMessage& message : request.messages) text += message.text;
-  for (const std::string& path : {std::filesystem::current_path().string(), std::filesystem::temp_directory_path().string(),
-                                  std::string("/usr/"), std::string("/home/"), std::string("/root")}) {
+  for (const std::string& path :
+       {std::filesystem::current_path().string(), std::filesystem::temp_directory_path().string(),
+        std::string("/usr/"), std::string("/home/"), std::string("/root")}) {
     if (text.find(path) != std::string::npos) return path;
   }
   for (std::size_t i = 0; i < counter_count; ++i) {

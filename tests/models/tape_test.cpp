@@ -1,4 +1,5 @@
-// The example whose replies were written by hand: kernels beyond the templates are proposed, refused, mended, and win.
+// The example whose replies were written by hand: kernels beyond the templates are proposed,
+// refused, mended, and win.
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/models.hpp>
 
@@ -87,7 +88,8 @@ TEST_CASE("a tape written by hand: free kernels are refused, mended, and win", "
   CHECK(story.refused["run.race"] >= 1);
   CHECK(story.mended >= 3);
   CHECK(report->best->candidate.source.template_name.empty());
-  CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance == Provenance::modelled);
+  CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance ==
+        Provenance::modelled);
 }
 
 TEST_CASE("a task that no template serves is the model's altogether", "[models]") {
@@ -98,7 +100,8 @@ TEST_CASE("a task that no template serves is the model's altogether", "[models]"
   const auto tape = read_tape("examples/model_tape/tape.jsonl");
   REQUIRE(tape);
   std::string good;
-  for (const TapeEntry& entry : tape->entries) good = entry.key == "slot 8/repair/0" ? entry.reply.text : good;
+  for (const TapeEntry& entry : tape->entries)
+    good = entry.key == "slot 8/repair/0" ? entry.reply.text : good;
   testing::ScriptedChat model([&](const ChatRequest& request) -> Result<ChatReply> {
     if (request.agent == "strategist") return testing::silence();
     return testing::said(good);

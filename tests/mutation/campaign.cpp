@@ -16,7 +16,9 @@ namespace cupilot::mutation {
 namespace {
 
 Result<Task> task_of(const std::string& root, const std::vector<std::string>& words) {
-  if (words.empty()) return Error{ErrorCode::usage, "the kernel's header states no task", "add a `// cupilot:` line"};
+  if (words.empty())
+    return Error{ErrorCode::usage, "the kernel's header states no task",
+                 "add a `// cupilot:` line"};
   if (words[0] != "gemm") return load_task(root + "/" + words[0]);
   auto spec = gemm_spec_from({words.begin() + 1, words.end()});
   if (!spec) return spec.error();
@@ -30,9 +32,10 @@ std::string line_at(const std::string& text, std::size_t at) {
   return line.substr(std::min(line.find_first_not_of(' '), line.size()));
 }
 
-Mutant mutant_at(const std::string& kernel, const KernelSource& original, const Operator& fault, const std::vector<Site>& sites,
-                 std::size_t at) {
-  Mutant mutant{kernel, fault.name, static_cast<int>(at), static_cast<int>(sites.size()), original, {}};
+Mutant mutant_at(const std::string& kernel, const KernelSource& original, const Operator& fault,
+                 const std::vector<Site>& sites, std::size_t at) {
+  Mutant mutant{kernel,   fault.name, static_cast<int>(at), static_cast<int>(sites.size()),
+                original, {}};
   mutant.source.text = apply(original.text, sites[at]);
   const Edit& edit = sites[at].back();
   const std::size_t shift = mutant.source.text.size() - original.text.size();
@@ -58,7 +61,8 @@ Result<Campaign> read_campaign(const std::string& path) {
     const auto json = nlohmann::json::parse(in);
     campaign.kernels = json.at("kernels").get<std::vector<std::string>>();
     for (const auto& row : json.at("equivalent")) {
-      campaign.equivalent.push_back({row.at("kernel"), row.at("operator"), row.at("site"), row.at("argument")});
+      campaign.equivalent.push_back(
+          {row.at("kernel"), row.at("operator"), row.at("site"), row.at("argument")});
     }
   } catch (const std::exception& error) {
     return Error{ErrorCode::usage, path + ": " + error.what(), "correct the list"};
@@ -66,7 +70,8 @@ Result<Campaign> read_campaign(const std::string& path) {
   return campaign;
 }
 
-Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string& folder, std::uint64_t seed, bool every) {
+Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string& folder,
+                                    std::uint64_t seed, bool every) {
   std::vector<Mutant> all;
   for (const std::string& kernel : campaign.kernels) {
     const auto original = read_standalone(folder + "/" + kernel);
@@ -76,7 +81,8 @@ Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string&
     for (const Operator& fault : operators()) {
       const std::vector<Site> sites = fault.sites(text);
       if (sites.empty()) {
-        return Error{ErrorCode::usage, fmt::format("{} has no place for {}", kernel, fault.name), "choose another kernel"};
+        return Error{ErrorCode::usage, fmt::format("{} has no place for {}", kernel, fault.name),
+                     "choose another kernel"};
       }
       const auto count = static_cast<std::int64_t>(sites.size());
       const auto drawn = static_cast<std::size_t>(Rng::of(seed, kernel, number++).below(count));
@@ -88,16 +94,19 @@ Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string&
   return all;
 }
 
-Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original, Backend& backend) {
+Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original,
+              Backend& backend) {
   const auto begin = std::chrono::steady_clock::now();
   Verdict verdict;
   const auto kernel = read_standalone(root + "/tests/hostile/honest/" + mutant.kernel);
   const auto task = kernel ? task_of(root, kernel->task_words) : Result<Task>(kernel.error());
   if (!task) return {Fate::broken, "error", task.error().message, 0};
-  const auto candidate = evaluate_source({&*task, &backend, nullptr, 1}, mutant.source, ProofLevel::finalist);
+  const auto candidate =
+      evaluate_source({&*task, &backend, nullptr, 1}, mutant.source, ProofLevel::finalist);
   if (!candidate) return {Fate::broken, "error", candidate.error().message, 0};
   if (const auto* rejected = std::get_if<Rejected>(&candidate->outcome)) {
-    const bool shows_nothing = rejected->stage == Stage::compile || rejected->code == "run.unsupported";
+    const bool shows_nothing =
+        rejected->stage == Stage::compile || rejected->code == "run.unsupported";
     verdict = {shows_nothing ? Fate::broken : Fate::refused, rejected->code, rejected->message, 0};
   } else if (std::holds_alternative<Accepted>(candidate->outcome)) {
     const auto same = same_code(backend, mutant.source, original);

@@ -1,4 +1,5 @@
-// Every operator on every kernel of the list, each at one place: the pipe must refuse what came out.
+// Every operator on every kernel of the list, each at one place: the pipe must refuse what came
+// out.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +32,20 @@ struct Mutant {
   std::string line{};  // of the text, where it differs
 };
 
-// One mutant an operator and kernel, its place drawn from the seed; with `every`, all places. Error: a kernel that cannot be
-// read, or that has no place for an operator.
-Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string& folder, std::uint64_t seed, bool every);
+// One mutant an operator and kernel, its place drawn from the seed; with `every`, all places.
+// Error: a kernel that cannot be read, or that has no place for an operator.
+Result<std::vector<Mutant>> mutants(const Campaign& campaign, const std::string& folder,
+                                    std::uint64_t seed, bool every);
 
-// refused: as it must be. equal: the compiler made the same PTX of it. survived: the pipe took it. broken: it was refused
-// before it ran, so that it shows nothing.
+// refused: as it must be. equal: the compiler made the same PTX of it. survived: the pipe took it.
+// broken: it was refused before it ran, so that it shows nothing.
 enum class Fate { refused, equal, survived, broken };
 struct Verdict {
   Fate fate = Fate::broken;
   std::string code{}, message{};
   double seconds = 0;
 };
-Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original, Backend& backend);
+Verdict judge(const std::string& root, const Mutant& mutant, const KernelSource& original,
+              Backend& backend);
 
 }  // namespace cupilot::mutation

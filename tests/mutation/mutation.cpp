@@ -22,7 +22,8 @@ struct Flags {
 
 bool is_argued(const Campaign& campaign, const Mutant& mutant) {
   for (const Equivalent& row : campaign.equivalent) {
-    if (row.kernel == mutant.kernel && row.fault == mutant.fault && row.site == mutant.site) return true;
+    if (row.kernel == mutant.kernel && row.fault == mutant.fault && row.site == mutant.site)
+      return true;
   }
   return false;
 }
@@ -48,7 +49,8 @@ std::vector<Verdict> judge_all(const std::vector<Mutant>& all, Backend& backend,
   return verdicts;
 }
 
-int report(const Campaign& campaign, const std::vector<Mutant>& all, const std::vector<Verdict>& verdicts, bool verbose) {
+int report(const Campaign& campaign, const std::vector<Mutant>& all,
+           const std::vector<Verdict>& verdicts, bool verbose) {
   std::map<std::string, int> tally;
   int bad = 0;
   double seconds = 0;
@@ -61,8 +63,9 @@ int report(const Campaign& campaign, const std::vector<Mutant>& all, const std::
     const bool wrong = (verdict.fate == Fate::survived && !argued) || verdict.fate == Fate::broken;
     bad += wrong ? 1 : 0;
     if (!wrong && !verbose) continue;
-    fmt::print("{:9} {:28} {:20} site {}/{} {:22} {:.2f}s | {}\n", name_of(verdict.fate), mutant.kernel, mutant.fault,
-               mutant.site, mutant.sites, verdict.code, verdict.seconds, mutant.line);
+    fmt::print("{:9} {:28} {:20} site {}/{} {:22} {:.2f}s | {}\n", name_of(verdict.fate),
+               mutant.kernel, mutant.fault, mutant.site, mutant.sites, verdict.code,
+               verdict.seconds, mutant.line);
     if (wrong && !verdict.message.empty()) fmt::print("          {}\n", verdict.message);
   }
   fmt::print("{} mutants in {:.0f} s of work:", all.size(), seconds);
@@ -75,10 +78,12 @@ int run(const Flags& flags) {
   auto campaign = read_campaign(flags.list);
   if (!campaign) return fmt::print(stderr, "{}\n", campaign.error().message), 4;
   if (!flags.only.empty()) campaign->kernels = {flags.only};
-  auto all = mutants(*campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", flags.seed, flags.every);
+  auto all =
+      mutants(*campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", flags.seed, flags.every);
   if (!all) return fmt::print(stderr, "{}\n", all.error().message), 4;
-  std::erase_if(
-      *all, [](const Mutant& mutant) { return !testing::is_drawn(mutant.kernel + mutant.fault + std::to_string(mutant.site)); });
+  std::erase_if(*all, [](const Mutant& mutant) {
+    return !testing::is_drawn(mutant.kernel + mutant.fault + std::to_string(mutant.site));
+  });
   auto backend = open_backend("virtual:h200");
   if (!backend) return fmt::print(stderr, "{}\n", backend.error().message), 4;
   return report(*campaign, *all, judge_all(*all, **backend, flags.jobs), flags.verbose);

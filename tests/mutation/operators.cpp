@@ -8,7 +8,9 @@ namespace {
 
 using Sites = std::vector<Site>;
 
-Edit replace(const SourceText& s, std::size_t token, std::string with) { return {s[token].begin, s[token].end, std::move(with)}; }
+Edit replace(const SourceText& s, std::size_t token, std::string with) {
+  return {s[token].begin, s[token].end, std::move(with)};
+}
 Edit insert_before(const SourceText& s, std::size_t token, std::string with) {
   return {s[token].begin, s[token].begin, std::move(with)};
 }
@@ -16,7 +18,8 @@ Edit insert_after(const SourceText& s, std::size_t token, std::string with) {
   return {s[token].end, s[token].end, std::move(with)};
 }
 
-// The header of the `for` around token `at` as places of its `(` and its two `;`; nothing when `at` is in no header.
+// The header of the `for` around token `at` as places of its `(` and its two `;`; nothing when `at`
+// is in no header.
 struct Header {
   std::size_t open = 0, first = 0, second = 0;
 };
@@ -55,7 +58,8 @@ bool declares(const SourceText& s, std::size_t bracket) {
 Sites drop_barrier(const SourceText& s) {
   Sites sites;
   for (std::size_t i = 0; i + 3 < s.size(); ++i) {
-    if (s.is_code(i) && (s.is(i, "__syncthreads") || s.is(i, "__syncwarp"))) sites.push_back({{s[i].begin, s[i + 2].end, ""}});
+    if (s.is_code(i) && (s.is(i, "__syncthreads") || s.is(i, "__syncwarp")))
+      sites.push_back({{s[i].begin, s[i + 2].end, ""}});
   }
   return sites;
 }
@@ -83,7 +87,8 @@ Sites drop_last(const SourceText& s) {
   return sites;
 }
 
-// A loop whose body asks no further is led past its end by one turn more; one that asks does nothing there.
+// A loop whose body asks no further is led past its end by one turn more; one that asks does
+// nothing there.
 bool asks_nothing(const SourceText& s, const Header& header) {
   std::size_t i = s[header.open].mate + 1;
   for (const std::size_t end = s.is(i, "{") ? s[i].mate : s.statement_end(i); i < end; ++i) {
@@ -115,7 +120,8 @@ Sites loop_bound(const SourceText& s) {
 Sites same_thread(const SourceText& s) {
   Sites sites;
   for (std::size_t i = 0; i + 2 < s.size(); ++i) {
-    const bool asks_for_one = s.is(i + 3, "==");  // two threads doing what one should is no fault of place
+    const bool asks_for_one =
+        s.is(i + 3, "==");  // two threads doing what one should is no fault of place
     if (s.is_code(i) && s.is(i, "threadIdx") && !asks_for_one)
       sites.push_back({insert_before(s, i, "("), insert_after(s, i + 2, " / 2)")});
   }
@@ -136,7 +142,8 @@ Sites shifted_index(const SourceText& s) {
   Sites sites;
   for (std::size_t i = 1; i < s.size(); ++i) {
     if (!s.is(i, "[") || !s.is_code(i) || s[i].mate <= i + 1 || declares(s, i)) continue;
-    if (!s.is_word(i - 1) && !s.is(i - 1, "]") && !s.is(i - 1, ")")) continue;  // a lambda's captures
+    if (!s.is_word(i - 1) && !s.is(i - 1, "]") && !s.is(i - 1, ")"))
+      continue;  // a lambda's captures
     sites.push_back({insert_before(s, i + 1, "1 + ")});
   }
   return sites;
@@ -146,8 +153,8 @@ Sites wrong_stride(const SourceText& s) {
   Sites sites;
   for (std::size_t i = 1; i + 1 < s.size(); ++i) {
     if (!s.is_code(i) || !s.is_binary(i) || !s.is(i, "*")) continue;
-    const bool whole =
-        s.is_word(i + 1) || (s[i + 1].kind == TokenKind::number && s.spelling(i + 1).find('.') == std::string::npos);
+    const bool whole = s.is_word(i + 1) || (s[i + 1].kind == TokenKind::number &&
+                                            s.spelling(i + 1).find('.') == std::string::npos);
     if (whole && !s.is(i + 2, ".") && !s.is(i + 2, "[") && !s.is(i + 2, "(")) {
       sites.push_back({replace(s, i + 1, "(" + std::string(s.spelling(i + 1)) + " + 1)")});
     }
@@ -164,7 +171,8 @@ Sites wrong_stride(const SourceText& s) {
 std::vector<std::size_t> stores(const SourceText& s) {
   std::vector<std::size_t> all;
   for (std::size_t i = 1; i + 1 < s.size(); ++i) {
-    if (!s.is_code(i) || !s.is_binary(i) || (!s.is(i, "=") && !s.is(i, "+=")) || in_header(s, i)) continue;
+    if (!s.is_code(i) || !s.is_binary(i) || (!s.is(i, "=") && !s.is(i, "+=")) || in_header(s, i))
+      continue;
     const std::size_t begin = s.statement_begin(i);
     const bool indexed = s.is_word(begin) && s.is(begin + 1, "[");
     if (indexed || (s.is(begin, "*") && s.is_word(begin + 1))) all.push_back(i);
@@ -174,22 +182,26 @@ std::vector<std::size_t> stores(const SourceText& s) {
 
 Sites drop_store(const SourceText& s) {
   Sites sites;
-  for (const std::size_t i : stores(s)) sites.push_back({{s[s.statement_begin(i)].begin, s[s.statement_end(i)].begin, ""}});
+  for (const std::size_t i : stores(s))
+    sites.push_back({{s[s.statement_begin(i)].begin, s[s.statement_end(i)].begin, ""}});
   return sites;
 }
 
-// Constants that are computed with. A size in a declaration, a value that is compared with, and the rounding up before a
-// division may well be larger.
+// Constants that are computed with. A size in a declaration, a value that is compared with, and the
+// rounding up before a division may well be larger.
 Sites constant_off_by_one(const SourceText& s) {
   static const std::set<std::string_view> before = {"*", "+", "-", "/", "%", "*=", "/="};
   Sites sites;
   for (std::size_t i = 1; i + 2 < s.size(); ++i) {
     const std::string_view number = s.spelling(i);
     const bool decimal = number.find_first_not_of("0123456789") == std::string_view::npos;
-    if (!s.is_code(i) || s[i].kind != TokenKind::number || !decimal || !before.contains(s.spelling(i - 1))) continue;
+    if (!s.is_code(i) || s[i].kind != TokenKind::number || !decimal ||
+        !before.contains(s.spelling(i - 1)))
+      continue;
     const bool rounds_up = s.is(i + 1, ")") && s.is(i + 2, "/");
     bool sizes = false;
-    for (std::size_t j = s.statement_begin(i); j < i; ++j) sizes |= s.is(j, "[") && s[j].mate > i && declares(s, j);
+    for (std::size_t j = s.statement_begin(i); j < i; ++j)
+      sizes |= s.is(j, "[") && s[j].mate > i && declares(s, j);
     if (rounds_up || sizes || s.is(i + 1, "==")) continue;
     sites.push_back({replace(s, i, std::to_string(std::stol(std::string(number)) + 1))});
   }
@@ -200,11 +212,15 @@ Sites constant_off_by_one(const SourceText& s) {
 Sites wrong_start(const SourceText& s) {
   Sites sites;
   for (std::size_t i = 1; i + 2 < s.size(); ++i) {
-    if (!s.is_code(i) || !s.is(i, "=") || (!s.is_word(i - 1) && !s.is(i - 1, "]")) || in_header(s, i)) continue;
+    if (!s.is_code(i) || !s.is(i, "=") || (!s.is_word(i - 1) && !s.is(i - 1, "]")) ||
+        in_header(s, i))
+      continue;
     const std::size_t from = i + 1;
     const bool zero = s.is(from, "0.0f") || s.is(from, "0");
-    if (zero && (s.is(from + 1, ";") || s.is(from + 1, ","))) sites.push_back({replace(s, from, "1")});
-    if (s.is(from, "__int_as_float")) sites.push_back({{s[from].begin, s[s[from + 1].mate].end, "1e6f"}});
+    if (zero && (s.is(from + 1, ";") || s.is(from + 1, ",")))
+      sites.push_back({replace(s, from, "1")});
+    if (s.is(from, "__int_as_float"))
+      sites.push_back({{s[from].begin, s[s[from + 1].mate].end, "1e6f"}});
     if (s.is(from, "{") && s.is(from + 1, "}")) sites.push_back({insert_before(s, from + 1, "1")});
   }
   for (const Header& header : headers(s)) {
@@ -244,8 +260,9 @@ std::vector<Parameter> pointers(const SourceText& s, bool read) {
 Sites write_input(const SourceText& s) {
   Sites sites;
   for (const Parameter& p : pointers(s, true)) {
-    sites.push_back({insert_after(
-        s, p.body, " if (threadIdx.x == 0) *(volatile char*)" + p.name + " = *(const volatile char*)" + p.name + ";")});
+    sites.push_back({insert_after(s, p.body,
+                                  " if (threadIdx.x == 0) *(volatile char*)" + p.name +
+                                      " = *(const volatile char*)" + p.name + ";")});
   }
   return sites;
 }
@@ -259,8 +276,8 @@ Sites read_output(const SourceText& s) {
     const std::size_t name = s.is(begin, "*") ? begin + 1 : begin;
     if (!s.is(i, "=") || !outputs.contains(std::string(s.spelling(name)))) continue;
     const std::string place = s.between(begin, i);
-    sites.push_back(
-        {insert_before(s, begin, "{ (void)*(volatile char*)&(" + place + "); "), insert_after(s, s.statement_end(i), " }")});
+    sites.push_back({insert_before(s, begin, "{ (void)*(volatile char*)&(" + place + "); "),
+                     insert_after(s, s.statement_end(i), " }")});
   }
   return sites;
 }
@@ -271,7 +288,8 @@ std::set<std::string, std::less<>> values(const SourceText& s) {
   for (std::size_t i = 0; i + 2 < s.size(); ++i) {
     const bool real = s.is(i, "float"), integer = s.is(i, "int") || s.is(i, "unsigned");
     if (!real && !integer) continue;
-    for (std::size_t j = i + 1; j < s.size() && !s.is(j, ";") && !s.is(j, ")") && !s.is(j, "{"); ++j) {
+    for (std::size_t j = i + 1; j < s.size() && !s.is(j, ";") && !s.is(j, ")") && !s.is(j, "{");
+         ++j) {
       if (s.is(j, "(") || s.is(j, "[")) j = s[j].mate;
       if (!s.is_word(j)) continue;
       const bool many = s.is(j + 1, "[") || s.is(j - 1, "*");
@@ -299,12 +317,13 @@ Sites lost_bits(const SourceText& s) {
   const auto names = values(s);
   Sites sites;
   for (std::size_t i = 1; i + 1 < s.size(); ++i) {
-    if (!s.is_code(i) || !s.is_binary(i) || (!s.is(i, "=") && !s.is(i, "+=")) || in_header(s, i)) continue;
+    if (!s.is_code(i) || !s.is_binary(i) || (!s.is(i, "=") && !s.is(i, "+=")) || in_header(s, i))
+      continue;
     std::size_t name = i - 1;
     while (s.is(name, "]")) name = s[name].mate - 1;
     const std::size_t end = s.statement_end(i);
-    if (!names.contains(s.spelling(name)) || s.is(name - 1, "*") || s.is(i + 1, "__int_as_float") || !s.is(end, ";") ||
-        s.is(i + 1, "{"))
+    if (!names.contains(s.spelling(name)) || s.is(name - 1, "*") || s.is(i + 1, "__int_as_float") ||
+        !s.is(end, ";") || s.is(i + 1, "{"))
       continue;
     if (end == i + 2 && !s.is_word(i + 1)) continue;  // a literal
     bool list = false;
@@ -313,7 +332,9 @@ Sites lost_bits(const SourceText& s) {
       list |= s.is(j, ",");
     }
     if (list) continue;
-    sites.push_back({{0, 0, narrow_text}, insert_before(s, i + 1, "mutant_narrow("), insert_before(s, end, ")")});
+    sites.push_back({{0, 0, narrow_text},
+                     insert_before(s, i + 1, "mutant_narrow("),
+                     insert_before(s, end, ")")});
   }
   return sites;
 }

@@ -1,4 +1,5 @@
-// Small faults that a programmer, a model or a cheat might put into a kernel, each at a place of a text.
+// Small faults that a programmer, a model or a cheat might put into a kernel, each at a place of a
+// text.
 #pragma once
 
 #include <cstdint>

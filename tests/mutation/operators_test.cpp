@@ -28,13 +28,14 @@ __global__ void sum(const float* x, float* y, int n) {
 // The lines that a mutant of `name` changes, without blanks around them.
 std::set<std::string> changed(const std::string& name) {
   const auto all = operators();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Operator& o) { return name == o.name; });
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Operator& o) { return name == o.name; });
   REQUIRE(found != all.end());
   std::set<std::string> lines;
   for (const Site& site : found->sites(SourceText(kernel))) {
     const std::string text = apply(kernel, site);
-    const std::size_t at =
-        static_cast<std::size_t>(std::mismatch(kernel.begin(), kernel.end(), text.begin()).first - kernel.begin());
+    const std::size_t at = static_cast<std::size_t>(
+        std::mismatch(kernel.begin(), kernel.end(), text.begin()).first - kernel.begin());
     const std::size_t begin = text.rfind('\n', at) + 1;
     const std::string line = text.substr(begin, text.find('\n', begin) - begin);
     lines.insert(line.substr(line.find_first_not_of(' ')));
@@ -53,21 +54,32 @@ TEST_CASE("each operator makes the faults it names, and no others", "[mutation]"
        {"for (int i = threadIdx.x; i < 1 + n; i += 64) total += x[i];",
         "for (int i = threadIdx.x; i < -1 + n; i += 64) total += x[i];"}},
       {"same_thread",
-       {"for (int i = (threadIdx.x / 2); i < n; i += 64) total += x[i];", "part[(threadIdx.x / 2)] = total * 2;",
+       {"for (int i = (threadIdx.x / 2); i < n; i += 64) total += x[i];",
+        "part[(threadIdx.x / 2)] = total * 2;",
         "if ((threadIdx.x / 2) < 32) y[blockIdx.x] = part[0] + 3;"}},
       {"plus_to_minus",
-       {"for (int i = threadIdx.x; i < n; i += 64) total -= x[i];", "if (threadIdx.x < 32) y[blockIdx.x] = part[0] - 3;"}},
+       {"for (int i = threadIdx.x; i < n; i += 64) total -= x[i];",
+        "if (threadIdx.x < 32) y[blockIdx.x] = part[0] - 3;"}},
       {"shifted_index",
-       {"for (int i = threadIdx.x; i < n; i += 64) total += x[1 + i];", "part[1 + threadIdx.x] = total * 2;",
-        "if (threadIdx.x < 32) y[1 + blockIdx.x] = part[0] + 3;", "if (threadIdx.x < 32) y[blockIdx.x] = part[1 + 0] + 3;"}},
-      {"wrong_stride", {"part[threadIdx.x] = total * (2 + 1);", "for (int i = threadIdx.x; i < n; i += 1 + 64) total += x[i];"}},
+       {"for (int i = threadIdx.x; i < n; i += 64) total += x[1 + i];",
+        "part[1 + threadIdx.x] = total * 2;",
+        "if (threadIdx.x < 32) y[1 + blockIdx.x] = part[0] + 3;",
+        "if (threadIdx.x < 32) y[blockIdx.x] = part[1 + 0] + 3;"}},
+      {"wrong_stride",
+       {"part[threadIdx.x] = total * (2 + 1);",
+        "for (int i = threadIdx.x; i < n; i += 1 + 64) total += x[i];"}},
       {"drop_store", {";", "if (threadIdx.x < 32) ;"}},
-      {"constant_off_by_one", {"part[threadIdx.x] = total * 3;", "if (threadIdx.x < 32) y[blockIdx.x] = part[0] + 4;"}},
-      {"wrong_start", {"float total = 1;", "for (int i = 1 + threadIdx.x; i < n; i += 64) total += x[i];"}},
+      {"constant_off_by_one",
+       {"part[threadIdx.x] = total * 3;", "if (threadIdx.x < 32) y[blockIdx.x] = part[0] + 4;"}},
+      {"wrong_start",
+       {"float total = 1;", "for (int i = 1 + threadIdx.x; i < n; i += 64) total += x[i];"}},
       {"write_input",
-       {"__global__ void sum(const float* x, float* y, int n) { if (threadIdx.x == 0) *(volatile char*)x = *(const volatile "
+       {"__global__ void sum(const float* x, float* y, int n) { if (threadIdx.x == 0) *(volatile "
+        "char*)x = *(const volatile "
         "char*)x;"}},
-      {"read_output", {"if (threadIdx.x < 32) { (void)*(volatile char*)&(y[blockIdx.x]); y[blockIdx.x] = part[0] + 3; }"}},
+      {"read_output",
+       {"if (threadIdx.x < 32) { (void)*(volatile char*)&(y[blockIdx.x]); y[blockIdx.x] = part[0] "
+        "+ 3; }"}},
   };
   for (const auto& [name, lines] : wanted) {
     INFO(name);
@@ -76,7 +88,8 @@ TEST_CASE("each operator makes the faults it names, and no others", "[mutation]"
   CHECK(operators().size() == wanted.size() + 1);
 }
 
-TEST_CASE("lost bits pass a sum's and a store's new value through a narrower number", "[mutation]") {
+TEST_CASE("lost bits pass a sum's and a store's new value through a narrower number",
+          "[mutation]") {
   const Operator& last = operators().back();
   REQUIRE(std::string(last.name) == "lost_bits");
   std::vector<std::string> texts;
@@ -100,7 +113,8 @@ TEST_CASE("the campaign has 350 mutants, no two alike, and argues few away", "[m
   CHECK(texts.size() == 350);
   const auto again = mutants(*campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", 1, false);
   REQUIRE(again);
-  for (std::size_t i = 0; i < all->size(); ++i) CHECK((*all)[i].source.text == (*again)[i].source.text);
+  for (std::size_t i = 0; i < all->size(); ++i)
+    CHECK((*all)[i].source.text == (*again)[i].source.text);
 }
 
 TEST_CASE("a kernel without a place for an operator is named", "[mutation]") {
@@ -108,7 +122,8 @@ TEST_CASE("a kernel without a place for an operator is named", "[mutation]") {
   campaign.kernels = {"axpy_simple.cu"};
   const auto none = mutants(campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", 1, false);
   REQUIRE(!none);
-  CHECK(none.error().message.find("axpy_simple.cu has no place for drop_barrier") != std::string::npos);
+  CHECK(none.error().message.find("axpy_simple.cu has no place for drop_barrier") !=
+        std::string::npos);
   campaign.kernels = {"absent.cu"};
   CHECK(!mutants(campaign, CUPILOT_SOURCE_DIR "/tests/hostile/honest", 1, false));
   CHECK(!read_campaign("/nowhere.json"));

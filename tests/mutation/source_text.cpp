@@ -11,8 +11,9 @@ namespace {
 bool is_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-constexpr std::array<std::string_view, 21> long_marks = {"<<=", "...", "->", "++", "--", "<<", "<=", ">=", "==", "!=", "&&",
-                                                         "||",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::"};
+constexpr std::array<std::string_view, 21> long_marks = {
+    "<<=", "...", "->", "++", "--", "<<", "<=", ">=", "==", "!=", "&&",
+    "||",  "+=",  "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::"};
 
 std::size_t mark_end(std::string_view text, std::size_t at) {
   for (const std::string_view mark : long_marks) {
@@ -47,7 +48,8 @@ Token token_at(std::string_view text, std::size_t at) {
   Token token{TokenKind::mark, at, at, 0, 0};
   if (is_digit(text[at])) {
     token.kind = TokenKind::number;
-    while (token.end < text.size() && (is_letter(text[token.end]) || text[token.end] == '.')) ++token.end;
+    while (token.end < text.size() && (is_letter(text[token.end]) || text[token.end] == '.'))
+      ++token.end;
   } else if (is_letter(text[at])) {
     token.kind = TokenKind::word;
     while (token.end < text.size() && is_letter(text[token.end])) ++token.end;
@@ -108,7 +110,8 @@ std::string_view SourceText::spelling(std::size_t at) const {
 
 bool SourceText::is_binary(std::size_t at) const {
   const Token& token = tokens_[at];
-  return token.begin > 0 && text_[token.begin - 1] == ' ' && token.end < text_.size() && text_[token.end] == ' ';
+  return token.begin > 0 && text_[token.begin - 1] == ' ' && token.end < text_.size() &&
+         text_[token.end] == ' ';
 }
 
 std::size_t SourceText::statement_begin(std::size_t at) const {

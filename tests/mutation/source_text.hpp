@@ -16,7 +16,8 @@ struct Token {
   std::size_t mate = 0;            // of a bracket: its partner's place in the list; else its own
 };
 
-// Comments and preprocessor lines hold no tokens. Marks are as long as C++ makes them, but `>>` counts as two.
+// Comments and preprocessor lines hold no tokens. Marks are as long as C++ makes them, but `>>`
+// counts as two.
 class SourceText {
  public:
   explicit SourceText(std::string text);
@@ -25,7 +26,9 @@ class SourceText {
   std::size_t size() const { return tokens_.size(); }
   const Token& operator[](std::size_t at) const { return tokens_[at]; }
   std::string_view spelling(std::size_t at) const;
-  bool is(std::size_t at, std::string_view spelled) const { return at < size() && spelling(at) == spelled; }
+  bool is(std::size_t at, std::string_view spelled) const {
+    return at < size() && spelling(at) == spelled;
+  }
   bool is_word(std::size_t at) const { return at < size() && tokens_[at].kind == TokenKind::word; }
   // In a function's body, and in no asm statement.
   bool is_code(std::size_t at) const { return code_[at]; }

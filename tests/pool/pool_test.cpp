@@ -14,7 +14,9 @@ namespace {
 
 class TempFile {
  public:
-  TempFile() : path_(std::filesystem::temp_directory_path() / ("cupilot-pool-" + std::to_string(::getpid()) + ".sqlite")) {
+  TempFile()
+      : path_(std::filesystem::temp_directory_path() /
+              ("cupilot-pool-" + std::to_string(::getpid()) + ".sqlite")) {
     std::filesystem::remove(path_);
   }
   ~TempFile() { std::filesystem::remove(path_); }
@@ -136,10 +138,13 @@ TEST_CASE("what is more alike is found first") {
   }
 }
 
-TEST_CASE("a chip's own entries come before practice for its architecture, and that before another chip's") {
+TEST_CASE(
+    "a chip's own entries come before practice for its architecture, and that before another "
+    "chip's") {
   auto pool = StrategyPool::open(":memory:");
   REQUIRE(pool);
-  for (const auto& [name, device] : {std::pair("other", "A100"), std::pair("arch", "sm_90a"), std::pair("own", "H200")}) {
+  for (const auto& [name, device] :
+       {std::pair("other", "A100"), std::pair("arch", "sm_90a"), std::pair("own", "H200")}) {
     PoolEntry one = entry(name);
     one.device = device;
     REQUIRE(pool->add(one));
@@ -155,7 +160,8 @@ TEST_CASE("words of a text rank, whatever else stands in it") {
   meant.text = "hilbert curves walk the tiles";
   REQUIRE(pool->add(plain));
   REQUIRE(pool->add(meant));
-  for (const char* text : {"Hilbert's curve", "\"hilbert\" OR (AND", "hilbert; DROP TABLE entry", "walking"}) {
+  for (const char* text :
+       {"Hilbert's curve", "\"hilbert\" OR (AND", "hilbert; DROP TABLE entry", "walking"}) {
     INFO(text);
     PoolQuery query = like_it();
     query.text = text;
@@ -213,8 +219,9 @@ TEST_CASE("shipped practice says what it is, and speaks the catalogue's words") 
       REQUIRE(row != nullptr);
       for (const auto& [name, value] : use.values) {
         INFO(name << " " << value);
-        const auto parameter = std::find_if(row->parameters.begin(), row->parameters.end(),
-                                            [&, wanted = name](const TechniqueParameter& p) { return p.name == wanted; });
+        const auto parameter = std::find_if(
+            row->parameters.begin(), row->parameters.end(),
+            [&, wanted = name](const TechniqueParameter& p) { return p.name == wanted; });
         REQUIRE(parameter != row->parameters.end());
         CHECK(std::count(parameter->domain.begin(), parameter->domain.end(), value) == 1);
       }

@@ -37,7 +37,8 @@ TEST_CASE("passes follow banks, words and the width of an access") {
 }
 
 TEST_CASE("padding and swizzles part the rows of a matrix") {
-  CHECK(mma_rows(slab(32, 0, false), true).passes == 16);  // rows of 64 bytes: four of eight lie in the same banks
+  CHECK(mma_rows(slab(32, 0, false), true).passes ==
+        16);  // rows of 64 bytes: four of eight lie in the same banks
   CHECK(mma_rows(slab(32, 8, false), true).passes == 4);
   CHECK(mma_rows(slab(32, 0, true), true).passes == 4);
   CHECK(mma_rows(slab(32, 8, false), false).loads == 4);

@@ -21,7 +21,8 @@ Task gemm(std::int64_t m, std::int64_t n, std::int64_t k, DType type = DType::bf
 
 Strategy wgmma(std::int64_t tile_n, std::int64_t stages, std::int64_t split = 1) {
   Strategy strategy;
-  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"}) strategy.uses.push_back({name});
+  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"})
+    strategy.uses.push_back({name});
   strategy.uses.push_back({"warp_specialisation", {{"consumers", 2}}});
   strategy.uses.push_back({"warpgroup_tile", {{"tile_m", 64}, {"tile_n", tile_n}}});
   strategy.uses.push_back({"multistage", {{"stages", stages}}});
@@ -58,29 +59,38 @@ TEST_CASE("a forecast follows the machine") {
   REQUIRE(floor);
   CHECK(good > *floor);
   CHECK(good < 3 * *floor);
-  CHECK(expected_us(forecaster, wgmma(256, 2)) > 1.1 * good);      // no slab on its way while one is multiplied
-  CHECK(expected_us(forecaster, wgmma(16, 4)) > 2 * good);         // narrow products read shared memory for nothing
-  CHECK(expected_us(forecaster, wgmma(256, 4, 16)) > 1.5 * good);  // sixteen times the result in parts
+  CHECK(expected_us(forecaster, wgmma(256, 2)) >
+        1.1 * good);  // no slab on its way while one is multiplied
+  CHECK(expected_us(forecaster, wgmma(16, 4)) >
+        2 * good);  // narrow products read shared memory for nothing
+  CHECK(expected_us(forecaster, wgmma(256, 4, 16)) >
+        1.5 * good);  // sixteen times the result in parts
 }
 
 TEST_CASE("copies through registers are priced as the compiler orders them") {
-  const Forecaster forecaster = make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
+  const Forecaster forecaster =
+      make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
   const Use split{"split_k", {{"split", 2}}}, whole{"predicated_tail"}, hint{"cache_hint"};
   const double waiting = expected_us(forecaster, mma({split}));
-  CHECK(expected_us(forecaster, mma({split, whole})) < 0.7 * waiting);         // issued together
-  CHECK(expected_us(forecaster, mma({split, whole, hint})) > 0.95 * waiting);  // volatile: one after another again
-  CHECK(expected_us(forecaster, mma({{"async_copy"}, {"multistage", {{"stages", 3}}}})) < 0.7 * waiting);
+  CHECK(expected_us(forecaster, mma({split, whole})) < 0.7 * waiting);  // issued together
+  CHECK(expected_us(forecaster, mma({split, whole, hint})) >
+        0.95 * waiting);  // volatile: one after another again
+  CHECK(expected_us(forecaster, mma({{"async_copy"}, {"multistage", {{"stages", 3}}}})) <
+        0.7 * waiting);
 }
 
 TEST_CASE("registers that do not fit cost") {
-  const Forecaster forecaster = make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
+  const Forecaster forecaster =
+      make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
   const Use async{"async_copy"}, stages{"multistage", {{"stages", 2}}};
   const double roomy = expected_us(forecaster, mma({async, stages}));
-  CHECK(expected_us(forecaster, mma({async, stages, {"launch_bounds", {{"min_blocks", 4}}}})) > 1.2 * roomy);
+  CHECK(expected_us(forecaster, mma({async, stages, {"launch_bounds", {{"min_blocks", 4}}}})) >
+        1.2 * roomy);
 }
 
 TEST_CASE("splitting K pays where tiles are few") {
-  const Forecaster forecaster = make_forecaster(gemm(128, 1024, 16384), *chip("h200"), builtin_tunables());
+  const Forecaster forecaster =
+      make_forecaster(gemm(128, 1024, 16384), *chip("h200"), builtin_tunables());
   CHECK(expected_us(forecaster, wgmma(128, 4, 8)) < expected_us(forecaster, wgmma(128, 4)));
 }
 
@@ -93,15 +103,18 @@ TEST_CASE("what outcomes teach is believed near them, and at other shapes") {
     for (const std::int64_t stages : {2, 3, 4}) seen.push_back(wgmma(tile_n, stages));
   }
   std::vector<KnownTime> outcomes;
-  for (std::size_t i = 0; i < seen.size(); ++i)  // narrow tiles take twice as long as expected, wide ones six times
-    outcomes.push_back({&seen[i], (i < seen.size() / 2 ? 2 : 6) * expected_us(before, seen[i]), &task});
+  for (std::size_t i = 0; i < seen.size();
+       ++i)  // narrow tiles take twice as long as expected, wide ones six times
+    outcomes.push_back(
+        {&seen[i], (i < seen.size() / 2 ? 2 : 6) * expected_us(before, seen[i]), &task});
   const Strategy narrow = wgmma(48, 4), wide = wgmma(176, 4);
   const Forecaster after = make_forecaster(task, device, builtin_tunables(), outcomes);
   CHECK(expected_us(after, narrow) == Approx(2 * expected_us(before, narrow)).epsilon(0.25));
   CHECK(expected_us(after, wide) == Approx(6 * expected_us(before, wide)).epsilon(0.25));
   CHECK(after(wide)->sigma < before(wide)->sigma);
   const Forecaster elsewhere = make_forecaster(other, device, builtin_tunables(), outcomes);
-  CHECK(expected_us(elsewhere, wide) > 3 * expected_us(make_forecaster(other, device, builtin_tunables()), wide));
+  CHECK(expected_us(elsewhere, wide) >
+        3 * expected_us(make_forecaster(other, device, builtin_tunables()), wide));
   // A time that is none teaches nothing.
   outcomes.push_back({&seen.front(), std::nan(""), &task});
   outcomes.push_back({nullptr, 5, &task});
@@ -118,9 +131,11 @@ TEST_CASE("an outcome beyond understanding moves its neighbours little") {
     for (const std::int64_t stages : {3, 4}) seen.push_back(wgmma(tile_n, stages));
   }
   std::vector<KnownTime> outcomes;
-  for (const Strategy& strategy : seen) outcomes.push_back({&strategy, 1.1 * expected_us(before, strategy), &task});
+  for (const Strategy& strategy : seen)
+    outcomes.push_back({&strategy, 1.1 * expected_us(before, strategy), &task});
   const Strategy near = wgmma(208, 2);
-  const double usual = expected_us(make_forecaster(task, device, builtin_tunables(), outcomes), near);
+  const double usual =
+      expected_us(make_forecaster(task, device, builtin_tunables(), outcomes), near);
   outcomes[17].time_us *= 60;  // 208 columns, 4 stages
   const auto after = make_forecaster(task, device, builtin_tunables(), outcomes)(near);
   REQUIRE(after);
@@ -129,7 +144,8 @@ TEST_CASE("an outcome beyond understanding moves its neighbours little") {
 }
 
 TEST_CASE("nothing is said of what no model knows") {
-  const Forecaster forecaster = make_forecaster(gemm(512, 512, 512), *chip("h200"), builtin_tunables());
+  const Forecaster forecaster =
+      make_forecaster(gemm(512, 512, 512), *chip("h200"), builtin_tunables());
   Strategy unknown;
   unknown.uses.push_back({"no_such_technique"});
   CHECK_FALSE(forecaster(unknown));

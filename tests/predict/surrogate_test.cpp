@@ -25,7 +25,8 @@ std::unique_ptr<Space> three_knobs() {
 }
 
 Strategy with_a(const Space& space, std::int64_t x) {
-  const auto whole = space.complete(Strategy{{{"a", {{"x", x}}, "", {}}, {"b", {{"x", 2}}, "", {}}}, "", {}, ""});
+  const auto whole =
+      space.complete(Strategy{{{"a", {{"x", x}}, "", {}}, {"b", {{"x", 2}}, "", {}}}, "", {}, ""});
   REQUIRE(whole);
   return whole->strategy;
 }
@@ -75,10 +76,13 @@ TEST_CASE("a surrogate that expects nothing waits for outcomes") {
   CHECK_FALSE(surrogate.ready());
 }
 
-TEST_CASE("a promise is the prediction's wherever it exceeds the mark, and nothing exceeds it otherwise") {
+TEST_CASE(
+    "a promise is the prediction's wherever it exceeds the mark, and nothing exceeds it "
+    "otherwise") {
   const auto space = three_knobs();
   Surrogate surrogate(*space, 0.5);
-  CHECK(surrogate.promise(with_a(*space, 2), 3, -HUGE_VAL, -1e300) == surrogate.predict(with_a(*space, 2), 3).mean);
+  CHECK(surrogate.promise(with_a(*space, 2), 3, -HUGE_VAL, -1e300) ==
+        surrogate.predict(with_a(*space, 2), 3).mean);
   surrogate.fit({});
   for (std::int64_t slot = 0; slot < 12; ++slot) {
     surrogate.add_pending(slot, sample(*space, Rng(static_cast<std::uint64_t>(slot))), 1);
@@ -117,7 +121,9 @@ TEST_CASE("a surrogate of more points than choose its parameters foresees what n
     }
     return 0.0;
   };
-  const auto fitness = [&](const Strategy& s) { return value(s, "a") + value(s, "b") + value(s, "c"); };
+  const auto fitness = [&](const Strategy& s) {
+    return value(s, "a") + value(s, "b") + value(s, "c");
+  };
   const auto unseen = [&](const Strategy& s) { return value(s, "a") > 2 && value(s, "b") > 2; };
   std::vector<Strategy> all, later;
   for (std::uint64_t i = 0; i < 500; ++i) {
@@ -133,6 +139,7 @@ TEST_CASE("a surrogate of more points than choose its parameters foresees what n
   surrogate.fit(points);
   surrogate.update();
   double worst = 0;
-  for (const Strategy& strategy : later) worst = std::max(worst, std::abs(surrogate.predict(strategy).mean - fitness(strategy)));
+  for (const Strategy& strategy : later)
+    worst = std::max(worst, std::abs(surrogate.predict(strategy).mean - fitness(strategy)));
   CHECK(worst < 0.1);
 }

@@ -1,5 +1,6 @@
-// The last test: every rejection code of the table was met by a test of this run. Takes the file they noted codes in and the
-// names of all tests; when one of those did not run, it is skipped (77).
+// The last test: every rejection code of the table was met by a test of this run. Takes the file
+// they noted codes in and the names of all tests; when one of those did not run, it is skipped
+// (77).
 #include <cstdio>
 #include <fstream>
 #include <set>
@@ -20,8 +21,9 @@ int main(int argc, char** argv) {
   int missing = 0;
   for (const cupilot::RejectionCode& row : cupilot::rejection_codes()) {
     if (noted.count(std::string(row.code)) != 0) continue;
-    std::printf("no test reached %s: let one expect it with expect_code of tests/support/reached.hpp\n",
-                std::string(row.code).c_str());
+    std::printf(
+        "no test reached %s: let one expect it with expect_code of tests/support/reached.hpp\n",
+        std::string(row.code).c_str());
     ++missing;
   }
   return missing == 0 ? 0 : 1;

@@ -23,7 +23,9 @@ RooflineChart sample() {
   spec.dtype = DType::bf16;
   const Task task = *gemm_task(spec);
   RooflineChart chart = *roofline_of(task, *chip("h200"));
-  chart.population = {{300, 90e12, "slot 0: 1527 us"}, {500, 60e12, "slot 1: 2290 us"}, {900, 610e12, "slot 2 <b>: 225 us"}};
+  chart.population = {{300, 90e12, "slot 0: 1527 us"},
+                      {500, 60e12, "slot 1: 2290 us"},
+                      {900, 610e12, "slot 2 <b>: 225 us"}};
   chart.path = {chart.population[0], chart.population[2]};
   chart.champion = {1100, 701e12, "best: 196 us"};
   return chart;
@@ -44,7 +46,10 @@ TEST_CASE("The roofline as SVG is drawn as it was", "[chart]") {
   CHECK(drawn.find("<b>") == std::string::npos);  // labels are words, not markup
 }
 
-TEST_CASE("The ceilings of a class are its own rate and the plain one's, sustained once they were measured", "[chart]") {
+TEST_CASE(
+    "The ceilings of a class are its own rate and the plain one's, sustained once they were "
+    "measured",
+    "[chart]") {
   GemmSpec spec;
   spec.dtype = DType::bf16;
   const Task bf16 = *gemm_task(spec), fp32 = *gemm_task(GemmSpec{});
@@ -58,7 +63,8 @@ TEST_CASE("The ceilings of a class are its own rate and the plain one's, sustain
   CHECK(roofline_of(fp32, device)->roofs.size() == 1);
   device.ceilings = "measured on this device";
   const auto measured = roofline_of(bf16, device);
-  CHECK(measured->roofs[0].value == device.sustained_flops[static_cast<std::size_t>(Precision::bf16)]);
+  CHECK(measured->roofs[0].value ==
+        device.sustained_flops[static_cast<std::size_t>(Precision::bf16)]);
   CHECK(measured->slopes[0].value == device.dram_sustained);
   // The floor is the datasheet's either way.
   CHECK(measured->floor->rate == sheet->floor->rate);
@@ -67,7 +73,8 @@ TEST_CASE("The ceilings of a class are its own rate and the plain one's, sustain
   CHECK_FALSE(roofline_of(shapeless, device));
 }
 
-TEST_CASE("A chart without kernels, of points at nothing or of no ceilings is still one", "[chart]") {
+TEST_CASE("A chart without kernels, of points at nothing or of no ceilings is still one",
+          "[chart]") {
   RooflineChart empty;
   CHECK(roofline_text(empty).find("a kernel") != std::string::npos);
   CHECK(roofline_svg(empty).find("</svg>") != std::string::npos);

@@ -1,4 +1,5 @@
-// Counts of GEMM kernels by arithmetic: what an interpreter would count, for tests of the time model.
+// Counts of GEMM kernels by arithmetic: what an interpreter would count, for tests of the time
+// model.
 #pragma once
 
 #include <cmath>
@@ -19,8 +20,9 @@ inline void put_staged(ModelInput& input, double bytes) {
   put(input, Counter::shared_store_wavefronts, bytes / 128);
 }
 
-// One thread an element, blocks of 256 along n: each step of k loads one element of A (the warp's threads share it) and one
-// of B, multiplies, and steps two addresses; the loop is unrolled by four.
+// One thread an element, blocks of 256 along n: each step of k loads one element of A (the warp's
+// threads share it) and one of B, multiplies, and steps two addresses; the loop is unrolled by
+// four.
 inline ModelInput plain_gemm(double m, double n, double k) {
   ModelInput input;
   const double warps = m * n / 32, steps = warps * k;
@@ -48,8 +50,8 @@ struct Tile {
   double stages;
 };
 
-// Slabs in shared memory, tm x tn sums a thread, 128-bit shared loads of 8 x 4 thread warps (4 rows' worth of A and 8
-// columns' worth of B a warp).
+// Slabs in shared memory, tm x tn sums a thread, 128-bit shared loads of 8 x 4 thread warps (4
+// rows' worth of A and 8 columns' worth of B a warp).
 inline ModelInput simt_gemm(double m, double n, double k, const Tile& t) {
   ModelInput input;
   const double tiles = std::ceil(m / t.bm) * std::ceil(n / t.bn);
@@ -62,7 +64,8 @@ inline ModelInput simt_gemm(double m, double n, double k, const Tile& t) {
   input.shared_bytes = static_cast<std::int64_t>(t.stages * (t.bm + t.bn) * t.bk * 4);
   const double loads = (t.tm + t.tn) / 4;
   const double staged = tiles * slabs * (t.bm + t.bn) * t.bk * 4;  // bytes
-  put(input, Counter::warp_instructions, steps * (t.tm * t.tn + loads) + 3 * staged / 512 + tiles * warps * slabs * 12);
+  put(input, Counter::warp_instructions,
+      steps * (t.tm * t.tn + loads) + 3 * staged / 512 + tiles * warps * slabs * 12);
   put(input, Counter::flops_fp32, 2 * tiles * t.bm * t.bn * slabs * t.bk);
   put(input, Counter::shared_load_wavefronts, steps * (t.tm * 4 + t.tn * 8) * 4 / 128);
   put_staged(input, staged);
@@ -90,7 +93,8 @@ inline ModelInput mma_gemm(double m, double n, double k, const Tile& t) {
   input.shared_bytes = static_cast<std::int64_t>(t.stages * (t.bm + t.bn) * t.bk * 2);
   const double staged = tiles * slabs * (t.bm + t.bn) * t.bk * 2;
   const double mmas = t.tm / 16 * t.tn / 8;
-  put(input, Counter::warp_instructions, steps * (mmas + (t.tm + t.tn) / 16 + 6) + 3 * staged / 512);
+  put(input, Counter::warp_instructions,
+      steps * (mmas + (t.tm + t.tn) / 16 + 6) + 3 * staged / 512);
   put(input, Counter::ops_tensor_bf16, 2 * tiles * t.bm * t.bn * slabs * t.bk);
   put(input, Counter::shared_load_wavefronts, steps * (t.tm + t.tn) * 32 / 128);
   put_staged(input, staged);

@@ -68,7 +68,8 @@ TEST_CASE("what limits residency is named, with what each resource would let", "
       {"h200", 256, 128, 0, "registers", 8, 2, 228, 32},
       {"h200", 128, 32, 100000, "shared", 16, 16, 2, 32},
       {"h200", 32, 16, 0, "slots", 64, 128, 228, 32},
-      {"rtx4090", 256, 0, 0, "threads", 6, 24, 100, 24},  // registers unknown: no limit but the slots
+      {"rtx4090", 256, 0, 0, "threads", 6, 24, 100,
+       24},  // registers unknown: no limit but the slots
       {"a100", 1025, 32, 0, "threads", 0, 1, 164, 32},
       {"l4", 128, 256, 0, "registers", 12, 0, 100, 24},
   }));
@@ -118,7 +119,8 @@ TEST_CASE("peak rates are lanes times clock", "[roofline]") {
   const double clocks = spec.sms * spec.clock_hz;
   CHECK(peak(Precision::fp32_strict) == Approx(clocks * row.fp32).epsilon(0.01));
   CHECK(peak(Precision::integer) == Approx(clocks * row.integer).epsilon(0.01));
-  // A datasheet's tensor rate may rest on a lower clock than the boost clock, never on a higher one.
+  // A datasheet's tensor rate may rest on a lower clock than the boost clock, never on a higher
+  // one.
   CHECK(peak(Precision::bf16) <= 1.01 * clocks * row.tensor);
   CHECK(peak(Precision::bf16) >= 0.9 * clocks * row.tensor);
 }
@@ -131,12 +133,14 @@ TEST_CASE("every chip is whole", "[roofline]") {
     REQUIRE(found);
     const DeviceSpec& spec = *found;
     CHECK(spec.name == name);
-    CHECK(spec.arch.rfind("sm_" + std::to_string(spec.compute_major * 10 + spec.compute_minor), 0) == 0);
+    CHECK(spec.arch.rfind("sm_" + std::to_string(spec.compute_major * 10 + spec.compute_minor),
+                          0) == 0);
     CHECK_FALSE(spec.source.empty());
     CHECK(spec.dram_sustained <= spec.dram_bytes_per_s);
     CHECK(spec.l2_bytes_per_s > spec.dram_sustained);
     CHECK(spec.shared_per_block + spec.shared_reserved == spec.shared_per_sm);
-    for (std::size_t i = 0; i < spec.peak_flops.size(); ++i) CHECK(spec.sustained_flops[i] <= spec.peak_flops[i]);
+    for (std::size_t i = 0; i < spec.peak_flops.size(); ++i)
+      CHECK(spec.sustained_flops[i] <= spec.peak_flops[i]);
     CHECK(spec.peak_flops[static_cast<std::size_t>(Precision::fp32_strict)] > 0);
   }
   const auto none = chip("h201");

@@ -12,7 +12,8 @@ namespace {
 
 // A file of its own, gone at the end.
 struct OwnFile {
-  std::string folder = std::filesystem::temp_directory_path() / ("cupilot-peaks-" + std::to_string(getpid()));
+  std::string folder =
+      std::filesystem::temp_directory_path() / ("cupilot-peaks-" + std::to_string(getpid()));
   std::string path = folder + "/deep/peaks.json";
   ~OwnFile() { std::filesystem::remove_all(folder); }
   void write(const std::string& text) const {
@@ -38,13 +39,16 @@ double sustained(const DeviceSpec& device, Precision precision) {
   return device.sustained_flops[static_cast<std::size_t>(precision)];
 }
 
-TEST_CASE("Measured peaks take the place of a datasheet's sustained rates, and of nothing else", "[peaks]") {
+TEST_CASE("Measured peaks take the place of a datasheet's sustained rates, and of nothing else",
+          "[peaks]") {
   const DeviceSpec before = *chip("h200");
-  const DeviceSpec after = with_peaks(before, some("GPU-1 driver 13000", 780e12), "/data/peaks.json");
+  const DeviceSpec after =
+      with_peaks(before, some("GPU-1 driver 13000", 780e12), "/data/peaks.json");
   CHECK(after.dram_sustained == Approx(4.4e12));
   CHECK(sustained(after, Precision::bf16) == 780e12);
   CHECK(sustained(after, Precision::bf16x3) == 260e12);
-  CHECK(sustained(after, Precision::fp8) == sustained(before, Precision::fp8));  // its row was not measured
+  CHECK(sustained(after, Precision::fp8) ==
+        sustained(before, Precision::fp8));  // its row was not measured
   CHECK(sustained(after, Precision::fp32_strict) == sustained(before, Precision::fp32_strict));
   CHECK(after.ceilings.find("/data/peaks.json") != std::string::npos);
   // Floors rest on these.
@@ -55,7 +59,8 @@ TEST_CASE("Measured peaks take the place of a datasheet's sustained rates, and o
   Peaks unmeasured = some("virtual:h200", 780e12);
   unmeasured.measured = false;
   CHECK(with_peaks(before, unmeasured, "x").ceilings.empty());
-  CHECK(sustained(with_peaks(before, unmeasured, "x"), Precision::bf16) == sustained(before, Precision::bf16));
+  CHECK(sustained(with_peaks(before, unmeasured, "x"), Precision::bf16) ==
+        sustained(before, Precision::bf16));
 }
 
 TEST_CASE("A device that was never measured has its datasheet's row, marked so", "[peaks]") {
@@ -69,7 +74,8 @@ TEST_CASE("A device that was never measured has its datasheet's row, marked so",
     CHECK(find_ceiling(peaks, "dram copy")->value == device.dram_bytes_per_s);
     CHECK((find_ceiling(peaks, "fp8") != nullptr) ==
           (device.peak_flops[static_cast<std::size_t>(Precision::fp8)] > 0));  // no row of zero
-    for (const Ceiling& ceiling : peaks.ceilings) CHECK((ceiling.value > 0 && ceiling.repeats.empty()));
+    for (const Ceiling& ceiling : peaks.ceilings)
+      CHECK((ceiling.value > 0 && ceiling.repeats.empty()));
   }
 }
 
@@ -85,24 +91,28 @@ TEST_CASE("A file keeps one row a device and driver", "[peaks]") {
   REQUIRE(save_peaks(some("GPU-1 driver 13000", 700e12), file.path));
   REQUIRE(save_peaks(some("GPU-2 driver 13000", 650e12), file.path));
   REQUIRE(save_peaks(some("GPU-1 driver 13000", 780e12), file.path));
-  const auto first = load_peaks(file.path, "GPU-1 driver 13000"), second = load_peaks(file.path, "GPU-2 driver 13000");
+  const auto first = load_peaks(file.path, "GPU-1 driver 13000"),
+             second = load_peaks(file.path, "GPU-2 driver 13000");
   REQUIRE((first && *first && second && *second));
   CHECK(find_ceiling(**first, "bf16")->value == 780e12);
   CHECK(find_ceiling(**second, "bf16")->value == 650e12);
-  const bool same_repeats = find_ceiling(**first, "dram copy")->repeats == std::vector<double>{4.1e12, 4.2e12, 4.3e12};
+  const bool same_repeats =
+      find_ceiling(**first, "dram copy")->repeats == std::vector<double>{4.1e12, 4.2e12, 4.3e12};
   CHECK(same_repeats);
   CHECK((*first)->conditions.size() == 1);
-  CHECK_FALSE(load_peaks(file.path, "GPU-1 driver 12080")->has_value());  // another driver is another device
+  CHECK_FALSE(load_peaks(file.path, "GPU-1 driver 12080")
+                  ->has_value());  // another driver is another device
 }
 
 TEST_CASE("A file that is none is told by name, and not written over", "[peaks]") {
-  const char* const bad[] = {"",
-                             "[]",
-                             "{\"format\":\"other\"}",
-                             "{\"format\":\"cupilot-peaks\",\"version\":2,\"devices\":[]}",
-                             "{\"format\":\"cupilot-peaks\",\"version\":1,\"devices\":{}}",
-                             "{\"format\":\"cupilot-peaks\",\"version\":1,\"devices\":[{\"identity\":\"a\"}]}",
-                             "{\"format\":\"cupilot-peaks\",\"version\":1,\"devices\":[7]}"};
+  const char* const bad[] = {
+      "",
+      "[]",
+      "{\"format\":\"other\"}",
+      "{\"format\":\"cupilot-peaks\",\"version\":2,\"devices\":[]}",
+      "{\"format\":\"cupilot-peaks\",\"version\":1,\"devices\":{}}",
+      "{\"format\":\"cupilot-peaks\",\"version\":1,\"devices\":[{\"identity\":\"a\"}]}",
+      "{\"format\":\"cupilot-peaks\",\"version\":1,\"devices\":[7]}"};
   for (const char* text : bad) {
     INFO(text);
     const OwnFile file;

@@ -11,7 +11,8 @@ using namespace cupilot;
 
 namespace {
 
-constexpr double no_number = std::numeric_limits<double>::quiet_NaN(), endless = std::numeric_limits<double>::infinity();
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN(),
+                 endless = std::numeric_limits<double>::infinity();
 
 using Spent = std::vector<std::pair<Stall, double>>;
 
@@ -31,7 +32,8 @@ double share(const std::vector<Pressure>& all, Resource resource) {
 
 }  // namespace
 
-TEST_CASE("shares of the warps' cycles, most first; counts that cannot be say nothing", "[stalls]") {
+TEST_CASE("shares of the warps' cycles, most first; counts that cannot be say nothing",
+          "[stalls]") {
   struct Row {
     const char* what;
     double resident;
@@ -39,9 +41,15 @@ TEST_CASE("shares of the warps' cycles, most first; counts that cannot be say no
     std::vector<std::pair<Stall, double>> shares;
   };
   const Row rows[] = {
-      {"two reasons", 200, {{Stall::barrier, 20}, {Stall::selected, 100}}, {{Stall::selected, 0.5}, {Stall::barrier, 0.1}}},
+      {"two reasons",
+       200,
+       {{Stall::barrier, 20}, {Stall::selected, 100}},
+       {{Stall::selected, 0.5}, {Stall::barrier, 0.1}}},
       {"as many cycles as there were", 100, {{Stall::wait, 100}}, {{Stall::wait, 1}}},
-      {"a little more: passes differ", 100, {{Stall::wait, 84}, {Stall::gmma, 21}}, {{Stall::wait, 0.8}, {Stall::gmma, 0.2}}},
+      {"a little more: passes differ",
+       100,
+       {{Stall::wait, 84}, {Stall::gmma, 21}},
+       {{Stall::wait, 0.8}, {Stall::gmma, 0.2}}},
       {"many more", 100, {{Stall::wait, 84}, {Stall::gmma, 42}}, {}},
       {"not counted", 0, {}, {}},
       {"cycles of no warp", 0, {{Stall::wait, 10}}, {}},
@@ -76,10 +84,14 @@ TEST_CASE("a sentence says what most of the waiting is for", "[stalls]") {
         {Stall::selected, 0.12},
         {Stall::barrier, 0.1},
         {Stall::membar, 0.09}},
-       "Warps waited 41% of their cycles for global loads (long scoreboard), 20% for the last instruction (wait), 10% for "
+       "Warps waited 41% of their cycles for global loads (long scoreboard), 20% for the last "
+       "instruction (wait), 10% for "
        "the rest of their block (barrier); they issued in 12%.",
        " The first asks for earlier loads or more at once."},
-      {{{Stall::not_selected, 0.5}, {Stall::selected, 0.25}, {Stall::sleeping, 0.2}, {Stall::misc, 0.05}},
+      {{{Stall::not_selected, 0.5},
+        {Stall::selected, 0.25},
+        {Stall::sleeping, 0.2},
+        {Stall::misc, 0.05}},
        "Warps waited 20% of their cycles asleep (sleeping); they issued in 25%.",
        ""},
       {{{Stall::not_selected, 0.6}, {Stall::selected, 0.37}, {Stall::wait, 0.03}},
@@ -100,8 +112,10 @@ TEST_CASE("the longest sentence fits a prompt's line", "[stalls]") {
     for (int b = 0; b < count; ++b) {
       for (int c = 0; c < count; ++c) {
         if (a == b || b == c || a == c) continue;
-        const std::vector<StallShare> all = {
-            {static_cast<Stall>(a), 0.34}, {static_cast<Stall>(b), 0.33}, {static_cast<Stall>(c), 0.32}, {Stall::selected, 0.01}};
+        const std::vector<StallShare> all = {{static_cast<Stall>(a), 0.34},
+                                             {static_cast<Stall>(b), 0.33},
+                                             {static_cast<Stall>(c), 0.32},
+                                             {Stall::selected, 0.01}};
         longest = std::max(longest, stall_sentence(all).size() + stall_advice(all).size());
       }
     }
@@ -118,18 +132,44 @@ TEST_CASE("unexplained time goes to what warps wait for", "[stalls]") {
   };
   const Row rows[] = {
       {"nothing counted", {}, 0.6, 0.1, 0.1, 0.2, 0},
-      {"warps hardly waited", {{Stall::selected, 0.9}, {Stall::short_scoreboard, 0.04}}, 0.6, 0.1, 0.1, 0.2, 0},
-      {"for loads alone", {{Stall::long_scoreboard, 0.5}, {Stall::not_selected, 0.3}}, 0.6, 0.1, 0.1, 0.2, 0},
+      {"warps hardly waited",
+       {{Stall::selected, 0.9}, {Stall::short_scoreboard, 0.04}},
+       0.6,
+       0.1,
+       0.1,
+       0.2,
+       0},
+      {"for loads alone",
+       {{Stall::long_scoreboard, 0.5}, {Stall::not_selected, 0.3}},
+       0.6,
+       0.1,
+       0.1,
+       0.2,
+       0},
       {"for shared memory, mostly",
-       {{Stall::short_scoreboard, 0.3}, {Stall::mio_throttle, 0.15}, {Stall::long_scoreboard, 0.15}},
+       {{Stall::short_scoreboard, 0.3},
+        {Stall::mio_throttle, 0.15},
+        {Stall::long_scoreboard, 0.15}},
        0.15,
        0.55,
        0.1,
        0.2,
        0},
-      {"for the busier pipe", {{Stall::math_pipe_throttle, 0.3}, {Stall::gmma, 0.3}}, 0, 0.1, 0.1, 0.8, 0},
+      {"for the busier pipe",
+       {{Stall::math_pipe_throttle, 0.3}, {Stall::gmma, 0.3}},
+       0,
+       0.1,
+       0.1,
+       0.8,
+       0},
       {"in equal parts", {{Stall::barrier, 0.2}, {Stall::wait, 0.2}}, 0.3, 0.1, 0.25, 0.2, 0.15},
-      {"for what nothing is known to help", {{Stall::misc, 0.2}, {Stall::short_scoreboard, 0.2}}, 0.3, 0.4, 0.1, 0.2, 0},
+      {"for what nothing is known to help",
+       {{Stall::misc, 0.2}, {Stall::short_scoreboard, 0.2}},
+       0.3,
+       0.4,
+       0.1,
+       0.2,
+       0},
   };
   for (const Row& row : rows) {
     INFO(row.what);
@@ -138,7 +178,8 @@ TEST_CASE("unexplained time goes to what warps wait for", "[stalls]") {
                                  {Resource::shared, 0.1},
                                  {Resource::issue, 0.1},
                                  {Resource::fp_pipe, 0.05}};
-    CHECK(deal_waiting(all, row.stalls) == (row.stalls.empty() || row.stalls[0].stall == Stall::selected ? 0 : 0.6));
+    CHECK(deal_waiting(all, row.stalls) ==
+          (row.stalls.empty() || row.stalls[0].stall == Stall::selected ? 0 : 0.6));
     CHECK(share(all, Resource::latency) == Approx(row.latency).margin(1e-12));
     CHECK(share(all, Resource::shared) == Approx(row.shared));
     CHECK(share(all, Resource::issue) == Approx(row.issue));
@@ -169,7 +210,8 @@ TEST_CASE("a verdict tells of stalls where they were counted, and only there", "
   };
   const auto told = [](const Verdict& verdict) {
     std::size_t sentences = 0;
-    for (const std::string& sentence : verdict.digest) sentences += sentence.find("Warps waited") == 0 ? 1 : 0;
+    for (const std::string& sentence : verdict.digest)
+      sentences += sentence.find("Warps waited") == 0 ? 1 : 0;
     return sentences;
   };
   const Verdict before = judged({});
@@ -177,21 +219,26 @@ TEST_CASE("a verdict tells of stalls where they were counted, and only there", "
   CHECK(before.stalls.empty());
   CHECK(told(before) == 0);
 
-  WarpCycles warps = counted(1000, {{Stall::short_scoreboard, 700}, {Stall::long_scoreboard, 100}, {Stall::selected, 200}});
+  WarpCycles warps = counted(
+      1000,
+      {{Stall::short_scoreboard, 700}, {Stall::long_scoreboard, 100}, {Stall::selected, 200}});
   const Verdict after = judged(warps);
   CHECK(after.binding == Resource::shared);
   CHECK(after.stalls.front().stall == Stall::short_scoreboard);
   CHECK(told(after) == 1);
-  CHECK(share(after.pressures, Resource::shared) == Approx(0.875 * share(before.pressures, Resource::latency)).epsilon(0.01));
-  for (std::size_t i = 1; i < after.pressures.size(); ++i) CHECK(after.pressures[i].share <= after.pressures[i - 1].share);
+  CHECK(share(after.pressures, Resource::shared) ==
+        Approx(0.875 * share(before.pressures, Resource::latency)).epsilon(0.01));
+  for (std::size_t i = 1; i < after.pressures.size(); ++i)
+    CHECK(after.pressures[i].share <= after.pressures[i - 1].share);
 
   // Of a kernel that memory keeps busy the numbers are told, but nothing is asked for.
   const Verdict busy = judged(warps, 0.97 * 200e-6 * chip("h200")->dram_sustained);
   CHECK(busy.binding == Resource::dram);
   CHECK(told(busy) == 1);
   const auto asks = [](const Verdict& verdict) {
-    return std::any_of(verdict.digest.begin(), verdict.digest.end(),
-                       [](const std::string& sentence) { return sentence.find("asks for") != std::string::npos; });
+    return std::any_of(
+        verdict.digest.begin(), verdict.digest.end(),
+        [](const std::string& sentence) { return sentence.find("asks for") != std::string::npos; });
   };
   CHECK(asks(after));
   CHECK_FALSE(asks(busy));

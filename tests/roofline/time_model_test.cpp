@@ -38,9 +38,11 @@ TEST_CASE("modelled times of known kernels lie near an H200's", "[roofline]") {
   // The library's fp32 kernels: 512-cubed 16.7 us, 1024-cubed 64 us, 4096-cubed 43 to 51 TFLOP/s.
   near(us(simt_gemm(512, 512, 512, {64, 32, 16, 4, 4, 64, 3})), 16.7);
   near(us(simt_gemm(1024, 1024, 1024, {64, 128, 16, 8, 8, 128, 3})), 64);
-  near(us(simt_gemm(4096, 4096, 4096, {128, 128, 8, 8, 8, 128, 3})), 2 * std::pow(4096, 3) / 47e12 * 1e6);
+  near(us(simt_gemm(4096, 4096, 4096, {128, 128, 8, 8, 8, 128, 3})),
+       2 * std::pow(4096, 3) / 47e12 * 1e6);
   // Good mma.sync kernels: 350 to 500 TFLOP/s.
-  near(us(mma_gemm(4096, 4096, 4096, {128, 128, 32, 64, 32, 128, 4})), 2 * std::pow(4096, 3) / 425e12 * 1e6);
+  near(us(mma_gemm(4096, 4096, 4096, {128, 128, 32, 64, 32, 128, 4})),
+       2 * std::pow(4096, 3) / 425e12 * 1e6);
 }
 
 TEST_CASE("an empty kernel costs its launch", "[roofline]") {
@@ -56,14 +58,17 @@ TEST_CASE("an empty kernel costs its launch", "[roofline]") {
 }
 
 TEST_CASE("more of anything is never faster", "[roofline]") {
-  const std::vector<ModelInput> bases = {plain_gemm(512, 512, 512), simt_gemm(512, 512, 512, {64, 64, 16, 8, 4, 128, 2}),
-                                         mma_gemm(1024, 1024, 1024, {128, 128, 32, 64, 32, 128, 3})};
+  const std::vector<ModelInput> bases = {
+      plain_gemm(512, 512, 512), simt_gemm(512, 512, 512, {64, 64, 16, 8, 4, 128, 2}),
+      mma_gemm(1024, 1024, 1024, {128, 128, 32, 64, 32, 128, 3})};
   for (const ModelInput& base : bases) {
     for (std::size_t i = 0; i < counter_count; ++i) {
       const auto counter = static_cast<Counter>(i);
-      // More of L2's bytes hide more of DRAM's latency; of as many instructions more multiply-adds leave fewer others, which
-      // take longer.
-      if (counter == Counter::l2_bytes || counter == Counter::flops_fp32 || counter == Counter::blocks) continue;
+      // More of L2's bytes hide more of DRAM's latency; of as many instructions more multiply-adds
+      // leave fewer others, which take longer.
+      if (counter == Counter::l2_bytes || counter == Counter::flops_fp32 ||
+          counter == Counter::blocks)
+        continue;
       double last = us(base);
       for (const double factor : {2.0, 8.0, 64.0}) {
         ModelInput more = base;
@@ -77,7 +82,8 @@ TEST_CASE("more of anything is never faster", "[roofline]") {
   }
 }
 
-TEST_CASE("multiply-adds and the instructions that make them are never faster together", "[roofline]") {
+TEST_CASE("multiply-adds and the instructions that make them are never faster together",
+          "[roofline]") {
   ModelInput more = simt_gemm(512, 512, 512, {64, 64, 16, 8, 4, 128, 2});
   double last = us(more);
   for (int doubling = 0; doubling < 4; ++doubling) {
@@ -126,11 +132,14 @@ ModelInput ring_gemm(double stages, double products) {
   return input;
 }
 
-TEST_CASE("a ring's rounds take what its stages in flight leave of a load, or its products at the warpgroups' rate",
-          "[roofline]") {
+TEST_CASE(
+    "a ring's rounds take what its stages in flight leave of a load, or its products at the "
+    "warpgroups' rate",
+    "[roofline]") {
   const double few = 2.0 * 128 * 128 * 16, many = 2.0 * 128 * 256 * 64;
   CHECK(us(ring_gemm(2, few)) > 1.7 * us(ring_gemm(5, few)));
-  // 64 rounds of 1024 cycles and the launch's ends, at 1.4 to 1.6 GHz: the clock falls where tensor cores never idle.
+  // 64 rounds of 1024 cycles and the launch's ends, at 1.4 to 1.6 GHz: the clock falls where tensor
+  // cores never idle.
   const double busy = us(ring_gemm(5, many));
   CHECK(busy > 64 * 1024 / 1.6e3);
   CHECK(busy < 64 * 1024 / 1.4e3 + 10);
@@ -139,7 +148,9 @@ TEST_CASE("a ring's rounds take what its stages in flight leave of a load, or it
   CHECK(us(warps) > 1.5 * busy);
 }
 
-TEST_CASE("beside a ring loads wait as far as they come from, but beside a ring of warpgroups' operands", "[roofline]") {
+TEST_CASE(
+    "beside a ring loads wait as far as they come from, but beside a ring of warpgroups' operands",
+    "[roofline]") {
   // Loads of all warps of a block, four in flight; what L2 reads of them is of DRAM.
   const auto with_loads = [](double products) {
     ModelInput input = ring_gemm(2, products);
@@ -158,8 +169,10 @@ TEST_CASE("beside a ring loads wait as far as they come from, but beside a ring 
 
 TEST_CASE("blocks that leave SMs idle show as tail", "[roofline]") {
   const double k = 4096;
-  const ModelledTime full = model_time(h200(), {simt_gemm(128 * 12, 128 * 11, k, {128, 128, 8, 8, 8, 200, 3})});
-  const ModelledTime over = model_time(h200(), {simt_gemm(128 * 19, 128 * 7, k, {128, 128, 8, 8, 8, 200, 3})});
+  const ModelledTime full =
+      model_time(h200(), {simt_gemm(128 * 12, 128 * 11, k, {128, 128, 8, 8, 8, 200, 3})});
+  const ModelledTime over =
+      model_time(h200(), {simt_gemm(128 * 19, 128 * 7, k, {128, 128, 8, 8, 8, 200, 3})});
   // 132 tiles fill the device once, 133 twice.
   CHECK(over.us > 1.7 * full.us);
   CHECK(term(over, "tail") > 5 * term(full, "tail"));
@@ -197,7 +210,8 @@ TEST_CASE("intervals of counts become an interval of time", "[roofline]") {
   CHECK(exact.us == exact.low_us);
 }
 
-TEST_CASE("what is left to the last block adds to the time, and more of it adds more", "[roofline]") {
+TEST_CASE("what is left to the last block adds to the time, and more of it adds more",
+          "[roofline]") {
   const auto h200 = cupilot::chip("h200");
   REQUIRE(h200);
   cupilot::ModelInput input;

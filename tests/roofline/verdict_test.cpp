@@ -73,7 +73,8 @@ TEST_CASE("output that L2 can hold is not part of the floor", "[roofline]") {
 
 TEST_CASE("a verdict names what binds and says so in numbers", "[roofline]") {
   const Task task = gemm(1024, 1024, 1024);
-  const auto verdict = judge(task, task.time_shapes[0], h200(), modelled(plain_gemm(1024, 1024, 1024)));
+  const auto verdict =
+      judge(task, task.time_shapes[0], h200(), modelled(plain_gemm(1024, 1024, 1024)));
   REQUIRE(verdict);
   CHECK(verdict->zone == Zone::compute);
   CHECK(verdict->rung == "virtual");
@@ -94,7 +95,8 @@ TEST_CASE("a verdict names what binds and says so in numbers", "[roofline]") {
   CHECK(verdict->digest[1].find("compute zone") != std::string::npos);
 
   const Task big = gemm(4096, 4096, 4096);
-  const auto good = judge(big, big.time_shapes[0], h200(), modelled(simt_gemm(4096, 4096, 4096, {128, 128, 8, 8, 8, 128, 3})));
+  const auto good = judge(big, big.time_shapes[0], h200(),
+                          modelled(simt_gemm(4096, 4096, 4096, {128, 128, 8, 8, 8, 128, 3})));
   REQUIRE(good);
   CHECK(good->utilisation > 0.5);
   CHECK(good->utilisation > verdict->utilisation);
@@ -110,9 +112,11 @@ TEST_CASE("without counts a verdict is analytic", "[roofline]") {
   CHECK(verdict->rung == "analytic");
   CHECK(verdict->achieved_flops == Approx(2 * std::pow(512, 3) / 20e-6));
   CHECK(verdict->digest[0].find("measured time") == 0);
-  // The work that the task asks for needs its part of the pipe; what it does not explain is waiting.
+  // The work that the task asks for needs its part of the pipe; what it does not explain is
+  // waiting.
   const DeviceSpec device = h200();
-  const double pipe = 2 * std::pow(512, 3) / device.peak_flops[static_cast<std::size_t>(Precision::fp32_strict)] / 20e-6;
+  const double pipe = 2 * std::pow(512, 3) /
+                      device.peak_flops[static_cast<std::size_t>(Precision::fp32_strict)] / 20e-6;
   const auto share = [&](Resource resource) {
     for (const Pressure& pressure : verdict->pressures) {
       if (pressure.resource == resource) return pressure.share;
@@ -120,7 +124,8 @@ TEST_CASE("without counts a verdict is analytic", "[roofline]") {
     return -1.0;
   };
   CHECK(share(Resource::fp_pipe) == Approx(pipe).epsilon(0.2));
-  CHECK(share(Resource::latency) == Approx(1 - device.launch_seconds / 20e-6 - share(Resource::fp_pipe)).epsilon(0.01));
+  CHECK(share(Resource::latency) ==
+        Approx(1 - device.launch_seconds / 20e-6 - share(Resource::fp_pipe)).epsilon(0.01));
   CHECK(share(Resource::shared) == -1);
   measurement.time_us = 0;
   CHECK_FALSE(judge(task, task.time_shapes[0], h200(), measurement));

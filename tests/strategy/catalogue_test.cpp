@@ -8,7 +8,8 @@
 
 using namespace cupilot;
 
-TEST_CASE("every row of the catalogue is complete and the table agrees with itself", "[catalogue]") {
+TEST_CASE("every row of the catalogue is complete and the table agrees with itself",
+          "[catalogue]") {
   REQUIRE(catalogue().size() >= 30);
   std::set<std::string> names;
   for (const Technique& row : catalogue()) {
@@ -40,6 +41,7 @@ TEST_CASE("the catalogue's constraint graph has no contradiction", "[catalogue]"
 
 TEST_CASE("resources have distinct names", "[catalogue]") {
   std::set<std::string_view> names;
-  for (int r = 0; r <= static_cast<int>(Resource::tail); ++r) names.insert(name_of(static_cast<Resource>(r)));
+  for (int r = 0; r <= static_cast<int>(Resource::tail); ++r)
+    names.insert(name_of(static_cast<Resource>(r)));
   CHECK(names.size() == static_cast<std::size_t>(Resource::tail) + 1);
 }

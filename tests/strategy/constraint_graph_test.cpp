@@ -6,8 +6,8 @@ using namespace cupilot;
 
 namespace {
 
-Technique row(std::string name, std::vector<std::string> needs = {}, std::vector<std::string> excludes = {},
-              std::string group = "") {
+Technique row(std::string name, std::vector<std::string> needs = {},
+              std::vector<std::string> excludes = {}, std::string group = "") {
   Technique technique;
   technique.name = std::move(name);
   technique.needs = std::move(needs);
@@ -19,8 +19,9 @@ Technique row(std::string name, std::vector<std::string> needs = {}, std::vector
 }  // namespace
 
 TEST_CASE("needs close over chains, exclusions and groups conflict both ways", "[graph]") {
-  const std::vector<Technique> rows = {row("a", {"b"}),     row("b", {"c"}),       row("c"),
-                                       row("d", {}, {"c"}), row("x", {}, {}, "g"), row("y", {}, {}, "g")};
+  const std::vector<Technique> rows = {
+      row("a", {"b"}),     row("b", {"c"}),       row("c"),
+      row("d", {}, {"c"}), row("x", {}, {}, "g"), row("y", {}, {}, "g")};
   const auto graph = ConstraintGraph::build(rows);
   REQUIRE(graph);
   CHECK(graph->closure(0) == std::vector<int>{0, 1, 2});
@@ -68,7 +69,9 @@ TEST_CASE("a contradictory table is refused with the technique's name and the re
       {{row("a", {}, {"a"})}, "technique a", "excludes itself"},
       {{row("a", {"b", "c"}), row("b", {}, {"c"}), row("c")}, "technique a", "exclude one another"},
       {{row("a", {"b"}), row("b", {}, {"a"})}, "technique a", "exclude one another"},
-      {{row("a", {"b"}), row("b", {"c"}), row("c", {"a"}, {"b"})}, "technique a", "exclude one another"},
+      {{row("a", {"b"}), row("b", {"c"}), row("c", {"a"}, {"b"})},
+       "technique a",
+       "exclude one another"},
       {{row("a", {"b"}, {}, "g"), row("b", {}, {}, "g")}, "technique a", "exclude one another"},
       {{row("a", {"b when c when b"}), row("b"), row("c")}, "technique a", "'when'"},
   };

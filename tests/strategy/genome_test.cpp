@@ -15,7 +15,8 @@ class Told final : public Space {
   explicit Told(const Space& space) : space_(space) {}
   const std::vector<Technique>& techniques() const override { return space_.techniques(); }
   const std::vector<Knob>& knobs() const override { return space_.knobs(); }
-  Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
+  Result<Completion> complete(const Strategy& wish,
+                              const std::vector<std::string>& pinned) const override {
     return space_.complete(wish, pinned);
   }
   bool feasible(const Strategy& strategy) const override { return space_.feasible(strategy); }
@@ -80,22 +81,24 @@ TEST_CASE("a genome is a strategy of its space, and says when there is more to i
     std::function<void(Strategy&)> spoil;
     bool more;
   };
-  const std::vector<Bad> bad = {{"free text", [](Strategy& s) { s.uses.front().text = "in prose"; }, true},
-                                {"operations", [](Strategy& s) { s.uses.front().on = {"gemm"}; }, true},
-                                {"a parameter that is no knob", [](Strategy& s) { s.uses.front().values["depth"] = 2; }, true},
-                                {"an unknown technique",
-                                 [](Strategy& s) {
-                                   s.uses.push_back({"a thing of its own", {}, "", {}});
-                                 },
-                                 false},
-                                {"a technique twice", [](Strategy& s) { s.uses.push_back(s.uses.front()); }, false},
-                                {"a value outside of its domain",
-                                 [](Strategy& s) {
-                                   for (Use& use : s.uses) {
-                                     if (use.technique == "block_tile") use.values["block_m"] = 48;
-                                   }
-                                 },
-                                 false}};
+  const std::vector<Bad> bad = {
+      {"free text", [](Strategy& s) { s.uses.front().text = "in prose"; }, true},
+      {"operations", [](Strategy& s) { s.uses.front().on = {"gemm"}; }, true},
+      {"a parameter that is no knob", [](Strategy& s) { s.uses.front().values["depth"] = 2; },
+       true},
+      {"an unknown technique",
+       [](Strategy& s) {
+         s.uses.push_back({"a thing of its own", {}, "", {}});
+       },
+       false},
+      {"a technique twice", [](Strategy& s) { s.uses.push_back(s.uses.front()); }, false},
+      {"a value outside of its domain",
+       [](Strategy& s) {
+         for (Use& use : s.uses) {
+           if (use.technique == "block_tile") use.values["block_m"] = 48;
+         }
+       },
+       false}};
   for (const Bad& one : bad) {
     INFO(one.what);
     Strategy strategy = good;
@@ -148,19 +151,22 @@ TEST_CASE("what is pinned stays alike in numbers and in text", "[genome]") {
       if (!rng.chance(0.3)) continue;
       pins.techniques.push_back(t);
       const auto& names = in_text->alphabet().names;
-      const auto at = std::find(names.begin(), names.end(), alphabet.names[static_cast<std::size_t>(t)]);
+      const auto at =
+          std::find(names.begin(), names.end(), alphabet.names[static_cast<std::size_t>(t)]);
       pins_in_text.techniques.push_back(static_cast<int>(at - names.begin()));
     }
     for (std::size_t k = 0; k < wish.values.size(); ++k) {
       if (wish.values[k] == Genome::unset) continue;
       const std::vector<std::int64_t>& domain = alphabet.knobs[k].domain;
-      wish.values[k] = domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(domain.size())))];
+      wish.values[k] =
+          domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(domain.size())))];
       if (rng.chance(0.5)) pins.knobs.push_back(static_cast<int>(k));
     }
     pins_in_text.knobs = pins.knobs;
     const Genome pinned = *genomes->completed(wish, pins);
     CHECK(text(alphabet.spell(pinned)) ==
-          text(in_text->alphabet().spell(*in_text->completed(in_text->alphabet().read(alphabet.spell(wish)), pins_in_text))));
+          text(in_text->alphabet().spell(
+              *in_text->completed(in_text->alphabet().read(alphabet.spell(wish)), pins_in_text))));
     moved += pinned != *genomes->completed(wish, {}) ? 1 : 0;
   }
   CHECK(moved > 10);
@@ -169,8 +175,10 @@ TEST_CASE("what is pinned stays alike in numbers and in text", "[genome]") {
 TEST_CASE("completing keeps prose and names what it drops in the order of the wish", "[genome]") {
   const auto space = toy_space();
   REQUIRE(space);
-  const auto done = space->complete(wish_of(
-      {{"a thing of its own", {}, "", {}}, {"mma_core", {}, "", {}}, {"simt_core", {}, "", {}}, {"another thing", {}, "", {}}}));
+  const auto done = space->complete(wish_of({{"a thing of its own", {}, "", {}},
+                                             {"mma_core", {}, "", {}},
+                                             {"simt_core", {}, "", {}},
+                                             {"another thing", {}, "", {}}}));
   REQUIRE(done);
   CHECK(done->strategy.rationale == "as told");
   CHECK(done->strategy.parents == std::vector<std::string>{"one"});

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <sstream>
 
-#include <cupilot/rng.hpp>
 #include <cupilot/parts/space.hpp>
+#include <cupilot/rng.hpp>
 
 #include "catch.hpp"
 #include "strategy/canonical.hpp"
@@ -47,7 +47,8 @@ TEST_CASE("the written form, the canonical form and the id are fixed", "[strateg
   CHECK(strategy_id(Strategy{}) == golden("empty.id"));
 }
 
-TEST_CASE("what was written is read again, unknown techniques and parameters included", "[strategy]") {
+TEST_CASE("what was written is read again, unknown techniques and parameters included",
+          "[strategy]") {
   const auto back = strategy_from_json(strategy_to_json(example()));
   REQUIRE(back);
   CHECK(back->uses == example().uses);
@@ -78,12 +79,13 @@ TEST_CASE("the id ignores order, defaults and prose, and nothing else", "[strate
   sparse.uses[1].values.erase("block_n");  // 128 is its default
   sparse.uses[2].values.clear();
   CHECK(strategy_id(sparse) == id);
-  const std::vector<void (*)(Strategy&)> changes = {[](Strategy& s) { s.uses[1].values["block_m"] = 32; },
-                                                    [](Strategy& s) { s.uses.pop_back(); },
-                                                    [](Strategy& s) { s.uses[4].text += "."; },
-                                                    [](Strategy& s) { s.uses[3].on.clear(); },
-                                                    [](Strategy& s) { s.uses[5].values["depth"] = 3; },
-                                                    [](Strategy& s) { s.uses[0].technique = "mma_core"; }};
+  const std::vector<void (*)(Strategy&)> changes = {
+      [](Strategy& s) { s.uses[1].values["block_m"] = 32; },
+      [](Strategy& s) { s.uses.pop_back(); },
+      [](Strategy& s) { s.uses[4].text += "."; },
+      [](Strategy& s) { s.uses[3].on.clear(); },
+      [](Strategy& s) { s.uses[5].values["depth"] = 3; },
+      [](Strategy& s) { s.uses[0].technique = "mma_core"; }};
   for (const auto& change : changes) {
     Strategy other = example();
     change(other);
@@ -99,7 +101,8 @@ TEST_CASE("ids are invariant under permutation of any sampled strategy", "[strat
     Strategy drawn = sample(*space, rng.fork(1));
     const std::string id = strategy_id(drawn);
     for (std::size_t k = drawn.uses.size(); k > 1; --k) {
-      std::swap(drawn.uses[k - 1], drawn.uses[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(k)))]);
+      std::swap(drawn.uses[k - 1],
+                drawn.uses[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(k)))]);
     }
     CHECK(strategy_id(drawn) == id);
     CHECK(space->feasible(drawn));
@@ -151,7 +154,8 @@ TEST_CASE("a malformed strategy is refused with what is wrong", "[strategy]") {
 
 TEST_CASE("any truncation of a strategy is an error, never a crash", "[strategy]") {
   const std::string text = strategy_to_json(example());
-  for (std::size_t length = 0; length < text.size(); ++length) CHECK_FALSE(strategy_from_json(text.substr(0, length)));
+  for (std::size_t length = 0; length < text.size(); ++length)
+    CHECK_FALSE(strategy_from_json(text.substr(0, length)));
 }
 
 TEST_CASE("a strategy is described in one line, in the catalogue's order", "[strategy]") {
@@ -168,7 +172,8 @@ TEST_CASE("a strategy is described in one line, in the catalogue's order", "[str
         {"simt_core", {}, "", {}}},
        "simt block 128x128x16 thread 8x8 stages 3"},
       {{{"k_slab", {{"block_k", 8}}, "", {}}, {"async_copy", {}, "", {}}}, "block_k 8 async_copy"},
-      {{{"unheard_of", {{"a", 1}, {"b", 2}}, "do it", {}}, {"mma_core", {}, "", {}}}, "mma unheard_of 1x2 \"do it\""},
+      {{{"unheard_of", {{"a", 1}, {"b", 2}}, "do it", {}}, {"mma_core", {}, "", {}}},
+       "mma unheard_of 1x2 \"do it\""},
   };
   for (const Line& line : table) {
     Strategy strategy;
@@ -180,11 +185,13 @@ TEST_CASE("a strategy is described in one line, in the catalogue's order", "[str
 TEST_CASE("a strategy inside of other JSON says what its own text says", "[strategy]") {
   Strategy bare;
   Strategy odd = example();
-  odd.uses.push_back({"a thing of its own", {{"depth", -3}}, "in \"prose\"\n\xff", {"gemm", "relu"}});
+  odd.uses.push_back(
+      {"a thing of its own", {{"depth", -3}}, "in \"prose\"\n\xff", {"gemm", "relu"}});
   odd.parents = {"one", "two"};
   odd.rationale = "for \xc3\x28 no reason";
   for (const Strategy& strategy : {bare, example(), odd}) {
-    const std::string text = sorted_json(strategy).dump(-1, ' ', false, SortedJson::error_handler_t::replace);
+    const std::string text =
+        sorted_json(strategy).dump(-1, ' ', false, SortedJson::error_handler_t::replace);
     CHECK(text == SortedJson::parse(strategy_to_json(strategy)).dump());
   }
 }

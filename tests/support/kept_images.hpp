@@ -1,5 +1,6 @@
-// What tests open devices with where what they look at is not the compiling: images that another test, or the same under other
-// sanitizers, had compiled are taken from the folder that CUPILOT_COMPILE_CACHE names.
+// What tests open devices with where what they look at is not the compiling: images that another
+// test, or the same under other sanitizers, had compiled are taken from the folder that
+// CUPILOT_COMPILE_CACHE names.
 #pragma once
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// CUDA text to PTX inside a test, by the toolkit's NVRTC. Throws std::runtime_error with the log when that fails: the
-// toolkit is required, a test never skips for want of it.
+// CUDA text to PTX inside a test, by the toolkit's NVRTC. Throws std::runtime_error with the log
+// when that fails: the toolkit is required, a test never skips for want of it.
 #pragma once
 
 #include <dlfcn.h>
@@ -17,10 +17,12 @@ class Nvrtc {
     return library;
   }
 
-  std::string ptx(const std::string& text, const std::vector<std::string>& extra = {}, const std::string& arch = "sm_90a") const {
+  std::string ptx(const std::string& text, const std::vector<std::string>& extra = {},
+                  const std::string& arch = "sm_90a") const {
     void* program = nullptr;
     check(create_(&program, text.c_str(), "test.cu", 0, nullptr, nullptr), "nvrtcCreateProgram");
-    std::vector<std::string> options = {"--gpu-architecture=compute_" + arch.substr(3), "--std=c++17", "-lineinfo", "--no-cache"};
+    std::vector<std::string> options = {"--gpu-architecture=compute_" + arch.substr(3),
+                                        "--std=c++17", "-lineinfo", "--no-cache"};
     options.insert(options.end(), extra.begin(), extra.end());
     std::vector<const char*> pointers;
     for (const std::string& o : options) pointers.push_back(o.c_str());
@@ -44,10 +46,13 @@ class Nvrtc {
  private:
   Nvrtc() {
     for (const char* name :
-         {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13", "/usr/local/cuda/lib64/libnvrtc.so.12"}) {
+         {"libnvrtc.so.13", "libnvrtc.so.12", "/usr/local/cuda/lib64/libnvrtc.so.13",
+          "/usr/local/cuda/lib64/libnvrtc.so.12"}) {
       if ((handle_ = dlopen(name, RTLD_NOW | RTLD_LOCAL)) != nullptr) break;
     }
-    if (handle_ == nullptr) throw std::runtime_error("no NVRTC (libnvrtc.so.13 or .12): these tests need the CUDA toolkit");
+    if (handle_ == nullptr)
+      throw std::runtime_error(
+          "no NVRTC (libnvrtc.so.13 or .12): these tests need the CUDA toolkit");
     load(create_, "nvrtcCreateProgram");
     load(compile_, "nvrtcCompileProgram");
     load(destroy_, "nvrtcDestroyProgram");
@@ -62,11 +67,13 @@ class Nvrtc {
     if (function == nullptr) throw std::runtime_error(std::string("NVRTC lacks ") + name);
   }
   static void check(int code, const char* what) {
-    if (code != 0) throw std::runtime_error(std::string(what) + " returned " + std::to_string(code));
+    if (code != 0)
+      throw std::runtime_error(std::string(what) + " returned " + std::to_string(code));
   }
 
   void* handle_ = nullptr;
-  int (*create_)(void**, const char*, const char*, int, const char* const*, const char* const*) = nullptr;
+  int (*create_)(void**, const char*, const char*, int, const char* const*,
+                 const char* const*) = nullptr;
   int (*compile_)(void*, int, const char* const*) = nullptr;
   int (*destroy_)(void**) = nullptr;
   int (*size_)(void*, std::size_t*) = nullptr;
@@ -76,7 +83,8 @@ class Nvrtc {
 };
 
 // PTX of `text` for compute_90a, with line information.
-inline std::string compile_ptx(const std::string& text, const std::vector<std::string>& extra = {}) {
+inline std::string compile_ptx(const std::string& text,
+                               const std::vector<std::string>& extra = {}) {
   return Nvrtc::get().ptx(text, extra);
 }
 

@@ -1,4 +1,5 @@
-// Expects a rejection code and notes that a test met it. The last test of a whole run fails for codes nobody met.
+// Expects a rejection code and notes that a test met it. The last test of a whole run fails for
+// codes nobody met.
 #pragma once
 
 #include <cstdlib>
@@ -14,7 +15,8 @@ namespace cupilot::testing {
 
 // One line, one write: tests that run side by side append to the same file.
 inline void note_reached(std::string_view line) {
-  if (const char* path = std::getenv("CUPILOT_REACHED")) std::ofstream(path, std::ios::app) << std::string(line) + "\n";
+  if (const char* path = std::getenv("CUPILOT_REACHED"))
+    std::ofstream(path, std::ios::app) << std::string(line) + "\n";
 }
 
 inline void expect_code(std::string_view got, std::string_view want) {

@@ -1,4 +1,5 @@
-// A server on loopback that reads a request and answers with whatever bytes its script says, well-formed or not.
+// A server on loopback that reads a request and answers with whatever bytes its script says,
+// well-formed or not.
 #pragma once
 
 #include <arpa/inet.h>
@@ -18,7 +19,12 @@
 namespace cupilot::testing {
 
 struct ScriptStep {
-  enum class Then { close, hang, drip, repeat };  // drip: one byte of `more` each 20 ms; repeat: `more` without end
+  enum class Then {
+    close,
+    hang,
+    drip,
+    repeat
+  };  // drip: one byte of `more` each 20 ms; repeat: `more` without end
   std::string bytes{};
   Then then = Then::close;
   std::string more{};
@@ -47,7 +53,9 @@ class ScriptedEndpoint {
   }
 
   int port() const { return port_; }
-  std::string url(const std::string& scheme = "http") const { return scheme + "://127.0.0.1:" + std::to_string(port_); }
+  std::string url(const std::string& scheme = "http") const {
+    return scheme + "://127.0.0.1:" + std::to_string(port_);
+  }
   // Bytes go out in pieces drawn from `seed`.
   void play(std::vector<ScriptStep> steps, std::uint64_t seed = 1) {
     const std::lock_guard hold(mutex_);
@@ -125,7 +133,8 @@ class ScriptedEndpoint {
 
   bool write_pieces(int peer, std::string_view bytes) {
     while (!bytes.empty()) {
-      const std::size_t piece = bytes.size() > 100000 ? bytes.size() : 1 + static_cast<std::size_t>(rng_.below(400));
+      const std::size_t piece =
+          bytes.size() > 100000 ? bytes.size() : 1 + static_cast<std::size_t>(rng_.below(400));
       if (!write_all(peer, bytes.substr(0, piece))) return false;
       bytes.remove_prefix(std::min(piece, bytes.size()));
     }

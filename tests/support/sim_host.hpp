@@ -1,5 +1,5 @@
-// A machine that exists only here: virtual time, files with what a crash leaves of them, jobs of one thread in virtual order.
-// The same calls in the same order give the same answers. One thread.
+// A machine that exists only here: virtual time, files with what a crash leaves of them, jobs of
+// one thread in virtual order. The same calls in the same order give the same answers. One thread.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,8 @@ class SimHost : public Host {
  public:
   explicit SimHost(Rng rng) : rng_(rng) {}
 
-  // Time. A job's clock runs on its own from when it begins; spend() moves the clock of whoever calls.
+  // Time. A job's clock runs on its own from when it begins; spend() moves the clock of whoever
+  // calls.
   double monotonic_seconds() override { return in_job_ ? job_now_ : now_; }
   double thread_cpu_seconds() override { return 0; }
   std::string utc_now() override { return "2026-01-31T12:00:00Z"; }
@@ -32,14 +33,16 @@ class SimHost : public Host {
   bool dead() { return dies_at_ >= 0 && monotonic_seconds() >= dies_at_; }
   void start();
 
-  // Disk. The call with that number, of those that change it, counted from the last start, fails in that way (-1: none).
+  // Disk. The call with that number, of those that change it, counted from the last start, fails in
+  // that way (-1: none).
   void fail_call(int number, DiskFault fault);
   // It stays full from then on, as real ones do.
   void stay_full(bool stays) { stays_full_ = stays; }
   int calls() const { return calls_; }
   // The path of the call that failed; "": none did.
   std::string struck() const { return struck_.empty() ? "" : struck_.front(); }
-  // Whether a message names a file that a disk fault struck: on a disk that stays full the first may be one that nobody needs.
+  // Whether a message names a file that a disk fault struck: on a disk that stays full the first
+  // may be one that nobody needs.
   bool names_struck(const std::string& message) const;
 
   // Told the bytes that became durable at the end of an append-only file.
@@ -49,9 +52,11 @@ class SimHost : public Host {
 
   Result<std::string> read_file(const std::string& path) override;
   bool exists(const std::string& path) override;
-  Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override;
+  Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                     bool sync) override;
   Result<void> make_directories(const std::string& path) override;
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) override;
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path,
+                                                  std::int64_t truncate_to) override;
   Result<std::vector<std::string>> list(const std::string& dir) override;
   Result<std::shared_ptr<void>> lock(const std::string& path) override;
 

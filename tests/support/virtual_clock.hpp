@@ -14,17 +14,27 @@ class VirtualClock : public Host {
 
   double monotonic_seconds() override { return real_host().monotonic_seconds() + slept_; }
   std::string utc_now() override { return "2026-01-31T12:00:00Z"; }
-  Result<std::string> read_file(const std::string& path) override { return real_host().read_file(path); }
+  Result<std::string> read_file(const std::string& path) override {
+    return real_host().read_file(path);
+  }
   bool exists(const std::string& path) override { return real_host().exists(path); }
-  Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override {
+  Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                     bool sync) override {
     return real_host().write_file_atomically(path, bytes, sync);
   }
-  Result<void> make_directories(const std::string& path) override { return real_host().make_directories(path); }
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) override {
+  Result<void> make_directories(const std::string& path) override {
+    return real_host().make_directories(path);
+  }
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path,
+                                                  std::int64_t truncate_to) override {
     return real_host().open_append(path, truncate_to);
   }
-  Result<std::vector<std::string>> list(const std::string& dir) override { return real_host().list(dir); }
-  Result<std::shared_ptr<void>> lock(const std::string& path) override { return real_host().lock(path); }
+  Result<std::vector<std::string>> list(const std::string& dir) override {
+    return real_host().list(dir);
+  }
+  Result<std::shared_ptr<void>> lock(const std::string& path) override {
+    return real_host().lock(path);
+  }
 
  private:
   std::atomic<double> slept_{0};

@@ -11,7 +11,8 @@ TEST_CASE("a borrowed scope answers as task_scope does", "[task]") {
   task.constants = {{"n", 7}, {"elem.B", 9}, {"elem.none", 11}};
   const Workload workload{.sizes = {{"m", 5}, {"n", 6}, {"k", 8}, {"elem.A", 12}}};
   const ExprScope wanted = task_scope(task, workload), borrowed = borrowed_scope(task, workload);
-  for (const char* name : {"m", "n", "k", "batch", "elem.A", "elem.B", "elem.none", "elem.", "elem", "q", "", "A"}) {
+  for (const char* name :
+       {"m", "n", "k", "batch", "elem.A", "elem.B", "elem.none", "elem.", "elem", "q", "", "A"}) {
     INFO(name);
     const ExprValue want = wanted(name), got = borrowed(name);
     REQUIRE(want.index() == got.index());

@@ -57,7 +57,8 @@ TEST_CASE("one element is judged") {
       {"lost small normal", storage_f32, 0, 0x1p-100, 0, false},
   }));
   INFO(c.what);
-  const Judged judged = judge_element(within(c.type, c.type == storage_f16 ? 0 : 0x1p-20), encode(c.got, c.type), c.want, c.sum);
+  const Judged judged = judge_element(within(c.type, c.type == storage_f16 ? 0 : 0x1p-20),
+                                      encode(c.got, c.type), c.want, c.sum);
   CHECK(judged.ok == c.ok);
   CHECK((judged.ratio <= 1.0) == c.ok);  // also false for a NaN ratio
 }
@@ -93,10 +94,19 @@ TEST_CASE("numbers of a gemm's bound") {
   const Case c = GENERATE(from_range(std::vector<Case>{
       {"strict", {.k = 4096}, 512 * 0x1p-24, 0x1p-24},
       {"bf16", {.k = 4096, .dtype = DType::bf16}, (512 + 1024) * 0x1p-24, 0x1p-8},
-      {"bf16 into fp32", {.k = 4096, .dtype = DType::bf16, .out = DType::f32}, (512 + 1024) * 0x1p-24, 0x1p-24},
-      {"fp16 held strictly", {.k = 64, .dtype = DType::f16, .precision = Precision::fp32_strict}, 64 * 0x1p-24, 0x1p-11},
+      {"bf16 into fp32",
+       {.k = 4096, .dtype = DType::bf16, .out = DType::f32},
+       (512 + 1024) * 0x1p-24,
+       0x1p-24},
+      {"fp16 held strictly",
+       {.k = 64, .dtype = DType::f16, .precision = Precision::fp32_strict},
+       64 * 0x1p-24,
+       0x1p-11},
       {"tf32", {.k = 64, .precision = Precision::tf32}, (64 + 32) * 0x1p-24 + 0x1p-9, 0x1p-24},
-      {"emulated", {.k = 64, .precision = Precision::fp32_emulated}, (64 + 96) * 0x1p-24 + 0x1p-21, 0x1p-24},
+      {"emulated",
+       {.k = 64, .precision = Precision::fp32_emulated},
+       (64 + 96) * 0x1p-24 + 0x1p-21,
+       0x1p-24},
   }));
   INFO(c.what);
   const Task task = *gemm_task(c.spec);

@@ -25,15 +25,22 @@ Task one_tensor(DType type, Fill fill, std::vector<Expr> shape = {"rows", "colum
 struct Filled {
   FillParams params;
   std::vector<std::byte> memory;
-  double at(std::int64_t i) const { return load_real(memory.data(), storage_offset(params, i), params.type); }
-  std::uint64_t bits(std::int64_t i) const { return load_bits(memory.data(), storage_offset(params, i), params.type); }
+  double at(std::int64_t i) const {
+    return load_real(memory.data(), storage_offset(params, i), params.type);
+  }
+  std::uint64_t bits(std::int64_t i) const {
+    return load_bits(memory.data(), storage_offset(params, i), params.type);
+  }
 };
 
-Filled filled(const Task& task, std::int64_t rows, std::int64_t columns, Content content = {}, std::size_t tensor = 0) {
-  const auto params = fill_params(task, tensor, {.sizes = {{"rows", rows}, {"columns", columns}}}, content);
+Filled filled(const Task& task, std::int64_t rows, std::int64_t columns, Content content = {},
+              std::size_t tensor = 0) {
+  const auto params =
+      fill_params(task, tensor, {.sizes = {{"rows", rows}, {"columns", columns}}}, content);
   REQUIRE(params);
-  Filled out{*params,
-             std::vector<std::byte>(static_cast<std::size_t>(params->span * storage_bytes(params->type)), std::byte{0xEE})};
+  Filled out{*params, std::vector<std::byte>(
+                          static_cast<std::size_t>(params->span * storage_bytes(params->type)),
+                          std::byte{0xEE})};
   fill(out.params, out.memory);
   return out;
 }
@@ -145,7 +152,8 @@ TEST_CASE("rows of rows") {
 
 TEST_CASE("structures") {
   const auto at = [](Structure structure, std::int64_t r, std::int64_t c) {
-    return filled(one_tensor(DType::f32, {.structure = structure}, {2, "columns", "columns"}), 1, 9).at(81 + r * 9 + c);
+    return filled(one_tensor(DType::f32, {.structure = structure}, {2, "columns", "columns"}), 1, 9)
+        .at(81 + r * 9 + c);
   };
   CHECK(at(Structure::upper, 5, 3) == 0.0);
   CHECK(at(Structure::upper, 3, 5) != 0.0);
@@ -160,15 +168,18 @@ TEST_CASE("structures") {
 
 TEST_CASE("integers of every width stay below their limit, also beyond 2^53") {
   const DType type = GENERATE(DType::i64, DType::i32, DType::i16, DType::i8, DType::u8);
-  const Filled f = filled(one_tensor(type, {.kind = FillKind::labels, .below = "columns+3"}), 100, 40);
+  const Filled f =
+      filled(one_tensor(type, {.kind = FillKind::labels, .below = "columns+3"}), 100, 40);
   std::set<double> seen;
   for (std::int64_t i = 0; i < f.params.elements; ++i) seen.insert(f.at(i));
   CHECK(seen.size() == 43);
   CHECK(*seen.begin() == 0);
   CHECK(*seen.rbegin() == 42);
-  const Filled wide = filled(one_tensor(DType::i64, {.kind = FillKind::integers, .below = INT64_MAX}), 1, 64);
+  const Filled wide =
+      filled(one_tensor(DType::i64, {.kind = FillKind::integers, .below = INT64_MAX}), 1, 64);
   int odd = 0;
-  for (std::int64_t i = 0; i < 64; ++i) odd += static_cast<int>(load_integer(wide.memory.data(), i, storage_i64) & 1);
+  for (std::int64_t i = 0; i < 64; ++i)
+    odd += static_cast<int>(load_integer(wide.memory.data(), i, storage_i64) & 1);
   CHECK(odd > 16);
   CHECK(odd < 48);
 }
@@ -244,7 +255,8 @@ TEST_CASE("every special value stands in a tensor that has room, whatever its nu
   const std::int64_t rows = GENERATE(1, 2, 3, 5, 7, 39, 40, 130);
   const std::int64_t columns = GENERATE(5, 64);
   const std::uint64_t seed = GENERATE(1u, 2u, 3u);
-  const Filled special = filled(one_tensor(DType::f32, {}), rows, columns, {.seed = seed, .kind = ContentKind::special});
+  const Filled special = filled(one_tensor(DType::f32, {}), rows, columns,
+                                {.seed = seed, .kind = ContentKind::special});
   std::set<std::string> kinds;
   for (std::int64_t i = 0; i < rows * columns; ++i) {
     const double x = special.at(i);
@@ -270,17 +282,23 @@ TEST_CASE("hard contents keep most of a tensor ordinary or easy and hide what is
   const Filled sparse = of(ContentKind::sparse);
   CHECK(count(sparse, [](auto, double x) { return x != 0; }) == 64 * 48 / 256);
   for (std::int64_t block = 0; block < 12; ++block) {
-    CHECK(count(sparse, [&](std::int64_t i, double x) { return x != 0 && i / 48 / 16 * 3 + i % 48 / 16 == block; }) == 1);
+    CHECK(count(sparse, [&](std::int64_t i, double x) {
+            return x != 0 && i / 48 / 16 * 3 + i % 48 / 16 == block;
+          }) == 1);
   }
   const Filled constant = of(ContentKind::constant_rows);
-  CHECK(count(constant, [&](std::int64_t i, double x) { return x == constant.at(i / 48 * 48) && 4 * x == std::rint(4 * x); }) ==
-        64 * 48);
+  CHECK(count(constant, [&](std::int64_t i, double x) {
+          return x == constant.at(i / 48 * 48) && 4 * x == std::rint(4 * x);
+        }) == 64 * 48);
   CHECK(moments(constant).distinct > 8);
   const Filled hard = of(ContentKind::hard_line);
   CHECK(count(hard, [](auto, double x) { return std::abs(x) == 1; }) == 63 * 48);
-  CHECK(count(hard, [](auto, double x) { return x != 0 && std::abs(x) != 1; }) == Approx(4).margin(2));
+  CHECK(count(hard, [](auto, double x) { return x != 0 && std::abs(x) != 1; }) ==
+        Approx(4).margin(2));
   const Filled integers = of(ContentKind::integers);
-  CHECK(count(integers, [](auto, double x) { return x == std::rint(x) && std::abs(x) >= 1 && std::abs(x) <= 4095; }) == 64 * 48);
+  CHECK(count(integers, [](auto, double x) {
+          return x == std::rint(x) && std::abs(x) >= 1 && std::abs(x) <= 4095;
+        }) == 64 * 48);
   CHECK(moments(integers).distinct > 2000);
   const Filled range = of(ContentKind::range_rows);
   CHECK(moments(range).most > 9.9e5);
@@ -291,7 +309,8 @@ TEST_CASE("hard contents keep most of a tensor ordinary or easy and hide what is
   }
   CHECK(peaks >= 9);
   const Filled denormals = of(ContentKind::denormals);
-  CHECK(count(denormals, [](auto, double x) { return x != 0 && std::abs(x) < 0x1p-126; }) >= 64 * 2);
+  CHECK(count(denormals, [](auto, double x) { return x != 0 && std::abs(x) < 0x1p-126; }) >=
+        64 * 2);
   const Filled mixed = of(ContentKind::mixed);
   CHECK(moments(mixed).most > 1e4);
   // Of many lines few are probes.
@@ -301,7 +320,8 @@ TEST_CASE("hard contents keep most of a tensor ordinary or easy and hide what is
 }
 
 TEST_CASE("integers, labels and flags meet equal lines, both ends and little else") {
-  const Fill fill = GENERATE(Fill{.kind = FillKind::integers, .below = 1000}, Fill{.kind = FillKind::boolean});
+  const Fill fill =
+      GENERATE(Fill{.kind = FillKind::integers, .below = 1000}, Fill{.kind = FillKind::boolean});
   const bool flags = fill.kind == FillKind::boolean;
   const double last = flags ? 1 : 999;
   const Task task = one_tensor(flags ? DType::boolean : DType::i32, fill);
@@ -336,8 +356,10 @@ TEST_CASE("integers, labels and flags meet equal lines, both ends and little els
 TEST_CASE("contents stay in the domain that a recipe names") {
   for (int kind = 0; kind <= static_cast<int>(ContentKind::integers); ++kind) {
     const auto name = static_cast<ContentKind>(kind);
-    if (name == ContentKind::alternating || name == ContentKind::special) continue;  // these leave every domain
-    const Filled f = filled(one_tensor(DType::f32, {.kind = FillKind::uniform}), 50, 40, {.seed = 3, .kind = name});
+    if (name == ContentKind::alternating || name == ContentKind::special)
+      continue;  // these leave every domain
+    const Filled f = filled(one_tensor(DType::f32, {.kind = FillKind::uniform}), 50, 40,
+                            {.seed = 3, .kind = name});
     INFO(name_of(name));
     for (std::int64_t i = 0; i < 2000; ++i) REQUIRE(f.at(i) >= 0);
   }
@@ -361,7 +383,8 @@ TEST_CASE("variations change what they say and nothing else") {
   const FillParams a = params(0, Variation::none), b = params(1, Variation::none);
   const FillParams scaled = params(0, Variation::scaled), swapped = params(0, Variation::swapped);
   for (std::int64_t i = 0; i < 24 * 24; ++i) {
-    CHECK(decode(fill_bits(scaled, i), storage_f32) == scaled_by * decode(fill_bits(a, i), storage_f32));
+    CHECK(decode(fill_bits(scaled, i), storage_f32) ==
+          scaled_by * decode(fill_bits(a, i), storage_f32));
     CHECK(fill_bits(params(1, Variation::scaled), i) == fill_bits(b, i));
     CHECK(fill_bits(params(1, Variation::overlap), i) == fill_bits(a, i));
     const std::int64_t row = i / 24, other = (row ^ 8) < 24 ? row ^ 8 : row;
@@ -405,7 +428,10 @@ TEST_CASE("content never drifts: golden hashes") {
       {DType::e5m2, {}, ContentKind::special, "a7c48841df8ede98"},
       {DType::f32, {.kind = FillKind::uniform, .low = -1}, ContentKind::probe, "60c7337fcb7912bf"},
       {DType::f16, {}, ContentKind::alternating, "a0d6febf499d8392"},
-      {DType::i32, {.kind = FillKind::labels, .below = 1000}, ContentKind::ordinary, "95c9e618244a843b"},
+      {DType::i32,
+       {.kind = FillKind::labels, .below = 1000},
+       ContentKind::ordinary,
+       "95c9e618244a843b"},
   }));
   const Filled f = filled(one_tensor(c.type, c.fill), 31, 17, {.seed = 42, .kind = c.kind});
   const std::string bytes(reinterpret_cast<const char*>(f.memory.data()), f.memory.size());

@@ -10,7 +10,13 @@ namespace {
 using Kind = ExprFault::Kind;
 
 ExprScope some_names() {
-  return scope_of({{"m", 100}, {"n", 7}, {"zero", 0}, {"neg", -3}, {"elem.A", 2}, {"dev.shared", 232448}, {"big", INT64_MAX}});
+  return scope_of({{"m", 100},
+                   {"n", 7},
+                   {"zero", 0},
+                   {"neg", -3},
+                   {"elem.A", 2},
+                   {"dev.shared", 232448},
+                   {"big", INT64_MAX}});
 }
 
 TEST_CASE("values of expressions") {
@@ -66,8 +72,8 @@ TEST_CASE("values of expressions") {
 }
 
 TEST_CASE("lazy operators do not look at what they skip") {
-  for (const char* text :
-       {"1 || 1/0", "!(0 && unknown)", "1 ? 1 : 1/0", "zero ? m/zero : 1", "zero != 0 && m/zero > 1 ? 0 : 1"}) {
+  for (const char* text : {"1 || 1/0", "!(0 && unknown)", "1 ? 1 : 1/0", "zero ? m/zero : 1",
+                           "zero != 0 && m/zero > 1 ? 0 : 1"}) {
     INFO(text);
     const ExprValue value = evaluate(text, some_names());
     REQUIRE(std::holds_alternative<std::int64_t>(value));
@@ -153,8 +159,9 @@ TEST_CASE("definitions are lazy, may refer onward and see circles") {
                                                     {"far", "1 + lost"}});
   CHECK(std::get<std::int64_t>(evaluate("tiles*10", scope)) == 80);
   CHECK(std::get<std::int64_t>(evaluate("1 ? step : bad", scope)) == 14);
-  for (const auto& [text, kind] :
-       {std::pair{"2*a", Kind::circular}, {"  self", Kind::circular}, {"0 + far", Kind::unknown_name}}) {
+  for (const auto& [text, kind] : {std::pair{"2*a", Kind::circular},
+                                   {"  self", Kind::circular},
+                                   {"0 + far", Kind::unknown_name}}) {
     INFO(text);
     const ExprFault fault = std::get<ExprFault>(evaluate(text, scope));
     CHECK(static_cast<int>(fault.kind) == static_cast<int>(kind));
@@ -172,12 +179,15 @@ TEST_CASE("definitions that double at every step stay linear, endless chains are
   CHECK(std::get<std::int64_t>(evaluate("x60", scope_with({}, doubling))) == std::int64_t{1} << 60);
 
   std::vector<std::pair<std::string, Expr>> chain;
-  for (int i = 0; i < 1000; ++i) chain.push_back({"c" + std::to_string(i), "c" + std::to_string(i + 1)});
+  for (int i = 0; i < 1000; ++i)
+    chain.push_back({"c" + std::to_string(i), "c" + std::to_string(i + 1)});
   CHECK(std::get<ExprFault>(evaluate("c0", scope_with({}, chain))).kind == Kind::too_deep);
 }
 
 TEST_CASE("a name that only compiling answers") {
-  const ExprScope scope = [](std::string_view) -> ExprValue { return ExprFault{Kind::not_yet, 0, ""}; };
+  const ExprScope scope = [](std::string_view) -> ExprValue {
+    return ExprFault{Kind::not_yet, 0, ""};
+  };
   const ExprFault fault = std::get<ExprFault>(evaluate("1+resident.main", scope));
   CHECK(fault.kind == Kind::not_yet);
   CHECK(fault.column == 3);
@@ -192,7 +202,8 @@ TEST_CASE("errors quote text, column and reason") {
   CHECK(std::holds_alternative<std::monostate>(check_syntax("anything/0")));
 }
 
-// A second evaluator: values are computed while the text is generated, in 128 bits, without parser or precedence.
+// A second evaluator: values are computed while the text is generated, in 128 bits, without parser
+// or precedence.
 struct Generated {
   std::string text;
   std::optional<__int128> value;  // nullopt: a fault somewhere that evaluation reaches
@@ -237,7 +248,8 @@ Generated call(const char* name, const Generated& a, const Generated& b) {
 }
 
 Generated generate(Rng& rng, int depth) {
-  static const char* const operators[] = {"+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
+  static const char* const operators[] = {
+      "+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||"};
   static const char* const functions[] = {"min", "max", "cdiv", "up"};
   static const std::pair<const char*, std::int64_t> names[] = {
       {"m", 100}, {"n", 7}, {"zero", 0}, {"neg", -3}, {"big", INT64_MAX}};
@@ -275,7 +287,9 @@ TEST_CASE("random expressions agree with a second evaluator") {
     if (sample.text.size() > 512) continue;
     const ExprValue got = evaluate(sample.text, some_names());
     const auto* number = std::get_if<std::int64_t>(&got);
-    const bool same = sample.value ? number != nullptr && *number == static_cast<std::int64_t>(*sample.value) : number == nullptr;
+    const bool same = sample.value
+                          ? number != nullptr && *number == static_cast<std::int64_t>(*sample.value)
+                          : number == nullptr;
     if (!same) FAIL(sample.text);
     (sample.value ? values : faults) += 1;
   }
@@ -285,7 +299,8 @@ TEST_CASE("random expressions agree with a second evaluator") {
 
 TEST_CASE("precedence without parentheses is that of C") {
   // The compiler evaluates the same text.
-#define SAME(text) CHECK(std::get<std::int64_t>(evaluate(#text, some_names())) == static_cast<std::int64_t>(text))
+#define SAME(text) \
+  CHECK(std::get<std::int64_t>(evaluate(#text, some_names())) == static_cast<std::int64_t>(text))
   const std::int64_t m = 100, n = 7;
   SAME(m - n * 3 + m / n % 4 - 2);
   SAME(m < n * 20 == 1);
@@ -301,10 +316,13 @@ TEST_CASE("random bytes never crash and always answer") {
   static const char alphabet[] = "0123456789mnq.+-*/%<>=!&|?:(), cdivuplogmax2\t\n\xFF";
   for (int i = 0; i < 50000; ++i) {
     std::string text;
-    for (std::int64_t left = rng.below(24); left > 0; --left) text += alphabet[rng.below(sizeof alphabet - 1)];
+    for (std::int64_t left = rng.below(24); left > 0; --left)
+      text += alphabet[rng.below(sizeof alphabet - 1)];
     const ExprValue value = evaluate(text, some_names());
     if (const auto* fault = std::get_if<ExprFault>(&value)) {
-      if (fault->column < 1 || fault->column > static_cast<int>(text.size()) + 1 || fault->message.empty()) FAIL(text);
+      if (fault->column < 1 || fault->column > static_cast<int>(text.size()) + 1 ||
+          fault->message.empty())
+        FAIL(text);
     }
   }
   SUCCEED();

@@ -6,8 +6,9 @@ namespace cupilot {
 namespace {
 
 TEST_CASE("words become a gemm") {
-  const auto spec = gemm_spec_from({"m=4096", "n=17", "k=3", "dtype=bf16", "out=fp32", "layout=tn", "alpha=0.5", "beta=-1",
-                                    "bias=1", "act=gelu", "batch=2", "precision=fp32-strict"});
+  const auto spec =
+      gemm_spec_from({"m=4096", "n=17", "k=3", "dtype=bf16", "out=fp32", "layout=tn", "alpha=0.5",
+                      "beta=-1", "bias=1", "act=gelu", "batch=2", "precision=fp32-strict"});
   REQUIRE(spec);
   CHECK(spec->m == 4096);
   CHECK(spec->n == 17);
@@ -56,7 +57,9 @@ TEST_CASE("a bad word is named with its reason and the way out") {
       {{"layout=n"}, "layout=n is unknown", "nn, nt, tn, tt"},
       {{"act=rele"}, "act=rele is unknown; nearest: relu", "sigmoid"},
       {{"precision=fp31"}, "nearest: ", "tf32"},
-      {{"precision=tf32", "dtype=bf16"}, "precision=tf32 cannot be had with dtype=bf16", "bf16, fp32-strict"},
+      {{"precision=tf32", "dtype=bf16"},
+       "precision=tf32 cannot be had with dtype=bf16",
+       "bf16, fp32-strict"},
       {{"precision=bf16", "dtype=fp16"}, "cannot be had with dtype=fp16", "fp16"},
       {{"precision=fp64"}, "precision=fp64 is unknown", "fp32-strict"},
       {{"alpha=nan"}, "alpha=nan is not a finite number", "0.5"},
@@ -93,7 +96,15 @@ TEST_CASE("the task follows its words") {
   CHECK(*compulsory_bytes(*plain, plain->time_shapes[0]) == 4 * (5 * 11 + 11 * 7 + 5 * 7));
   CHECK(plain->check_shapes.size() >= 3);
 
-  spec = {.m = 5, .n = 7, .k = 11, .batch = 3, .dtype = DType::bf16, .out = DType::f32, .layout = "tt", .alpha = 2, .beta = 1};
+  spec = {.m = 5,
+          .n = 7,
+          .k = 11,
+          .batch = 3,
+          .dtype = DType::bf16,
+          .out = DType::f32,
+          .layout = "tt",
+          .alpha = 2,
+          .beta = 1};
   spec.bias = true;
   spec.act = Activation::silu;
   const auto full = gemm_task(spec);
@@ -103,8 +114,10 @@ TEST_CASE("the task follows its words") {
   CHECK(full->constants == want);
   CHECK(full->precision == Precision::bf16);
   const Workload& shape = full->time_shapes[0];
-  CHECK(shape_of(*full, *find_tensor(*full, "A"), shape)->extents == std::vector<std::int64_t>{3, 11, 5});
-  CHECK(shape_of(*full, *find_tensor(*full, "B"), shape)->extents == std::vector<std::int64_t>{3, 7, 11});
+  CHECK(shape_of(*full, *find_tensor(*full, "A"), shape)->extents ==
+        std::vector<std::int64_t>{3, 11, 5});
+  CHECK(shape_of(*full, *find_tensor(*full, "B"), shape)->extents ==
+        std::vector<std::int64_t>{3, 7, 11});
   CHECK(find_tensor(*full, "A")->type == DType::bf16);
   CHECK(find_tensor(*full, "C")->type == DType::f32);
   CHECK(*compulsory_bytes(*full, shape) == 2 * 3 * (5 * 11 + 11 * 7) + 4 * (2 * 3 * 5 * 7 + 7));
@@ -121,8 +134,9 @@ TEST_CASE("an id changes with anything that matters and with nothing else") {
   CHECK(base.size() == 64);
   CHECK(task_id(*gemm_task({})) == base);
   for (const GemmSpec& other :
-       {GemmSpec{.m = 1025}, GemmSpec{.batch = 2}, GemmSpec{.dtype = DType::bf16}, GemmSpec{.layout = "nt"}, GemmSpec{.alpha = 2},
-        GemmSpec{.beta = 1}, GemmSpec{.bias = true}, GemmSpec{.act = Activation::relu}, GemmSpec{.precision = Precision::tf32},
+       {GemmSpec{.m = 1025}, GemmSpec{.batch = 2}, GemmSpec{.dtype = DType::bf16},
+        GemmSpec{.layout = "nt"}, GemmSpec{.alpha = 2}, GemmSpec{.beta = 1}, GemmSpec{.bias = true},
+        GemmSpec{.act = Activation::relu}, GemmSpec{.precision = Precision::tf32},
         GemmSpec{.out = DType::bf16}}) {
     CHECK(task_id(*gemm_task(other)) != base);
   }

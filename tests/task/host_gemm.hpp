@@ -1,4 +1,5 @@
-// The gemm reference text compiled as host C++, for any `real`, against hand-written Inputs of the generated shape.
+// The gemm reference text compiled as host C++, for any `real`, against hand-written Inputs of the
+// generated shape.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ struct Problem {
   std::vector<FillParams> params;
   std::vector<std::vector<std::byte>> memory;  // by tensor; outputs stay empty
 
-  Problem(const GemmSpec& spec, Content content) : task(*gemm_task(spec)), shape(task.time_shapes[0]) {
+  Problem(const GemmSpec& spec, Content content)
+      : task(*gemm_task(spec)), shape(task.time_shapes[0]) {
     for (std::size_t i = 0; i < task.tensors.size(); ++i) {
       params.push_back(*fill_params(task, i, shape, content));
       memory.emplace_back();
@@ -40,7 +42,8 @@ struct Problem {
 template <class Real>
 struct HostInputs {
   const Problem& problem;
-  long long batch = problem.size("batch"), m = problem.size("m"), n = problem.size("n"), k = problem.size("k");
+  long long batch = problem.size("batch"), m = problem.size("m"), n = problem.size("n"),
+            k = problem.size("k");
   Real alpha = Real(problem.task.scalars[0].value), beta = Real(problem.task.scalars[1].value);
   // An element, which a reference's inputs hand out as such.
   Real element(const char* tensor, long long i) const {
@@ -57,7 +60,8 @@ struct HostInputs {
 #define CUPILOT_GEMM_VARIANT(name, number, trans_a, trans_b, has_alpha, has_c, has_bias, act) \
   namespace name {                                                                            \
   using real = number;                                                                        \
-  constexpr int TRANS_A = trans_a, TRANS_B = trans_b, HAS_ALPHA = has_alpha, HAS_C = has_c, HAS_BIAS = has_bias, ACT = act;
+  constexpr int TRANS_A = trans_a, TRANS_B = trans_b, HAS_ALPHA = has_alpha, HAS_C = has_c,   \
+                HAS_BIAS = has_bias, ACT = act;
 
 CUPILOT_GEMM_VARIANT(nn_double, double, 0, 0, 0, 0, 0, 0)
 #include "reference/gemm.cu"

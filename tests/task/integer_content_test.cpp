@@ -9,7 +9,8 @@
 namespace cupilot {
 namespace {
 
-TEST_CASE("the operands of a product are integers of a unit each, full significands in either one") {
+TEST_CASE(
+    "the operands of a product are integers of a unit each, full significands in either one") {
   std::set<double> units;
   std::set<std::size_t> wide_ones;
   const Task task = *gemm_task({.m = 24, .n = 24, .k = 24, .precision = Precision::fp32_strict});
@@ -32,12 +33,15 @@ TEST_CASE("the operands of a product are integers of a unit each, full significa
       CHECK(most * p.unit <= 8);
       CHECK(most * p.unit >= 0.375);
     }
-    const BoundParams bound = *bound_params(task, task.tensors.size() - 1, task.time_shapes[0], content);
+    const BoundParams bound =
+        *bound_params(task, task.tensors.size() - 1, task.time_shapes[0], content);
     CHECK(bound.exact_scale == 1 / product);
-    // A sum of the products is exact; between two of what they may make nothing is right, however far the bound reaches.
+    // A sum of the products is exact; between two of what they may make nothing is right, however
+    // far the bound reaches.
     const double want = 1e6 * product;
     CHECK(judge_element(bound, bits_of(static_cast<float>(want)), want, -want).ok);
-    CHECK_FALSE(judge_element(bound, bits_of(static_cast<float>(want + 0.5 * product)), want, -want).ok);
+    CHECK_FALSE(
+        judge_element(bound, bits_of(static_cast<float>(want + 0.5 * product)), want, -want).ok);
   }
   CHECK(units == std::set<double>{0x1p-1, 0x1p-2, 0x1p-3, 0x1p-9, 0x1p-10, 0x1p-11});
   CHECK(wide_ones.size() == 2);
@@ -46,7 +50,9 @@ TEST_CASE("the operands of a product are integers of a unit each, full significa
   own.reference.text += " ";
   CHECK(fill_params(own, 0, own.time_shapes[0], {.kind = ContentKind::integers})->unit == 1);
   CHECK(fill_params(own, 0, own.time_shapes[0], {.kind = ContentKind::integers})->wide == 1);
-  CHECK(bound_params(own, own.tensors.size() - 1, own.time_shapes[0], {.kind = ContentKind::integers})->exact_scale == 1);
+  CHECK(
+      bound_params(own, own.tensors.size() - 1, own.time_shapes[0], {.kind = ContentKind::integers})
+          ->exact_scale == 1);
 }
 
 }  // namespace

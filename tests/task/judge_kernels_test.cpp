@@ -38,11 +38,13 @@ TEST_CASE("What was never written is told from numbers that sums may reach") {
   task.tensors = {{.name = "x", .role = Role::out, .type = row.type, .shape = {"n"}}};
   const FillParams params = *fill_params(task, 0, {.sizes = {{"n", 256}}}, {});
   Device device;
-  const std::size_t memory = device.input("x", std::vector<std::uint64_t>(size_of(row.type) * 256 / 8, row.word));
+  const std::size_t memory =
+      device.input("x", std::vector<std::uint64_t>(size_of(row.type) * 256 / 8, row.word));
   const std::size_t found = device.output("found", 8);
   device.memory.mark_written(found);
-  const ptx::Report report = device.run(support::module_of_cuda(judge_text()), "count_poison", {.x = 1}, {.x = 256}, 0,
-                                        Device::Pointer{memory}, params, row.inside, Device::Pointer{found});
+  const ptx::Report report =
+      device.run(support::module_of_cuda(judge_text()), "count_poison", {.x = 1}, {.x = 256}, 0,
+                 Device::Pointer{memory}, params, row.inside, Device::Pointer{found});
   INFO(name_of(row.type) << " " << row.inside);
   REQUIRE(support::faults_of(report) == "");
   CHECK(device.values<std::uint64_t>(found)[0] == row.told);

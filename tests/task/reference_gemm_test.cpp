@@ -1,4 +1,5 @@
-// The gemm reference against independent arithmetic on the host, and its three builds against one another.
+// The gemm reference against independent arithmetic on the host, and its three builds against one
+// another.
 #include <array>
 #include <cmath>
 #include <cupilot/rng.hpp>
@@ -19,8 +20,10 @@ Dense gather(const Problem& p, long long batch, bool trans_a, bool trans_b) {
   const long long m = p.size("m"), n = p.size("n"), k = p.size("k");
   Dense out{std::vector(m, std::vector<double>(k)), std::vector(k, std::vector<double>(n))};
   for (long long q = 0; q < k; ++q) {
-    for (long long i = 0; i < m; ++i) out.a[i][q] = p.at("A", batch * m * k + (trans_a ? q * m + i : i * k + q));
-    for (long long j = 0; j < n; ++j) out.b[q][j] = p.at("B", batch * k * n + (trans_b ? j * k + q : q * n + j));
+    for (long long i = 0; i < m; ++i)
+      out.a[i][q] = p.at("A", batch * m * k + (trans_a ? q * m + i : i * k + q));
+    for (long long j = 0; j < n; ++j)
+      out.b[q][j] = p.at("B", batch * k * n + (trans_b ? j * k + q : q * n + j));
   }
   return out;
 }
@@ -31,9 +34,12 @@ TEST_CASE("sampled rows agree with a double loop, in every layout and batch") {
     double (*reference)(const HostInputs<double>&, long long);
   };
   const Case c = GENERATE(from_range(std::vector<Case>{
-      {"nn", [](const HostInputs<double>& in, long long i) { return nn_double::reference_D(in, i); }},
-      {"tn", [](const HostInputs<double>& in, long long i) { return tn_double::reference_D(in, i); }},
-      {"nt", [](const HostInputs<double>& in, long long i) { return nt_double::reference_D(in, i); }},
+      {"nn",
+       [](const HostInputs<double>& in, long long i) { return nn_double::reference_D(in, i); }},
+      {"tn",
+       [](const HostInputs<double>& in, long long i) { return tn_double::reference_D(in, i); }},
+      {"nt",
+       [](const HostInputs<double>& in, long long i) { return nt_double::reference_D(in, i); }},
   }));
   const Problem p({.m = 19, .n = 23, .k = 29, .batch = 3, .layout = c.layout}, {.seed = 4});
   const HostInputs<double> in{p};
@@ -72,8 +78,15 @@ TEST_CASE("a random-vector product agrees with the whole result") {
 }
 
 TEST_CASE("the whole epilogue is the formula") {
-  GemmSpec spec{
-      .m = 7, .n = 9, .k = 11, .batch = 2, .layout = "tt", .alpha = 0.5, .beta = -2, .bias = true, .act = Activation::gelu};
+  GemmSpec spec{.m = 7,
+                .n = 9,
+                .k = 11,
+                .batch = 2,
+                .layout = "tt",
+                .alpha = 0.5,
+                .beta = -2,
+                .bias = true,
+                .act = Activation::gelu};
   const Problem p(spec, {.seed = 5});
   const HostInputs<double> in{p};
   for (long long batch = 0; batch < 2; ++batch) {
@@ -84,7 +97,8 @@ TEST_CASE("the whole epilogue is the formula") {
         for (long long q = 0; q < 11; ++q) x += dense.a[i][q] * dense.b[q][j];
         const long long index = (batch * 7 + i) * 9 + j;
         x = 0.5 * x - 2.0 * p.at("C", index) + p.at("bias", j);
-        CHECK(tt_gelu_double::reference_D(in, index) == Approx(0.5 * x * std::erfc(-x / std::sqrt(2.0))).margin(1e-14));
+        CHECK(tt_gelu_double::reference_D(in, index) ==
+              Approx(0.5 * x * std::erfc(-x / std::sqrt(2.0))).margin(1e-14));
       }
     }
   }
@@ -98,7 +112,8 @@ TEST_CASE("the tracked build has the oracle's values and the sum of magnitudes")
     const tracked got = nn_tracked::reference_D(tracked_in, index);
     CHECK(got.value == nn_double::reference_D(in, index));
     double sum = 0;
-    for (long long q = 0; q < 33; ++q) sum += std::abs(in.A(index / 8 * 33 + q)) * std::abs(in.B(q * 8 + index % 8));
+    for (long long q = 0; q < 33; ++q)
+      sum += std::abs(in.A(index / 8 * 33 + q)) * std::abs(in.B(q * 8 + index % 8));
     // A trace above the magnitudes says that terms were added.
     CHECK(got.sum == Approx(sum).epsilon(1e-8));
   }
@@ -116,7 +131,8 @@ Tally tally(const Problem& p, Value value, Tracked reference) {
   Tally t;
   for (long long index = 0; index < p.outputs(); ++index) {
     const tracked want = reference(index);
-    const Judged judged = judge_element(bound, encode(value(index), bound.type), want.value, want.sum);
+    const Judged judged =
+        judge_element(bound, encode(value(index), bound.type), want.value, want.sum);
     t.failed += judged.ok ? 0 : 1;
     t.worst = std::max(t.worst, judged.ratio);
   }
@@ -124,8 +140,9 @@ Tally tally(const Problem& p, Value value, Tracked reference) {
 }
 
 TEST_CASE("the plain build stays within the bound for every content") {
-  const ContentKind kind = GENERATE(ContentKind::ordinary, ContentKind::probe, ContentKind::zeros, ContentKind::huge_element,
-                                    ContentKind::alternating, ContentKind::special);
+  const ContentKind kind =
+      GENERATE(ContentKind::ordinary, ContentKind::probe, ContentKind::zeros,
+               ContentKind::huge_element, ContentKind::alternating, ContentKind::special);
   const long long k = GENERATE(1, 7, 64, 700);
   INFO(static_cast<int>(kind) << " k=" << k);
   const Problem p({.m = 24, .n = 20, .k = k}, {.seed = 7, .kind = kind});
@@ -137,25 +154,36 @@ TEST_CASE("the plain build stays within the bound for every content") {
   CHECK(plain.failed == 0);
   CHECK(plain.worst < 0.7);
 
-  const Problem full({.m = 24, .n = 20, .k = k, .layout = "tt", .alpha = 2.5, .beta = 1, .bias = true, .act = Activation::gelu},
+  const Problem full({.m = 24,
+                      .n = 20,
+                      .k = k,
+                      .layout = "tt",
+                      .alpha = 2.5,
+                      .beta = 1,
+                      .bias = true,
+                      .act = Activation::gelu},
                      {.seed = 7, .kind = kind});
   const HostInputs<float> full_in{full};
   const HostInputs<tracked> full_tracked{full};
   const Tally gelu = tally(
-      full, [&](long long i) { return static_cast<double>(tt_gelu_float::reference_D(full_in, i)); },
+      full,
+      [&](long long i) { return static_cast<double>(tt_gelu_float::reference_D(full_in, i)); },
       [&](long long i) { return tt_gelu_tracked::reference_D(full_tracked, i); });
   CHECK(gelu.failed == 0);
 
-  const Problem silu({.m = 24, .n = 20, .k = k, .act = Activation::silu}, {.seed = 7, .kind = kind});
+  const Problem silu({.m = 24, .n = 20, .k = k, .act = Activation::silu},
+                     {.seed = 7, .kind = kind});
   const HostInputs<float> silu_in{silu};
   const HostInputs<tracked> silu_tracked{silu};
   const Tally sigmoid = tally(
-      silu, [&](long long i) { return static_cast<double>(nn_silu_float::reference_D(silu_in, i)); },
+      silu,
+      [&](long long i) { return static_cast<double>(nn_silu_float::reference_D(silu_in, i)); },
       [&](long long i) { return nn_silu_tracked::reference_D(silu_tracked, i); });
   CHECK(sigmoid.failed == 0);
 }
 
-// fp32 with its low significand bits cut off: what a tensor core sees of a tf32 (13 bits) or bf16 (16 bits) operand.
+// fp32 with its low significand bits cut off: what a tensor core sees of a tf32 (13 bits) or bf16
+// (16 bits) operand.
 double cut(double x, int bits) { return float_of(bits_of(static_cast<float>(x)) >> bits << bits); }
 
 TEST_CASE("wrong arithmetic is caught under the strict contract") {
@@ -165,7 +193,8 @@ TEST_CASE("wrong arithmetic is caught under the strict contract") {
   const auto reference = [&](long long i) { return nn_tracked::reference_D(tracked_in, i); };
   const auto product = [&](long long i, int a_bits, int b_bits, long long terms) {
     double sum = 0;
-    for (long long q = 0; q < terms; ++q) sum += cut(in.A(i / 32 * 48 + q), a_bits) * cut(in.B(q * 32 + i % 32), b_bits);
+    for (long long q = 0; q < terms; ++q)
+      sum += cut(in.A(i / 32 * 48 + q), a_bits) * cut(in.B(q * 32 + i % 32), b_bits);
     return sum;
   };
   CHECK(tally(
@@ -198,7 +227,9 @@ TEST_CASE("wrong arithmetic is caught under the strict contract") {
             [&](long long i) {
               double sum = 0;
               for (long long q = 0; q < 48; ++q) {
-                sum = decode(encode(sum + in.A(i / 32 * 48 + q) * in.B(q * 32 + i % 32), storage_f16), storage_f16);
+                sum =
+                    decode(encode(sum + in.A(i / 32 * 48 + q) * in.B(q * 32 + i % 32), storage_f16),
+                           storage_f16);
               }
               return sum;
             },
@@ -206,8 +237,8 @@ TEST_CASE("wrong arithmetic is caught under the strict contract") {
             .failed > 300);
 }
 
-// How an H200's mma.sync adds (facts/h200.md): products and accumulator aligned to the largest exponent, cut to 25 fraction
-// bits below it, added exactly, the result cut to fp32.
+// How an H200's mma.sync adds (facts/h200.md): products and accumulator aligned to the largest
+// exponent, cut to 25 fraction bits below it, added exactly, the result cut to fp32.
 double mma_step(double accumulator, const std::vector<double>& products) {
   int top = accumulator == 0.0 ? -1000 : std::ilogb(accumulator);
   for (const double x : products) top = std::max(top, x == 0.0 ? -1000 : std::ilogb(x));
@@ -234,7 +265,9 @@ TEST_CASE("tensor cores' truncation passes in their own class and not in the str
   const bool positive = GENERATE(true, false);
   INFO(name_of(c.precision) << " step " << c.step << (positive ? " positive" : " normal"));
   const long long k = 4096;
-  const Problem p({.m = 4, .n = 4, .k = k, .dtype = c.type, .out = DType::f32, .precision = c.precision}, {.seed = 3});
+  const Problem p(
+      {.m = 4, .n = 4, .k = k, .dtype = c.type, .out = DType::f32, .precision = c.precision},
+      {.seed = 3});
   const HostInputs<double> in{p};
   const auto operand = [&](double x) { return cut(positive ? std::abs(x) : x, c.cut_bits); };
   const auto exact = [&](long long i) {
@@ -249,7 +282,8 @@ TEST_CASE("tensor cores' truncation passes in their own class and not in the str
     double sum = 0;
     for (long long q = 0; q < k; q += c.step) {
       std::vector<double> products;
-      for (long long j = q; j < q + c.step; ++j) products.push_back(operand(in.A(i / 4 * k + j)) * operand(in.B(j * 4 + i % 4)));
+      for (long long j = q; j < q + c.step; ++j)
+        products.push_back(operand(in.A(i / 4 * k + j)) * operand(in.B(j * 4 + i % 4)));
       sum = mma_step(sum, products);
     }
     return sum;

@@ -17,12 +17,19 @@ TEST_CASE("the three builds of gemm compile without toolkit headers") {
   const Case c = GENERATE(from_range(std::vector<Case>{
       {"plain fp32", {}},
       {"everything",
-       {.batch = 2, .dtype = DType::bf16, .layout = "tt", .alpha = 2, .beta = 1, .bias = true, .act = Activation::gelu}},
+       {.batch = 2,
+        .dtype = DType::bf16,
+        .layout = "tt",
+        .alpha = 2,
+        .beta = 1,
+        .bias = true,
+        .act = Activation::gelu}},
       {"fp16 in, fp32 out", {.dtype = DType::f16, .out = DType::f32, .act = Activation::tanh}},
   }));
   INFO(c.what);
   const Task task = *gemm_task(c.spec);
-  for (const ReferenceBuild build : {ReferenceBuild::oracle, ReferenceBuild::plain, ReferenceBuild::tracked}) {
+  for (const ReferenceBuild build :
+       {ReferenceBuild::oracle, ReferenceBuild::plain, ReferenceBuild::tracked}) {
     const auto program = reference_program(task, build);
     REQUIRE(program);
     REQUIRE(program->entries.size() == 1);
@@ -38,11 +45,20 @@ Task user_task() {
   Task task;
   task.name = "mixed";
   task.axes = {{"rows", AxisKind::free}, {"columns", AxisKind::reduced}};
-  task.tensors = {
-      {.name = "x", .type = DType::f16, .shape = {"rows", "columns"}, .strides = {"up(columns,8)", 1}},
-      {.name = "label", .type = DType::i64, .shape = {"rows"}, .fill = {.kind = FillKind::labels, .below = "columns"}},
-      {.name = "state", .role = Role::in_out, .type = DType::f32, .shape = {"rows"}},
-      {.name = "best", .role = Role::out, .type = DType::i32, .shape = {"rows"}, .check = {.kind = CheckKind::bitwise}}};
+  task.tensors = {{.name = "x",
+                   .type = DType::f16,
+                   .shape = {"rows", "columns"},
+                   .strides = {"up(columns,8)", 1}},
+                  {.name = "label",
+                   .type = DType::i64,
+                   .shape = {"rows"},
+                   .fill = {.kind = FillKind::labels, .below = "columns"}},
+                  {.name = "state", .role = Role::in_out, .type = DType::f32, .shape = {"rows"}},
+                  {.name = "best",
+                   .role = Role::out,
+                   .type = DType::i32,
+                   .shape = {"rows"},
+                   .check = {.kind = CheckKind::bitwise}}};
   task.scalars = {{"rate", DType::f32, 0.5}};
   task.constants = {{"MODE", 3}};
   task.time_shapes = {{.sizes = {{"rows", 4}, {"columns", 5}}}};
@@ -68,7 +84,8 @@ TEST_CASE("a user's reference sees tensors of any type, padding, scalars and con
   const auto valid = validate(task);
   INFO((valid ? "" : valid.error().message));
   REQUIRE(valid);
-  for (const ReferenceBuild build : {ReferenceBuild::oracle, ReferenceBuild::plain, ReferenceBuild::tracked}) {
+  for (const ReferenceBuild build :
+       {ReferenceBuild::oracle, ReferenceBuild::plain, ReferenceBuild::tracked}) {
     const auto program = reference_program(task, build);
     REQUIRE(program);
     REQUIRE(program->entries.size() == 2);
@@ -76,16 +93,20 @@ TEST_CASE("a user's reference sees tensors of any type, padding, scalars and con
     CHECK(program->entries[0].tensor == "state");
     CHECK(program->entries[1].tensor == "best");
     const std::string ptx = support::compile_ptx(program->text);
-    for (const ReferenceEntry& entry : program->entries) CHECK(ptx.find(".entry " + entry.entry) != std::string::npos);
+    for (const ReferenceEntry& entry : program->entries)
+      CHECK(ptx.find(".entry " + entry.entry) != std::string::npos);
   }
 }
 
 TEST_CASE("a reference that does not compile is blamed at its own line") {
   Task task = user_task();
-  task.reference.text = "\n\n__device__ real reference_state(const Inputs& in, long long i) { return in.nothing(i); }\n";
+  task.reference.text =
+      "\n\n__device__ real reference_state(const Inputs& in, long long i) { return in.nothing(i); "
+      "}\n";
   const auto program = reference_program(task, ReferenceBuild::plain);
   REQUIRE(program);
-  CHECK_THROWS_WITH(support::compile_ptx(program->text), Catch::Contains("mixed.cu(3)") && Catch::Contains("nothing"));
+  CHECK_THROWS_WITH(support::compile_ptx(program->text),
+                    Catch::Contains("mixed.cu(3)") && Catch::Contains("nothing"));
 }
 
 TEST_CASE("a task without reference or output has no program") {
@@ -112,7 +133,8 @@ extern "C" __global__ void judge_kernel(cupilot::BoundParams p, const void* got,
   CHECK(ptx.find(".entry fill_kernel") != std::string::npos);
   // Products and sums of the recipe must not be contracted: bits would differ from the host's.
   const std::string filling =
-      ptx.substr(ptx.find(".entry fill_kernel"), ptx.find(".entry judge_kernel") - ptx.find(".entry fill_kernel"));
+      ptx.substr(ptx.find(".entry fill_kernel"),
+                 ptx.find(".entry judge_kernel") - ptx.find(".entry fill_kernel"));
   CHECK(filling.find("fma.rn.f64") == std::string::npos);
 }
 

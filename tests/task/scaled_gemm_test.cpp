@@ -1,4 +1,5 @@
-// Products of quantised operands with their factors: the task, its reference against independent arithmetic, its bound.
+// Products of quantised operands with their factors: the task, its reference against independent
+// arithmetic, its bound.
 #include <cmath>
 
 #include "catch.hpp"
@@ -15,10 +16,11 @@ struct ScaledInputs : host_gemm::HostInputs<double> {
 };
 
 #define __device__ inline
-#define SCALED_VARIANT(name, trans_a, trans_b, scaling) \
-  namespace name {                                      \
-  using real = double;                                  \
-  constexpr int TRANS_A = trans_a, TRANS_B = trans_b, HAS_ALPHA = 1, HAS_C = 1, HAS_BIAS = 1, ACT = 1, SCALE = scaling;
+#define SCALED_VARIANT(name, trans_a, trans_b, scaling)                                       \
+  namespace name {                                                                            \
+  using real = double;                                                                        \
+  constexpr int TRANS_A = trans_a, TRANS_B = trans_b, HAS_ALPHA = 1, HAS_C = 1, HAS_BIAS = 1, \
+                ACT = 1, SCALE = scaling;
 
 SCALED_VARIANT(tensor_nn, 0, 0, 1)
 #include "reference/scaled_gemm.cu"
@@ -39,19 +41,30 @@ TEST_CASE("every factor multiplies its own block, in every layout and batch") {
     double (*reference)(const ScaledInputs&, long long);
   };
   const auto row = GENERATE(values<Row>({
-      {"nn", Scaling::tensor, [](const ScaledInputs& in, long long i) { return tensor_nn::reference_D(in, i); }},
-      {"nt", Scaling::block, [](const ScaledInputs& in, long long i) { return block_nt::reference_D(in, i); }},
-      {"tn", Scaling::block, [](const ScaledInputs& in, long long i) { return block_tn::reference_D(in, i); }},
+      {"nn", Scaling::tensor,
+       [](const ScaledInputs& in, long long i) { return tensor_nn::reference_D(in, i); }},
+      {"nt", Scaling::block,
+       [](const ScaledInputs& in, long long i) { return block_nt::reference_D(in, i); }},
+      {"tn", Scaling::block,
+       [](const ScaledInputs& in, long long i) { return block_tn::reference_D(in, i); }},
   }));
   constexpr long long m = 5, n = 259, k = 300, batches = 2;
-  GemmSpec spec{.m = m, .n = n, .k = k, .batch = batches, .dtype = DType::e4m3, .layout = row.layout, .alpha = 0.5, .beta = -2};
+  GemmSpec spec{.m = m,
+                .n = n,
+                .k = k,
+                .batch = batches,
+                .dtype = DType::e4m3,
+                .layout = row.layout,
+                .alpha = 0.5,
+                .beta = -2};
   spec.bias = true;
   spec.act = Activation::relu;
   spec.scale = row.scale;
   const Problem p(spec, {.seed = 3});
   const ScaledInputs in{{p}};
   const bool blocks = row.scale == Scaling::block;
-  for (const long long index : {0ll, 127ll, 128ll, 258ll, 4 * n + 200, m * n, m * n + 3 * n + 255, 2 * m * n - 1}) {
+  for (const long long index :
+       {0ll, 127ll, 128ll, 258ll, 4 * n + 200, m * n, m * n + 3 * n + 255, 2 * m * n - 1}) {
     const long long batch = index / (m * n), i = index / n % m, j = index % n;
     double want = 0;
     for (long long q = 0; q < k; ++q) {
@@ -67,7 +80,8 @@ TEST_CASE("every factor multiplies its own block, in every layout and batch") {
 }
 
 TEST_CASE("factors are tensors of the task, in a family of its own") {
-  const auto spec = gemm_spec_from({"m=130", "n=129", "k=257", "batch=2", "dtype=e5m2", "scale=block"});
+  const auto spec =
+      gemm_spec_from({"m=130", "n=129", "k=257", "batch=2", "dtype=e5m2", "scale=block"});
   REQUIRE(spec);
   const auto task = gemm_task(*spec);
   REQUIRE(task);
@@ -75,13 +89,16 @@ TEST_CASE("factors are tensors of the task, in a family of its own") {
   CHECK(task->constants.at("SCALE") == 2);
   CHECK(task->precision == Precision::fp8_promoted);
   const Workload& shape = task->time_shapes[0];
-  CHECK(shape_of(*task, *find_tensor(*task, "scale_a"), shape)->extents == std::vector<std::int64_t>{2, 3, 130});
-  CHECK(shape_of(*task, *find_tensor(*task, "scale_b"), shape)->extents == std::vector<std::int64_t>{2, 2, 3});
+  CHECK(shape_of(*task, *find_tensor(*task, "scale_a"), shape)->extents ==
+        std::vector<std::int64_t>{2, 3, 130});
+  CHECK(shape_of(*task, *find_tensor(*task, "scale_b"), shape)->extents ==
+        std::vector<std::int64_t>{2, 2, 3});
 
   const auto whole = gemm_task(*gemm_spec_from({"dtype=e4m3", "scale=tensor"}));
   REQUIRE(whole);
   CHECK(whole->precision == Precision::fp8);
-  CHECK(shape_of(*whole, *find_tensor(*whole, "scale_b"), whole->time_shapes[0])->extents == std::vector<std::int64_t>{1});
+  CHECK(shape_of(*whole, *find_tensor(*whole, "scale_b"), whole->time_shapes[0])->extents ==
+        std::vector<std::int64_t>{1});
 
   const auto plain = gemm_task(*gemm_spec_from({"dtype=e4m3", "scale=none"}));
   REQUIRE(plain);
@@ -90,11 +107,13 @@ TEST_CASE("factors are tensors of the task, in a family of its own") {
 }
 
 TEST_CASE("factors of sums are finite in every content, operands are not") {
-  const Task task = *gemm_task(*gemm_spec_from({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"}));
+  const Task task =
+      *gemm_task(*gemm_spec_from({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"}));
   for (std::size_t i = 0; i + 1 < task.tensors.size(); ++i) {
     const auto params = fill_params(task, i, task.time_shapes[0], {1, ContentKind::special});
     REQUIRE(params);
-    CHECK(params->content == (task.tensors[i].type == DType::f32 ? content_ordinary : content_special));
+    CHECK(params->content ==
+          (task.tensors[i].type == DType::f32 ? content_ordinary : content_special));
   }
 }
 

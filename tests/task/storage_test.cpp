@@ -15,7 +15,8 @@ TEST_CASE("every narrow value survives decode and encode") {
     for (unsigned bits = 0; bits < count; ++bits) {
       const double value = decode(bits, type);
       if (is_nan(value)) continue;
-      if (encode(value, type) != bits) FAIL("type " << type << " bits " << bits << " value " << value);
+      if (encode(value, type) != bits)
+        FAIL("type " << type << " bits " << bits << " value " << value);
     }
   }
   SUCCEED();
@@ -33,10 +34,14 @@ TEST_CASE("encoding takes the nearest value, ties to even") {
       const unsigned even = (low & 1) == 0 ? low : low + 1;
       if (encode(middle, type) != even) FAIL("tie above " << a << " of type " << type);
       // fp32 stands between, so the step off the tie is one of fp32.
-      const double above = static_cast<double>(std::nextafter(static_cast<float>(middle), INFINITY));
-      const double below = static_cast<double>(std::nextafter(static_cast<float>(middle), -INFINITY));
-      if (below > a && encode(below, type) != low) FAIL("below the tie above " << a << " of type " << type);
-      if (above < b && encode(above, type) != low + 1) FAIL("above the tie above " << a << " of type " << type);
+      const double above =
+          static_cast<double>(std::nextafter(static_cast<float>(middle), INFINITY));
+      const double below =
+          static_cast<double>(std::nextafter(static_cast<float>(middle), -INFINITY));
+      if (below > a && encode(below, type) != low)
+        FAIL("below the tie above " << a << " of type " << type);
+      if (above < b && encode(above, type) != low + 1)
+        FAIL("above the tie above " << a << " of type " << type);
     }
   }
   SUCCEED();
@@ -76,7 +81,8 @@ TEST_CASE("infinities, NaN, overflow and signs") {
 }
 
 TEST_CASE("NaN stays NaN in every float type") {
-  for (const int type : {storage_f64, storage_f32, storage_bf16, storage_f16, storage_e4m3, storage_e5m2}) {
+  for (const int type :
+       {storage_f64, storage_f32, storage_bf16, storage_f16, storage_e4m3, storage_e5m2}) {
     CHECK(is_nan(decode(encode(NAN, type), type)));
   }
 }

@@ -26,7 +26,8 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 // A folder that goes away.
 struct Folder {
-  std::filesystem::path path = std::filesystem::temp_directory_path() / ("cupilot-task-" + std::to_string(::getpid()));
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("cupilot-task-" + std::to_string(::getpid()));
   Folder() { std::filesystem::create_directories(path); }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string write(const std::string& name, const std::string& text) const {
@@ -52,7 +53,15 @@ TEST_CASE("a user's task file with its own reference") {
 TEST_CASE("a task survives its file") {
   const GemmSpec spec = GENERATE(from_range(std::vector<GemmSpec>{
       {},
-      {.m = 3, .n = 5, .k = 7, .batch = 2, .dtype = DType::f16, .out = DType::f32, .layout = "tn", .alpha = 0.1, .beta = -1e-30},
+      {.m = 3,
+       .n = 5,
+       .k = 7,
+       .batch = 2,
+       .dtype = DType::f16,
+       .out = DType::f32,
+       .layout = "tn",
+       .alpha = 0.1,
+       .beta = -1e-30},
       {.precision = Precision::fp32_emulated, .bias = true, .act = Activation::gelu},
   }));
   const Task task = *gemm_task(spec);
@@ -75,23 +84,33 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
     const char *from, *to, *message, *hint;
   };
   const Case c = GENERATE(from_range(std::vector<Case>{
-      {"\"cupilot_task\": 1", "\"cupilot_task\": 2", "cupilot_task: is of another version", "write 1"},
+      {"\"cupilot_task\": 1", "\"cupilot_task\": 2", "cupilot_task: is of another version",
+       "write 1"},
       {"\"cupilot_task\": 1,", "", "cupilot_task: is missing", "task.md"},
-      {"\"precision\"", "\"precison\"", "precison: is an unknown field; nearest: precision", "fields here"},
+      {"\"precision\"", "\"precison\"", "precison: is an unknown field; nearest: precision",
+       "fields here"},
       {"\"family\"", "\"familly\"", "familly: is an unknown field; nearest: family", "fields here"},
-      {"\"role\": \"out\"", "\"roll\": \"out\"", "tensors[1].roll: is an unknown field; nearest: role", "fields here"},
-      {"\"kind\": \"reduced\"", "\"kind\": \"reduce\"", "axes[1].kind: 'reduce' is unknown; nearest: reduced", "free"},
-      {"\"type\": \"fp32\"", "\"type\": \"fp7\"", "tensors[0].type: 'fp7' is no known type", "bf16"},
+      {"\"role\": \"out\"", "\"roll\": \"out\"",
+       "tensors[1].roll: is an unknown field; nearest: role", "fields here"},
+      {"\"kind\": \"reduced\"", "\"kind\": \"reduce\"",
+       "axes[1].kind: 'reduce' is unknown; nearest: reduced", "free"},
+      {"\"type\": \"fp32\"", "\"type\": \"fp7\"", "tensors[0].type: 'fp7' is no known type",
+       "bf16"},
       {"\"type\": \"fp32\"", "\"type\": 32", "tensors[0].type: 32 is not a text", "quotes"},
       {"\"fp32-strict\"", "\"exact\"", "precision: 'exact' is no known class", "fp32-strict"},
-      {"[\"rows\", \"cols\"]", "[\"rows\", \"cols+\"]", "tensors[0].shape[1]: expression \"cols+\", column 6", "expr.md"},
+      {"[\"rows\", \"cols\"]", "[\"rows\", \"cols+\"]",
+       "tensors[0].shape[1]: expression \"cols+\", column 6", "expr.md"},
       {"[\"rows\", \"cols\"]", "[\"rows\", \"columns\"]", "unknown name 'columns'", ""},
-      {"[\"rows\", \"cols\"]", "[\"rows\", 1.5]", "tensors[0].shape[1]: 1.5 is neither a whole number nor an expression", "2*m"},
-      {"[\"rows\", \"cols\"]", "[\"rows\", -9223372036854775808]", "is neither a whole number nor an expression", "2*m"},
+      {"[\"rows\", \"cols\"]", "[\"rows\", 1.5]",
+       "tensors[0].shape[1]: 1.5 is neither a whole number nor an expression", "2*m"},
+      {"[\"rows\", \"cols\"]", "[\"rows\", -9223372036854775808]",
+       "is neither a whole number nor an expression", "2*m"},
       {"[\"rows\", \"cols\"]", "\"rows\"", "tensors[0].shape: \"rows\" is not an array", "["},
-      {"\"high\": 2", "\"high\": \"2\"", "tensors[0].fill.high: \"2\" is not a number", "without quotes"},
+      {"\"high\": 2", "\"high\": \"2\"", "tensors[0].fill.high: \"2\" is not a number",
+       "without quotes"},
       {"\"high\": 2", "\"high\": 1e999", "cannot be read as JSON", ""},
-      {"\"rows\": 512", "\"rows\": 512.5", "time_shapes[0].sizes.rows: 512.5 is not a whole number", "digits"},
+      {"\"rows\": 512", "\"rows\": 512.5", "time_shapes[0].sizes.rows: 512.5 is not a whole number",
+       "digits"},
       {"\"rows\": 512", "\"rows\": 99999999999999999999", "time_shapes[0].sizes.rows", "digits"},
       {"\"rows\": 512", "\"rows\": 0", "time_shapes[0].sizes.rows: 0 is below 1", ""},
       {"\"rows\": 512,", "\"rows\": 512, \"rows\": 3,", "'rows' stands twice", "keep one"},
@@ -99,15 +118,18 @@ TEST_CASE("a wrong field is named with its reason and the way out") {
       {"{\"flops\": \"5*rows*cols\"}", "7", "work: 7 is not an object", "{"},
       {"\"softmax_reference.cu\"", "\"nothing.cu\"", "no such file", "path"},
       {"\"softmax_reference.cu\"", "\".\"", "not a file", "path"},
-      {"\"reference\": \"softmax_reference.cu\"", "\"work2\": 1", "reference: is missing", "reference_text"},
-      {"\"reference\"", "\"reference_text\": \"x\", \"reference\"", "stands beside reference_text", ""},
+      {"\"reference\": \"softmax_reference.cu\"", "\"work2\": 1", "reference: is missing",
+       "reference_text"},
+      {"\"reference\"", "\"reference_text\": \"x\", \"reference\"", "stands beside reference_text",
+       ""},
       {"\"axes\": [", "\"axes\": [,", "not JSON at line 5, column 12", "commas"},
       {"{\n", "[\n", "not JSON", ""},
   }));
   INFO(c.to);
   const Folder folder;
   folder.write("softmax_reference.cu", read(data + "softmax/softmax_reference.cu"));
-  const auto task = load_task(folder.write("task.json", replaced(read(data + "softmax/task.json"), c.from, c.to)));
+  const auto task = load_task(
+      folder.write("task.json", replaced(read(data + "softmax/task.json"), c.from, c.to)));
   REQUIRE_FALSE(task);
   CHECK(task.error().code == ErrorCode::usage);
   CHECK_THAT(task.error().message, Catch::Contains("task.json") && Catch::Contains(c.message));
@@ -122,8 +144,9 @@ TEST_CASE("a file cut anywhere is refused, never half read") {
     INFO(length << ": " << task.error().message);
     CHECK(task.error().message.find("cut") == 0);
   }
-  CHECK_THAT(task_from_json(std::string_view(whole).substr(0, whole.size() / 2), "cut").error().message,
-             Catch::Contains("the file ends early"));
+  CHECK_THAT(
+      task_from_json(std::string_view(whole).substr(0, whole.size() / 2), "cut").error().message,
+      Catch::Contains("the file ends early"));
 }
 
 TEST_CASE("files that are no task") {
@@ -141,7 +164,8 @@ TEST_CASE("files that are no task") {
     REQUIRE_FALSE(task);
     CHECK_THAT(task.error().message, Catch::Contains(message));
   }
-  CHECK_THAT(load_task(folder.path.string() + "/none.json").error().message, Catch::Contains("no such file"));
+  CHECK_THAT(load_task(folder.path.string() + "/none.json").error().message,
+             Catch::Contains("no such file"));
   CHECK_THAT(load_task(folder.path.string()).error().message, Catch::Contains("not a file"));
   CHECK_THAT(load_task(folder.write("big.json", std::string(5u << 20, ' '))).error().message,
              Catch::Contains("larger than 4 MiB"));

@@ -17,10 +17,10 @@ TEST_CASE("the sum covers the effect of a relative perturbation of the operands"
     std::function<double(double, double)> plain_form;
     double low, high;
   };
-#define FORM(name, low, high, text)                                                                                              \
-  Case {                                                                                                                         \
-    name, [](tracked a, tracked b) { return tracked(text); }, [](double a, double b) { return static_cast<double>(text); }, low, \
-        high                                                                                                                     \
+#define FORM(name, low, high, text)                                             \
+  Case {                                                                        \
+    name, [](tracked a, tracked b) { return tracked(text); },                   \
+        [](double a, double b) { return static_cast<double>(text); }, low, high \
   }
   const Case c = GENERATE(from_range(std::vector<Case>{
       FORM("add", -2, 2, a + b),
@@ -44,7 +44,8 @@ TEST_CASE("the sum covers the effect of a relative perturbation of the operands"
   Rng rng(3);
   const double unit = 1e-7;
   for (int i = 0; i < 500; ++i) {
-    const double a = c.low + (c.high - c.low) * rng.unit(), b = c.low + (c.high - c.low) * rng.unit();
+    const double a = c.low + (c.high - c.low) * rng.unit(),
+                 b = c.low + (c.high - c.low) * rng.unit();
     const tracked want = c.tracked_form(a, b);
     const double same = c.plain_form(a, b);
     REQUIRE(want.value == same);
@@ -53,7 +54,8 @@ TEST_CASE("the sum covers the effect of a relative perturbation of the operands"
       for (const double db : {-unit, unit}) {
         const double moved = c.plain_form(a * (1 + da), b * (1 + db));
         // The sum counts every operand's factor once, a product of two sums covers both.
-        if (!(std::abs(moved - same) <= 2.0 * unit * want.sum + 1e-13)) FAIL(c.name << " a=" << a << " b=" << b);
+        if (!(std::abs(moved - same) <= 2.0 * unit * want.sum + 1e-13))
+          FAIL(c.name << " a=" << a << " b=" << b);
       }
     }
   }

@@ -23,7 +23,8 @@ TEST_CASE("a wrong task is refused with the reason") {
       {"reference: there is none", [](Task& t) { t.reference.text.clear(); }},
       {"does not define reference_D", [](Task& t) { t.reference.text = "int x;"; }},
       {"tensors: none is an output", [](Task& t) { t.tensors.back().role = Role::in; }},
-      {"tensors[0].shape: tensor 'A' has 0 dimensions", [](Task& t) { t.tensors[0].shape.clear(); }},
+      {"tensors[0].shape: tensor 'A' has 0 dimensions",
+       [](Task& t) { t.tensors[0].shape.clear(); }},
       {"9 dimensions", [](Task& t) { t.tensors[0].shape.assign(9, 1); }},
       {"tensors[0].strides: tensor 'A' has 2 strides for 3 dimensions",
        [](Task& t) {
@@ -49,8 +50,10 @@ TEST_CASE("a wrong task is refused with the reason") {
       {"tensors[0].fill.below: is 0", [](Task& t) { t.tensors[0].fill.kind = FillKind::integers; }},
       {"tensors[0].fill.low: tensor 'A': 2 is above fill.high, 1",
        [](Task& t) { t.tensors[0].fill = {.kind = FillKind::uniform, .low = 2}; }},
-      {"check.kind: output 'D': custom has no judge", [](Task& t) { t.tensors.back().check.kind = CheckKind::custom; }},
-      {"check: output 'D': close needs", [](Task& t) { t.tensors.back().check.kind = CheckKind::close; }},
+      {"check.kind: output 'D': custom has no judge",
+       [](Task& t) { t.tensors.back().check.kind = CheckKind::custom; }},
+      {"check: output 'D': close needs",
+       [](Task& t) { t.tensors.back().check.kind = CheckKind::close; }},
       {"check.of: output 'D': 'Z' is no tensor",
        [](Task& t) { t.tensors.back().check = {.kind = CheckKind::index_of, .of = "Z"}; }},
       {"check.length: is 0", [](Task& t) { t.tensors.back().check.length = "k-k"; }},
@@ -60,7 +63,8 @@ TEST_CASE("a wrong task is refused with the reason") {
       {"time_shapes[0].sizes.m: 0 is below 1", [](Task& t) { t.time_shapes[0].sizes["m"] = 0; }},
       {"check_shapes[0].sizes.q: is no axis", [](Task& t) { t.check_shapes[0].sizes["q"] = 1; }},
       {"time_shapes[0].weight: 0 is not positive", [](Task& t) { t.time_shapes[0].weight = 0; }},
-      {"scalars[0].value: scalar 'alpha' is not finite", [](Task& t) { t.scalars[0].value = 1.0 / 0.0; }},
+      {"scalars[0].value: scalar 'alpha' is not finite",
+       [](Task& t) { t.scalars[0].value = 1.0 / 0.0; }},
       {"work.flops", [](Task& t) { t.work.flops = "1/0"; }},
   }));
   Task task = small();

@@ -12,7 +12,8 @@
 namespace cupilot {
 namespace {
 
-using Seen = std::function<bool(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch)>;
+using Seen =
+    std::function<bool(std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch)>;
 
 bool reaches(const std::vector<Case>& cases, const Seen& wanted) {
   return std::any_of(cases.begin(), cases.end(), [&](const Case& run) {
@@ -44,10 +45,18 @@ TEST_CASE("steps are read off the plan") {
       {"literal", {}, "cdiv(m,32)*cdiv(k,8)", {32}, {8}},
       {"as C writes it", {}, "(m+BM-1)/BM*up(k,BK)", {128}, {16}},
       {"two steps", {}, "cdiv(m,BM)*cdiv(m,32)*cdiv(k,BK)", {32, 128}, {16}},
-      {"tiles of tiles are no elements", {{"t", "cdiv(m,BM)"}}, "cdiv(t,4)*cdiv(k,BK)", {128}, {16}},
+      {"tiles of tiles are no elements",
+       {{"t", "cdiv(m,BM)"}},
+       "cdiv(t,4)*cdiv(k,BK)",
+       {128},
+       {16}},
       {"by ones", {}, "cdiv(m,1)*cdiv(k,BK)", {1}, {16}},
       {"a reduced axis by ones says nothing", {}, "cdiv(m,BM)*cdiv(k,1)", {128}, {8, 128}},
-      {"a divisor with an axis is no step", {}, "cdiv(m,BM)*cdiv(k,max(1,n))*cdiv(k,BK)", {128}, {16}},
+      {"a divisor with an axis is no step",
+       {},
+       "cdiv(m,BM)*cdiv(k,max(1,n))*cdiv(k,BK)",
+       {128},
+       {16}},
   }));
   INFO(c.what);
   KernelSource source = tiled_gemm();
@@ -69,17 +78,21 @@ TEST_CASE("definitions that stand on one another in many ways are each read once
     source.plan.let.emplace_back("d" + std::to_string(i), before + "+" + before + "-" + before);
   }
   source.plan.launches[0].grid = {"cdiv(d60,BM)*cdiv(k,BK)"};
-  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m") == std::vector<std::int64_t>{128});
+  CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m") ==
+        std::vector<std::int64_t>{128});
 }
 
-// A number that a definition divides an axis by counts as a tile: proofs would run products thousands deep.
+// A number that a definition divides an axis by counts as a tile: proofs would run products
+// thousands deep.
 TEST_CASE("the built-in templates step an axis by no more than their tiles") {
   for (const Tunable& tunable : builtin_tunables()) {
     if (tunable.family != "gemm") continue;
     KernelSource source;
     source.plan = tunable.plan;
-    for (const TunableParameter& parameter : tunable.parameters) source.constants[parameter.constant] = parameter.plain;
-    for (const auto& [axis, steps] : plan_steps(gemm_of(4096, 4096, 4096), source, DeviceSpec{}).by_axis) {
+    for (const TunableParameter& parameter : tunable.parameters)
+      source.constants[parameter.constant] = parameter.plain;
+    for (const auto& [axis, steps] :
+         plan_steps(gemm_of(4096, 4096, 4096), source, DeviceSpec{}).by_axis) {
       INFO(tunable.name << ", axis " << axis);
       for (const std::int64_t step : steps) CHECK(step <= 512);
     }
@@ -105,7 +118,8 @@ TEST_CASE("an axis that is the grid's length borrows no constants") {
   CHECK(plan_steps(gemm_of(512, 512, 512), source, DeviceSpec{}).by_axis.at("m").empty());
 }
 
-// The reference of a row softmax walks a row anew for each of its elements: teams of many threads made few, dear shapes.
+// The reference of a row softmax walks a row anew for each of its elements: teams of many threads
+// made few, dear shapes.
 TEST_CASE("rows that teams of any size share out meet many shapes at little cost") {
   const auto task = load_task(CUPILOT_SOURCE_DIR "/tests/data/softmax/task.json");
   REQUIRE(task);
@@ -113,9 +127,11 @@ TEST_CASE("rows that teams of any size share out meet many shapes at little cost
     for (const std::int64_t team : {32, 128, 256, 512, 1024}) {
       KernelSource source;
       source.constants = {{"TEAM", team}, {"ROWS", 1}, {"VECTOR", 4}};
-      source.plan.launches = {{.name = "main", .entry = "k", .grid = {grid}, .block = {"TEAM*ROWS"}}};
+      source.plan.launches = {
+          {.name = "main", .entry = "k", .grid = {grid}, .block = {"TEAM*ROWS"}}};
       const PlanSteps steps = plan_steps(*task, source, DeviceSpec{});
-      const std::vector<Case> cases = battery(*task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+      const std::vector<Case> cases =
+          battery(*task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
       double cost = 0;
       std::int64_t longest = 0;
       for (const Case& run : cases) {
@@ -132,26 +148,33 @@ TEST_CASE("rows that teams of any size share out meet many shapes at little cost
 
 TEST_CASE("a candidate's battery reaches every path of its plan") {
   const bool small = GENERATE(true, false);
-  const KernelSource source = small ? tiled_gemm({{"BM", 32}, {"BN", 16}, {"BK", 8}, {"STAGES", 2}, {"SPLIT", 3}}) : tiled_gemm();
-  const std::int64_t bm = source.constants.at("BM"), bn = source.constants.at("BN"), bk = source.constants.at("BK");
+  const KernelSource source =
+      small ? tiled_gemm({{"BM", 32}, {"BN", 16}, {"BK", 8}, {"STAGES", 2}, {"SPLIT", 3}})
+            : tiled_gemm();
+  const std::int64_t bm = source.constants.at("BM"), bn = source.constants.at("BN"),
+                     bk = source.constants.at("BK");
   const std::int64_t stages = source.constants.at("STAGES"), split = source.constants.at("SPLIT");
   const bool batched = GENERATE(true, false);
-  const std::vector<Case> cases =
-      battery(gemm_of(4096, 4096, 4096, batched ? 64 : 1), source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+  const std::vector<Case> cases = battery(gemm_of(4096, 4096, 4096, batched ? 64 : 1), source,
+                                          DeviceSpec{}, ProofLevel::candidate, 1, false);
   const std::pair<const char*, Seen> wanted[] = {
       {"one element", [](auto m, auto n, auto k, auto) { return m == 1 && n == 1 && k == 1; }},
       {"one row", [](auto m, auto n, auto, auto) { return m == 1 && n > 1; }},
       {"one column", [](auto m, auto n, auto, auto) { return n == 1 && m > 1; }},
-      {"whole tiles and slabs", [=](auto m, auto n, auto k, auto) { return m % bm == 0 && n % bn == 0 && k % bk == 0; }},
-      {"tile + 1 and tile - 1", [=](auto m, auto n, auto, auto) { return m == bm + 1 && n == bn - 1; }},
-      {"tile - 1 and tile + 1", [=](auto m, auto n, auto, auto) { return m == bm - 1 && n == bn + 1; }},
+      {"whole tiles and slabs",
+       [=](auto m, auto n, auto k, auto) { return m % bm == 0 && n % bn == 0 && k % bk == 0; }},
+      {"tile + 1 and tile - 1",
+       [=](auto m, auto n, auto, auto) { return m == bm + 1 && n == bn - 1; }},
+      {"tile - 1 and tile + 1",
+       [=](auto m, auto n, auto, auto) { return m == bm - 1 && n == bn + 1; }},
       {"several tiles", [=](auto m, auto n, auto, auto) { return m > 2 * bm && n > bn; }},
       {"less than a slab", [=](auto, auto, auto k, auto) { return k > 1 && k < bk; }},
       {"a slab and one", [=](auto, auto, auto k, auto) { return k == bk + 1; }},
       {"exactly the stages", [=](auto, auto, auto k, auto) { return k == stages * bk; }},
       {"the stages and a tail", [=](auto, auto, auto k, auto) { return k == stages * bk + 1; }},
       {"more slabs than stages", [=](auto, auto, auto k, auto) { return k >= (stages + 2) * bk; }},
-      {"every part of the split", [=](auto, auto, auto k, auto) { return k > (2 * split - 1) * bk && k % bk != 0; }},
+      {"every part of the split",
+       [=](auto, auto, auto k, auto) { return k > (2 * split - 1) * bk && k % bk != 0; }},
       {"ragged but aligned", [=](auto, auto n, auto, auto) { return n % bn == 8 && n > bn; }},
       {"primes", [](auto m, auto n, auto k, auto) { return m == 53 && n == 61 && k == 29; }},
   };
@@ -160,14 +183,16 @@ TEST_CASE("a candidate's battery reaches every path of its plan") {
     CHECK(reaches(cases, seen));
   }
   CHECK(reaches(cases, [](auto, auto, auto, auto batch) { return batch > 1; }) == batched);
-  CHECK(std::any_of(cases.begin(), cases.end(), [](const Case& run) { return run.content.kind == ContentKind::probe; }));
+  CHECK(std::any_of(cases.begin(), cases.end(),
+                    [](const Case& run) { return run.content.kind == ContentKind::probe; }));
 }
 
 TEST_CASE("cases respect what the plan requires") {
   KernelSource source = tiled_gemm();
   source.plan.require = {"k%8==0", "n%4==0"};
   const Task task = gemm_of(512, 512, 512);
-  const std::vector<Case> cases = battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
+  const std::vector<Case> cases =
+      battery(task, source, DeviceSpec{}, ProofLevel::candidate, 1, false);
   CHECK(cases.size() >= 6);
   for (const Case& run : cases) {
     CHECK(run.workload.sizes.at("k") % 8 == 0);
@@ -181,7 +206,8 @@ TEST_CASE("cases respect what the plan requires") {
 
 TEST_CASE("interpreted batteries stay affordable whatever the tile") {
   for (const std::int64_t tile : {16, 64, 128, 256}) {
-    const KernelSource source = tiled_gemm({{"BM", tile}, {"BN", tile}, {"BK", 64}, {"STAGES", 5}, {"SPLIT", 32}});
+    const KernelSource source =
+        tiled_gemm({{"BM", tile}, {"BN", tile}, {"BK", 64}, {"STAGES", 5}, {"SPLIT", 32}});
     const Task task = gemm_of(8192, 8192, 8192, 4);
     const PlanSteps steps = plan_steps(task, source, DeviceSpec{});
     double cost = 0;
@@ -195,15 +221,18 @@ TEST_CASE("interpreted batteries stay affordable whatever the tile") {
 
 TEST_CASE("levels add content, seeds and full size") {
   const Task task = gemm_of(512, 512, 512);
-  const auto of = [&](ProofLevel level, bool real) { return battery(task, tiled_gemm(), DeviceSpec{}, level, 7, real); };
+  const auto of = [&](ProofLevel level, bool real) {
+    return battery(task, tiled_gemm(), DeviceSpec{}, level, 7, real);
+  };
   const auto kinds = [](const std::vector<Case>& cases) {
     std::set<ContentKind> out;
     for (const Case& run : cases) out.insert(run.content.kind);
     return out;
   };
   const auto is_full = [&](const std::vector<Case>& cases) {
-    return std::any_of(cases.begin(), cases.end(),
-                       [&](const Case& run) { return run.workload.sizes == task.time_shapes[0].sizes; });
+    return std::any_of(cases.begin(), cases.end(), [&](const Case& run) {
+      return run.workload.sizes == task.time_shapes[0].sizes;
+    });
   };
   const auto candidate = of(ProofLevel::candidate, false), elite = of(ProofLevel::elite, false);
   const auto finalist = of(ProofLevel::finalist, false);
@@ -227,8 +256,10 @@ TEST_CASE("large steps leave no content out that a small shape can show") {
     std::int64_t tile;
     std::size_t kinds;
   };
-  for (const Row& row : {Row{ProofLevel::elite, 128, 13}, Row{ProofLevel::finalist, 256, 13}, Row{ProofLevel::elite, 1024, 2}}) {
-    const KernelSource source = tiled_gemm({{"BM", row.tile}, {"BN", row.tile}, {"BK", 64}, {"STAGES", 4}, {"SPLIT", 1}});
+  for (const Row& row : {Row{ProofLevel::elite, 128, 13}, Row{ProofLevel::finalist, 256, 13},
+                         Row{ProofLevel::elite, 1024, 2}}) {
+    const KernelSource source =
+        tiled_gemm({{"BM", row.tile}, {"BN", row.tile}, {"BK", 64}, {"STAGES", 4}, {"SPLIT", 1}});
     const Task task = gemm_of(8192, 8192, 8192);
     const PlanSteps steps = plan_steps(task, source, DeviceSpec{});
     std::set<ContentKind> kinds;
@@ -243,8 +274,10 @@ TEST_CASE("large steps leave no content out that a small shape can show") {
 }
 
 TEST_CASE("the same question gives the same battery") {
-  const auto a = battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
-  const auto b = battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
+  const auto a =
+      battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
+  const auto b =
+      battery(gemm_of(512, 512, 512), tiled_gemm(), DeviceSpec{}, ProofLevel::elite, 7, false);
   REQUIRE(a.size() == b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     CHECK(a[i].workload == b[i].workload);

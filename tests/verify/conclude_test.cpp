@@ -14,7 +14,8 @@ TrialReport good(const Task& task) {
   for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe}) {
     CaseReport done;
     done.what = {.workload = task.time_shapes[0], .content = {.seed = 5, .kind = kind}};
-    done.outputs = {{.tensor = "D", .elements = 35, .compared = 35, .worst_ratio = 0.25, .worst_index = 9}};
+    done.outputs = {
+        {.tensor = "D", .elements = 35, .compared = 35, .worst_ratio = 0.25, .worst_index = 9}};
     report.cases.push_back(done);
   }
   return report;
@@ -47,10 +48,12 @@ TEST_CASE("full size means every element of a time shape") {
   const Task task = gemm_of(5, 7, 11);
   TrialReport report = good(task);
   for (CaseReport& done : report.cases) done.outputs[0].compared = 30;
-  CHECK_FALSE(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
+  CHECK_FALSE(
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
   report = good(task);
   for (CaseReport& done : report.cases) done.what.workload.sizes["m"] = 6;
-  CHECK_FALSE(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
+  CHECK_FALSE(
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report)->full_size);
 }
 
 TEST_CASE("the first failure is the verdict") {
@@ -61,7 +64,8 @@ TEST_CASE("the first failure is the verdict") {
     std::function<void(TrialReport&)> spoil;
   };
   const Case c = GENERATE(from_range(std::vector<Case>{
-      {"a fault", "run.race", "two writers (and 1 more); shape batch=1 k=11 m=5 n=7, ordinary content, seed 5",
+      {"a fault", "run.race",
+       "two writers (and 1 more); shape batch=1 k=11 m=5 n=7, ordinary content, seed 5",
        [](TrialReport& r) {
          r.cases[0].faults = {{"run.race", "two writers", "ptx:4"}, {"run.guard", "g", ""}};
        }},
@@ -97,7 +101,8 @@ TEST_CASE("the first failure is the verdict") {
        }},
       {"nothing compared", "run.crash", "no element of D was compared",
        [](TrialReport& r) { r.cases[1].outputs[0].compared = 0; }},
-      {"a silent output", "run.crash", "said nothing of output D", [](TrialReport& r) { r.cases[1].outputs.clear(); }},
+      {"a silent output", "run.crash", "said nothing of output D",
+       [](TrialReport& r) { r.cases[1].outputs.clear(); }},
       {"another tensor's report", "run.crash", "said nothing of output D",
        [](TrialReport& r) { r.cases[0].outputs[0].tensor = "A"; }},
       {"no case", "run.crash", "reported no case", [](TrialReport& r) { r.cases.clear(); }},
@@ -115,7 +120,8 @@ TEST_CASE("the first failure is the verdict") {
   const Task task = gemm_of(5, 7, 11);
   TrialReport report = good(task);
   c.spoil(report);
-  const auto verdict = conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report);
+  const auto verdict =
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report);
   REQUIRE(verdict.is_rejected());
   testing::expect_code(verdict.rejected(), c.code);
   CHECK_THAT(verdict.rejected().message, Catch::Contains(c.message));
@@ -127,8 +133,9 @@ TEST_CASE("integers and indices mismatch") {
   TrialReport report = good(task);
   report.cases[0].outputs[0].failed = 1;
   report.cases[0].outputs[0].worst_ratio = INFINITY;
-  testing::expect_code(conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report).rejected(),
-                       "verify.mismatch");
+  testing::expect_code(
+      conclude(task, kernel_of(Precision::fp32_strict), ProofLevel::candidate, report).rejected(),
+      "verify.mismatch");
 }
 
 TEST_CASE("arithmetic below the contract is refused whatever the values") {
@@ -136,14 +143,15 @@ TEST_CASE("arithmetic below the contract is refused whatever the values") {
     Precision ceiling, asked;
     bool ok;
   };
-  const Case c = GENERATE(from_range(std::vector<Case>{{Precision::fp32_strict, Precision::fp32_strict, true},
-                                                       {Precision::tf32, Precision::fp32_strict, false},
-                                                       {Precision::bf16, Precision::fp32_strict, false},
-                                                       {Precision::tf32, Precision::tf32, true},
-                                                       {Precision::fp32_strict, Precision::tf32, true},
-                                                       {Precision::fp16, Precision::bf16, false},
-                                                       {Precision::bf16, Precision::bf16, true},
-                                                       {Precision::fp32_strict, Precision::integer, true}}));
+  const Case c =
+      GENERATE(from_range(std::vector<Case>{{Precision::fp32_strict, Precision::fp32_strict, true},
+                                            {Precision::tf32, Precision::fp32_strict, false},
+                                            {Precision::bf16, Precision::fp32_strict, false},
+                                            {Precision::tf32, Precision::tf32, true},
+                                            {Precision::fp32_strict, Precision::tf32, true},
+                                            {Precision::fp16, Precision::bf16, false},
+                                            {Precision::bf16, Precision::bf16, true},
+                                            {Precision::fp32_strict, Precision::integer, true}}));
   Task task = gemm_of(5, 7, 11);
   task.precision = c.asked;
   const auto verdict = conclude(task, kernel_of(c.ceiling), ProofLevel::candidate, good(task));
@@ -168,22 +176,28 @@ TEST_CASE("repeats, relations and values of one term decide what is said and wha
       {"nothing repeated", [](Task&, TrialReport&) {}, "", false},
       {"equal bits", [](Task&, TrialReport& r) { r.cases[0].repeats_done = 2; }, "", true},
       {"other bits where any order may be",
-       [](Task&, TrialReport& r) { r.cases[0].repeats_done = 2, r.cases[0].outputs[0].repeat_differs = 3; }, "", false},
+       [](Task&, TrialReport& r) {
+         r.cases[0].repeats_done = 2, r.cases[0].outputs[0].repeat_differs = 3;
+       },
+       "", false},
       {"other bits where the task forbids them",
        [](Task& task, TrialReport& r) {
          task.deterministic = true;
          r.cases[0].repeats_done = 2, r.cases[0].outputs[0].repeat_differs = 3;
        },
        "verify.nondeterministic", false},
-      {"scaled as it should", [=](Task&, TrialReport& r) { varied(r, Variation::scaled, 0); }, "", false},
-      {"not scaled", [=](Task&, TrialReport& r) { varied(r, Variation::scaled, 1); }, "verify.relation", false},
+      {"scaled as it should", [=](Task&, TrialReport& r) { varied(r, Variation::scaled, 0); }, "",
+       false},
+      {"not scaled", [=](Task&, TrialReport& r) { varied(r, Variation::scaled, 1); },
+       "verify.relation", false},
       {"not scaled, in a narrow class",
        [=](Task& task, TrialReport& r) {
          task.precision = Precision::tf32;
          varied(r, Variation::scaled, 1);
        },
        "", false},
-      {"order by place", [=](Task&, TrialReport& r) { varied(r, Variation::swapped, 5); }, "", false},
+      {"order by place", [=](Task&, TrialReport& r) { varied(r, Variation::swapped, 5); }, "",
+       false},
       {"a lost bit of one term",
        [](Task&, TrialReport& r) {
          r.cases[1].outputs[0].one_term = 9, r.cases[1].outputs[0].one_term_inexact = 1;
@@ -242,7 +256,8 @@ TEST_CASE("the class shown is the best that instructions and values of one term 
   task.precision = row.asked;
   TrialReport report = good(task);
   OutputReport& output = report.cases[1].outputs[0];
-  output.one_term = row.seen, output.one_term_inexact = row.error > 0 ? 1 : 0, output.one_term_error = row.error;
+  output.one_term = row.seen, output.one_term_inexact = row.error > 0 ? 1 : 0,
+  output.one_term_error = row.error;
   const auto proof = conclude(task, kernel_of(row.ceiling), ProofLevel::candidate, report);
   REQUIRE(proof);
   CHECK(proof->proved == row.proved);

@@ -28,14 +28,20 @@ const Distribution distributions[] = {
     {"normal", [](Rng& rng, std::size_t) { return static_cast<float>(normal(rng)); }},
     {"[0, 1)", [](Rng& rng, std::size_t) { return static_cast<float>(rng.unit()); }},
     {"[-1, 1)", [](Rng& rng, std::size_t) { return static_cast<float>(2 * rng.unit() - 1); }},
-    {"log-normal", [](Rng& rng, std::size_t) { return static_cast<float>(std::exp(3 * normal(rng))); }},
+    {"log-normal",
+     [](Rng& rng, std::size_t) { return static_cast<float>(std::exp(3 * normal(rng))); }},
     {"integers", [](Rng& rng, std::size_t) { return static_cast<float>(rng.below(16)); }},
     {"signs", [](Rng& rng, std::size_t) { return rng.chance(0.5) ? 1.0f : -1.0f; }},
     {"cancelling",
-     [](Rng& rng, std::size_t at) { return static_cast<float>((at % 2 == 0 ? 1e4 : -1e4) * (1 + 1e-3 * rng.unit())); }},
-    {"one huge", [](Rng& rng, std::size_t at) { return static_cast<float>(at == 7 ? 1e15 : normal(rng)); }},
+     [](Rng& rng, std::size_t at) {
+       return static_cast<float>((at % 2 == 0 ? 1e4 : -1e4) * (1 + 1e-3 * rng.unit()));
+     }},
+    {"one huge",
+     [](Rng& rng, std::size_t at) { return static_cast<float>(at == 7 ? 1e15 : normal(rng)); }},
     {"decaying",
-     [](Rng& rng, std::size_t at) { return static_cast<float>(std::exp2(-static_cast<double>(at % 60)) * (1 + rng.unit())); }},
+     [](Rng& rng, std::size_t at) {
+       return static_cast<float>(std::exp2(-static_cast<double>(at % 60)) * (1 + rng.unit()));
+     }},
     {"around 1e6", [](Rng& rng, std::size_t) { return static_cast<float>(1e6 + normal(rng)); }},
 };
 constexpr std::size_t lengths[] = {1, 16, 100, 512, 2048, 8192};
@@ -52,12 +58,14 @@ float pairwise(const Values& x, std::size_t begin, std::size_t end) {
 }
 float strided(const Values& x, std::size_t parts) {
   Values sums;
-  for (std::size_t p = 0; p < std::min(parts, x.size()); ++p) sums.push_back(in_turn(x, p, x.size(), parts));
+  for (std::size_t p = 0; p < std::min(parts, x.size()); ++p)
+    sums.push_back(in_turn(x, p, x.size(), parts));
   return pairwise(sums, 0, sums.size());
 }
 float blocked(const Values& x, std::size_t block) {
   float sum = 0;
-  for (std::size_t i = 0; i < x.size(); i += block) sum += in_turn(x, i, std::min(i + block, x.size()), 1);
+  for (std::size_t i = 0; i < x.size(); i += block)
+    sum += in_turn(x, i, std::min(i + block, x.size()), 1);
   return sum;
 }
 
@@ -67,7 +75,8 @@ struct Order {
 };
 const Order orders[] = {
     {"in turn", [](const Values& x) { return in_turn(x, 0, x.size(), 1); }},
-    {"backwards", [](const Values& x) { return in_turn(Values(x.rbegin(), x.rend()), 0, x.size(), 1); }},
+    {"backwards",
+     [](const Values& x) { return in_turn(Values(x.rbegin(), x.rend()), 0, x.size(), 1); }},
     {"pairwise", [](const Values& x) { return pairwise(x, 0, x.size()); }},
     {"two by two", [](const Values& x) { return strided(x, 2); }},
     {"four accumulators", [](const Values& x) { return strided(x, 4); }},
@@ -77,7 +86,8 @@ const Order orders[] = {
 };
 
 BoundParams bound_of(std::size_t length, Precision precision) {
-  const Task task = *gemm_task({.m = 1, .n = 1, .k = static_cast<std::int64_t>(length), .precision = precision});
+  const Task task =
+      *gemm_task({.m = 1, .n = 1, .k = static_cast<std::int64_t>(length), .precision = precision});
   return *bound_params(task, 2, task.time_shapes[0], {});
 }
 
@@ -97,7 +107,8 @@ TEST_CASE("honest fp32 is never refused, whatever order, data and length") {
           want = want + tracked_term(a) * tracked_term(b);
         }
         for (const Order& order : orders) {
-          const Judged judged = judge_element(bound, bits_of(order.sum(products)), want.value, sum_of(want));
+          const Judged judged =
+              judge_element(bound, bits_of(order.sum(products)), want.value, sum_of(want));
           refused += judged.ok ? 0 : 1;
           worst = std::max(worst, judged.ratio);
         }
@@ -158,7 +169,8 @@ Line line_of(Rng& rng, std::size_t length, int kind) {
 
 // As conclude judges: the bound, and values of one term.
 bool passes(const Arithmetic& arithmetic, std::size_t length, Precision precision) {
-  const Task task = *gemm_task({.m = 1, .n = 1, .k = static_cast<std::int64_t>(length), .precision = precision});
+  const Task task =
+      *gemm_task({.m = 1, .n = 1, .k = static_cast<std::int64_t>(length), .precision = precision});
   const BoundParams bound = bound_of(length, precision);
   Rng rng(5);
   for (int element = 0; element < 60; ++element) {
@@ -172,7 +184,8 @@ bool passes(const Arithmetic& arithmetic, std::size_t length, Precision precisio
     }
     const auto bits = bits_of(sum);
     if (!judge_element(bound, bits, want.value, sum_of(want)).ok) return false;
-    if (is_one_term(bound, want.value, sum_of(want)) && one_term_error(bound, bits, want.value) > one_term_error_of(task))
+    if (is_one_term(bound, want.value, sum_of(want)) &&
+        one_term_error(bound, bits, want.value) > one_term_error_of(task))
       return false;
   }
   return true;
@@ -181,9 +194,12 @@ bool passes(const Arithmetic& arithmetic, std::size_t length, Precision precisio
 TEST_CASE("each arithmetic passes in its classes and in no better one, at every length") {
   const Arithmetic arithmetics[] = {
       {"fp32", [](float a, float b) { return a * b; }, false, true, true},
-      {"bf16x6", [](float a, float b) { return split_product(a, b, to_bf16, 3); }, false, true, true},
-      {"tf32x3", [](float a, float b) { return split_product(a, b, cut_tf32, 2); }, false, false, true},
-      {"bf16x3", [](float a, float b) { return split_product(a, b, to_bf16, 2); }, false, false, false},
+      {"bf16x6", [](float a, float b) { return split_product(a, b, to_bf16, 3); }, false, true,
+       true},
+      {"tf32x3", [](float a, float b) { return split_product(a, b, cut_tf32, 2); }, false, false,
+       true},
+      {"bf16x3", [](float a, float b) { return split_product(a, b, to_bf16, 2); }, false, false,
+       false},
       {"tf32", [](float a, float b) { return cut_tf32(a) * cut_tf32(b); }, false, false, false},
       {"fp16", [](float a, float b) { return to_fp16(a) * to_fp16(b); }, false, false, false},
       {"bf16", [](float a, float b) { return to_bf16(a) * to_bf16(b); }, false, false, false},

@@ -7,8 +7,9 @@
 
 namespace cupilot {
 
-inline KernelSource tiled_gemm(Constants constants = {
-                                   {"BM", 128}, {"BN", 64}, {"BK", 16}, {"STAGES", 3}, {"SPLIT", 4}, {"GROUP", 8}}) {
+inline KernelSource tiled_gemm(
+    Constants constants = {
+        {"BM", 128}, {"BN", 64}, {"BK", 16}, {"STAGES", 3}, {"SPLIT", 4}, {"GROUP", 8}}) {
   KernelSource source;
   source.text = "none";
   source.constants = std::move(constants);
@@ -16,8 +17,10 @@ inline KernelSource tiled_gemm(Constants constants = {
                      {"slabs", "cdiv(k,BK)"},
                      {"chunk", "cdiv(slabs,min(SPLIT,slabs))"},
                      {"split", "cdiv(slabs,chunk)"}};
-  PlanLaunch launch{.name = "main", .entry = "gemm", .grid = {"tiles", "split", "batch"}, .block = {256}};
-  launch.args = {{.name = "A"}, {.name = "B"}, {.name = "D"}, {.kind = PlanArgument::Kind::i32, .value = "k"}};
+  PlanLaunch launch{
+      .name = "main", .entry = "gemm", .grid = {"tiles", "split", "batch"}, .block = {256}};
+  launch.args = {
+      {.name = "A"}, {.name = "B"}, {.name = "D"}, {.kind = PlanArgument::Kind::i32, .value = "k"}};
   source.plan.launches = {launch};
   return source;
 }

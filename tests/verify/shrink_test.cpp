@@ -11,10 +11,12 @@ TEST_CASE("a shrunken shape keeps residues, tiles, slabs and requirements") {
   source.plan.require = {"k%8==0"};
   Rng rng(4);
   for (int i = 0; i < 300; ++i) {
-    const std::int64_t m = 1 + rng.below(9000), n = 1 + rng.below(9000), k = 8 * (1 + rng.below(1000)), batch = 1 + rng.below(9);
+    const std::int64_t m = 1 + rng.below(9000), n = 1 + rng.below(9000),
+                       k = 8 * (1 + rng.below(1000)), batch = 1 + rng.below(9);
     const Workload full{.sizes = {{"m", m}, {"n", n}, {"k", k}, {"batch", batch}}};
     const Sizes small = shrink(gemm_of(m, n, k, batch), source, full, DeviceSpec{}, 2, 5).sizes;
-    INFO(m << " " << n << " " << k << " -> " << small.at("m") << " " << small.at("n") << " " << small.at("k"));
+    INFO(m << " " << n << " " << k << " -> " << small.at("m") << " " << small.at("n") << " "
+           << small.at("k"));
     CHECK(small.at("m") % 128 == m % 128);
     CHECK(small.at("n") % 64 == n % 64);
     CHECK(small.at("k") % 16 == k % 16);

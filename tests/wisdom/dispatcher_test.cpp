@@ -1,4 +1,5 @@
-// Generated dispatchers, compiled and run on a driver that writes down what it is asked: each launch must be what resolve() says.
+// Generated dispatchers, compiled and run on a driver that writes down what it is asked: each
+// launch must be what resolve() says.
 #include <cuda.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,22 +24,26 @@ namespace fs = std::filesystem;
 static_assert(sizeof(runtime::DriverApi::Config) == sizeof(CUlaunchConfig));
 static_assert(offsetof(runtime::DriverApi::Config, stream) == offsetof(CUlaunchConfig, hStream));
 static_assert(offsetof(runtime::DriverApi::Config, attributes) == offsetof(CUlaunchConfig, attrs));
-static_assert(offsetof(runtime::DriverApi::Config, attribute_count) == offsetof(CUlaunchConfig, numAttrs));
+static_assert(offsetof(runtime::DriverApi::Config, attribute_count) ==
+              offsetof(CUlaunchConfig, numAttrs));
 static_assert(sizeof(runtime::DriverApi::Attribute) == sizeof(CUlaunchAttribute));
 static_assert(offsetof(runtime::DriverApi::Attribute, value) == offsetof(CUlaunchAttribute, value));
-static_assert(sizeof(runtime::DriverApi::TensorMap) == sizeof(CUtensorMap) && alignof(runtime::DriverApi::TensorMap) == 64);
+static_assert(sizeof(runtime::DriverApi::TensorMap) == sizeof(CUtensorMap) &&
+              alignof(runtime::DriverApi::TensorMap) == 64);
 
 namespace {
 
 constexpr std::uint64_t tensor_base = 0xa0000000, buffer_base = 0xb0000000;
 
-// Launches every shape named on the command line; tensors lie at fixed addresses. The number of a launch's parameters travels as
-// its stream. The first two words go to the fake driver; "+N" moves the first tensor by N bytes.
+// Launches every shape named on the command line; tensors lie at fixed addresses. The number of a
+// launch's parameters travels as its stream. The first two words go to the fake driver; "+N" moves
+// the first tensor by N bytes.
 std::string check_program(const Task& task, std::size_t parameters) {
   std::string sizes, tensors;
   for (std::size_t i = 0; i < task.axes.size(); ++i) sizes += fmt::format("s[{}], ", i);
   for (std::size_t i = 0; i < task.tensors.size(); ++i)
-    tensors += fmt::format("(void*)({:#x} + {}), ", tensor_base + 0x1000 * i, i == 0 ? "moved" : "0");
+    tensors +=
+        fmt::format("(void*)({:#x} + {}), ", tensor_base + 0x1000 * i, i == 0 ? "moved" : "0");
   return fmt::format(R"(#include "dispatch.hpp"
 #include <cstdio>
 #include <cstdlib>
@@ -65,7 +70,8 @@ int main(int count, char** words) {{
 
 class Program {
  public:
-  Program(const WisdomEntry& entry, std::size_t parameters) : Program(std::vector<WisdomEntry>{entry}, parameters) {}
+  Program(const WisdomEntry& entry, std::size_t parameters)
+      : Program(std::vector<WisdomEntry>{entry}, parameters) {}
   Program(const std::vector<WisdomEntry>& entries, std::size_t parameters)
       : folder_(fs::temp_directory_path() / "cupilot-dispatcher-test") {
     fs::remove_all(folder_);
@@ -75,7 +81,8 @@ class Program {
     for (const GeneratedFile& file : *files) std::ofstream(folder_ / file.name) << file.text;
     std::ofstream(folder_ / "check.cpp") << check_program(entries.front().task, parameters);
     const std::string command = fmt::format(
-        "cd '{}' && {} -std=c++17 -Wall -Wextra -Werror -DFAKE='\"{}\"' -I'{}/include' -I. check.cpp -ldl -o check 2>&1",
+        "cd '{}' && {} -std=c++17 -Wall -Wextra -Werror -DFAKE='\"{}\"' -I'{}/include' -I. "
+        "check.cpp -ldl -o check 2>&1",
         folder_.string(), CUPILOT_CXX, CUPILOT_FAKE_LIBCUDA, CUPILOT_SOURCE_DIR);
     REQUIRE(std::system(command.c_str()) == 0);
   }
@@ -106,15 +113,18 @@ std::vector<std::string> expected_lines(const CompiledKernel& kernel, const Reso
   std::vector<std::string> maps;
   for (const ResolvedMap& map : plan.maps) {
     std::string sides;
-    for (std::size_t i = 0; i < map.dims.size(); ++i) sides += fmt::format(" {}/{}", map.dims[i], map.box[i]);
+    for (std::size_t i = 0; i < map.dims.size(); ++i)
+      sides += fmt::format(" {}/{}", map.dims[i], map.box[i]);
     for (const std::int64_t pitch : map.pitch) sides += fmt::format(" {}", pitch);
-    const std::uint64_t base = map.of_buffer ? buffer_base + 0x100 * static_cast<std::uint64_t>(map.index)
-                                             : tensor_base + 0x1000 * static_cast<std::uint64_t>(map.index);
+    const std::uint64_t base = map.of_buffer
+                                   ? buffer_base + 0x100 * static_cast<std::uint64_t>(map.index)
+                                   : tensor_base + 0x1000 * static_cast<std::uint64_t>(map.index);
     const int type = map.type == DType::i16   ? CU_TENSOR_MAP_DATA_TYPE_UINT16
                      : map.type == DType::f32 ? CU_TENSOR_MAP_DATA_TYPE_FLOAT32
                                               : -1;
-    lines.push_back(fmt::format("map {:#x} type {} swizzle {}:{}", base, type,
-                                map.swizzle == 128 ? static_cast<int>(CU_TENSOR_MAP_SWIZZLE_128B) : 0, sides));
+    lines.push_back(
+        fmt::format("map {:#x} type {} swizzle {}:{}", base, type,
+                    map.swizzle == 128 ? static_cast<int>(CU_TENSOR_MAP_SWIZZLE_128B) : 0, sides));
   }
   for (const ResolvedLaunch& launch : plan.launches) {
     std::string words;
@@ -127,9 +137,11 @@ std::vector<std::string> expected_lines(const CompiledKernel& kernel, const Reso
       if (!argument.bytes.empty()) std::memcpy(&word, argument.bytes.data(), argument.bytes.size());
       words += fmt::format(" {:x}", argument.bytes.size() == 4 ? word & 0xffffffff : word);
     }
-    lines.push_back(fmt::format("launch {} grid {} block {} cluster {} shared {} cooperative {:d}:{}",
-                                find_entry(kernel, launch.entry)->name, fmt::join(launch.grid, " "), fmt::join(launch.block, " "),
-                                fmt::join(launch.cluster, " "), launch.shared, launch.cooperative, words));
+    lines.push_back(
+        fmt::format("launch {} grid {} block {} cluster {} shared {} cooperative {:d}:{}",
+                    find_entry(kernel, launch.entry)->name, fmt::join(launch.grid, " "),
+                    fmt::join(launch.block, " "), fmt::join(launch.cluster, " "), launch.shared,
+                    launch.cooperative, words));
   }
   return lines;
 }
@@ -137,7 +149,8 @@ std::vector<std::string> expected_lines(const CompiledKernel& kernel, const Reso
 std::vector<std::string> logged(const std::vector<std::string>& lines) {
   std::vector<std::string> out;
   for (const std::string& line : lines) {
-    if (!line.starts_with("used") && !line.starts_with("error") && !line.starts_with("allow")) out.push_back(line);
+    if (!line.starts_with("used") && !line.starts_with("error") && !line.starts_with("allow"))
+      out.push_back(line);
   }
   return out;
 }
@@ -147,7 +160,8 @@ std::vector<std::string> logged(const std::vector<std::string>& lines) {
 TEST_CASE("a dispatcher launches what the plan says at every shape", "[wisdom]") {
   const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
-  for (const GemmSpec& spec : {GemmSpec{.dtype = DType::bf16}, GemmSpec{.layout = "tt", .alpha = 0.5, .beta = 2, .bias = true}}) {
+  for (const GemmSpec& spec : {GemmSpec{.dtype = DType::bf16},
+                               GemmSpec{.layout = "tt", .alpha = 0.5, .beta = 2, .bias = true}}) {
     const auto task = gemm_task(spec);
     REQUIRE(task);
     for (const KernelSource& source : support::sampled_sources(*task)) {
@@ -159,12 +173,14 @@ TEST_CASE("a dispatcher launches what the plan says at every shape", "[wisdom]")
                                  {{"batch", 1}, {"m", 129}, {"n", 4104}, {"k", 40}},
                                  {{"batch", 1}, {"m", 7}, {"n", 5}, {"k", 3}}}) {
         const Workload workload{sizes};
-        const auto resolution = resolve(source, *task, workload, (*backend)->device(), &all.kernels[0]);
+        const auto resolution =
+            resolve(source, *task, workload, (*backend)->device(), &all.kernels[0]);
         REQUIRE(resolution);
-        const auto lines =
-            program.run(fmt::format("9 -1 {} {} {} {}", sizes.at("batch"), sizes.at("m"), sizes.at("n"), sizes.at("k")));
+        const auto lines = program.run(fmt::format("9 -1 {} {} {} {}", sizes.at("batch"),
+                                                   sizes.at("m"), sizes.at("n"), sizes.at("k")));
         REQUIRE_FALSE(lines.empty());
-        INFO(fmt::format("m={} n={} k={}\n{}", sizes.at("m"), sizes.at("n"), sizes.at("k"), fmt::join(lines, "\n")));
+        INFO(fmt::format("m={} n={} k={}\n{}", sizes.at("m"), sizes.at("n"), sizes.at("k"),
+                         fmt::join(lines, "\n")));
         if (const auto* plan = std::get_if<ResolvedPlan>(&*resolution)) {
           CHECK(lines[0] == "used kernel_1");
           // The low words of 32-bit parameters stand beside what lay after them.
@@ -189,27 +205,31 @@ KernelSource hand_made(std::vector<Expr> require, Expr grid) {
   source.plan.let = {{"unused", "1/(m-m)"}, {"half", "n/2"}};
   source.plan.buffers = {{"gate", 64, BufferContent::zeroed}};
   source.plan.launches = {{"main", "rows", When::run, {grid}, {256}}};
-  source.plan.launches[0].args = {{PlanArgument::Kind::name, "D", {}}, {PlanArgument::Kind::i32, {}, "main.ctas"}};
+  source.plan.launches[0].args = {{PlanArgument::Kind::name, "D", {}},
+                                  {PlanArgument::Kind::i32, {}, "main.ctas"}};
   return source;
 }
 
 }  // namespace
 
-TEST_CASE("a dispatcher takes the nearest shape's kernels in order, then the fallback", "[wisdom]") {
+TEST_CASE("a dispatcher takes the nearest shape's kernels in order, then the fallback",
+          "[wisdom]") {
   const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const auto task = gemm_task({});
-  auto all = support::portfolio(
-      *task, **backend,
-      {hand_made({"n%8==0"}, "min(m,resident.main)"), hand_made({"n>1?half>0:0"}, "half"), hand_made({}, "m*n/(n-1)")});
+  auto all = support::portfolio(*task, **backend,
+                                {hand_made({"n%8==0"}, "min(m,resident.main)"),
+                                 hand_made({"n>1?half>0:0"}, "half"), hand_made({}, "m*n/(n-1)")});
   const auto shape = [](std::int64_t side, std::vector<double> times) {
-    return WisdomShape{{{{"batch", 1}, {"m", side}, {"n", side}, {"k", side}}}, std::move(times), {}};
+    return WisdomShape{
+        {{{"batch", 1}, {"m", side}, {"n", side}, {"k", side}}}, std::move(times), {}};
   };
   all.entry.shapes = {shape(64, {2, 1, 3}), shape(4096, {1, 2, 3})};
   const Program program(all.entry, 2);
   const std::tuple<const char*, const char*, const char*> rows[] = {
-      {"1 64 64 64", "used kernel_2", "grid 32 1 1"},          // near the small shape
-      {"1 4096 4096 4096", "used kernel_1", "grid 1056 1 1"},  // near the big one: eight blocks of 256 an SM
+      {"1 64 64 64", "used kernel_2", "grid 32 1 1"},  // near the small shape
+      {"1 4096 4096 4096", "used kernel_1",
+       "grid 1056 1 1"},  // near the big one: eight blocks of 256 an SM
       {"1 4096 4095 4096", "used kernel_2", "grid 2047 1 1"},  // its first choice refuses odd n
       {"1 4096 1 4096", "error -1 no kernel", ""},             // the fallback divides by zero
       {"1 5 2 7", "used kernel_2", "grid 1 1 1"},
@@ -224,7 +244,8 @@ TEST_CASE("a dispatcher takes the nearest shape's kernels in order, then the fal
   // A second launch of a shape allocates nothing.
   const auto twice = program.run("9 -1 1 64 64 64 1 64 64 64");
   CHECK(std::count(twice.begin(), twice.end(), "allocate 64") == 1);
-  CHECK(std::count_if(twice.begin(), twice.end(), [](const std::string& line) { return line.starts_with("launch"); }) == 2);
+  CHECK(std::count_if(twice.begin(), twice.end(),
+                      [](const std::string& line) { return line.starts_with("launch"); }) == 2);
 }
 
 TEST_CASE("a dispatcher says what keeps it from launching", "[wisdom]") {
@@ -233,13 +254,15 @@ TEST_CASE("a dispatcher says what keeps it from launching", "[wisdom]") {
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   const Program program(all.entry, 2);
   CHECK(program.run("8 -1 1 1 1 1").at(0) ==
-        "error -1 the kernels are for NVIDIA H200; none is for compute capability 8.0, that of NVIDIA H200");
+        "error -1 the kernels are for NVIDIA H200; none is for compute capability 8.0, that of "
+        "NVIDIA H200");
   const auto full = program.run("9 0 1 1 1 1 1 1 1 1");
   CHECK(full.at(0) == "error 2 cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)");
   CHECK(full.at(1) == "used kernel_1");  // later there is memory
   const runtime::Table empty{"gemm", "", 9, 0, {}, {}, {}, {}, 0};
   runtime::Dispatcher closed({&empty}, "no-such-library.so");
-  CHECK(closed.launch({}, {}, nullptr).message.find("cannot open the CUDA driver: no-such-library.so") == 0);
+  CHECK(closed.launch({}, {}, nullptr)
+            .message.find("cannot open the CUDA driver: no-such-library.so") == 0);
 }
 
 TEST_CASE("tables are made once, anew for other constants, and again after a failure", "[wisdom]") {
@@ -259,8 +282,9 @@ TEST_CASE("tables are made once, anew for other constants, and again after a fai
   const auto setups = [&](const std::string& words) {
     const auto lines = program.run(words);
     INFO(fmt::format("{}", fmt::join(lines, "\n")));
-    return std::count_if(lines.begin(), lines.end(),
-                         [](const std::string& line) { return line.find("grid 7 ") != std::string::npos; });
+    return std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+      return line.find("grid 7 ") != std::string::npos;
+    });
   };
   CHECK(setups("9 -1 1 5 5 5 1 5 5 5") == 1);
   CHECK(setups("9 -1 1 5 5 5 +256 1 5 5 5 1 5 5 5") == 2);
@@ -274,7 +298,8 @@ TEST_CASE("a dispatcher refuses tensors that its kernels could not read", "[wisd
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   const Program program(all.entry, 2);
-  CHECK(program.run("9 -1 +8 1 5 5 5").at(0) == "error -1 A is not aligned to 256 bytes, as the kernels of gemm may assume");
+  CHECK(program.run("9 -1 +8 1 5 5 5").at(0) ==
+        "error -1 A is not aligned to 256 bytes, as the kernels of gemm may assume");
 }
 
 TEST_CASE("shared memory allowed for one shape stays allowed for it", "[wisdom]") {
@@ -300,7 +325,8 @@ TEST_CASE("the table of the device serves, else one that runs the same code", "[
     return all.entry;
   };
   const std::tuple<std::vector<WisdomEntry>, const char*> rows[] = {
-      {{made_on("NVIDIA A100", 8, 1), made_on("NVIDIA H100", 9, 2), made_on("NVIDIA H200", 9, 3)}, "grid 3 1 1"},
+      {{made_on("NVIDIA A100", 8, 1), made_on("NVIDIA H100", 9, 2), made_on("NVIDIA H200", 9, 3)},
+       "grid 3 1 1"},
       {{made_on("NVIDIA H200", 9, 3), made_on("NVIDIA H100", 9, 2)}, "grid 3 1 1"},
       {{made_on("NVIDIA A100", 8, 1), made_on("NVIDIA H100", 9, 2)}, "grid 2 1 1"},
   };
@@ -310,7 +336,8 @@ TEST_CASE("the table of the device serves, else one that runs the same code", "[
   }
   WisdomEntry other = made_on("NVIDIA H100", 9, 2);
   other.task.precision = Precision::tf32;
-  CHECK(dispatcher_files({made_on("NVIDIA H200", 9, 3), other}, "x").error().message == "the entries are of several tasks");
+  CHECK(dispatcher_files({made_on("NVIDIA H200", 9, 3), other}, "x").error().message ==
+        "the entries are of several tasks");
   CHECK(dispatcher_files({}, "x").error().message == "there is no entry to make a dispatcher of");
 }
 
@@ -319,14 +346,16 @@ TEST_CASE("what no dispatcher can be made of", "[wisdom]") {
   REQUIRE(backend);
   auto all = support::portfolio(*gemm_task({}), **backend, {hand_made({}, "m")});
   for (const char* name : {"my-gemm", "../x", "class", "stream", ""}) {
-    CHECK(dispatcher_files({all.entry}, name).error().message == fmt::format("'{}' cannot be the name of a C++ class", name));
+    CHECK(dispatcher_files({all.entry}, name).error().message ==
+          fmt::format("'{}' cannot be the name of a C++ class", name));
   }
   all.entry.kernels[0].image.clear();
   CHECK(dispatcher_files({all.entry}, "x").error().message == "kernel kernel_1 has no cubin");
   all.entry.kernels[0].image = {1};
   all.entry.kernels[0].source.plan.let = {{"a", "b"}, {"b", "a"}};
   all.entry.kernels[0].source.plan.launches[0].grid = {"a"};
-  CHECK(dispatcher_files({all.entry}, "x").error().message == "kernel kernel_1 cannot be launched from C++: 'a' needs itself");
+  CHECK(dispatcher_files({all.entry}, "x").error().message ==
+        "kernel kernel_1 cannot be launched from C++: 'a' needs itself");
   all.entry.kernels[0].source.plan.launches[0].grid = {"nobody"};
   CHECK(dispatcher_files({all.entry}, "x").error().message ==
         "kernel kernel_1 cannot be launched from C++: 'nobody' has no meaning outside a search");

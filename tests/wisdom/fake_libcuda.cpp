@@ -21,7 +21,9 @@ void log(const char* format, Values... values) {
   written += std::string(line) + "\n";
 }
 
-CUresult answer() { return refuse_in >= 0 && refuse_in-- == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS; }
+CUresult answer() {
+  return refuse_in >= 0 && refuse_in-- == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
 
 }  // namespace
 
@@ -32,7 +34,9 @@ const char* fake_log() { return written.c_str(); }
 void fake_set(int major, int refuse) { compute_major = major, refuse_in = refuse; }
 
 CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
-CUresult cuCtxGetCurrent(CUcontext* context) { return *context = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext* context) {
+  return *context = reinterpret_cast<CUcontext>(1), CUDA_SUCCESS;
+}
 CUresult cuCtxGetDevice(CUdevice* device) { return *device = 0, CUDA_SUCCESS; }
 CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
   switch (attribute) {
@@ -85,9 +89,11 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
 }
 CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute attribute, int bytes) {
   log("allow %d", bytes);
-  return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  return attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? CUDA_SUCCESS
+                                                                      : CUDA_ERROR_INVALID_VALUE;
 }
-CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads, std::size_t) {
+CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction, int threads,
+                                                     std::size_t) {
   return *blocks = 2048 / threads, CUDA_SUCCESS;
 }
 CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes) {
@@ -100,13 +106,17 @@ CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, std::size_t b
   log("clear %llx %d %zu", pointer, value, bytes);
   return CUDA_SUCCESS;
 }
-CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank, void* base, const cuuint64_t* dims,
-                                const cuuint64_t* pitch, const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
-                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion, CUtensorMapFloatOOBfill) {
+CUresult cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                void* base, const cuuint64_t* dims, const cuuint64_t* pitch,
+                                const cuuint32_t* box, const cuuint32_t*, CUtensorMapInterleave,
+                                CUtensorMapSwizzle swizzle, CUtensorMapL2promotion,
+                                CUtensorMapFloatOOBfill) {
   std::string text;
-  for (cuuint32_t i = 0; i < rank; ++i) text += " " + std::to_string(dims[i]) + "/" + std::to_string(box[i]);
+  for (cuuint32_t i = 0; i < rank; ++i)
+    text += " " + std::to_string(dims[i]) + "/" + std::to_string(box[i]);
   for (cuuint32_t i = 0; i + 1 < rank; ++i) text += " " + std::to_string(pitch[i]);
-  log("map %p type %d swizzle %d:%s", base, static_cast<int>(type), static_cast<int>(swizzle), text.c_str());
+  log("map %p type %d swizzle %d:%s", base, static_cast<int>(type), static_cast<int>(swizzle),
+      text.c_str());
   map->opaque[0] = ++maps;
   return CUDA_SUCCESS;
 }
@@ -114,16 +124,19 @@ CUresult cuGetErrorName(CUresult code, const char** name) {
   *name = code == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY" : "CUDA_ERROR_OTHER";
   return CUDA_SUCCESS;
 }
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void**) {
   std::string cluster = "1 1 1", words;
   bool cooperative = false;
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& attribute = config->attrs[i];
     if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION) {
       const auto& size = attribute.value.clusterDim;
-      cluster = std::to_string(size.x) + " " + std::to_string(size.y) + " " + std::to_string(size.z);
+      cluster =
+          std::to_string(size.x) + " " + std::to_string(size.y) + " " + std::to_string(size.z);
     }
-    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) cooperative = attribute.value.cooperative != 0;
+    if (attribute.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE)
+      cooperative = attribute.value.cooperative != 0;
   }
   // Eight bytes of each parameter, as the caller says how many there are.
   const std::size_t count = reinterpret_cast<std::uintptr_t>(config->hStream);
@@ -134,9 +147,10 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, voi
     std::snprintf(text, sizeof text, " %llx", static_cast<unsigned long long>(word));
     words += text;
   }
-  log("launch %s grid %u %u %u block %u %u %u cluster %s shared %u cooperative %d:%s", entries[function].c_str(),
-      config->gridDimX, config->gridDimY, config->gridDimZ, config->blockDimX, config->blockDimY, config->blockDimZ,
-      cluster.c_str(), config->sharedMemBytes, cooperative, words.c_str());
+  log("launch %s grid %u %u %u block %u %u %u cluster %s shared %u cooperative %d:%s",
+      entries[function].c_str(), config->gridDimX, config->gridDimY, config->gridDimZ,
+      config->blockDimX, config->blockDimY, config->blockDimZ, cluster.c_str(),
+      config->sharedMemBytes, cooperative, words.c_str());
   return answer();
 }
 }

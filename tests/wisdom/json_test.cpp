@@ -55,11 +55,13 @@ TEST_CASE("a damaged wisdom file is refused with the field", "[wisdom]") {
   const std::string whole = wisdom_to_json(small_wisdom());
   const std::tuple<const char*, const char*, const char*> rows[] = {
       {"\"version\": 1", "\"version\": 2", "version: is 2; this program reads 1"},
-      {"\"name\": \"gemm_1\"", "\"name\": \"gemm 1\"", "entries[0].kernels[0].name: 'gemm 1' is no identifier"},
+      {"\"name\": \"gemm_1\"", "\"name\": \"gemm 1\"",
+       "entries[0].kernels[0].name: 'gemm 1' is no identifier"},
       {"\"cubin\": \"f0", "\"cubin\": \"?0", "entries[0].kernels[0].cubin: is no base64"},
       {"\"fallback\": 0", "\"fallback\": 1", "entries[0].fallback: 1 is none of the 1 kernels"},
       {"4.25", "4.25, 3", "entries[0].shapes[0].times_us: has 2 times for 1 kernels"},
-      {"4.25", "\"fast\"", "entries[0].shapes[0].times_us: holds something that is no time in microseconds"},
+      {"4.25", "\"fast\"",
+       "entries[0].shapes[0].times_us: holds something that is no time in microseconds"},
       {"\"modelled\"", "\"imagined\"", "entries[0].provenance"},
       {"\"arch\"", "\"arc\"", "entries[0].kernels[0].arc"},
   };
@@ -88,7 +90,8 @@ TEST_CASE("a newer portfolio of the same task and device replaces the older", "[
 }
 
 TEST_CASE("portfolios that end at once lose none of each other's entries", "[wisdom][threads]") {
-  const auto folder = std::filesystem::temp_directory_path() / ("cupilot-wisdom-" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("cupilot-wisdom-" + std::to_string(getpid()));
   const std::string path = (folder / "made" / "wisdom.json").string();
   constexpr int writers = 8;
   {

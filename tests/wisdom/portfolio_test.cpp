@@ -29,7 +29,8 @@ struct Listener : SearchObserver {
 
 Task small_task() {
   Task task = *gemm_task({.m = 16, .n = 16, .k = 16});
-  task.time_shapes = {{{{"batch", 1}, {"m", 16}, {"n", 16}, {"k", 16}}, 1}, {{{"batch", 1}, {"m", 48}, {"n", 8}, {"k", 24}}, 3}};
+  task.time_shapes = {{{{"batch", 1}, {"m", 16}, {"n", 16}, {"k", 16}}, 1},
+                      {{{"batch", 1}, {"m", 48}, {"n", 8}, {"k", 24}}, 3}};
   return task;
 }
 
@@ -57,7 +58,8 @@ std::vector<std::string> kernels_of(const WisdomEntry& entry) {
 
 }  // namespace
 
-TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopped", "[wisdom][search]") {
+TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopped",
+          "[wisdom][search]") {
   const auto backend = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(backend);
   const Task task = small_task();
@@ -66,13 +68,16 @@ TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopp
   // Stopped as the second shape begins: the first search is kept.
   std::atomic<bool> cancel{false};
   Listener stopping;
-  stopping.heard = [&](const std::string& notice) { cancel = cancel || notice.starts_with("shape 2 of 2"); };
+  stopping.heard = [&](const std::string& notice) {
+    cancel = cancel || notice.starts_with("shape 2 of 2");
+  };
   PortfolioOptions options = options_in(folder, stopping);
   options.evolve.cancel = &cancel;
   const auto stopped = evolve_portfolio(task, **backend, options);
   REQUIRE_FALSE(stopped);
   CHECK(stopped.error().code == ErrorCode::budget);
-  CHECK(stopped.error().message.find("shape 2 of 2: batch=1 k=24 m=48 n=8 ended without a kernel") != std::string::npos);
+  CHECK(stopped.error().message.find(
+            "shape 2 of 2: batch=1 k=24 m=48 n=8 ended without a kernel") != std::string::npos);
 
   Listener listener;
   options = options_in(folder, listener);
@@ -88,7 +93,8 @@ TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopp
   CHECK(entry->kernels[static_cast<std::size_t>(entry->fallback)].source.plan.require.empty());
 
   // Shares of the budget go by weight, the words name the shape once.
-  const auto first = read_run((folder.path / "shape-1").string()), second = read_run((folder.path / "shape-2").string());
+  const auto first = read_run((folder.path / "shape-1").string()),
+             second = read_run((folder.path / "shape-2").string());
   REQUIRE(first);
   REQUIRE(second);
   CHECK(first->report.evaluations == 2);
@@ -103,7 +109,8 @@ TEST_CASE("a portfolio serves each of its shapes, and goes on where it was stopp
   other.time_shapes[0].sizes["m"] = 17;
   const auto refused = evolve_portfolio(other, **backend, options);
   REQUIRE_FALSE(refused);
-  CHECK(refused.error().message.find("shape-1 holds the search of another task") != std::string::npos);
+  CHECK(refused.error().message.find("shape-1 holds the search of another task") !=
+        std::string::npos);
 }
 
 TEST_CASE("a shape that had its share of the time is not searched again", "[wisdom][search]") {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/wisdom.hpp>
 
@@ -19,7 +19,8 @@ struct Portfolio {
   std::vector<cupilot::CompiledKernel> kernels;  // as in the entry
 };
 
-inline Portfolio portfolio(const cupilot::Task& task, cupilot::Backend& backend, std::vector<cupilot::KernelSource> sources) {
+inline Portfolio portfolio(const cupilot::Task& task, cupilot::Backend& backend,
+                           std::vector<cupilot::KernelSource> sources) {
   using namespace cupilot;
   Portfolio all;
   all.entry.task = task;
@@ -29,9 +30,14 @@ inline Portfolio portfolio(const cupilot::Task& task, cupilot::Backend& backend,
   for (KernelSource& source : sources) {
     auto compiled = backend.compile(source);
     if (!compiled) throw std::runtime_error("a kernel of the portfolio does not compile");
-    WisdomKernel kernel{
-        "kernel_" + std::to_string(all.kernels.size() + 1), compiled->id, "none", source, compiled->arch, compiled->compiler};
-    for (const EntryFacts& entry : compiled->entries) kernel.entries.emplace_back(entry.source_name, entry.name);
+    WisdomKernel kernel{"kernel_" + std::to_string(all.kernels.size() + 1),
+                        compiled->id,
+                        "none",
+                        source,
+                        compiled->arch,
+                        compiled->compiler};
+    for (const EntryFacts& entry : compiled->entries)
+      kernel.entries.emplace_back(entry.source_name, entry.name);
     kernel.image = compiled->cubin;
     all.entry.kernels.push_back(kernel);
     all.kernels.push_back(std::move(*compiled));

@@ -14,17 +14,19 @@ namespace cupilot {
 
 // What a check was shown to reject.
 struct PowerReport {
-  std::string task{};                 // task_id
-  Workload workload{};                // where it was shown
-  int fakes = 0;                      // wrong outputs offered, all rejected
-  std::vector<std::string> shown{};   // a sentence an output: which fakes, which inputs move it
-  std::vector<std::string> exempt{};  // fakes that equal the right answer or that the contract allows, with the reason
+  std::string task{};                // task_id
+  Workload workload{};               // where it was shown
+  int fakes = 0;                     // wrong outputs offered, all rejected
+  std::vector<std::string> shown{};  // a sentence an output: which fakes, which inputs move it
+  std::vector<std::string>
+      exempt{};  // fakes that equal the right answer or that the contract allows, with the reason
   double seconds = 0;
 };
 
-// Offers fake outputs (zeros, ones, the mean, copies of inputs, shifted, one row for all, negated, scaled by 1 + 2^-10, each
-// lower precision) to the comparison that candidates go through, and moves each input by a tenth. Error usage names the fake
-// that passed, the output and what to change in the task. Kept by task id and backend within the process; any thread.
+// Offers fake outputs (zeros, ones, the mean, copies of inputs, shifted, one row for all, negated,
+// scaled by 1 + 2^-10, each lower precision) to the comparison that candidates go through, and
+// moves each input by a tenth. Error usage names the fake that passed, the output and what to
+// change in the task. Kept by task id and backend within the process; any thread.
 Result<PowerReport> check_power(const Task& task, Backend& backend);
 
 }  // namespace cupilot

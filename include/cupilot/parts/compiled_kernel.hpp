@@ -26,11 +26,12 @@ struct EntryFacts {
 };
 
 struct PtxFacts {
-  std::map<std::string, int> opcodes{};        // full form -> static count
-  Precision ceiling = Precision::fp32_strict;  // the best class its arithmetic could satisfy; proof may lower it
-  bool writes_global_state = false;            // a module variable that code stores to
-  std::vector<std::string> flags{};            // recorded oddities: "%clock", "atom.f32", "nanosleep" …
-  std::string normalized_hash{};               // of PTX without names, comments and line info
+  std::map<std::string, int> opcodes{};  // full form -> static count
+  Precision ceiling =
+      Precision::fp32_strict;  // the best class its arithmetic could satisfy; proof may lower it
+  bool writes_global_state = false;  // a module variable that code stores to
+  std::vector<std::string> flags{};  // recorded oddities: "%clock", "atom.f32", "nanosleep" …
+  std::string normalized_hash{};     // of PTX without names, comments and line info
 };
 
 struct CompiledKernel {
@@ -45,8 +46,8 @@ struct CompiledKernel {
   std::vector<EntryFacts> entries{};
   PtxFacts facts{};
   double compile_seconds = 0;
-  // What held the compiler while it read the source, and what this machine lacked: "landlock 4, seccomp, rlimits". Empty: the
-  // source was PTX, or the kernel comes from a record.
+  // What held the compiler while it read the source, and what this machine lacked: "landlock 4,
+  // seccomp, rlimits". Empty: the source was PTX, or the kernel comes from a record.
   std::string confinement{};
 };
 

@@ -32,8 +32,8 @@ enum class Counter {
   shared_load_wavefronts,
   shared_store_wavefronts,  // 128-byte passes, conflicts included
   shared_conflicts,         // passes beyond the least possible
-  async_copy_bytes,         // global to shared without registers; also in the sectors and wavefronts above
-  barriers,                 // warp arrivals at CTA barriers
+  async_copy_bytes,  // global to shared without registers; also in the sectors and wavefronts above
+  barriers,          // warp arrivals at CTA barriers
   divergent_branches,
   local_bytes,
   l2_bytes,  // SM side

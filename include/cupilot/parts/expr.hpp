@@ -1,7 +1,8 @@
 // The one integer language of shapes, work, launches, domains, restrictions and dispatch guards.
 //
 // ?: || && == != < <= > >= + - * / % ! ( ), decimal int64, dotted names, min max cdiv up pow2 log2.
-// Lazy ?: && ||. Division as in C, so a text exports verbatim to C++. At most 512 bytes, nesting 32.
+// Lazy ?: && ||. Division as in C, so a text exports verbatim to C++. At most 512 bytes,
+// nesting 32.
 #pragma once
 
 #include <cstdint>
@@ -56,7 +57,8 @@ ExprValue evaluate(const Expr& expr, const ExprScope& scope);
 // Scope of plain names; unknown ones answer unknown_name.
 ExprScope scope_of(const std::map<std::string, std::int64_t>& names);
 
-// Adds lazily evaluated definitions (`let`) over `outer`; a definition that needs itself is `circular`.
+// Adds lazily evaluated definitions (`let`) over `outer`; a definition that needs itself is
+// `circular`.
 ExprScope scope_with(const ExprScope& outer, const std::vector<std::pair<std::string, Expr>>& lets);
 
 // Value or Error{usage} that names the text, the column and the reason.

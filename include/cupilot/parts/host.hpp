@@ -1,5 +1,5 @@
-// The seam to the machine the controller runs on: clock, files and threads. A simulated one ships in tests/support.
-// Any thread; one thread at a time for each AppendFile and Crew.
+// The seam to the machine the controller runs on: clock, files and threads. A simulated one ships
+// in tests/support. Any thread; one thread at a time for each AppendFile and Crew.
 #pragma once
 
 #include <cstdint>
@@ -43,14 +43,18 @@ class Host {
   virtual std::string utc_now() = 0;  // "2026-01-31T12:00:00Z"
   virtual Result<std::string> read_file(const std::string& path) = 0;
   // At most `size` bytes from `offset` on, fewer where the file ends.
-  virtual Result<std::string> read_part(const std::string& path, std::int64_t offset, std::int64_t size);
+  virtual Result<std::string> read_part(const std::string& path, std::int64_t offset,
+                                        std::int64_t size);
   virtual bool exists(const std::string& path) = 0;
   virtual Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
                                              bool sync) = 0;  // temporary, rename
-  // The same of bytes that follow one another in pieces: what is large need not be copied to lie in one.
-  virtual Result<void> write_pieces_atomically(const std::string& path, std::span<const std::string_view> pieces, bool sync);
+  // The same of bytes that follow one another in pieces: what is large need not be copied to lie in
+  // one.
+  virtual Result<void> write_pieces_atomically(const std::string& path,
+                                               std::span<const std::string_view> pieces, bool sync);
   virtual Result<void> make_directories(const std::string& path) = 0;
-  virtual Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) = 0;  // -1: keep all
+  virtual Result<std::unique_ptr<AppendFile>> open_append(
+      const std::string& path, std::int64_t truncate_to) = 0;  // -1: keep all
   virtual Result<std::vector<std::string>> list(const std::string& dir) = 0;
   // Exclusive advisory lock for the process's life; Error{usage} names the holder's pid.
   virtual Result<std::shared_ptr<void>> lock(const std::string& path) = 0;

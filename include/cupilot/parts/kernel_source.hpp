@@ -30,10 +30,12 @@ std::string kernel_id(const KernelSource& source);
 Result<LaunchPlan> launch_plan_from_json(std::string_view json);
 std::string launch_plan_to_json(const LaunchPlan& plan);
 
-// A .cu that stands alone carries its plan, constants and task words in a leading `// cupilot: {json}` comment.
+// A .cu that stands alone carries its plan, constants and task words in a leading `// cupilot:
+// {json}` comment.
 struct StandaloneKernel {
   KernelSource source{};
-  std::vector<std::string> task_words{};  // {"gemm", "m=512", …}, or {"path.json"}; empty: no task stated
+  std::vector<std::string>
+      task_words{};  // {"gemm", "m=512", …}, or {"path.json"}; empty: no task stated
 };
 Result<StandaloneKernel> read_standalone(const std::string& path);
 std::string standalone_text(const KernelSource& source, const std::vector<std::string>& task_words);

@@ -1,4 +1,5 @@
-// Parameter and restriction lists of Kernel Tuner, and of the JSON that several autotuners share, made into a tunable.
+// Parameter and restriction lists of Kernel Tuner, and of the JSON that several autotuners share,
+// made into a tunable.
 #pragma once
 
 #include <string>
@@ -13,14 +14,16 @@ namespace cupilot {
 struct TunerImport {
   std::string family{};   // of the tasks the kernel serves; required
   std::string name{};     // of the tunable; empty: the kernel's name in lower case
-  std::string problem{};  // sizes the grid spans, "nx,ny": expressions over the task's axes; empty: the list's problem_size
+  std::string problem{};  // sizes the grid spans, "nx,ny": expressions over the task's axes; empty:
+                          // the list's problem_size
 };
 
-// `list`: JSON, or Python literals (docs/formats/kernel-tuner.md). `kernel`: CUDA C++ that uses the parameters by name; its
-// signature says what the launch passes. Returns the text of a tunable .cu that parse_tunable reads. Error usage names the place
-// in the list, or the line of the kernel, and what to write instead of what cannot be translated.
-Result<std::string> import_tuner_list(std::string_view list, const std::string& origin, std::string_view kernel,
-                                      const TunerImport& options);
+// `list`: JSON, or Python literals (docs/formats/kernel-tuner.md). `kernel`: CUDA C++ that uses the
+// parameters by name; its signature says what the launch passes. Returns the text of a tunable .cu
+// that parse_tunable reads. Error usage names the place in the list, or the line of the kernel, and
+// what to write instead of what cannot be translated.
+Result<std::string> import_tuner_list(std::string_view list, const std::string& origin,
+                                      std::string_view kernel, const TunerImport& options);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -1,4 +1,5 @@
-// How a kernel is launched, as data: no host code is ever taken from a model. JSON form: docs/formats/launch-plan.md.
+// How a kernel is launched, as data: no host code is ever taken from a model. JSON form:
+// docs/formats/launch-plan.md.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// scratch: poisoned before each run. zeroed: cleared inside the timed region. restored: zero before and found zero
-// again. table: written by setup launches, read-only afterwards.
+// scratch: poisoned before each run. zeroed: cleared inside the timed region. restored: zero before
+// and found zero again. table: written by setup launches, read-only afterwards.
 enum class BufferContent { scratch, zeroed, restored, table };
 struct PlanBuffer {
   std::string name{};
@@ -23,7 +24,8 @@ struct PlanBuffer {
   BufferContent content = BufferContent::scratch;
 };
 
-// A cuTensorMapEncodeTiled map, passed by value as 128 bytes. dims innermost first; pitch in bytes, one fewer than dims.
+// A cuTensorMapEncodeTiled map, passed by value as 128 bytes. dims innermost first; pitch in bytes,
+// one fewer than dims.
 struct PlanTensorMap {
   std::string name{};
   std::string of{};  // tensor or buffer
@@ -34,7 +36,8 @@ struct PlanTensorMap {
   int swizzle = 128;  // bytes: 0, 32, 64, 128
 };
 
-// An argument: a name (tensor, scalar, buffer, map; a trailing '?' makes an absent tensor a null pointer) or a typed integer.
+// An argument: a name (tensor, scalar, buffer, map; a trailing '?' makes an absent tensor a null
+// pointer) or a typed integer.
 struct PlanArgument {
   enum class Kind { name, i32, i64 };
   Kind kind = Kind::name;

@@ -1,5 +1,5 @@
-// Models behind network endpoints: who answers for which agent, what they may cost, and the tape of what they said
-// (docs/formats/models.md, docs/formats/endpoint.md, docs/formats/tape.md).
+// Models behind network endpoints: who answers for which agent, what they may cost, and the tape of
+// what they said (docs/formats/models.md, docs/formats/endpoint.md, docs/formats/tape.md).
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Where a key is read from: a variable of the environment or a file that only its owner can read. Neither: none is sent.
+// Where a key is read from: a variable of the environment or a file that only its owner can read.
+// Neither: none is sent.
 struct KeySource {
   std::string env{}, file{};
 };
@@ -72,20 +73,25 @@ Result<ModelsConfig> read_models(std::string_view json, const std::string& origi
 
 struct ModelOptions {
   std::string tape{};  // file of the exchanges, made when absent; empty: none is kept
-  std::function<std::string(const std::string& variable)> environment{};  // for keys; null: no variable is set
-  std::string proxy{};                                                    // "http://host:port" for endpoints that name none
-  std::string no_proxy{};                                                 // "localhost,.example.com": reached without it
-  std::uint64_t seed = 1;                                                 // of the jitter of waits
-  std::function<void(const std::string&)> notice{};                       // what a person should know; called from any thread
-  Host* host = nullptr;                                                   // clock and files; null: the real one
-  std::function<void(double seconds)> sleep{};                            // null: real
+  std::function<std::string(const std::string& variable)>
+      environment{};       // for keys; null: no variable is set
+  std::string proxy{};     // "http://host:port" for endpoints that name none
+  std::string no_proxy{};  // "localhost,.example.com": reached without it
+  std::uint64_t seed = 1;  // of the jitter of waits
+  std::function<void(const std::string&)>
+      notice{};                                 // what a person should know; called from any thread
+  Host* host = nullptr;                         // clock and files; null: the real one
+  std::function<void(double seconds)> sleep{};  // null: real
 };
 
-// One client for all agents: chooses the model, keeps to the budget, retries, and keeps every exchange on the tape before its
-// reply is used. What the tape already holds is answered from it. Error{usage}: configuration, keys, a damaged tape.
-Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config, const ModelOptions& options);
+// One client for all agents: chooses the model, keeps to the budget, retries, and keeps every
+// exchange on the tape before its reply is used. What the tape already holds is answered from it.
+// Error{usage}: configuration, keys, a damaged tape.
+Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
+                                                const ModelOptions& options);
 
-// Answers from a tape alone, without key, endpoint or spending: Error{endpoint} for a question that it does not hold.
+// Answers from a tape alone, without key, endpoint or spending: Error{endpoint} for a question that
+// it does not hold.
 Result<std::unique_ptr<ChatClient>> open_tape(const std::string& path, Host* host = nullptr);
 
 // One exchange of a tape: a reply, or why there was none.

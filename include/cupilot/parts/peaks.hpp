@@ -1,5 +1,5 @@
-// What a device sustains: bandwidths, rates and the cost of a launch, measured on it or taken from its datasheet, and the file
-// that keeps them (docs/formats/peaks.md).
+// What a device sustains: bandwidths, rates and the cost of a launch, measured on it or taken from
+// its datasheet, and the file that keeps them (docs/formats/peaks.md).
 #pragma once
 
 #include <optional>
@@ -31,18 +31,20 @@ struct Peaks {
   bool measured = false;   // else the rows of a datasheet
   std::string source{};    // of rows that were not measured
   std::vector<Ceiling> ceilings{};
-  std::vector<std::string> conditions{};  // clocks and power while it was measured, one sentence each
+  std::vector<std::string>
+      conditions{};  // clocks and power while it was measured, one sentence each
 };
 // The ceiling of that name; null: there is none.
 const Ceiling* find_ceiling(const Peaks& peaks, std::string_view name);
 
 // What the data of a device that was never measured say.
 Peaks datasheet_peaks(const DeviceSpec& device, std::string identity);
-// The device with sustained rates as measured, `file` named in DeviceSpec::ceilings. Peak rates stay: no floor rests on what one
-// program reached. Unchanged when nothing was measured.
+// The device with sustained rates as measured, `file` named in DeviceSpec::ceilings. Peak rates
+// stay: no floor rests on what one program reached. Unchanged when nothing was measured.
 DeviceSpec with_peaks(DeviceSpec device, const Peaks& peaks, std::string_view file);
 
-// The row of `identity` in a file of measured peaks; nothing when there is no such file or row. Error: it cannot be read.
+// The row of `identity` in a file of measured peaks; nothing when there is no such file or row.
+// Error: it cannot be read.
 Result<std::optional<Peaks>> load_peaks(const std::string& path, std::string_view identity);
 // Writes or replaces the row of peaks.identity; the other rows stay.
 Result<void> save_peaks(const Peaks& peaks, const std::string& path);

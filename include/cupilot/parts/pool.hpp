@@ -1,5 +1,5 @@
-// The strategy pool: what worked in earlier runs, in one file, found again by task family, zone, shape and words.
-// A pool takes one thread at a time; several processes may hold the same file.
+// The strategy pool: what worked in earlier runs, in one file, found again by task family, zone,
+// shape and words. A pool takes one thread at a time; several processes may hold the same file.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +24,17 @@ struct PoolEntry {
   Strategy strategy{};
   std::string family{};     // of the task: "gemm"
   std::string precision{};  // "bf16"
-  std::string device{};     // of the chip: "H200"; of shipped practice the architecture it is known for: "sm_90a"
+  std::string device{};     // of the chip: "H200"; of shipped practice the architecture it is known
+                            // for: "sm_90a"
   std::optional<Zone> zone{};
-  std::string shape{};                           // shape_class() of the task
-  double log2_gain = 0;                          // of the plain baseline's time over this one's; 0: not known
-  double floor_share = 0;                        // floor / time; 0: not known
+  std::string shape{};     // shape_class() of the task
+  double log2_gain = 0;    // of the plain baseline's time over this one's; 0: not known
+  double floor_share = 0;  // floor / time; 0: not known
   std::vector<StrategyBrief::Effect> effects{};  // of single techniques in that run
   std::string text{};                            // for people, prompts and full-text search
-  std::string origin{};             // "measured", "modelled", "reported"; "practice": shipped, never run by whoever reads it
-  std::string task{};               // task_id; "": practice
+  std::string origin{};  // "measured", "modelled", "reported"; "practice": shipped, never run by
+                         // whoever reads it
+  std::string task{};    // task_id; "": practice
   std::vector<std::string> tags{};  // of the experiment it comes from
 };
 
@@ -65,7 +67,8 @@ double shape_likeness(const std::string& a, const std::string& b);
 
 class StrategyPool {
  public:
-  // A file that does not exist is made, with the shipped practice in it. Error{failure}: it cannot be read or is no pool.
+  // A file that does not exist is made, with the shipped practice in it. Error{failure}: it cannot
+  // be read or is no pool.
   static Result<StrategyPool> open(const std::string& path);
   ~StrategyPool();
   StrategyPool(StrategyPool&&) noexcept;
@@ -78,8 +81,8 @@ class StrategyPool {
   // Entries; outcomes do not count.
   Result<std::int64_t> size() const;
 
-  // `kind`: all but sizes and strategy that a time depends on. One of the same kind, sizes and strategy is replaced; of a kind
-  // the latest 2000 are kept.
+  // `kind`: all but sizes and strategy that a time depends on. One of the same kind, sizes and
+  // strategy is replaced; of a kind the latest 2000 are kept.
   Result<void> add_outcomes(const std::string& kind, std::span<const PoolOutcome> outcomes);
   // At most `limit`, the latest first.
   Result<std::vector<PoolOutcome>> outcomes(const std::string& kind, int limit) const;
@@ -90,7 +93,8 @@ class StrategyPool {
   std::unique_ptr<State> state_;
 };
 
-// Starting points from published practice, marked "practice": hypotheses that no device confirmed here.
+// Starting points from published practice, marked "practice": hypotheses that no device confirmed
+// here.
 Result<std::vector<PoolEntry>> shipped_practice();
 
 }  // namespace cupilot

@@ -15,14 +15,15 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Instructions of one kind ("fp32 fma", "load shared"), of one source line, or of a launch, at full size. Sampled or fitted
-// where the launch's counts are.
+// Instructions of one kind ("fp32 fma", "load shared"), of one source line, or of a launch, at full
+// size. Sampled or fitted where the launch's counts are.
 struct InstructionWork {
-  double warps = 0;                      // warp instructions
-  double threads = 0;                    // active lanes of those, predicated-off ones left out
-  double requests = 0, sectors = 0;      // of global memory; a sector is 32 bytes
-  double wavefronts = 0, conflicts = 0;  // 128-byte passes of shared memory; those beyond the least possible
-  double divergences = 0;                // branches whose lanes parted
+  double warps = 0;                  // warp instructions
+  double threads = 0;                // active lanes of those, predicated-off ones left out
+  double requests = 0, sectors = 0;  // of global memory; a sector is 32 bytes
+  double wavefronts = 0,
+         conflicts = 0;    // 128-byte passes of shared memory; those beyond the least possible
+  double divergences = 0;  // branches whose lanes parted
   // What the time model takes: warp instructions, and one more for each bank conflict.
   double issue_slots() const { return warps + conflicts; }
 };
@@ -33,7 +34,8 @@ struct InstructionKind {
 };
 
 struct ProfiledLine {
-  std::string file{};    // its name: "kernel.cu" is KernelSource::text; "": no line information, a line of CompiledKernel::ptx
+  std::string file{};    // its name: "kernel.cu" is KernelSource::text; "": no line information, a
+                         // line of CompiledKernel::ptx
   int line = 0;          // from 1
   int instructions = 0;  // of PTX, executed, that come from it
   InstructionWork work{};
@@ -50,20 +52,22 @@ struct LaunchProfile {
   Counts counts{};
   ModelledTime time{};               // of this launch, were it the plan's only one
   std::vector<StallShare> stalls{};  // empty: not counted
-  double measured_us = 0;            // of this launch under the hardware counters, cold L2; 0: not measured
+  double measured_us = 0;  // of this launch under the hardware counters, cold L2; 0: not measured
   InstructionWork total{};
   std::vector<InstructionKind> kinds{};  // descending by issue slots
   std::vector<ProfiledLine> lines{};     // descending by issue slots
-  std::string lines_from{};              // what ran to know the lines: "all 64 blocks", "4 of 1024 blocks", "cols=64 rows=64"
+  std::string lines_from{};  // what ran to know the lines: "all 64 blocks", "4 of 1024 blocks",
+                             // "cols=64 rows=64"
 };
 
 struct Profile {
   std::string device{};   // Backend::identity(): "virtual:h200", or device UUID and driver
-  std::string counted{};  // who counted: "hardware counters of a GH100, 8 passes", or the virtual device; with what is lacking
+  std::string counted{};  // who counted: "hardware counters of a GH100, 8 passes", or the virtual
+                          // device; with what is lacking
   Workload workload{};
   std::vector<LaunchProfile> launches{};  // of the timed region, in order
-  ModelledTime time{};                    // of the whole plan, buffers cleared in the timed region included
-  double floor_us = 0;                    // of the task's class; 0: unknown
+  ModelledTime time{};  // of the whole plan, buffers cleared in the timed region included
+  double floor_us = 0;  // of the task's class; 0: unknown
 };
 
 }  // namespace cupilot

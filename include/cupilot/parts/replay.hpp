@@ -1,4 +1,5 @@
-// A run repeated from its directory, without device or model: the journal answers for the device, the tape for the models.
+// A run repeated from its directory, without device or model: the journal answers for the device,
+// the tape for the models.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include <cupilot/parts/agents.hpp>
 #include <cupilot/chat.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/export.hpp>
 #include <cupilot/parts/measurement.hpp>
@@ -20,30 +21,35 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 struct ReplayOptions {
-  // Answers for the models of a run that had some, such as open_tape() of its tape; null: the built-in strategist proposes for
-  // them. A question without answer ends in the built-in strategist too, as it did in the run.
+  // Answers for the models of a run that had some, such as open_tape() of its tape; null: the
+  // built-in strategist proposes for them. A question without answer ends in the built-in
+  // strategist too, as it did in the run.
   ChatClient* chat = nullptr;
-  // Who proposes, made from the run's task, device and options and its own strategist, which outlives it; null: that strategist.
-  std::function<Result<std::unique_ptr<Strategist>>(const Task&, const DeviceSpec&, const SearchOptions&, Strategist&)>
+  // Who proposes, made from the run's task, device and options and its own strategist, which
+  // outlives it; null: that strategist.
+  std::function<Result<std::unique_ptr<Strategist>>(const Task&, const DeviceSpec&,
+                                                    const SearchOptions&, Strategist&)>
       strategist{};
-  // Changes the policy before the search begins: a seed, a population, parts switched off. Null: as recorded.
+  // Changes the policy before the search begins: a seed, a population, parts switched off. Null: as
+  // recorded.
   std::function<void(SearchOptions&)> change{};
-  std::optional<bool> random_search{};  // the built-in strategist: random_strategist or rule_strategist; nullopt: the run's
+  std::optional<bool> random_search{};  // the built-in strategist: random_strategist or
+                                        // rule_strategist; nullopt: the run's
 };
 
 struct ReplayReport {
   std::int64_t proposed = 0;
-  std::int64_t same = 0;                         // proposals equal to the run's of the same slot
-  std::int64_t first_other_slot = -1;            // the first that differs; -1: none
-  std::int64_t unknown = 0;                      // proposals whose outcome the run does not know: they count as lost
-  std::int64_t recorded = 0;                     // proposals of the run
+  std::int64_t same = 0;               // proposals equal to the run's of the same slot
+  std::int64_t first_other_slot = -1;  // the first that differs; -1: none
+  std::int64_t unknown = 0;   // proposals whose outcome the run does not know: they count as lost
+  std::int64_t recorded = 0;  // proposals of the run
   double best_us = 0, run_best_us = 0;           // fastest of the search; 0: none
   Provenance provenance = Provenance::modelled;  // of both
   std::string best_strategy{};                   // describe()
 };
 
-// Searches again with as many proposals as the run made. With the run's own policy every proposal is the same. Error{usage}: no
-// run directory, or one without baselines; errors of the strategist.
+// Searches again with as many proposals as the run made. With the run's own policy every proposal
+// is the same. Error{usage}: no run directory, or one without baselines; errors of the strategist.
 Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& options = {});
 
 }  // namespace cupilot

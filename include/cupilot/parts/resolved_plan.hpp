@@ -1,4 +1,5 @@
-// A launch plan at one workload on one device: pure numbers, all that crosses to a worker or an exported launcher.
+// A launch plan at one workload on one device: pure numbers, all that crosses to a worker or an
+// exported launcher.
 #pragma once
 
 #include <array>
@@ -63,10 +64,11 @@ struct NotForThisShape {
 
 using Resolution = std::variant<ResolvedPlan, NotForThisShape>;
 
-// Numbers for one workload. Rejected{write, "plan.*"} when an expression fails or a limit of the device is passed
-// (threads, shared memory, grid). `compiled` may be null: then resident.L is not yet known and its use is a rejection.
-Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const Workload& workload, const DeviceSpec& device,
-                            const CompiledKernel* compiled);
+// Numbers for one workload. Rejected{write, "plan.*"} when an expression fails or a limit of the
+// device is passed (threads, shared memory, grid). `compiled` may be null: then resident.L is not
+// yet known and its use is a rejection.
+Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const Workload& workload,
+                            const DeviceSpec& device, const CompiledKernel* compiled);
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -1,4 +1,5 @@
-// A roofline as a picture: ceilings, the kernels of a search below them, the way the best took, the floor. Both axes logarithmic.
+// A roofline as a picture: ceilings, the kernels of a search below them, the way the best took, the
+// floor. Both axes logarithmic.
 #pragma once
 
 #include <optional>
@@ -29,13 +30,14 @@ struct RooflineChart {
   std::string title{};   // "gemm on NVIDIA H200"
   std::string source{};  // where the ceilings come from
   std::vector<RooflineCeiling> slopes{}, roofs{};
-  std::vector<RooflinePoint> population{};  // accepted kernels by slot: every one, of a long run a few thousand
-  std::vector<RooflinePoint> path{};        // of those, each that was the fastest so far
+  std::vector<RooflinePoint>
+      population{};  // accepted kernels by slot: every one, of a long run a few thousand
+  std::vector<RooflinePoint> path{};  // of those, each that was the fastest so far
   std::optional<RooflinePoint> floor{}, champion{};
 };
 
-// The ceilings of a task's class on a device, sustained where they were measured there and the datasheet's elsewhere, and its
-// floor; no kernels yet.
+// The ceilings of a task's class on a device, sustained where they were measured there and the
+// datasheet's elsewhere, and its floor; no kernels yet.
 Result<RooflineChart> roofline_of(const Task& task, const DeviceSpec& device);
 // The same with the kernels of a run directory.
 Result<RooflineChart> roofline_of_run(const std::string& run_dir);

@@ -1,4 +1,5 @@
-// A run directory read once, however long its journal: for who shows all of it, and for who is about to go on with it.
+// A run directory read once, however long its journal: for who shows all of it, and for who is
+// about to go on with it.
 #pragma once
 
 #include <cstdint>
@@ -6,14 +7,15 @@
 
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/export.hpp>
-#include <cupilot/result.hpp>
 #include <cupilot/parts/roofline_chart.hpp>
+#include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// What must be known of a run before its device is opened. Proposals and results are passed over unread.
+// What must be known of a run before its device is opened. Proposals and results are passed over
+// unread.
 struct RunBeginning {
   Task task{};
   std::string device_name{};  // to open the backend again

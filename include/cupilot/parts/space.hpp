@@ -9,10 +9,10 @@
 
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/export.hpp>
+#include <cupilot/parts/technique.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/rng.hpp>
 #include <cupilot/strategy.hpp>
-#include <cupilot/parts/technique.hpp>
 
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
@@ -37,9 +37,11 @@ class Space {
   virtual ~Space() = default;
   virtual const std::vector<Technique>& techniques() const = 0;
   virtual const std::vector<Knob>& knobs() const = 0;
-  // Fixes the skeleton, adds closures of "needs … when …" atomically, projects parameters to the nearest legal value.
-  // `pinned`: "technique" or "technique.parameter"; everything else moves first.
-  virtual Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const = 0;
+  // Fixes the skeleton, adds closures of "needs … when …" atomically, projects parameters to the
+  // nearest legal value. `pinned`: "technique" or "technique.parameter"; everything else moves
+  // first.
+  virtual Result<Completion> complete(const Strategy& wish,
+                                      const std::vector<std::string>& pinned) const = 0;
   Result<Completion> complete(const Strategy& wish) const { return complete(wish, {}); }
   virtual bool feasible(const Strategy& strategy) const = 0;
   // Upper estimate of the number of strategies, saturating.
@@ -49,7 +51,8 @@ class Space {
 Strategy sample(const Space& space, Rng rng);  // spread over techniques, then parameters
 // Changes `steps` things; `weight(technique)` biases which (1 when empty).
 using TechniqueWeight = std::function<double(const std::string& technique)>;
-Strategy mutate(const Space& space, const Strategy& parent, int steps, const TechniqueWeight& weight, Rng rng);
+Strategy mutate(const Space& space, const Strategy& parent, int steps,
+                const TechniqueWeight& weight, Rng rng);
 Strategy cross(const Space& space, const Strategy& a, const Strategy& b, Rng rng);
 // All feasible strategies one parameter step or one technique away.
 std::vector<Strategy> neighbours(const Space& space, const Strategy& strategy);

@@ -12,8 +12,20 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// A hardware resource that can bind a kernel; the verdict names pressures on these, techniques relieve them.
-enum class Resource { dram, l2, shared, fp_pipe, tensor_pipe, issue, latency, occupancy, launch, tail };
+// A hardware resource that can bind a kernel; the verdict names pressures on these, techniques
+// relieve them.
+enum class Resource {
+  dram,
+  l2,
+  shared,
+  fp_pipe,
+  tensor_pipe,
+  issue,
+  latency,
+  occupancy,
+  launch,
+  tail
+};
 std::string_view name_of(Resource resource);
 
 struct TechniqueParameter {
@@ -31,8 +43,9 @@ struct Technique {
   std::vector<Resource> relieves{};
   std::vector<std::string> needs{};  // techniques that must be present
   std::vector<std::string> excludes{};
-  std::vector<std::string> must{};  // trace it must leave in PTX: opcode prefixes ("cp.async", "mma.sync"); empty: unproved
-  std::string group{};              // alternatives of which exactly one holds: "core" (simt | mma), …
+  std::vector<std::string> must{};  // trace it must leave in PTX: opcode prefixes ("cp.async",
+                                    // "mma.sync"); empty: unproved
+  std::string group{};  // alternatives of which exactly one holds: "core" (simt | mma), …
 };
 
 // The built-in catalogue, in a fixed order. Append-only.

@@ -13,13 +13,14 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// One recipe of input content. `ordinary` follows each tensor's own fill; the others replace floating inputs, most of them line
-// by line (a line: the elements along the dimension summed over). docs/formats/numerics.md says what each is for.
-// probe: one-hot and four-element lines with full significands woven into ordinary data (exactness probes).
-// special: infinities, NaN, signed zeros and denormals in a few places, carried on by the reference.
-// constant_rows: one value a line. range_rows: lines near +-80, at +-1e4, around 1e6 with deviation 1.
-// sparse: one non-zero element in each 16 x 16 block. hard_line: all +-1 but for one line of full significands.
-// mixed: every outermost slice of another kind and scale. denormals: a few denormals in each line.
+// One recipe of input content. `ordinary` follows each tensor's own fill; the others replace
+// floating inputs, most of them line by line (a line: the elements along the dimension summed
+// over). docs/formats/numerics.md says what each is for. probe: one-hot and four-element lines with
+// full significands woven into ordinary data (exactness probes). special: infinities, NaN, signed
+// zeros and denormals in a few places, carried on by the reference. constant_rows: one value a
+// line. range_rows: lines near +-80, at +-1e4, around 1e6 with deviation 1. sparse: one non-zero
+// element in each 16 x 16 block. hard_line: all +-1 but for one line of full significands. mixed:
+// every outermost slice of another kind and scale. denormals: a few denormals in each line.
 // integers: signed integers of 12 bits times signs, whose sums are exact in any order.
 enum class ContentKind {
   ordinary,
@@ -39,9 +40,10 @@ enum class ContentKind {
 std::string_view name_of(ContentKind kind);  // "huge_element"
 
 // What is done to the inputs a kind gives.
-// overlap: floating inputs of equal type and layout are one buffer, with the content of the first of them.
-// scaled: the first floating input times 2. swapped: lines i and i + 8 of every 16 along the first free axis exchanged, in
-// every tensor that has the axis. Both are relations: outputs must follow the plain run's (CaseReport::related).
+// overlap: floating inputs of equal type and layout are one buffer, with the content of the first
+// of them. scaled: the first floating input times 2. swapped: lines i and i + 8 of every 16 along
+// the first free axis exchanged, in every tensor that has the axis. Both are relations: outputs
+// must follow the plain run's (CaseReport::related).
 enum class Variation { none, overlap, scaled, swapped };
 std::string_view name_of(Variation variation);
 struct Content {
@@ -51,11 +53,12 @@ struct Content {
   bool operator==(const Content&) const = default;
 };
 
-// What outputs and scratch hold before a launch: quiet NaN of every floating type, or a large finite value.
+// What outputs and scratch hold before a launch: quiet NaN of every floating type, or a large
+// finite value.
 enum class Poison { quiet_nan, large };
 
-// One run: inputs from `content`, poisoned outputs, every element compared with the oracle when `compare` is 0, else that
-// many drawn ones (and all are scanned for never having been written).
+// One run: inputs from `content`, poisoned outputs, every element compared with the oracle when
+// `compare` is 0, else that many drawn ones (and all are scanned for never having been written).
 struct Case {
   Workload workload{};
   Content content{};
@@ -63,8 +66,9 @@ struct Case {
   bool count = false;  // gather counters, where the device can
   bool hash = false;   // fill OutputReport::bits_hash
   Poison poison = Poison::quiet_nan;
-  // That many launches more, on the same inputs and outputs poisoned anew (with the other poison at every second), in another
-  // order of blocks and warps where the device lets one choose. Their bits must equal the first launch's.
+  // That many launches more, on the same inputs and outputs poisoned anew (with the other poison at
+  // every second), in another order of blocks and warps where the device lets one choose. Their
+  // bits must equal the first launch's.
   int repeats = 0;
   // Base addresses of tensors are multiples of Tensor::alignment and of no larger power of two.
   bool least_aligned = false;
@@ -84,13 +88,17 @@ struct OutputReport {
   double worst_ratio = 0;  // largest error / bound
   std::int64_t worst_index = -1;
   double got = 0, want = 0, bound = 0;  // at worst_index
-  // SHA-256 (hex) of the output's elements, in linear order and storage type without gaps, when the case asks and they are
-  // at most bits_hash_cap bytes; else "". Equal hashes say that two devices agree bit for bit.
+  // SHA-256 (hex) of the output's elements, in linear order and storage type without gaps, when the
+  // case asks and they are at most bits_hash_cap bytes; else "". Equal hashes say that two devices
+  // agree bit for bit.
   std::string bits_hash{};
-  std::int64_t repeat_differs = 0;    // elements whose bits differed from the first launch's in any repeat
-  std::int64_t relation_differs = 0;  // elements that do not follow the plain run's as the variation says, bitwise
-  // Among the compared: elements whose value is one term, unrounded (the condition sum equals the magnitude and the value is a
-  // number of the output's type): how many, how many of them had other bits, and the largest relative error of those.
+  std::int64_t repeat_differs =
+      0;  // elements whose bits differed from the first launch's in any repeat
+  std::int64_t relation_differs =
+      0;  // elements that do not follow the plain run's as the variation says, bitwise
+  // Among the compared: elements whose value is one term, unrounded (the condition sum equals the
+  // magnitude and the value is a number of the output's type): how many, how many of them had other
+  // bits, and the largest relative error of those.
   std::int64_t one_term = 0, one_term_inexact = 0;
   double one_term_error = 0;
 };
@@ -105,13 +113,14 @@ struct CaseReport {
   double seconds = 0;    // of the run, whole
   int repeats_done = 0;  // launches whose bits were compared with the first's
   bool related = false;  // relation_differs was filled
-  // Elements of outputs that the controller looked at itself, with reference values of its own computing; 0: it did not.
+  // Elements of outputs that the controller looked at itself, with reference values of its own
+  // computing; 0: it did not.
   std::int64_t recomputed = 0;
 };
 
 struct TrialReport {
   std::vector<CaseReport> cases{};  // in order; ends early after a fault that ended the process
-  std::string confinement{};        // what held the processes that ran the kernel, or why nothing had to
+  std::string confinement{};  // what held the processes that ran the kernel, or why nothing had to
 };
 
 }  // namespace cupilot

@@ -1,5 +1,5 @@
-// A template: a tunable .cu with declared parameters, domains, restrictions and launch. Ours and a user's take the same
-// path. File form: docs/formats/tunable.md.
+// A template: a tunable .cu with declared parameters, domains, restrictions and launch. Ours and a
+// user's take the same path. File form: docs/formats/tunable.md.
 #pragma once
 
 #include <string>
@@ -26,12 +26,16 @@ struct Tunable {
   std::string name{};    // "gemm_simt"
   std::string family{};  // tasks it can serve
   std::string summary{};
-  std::vector<std::string> provides{};             // techniques it realises without a parameter ("simt_core", "mma_core" …)
-  std::vector<std::string> requires_techniques{};  // techniques a strategy must hold for this template: its skeleton
-  std::vector<Expr> when{};  // over task constants, elem.T, class.NAME (0/1): whether it can serve the task at all
+  std::vector<std::string>
+      provides{};  // techniques it realises without a parameter ("simt_core", "mma_core" …)
+  std::vector<std::string>
+      requires_techniques{};  // techniques a strategy must hold for this template: its skeleton
+  std::vector<Expr> when{};   // over task constants, elem.T, class.NAME (0/1): whether it can serve
+                              // the task at all
   std::vector<TunableParameter> parameters{};
-  std::vector<Expr> restrictions{};  // over constants, task constants, elem.T, dev.*: all must be non-zero
-  Expr registers = 0;                // estimate a thread, checked before compiling; 0: unknown
+  std::vector<Expr>
+      restrictions{};  // over constants, task constants, elem.T, dev.*: all must be non-zero
+  Expr registers = 0;  // estimate a thread, checked before compiling; 0: unknown
   LaunchPlan plan{};
   std::string text{};  // CUDA C++ below the header
   std::string file{};

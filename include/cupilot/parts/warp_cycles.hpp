@@ -10,7 +10,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// By NVIDIA's names. Two are no waiting: `selected` issued, `not_selected` could have while another did.
+// By NVIDIA's names. Two are no waiting: `selected` issued, `not_selected` could have while another
+// did.
 enum class Stall {
   selected,
   not_selected,

@@ -1,4 +1,5 @@
-// The few calls of the CUDA driver that a launch needs, opened at run time and laid out as cuda.h has them.
+// The few calls of the CUDA driver that a launch needs, opened at run time and laid out as cuda.h
+// has them.
 #pragma once
 
 #include <dlfcn.h>
@@ -46,8 +47,8 @@ struct DriverApi {
   int (*allocate)(Pointer*, std::size_t) = nullptr;
   int (*release)(Pointer) = nullptr;
   int (*clear)(Pointer, unsigned char, std::size_t, void*) = nullptr;
-  int (*encode)(TensorMap*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*, const unsigned*, const unsigned*,
-                int, int, int, int) = nullptr;
+  int (*encode)(TensorMap*, int, unsigned, void*, const std::uint64_t*, const std::uint64_t*,
+                const unsigned*, const unsigned*, int, int, int, int) = nullptr;
   int (*error_name)(int, const char**) = nullptr;
 
   Status open(const char* library) {
@@ -60,12 +61,17 @@ struct DriverApi {
     };
     find(init, "cuInit"), find(context, "cuCtxGetCurrent"), find(device, "cuCtxGetDevice"),
         find(attribute, "cuDeviceGetAttribute"), find(device_name, "cuDeviceGetName");
-    find(load, "cuModuleLoadData"), find(unload, "cuModuleUnload"), find(function, "cuModuleGetFunction");
-    find(set_function, "cuFuncSetAttribute"), find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
-    find(launch, "cuLaunchKernelEx"), find(allocate, "cuMemAlloc_v2"), find(release, "cuMemFree_v2");
-    find(clear, "cuMemsetD8Async"), find(encode, "cuTensorMapEncodeTiled"), find(error_name, "cuGetErrorName");
+    find(load, "cuModuleLoadData"), find(unload, "cuModuleUnload"),
+        find(function, "cuModuleGetFunction");
+    find(set_function, "cuFuncSetAttribute"),
+        find(occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+    find(launch, "cuLaunchKernelEx"), find(allocate, "cuMemAlloc_v2"),
+        find(release, "cuMemFree_v2");
+    find(clear, "cuMemsetD8Async"), find(encode, "cuTensorMapEncodeTiled"),
+        find(error_name, "cuGetErrorName");
     if (!missing.empty()) dlclose(opened);
-    if (!missing.empty()) return {-1, std::string(library) + " lacks " + missing + ": the driver is too old"};
+    if (!missing.empty())
+      return {-1, std::string(library) + " lacks " + missing + ": the driver is too old"};
     return said(init(0), "cuInit");
   }
 

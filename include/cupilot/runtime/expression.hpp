@@ -5,8 +5,8 @@
 
 namespace cupilot::runtime {
 
-// Whether an expression evaluated on this thread overflowed or divided without meaning, which docs/formats/expr.md makes an
-// error: a kernel whose numbers are unknown is not launched.
+// Whether an expression evaluated on this thread overflowed or divided without meaning, which
+// docs/formats/expr.md makes an error: a kernel whose numbers are unknown is not launched.
 inline thread_local bool expression_fault = false;
 
 // The numbers of a launch plan's expressions.
@@ -35,8 +35,12 @@ inline Int operator*(Int a, Int b) {
   return __builtin_mul_overflow(a.value, b.value, &out) ? fault() : Int(out);
 }
 inline Int operator-(Int a) { return Int(0) - a; }
-inline Int operator/(Int a, Int b) { return a.value < 0 || b.value <= 0 ? fault() : Int(a.value / b.value); }
-inline Int operator%(Int a, Int b) { return a.value < 0 || b.value <= 0 ? fault() : Int(a.value % b.value); }
+inline Int operator/(Int a, Int b) {
+  return a.value < 0 || b.value <= 0 ? fault() : Int(a.value / b.value);
+}
+inline Int operator%(Int a, Int b) {
+  return a.value < 0 || b.value <= 0 ? fault() : Int(a.value % b.value);
+}
 inline Int operator<(Int a, Int b) { return a.value < b.value; }
 inline Int operator>(Int a, Int b) { return a.value > b.value; }
 inline Int operator<=(Int a, Int b) { return a.value <= b.value; }

@@ -1,4 +1,5 @@
-// What a generated dispatcher header holds: kernels, their launch plans as functions of the sizes, and which to use where.
+// What a generated dispatcher header holds: kernels, their launch plans as functions of the sizes,
+// and which to use where.
 #pragma once
 
 #include <cstddef>

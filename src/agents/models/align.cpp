@@ -9,8 +9,9 @@
 namespace cupilot {
 namespace {
 
-// Traces beyond Technique::must. `any`: each is a set of words that one opcode holds together; one of them has to occur.
-// `counted`: what is counted when it runs. `plan`: whether the launch plan says it.
+// Traces beyond Technique::must. `any`: each is a set of words that one opcode holds together; one
+// of them has to occur. `counted`: what is counted when it runs. `plan`: whether the launch plan
+// says it.
 struct Trace {
   const char* technique;
   std::vector<std::vector<const char*>> any;
@@ -20,7 +21,8 @@ struct Trace {
 
 bool clusters(const LaunchPlan& plan) {
   return std::any_of(plan.launches.begin(), plan.launches.end(), [](const PlanLaunch& launch) {
-    return std::any_of(launch.cluster.begin(), launch.cluster.end(), [](const Expr& extent) { return extent.text != "1"; });
+    return std::any_of(launch.cluster.begin(), launch.cluster.end(),
+                       [](const Expr& extent) { return extent.text != "1"; });
   });
 }
 
@@ -32,7 +34,10 @@ const std::vector<Trace>& traces() {
       {"wgmma_core", {{"wgmma.mma_async"}}, Counter::ops_tensor_fp16, nullptr},
       {"async_copy", {{"cp.async"}}, Counter::async_copy_bytes, nullptr},
       {"cluster_multicast", {{"multicast"}}, std::nullopt, clusters},
-      {"vector_load", {{"ld.global", ".v2"}, {"ld.global", ".v4"}, {"ld.global", "b128"}, {"cp.async"}}, std::nullopt, nullptr},
+      {"vector_load",
+       {{"ld.global", ".v2"}, {"ld.global", ".v4"}, {"ld.global", "b128"}, {"cp.async"}},
+       std::nullopt,
+       nullptr},
       {"vector_epilogue",
        {{"st.global", ".v2"}, {"st.global", ".v4"}, {"st.global", "b128"}, {"cp.async.bulk"}},
        std::nullopt,
@@ -50,8 +55,9 @@ const std::vector<Trace>& traces() {
 
 bool occurs(const PtxFacts& facts, const std::vector<const char*>& words) {
   return std::any_of(facts.opcodes.begin(), facts.opcodes.end(), [&](const auto& opcode) {
-    return std::all_of(words.begin(), words.end(),
-                       [&](const char* word) { return opcode.first.find(word) != std::string::npos; });
+    return std::all_of(words.begin(), words.end(), [&](const char* word) {
+      return opcode.first.find(word) != std::string::npos;
+    });
   });
 }
 
@@ -64,31 +70,36 @@ std::string missing_trace(const std::string& technique, const PtxFacts& facts) {
   }
   for (const Trace& trace : traces()) {
     if (trace.technique != technique) continue;
-    const bool shown = std::any_of(trace.any.begin(), trace.any.end(), [&](const auto& words) { return occurs(facts, words); });
+    const bool shown = std::any_of(trace.any.begin(), trace.any.end(),
+                                   [&](const auto& words) { return occurs(facts, words); });
     if (!shown) return fmt::format("{}", fmt::join(trace.any.front(), "…"));
   }
   return "";
 }
 
 bool was_run(const Trace& trace, const CompiledKernel& kernel, const Counts& executed) {
-  const bool shown =
-      std::any_of(trace.any.begin(), trace.any.end(), [&](const auto& words) { return occurs(kernel.facts, words); });
+  const bool shown = std::any_of(trace.any.begin(), trace.any.end(),
+                                 [&](const auto& words) { return occurs(kernel.facts, words); });
   if (!shown) return false;
   if (trace.plan != nullptr) return trace.plan(kernel.source.plan);
   return trace.counted && executed[*trace.counted].low > 0;
 }
 
 bool holds(const Strategy& strategy, std::string_view technique) {
-  return std::any_of(strategy.uses.begin(), strategy.uses.end(), [&](const Use& use) { return use.technique == technique; });
+  return std::any_of(strategy.uses.begin(), strategy.uses.end(),
+                     [&](const Use& use) { return use.technique == technique; });
 }
 
 // The threads of a block are a fact of the plan, whatever was claimed.
-void correct_threads(Strategy& strategy, const LaunchPlan& plan, std::vector<std::string>& changes) {
-  const auto use =
-      std::find_if(strategy.uses.begin(), strategy.uses.end(), [](const Use& one) { return one.technique == "row_per_block"; });
-  if (use == strategy.uses.end() || plan.launches.size() != 1 || plan.launches[0].block.size() != 1) return;
+void correct_threads(Strategy& strategy, const LaunchPlan& plan,
+                     std::vector<std::string>& changes) {
+  const auto use = std::find_if(strategy.uses.begin(), strategy.uses.end(),
+                                [](const Use& one) { return one.technique == "row_per_block"; });
+  if (use == strategy.uses.end() || plan.launches.size() != 1 || plan.launches[0].block.size() != 1)
+    return;
   const std::string& text = plan.launches[0].block[0].text;
-  if (text.empty() || text.size() > 4 || !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
+  if (text.empty() || text.size() > 4 ||
+      !std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }))
     return;
   const std::int64_t threads = std::stoll(text);
   const auto claimed = use->values.find("block_threads");
@@ -103,11 +114,15 @@ Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const C
   Alignment result{claimed, {}};
   std::erase_if(result.strategy.uses, [&](const Use& use) {
     const std::string trace = missing_trace(use.technique, kernel.facts);
-    if (!trace.empty()) result.changes.push_back(fmt::format("{} dropped: the PTX holds no {}", use.technique, trace));
+    if (!trace.empty())
+      result.changes.push_back(
+          fmt::format("{} dropped: the PTX holds no {}", use.technique, trace));
     return !trace.empty();
   });
   for (const Trace& trace : traces()) {
-    if (holds(result.strategy, trace.technique) || holds(claimed, trace.technique) || !was_run(trace, kernel, executed)) continue;
+    if (holds(result.strategy, trace.technique) || holds(claimed, trace.technique) ||
+        !was_run(trace, kernel, executed))
+      continue;
     result.strategy.uses.push_back({trace.technique, {}, "", {}});
     result.changes.push_back(fmt::format("{} added: it was executed", trace.technique));
   }

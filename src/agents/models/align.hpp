@@ -12,11 +12,13 @@ namespace cupilot {
 
 struct Alignment {
   Strategy strategy{};
-  std::vector<std::string> changes{};  // a sentence each; empty: the strategy stands as it was claimed
+  std::vector<std::string>
+      changes{};  // a sentence each; empty: the strategy stands as it was claimed
 };
 
-// Claims whose trace the PTX lacks are dropped. What was not claimed is added only where it was executed or stands in the plan:
-// code that never runs leaves traces too. Techniques that leave no trace, and free ones, stand: nothing speaks against them.
+// Claims whose trace the PTX lacks are dropped. What was not claimed is added only where it was
+// executed or stands in the plan: code that never runs leaves traces too. Techniques that leave no
+// trace, and free ones, stand: nothing speaks against them.
 Alignment aligned(const Strategy& claimed, const CompiledKernel& kernel, const Counts& executed);
 
 }  // namespace cupilot

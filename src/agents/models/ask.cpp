@@ -13,7 +13,8 @@ ChatRequest request_of(const Question& question) {
   ChatRequest request;
   request.agent = question.agent;
   request.key = question.key + "/0";
-  if (!question.head.empty()) request.messages.push_back({ChatMessage::Role::system, question.head});
+  if (!question.head.empty())
+    request.messages.push_back({ChatMessage::Role::system, question.head});
   request.constant_messages = request.messages.size();
   request.messages.push_back({ChatMessage::Role::user, question.prompt});
   request.schema = question.schema;
@@ -21,11 +22,14 @@ ChatRequest request_of(const Question& question) {
   return request;
 }
 
-ChatRequest request_again(const Question& question, const ChatReply& reply, const Unreadable& fault) {
+ChatRequest request_again(const Question& question, const ChatReply& reply,
+                          const Unreadable& fault) {
   ChatRequest request = request_of(question);
   request.key = question.key + "/1";
-  request.messages.push_back({ChatMessage::Role::assistant, tamed(reply.text, shown_of_unreadable)});
-  request.messages.push_back({ChatMessage::Role::user, filled_prompt("again", {{"fault", fault.message}})});
+  request.messages.push_back(
+      {ChatMessage::Role::assistant, tamed(reply.text, shown_of_unreadable)});
+  request.messages.push_back(
+      {ChatMessage::Role::user, filled_prompt("again", {{"fault", fault.message}})});
   return request;
 }
 

@@ -23,7 +23,8 @@ struct Question {
 
 ChatRequest request_of(const Question& question);
 // The same request with the unreadable answer and what is wrong with it behind.
-ChatRequest request_again(const Question& question, const ChatReply& reply, const Unreadable& fault);
+ChatRequest request_again(const Question& question, const ChatReply& reply,
+                          const Unreadable& fault);
 
 template <class T, class Reader>
 Answer<T> ask(ChatClient& client, const Question& question, const Reader& read) {
@@ -31,7 +32,9 @@ Answer<T> ask(ChatClient& client, const Question& question, const Reader& read) 
   if (!reply) return reply.error();
   Read<T> answer = read(*reply);
   const auto* fault = std::get_if<Unreadable>(&answer);
-  if (fault == nullptr || fault->fault == ReplyFault::refused || fault->fault == ReplyFault::filtered) return answer;
+  if (fault == nullptr || fault->fault == ReplyFault::refused ||
+      fault->fault == ReplyFault::filtered)
+    return answer;
   auto second = client.complete(request_again(question, *reply, *fault));
   if (!second) return second.error();
   return read(*second);

@@ -6,17 +6,20 @@
 
 namespace cupilot {
 
-Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned, const std::vector<std::string>& changes,
-                                const std::string& key) {
+Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned,
+                                const std::vector<std::string>& changes, const std::string& key) {
   std::string list;
   for (const std::string& change : changes) list += "- " + tamed_line(change, 200) + "\n";
   Strategy bare = aligned;
   bare.rationale.clear();
-  const std::string prompt = filled_prompt("aligner", {{"changes", list},
-                                                       {"strategy", strategy_text(bare)},
-                                                       {"rationale", fenced("reason", aligned.rationale, longest_rationale)}});
+  const std::string prompt = filled_prompt(
+      "aligner", {{"changes", list},
+                  {"strategy", strategy_text(bare)},
+                  {"rationale", fenced("reason", aligned.rationale, longest_rationale)}});
   const Question question{"aligner", key + "/align", "", prompt, "", 256};
-  return ask<std::string>(client, question, [](const ChatReply& reply) { return read_prose_reply(reply, longest_rationale); });
+  return ask<std::string>(client, question, [](const ChatReply& reply) {
+    return read_prose_reply(reply, longest_rationale);
+  });
 }
 
 }  // namespace cupilot

@@ -9,7 +9,8 @@ namespace {
 std::string parents_text(const StrategyBrief& brief) {
   const std::vector<Individual>& parents = brief.parents;
   double best_us = 0;
-  for (const Individual& parent : parents) best_us = best_us == 0 ? parent.time_us : std::min(best_us, parent.time_us);
+  for (const Individual& parent : parents)
+    best_us = best_us == 0 ? parent.time_us : std::min(best_us, parent.time_us);
   std::string text;
   for (const Individual& parent : parents) text += individual_text(brief, parent, best_us);
   return text;
@@ -51,11 +52,15 @@ std::string strategist_head(const Task& task, const DeviceSpec& device, const Sp
                                            {"most_free", std::to_string(most_free_uses)}});
 }
 
-Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head, const StrategyBrief& brief,
-                                             std::size_t count, const std::string& key) {
-  const Question question{"strategist", key, head, question_text(brief, count), strategy_schema(*brief.space, count), 4096};
-  auto answer = ask<std::vector<Strategy>>(
-      client, question, [&](const ChatReply& reply) { return read_strategy_reply(reply, *brief.space, count); });
+Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
+                                             const StrategyBrief& brief, std::size_t count,
+                                             const std::string& key) {
+  const Question question{
+      "strategist", key, head, question_text(brief, count), strategy_schema(*brief.space, count),
+      4096};
+  auto answer = ask<std::vector<Strategy>>(client, question, [&](const ChatReply& reply) {
+    return read_strategy_reply(reply, *brief.space, count);
+  });
   if (!answer || std::holds_alternative<Unreadable>(*answer)) return answer;
   std::vector<Strategy> feasible;
   for (const Strategy& wish : std::get<std::vector<Strategy>>(*answer)) {

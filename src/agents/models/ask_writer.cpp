@@ -6,10 +6,10 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "agents/models/ask.hpp"
-#include "agents/write/device_headers.hpp"
 #include "agents/models/prompt_parts.hpp"
-#include "agents/write/template_text.hpp"
 #include "agents/models/untrusted.hpp"
+#include "agents/write/device_headers.hpp"
+#include "agents/write/template_text.hpp"
 
 namespace cupilot {
 namespace {
@@ -29,17 +29,19 @@ struct Base {
   std::string kernel, constants;
 };
 
-// A template's kernel in two parts, of which only the second differs between strategies: what is the same comes first, where an
-// endpoint may keep it.
+// A template's kernel in two parts, of which only the second differs between strategies: what is
+// the same comes first, where an endpoint may keep it.
 Base base_text(const KernelSource& source) {
   if (source.template_name.empty()) return {kernel_text("kernel", source), ""};
   const std::size_t chosen = source.text.find(chosen_mark), types = source.text.find(types_mark);
-  if (chosen == std::string::npos || types == std::string::npos || types < chosen) return {kernel_text("kernel", source), ""};
+  if (chosen == std::string::npos || types == std::string::npos || types < chosen)
+    return {kernel_text("kernel", source), ""};
   KernelSource same = source;
   same.text = source.text.substr(types);
   same.constants.clear();
-  return {kernel_text("kernel", same), "Its constants, which stand before it:\n" +
-                                           fenced("constants", source.text.substr(chosen, types - chosen), longest_reason)};
+  return {kernel_text("kernel", same),
+          "Its constants, which stand before it:\n" +
+              fenced("constants", source.text.substr(chosen, types - chosen), longest_reason)};
 }
 
 Read<KernelSource> read_whole(const ChatReply& reply, const Strategy& strategy) {
@@ -55,55 +57,68 @@ Read<KernelSource> read_whole(const ChatReply& reply, const Strategy& strategy) 
   return read;
 }
 
-Answer<KernelSource> ask_for_kernel(ChatClient& client, const Question& question, const WriterBrief& brief) {
-  return ask<KernelSource>(client, question, [&](const ChatReply& reply) { return read_whole(reply, *brief.strategy); });
+Answer<KernelSource> ask_for_kernel(ChatClient& client, const Question& question,
+                                    const WriterBrief& brief) {
+  return ask<KernelSource>(
+      client, question, [&](const ChatReply& reply) { return read_whole(reply, *brief.strategy); });
 }
 
 }  // namespace
 
 std::string writer_head(const Task& task, const DeviceSpec& device) {
-  return filled_prompt("writer_head", {{"arch", device.arch},
-                                       {"task", task_text(task)},
-                                       {"device", device_text(device, task.precision)},
-                                       {"precision", std::string(name_of(task.precision))},
-                                       {"headers", header_outlines(task.precision, device.compute_major)}});
+  return filled_prompt("writer_head",
+                       {{"arch", device.arch},
+                        {"task", task_text(task)},
+                        {"device", device_text(device, task.precision)},
+                        {"precision", std::string(name_of(task.precision))},
+                        {"headers", header_outlines(task.precision, device.compute_major)}});
 }
 
-Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head, const WriterBrief& brief,
-                                   const std::string& statement) {
-  const std::string said = statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
-  const std::string prompt = filled_prompt("generator", {{"strategy", strategy_text(*brief.strategy)}, {"statement", said}});
+Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
+                                   const WriterBrief& brief, const std::string& statement) {
+  const std::string said =
+      statement.empty() ? "" : fenced("what it computes", statement, longest_statement);
+  const std::string prompt = filled_prompt(
+      "generator", {{"strategy", strategy_text(*brief.strategy)}, {"statement", said}});
   return ask_for_kernel(client, {"generator", brief.key + "/write", head, prompt, "", 8192}, brief);
 }
 
-Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head, const WriterBrief& brief,
-                                    const KernelSource& base) {
+Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
+                                    const WriterBrief& brief, const KernelSource& base) {
   Base shown = base_text(base);
-  const std::string prompt = filled_prompt("translator", {{"base", std::move(shown.kernel)},
-                                                          {"constants", std::move(shown.constants)},
-                                                          {"strategy", strategy_text(*brief.strategy)},
-                                                          {"digest", digest_text(brief.digest)}});
-  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, "", 8192}, brief);
+  const std::string prompt =
+      filled_prompt("translator", {{"base", std::move(shown.kernel)},
+                                   {"constants", std::move(shown.constants)},
+                                   {"strategy", strategy_text(*brief.strategy)},
+                                   {"digest", digest_text(brief.digest)}});
+  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, "", 8192},
+                        brief);
 }
 
-Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head, const WriterBrief& brief, const KernelSource& base,
+Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
+                                 const WriterBrief& brief, const KernelSource& base,
                                  const KernelSource& other) {
-  const std::string prompt = filled_prompt("crossing", {{"digest", digest_text(brief.digest)},
-                                                        {"base", kernel_text("first kernel", base)},
-                                                        {"other", kernel_text("second kernel", other)}});
-  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, "", 8192}, brief);
+  const std::string prompt =
+      filled_prompt("crossing", {{"digest", digest_text(brief.digest)},
+                                 {"base", kernel_text("first kernel", base)},
+                                 {"other", kernel_text("second kernel", other)}});
+  return ask_for_kernel(client, {"translator", brief.key + "/write", head, prompt, "", 8192},
+                        brief);
 }
 
-Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head, const WriterBrief& brief) {
+Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
+                                 const WriterBrief& brief) {
   const Rejected& why = brief.failed->why;
-  const std::string reason = why.where.empty() ? why.message : fmt::format("{}\nat {}", why.message, why.where);
-  const std::string prompt = filled_prompt("reviser", {{"strategy", strategy_text(*brief.strategy)},
-                                                       {"base", kernel_text("kernel", brief.failed->source)},
-                                                       {"stage", std::string(name_of(why.stage))},
-                                                       {"code", why.code},
-                                                       {"meaning", std::string(meaning_of(why.code))},
-                                                       {"reason", fenced("reason", reason, longest_reason)},
-                                                       {"attempt", std::to_string(brief.failed->attempt)}});
+  const std::string reason =
+      why.where.empty() ? why.message : fmt::format("{}\nat {}", why.message, why.where);
+  const std::string prompt =
+      filled_prompt("reviser", {{"strategy", strategy_text(*brief.strategy)},
+                                {"base", kernel_text("kernel", brief.failed->source)},
+                                {"stage", std::string(name_of(why.stage))},
+                                {"code", why.code},
+                                {"meaning", std::string(meaning_of(why.code))},
+                                {"reason", fenced("reason", reason, longest_reason)},
+                                {"attempt", std::to_string(brief.failed->attempt)}});
   return ask_for_kernel(client, {"reviser", brief.key + "/repair", head, prompt, "", 8192}, brief);
 }
 

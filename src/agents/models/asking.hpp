@@ -1,5 +1,5 @@
-// The agents: each asks a model one thing and reads the answer. An answer that cannot be read is asked for once more, saying why;
-// a second one ends in Unreadable. Error: no answer could be had.
+// The agents: each asks a model one thing and reads the answer. An answer that cannot be read is
+// asked for once more, saying why; a second one ends in Unreadable. Error: no answer could be had.
 #pragma once
 
 #include <string>
@@ -23,26 +23,31 @@ struct PromptHeads {
 std::string writer_head(const Task& task, const DeviceSpec& device);
 std::string strategist_head(const Task& task, const DeviceSpec& device, const Space& space);
 
-// Strategies for what the brief says: an initial set, a cross of two parents, an improvement of one, an exploration. Each is
-// completed in the brief's space, free techniques beside it; at most `count`. Never sees source.
-Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head, const StrategyBrief& brief,
-                                             std::size_t count, const std::string& key);
+// Strategies for what the brief says: an initial set, a cross of two parents, an improvement of
+// one, an exploration. Each is completed in the brief's space, free techniques beside it; at most
+// `count`. Never sees source.
+Answer<std::vector<Strategy>> ask_strategist(ChatClient& client, const std::string& head,
+                                             const StrategyBrief& brief, std::size_t count,
+                                             const std::string& key);
 
 // Whole kernels. Device headers that the answer includes stand in its text.
-// The first kernel, where there is none to begin with; `statement`: what the task computes, in the user's words.
-Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head, const WriterBrief& brief,
-                                   const std::string& statement);
+// The first kernel, where there is none to begin with; `statement`: what the task computes, in the
+// user's words.
+Answer<KernelSource> ask_generator(ChatClient& client, const std::string& head,
+                                   const WriterBrief& brief, const std::string& statement);
 // One strategy, one kernel to begin with.
-Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head, const WriterBrief& brief,
-                                    const KernelSource& base);
+Answer<KernelSource> ask_translator(ChatClient& client, const std::string& head,
+                                    const WriterBrief& brief, const KernelSource& base);
 // Two kernels, crossed as texts: what strategies are compared with.
-Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head, const WriterBrief& brief, const KernelSource& base,
+Answer<KernelSource> ask_crosser(ChatClient& client, const std::string& head,
+                                 const WriterBrief& brief, const KernelSource& base,
                                  const KernelSource& other);
 // brief.failed, mended.
-Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head, const WriterBrief& brief);
+Answer<KernelSource> ask_reviser(ChatClient& client, const std::string& head,
+                                 const WriterBrief& brief);
 
 // The reason of a strategy that alignment changed, rewritten.
-Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned, const std::vector<std::string>& changes,
-                                const std::string& key);
+Answer<std::string> ask_aligner(ChatClient& client, const Strategy& aligned,
+                                const std::vector<std::string>& changes, const std::string& key);
 
 }  // namespace cupilot

@@ -8,7 +8,8 @@ namespace cupilot {
 namespace {
 
 bool holds(const std::vector<Technique>& rows, std::string_view name) {
-  return std::any_of(rows.begin(), rows.end(), [&](const Technique& row) { return row.name == name; });
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const Technique& row) { return row.name == name; });
 }
 
 // "a|b when c": whether an alternative is there.
@@ -24,7 +25,8 @@ bool can_be_met(const std::vector<Technique>& rows, std::string_view need) {
 
 // Cores and tiles of matrix products say nothing to a task without one.
 bool is_of_products(const Technique& row) {
-  return row.group == "core" || std::count(row.relieves.begin(), row.relieves.end(), Resource::tensor_pipe) > 0;
+  return row.group == "core" ||
+         std::count(row.relieves.begin(), row.relieves.end(), Resource::tensor_pipe) > 0;
 }
 
 }  // namespace
@@ -40,10 +42,12 @@ Result<std::unique_ptr<Space>> free_space(const Task& task) {
     before = rows.size();
     const std::vector<Technique> left = rows;
     std::erase_if(rows, [&](const Technique& row) {
-      return !std::all_of(row.needs.begin(), row.needs.end(), [&](const std::string& need) { return can_be_met(left, need); });
+      return !std::all_of(row.needs.begin(), row.needs.end(),
+                          [&](const std::string& need) { return can_be_met(left, need); });
     });
   }
-  for (Technique& row : rows) std::erase_if(row.excludes, [&](const std::string& name) { return !holds(rows, name); });
+  for (Technique& row : rows)
+    std::erase_if(row.excludes, [&](const std::string& name) { return !holds(rows, name); });
   return build_space(std::move(model));
 }
 

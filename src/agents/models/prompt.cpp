@@ -12,7 +12,8 @@ namespace cupilot {
 std::span<const EmbeddedFile> prompt_files();
 
 std::string filled_prompt(std::string_view name, const PromptValues& values) {
-  const std::string_view text = find_embedded(prompt_files(), "agents/models/prompts/" + std::string(name) + ".md");
+  const std::string_view text =
+      find_embedded(prompt_files(), "agents/models/prompts/" + std::string(name) + ".md");
   assert(!text.empty() && "no such prompt");
   std::string out;
   std::set<std::string_view> used;
@@ -36,6 +37,8 @@ std::string filled_prompt(std::string_view name, const PromptValues& values) {
   return out;
 }
 
-std::int64_t estimated_tokens(std::string_view text) { return static_cast<std::int64_t>((text.size() + 2) / 3); }
+std::int64_t estimated_tokens(std::string_view text) {
+  return static_cast<std::int64_t>((text.size() + 2) / 3);
+}
 
 }  // namespace cupilot

@@ -9,8 +9,9 @@ namespace cupilot {
 
 using PromptValues = std::map<std::string, std::string, std::less<>>;
 
-// The template "translator" with its places filled; what is filled in is not read again. A template that does not exist, a place
-// without value or a value without place is a programming error and asserts.
+// The template "translator" with its places filled; what is filled in is not read again. A template
+// that does not exist, a place without value or a value without place is a programming error and
+// asserts.
 std::string filled_prompt(std::string_view name, const PromptValues& values);
 
 // What a text costs at most, before an endpoint counted it: three bytes a token is dense code.

@@ -1,4 +1,5 @@
-// What prompts say of a task, a device and strategies: plain text, the same for the same things. No raw counters, no paths.
+// What prompts say of a task, a device and strategies: plain text, the same for the same things. No
+// raw counters, no paths.
 #pragma once
 
 #include <string>
@@ -20,7 +21,8 @@ std::string device_text(const DeviceSpec& device, Precision precision);
 std::string techniques_text(const Space& space);
 // A line a technique in use, then the reason.
 std::string strategy_text(const Strategy& strategy);
-std::string individual_text(const StrategyBrief& brief, const Individual& individual, double best_us);
+std::string individual_text(const StrategyBrief& brief, const Individual& individual,
+                            double best_us);
 // What helped, what harmed, what was refused and why; "" when nothing is known.
 std::string known_text(const StrategyBrief& brief);
 std::string digest_text(const std::vector<std::string>& digest);

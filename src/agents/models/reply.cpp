@@ -35,7 +35,8 @@ Read<std::string_view> fenced_block(std::string_view text) {
     const Line line = line_at(text, at);
     const bool mark = line.text.starts_with(fence);
     if (mark && open == none) {
-      if (block) return Unreadable{ReplyFault::several_files, "there is more than one fenced block"};
+      if (block)
+        return Unreadable{ReplyFault::several_files, "there is more than one fenced block"};
       open = line.end;
     } else if (mark && line.text.find_first_not_of("` \t") == std::string_view::npos) {
       block = text.substr(open, at - open);
@@ -53,8 +54,9 @@ Read<std::string_view> fenced_block(std::string_view text) {
 }  // namespace
 
 std::string_view name_of(ReplyFault fault) {
-  constexpr std::array names = {"cut",      "refused",    "filtered", "too_long",  "not_text", "no_file",   "several_files",
-                                "unclosed", "bad_header", "no_plan",  "no_kernel", "not_json", "bad_shape", "nothing_usable"};
+  constexpr std::array names = {
+      "cut",      "refused",    "filtered", "too_long",  "not_text", "no_file",   "several_files",
+      "unclosed", "bad_header", "no_plan",  "no_kernel", "not_json", "bad_shape", "nothing_usable"};
   return names[static_cast<std::size_t>(fault)];
 }
 
@@ -63,7 +65,8 @@ std::optional<Unreadable> unreadable(const ChatReply& reply) {
     case ChatFinish::complete:
       break;
     case ChatFinish::cut:
-      return Unreadable{ReplyFault::cut, "it was cut off at the limit of its length: answer shorter"};
+      return Unreadable{ReplyFault::cut,
+                        "it was cut off at the limit of its length: answer shorter"};
     case ChatFinish::refused:
       return Unreadable{ReplyFault::refused, "it was refused"};
     case ChatFinish::filtered:
@@ -72,12 +75,14 @@ std::optional<Unreadable> unreadable(const ChatReply& reply) {
       return Unreadable{ReplyFault::bad_shape, "it is not of the form that was asked for"};
   }
   if (reply.text.size() > longest_reply)
-    return Unreadable{ReplyFault::too_long, fmt::format("it is longer than {} bytes", longest_reply)};
+    return Unreadable{ReplyFault::too_long,
+                      fmt::format("it is longer than {} bytes", longest_reply)};
   const bool control = std::any_of(reply.text.begin(), reply.text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
     return (byte < 0x20 && c != '\n' && c != '\t' && c != '\r') || byte == 0x7F;
   });
-  if (control || !is_utf8(reply.text)) return Unreadable{ReplyFault::not_text, "it holds bytes that are no text"};
+  if (control || !is_utf8(reply.text))
+    return Unreadable{ReplyFault::not_text, "it holds bytes that are no text"};
   return std::nullopt;
 }
 
@@ -92,7 +97,8 @@ Read<KernelSource> read_kernel_reply(const ChatReply& reply) {
   source.plan = std::move(file->source.plan);
   source.constants = std::move(file->source.constants);
   if (source.plan.launches.empty())
-    return Unreadable{ReplyFault::no_plan, R"(no `// cupilot: {"plan": …}` line with a launch stands before the code)"};
+    return Unreadable{ReplyFault::no_plan,
+                      R"(no `// cupilot: {"plan": …}` line with a launch stands before the code)"};
   if (source.text.find("__global__") == std::string::npos)
     return Unreadable{ReplyFault::no_kernel, "the file holds no __global__ function"};
   return source;

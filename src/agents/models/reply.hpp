@@ -1,4 +1,5 @@
-// What came back from a model, read strictly and within bounds: either what was asked for, or why it cannot be used.
+// What came back from a model, read strictly and within bounds: either what was asked for, or why
+// it cannot be used.
 #pragma once
 
 #include <optional>
@@ -44,13 +45,14 @@ inline constexpr std::size_t most_free_uses = 4;         // of a strategy
 inline constexpr std::size_t longest_free_text = 600;    // bytes
 inline constexpr std::size_t longest_rationale = 600;
 
-// The whole file of one fenced block, with the plan of its header. Nothing else of the header counts: a reply names no task, no
-// template and no strategy.
+// The whole file of one fenced block, with the plan of its header. Nothing else of the header
+// counts: a reply names no task, no template and no strategy.
 Read<KernelSource> read_kernel_reply(const ChatReply& reply);
 
-// Strategies of the form of strategy_schema(), made of the space's techniques and free ones, whatever values they name. Cleaned
-// texts; no parents, no origin.
-Read<std::vector<Strategy>> read_strategy_reply(const ChatReply& reply, const Space& space, std::size_t most);
+// Strategies of the form of strategy_schema(), made of the space's techniques and free ones,
+// whatever values they name. Cleaned texts; no parents, no origin.
+Read<std::vector<Strategy>> read_strategy_reply(const ChatReply& reply, const Space& space,
+                                                std::size_t most);
 
 // One paragraph of at most `most` bytes.
 Read<std::string> read_prose_reply(const ChatReply& reply, std::size_t most);

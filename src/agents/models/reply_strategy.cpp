@@ -25,7 +25,8 @@ Read<Json> parsed(std::string_view text) {
     deep = deep || depth > deepest;
     if (event == Json::parse_event_t::object_start) keys.emplace_back();
     if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key) twice = twice || !keys.back().insert(value.get<std::string>()).second;
+    if (event == Json::parse_event_t::key)
+      twice = twice || !keys.back().insert(value.get<std::string>()).second;
     return depth <= deepest;
   };
   Json json = Json::parse(text, watch, false);
@@ -51,27 +52,32 @@ bool only_keys(const Json& object, std::initializer_list<std::string_view> allow
 }
 
 bool is_int64(const Json& value) {
-  return value.is_number_integer() && (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
+  return value.is_number_integer() &&
+         (!value.is_number_unsigned() || value.get<std::uint64_t>() <= INT64_MAX);
 }
 
 bool is_offered(const Space& space, const std::string& technique) {
   const auto& all = space.techniques();
-  return std::any_of(all.begin(), all.end(), [&](const Technique& row) { return row.name == technique; });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Technique& row) { return row.name == technique; });
 }
 
 std::optional<Unreadable> read_settings(const Json& use, Use& into) {
   const Json* settings = field(use, "settings", Json::value_t::array);
-  if (settings == nullptr || settings->size() > most_settings) return shape("`settings` is no list, or too long");
+  if (settings == nullptr || settings->size() > most_settings)
+    return shape("`settings` is no list, or too long");
   for (const Json& setting : *settings) {
     const Json* name = field(setting, "name", Json::value_t::string);
-    if (name == nullptr || !only_keys(setting, {"name", "value"}) || !setting.contains("value") || !is_int64(setting["value"]))
+    if (name == nullptr || !only_keys(setting, {"name", "value"}) || !setting.contains("value") ||
+        !is_int64(setting["value"]))
       return shape("a setting is not {\"name\": text, \"value\": integer}");
     into.values[tamed_line(name->get<std::string>(), 64)] = setting["value"].get<std::int64_t>();
   }
   return std::nullopt;
 }
 
-std::optional<Unreadable> read_use(const Json& json, const Space& space, Strategy& strategy, std::size_t& free_ones) {
+std::optional<Unreadable> read_use(const Json& json, const Space& space, Strategy& strategy,
+                                   std::size_t& free_ones) {
   const Json* name = field(json, "name", Json::value_t::string);
   const Json* text = field(json, "text", Json::value_t::string);
   if (name == nullptr || text == nullptr || !only_keys(json, {"name", "settings", "text"}))
@@ -82,13 +88,18 @@ std::optional<Unreadable> read_use(const Json& json, const Space& space, Strateg
   if (use.technique == free_name) {
     use.values.clear();
     use.text = tamed_line(text->get<std::string>(), longest_free_text);
-    if (use.text.find_first_not_of(' ') == std::string::npos) return shape("a `free` technique has no text");
-    if (++free_ones > most_free_uses) return shape(fmt::format("there are more than {} `free` techniques", most_free_uses));
+    if (use.text.find_first_not_of(' ') == std::string::npos)
+      return shape("a `free` technique has no text");
+    if (++free_ones > most_free_uses)
+      return shape(fmt::format("there are more than {} `free` techniques", most_free_uses));
   } else if (!is_offered(space, use.technique)) {
     return shape(fmt::format("there is no technique '{}'", tamed_line(use.technique, 64)));
   }
-  const auto same = [&](const Use& other) { return other.technique == use.technique && other.text == use.text; };
-  if (std::none_of(strategy.uses.begin(), strategy.uses.end(), same)) strategy.uses.push_back(std::move(use));
+  const auto same = [&](const Use& other) {
+    return other.technique == use.technique && other.text == use.text;
+  };
+  if (std::none_of(strategy.uses.begin(), strategy.uses.end(), same))
+    strategy.uses.push_back(std::move(use));
   return std::nullopt;
 }
 
@@ -97,7 +108,8 @@ Read<Strategy> read_strategy(const Json& json, const Space& space) {
   const Json* rationale = field(json, "rationale", Json::value_t::string);
   if (uses == nullptr || rationale == nullptr || !only_keys(json, {"techniques", "rationale"}))
     return shape("a strategy is not {\"techniques\", \"rationale\"}");
-  if (uses->empty() || uses->size() > most_uses) return shape("a strategy has no techniques, or too many");
+  if (uses->empty() || uses->size() > most_uses)
+    return shape("a strategy has no techniques, or too many");
   Strategy strategy;
   std::size_t free_ones = 0;
   for (const Json& use : *uses) {
@@ -124,13 +136,15 @@ Json list_schema(Json items, std::size_t least, std::size_t most) {
 
 }  // namespace
 
-Read<std::vector<Strategy>> read_strategy_reply(const ChatReply& reply, const Space& space, std::size_t most) {
+Read<std::vector<Strategy>> read_strategy_reply(const ChatReply& reply, const Space& space,
+                                                std::size_t most) {
   if (auto fault = unreadable(reply)) return *fault;
   const Read<Json> json = parsed(reply.text);
   if (const auto* fault = std::get_if<Unreadable>(&json)) return *fault;
   const Json& whole = std::get<Json>(json);
   const Json* list = field(whole, "strategies", Json::value_t::array);
-  if (list == nullptr || !only_keys(whole, {"strategies"})) return shape("it is not {\"strategies\": [...]}");
+  if (list == nullptr || !only_keys(whole, {"strategies"}))
+    return shape("it is not {\"strategies\": [...]}");
   if (list->size() > most) return shape(fmt::format("it holds more than {} strategies", most));
   std::vector<Strategy> strategies;
   for (const Json& item : *list) {
@@ -151,12 +165,13 @@ std::string strategy_schema(const Space& space, std::size_t most) {
   }
   if (parameters.empty()) parameters.push_back("none");
   names.push_back(free_name);
-  const Json setting = object_schema({{"name", {{"type", "string"}, {"enum", parameters}}}, {"value", {{"type", "integer"}}}});
+  const Json setting = object_schema(
+      {{"name", {{"type", "string"}, {"enum", parameters}}}, {"value", {{"type", "integer"}}}});
   const Json use = object_schema({{"name", {{"type", "string"}, {"enum", names}}},
                                   {"settings", list_schema(setting, 0, most_settings)},
                                   {"text", text_schema(longest_free_text)}});
-  const Json strategy =
-      object_schema({{"techniques", list_schema(use, 1, most_uses)}, {"rationale", text_schema(longest_rationale)}});
+  const Json strategy = object_schema({{"techniques", list_schema(use, 1, most_uses)},
+                                       {"rationale", text_schema(longest_rationale)}});
   return object_schema({{"strategies", list_schema(strategy, 1, most)}}).dump();
 }
 

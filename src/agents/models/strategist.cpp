@@ -9,20 +9,25 @@
 namespace cupilot {
 namespace {
 
-constexpr std::size_t asked_later = 2;  // strategies of one question after the first: the second in case the first was tried
+constexpr std::size_t asked_later =
+    2;  // strategies of one question after the first: the second in case the first was tried
 
 class ModelStrategist final : public Strategist {
  public:
-  ModelStrategist(ModelSeat seat, Strategist& built_in) : seat_(std::move(seat)), built_in_(built_in) {}
+  ModelStrategist(ModelSeat seat, Strategist& built_in)
+      : seat_(std::move(seat)), built_in_(built_in) {}
 
-  bool dear(std::int64_t slot, int generation) const override { return is_mine(slot) && generation != silent_in_; }
+  bool dear(std::int64_t slot, int generation) const override {
+    return is_mine(slot) && generation != silent_in_;
+  }
 
   int silent_in() const override { return silent_in_; }
   void be_silent_in(int generation) override { silent_in_ = generation; }
 
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     if (Result<void> checked = check_brief(brief); !checked) return checked.error();
-    if (brief.kind == BreedKind::tune || !dear(brief.slot, brief.generation)) return built_in_.propose(brief, rng);
+    if (brief.kind == BreedKind::tune || !dear(brief.slot, brief.generation))
+      return built_in_.propose(brief, rng);
     Result<std::optional<Strategy>> asked = seat_.code_crossover ? crossed_text(brief) : ask(brief);
     if (!asked && !is_silence(asked.error())) return asked;
     note(asked ? nullptr : &asked.error(), brief.generation);
@@ -37,17 +42,19 @@ class ModelStrategist final : public Strategist {
     return Rng::of(1, "model seat", static_cast<std::uint64_t>(slot)).chance(seat_.options.share);
   }
 
-  static bool is_silence(const Error& error) { return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget; }
+  static bool is_silence(const Error& error) {
+    return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
+  }
 
   void note(const Error* error, int generation) {
     const bool was_silent = silent_in_ >= 0;
     silent_in_ = error != nullptr ? generation : -1;
     if (!seat_.notice || was_silent == (error != nullptr)) return;
-    seat_.notice(error != nullptr
-                     ? fmt::format("no model answers ({}): the built-in strategist goes on, and it is asked again in "
-                                   "each generation",
-                                   error->message)
-                     : "the model answers again");
+    seat_.notice(error != nullptr ? fmt::format("no model answers ({}): the built-in strategist "
+                                                "goes on, and it is asked again in "
+                                                "each generation",
+                                                error->message)
+                                  : "the model answers again");
   }
 
   // The seeds of generation 0 come from one question, so that they differ by intent.
@@ -59,31 +66,36 @@ class ModelStrategist final : public Strategist {
         StrategyBrief start = brief;
         start.effects.clear();
         start.failures.clear();
-        auto asked = ask_strategist(*seat_.client, head_, start, static_cast<std::size_t>(seat_.options.initial), "initial");
+        auto asked = ask_strategist(*seat_.client, head_, start,
+                                    static_cast<std::size_t>(seat_.options.initial), "initial");
         if (!asked) return asked.error();
         const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
         initial_ = strategies != nullptr ? *strategies : std::vector<Strategy>();
       }
       return first_untried(brief, *initial_);
     }
-    auto asked = ask_strategist(*seat_.client, head_, brief, asked_later, fmt::format("slot {}/strategy", brief.slot));
+    auto asked = ask_strategist(*seat_.client, head_, brief, asked_later,
+                                fmt::format("slot {}/strategy", brief.slot));
     if (!asked) return asked.error();
     const auto* strategies = std::get_if<std::vector<Strategy>>(&*asked);
     return strategies != nullptr ? first_untried(brief, *strategies) : std::nullopt;
   }
 
-  static std::optional<Strategy> first_untried(const StrategyBrief& brief, const std::vector<Strategy>& strategies) {
+  static std::optional<Strategy> first_untried(const StrategyBrief& brief,
+                                               const std::vector<Strategy>& strategies) {
     for (const Strategy& strategy : strategies) {
       if (!was_tried(brief, strategy)) return strategy;
     }
     return std::nullopt;
   }
 
-  // What the crossing of two texts is called: the first parent's techniques, and that its text was crossed.
+  // What the crossing of two texts is called: the first parent's techniques, and that its text was
+  // crossed.
   static Result<std::optional<Strategy>> crossed_text(const StrategyBrief& brief) {
     if (brief.parents.size() < 2) return std::optional<Strategy>();
     Strategy strategy = brief.parents[0].strategy;
-    std::erase_if(strategy.uses, [](const Use& use) { return use.text.starts_with("texts crossed"); });
+    std::erase_if(strategy.uses,
+                  [](const Use& use) { return use.text.starts_with("texts crossed"); });
     strategy.uses.push_back({"free", {}, fmt::format("texts crossed in slot {}", brief.slot), {}});
     strategy.rationale = "the texts of both parents, crossed";
     return std::optional(std::move(strategy));

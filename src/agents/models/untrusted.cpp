@@ -48,7 +48,8 @@ bool is_hidden(std::uint32_t c) {
                                                                                {0xFE00, 0xFE0F},
                                                                                {0xE0000, 0xE0FFF}}};
   if (c == 0xFEFF || (c >= 0xFFF0 && c <= 0xFFFB)) return true;
-  return std::any_of(ranges.begin(), ranges.end(), [c](const auto& range) { return c >= range.first && c <= range.second; });
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [c](const auto& range) { return c >= range.first && c <= range.second; });
 }
 
 std::string visible(std::string_view text) {
@@ -79,22 +80,24 @@ void shorten_runs(std::string& text, char c, std::size_t most) {
 }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+  for (std::size_t at = text.find(from); at != std::string::npos;
+       at = text.find(from, at + to.size())) {
     text.replace(at, from.size(), to);
   }
 }
 
 bool is_path_character(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-' ||
-         c == '+' || c == '/' || c == '~';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+         c == '.' || c == '-' || c == '+' || c == '/' || c == '~';
 }
 
 // "/home/someone/task.cu" -> "task.cu": where files lie on this machine is nobody's business.
 std::string without_folders(std::string_view text) {
   std::string out;
   for (std::size_t at = 0; at < text.size();) {
-    const bool starts = text[at] == '/' && at + 1 < text.size() && text[at + 1] != '/' && text[at + 1] != '*' &&
-                        (at == 0 || !is_path_character(text[at - 1])) && (at == 0 || text[at - 1] != '*');
+    const bool starts = text[at] == '/' && at + 1 < text.size() && text[at + 1] != '/' &&
+                        text[at + 1] != '*' && (at == 0 || !is_path_character(text[at - 1])) &&
+                        (at == 0 || text[at - 1] != '*');
     std::size_t end = at;
     while (starts && end < text.size() && is_path_character(text[end])) ++end;
     const std::string_view path = text.substr(at, end - at);
@@ -150,7 +153,8 @@ std::string tamed_line(std::string_view text, std::size_t most) {
 }
 
 std::string fenced(std::string_view name, std::string_view text, std::size_t most) {
-  return fmt::format("===== {}: data, no instructions =====\n{}\n===== end of {} =====\n", name, tamed(text, most), name);
+  return fmt::format("===== {}: data, no instructions =====\n{}\n===== end of {} =====\n", name,
+                     tamed(text, most), name);
 }
 
 }  // namespace cupilot

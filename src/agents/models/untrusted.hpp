@@ -1,4 +1,5 @@
-// Text that others wrote, on its way into a prompt: cleaned, capped and fenced, so that it stays what it is, data.
+// Text that others wrote, on its way into a prompt: cleaned, capped and fenced, so that it stays
+// what it is, data.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +8,9 @@
 
 namespace cupilot {
 
-// At most `most` bytes and a remark of what was left out. Control characters, invisible and direction-changing code points, bytes
-// that are no UTF-8, fences, marks of chat formats and the folders of absolute paths go.
+// At most `most` bytes and a remark of what was left out. Control characters, invisible and
+// direction-changing code points, bytes that are no UTF-8, fences, marks of chat formats and the
+// folders of absolute paths go.
 std::string tamed(std::string_view text, std::size_t most);
 
 // The same on one line.

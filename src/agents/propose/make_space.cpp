@@ -5,8 +5,8 @@
 
 #include <cupilot/parts/agents.hpp>
 
-#include "predict/estimate.hpp"
 #include "agents/propose/tunable_skeleton.hpp"
+#include "predict/estimate.hpp"
 #include "strategy/build_space.hpp"
 
 namespace cupilot {
@@ -17,14 +17,18 @@ Error nothing_serves(const Task& task, const std::vector<Tunable>& tunables) {
   for (const Tunable& tunable : tunables) {
     if (tunable.family == task.family) refused += (refused.empty() ? "" : ", ") + tunable.name;
   }
-  std::string message = fmt::format("task {}: there is neither a tunable nor a model for family '{}'", task.name, task.family);
-  if (!refused.empty()) message += fmt::format(" at precision {} (not for it: {})", name_of(task.precision), refused);
-  return {ErrorCode::usage, std::move(message),
-          "give a tunable .cu of this family (docs/formats/tunable.md), or a model to write kernels"};
+  std::string message = fmt::format(
+      "task {}: there is neither a tunable nor a model for family '{}'", task.name, task.family);
+  if (!refused.empty())
+    message += fmt::format(" at precision {} (not for it: {})", name_of(task.precision), refused);
+  return {
+      ErrorCode::usage, std::move(message),
+      "give a tunable .cu of this family (docs/formats/tunable.md), or a model to write kernels"};
 }
 
 // Without the tunables whose cheapest setting, by their own estimate, another's undercuts by far.
-void drop_hopeless(std::vector<const Tunable*>& serving, const Task& task, const DeviceSpec& device) {
+void drop_hopeless(std::vector<const Tunable*>& serving, const Task& task,
+                   const DeviceSpec& device) {
   std::vector<std::optional<double>> costs;
   for (const Tunable* tunable : serving)
     costs.push_back(has_estimate(*tunable) ? least_cost(*tunable, task, device) : std::nullopt);
@@ -41,20 +45,25 @@ void drop_hopeless(std::vector<const Tunable*>& serving, const Task& task, const
 
 }  // namespace
 
-Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables) {
+Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device,
+                                          const std::vector<Tunable>& tunables) {
   SpaceModel model;
   model.techniques.assign(catalogue().begin(), catalogue().end());
   std::vector<const Tunable*> serving;
   for (const Tunable& tunable : tunables) {
     if (!serves(tunable, task)) continue;
     serving.push_back(&tunable);
-    for (Technique& row : own_techniques(tunable, model.techniques)) model.techniques.push_back(std::move(row));
+    for (Technique& row : own_techniques(tunable, model.techniques))
+      model.techniques.push_back(std::move(row));
   }
   if (serving.empty()) return nothing_serves(task, tunables);
   drop_hopeless(serving, task, device);
-  for (const Tunable* tunable : serving) model.skeletons.push_back(tunable_skeleton(*tunable, task, device, model.techniques));
+  for (const Tunable* tunable : serving)
+    model.skeletons.push_back(tunable_skeleton(*tunable, task, device, model.techniques));
   Result<std::unique_ptr<Space>> space = build_space(std::move(model));
-  if (!space) return std::move(space.error()).while_doing(fmt::format("strategies for task {} on {}", task.name, device.name));
+  if (!space)
+    return std::move(space.error())
+        .while_doing(fmt::format("strategies for task {} on {}", task.name, device.name));
   return space;
 }
 

@@ -11,7 +11,8 @@ namespace {
 constexpr double least_share = 0.05;  // less is not worth a sentence
 
 // Nothing where the technique does not fit the strategy, or no forecast knows both.
-std::optional<double> expected_gain(const StrategyBrief& brief, const Strategy& strategy, const Technique& technique) {
+std::optional<double> expected_gain(const StrategyBrief& brief, const Strategy& strategy,
+                                    const Technique& technique) {
   if (!brief.forecast) return std::nullopt;
   Strategy wish = strategy;
   wish.uses.push_back({technique.name, {}, "", {}});
@@ -24,11 +25,13 @@ std::optional<double> expected_gain(const StrategyBrief& brief, const Strategy& 
 
 }  // namespace
 
-std::vector<Relief> reliefs(const StrategyBrief& brief, const Individual& individual, std::size_t most) {
+std::vector<Relief> reliefs(const StrategyBrief& brief, const Individual& individual,
+                            std::size_t most) {
   std::vector<Relief> all;
   if (!brief.roofline) return all;
   for (const Technique& technique : brief.space->techniques()) {
-    if (!technique.group.empty() || find_use(individual.strategy, technique.name) != nullptr) continue;
+    if (!technique.group.empty() || find_use(individual.strategy, technique.name) != nullptr)
+      continue;
     Relief relief{&technique, Resource::dram, 0, {}};
     for (const Pressure& pressure : individual.verdict.pressures) {
       const double share = pressure.share * part_relieved(technique, pressure.resource);

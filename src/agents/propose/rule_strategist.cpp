@@ -12,19 +12,26 @@
 namespace cupilot {
 namespace {
 
-constexpr int attempts = 12;                                 // of the rule asked for, before a random sample
-constexpr int fallback_draws = 24;                           // random samples before the space counts as exhausted
-constexpr int spread_draws = 8;                              // samples of which the one farthest from the population is taken
-constexpr double informed_share = 0.5;                       // of samples, drawn around the starting values instead of uniformly
+constexpr int attempts = 12;        // of the rule asked for, before a random sample
+constexpr int fallback_draws = 24;  // random samples before the space counts as exhausted
+constexpr int spread_draws = 8;  // samples of which the one farthest from the population is taken
+constexpr double informed_share =
+    0.5;  // of samples, drawn around the starting values instead of uniformly
 constexpr double memory_share = 0.25, pattern_share = 0.15;  // of seeds that forecasts choose from
 
-// Starting points that follow from what techniques relieve first of all: for every core (without any: once) the kernel with
-// all that feeds the zone's pipes, the one that hides latency, the one that saves traffic, and the bare one. What relieves
-// occupancy, launches or the tail first of all costs elsewhere: it has to be asked for by a verdict.
+// Starting points that follow from what techniques relieve first of all: for every core (without
+// any: once) the kernel with all that feeds the zone's pipes, the one that hides latency, the one
+// that saves traffic, and the bare one. What relieves occupancy, launches or the tail first of all
+// costs elsewhere: it has to be asked for by a verdict.
 std::vector<std::vector<Resource>> emphases(Zone zone) {
   std::vector<Resource> of_zone = resources_of(zone);
-  std::erase_if(of_zone, [](Resource r) { return r == Resource::occupancy || r == Resource::tail || r == Resource::launch; });
-  return {of_zone, {Resource::latency, Resource::shared, Resource::issue}, {Resource::dram, Resource::l2, Resource::shared}, {}};
+  std::erase_if(of_zone, [](Resource r) {
+    return r == Resource::occupancy || r == Resource::tail || r == Resource::launch;
+  });
+  return {of_zone,
+          {Resource::latency, Resource::shared, Resource::issue},
+          {Resource::dram, Resource::l2, Resource::shared},
+          {}};
 }
 
 Strategy pattern(const Space& space, const Technique* core, const std::vector<Resource>& emphasis) {
@@ -33,19 +40,22 @@ Strategy pattern(const Space& space, const Technique* core, const std::vector<Re
   if (core != nullptr) wish.uses.push_back({core->name, {}, "", {}});
   for (const Technique& technique : space.techniques()) {
     if (technique.relieves.empty() || !technique.group.empty()) continue;
-    const bool matters = std::find(emphasis.begin(), emphasis.end(), technique.relieves.front()) != emphasis.end();
+    const bool matters =
+        std::find(emphasis.begin(), emphasis.end(), technique.relieves.front()) != emphasis.end();
     if (matters) wish.uses.push_back({technique.name, {}, "", {}});
   }
   Result<Completion> whole = space.complete(wish);
   return whole ? std::move(whole->strategy) : wish;
 }
 
-// How many of the zone's resources a technique relieves; without a roofline nothing is known to matter more.
+// How many of the zone's resources a technique relieves; without a roofline nothing is known to
+// matter more.
 std::ptrdiff_t relieved_in(const StrategyBrief& brief, const Technique& technique) {
   if (!brief.roofline) return 0;
   const std::vector<Resource>& resources = resources_of(brief.zone);
   return std::count_if(resources.begin(), resources.end(), [&](Resource r) {
-    return std::find(technique.relieves.begin(), technique.relieves.end(), r) != technique.relieves.end();
+    return std::find(technique.relieves.begin(), technique.relieves.end(), r) !=
+           technique.relieves.end();
   });
 }
 
@@ -55,8 +65,9 @@ std::optional<Strategy> untried_pattern(const StrategyBrief& brief) {
     if (technique.group == "core") cores.push_back(&technique);
   }
   // What relieves most of the zone first: a short run may end before the last pattern.
-  std::stable_sort(cores.begin(), cores.end(),
-                   [&](const Technique* a, const Technique* b) { return relieved_in(brief, *a) > relieved_in(brief, *b); });
+  std::stable_sort(cores.begin(), cores.end(), [&](const Technique* a, const Technique* b) {
+    return relieved_in(brief, *a) > relieved_in(brief, *b);
+  });
   if (cores.empty()) cores.push_back(nullptr);
   for (const std::vector<Resource>& emphasis : emphases(brief.zone)) {
     for (const Technique* core : cores) {
@@ -76,7 +87,8 @@ std::int64_t near_start(const Knob& knob, Rng& rng) {
   return knob.domain[static_cast<std::size_t>(std::clamp(at + step, 0, count - 1))];
 }
 
-// A sample that knows the zone and where a search starts: more of what matters there, values a step around the start.
+// A sample that knows the zone and where a search starts: more of what matters there, values a step
+// around the start.
 Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
   const std::shared_ptr<const GenomeSpace> space = genomes_of(*brief.space);
   const Alphabet& alphabet = space->alphabet();
@@ -84,19 +96,22 @@ Strategy informed_sample(const StrategyBrief& brief, Rng rng) {
   Genome wish = sample(*space, rng.fork(1));
   for (std::size_t i = 0; i < techniques.size(); ++i) {
     if (!techniques[i].group.empty() || holds(wish, alphabet.offered[i])) continue;
-    if (relieved_in(brief, techniques[i]) > 0 && rng.chance(0.5)) wish.uses.push_back(alphabet.offered[i]);
+    if (relieved_in(brief, techniques[i]) > 0 && rng.chance(0.5))
+      wish.uses.push_back(alphabet.offered[i]);
   }
   for (const int t : wish.uses) {
     if (t < 0) continue;
     for (const int k : alphabet.knobs_of[static_cast<std::size_t>(t)]) {
-      wish.values[static_cast<std::size_t>(k)] = near_start(alphabet.knobs[static_cast<std::size_t>(k)], rng);
+      wish.values[static_cast<std::size_t>(k)] =
+          near_start(alphabet.knobs[static_cast<std::size_t>(k)], rng);
     }
   }
   const std::optional<Genome> done = space->completed(wish, {});
   return alphabet.spell(done ? *done : wish);
 }
 
-// Share of the zone's resources that a core relieves, against the best core: a core that cannot is drawn less often.
+// Share of the zone's resources that a core relieves, against the best core: a core that cannot is
+// drawn less often.
 double core_share(const StrategyBrief& brief, const Strategy& strategy) {
   double own = 0, most = 0;
   for (const Technique& technique : brief.space->techniques()) {
@@ -115,7 +130,8 @@ std::optional<Strategy> far_sample(const StrategyBrief& brief, const Rng& rng) {
   for (int draw = 0; draw < spread_draws; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
     const bool informed = own.chance(informed_share);
-    Strategy strategy = informed ? informed_sample(brief, own.fork(1)) : sample(*brief.space, own.fork(2));
+    Strategy strategy =
+        informed ? informed_sample(brief, own.fork(1)) : sample(*brief.space, own.fork(2));
     if (was_tried(brief, strategy)) continue;
     const double apart = population.nearest(strategy) * core_share(brief, strategy);
     if (apart <= most) continue;
@@ -137,7 +153,8 @@ std::optional<Strategy> untried(const StrategyBrief& brief, Strategy strategy) {
   return was_tried(brief, strategy) ? std::nullopt : std::optional(std::move(strategy));
 }
 
-// One of many seeds, of which forecasts choose: they say what is fast, so that samples need not keep apart by themselves.
+// One of many seeds, of which forecasts choose: they say what is fast, so that samples need not
+// keep apart by themselves.
 std::optional<Strategy> forecast_seed(const StrategyBrief& brief, Rng rng) {
   const double u = rng.unit();
   if (u < memory_share || brief.population.empty()) {
@@ -146,7 +163,8 @@ std::optional<Strategy> forecast_seed(const StrategyBrief& brief, Rng rng) {
   if (u < memory_share + pattern_share) {
     if (std::optional<Strategy> strategy = untried_pattern(brief)) return strategy;
   }
-  Strategy strategy = rng.chance(informed_share) ? informed_sample(brief, rng.fork(1)) : sample(*brief.space, rng.fork(2));
+  Strategy strategy = rng.chance(informed_share) ? informed_sample(brief, rng.fork(1))
+                                                 : sample(*brief.space, rng.fork(2));
   return untried(brief, std::move(strategy));
 }
 
@@ -170,15 +188,18 @@ Strategy mutated(const StrategyBrief& brief, const Individual& parent, Rng rng) 
   const std::map<std::string, double> weights = change_weights(brief, parent);
   const int steps = draw_steps(rng);
   return mutate(
-      *brief.space, parent.strategy, steps, [&](const std::string& technique) { return weights.at(technique); }, rng);
+      *brief.space, parent.strategy, steps,
+      [&](const std::string& technique) { return weights.at(technique); }, rng);
 }
 
 // How likely a technique of one parent alone is passed on.
-double inheritance(const StrategyBrief& brief, const Technique* row, const Individual& better, bool of_better) {
+double inheritance(const StrategyBrief& brief, const Technique* row, const Individual& better,
+                   bool of_better) {
   if (row == nullptr) return 0.5;
   const double gain = learnt_gain(brief, row->name);
   const double chance = (of_better ? 0.85 : 0.5) + 0.25 * std::clamp(gain, -1.0, 1.0);
-  return std::clamp(chance + (of_better ? 0.0 : 0.3 * relief(brief, *row, better.verdict)), 0.05, 0.98);
+  return std::clamp(chance + (of_better ? 0.0 : 0.3 * relief(brief, *row, better.verdict)), 0.05,
+                    0.98);
 }
 
 // Two parents as numbers.
@@ -204,19 +225,24 @@ Crossing crossing_of(const StrategyBrief& brief) {
     crossing.rows[static_cast<std::size_t>(alphabet.offered[i])] = &brief.space->techniques()[i];
   crossing.stated = alphabet.knobs_of;
   const auto by_name = [&](int x, int y) {
-    return alphabet.knobs[static_cast<std::size_t>(x)].parameter < alphabet.knobs[static_cast<std::size_t>(y)].parameter;
+    return alphabet.knobs[static_cast<std::size_t>(x)].parameter <
+           alphabet.knobs[static_cast<std::size_t>(y)].parameter;
   };
   for (std::vector<int>& knobs : crossing.stated) std::sort(knobs.begin(), knobs.end(), by_name);
   return crossing;
 }
 
-// The union of both parents, the better one's parameters first; what only the other has comes in where it helps.
+// The union of both parents, the better one's parameters first; what only the other has comes in
+// where it helps.
 std::optional<Genome> crossed(const Crossing& crossing, Rng rng) {
-  const auto row_of = [&](int t) { return t < 0 ? nullptr : crossing.rows[static_cast<std::size_t>(t)]; };
+  const auto row_of = [&](int t) {
+    return t < 0 ? nullptr : crossing.rows[static_cast<std::size_t>(t)];
+  };
   const auto passed_on = [&](int t, bool of_better) {
     return rng.chance(inheritance(crossing.brief, row_of(t), crossing.better, of_better));
   };
-  // Values of techniques that both hold come from the better parent this often: between copying it and a fair mix.
+  // Values of techniques that both hold come from the better parent this often: between copying it
+  // and a fair mix.
   const double loyalty = 0.5 + 0.4 * rng.unit();
   Genome wish{{}, std::vector<std::int64_t>(crossing.first.values.size(), Genome::unset), false};
   const auto take = [&](const Genome& from, int t) {
@@ -233,7 +259,8 @@ std::optional<Genome> crossed(const Crossing& crossing, Rng rng) {
     if (!both) continue;
     for (const int k : crossing.stated[static_cast<std::size_t>(t)]) {
       const std::int64_t theirs = crossing.second.values[static_cast<std::size_t>(k)];
-      if (theirs != Genome::unset && !rng.chance(loyalty)) wish.values[static_cast<std::size_t>(k)] = theirs;
+      if (theirs != Genome::unset && !rng.chance(loyalty))
+        wish.values[static_cast<std::size_t>(k)] = theirs;
     }
   }
   for (const int t : crossing.second.uses) {
@@ -260,13 +287,15 @@ std::optional<Strategy> tuned(const StrategyBrief& brief, Rng rng) {
   const Individual& champion = brief.parents[0];
   std::vector<Strategy> near = neighbours(*brief.space, champion.strategy);
   std::stable_sort(near.begin(), near.end(), [&](const Strategy& a, const Strategy& b) {
-    return distance(*brief.space, champion.strategy, a) < distance(*brief.space, champion.strategy, b);
+    return distance(*brief.space, champion.strategy, a) <
+           distance(*brief.space, champion.strategy, b);
   });
   for (Strategy& strategy : near) {
     if (!was_tried(brief, strategy)) return std::move(strategy);
   }
   for (std::size_t tries = 0; tries < near.size(); ++tries) {
-    const Strategy& through = near[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(near.size())))];
+    const Strategy& through =
+        near[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(near.size())))];
     for (Strategy& strategy : neighbours(*brief.space, through)) {
       if (!was_tried(brief, strategy)) return std::move(strategy);
     }
@@ -283,7 +312,8 @@ class RuleStrategist final : public Strategist {
     if (!strategy) return strategy;
     strategy->origin = name_of(brief.kind);
     strategy->parents.clear();
-    for (const Individual& parent : brief.parents) strategy->parents.push_back(strategy_id(parent.strategy));
+    for (const Individual& parent : brief.parents)
+      strategy->parents.push_back(strategy_id(parent.strategy));
     strategy->rationale = reason(brief, *strategy);
     return strategy;
   }
@@ -291,14 +321,17 @@ class RuleStrategist final : public Strategist {
  private:
   // One that was not tried.
   static std::optional<Strategy> by_rule(const StrategyBrief& brief, const Rng& rng) {
-    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2) return untried_cross(brief, rng);
+    if (brief.kind == BreedKind::cross && brief.parents.size() >= 2)
+      return untried_cross(brief, rng);
     std::optional<Strategy> strategy;
-    for (std::uint64_t attempt = 0; attempt < attempts && !strategy; ++attempt) strategy = once(brief, rng.fork(1, attempt));
+    for (std::uint64_t attempt = 0; attempt < attempts && !strategy; ++attempt)
+      strategy = once(brief, rng.fork(1, attempt));
     return strategy;
   }
   static std::optional<Strategy> once(const StrategyBrief& brief, const Rng& rng) {
     if (brief.kind == BreedKind::tune && !brief.parents.empty()) return tuned(brief, rng);
-    if ((brief.kind == BreedKind::mutate || brief.kind == BreedKind::cross) && !brief.parents.empty()) {
+    if ((brief.kind == BreedKind::mutate || brief.kind == BreedKind::cross) &&
+        !brief.parents.empty()) {
       return untried(brief, mutated(brief, brief.parents[0], rng));
     }
     return brief.kind == BreedKind::seed ? seed(brief, rng) : far_sample(brief, rng);
@@ -306,7 +339,8 @@ class RuleStrategist final : public Strategist {
 
   // What changed against the first parent, and what that parent waits for.
   static std::string reason(const StrategyBrief& brief, const Strategy& strategy) {
-    if (brief.parents.empty()) return brief.kind == BreedKind::seed ? "spreads over the space" : "far from what was tried";
+    if (brief.parents.empty())
+      return brief.kind == BreedKind::seed ? "spreads over the space" : "far from what was tried";
     const Individual& parent = brief.parents[0];
     std::string change;
     const auto add = [&](const char* sign, const std::string& technique) {

@@ -19,12 +19,13 @@ struct Step {
 Values candidates(const Knob& knob, std::int64_t value, bool larger) {
   const auto at = std::find(knob.domain.begin(), knob.domain.end(), value);
   if (at == knob.domain.end()) return {};
-  return larger ? Values(at + 1, knob.domain.end()) : Values(std::make_reverse_iterator(at), knob.domain.rend());
+  return larger ? Values(at + 1, knob.domain.end())
+                : Values(std::make_reverse_iterator(at), knob.domain.rend());
 }
 
 // The nearest value that doubles the blocks or makes them enough; without one, that of most blocks.
-Step step_of(std::size_t knob, const Values& others, const BlockCount& blocks, Values values, std::int64_t now,
-             std::int64_t wanted) {
+Step step_of(std::size_t knob, const Values& others, const BlockCount& blocks, Values values,
+             std::int64_t now, std::int64_t wanted) {
   Step best{knob, values[knob], values[knob], 0};
   for (const std::int64_t value : others) {
     values[knob] = value;
@@ -35,13 +36,17 @@ Step step_of(std::size_t knob, const Values& others, const BlockCount& blocks, V
   return best;
 }
 
-Step best_step(const std::vector<Knob>& knobs, const std::vector<std::size_t>& movable, const BlockCount& blocks,
-               const Values& values, std::int64_t now, std::int64_t wanted) {
+Step best_step(const std::vector<Knob>& knobs, const std::vector<std::size_t>& movable,
+               const BlockCount& blocks, const Values& values, std::int64_t now,
+               std::int64_t wanted) {
   Step best{0, 0, 0, now};
   for (const bool larger : {false, true}) {
     for (const std::size_t k : movable) {
-      const Step step = step_of(k, candidates(knobs[k], values[k], larger), blocks, values, now, wanted);
-      if (step.blocks > best.blocks || (step.blocks == best.blocks && step.blocks > now && step.from > best.from)) best = step;
+      const Step step =
+          step_of(k, candidates(knobs[k], values[k], larger), blocks, values, now, wanted);
+      if (step.blocks > best.blocks ||
+          (step.blocks == best.blocks && step.blocks > now && step.from > best.from))
+        best = step;
     }
     if (best.blocks > now) break;
   }
@@ -56,7 +61,8 @@ Values fallbacks(const std::vector<Knob>& knobs) {
   return values;
 }
 
-void fit_tiles(std::vector<Knob>& knobs, const std::vector<std::size_t>& tiles, const BlockCount& blocks) {
+void fit_tiles(std::vector<Knob>& knobs, const std::vector<std::size_t>& tiles,
+               const BlockCount& blocks) {
   Values values = fallbacks(knobs);
   for (const std::size_t knob : tiles) {
     std::int64_t now = blocks(values);
@@ -75,8 +81,8 @@ void fit_tiles(std::vector<Knob>& knobs, const std::vector<std::size_t>& tiles, 
   }
 }
 
-void fill_machine(std::vector<Knob>& knobs, const std::vector<std::size_t>& movable, const BlockCount& blocks,
-                  std::int64_t wanted) {
+void fill_machine(std::vector<Knob>& knobs, const std::vector<std::size_t>& movable,
+                  const BlockCount& blocks, std::int64_t wanted) {
   Values values = fallbacks(knobs);
   std::int64_t now = blocks(values);
   for (int step = 0; step < most_steps && now > 0 && now < wanted; ++step) {

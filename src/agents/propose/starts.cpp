@@ -25,7 +25,8 @@ Constants constants_of(const TunableContext& context, const std::vector<std::int
 }
 
 // Blocks of all launches, however few of them a chip takes at once.
-std::int64_t blocks_of(const TunableContext& context, const Constants& constants, const Workload& shape) {
+std::int64_t blocks_of(const TunableContext& context, const Constants& constants,
+                       const Workload& shape) {
   DeviceSpec endless = context.device;
   endless.sms = 1 << 20;
   PlanScope scope(context.tunable.plan, constants, context.task, shape, endless, nullptr);
@@ -35,28 +36,33 @@ std::int64_t blocks_of(const TunableContext& context, const Constants& constants
     for (const Expr& side : launch.grid) {
       const ExprValue value = scope.value(side);
       const auto* number = std::get_if<std::int64_t>(&value);
-      blocks = number == nullptr || *number < 1 || blocks > (1ll << 40) / *number ? 0 : blocks * *number;
+      blocks =
+          number == nullptr || *number < 1 || blocks > (1ll << 40) / *number ? 0 : blocks * *number;
     }
     most = std::max(most, blocks);
   }
   return most;
 }
 
-// Restrictions on one movable knob alone: what several break together may be mended by moving another.
-std::vector<Expr> restrictions_on_one(const TunableContext& context, const std::vector<std::size_t>& movable) {
+// Restrictions on one movable knob alone: what several break together may be mended by moving
+// another.
+std::vector<Expr> restrictions_on_one(const TunableContext& context,
+                                      const std::vector<std::size_t>& movable) {
   std::vector<Expr> alone;
   for (const Expr& expr : context.tunable.restrictions) {
     const std::vector<std::size_t> read = parameters_in(context, names_in(expr.text));
     const auto moves = std::count_if(read.begin(), read.end(), [&](std::size_t p) {
       const int knob = context.sources[p].knob;
-      return knob >= 0 && std::count(movable.begin(), movable.end(), static_cast<std::size_t>(knob)) != 0;
+      return knob >= 0 &&
+             std::count(movable.begin(), movable.end(), static_cast<std::size_t>(knob)) != 0;
     });
     if (moves == 1) alone.push_back(expr);
   }
   return alone;
 }
 
-bool all_hold(const TunableContext& context, const std::vector<Expr>& restrictions, const Constants& constants) {
+bool all_hold(const TunableContext& context, const std::vector<Expr>& restrictions,
+              const Constants& constants) {
   return std::all_of(restrictions.begin(), restrictions.end(), [&](const Expr& expr) {
     const ExprValue result = evaluate(expr, [&](std::string_view name) -> ExprValue {
       const auto constant = constants.find(std::string(name));
@@ -69,12 +75,14 @@ bool all_hold(const TunableContext& context, const std::vector<Expr>& restrictio
 
 constexpr std::int64_t far_more = 1 << 8;
 
-using BlocksAt = std::function<std::int64_t(const std::vector<std::int64_t>& values, const Workload& shape)>;
+using BlocksAt =
+    std::function<std::int64_t(const std::vector<std::int64_t>& values, const Workload& shape)>;
 
-// Knobs of which smaller values make more blocks, if not here then at a far larger shape: sides of a tile, but not the depth of
-// a slab of K.
-std::vector<std::size_t> tile_knobs(const std::vector<Knob>& knobs, const std::vector<std::size_t>& movable,
-                                    const Workload& shape, const BlocksAt& blocks) {
+// Knobs of which smaller values make more blocks, if not here then at a far larger shape: sides of
+// a tile, but not the depth of a slab of K.
+std::vector<std::size_t> tile_knobs(const std::vector<Knob>& knobs,
+                                    const std::vector<std::size_t>& movable, const Workload& shape,
+                                    const BlocksAt& blocks) {
   Workload large = shape;
   for (auto& [axis, size] : large.sizes) size *= far_more;
   std::vector<std::size_t> tiles;
@@ -90,9 +98,10 @@ std::vector<std::size_t> tile_knobs(const std::vector<Knob>& knobs, const std::v
   return tiles;
 }
 
-// The shape with every side shrunk to 1 that one tile spans: there, blocks are gained by no step that cuts such a tile, whose
-// parts would read the other operand once each.
-Workload without_spanned(const Workload& shape, const std::function<std::int64_t(const Workload&)>& blocks) {
+// The shape with every side shrunk to 1 that one tile spans: there, blocks are gained by no step
+// that cuts such a tile, whose parts would read the other operand once each.
+Workload without_spanned(const Workload& shape,
+                         const std::function<std::int64_t(const Workload&)>& blocks) {
   Workload rest = shape;
   for (const auto& [axis, size] : shape.sizes) {
     Workload least = shape, most = shape;
@@ -103,9 +112,11 @@ Workload without_spanned(const Workload& shape, const std::function<std::int64_t
   return rest;
 }
 
-// Copies by tensor maps take no registers, and one such block has an SM to itself: their ring starts as deep as memory lets it.
+// Copies by tensor maps take no registers, and one such block has an SM to itself: their ring
+// starts as deep as memory lets it.
 void deepen_ring(const TunableContext& context, std::vector<Knob>& knobs) {
-  const auto ring = std::find_if(knobs.begin(), knobs.end(), [](const Knob& knob) { return knob.technique == "multistage"; });
+  const auto ring = std::find_if(knobs.begin(), knobs.end(),
+                                 [](const Knob& knob) { return knob.technique == "multistage"; });
   if (context.tunable.plan.maps.empty() || ring == knobs.end()) return;
   for (auto stages = ring->domain.rbegin(); stages != ring->domain.rend(); ++stages) {
     ring->fallback = *stages;
@@ -138,7 +149,8 @@ void choose_starts(const TunableContext& context, Skeleton& skeleton) {
   const Workload& shape = context.task.time_shapes[0];
   const auto blocks = [&](const auto& values) { return blocks_at(values, shape); };
   fit_tiles(knobs, tile_knobs(knobs, movable, shape, blocks_at), blocks);
-  const Workload rest = without_spanned(shape, [&](const Workload& other) { return blocks_at(fallbacks(knobs), other); });
+  const Workload rest = without_spanned(
+      shape, [&](const Workload& other) { return blocks_at(fallbacks(knobs), other); });
   const auto wanted = static_cast<std::int64_t>(full_enough * context.device.sms);
   fill_machine(
       knobs, movable, [&](const auto& values) { return blocks_at(values, rest); }, wanted);

@@ -15,7 +15,8 @@ constexpr double base = 0.6;
 constexpr double strongest = 4.0;
 
 bool relieves(const Technique& technique, Resource resource) {
-  return std::find(technique.relieves.begin(), technique.relieves.end(), resource) != technique.relieves.end();
+  return std::find(technique.relieves.begin(), technique.relieves.end(), resource) !=
+         technique.relieves.end();
 }
 
 }  // namespace
@@ -27,19 +28,23 @@ double part_relieved(const Technique& technique, Resource resource) {
 }
 
 const std::vector<Resource>& resources_of(Zone zone) {
-  static const std::vector<Resource> memory = {Resource::dram,      Resource::l2,     Resource::latency,
-                                               Resource::occupancy, Resource::launch, Resource::tail};
-  static const std::vector<Resource> compute = {Resource::fp_pipe, Resource::tensor_pipe, Resource::shared, Resource::issue,
-                                                Resource::latency, Resource::occupancy,   Resource::tail};
-  static const std::vector<Resource> both = {Resource::dram,        Resource::l2,        Resource::fp_pipe,
-                                             Resource::tensor_pipe, Resource::shared,    Resource::issue,
-                                             Resource::latency,     Resource::occupancy, Resource::tail};
+  static const std::vector<Resource> memory = {Resource::dram,    Resource::l2,
+                                               Resource::latency, Resource::occupancy,
+                                               Resource::launch,  Resource::tail};
+  static const std::vector<Resource> compute = {
+      Resource::fp_pipe, Resource::tensor_pipe, Resource::shared, Resource::issue,
+      Resource::latency, Resource::occupancy,   Resource::tail};
+  static const std::vector<Resource> both = {
+      Resource::dram,        Resource::l2,        Resource::fp_pipe,
+      Resource::tensor_pipe, Resource::shared,    Resource::issue,
+      Resource::latency,     Resource::occupancy, Resource::tail};
   return zone == Zone::memory ? memory : zone == Zone::compute ? compute : both;
 }
 
 double learnt_gain(const StrategyBrief& brief, const std::string& technique) {
   for (const StrategyBrief::Effect& effect : brief.effects) {
-    if (effect.technique == technique) return effect.gain * effect.count / (effect.count + prior_count);
+    if (effect.technique == technique)
+      return effect.gain * effect.count / (effect.count + prior_count);
   }
   return 0;
 }
@@ -48,8 +53,10 @@ double relief(const StrategyBrief& brief, const Technique& technique, const Verd
   if (!brief.roofline) return 0;
   const std::vector<Resource>& zone_resources = resources_of(brief.zone);
   if (verdict.pressures.empty()) {
-    return std::any_of(zone_resources.begin(), zone_resources.end(), [&](Resource r) { return relieves(technique, r); }) ? 0.5
-                                                                                                                         : 0.0;
+    return std::any_of(zone_resources.begin(), zone_resources.end(),
+                       [&](Resource r) { return relieves(technique, r); })
+               ? 0.5
+               : 0.0;
   }
   double relieved = 0;
   for (const Pressure& pressure : verdict.pressures) {
@@ -63,12 +70,15 @@ std::map<std::string, double> change_weights(const StrategyBrief& brief, const I
   for (const Technique& technique : brief.space->techniques()) {
     const bool held = find_use(parent.strategy, technique.name) != nullptr;
     const double gain = learnt_gain(brief, technique.name);
-    // What helps is added, what harms is taken away; a technique that helps is worth tuning as well.
+    // What helps is added, what harms is taken away; a technique that helps is worth tuning as
+    // well.
     const double learnt = std::exp2(std::clamp(held ? std::abs(gain) * 0.5 : gain, -2.0, 2.0));
     double knobs = 0;
-    for (const Knob* knob : knobs_of(*brief.space, technique.name)) knobs += knob->domain.size() > 1 ? 1.0 : 0.0;
+    for (const Knob* knob : knobs_of(*brief.space, technique.name))
+      knobs += knob->domain.size() > 1 ? 1.0 : 0.0;
     const double breadth = held ? std::max(knobs, 0.5) : 1.0;
-    weights[technique.name] = (base + strongest * relief(brief, technique, parent.verdict)) * learnt * breadth;
+    weights[technique.name] =
+        (base + strongest * relief(brief, technique, parent.verdict)) * learnt * breadth;
   }
   return weights;
 }

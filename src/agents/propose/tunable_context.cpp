@@ -2,15 +2,18 @@
 
 namespace cupilot {
 
-std::vector<std::size_t> parameters_in(const TunableContext& context, const std::set<std::string>& names) {
+std::vector<std::size_t> parameters_in(const TunableContext& context,
+                                       const std::set<std::string>& names) {
   std::vector<std::size_t> parameters;
   for (const std::string& name : names) {
-    if (const auto at = context.moving.find(name); at != context.moving.end()) parameters.push_back(at->second);
+    if (const auto at = context.moving.find(name); at != context.moving.end())
+      parameters.push_back(at->second);
   }
   return parameters;
 }
 
-std::set<std::string> names_through_lets(const LaunchPlan& plan, const std::vector<const Expr*>& texts) {
+std::set<std::string> names_through_lets(const LaunchPlan& plan,
+                                         const std::vector<const Expr*>& texts) {
   std::set<std::string> names;
   std::vector<const Expr*> pending = texts;
   while (!pending.empty()) {

@@ -1,4 +1,5 @@
-// What is known of one tunable for one task and device while its skeleton is made, and afterwards by its predicates.
+// What is known of one tunable for one task and device while its skeleton is made, and afterwards
+// by its predicates.
 #pragma once
 
 #include <map>
@@ -6,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/task.hpp>
 #include <cupilot/parts/tunable.hpp>
+#include <cupilot/task.hpp>
 
 #include "kernel/expr_names.hpp"
 #include "strategy/build_space.hpp"
@@ -48,14 +49,16 @@ struct TunableContext {
 
   Constants constants(const Assignment& assignment) const {
     Constants all;
-    for (std::size_t p = 0; p < sources.size(); ++p) all[tunable.parameters[p].constant] = value(p, assignment);
+    for (std::size_t p = 0; p < sources.size(); ++p)
+      all[tunable.parameters[p].constant] = value(p, assignment);
     return all;
   }
 
   bool holds(const Expr& restriction, const Assignment& assignment) const {
     const ExprValue result = evaluate(restriction, [&](std::string_view name) -> ExprValue {
       const std::string key(name);
-      if (const auto at = moving.find(key); at != moving.end()) return value(at->second, assignment);
+      if (const auto at = moving.find(key); at != moving.end())
+        return value(at->second, assignment);
       return fixed.at(key);
     });
     const auto* number = std::get_if<std::int64_t>(&result);
@@ -64,9 +67,11 @@ struct TunableContext {
 };
 
 // Names that the texts use, through the plan's own definitions.
-std::set<std::string> names_through_lets(const LaunchPlan& plan, const std::vector<const Expr*>& texts);
+std::set<std::string> names_through_lets(const LaunchPlan& plan,
+                                         const std::vector<const Expr*>& texts);
 
 // Parameters whose constants stand among the names.
-std::vector<std::size_t> parameters_in(const TunableContext& context, const std::set<std::string>& names);
+std::vector<std::size_t> parameters_in(const TunableContext& context,
+                                       const std::set<std::string>& names);
 
 }  // namespace cupilot

@@ -8,13 +8,13 @@
 
 #include <fmt/format.h>
 
-#include "predict/estimate.hpp"
 #include "agents/propose/starts.hpp"
 #include "agents/propose/tunable_context.hpp"
 #include "kernel/device_limits.hpp"
 #include "kernel/plan_program.hpp"
 #include "kernel/plan_scope.hpp"
 #include "kernel/tunable_values.hpp"
+#include "predict/estimate.hpp"
 
 namespace cupilot {
 namespace {
@@ -24,13 +24,15 @@ const std::string& technique_of(const Tunable& tunable, const TunableParameter& 
 }
 
 const Technique* row_of(const std::vector<Technique>& techniques, const std::string& name) {
-  const auto found = std::find_if(techniques.begin(), techniques.end(), [&](const Technique& row) { return row.name == name; });
+  const auto found = std::find_if(techniques.begin(), techniques.end(),
+                                  [&](const Technique& row) { return row.name == name; });
   return found == techniques.end() ? nullptr : &*found;
 }
 
 // A restriction that depends on these parameters alone.
 Restriction restriction_on(const std::shared_ptr<const TunableContext>& context, std::string text,
-                           const std::vector<std::size_t>& parameters, std::function<bool(const Assignment&)> holds) {
+                           const std::vector<std::size_t>& parameters,
+                           std::function<bool(const Assignment&)> holds) {
   Restriction restriction{std::move(text), {}, {}, parameters.empty()};
   for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
   restriction.holds = std::move(holds);
@@ -46,7 +48,8 @@ std::vector<std::pair<std::string, std::vector<std::size_t>>> by_technique(const
   std::vector<std::pair<std::string, std::vector<std::size_t>>> groups;
   for (std::size_t p = 0; p < tunable.parameters.size(); ++p) {
     const std::string& name = technique_of(tunable, tunable.parameters[p]);
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == name; });
+    auto group =
+        std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == name; });
     if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
     group->second.push_back(p);
   }
@@ -66,13 +69,16 @@ bool names_parameter(const Technique& row, const std::string& name) {
 }
 
 // Adds knobs and sources of one technique.
-void add_technique(const std::string& name, const std::vector<std::size_t>& parameters, const std::vector<Technique>& techniques,
-                   TunableContext& context, Skeleton& skeleton) {
+void add_technique(const std::string& name, const std::vector<std::size_t>& parameters,
+                   const std::vector<Technique>& techniques, TunableContext& context,
+                   Skeleton& skeleton) {
   const Technique& row = *row_of(techniques, name);
   const Tunable& tunable = context.tunable;
-  const bool forced = name == tunable.name || std::count(skeleton.required.begin(), skeleton.required.end(), name) != 0;
-  const bool optional = !forced && std::all_of(parameters.begin(), parameters.end(),
-                                               [&](std::size_t p) { return off_is_smallest(tunable.parameters[p]); });
+  const bool forced = name == tunable.name ||
+                      std::count(skeleton.required.begin(), skeleton.required.end(), name) != 0;
+  const bool optional =
+      !forced && std::all_of(parameters.begin(), parameters.end(),
+                             [&](std::size_t p) { return off_is_smallest(tunable.parameters[p]); });
   auto& names = optional ? skeleton.available : skeleton.required;
   if (std::count(names.begin(), names.end(), name) == 0) names.push_back(name);
   for (const std::size_t p : parameters) {
@@ -80,9 +86,11 @@ void add_technique(const std::string& name, const std::vector<std::size_t>& para
     std::vector<std::int64_t> domain = parameter.domain;
     // Several parameters are off together or not at all, so each keeps its plain value.
     if (optional && parameters.size() == 1) std::erase(domain, parameter.plain);
-    Source source{static_cast<std::size_t>(&row - techniques.data()), -1, parameter.plain, parameter.plain, name};
+    Source source{static_cast<std::size_t>(&row - techniques.data()), -1, parameter.plain,
+                  parameter.plain, name};
     if (domain.empty()) domain = {parameter.plain};
-    if (domain.size() == 1 && !names_parameter(row, parameter.name) && !parameter.technique.empty()) {
+    if (domain.size() == 1 && !names_parameter(row, parameter.name) &&
+        !parameter.technique.empty()) {
       source.on = domain[0];
     } else {
       source.knob = static_cast<int>(skeleton.knobs.size());
@@ -93,24 +101,31 @@ void add_technique(const std::string& name, const std::vector<std::size_t>& para
   }
 }
 
-// In use with every parameter at plain is the same kernel as not in use, where a strategy may do without.
+// In use with every parameter at plain is the same kernel as not in use, where a strategy may do
+// without.
 void forbid_idle(const std::shared_ptr<const TunableContext>& context, const std::string& technique,
                  const std::vector<std::size_t>& parameters, Skeleton& skeleton) {
-  if (parameters.size() < 2 || std::count(skeleton.required.begin(), skeleton.required.end(), technique) != 0) return;
+  if (parameters.size() < 2 ||
+      std::count(skeleton.required.begin(), skeleton.required.end(), technique) != 0)
+    return;
   Restriction restriction{technique + " does something", {}, {}};
   for (const std::size_t p : parameters) restriction.reads.push_back(context->sources[p].read);
   restriction.holds = [context, parameters](const Assignment& assignment) {
     if (!assignment.present[context->sources[parameters[0]].technique]) return true;
-    return std::any_of(parameters.begin(), parameters.end(),
-                       [&](std::size_t p) { return context->value(p, assignment) != context->sources[p].plain; });
+    return std::any_of(parameters.begin(), parameters.end(), [&](std::size_t p) {
+      return context->value(p, assignment) != context->sources[p].plain;
+    });
   };
   skeleton.restrictions.push_back(std::move(restriction));
 }
 
-// What a named technique cannot do without is realised by the template, or it would not name the technique.
-void require_needs(const Tunable& tunable, const std::vector<Technique>& techniques, Skeleton& skeleton) {
+// What a named technique cannot do without is realised by the template, or it would not name the
+// technique.
+void require_needs(const Tunable& tunable, const std::vector<Technique>& techniques,
+                   Skeleton& skeleton) {
   std::vector<std::string> named = skeleton.required;
-  for (const TunableParameter& parameter : tunable.parameters) named.push_back(technique_of(tunable, parameter));
+  for (const TunableParameter& parameter : tunable.parameters)
+    named.push_back(technique_of(tunable, parameter));
   for (std::size_t i = 0; i < named.size(); ++i) {
     const Technique* row = row_of(techniques, named[i]);
     for (const std::string& need : row == nullptr ? std::vector<std::string>() : row->needs) {
@@ -127,15 +142,17 @@ void fix_names(TunableContext& context) {
   for (const Expr& restriction : context.tunable.restrictions) {
     for (const std::string& name : names_in(restriction.text)) {
       if (context.moving.contains(name)) continue;
-      context.fixed.emplace(name, name.starts_with("dev.") ? device_name(context.device, name) : of_task(name));
+      context.fixed.emplace(
+          name, name.starts_with("dev.") ? device_name(context.device, name) : of_task(name));
     }
   }
 }
 
 void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skeleton& skeleton) {
   for (const Expr& expr : context->tunable.restrictions) {
-    skeleton.restrictions.push_back(restriction_on(context, expr.text, parameters_in(*context, names_in(expr.text)),
-                                                   [context, expr](const Assignment& a) { return context->holds(expr, a); }));
+    skeleton.restrictions.push_back(
+        restriction_on(context, expr.text, parameters_in(*context, names_in(expr.text)),
+                       [context, expr](const Assignment& a) { return context->holds(expr, a); }));
   }
   const LaunchPlan& plan = context->tunable.plan;
   std::vector<const Expr*> texts = {&context->tunable.registers};
@@ -143,10 +160,12 @@ void add_restrictions(const std::shared_ptr<const TunableContext>& context, Skel
     texts.push_back(&launch.shared);
     for (const Expr& side : launch.block) texts.push_back(&side);
   }
-  const auto within_limits = [context, limits = DeviceLimits(context->limits, context->task, context->device)](
-                                 const Assignment& a) { return limits.allow(context->values(a)); };
-  skeleton.restrictions.push_back(restriction_on(context, "the device's limits on threads, registers and shared memory",
-                                                 parameters_in(*context, names_through_lets(plan, texts)), within_limits));
+  const auto within_limits =
+      [context, limits = DeviceLimits(context->limits, context->task, context->device)](
+          const Assignment& a) { return limits.allow(context->values(a)); };
+  skeleton.restrictions.push_back(
+      restriction_on(context, "the device's limits on threads, registers and shared memory",
+                     parameters_in(*context, names_through_lets(plan, texts)), within_limits));
 }
 
 // A plan that is "not for this shape" at a timed shape cannot win there.
@@ -155,18 +174,23 @@ void add_requirements(const std::shared_ptr<const TunableContext>& context, Skel
   for (const Expr& expr : plan.require) {
     std::vector<std::pair<PlanProgram, int>> shapes;
     for (const Workload& shape : context->task.time_shapes) {
-      shapes.emplace_back(PlanProgram(plan, constant_names(context->tunable), context->task, shape, context->device), 0);
+      shapes.emplace_back(PlanProgram(plan, constant_names(context->tunable), context->task, shape,
+                                      context->device),
+                          0);
       shapes.back().second = shapes.back().first.add(expr);
     }
     const auto holds = [context, shapes = std::move(shapes)](const Assignment& assignment) {
       const std::vector<std::int64_t> values = context->values(assignment);
       return std::all_of(shapes.begin(), shapes.end(), [&](const auto& shape) {
         const PlanProgram::Answer answer = shape.first.value(shape.second, values);
-        return answer.is == PlanProgram::Answer::Is::number ? answer.number != 0 : answer.is == PlanProgram::Answer::Is::not_yet;
+        return answer.is == PlanProgram::Answer::Is::number
+                   ? answer.number != 0
+                   : answer.is == PlanProgram::Answer::Is::not_yet;
       });
     };
-    skeleton.restrictions.push_back(restriction_on(context, "at every timed shape: " + expr.text,
-                                                   parameters_in(*context, names_through_lets(plan, {&expr})), holds));
+    skeleton.restrictions.push_back(
+        restriction_on(context, "at every timed shape: " + expr.text,
+                       parameters_in(*context, names_through_lets(plan, {&expr})), holds));
   }
 }
 
@@ -175,13 +199,17 @@ void forbid_hopeless(const std::shared_ptr<const TunableContext>& context, Skele
   const std::optional<double> least = least_cost(context->tunable, context->task, context->device);
   if (!least) return;
   const LaunchPlan& plan = context->tunable.plan;
-  const auto definition = std::find_if(plan.let.begin(), plan.let.end(), [](const auto& let) { return let.first == "cost"; });
+  const auto definition = std::find_if(plan.let.begin(), plan.let.end(),
+                                       [](const auto& let) { return let.first == "cost"; });
   const CostEstimate estimate(context->tunable, context->task, context->device);
-  const auto bearable = [context, estimate, most = hopeless * *least](const Assignment& assignment) {
+  const auto bearable = [context, estimate,
+                         most = hopeless * *least](const Assignment& assignment) {
     return estimate.at(context->values(assignment)).value_or(0) <= most;
   };
-  const std::vector<std::size_t> parameters = parameters_in(*context, names_through_lets(plan, {&definition->second}));
-  skeleton.restrictions.push_back(restriction_on(context, "by its own estimate near the best", parameters, bearable));
+  const std::vector<std::size_t> parameters =
+      parameters_in(*context, names_through_lets(plan, {&definition->second}));
+  skeleton.restrictions.push_back(
+      restriction_on(context, "by its own estimate near the best", parameters, bearable));
 }
 
 }  // namespace
@@ -190,7 +218,8 @@ std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<
   std::vector<Technique> rows;
   const auto row_for = [&](const std::string& name) -> Technique* {
     if (row_of(known, name) != nullptr) return nullptr;
-    const auto found = std::find_if(rows.begin(), rows.end(), [&](const Technique& row) { return row.name == name; });
+    const auto found = std::find_if(rows.begin(), rows.end(),
+                                    [&](const Technique& row) { return row.name == name; });
     if (found != rows.end()) return &*found;
     Technique row;
     row.name = name;
@@ -203,8 +232,10 @@ std::vector<Technique> own_techniques(const Tunable& tunable, const std::vector<
   for (const std::string& name : tunable.requires_techniques) row_for(name);
   for (const TunableParameter& parameter : tunable.parameters) {
     Technique* row = row_for(technique_of(tunable, parameter));
-    // A default would become part of identities that have to outlive the tunable's file, so there is none beside plain.
-    if (row != nullptr) row->parameters.push_back({parameter.name, parameter.domain, {}, parameter.plain});
+    // A default would become part of identities that have to outlive the tunable's file, so there
+    // is none beside plain.
+    if (row != nullptr)
+      row->parameters.push_back({parameter.name, parameter.domain, {}, parameter.plain});
   }
   return rows;
 }
@@ -217,19 +248,24 @@ Skeleton tunable_skeleton(const Tunable& tunable, const Task& task, const Device
   skeleton.required = tunable.requires_techniques;
   // Realised whatever the parameters say.
   for (const std::string& name : tunable.provides) {
-    if (std::count(skeleton.required.begin(), skeleton.required.end(), name) == 0) skeleton.required.push_back(name);
+    if (std::count(skeleton.required.begin(), skeleton.required.end(), name) == 0)
+      skeleton.required.push_back(name);
   }
   require_needs(tunable, techniques, skeleton);
-  const auto context = std::make_shared<TunableContext>(TunableContext{tunable, tunable, task, device, {}, {}, {}});
+  const auto context =
+      std::make_shared<TunableContext>(TunableContext{tunable, tunable, task, device, {}, {}, {}});
   context->limits.restrictions.clear();
   context->limits.text.clear();
   context->sources.resize(tunable.parameters.size());
-  for (std::size_t p = 0; p < tunable.parameters.size(); ++p) context->moving.emplace(tunable.parameters[p].constant, p);
+  for (std::size_t p = 0; p < tunable.parameters.size(); ++p)
+    context->moving.emplace(tunable.parameters[p].constant, p);
   fix_names(*context);
   const auto groups = by_technique(tunable);
-  for (const auto& [name, parameters] : groups) add_technique(name, parameters, techniques, *context, skeleton);
+  for (const auto& [name, parameters] : groups)
+    add_technique(name, parameters, techniques, *context, skeleton);
   choose_starts(*context, skeleton);
-  skeleton.available.insert(skeleton.available.end(), skeleton.required.begin(), skeleton.required.end());
+  skeleton.available.insert(skeleton.available.end(), skeleton.required.begin(),
+                            skeleton.required.end());
   add_restrictions(context, skeleton);
   add_requirements(context, skeleton);
   forbid_hopeless(context, skeleton);

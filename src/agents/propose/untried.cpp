@@ -10,7 +10,9 @@ std::string_view name_of(BreedKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-bool was_tried(const StrategyBrief& brief, const Strategy& strategy) { return brief.tried && brief.tried(strategy_id(strategy)); }
+bool was_tried(const StrategyBrief& brief, const Strategy& strategy) {
+  return brief.tried && brief.tried(strategy_id(strategy));
+}
 
 std::optional<Strategy> untried_sample(const StrategyBrief& brief, int draws, const Rng& rng) {
   for (int draw = 0; draw < draws; ++draw) {
@@ -22,7 +24,8 @@ std::optional<Strategy> untried_sample(const StrategyBrief& brief, int draws, co
 
 Result<void> check_brief(const StrategyBrief& brief) {
   if (brief.space != nullptr) return {};
-  return Error{ErrorCode::usage, "a strategist was asked without a space", "set StrategyBrief::space"};
+  return Error{ErrorCode::usage, "a strategist was asked without a space",
+               "set StrategyBrief::space"};
 }
 
 }  // namespace cupilot

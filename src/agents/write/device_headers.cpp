@@ -37,20 +37,23 @@ std::size_t past_definition(std::string_view text, std::size_t at) {
 }
 
 // Whether the braces that `declaration` leads to hold a function's body.
-bool leads_to_body(std::string_view declaration) { return declaration.find("__device__") != std::string_view::npos; }
+bool leads_to_body(std::string_view declaration) {
+  return declaration.find("__device__") != std::string_view::npos;
+}
 
 std::set<std::string> all_but(const std::string& header) {
   std::set<std::string> names;
   for (const EmbeddedFile& file : kernel_files()) {
-    if (file.name.starts_with("device/") && file.name.substr(7) != header) names.emplace(file.name.substr(7));
+    if (file.name.starts_with("device/") && file.name.substr(7) != header)
+      names.emplace(file.name.substr(7));
   }
   return names;
 }
 
 }  // namespace
 
-Result<void> inline_device_headers(std::string_view text, const std::string& file, std::set<std::string>& seen,
-                                   std::string& out) {
+Result<void> inline_device_headers(std::string_view text, const std::string& file,
+                                   std::set<std::string>& seen, std::string& out) {
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::string_view line = text.substr(from, end - from);
@@ -59,15 +62,18 @@ Result<void> inline_device_headers(std::string_view text, const std::string& fil
       out += fmt::format("{}\n", line);
       continue;
     }
-    const std::string name(line.substr(include_mark.size(), line.find('"', include_mark.size()) - include_mark.size()));
+    const std::string name(line.substr(include_mark.size(),
+                                       line.find('"', include_mark.size()) - include_mark.size()));
     if (!seen.insert(name).second) continue;
     const std::string_view header = find_embedded(kernel_files(), "device/" + name);
     if (header.empty()) {
       std::string known;
       for (const EmbeddedFile& one : kernel_files()) {
-        if (one.name.starts_with("device/")) known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name.substr(7));
+        if (one.name.starts_with("device/"))
+          known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name.substr(7));
       }
-      return Error{ErrorCode::usage, fmt::format("{}: no device header \"cupilot/{}\"", file, name), "there are " + known};
+      return Error{ErrorCode::usage, fmt::format("{}: no device header \"cupilot/{}\"", file, name),
+                   "there are " + known};
     }
     out += fmt::format("// cupilot/{}\n", name);
     if (auto done = inline_device_headers(header, name, seen, out); !done) return done;
@@ -92,7 +98,8 @@ std::string outline_of(std::string_view header) {
     }
     const std::size_t end = header[at] == '{' ? at + 1 : past(header, at);
     out += header.substr(at, end - at);
-    if (header[at] == ';' || header[at] == '}' || header[at] == '{' || header.substr(at, 2) == "//") declared = out.size();
+    if (header[at] == ';' || header[at] == '}' || header[at] == '{' || header.substr(at, 2) == "//")
+      declared = out.size();
     at = end;
   }
   return out;
@@ -104,7 +111,8 @@ std::string header_outlines(Precision precision, int compute_major) {
   constexpr std::array hopper = {"barrier.cuh", "cluster.cuh", "tma.cuh"};
   std::string text;
   const auto add = [&](const char* name) {
-    text += fmt::format("// cupilot/{}\n{}\n", name, outline_of(find_embedded(kernel_files(), fmt::format("device/{}", name))));
+    text += fmt::format("// cupilot/{}\n{}\n", name,
+                        outline_of(find_embedded(kernel_files(), fmt::format("device/{}", name))));
   };
   for (const char* name : always) add(name);
   const bool multiplies = precision != Precision::fp32_strict && precision != Precision::fp64;
@@ -130,7 +138,9 @@ std::string with_includes(std::string_view text) {
     for (std::set<std::string>* seen : {&none, &others}) {
       std::string whole;
       const std::string include = fmt::format("#include \"cupilot/{}\"", name);
-      if (!inline_device_headers(include, name, *seen, whole) || out.compare(at, whole.size(), whole) != 0) continue;
+      if (!inline_device_headers(include, name, *seen, whole) ||
+          out.compare(at, whole.size(), whole) != 0)
+        continue;
       out.replace(at, whole.size(), include + "\n");
       break;
     }

@@ -10,9 +10,11 @@
 
 namespace cupilot {
 
-// Copies `text` to `out`, each device header in place of its first include; `seen` are those that stand there already. Error
-// names an include of "cupilot/..." that does not exist. `file`: for messages.
-Result<void> inline_device_headers(std::string_view text, const std::string& file, std::set<std::string>& seen, std::string& out);
+// Copies `text` to `out`, each device header in place of its first include; `seen` are those that
+// stand there already. Error names an include of "cupilot/..." that does not exist. `file`: for
+// messages.
+Result<void> inline_device_headers(std::string_view text, const std::string& file,
+                                   std::set<std::string>& seen, std::string& out);
 
 // Includes in place of the headers that stand in the text: what a reader is shown.
 std::string with_includes(std::string_view text);

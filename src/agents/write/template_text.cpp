@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t comment_columns = 100;
 
-// Prose as `//` lines. Nothing in it may end the comment, continue a line or look like a `// cupilot:` header.
+// Prose as `//` lines. Nothing in it may end the comment, continue a line or look like a `//
+// cupilot:` header.
 std::string comment(std::string_view prose) {
   std::string lines, line;
   const auto flush = [&] {
@@ -49,7 +50,8 @@ std::string heading(const Tunable& tunable, const Task& task, const Strategy& st
     for (const auto& [axis, extent] : workload.sizes) sizes += fmt::format(" {}={}", axis, extent);
     text += (&workload == task.time_shapes.data() ? ", made for" : " and") + sizes;
   }
-  text += fmt::format("\n// from template {}: {}\n", tunable.name, tunable.summary.empty() ? "of a user" : tunable.summary);
+  text += fmt::format("\n// from template {}: {}\n", tunable.name,
+                      tunable.summary.empty() ? "of a user" : tunable.summary);
   text += "// Strategy:\n" + comment(describe(strategy));
   if (!strategy.rationale.empty()) text += "// Why:\n" + comment(strategy.rationale);
   std::replace(text.begin(), text.end(), '\\', '/');
@@ -74,7 +76,8 @@ std::string constant_lines(const Tunable& tunable, const Task& task, const Const
   return text;
 }
 
-// Types of the task's tensors; an optional tensor that the task lacks gets the type of its first output.
+// Types of the task's tensors; an optional tensor that the task lacks gets the type of its first
+// output.
 std::string type_lines(const Tunable& tunable, const Task& task) {
   std::string text = fmt::format("\n{}", types_mark);
   std::set<std::string> named;
@@ -96,13 +99,16 @@ std::string type_lines(const Tunable& tunable, const Task& task) {
 
 }  // namespace
 
-Result<std::string> template_text(const Tunable& tunable, const Task& task, const Strategy& strategy,
-                                  const Constants& constants) {
+Result<std::string> template_text(const Tunable& tunable, const Task& task,
+                                  const Strategy& strategy, const Constants& constants) {
   std::string text = heading(tunable, task, strategy) + "\n";
   std::set<std::string> seen;
-  if (auto done = inline_device_headers("#include \"cupilot/types.cuh\"", tunable.file, seen, text); !done) return done.error();
+  if (auto done = inline_device_headers("#include \"cupilot/types.cuh\"", tunable.file, seen, text);
+      !done)
+    return done.error();
   text += constant_lines(tunable, task, constants) + type_lines(tunable, task) + "\n";
-  if (auto done = inline_device_headers(tunable.text, tunable.file, seen, text); !done) return done.error();
+  if (auto done = inline_device_headers(tunable.text, tunable.file, seen, text); !done)
+    return done.error();
   return text;
 }
 

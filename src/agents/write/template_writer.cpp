@@ -23,15 +23,19 @@ class TemplateWriter : public KernelWriter {
   }
 
   Attempt<KernelSource> write(const WriterBrief& brief) override {
-    if (!brief.task || !brief.strategy) return Error{ErrorCode::failure, "a writer needs a task and a strategy", {}};
+    if (!brief.task || !brief.strategy)
+      return Error{ErrorCode::failure, "a writer needs a task and a strategy", {}};
     const auto choice = choose_template(tunables_, *brief.task, *brief.strategy);
-    if (const auto* reason = std::get_if<std::string>(&choice)) return reject("write.uncovered", *reason);
+    if (const auto* reason = std::get_if<std::string>(&choice))
+      return reject("write.uncovered", *reason);
     const Tunable& tunable = *std::get<const Tunable*>(choice);
     const auto constants = constants_for(tunable, *brief.task, *brief.strategy);
     if (!constants) return reject("write.failed", constants.error().message, tunable.file);
     if (brief.device) {
       if (const auto broken = broken_restriction(tunable, *brief.task, *brief.device, *constants)) {
-        return reject("write.failed", fmt::format("template {} does not allow it: {}", tunable.name, *broken), tunable.file);
+        return reject("write.failed",
+                      fmt::format("template {} does not allow it: {}", tunable.name, *broken),
+                      tunable.file);
       }
     }
     auto text = template_text(tunable, *brief.task, *brief.strategy, *constants);

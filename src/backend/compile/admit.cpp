@@ -9,26 +9,29 @@
 
 #include <cupilot/parts/rejection.hpp>
 
+#include "backend/compile/headers.hpp"
 #include "backend/compile/image.hpp"
 #include "backend/compile/log.hpp"
 #include "backend/compile/source.hpp"
-#include "backend/compile/headers.hpp"
 #include "base/phases.hpp"
 #include "kernel/parameter_check.hpp"
 #include "kernel/plan_scope.hpp"
-#include "ptx/syntax/arch.hpp"
 #include "ptx/gate/facts.hpp"
 #include "ptx/gate/gate.hpp"
+#include "ptx/syntax/arch.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace cupilot {
 namespace {
 
 // What a plan tells without a task: the strategy's numbers and definitions over them.
-ExprScope constant_scope(const KernelSource& source) { return scope_with(scope_of(source.constants), source.plan.let); }
+ExprScope constant_scope(const KernelSource& source) {
+  return scope_with(scope_of(source.constants), source.plan.let);
+}
 
 // Extents that the strategy's numbers alone decide; zeros when a size of the task takes part.
-std::array<std::int64_t, 3> known_extents(const std::vector<Expr>& extents, const ExprScope& scope) {
+std::array<std::int64_t, 3> known_extents(const std::vector<Expr>& extents,
+                                          const ExprScope& scope) {
   std::array<std::int64_t, 3> result{1, 1, 1};
   if (extents.empty()) return {};
   for (std::size_t i = 0; i < std::min<std::size_t>(3, extents.size()); ++i) {
@@ -45,7 +48,8 @@ Attempt<std::vector<std::string>> entry_names(const KernelSource& source, const 
   for (const PlanLaunch& launch : source.plan.launches) {
     auto name = fill_entry(launch.entry, scope);
     if (const auto* fault = std::get_if<ExprFault>(&name)) {
-      return reject("plan.name", fmt::format("entry {}: {}", launch.entry, fault->message), "launches." + launch.name);
+      return reject("plan.name", fmt::format("entry {}: {}", launch.entry, fault->message),
+                    "launches." + launch.name);
     }
     names.push_back(std::get<std::string>(std::move(name)));
   }
@@ -53,11 +57,14 @@ Attempt<std::vector<std::string>> entry_names(const KernelSource& source, const 
   return names;
 }
 
-bool needs_expression(const std::string& name) { return name.find_first_of("<:") != std::string::npos; }
+bool needs_expression(const std::string& name) {
+  return name.find_first_of("<:") != std::string::npos;
+}
 
-// The entry of the PTX that a source name means: itself when it is extern "C", what the compiler lowered it to, or the one
-// function of that name in the Itanium mangling. "" when there is none.
-std::string ptx_name(const std::string& name, const ptx::Module& module, const std::map<std::string, std::string>& lowered) {
+// The entry of the PTX that a source name means: itself when it is extern "C", what the compiler
+// lowered it to, or the one function of that name in the Itanium mangling. "" when there is none.
+std::string ptx_name(const std::string& name, const ptx::Module& module,
+                     const std::map<std::string, std::string>& lowered) {
   if (const auto found = lowered.find(name); found != lowered.end()) return found->second;
   if (module.entry(name) != nullptr) return name;
   const std::string head = fmt::format("_Z{}{}", name.size(), name);
@@ -73,7 +80,8 @@ std::string ptx_name(const std::string& name, const ptx::Module& module, const s
 std::vector<ptx::ExpectedParameter> expected_of(const LaunchPlan& plan, const PlanLaunch& launch) {
   std::vector<ptx::ExpectedParameter> expected;
   for (const ParameterSize& size : expected_parameters(plan, launch)) {
-    expected.push_back({static_cast<std::uint32_t>(size.bytes), static_cast<std::uint32_t>(size.alignment)});
+    expected.push_back(
+        {static_cast<std::uint32_t>(size.bytes), static_cast<std::uint32_t>(size.alignment)});
   }
   return expected;
 }
@@ -90,7 +98,8 @@ int max_threads_of(const ptx::Function& function) {
   return 0;
 }
 
-EntryFacts entry_facts(const ptx::Function& function, const std::string& source_name, const AssembledEntry* assembled) {
+EntryFacts entry_facts(const ptx::Function& function, const std::string& source_name,
+                       const AssembledEntry* assembled) {
   EntryFacts facts;
   facts.name = function.name;
   facts.source_name = source_name;
@@ -110,7 +119,8 @@ EntryFacts entry_facts(const ptx::Function& function, const std::string& source_
 }
 
 // Gate and facts of the PTX in `kernel`.
-std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module, const std::vector<std::string>& names,
+std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
+                              const std::vector<std::string>& names,
                               const std::map<std::string, std::string>& lowered) {
   const LaunchPlan& plan = kernel.source.plan;
   const ExprScope scope = constant_scope(kernel.source);
@@ -118,7 +128,8 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
   for (std::size_t i = 0; i < names.size(); ++i) {
     const PlanLaunch& launch = plan.launches[i];
     expected.push_back({ptx_name(names[i], module, lowered), names[i], expected_of(plan, launch),
-                        known_extents(launch.block, scope), known_extents(launch.cluster, scope), launch.cooperative});
+                        known_extents(launch.block, scope), known_extents(launch.cluster, scope),
+                        launch.cooperative});
   }
   if (auto refused = ptx::gate(module, expected)) return refused;
   if (!kernel.cubin.empty()) {
@@ -131,8 +142,10 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
     if (find_entry(kernel, entry.source_name) != nullptr) continue;
     const auto row = assembled.find(entry.name);
     const ptx::Function& function = *module.entry(entry.name);
-    EntryFacts facts = entry_facts(function, entry.source_name, row == assembled.end() ? nullptr : &row->second);
-    if (row == assembled.end()) facts.static_shared = static_cast<int>(ptx::static_shared_bytes(module, function));
+    EntryFacts facts =
+        entry_facts(function, entry.source_name, row == assembled.end() ? nullptr : &row->second);
+    if (row == assembled.end())
+      facts.static_shared = static_cast<int>(ptx::static_shared_bytes(module, function));
     kernel.entries.push_back(std::move(facts));
   }
   kernel.facts = ptx::facts_of(module);
@@ -141,10 +154,12 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
 
 }  // namespace
 
-Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch,
-                                          CompileMode mode) {
+Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source,
+                                          const std::string& arch, CompileMode mode) {
   Attempt<std::vector<std::string>> names = entry_names(source, constant_scope(source));
-  if (!names) return names.is_rejected() ? Attempt<CompiledKernel>(names.rejected()) : Attempt<CompiledKernel>(names.error());
+  if (!names)
+    return names.is_rejected() ? Attempt<CompiledKernel>(names.rejected())
+                               : Attempt<CompiledKernel>(names.error());
   CompiledKernel kernel;
   kernel.source = source;
   kernel.id = kernel_id(source);
@@ -153,11 +168,13 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
   std::vector<std::string> includes;
   if (source.language == Language::ptx) {
     if (source.text.size() > ptx_cap)
-      return reject("gate.source_size", fmt::format("PTX of {} bytes; at most {}", source.text.size(), ptx_cap));
+      return reject("gate.source_size",
+                    fmt::format("PTX of {} bytes; at most {}", source.text.size(), ptx_cap));
     kernel.ptx = source.text;
     kernel.compiler = "none";
   } else {
-    if (auto refused = check_source(source.text, allowed_includes(), SourceCaps{}, &includes)) return std::move(*refused);
+    if (auto refused = check_source(source.text, allowed_includes(), SourceCaps{}, &includes))
+      return std::move(*refused);
     CompileRequest request;
     request.text = source.text;
     request.arch = arch;
@@ -186,15 +203,18 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     if (auto refused = ptx::check_arch(*module, arch)) return std::move(*refused);
   }
   if (auto refused = admit(kernel, *module, *names, lowered)) return std::move(*refused);
-  for (const std::string& name : includes) kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
+  for (const std::string& name : includes)
+    kernel.facts.flags.push_back(fmt::format("#include <{}>", name));
   return kernel;
 }
 
 std::optional<Rejected> check_contract(const CompiledKernel& kernel, const Task& task) {
   // No instruction of a table of float classes tells that integers stay exact; comparison does.
-  if (task.precision == Precision::integer || satisfies(kernel.facts.ceiling, task.precision)) return std::nullopt;
-  return reject("gate.precision", fmt::format("the instructions compute in {} at best, the task asks for {}",
-                                              name_of(kernel.facts.ceiling), name_of(task.precision)));
+  if (task.precision == Precision::integer || satisfies(kernel.facts.ceiling, task.precision))
+    return std::nullopt;
+  return reject("gate.precision",
+                fmt::format("the instructions compute in {} at best, the task asks for {}",
+                            name_of(kernel.facts.ceiling), name_of(task.precision)));
 }
 
 }  // namespace cupilot

@@ -18,13 +18,13 @@ struct CompileMode {
   bool anew = false;      // whatever was kept
 };
 
-// Everything that can be refused without a task. A source in PTX is gated as it stands and has no cubin. What needs the task is
-// left to check_contract() and resolve().
-Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source, const std::string& arch,
-                                          CompileMode mode = {});
+// Everything that can be refused without a task. A source in PTX is gated as it stands and has no
+// cubin. What needs the task is left to check_contract() and resolve().
+Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source,
+                                          const std::string& arch, CompileMode mode = {});
 
-// Rejected{gate.precision} when the kernel's arithmetic cannot satisfy the task's class. Argument sizes and launch bounds at a
-// workload are resolve()'s to check.
+// Rejected{gate.precision} when the kernel's arithmetic cannot satisfy the task's class. Argument
+// sizes and launch bounds at a workload are resolve()'s to check.
 std::optional<Rejected> check_contract(const CompiledKernel& kernel, const Task& task);
 
 }  // namespace cupilot

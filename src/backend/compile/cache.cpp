@@ -21,7 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// First of each file, then the digest of what follows it, and a new line. Another layout of CompileAnswer takes another number.
+// First of each file, then the digest of what follows it, and a new line. Another layout of
+// CompileAnswer takes another number.
 constexpr std::string_view mark = "cupilot image 1 ";
 constexpr std::size_t head_bytes = mark.size() + 64 + 1;
 
@@ -30,10 +31,13 @@ std::string refused(const std::string& folder) {
   struct stat found {};
   if (stat(folder.c_str(), &found) != 0) return fmt::format("{}: {}", folder, std::strerror(errno));
   if (!S_ISDIR(found.st_mode)) return folder + " is no folder";
-  if (found.st_uid != geteuid()) return folder + " belongs to another user, who could put images of other sources there";
+  if (found.st_uid != geteuid())
+    return folder + " belongs to another user, who could put images of other sources there";
   if ((found.st_mode & (S_IWGRP | S_IWOTH)) != 0)
     return folder + " can be written by others, who could put images of other sources there";
-  return access(folder.c_str(), R_OK | W_OK | X_OK) == 0 ? "" : fmt::format("{}: {}", folder, std::strerror(errno));
+  return access(folder.c_str(), R_OK | W_OK | X_OK) == 0
+             ? ""
+             : fmt::format("{}: {}", folder, std::strerror(errno));
 }
 
 struct Image {
@@ -42,7 +46,8 @@ struct Image {
   std::int64_t bytes = 0;
 };
 
-// Removes what was used last the longest ago, until three quarters of the cap are left; other processes may do the same.
+// Removes what was used last the longest ago, until three quarters of the cap are left; other
+// processes may do the same.
 void shrink(const std::string& folder, std::int64_t cap) {
   std::vector<Image> images;
   std::int64_t sum = 0;
@@ -56,7 +61,8 @@ void shrink(const std::string& folder, std::int64_t cap) {
     images.push_back(std::move(image));
   }
   if (sum <= cap) return;
-  std::sort(images.begin(), images.end(), [](const Image& a, const Image& b) { return a.used < b.used; });
+  std::sort(images.begin(), images.end(),
+            [](const Image& a, const Image& b) { return a.used < b.used; });
   for (const Image& image : images) {
     if (sum <= cap / 4 * 3) return;
     fs::remove(image.path, failed);
@@ -66,7 +72,8 @@ void shrink(const std::string& folder, std::int64_t cap) {
 
 }  // namespace
 
-CompileCache CompileCache::open(const std::string& folder, const std::string& compiler, std::int64_t cap) {
+CompileCache CompileCache::open(const std::string& folder, const std::string& compiler,
+                                std::int64_t cap) {
   CompileCache cache;
   if (folder.empty() || compiler.empty()) return cache;
   std::error_code failed;

@@ -74,13 +74,14 @@ constexpr const char* math_text = R"(#pragma once
 constexpr const char* empty_text = "#pragma once\n";
 
 constexpr StandardHeader standard[] = {
-    {"stdint.h", stdint_text}, {"cstdint", stdint_text}, {"limits.h", limits_text}, {"climits", limits_text},
-    {"float.h", float_text},   {"cfloat", float_text},   {"math.h", math_text},     {"cmath", math_text},
-    {"stddef.h", empty_text},  {"cstddef", empty_text},
+    {"stdint.h", stdint_text}, {"cstdint", stdint_text}, {"limits.h", limits_text},
+    {"climits", limits_text},  {"float.h", float_text},  {"cfloat", float_text},
+    {"math.h", math_text},     {"cmath", math_text},     {"stddef.h", empty_text},
+    {"cstddef", empty_text},
 };
 
-// cuda::barrier and cuda::pipeline read the clock only to wait longer between polls. Kernels may not read it: here it stands
-// still.
+// cuda::barrier and cuda::pipeline read the clock only to wait longer between polls. Kernels may
+// not read it: here it stands still.
 constexpr const char* clock_text = R"(#pragma once
 _LIBCUDACXX_BEGIN_NAMESPACE_STD
 namespace chrono {

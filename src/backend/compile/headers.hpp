@@ -17,7 +17,8 @@ std::span<const StandardHeader> standard_headers();
 // Headers inside the toolkit that are handed to NVRTC in place of its own; no source may name them.
 std::span<const StandardHeader> stand_in_headers();
 
-// Names as written between <> or "": the standard headers above and device headers of the CUDA toolkit.
+// Names as written between <> or "": the standard headers above and device headers of the CUDA
+// toolkit.
 std::span<const std::string> allowed_includes();
 
 }  // namespace cupilot

@@ -25,7 +25,8 @@ bool has_large_pages() {
 
 // `size` bytes from a large page's boundary on, in large pages; null: there are none.
 char* large_pages(std::size_t size) {
-  void* whole = mmap(nullptr, size + large_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* whole =
+      mmap(nullptr, size + large_page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (whole == MAP_FAILED) return nullptr;
   char* begin = static_cast<char*>(whole);
   const std::size_t before = -reinterpret_cast<std::uintptr_t>(begin) % large_page;
@@ -47,7 +48,8 @@ std::size_t remap(std::uintptr_t begin, std::uintptr_t end, int protection) {
   if (copy == nullptr) return 0;
   void* place = reinterpret_cast<void*>(begin);
   std::memcpy(copy, place, size);
-  if (mprotect(copy, size, protection) == 0 && mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) {
+  if (mprotect(copy, size, protection) == 0 &&
+      mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED) {
     return size;
   }
   munmap(copy, size);
@@ -59,9 +61,11 @@ int visit(dl_phdr_info* library, std::size_t, void* argument) {
   if (*moving.path != library->dlpi_name) return 0;
   for (int i = 0; i < library->dlpi_phnum; ++i) {
     const auto& part = library->dlpi_phdr[i];
-    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0 || (part.p_flags & PF_R) == 0) continue;
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0 || (part.p_flags & PF_R) == 0)
+      continue;
     const std::uintptr_t begin = library->dlpi_addr + part.p_vaddr;
-    moving.moved += remap(begin, begin + part.p_filesz, PROT_READ | ((part.p_flags & PF_X) != 0 ? PROT_EXEC : 0));
+    moving.moved += remap(begin, begin + part.p_filesz,
+                          PROT_READ | ((part.p_flags & PF_X) != 0 ? PROT_EXEC : 0));
   }
   return 1;
 }

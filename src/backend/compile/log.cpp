@@ -19,7 +19,8 @@ std::optional<int> number_before(std::string_view line, std::string_view unit) {
   std::size_t begin = end;
   while (begin > 0 && std::isdigit(static_cast<unsigned char>(line[begin - 1]))) --begin;
   if (begin == end || end - begin > 10) return std::nullopt;
-  const long long value = std::strtoll(std::string(line.substr(begin, end - begin)).c_str(), nullptr, 10);
+  const long long value =
+      std::strtoll(std::string(line.substr(begin, end - begin)).c_str(), nullptr, 10);
   return static_cast<int>(value < number_cap ? value : number_cap);
 }
 
@@ -53,14 +54,17 @@ std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log) {
   AssembledEntry* entry = nullptr;
   bool of_entry = false;  // the frame line belongs to the entry, not to a function it calls
   each_line(log, [&](std::string_view line) {
-    // What the source says of itself comes earlier and within other lines: the assembler has the last word.
+    // What the source says of itself comes earlier and within other lines: the assembler has the
+    // last word.
     const bool told = line.substr(0, 10) == "ptxas info";
     if (told && line.find("Compiling entry function") != std::string_view::npos) {
       entry = &entries[quoted(line)];
       *entry = {};
-    } else if (const std::size_t at = line.find("Function properties for "); at != std::string_view::npos && entry != nullptr) {
+    } else if (const std::size_t at = line.find("Function properties for ");
+               at != std::string_view::npos && entry != nullptr) {
       const std::string_view name = line.substr(at + 24);
-      of_entry = entries.find(std::string(name)) != entries.end() && &entries[std::string(name)] == entry;
+      of_entry =
+          entries.find(std::string(name)) != entries.end() && &entries[std::string(name)] == entry;
     } else if (entry != nullptr && line.find("bytes stack frame") != std::string_view::npos) {
       if (of_entry) set(entry->stack_bytes, number_before(line, "bytes stack frame"));
       entry->spill_store_bytes += number_before(line, "bytes spill stores").value_or(0);
@@ -79,7 +83,8 @@ std::optional<Rejected> find_serialised(std::string_view log) {
   each_line(log, [&](std::string_view line) {
     const std::size_t at = line.find("(C75");
     if (!found && at != std::string_view::npos && line.find(')', at) == at + 6) {
-      found = reject("compile.serialised", std::string(line.substr(0, 400)), std::string(line.substr(at + 1, 5)));
+      found = reject("compile.serialised", std::string(line.substr(0, 400)),
+                     std::string(line.substr(at + 1, 5)));
     }
   });
   return found;

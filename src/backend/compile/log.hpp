@@ -20,7 +20,8 @@ struct AssembledEntry {
 // Entries by their name in the PTX, from ptxas's "-v" lines. Lines it does not know are skipped.
 std::map<std::string, AssembledEntry> read_assembler_log(std::string_view log);
 
-// Rejected{compile.serialised} for a note of the C75xx family: wgmma serialised, setmaxnreg or another directive ignored.
+// Rejected{compile.serialised} for a note of the C75xx family: wgmma serialised, setmaxnreg or
+// another directive ignored.
 std::optional<Rejected> find_serialised(std::string_view log);
 
 }  // namespace cupilot

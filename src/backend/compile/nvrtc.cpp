@@ -44,7 +44,8 @@ Container fetch(nvrtcProgram program, Size size_call, Content content_call) {
   Container content;
   if (size_call(program, &size) != NVRTC_SUCCESS || size == 0) return content;
   content.resize(size);
-  if (content_call(program, reinterpret_cast<char*>(content.data())) != NVRTC_SUCCESS) content.clear();
+  if (content_call(program, reinterpret_cast<char*>(content.data())) != NVRTC_SUCCESS)
+    content.clear();
   return content;
 }
 
@@ -52,8 +53,8 @@ std::vector<std::string> header_folders(const std::string& library) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   const fs::path beside = fs::weakly_canonical(library, ignored).parent_path().parent_path();
-  for (const fs::path& place :
-       {beside / "include", beside.parent_path().parent_path() / "include", fs::path(CUPILOT_CUDA_ROOT "/include")}) {
+  for (const fs::path& place : {beside / "include", beside.parent_path().parent_path() / "include",
+                                fs::path(CUPILOT_CUDA_ROOT "/include")}) {
     if (!fs::exists(place / "cuda_fp16.h", ignored)) continue;
     std::vector<std::string> folders{place.string()};
     // Since version 13 the C++ library of the toolkit stands in a folder of its own.
@@ -71,8 +72,8 @@ nvrtcResult create(nvrtcProgram& program, const std::string& text) {
       texts.push_back(header.text);
     }
   }
-  return calls.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu", static_cast<int>(names.size()), texts.data(),
-                                  names.data());
+  return calls.nvrtcCreateProgram(&program, text.c_str(), "kernel.cu",
+                                  static_cast<int>(names.size()), texts.data(), names.data());
 }
 
 void drop_terminator(std::string& text) {
@@ -97,7 +98,9 @@ Nvrtc::Nvrtc() {
   calls.nvrtcVersion(&version_major_, &version_minor_);
 }
 
-std::string Nvrtc::compiler() const { return fmt::format("nvrtc {}.{}", version_major_, version_minor_); }
+std::string Nvrtc::compiler() const {
+  return fmt::format("nvrtc {}.{}", version_major_, version_minor_);
+}
 
 std::string Nvrtc::digest() const {
   namespace fs = std::filesystem;
@@ -110,12 +113,14 @@ std::string Nvrtc::digest() const {
                        fs::last_write_time(file, lacking).time_since_epoch().count());
   }
   for (const auto headers : {standard_headers(), stand_in_headers()}) {
-    for (const StandardHeader& header : headers) all += fmt::format("\n{}\n{}", header.name, header.text);
+    for (const StandardHeader& header : headers)
+      all += fmt::format("\n{}\n{}", header.name, header.text);
   }
   return sha256_hex(all);
 }
 
-NvrtcRun Nvrtc::compile(const CompileRequest& request, const std::vector<std::string>& options) const {
+NvrtcRun Nvrtc::compile(const CompileRequest& request,
+                        const std::vector<std::string>& options) const {
   const auto begin = std::chrono::steady_clock::now();
   NvrtcRun run;
   run.output.compiler = compiler();
@@ -132,26 +137,31 @@ NvrtcRun Nvrtc::compile(const CompileRequest& request, const std::vector<std::st
     const bool old = version_major_ < 12 || (version_major_ == 12 && version_minor_ < 9);
     if (!(old && option == "--no-cache")) given.push_back(option.c_str());
   }
-  if (code == NVRTC_SUCCESS) code = calls.nvrtcCompileProgram(program, static_cast<int>(given.size()), given.data());
+  if (code == NVRTC_SUCCESS)
+    code = calls.nvrtcCompileProgram(program, static_cast<int>(given.size()), given.data());
   if (program != nullptr) {
-    run.output.log = fetch<std::string>(program, calls.nvrtcGetProgramLogSize, calls.nvrtcGetProgramLog);
+    run.output.log =
+        fetch<std::string>(program, calls.nvrtcGetProgramLogSize, calls.nvrtcGetProgramLog);
     drop_terminator(run.output.log);
   }
   if (code == NVRTC_SUCCESS) {
     run.output.ptx = fetch<std::string>(program, calls.nvrtcGetPTXSize, calls.nvrtcGetPTX);
     drop_terminator(run.output.ptx);
     if (!request.ptx_only) {
-      run.output.cubin = fetch<std::vector<std::uint8_t>>(program, calls.nvrtcGetCUBINSize, calls.nvrtcGetCUBIN);
+      run.output.cubin =
+          fetch<std::vector<std::uint8_t>>(program, calls.nvrtcGetCUBINSize, calls.nvrtcGetCUBIN);
     }
     for (const std::string& name : request.name_expressions) {
       const char* lowered = nullptr;
-      if (calls.nvrtcGetLoweredName(program, name.c_str(), &lowered) == NVRTC_SUCCESS) run.output.lowered_names[name] = lowered;
+      if (calls.nvrtcGetLoweredName(program, name.c_str(), &lowered) == NVRTC_SUCCESS)
+        run.output.lowered_names[name] = lowered;
     }
   }
   if (program != nullptr) calls.nvrtcDestroyProgram(&program);
   run.code = static_cast<int>(code);
   run.code_name = calls.nvrtcGetErrorString(code);
-  run.output.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  run.output.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return run;
 }
 

@@ -24,11 +24,14 @@ class Nvrtc {
   bool found() const { return version_major_ > 0; }
   const std::string& path() const { return path_; }
   std::string compiler() const;  // "nvrtc 13.0"
-  // Folders of the toolkit's device headers: beside the library, else where this was built. Empty: none has cuda_fp16.h.
+  // Folders of the toolkit's device headers: beside the library, else where this was built. Empty:
+  // none has cuda_fp16.h.
   const std::vector<std::string>& include_folders() const { return include_folders_; }
-  // Changes with whatever but its arguments may change what compile() makes: the library, the toolkit's headers and ours.
+  // Changes with whatever but its arguments may change what compile() makes: the library, the
+  // toolkit's headers and ours.
   std::string digest() const;
-  // Options that need a newer NVRTC than this one are left out; the standard headers and the include folders are added.
+  // Options that need a newer NVRTC than this one are left out; the standard headers and the
+  // include folders are added.
   NvrtcRun compile(const CompileRequest& request, const std::vector<std::string>& options) const;
 
  private:

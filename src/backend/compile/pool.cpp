@@ -19,8 +19,9 @@ namespace {
 
 constexpr double hello_seconds = 20;
 
-// Of a deadline, what a compile may compute: the rest is for waiting on a busy machine, which is no fault of the source. Limits
-// count whole seconds, and a child that dies within its last one passed it.
+// Of a deadline, what a compile may compute: the rest is for waiting on a busy machine, which is no
+// fault of the source. Limits count whole seconds, and a child that dies within its last one passed
+// it.
 double processor_seconds(double deadline) { return std::max(2.0, std::floor(deadline * 2 / 3)); }
 
 // What a server keeps of its last answer's memory for the next, at most.
@@ -46,8 +47,8 @@ Result<Server> start_server(const std::string& worker) {
   if (!state) {
     const Ending ending = server.process.kill();
     return Error{ErrorCode::failure,
-                 fmt::format("{} compile gave no greeting: {}; it wrote: {}", worker, describe(ending),
-                             clean_log(server.process.output())),
+                 fmt::format("{} compile gave no greeting: {}; it wrote: {}", worker,
+                             describe(ending), clean_log(server.process.output())),
                  "run it by hand: a shared library may be missing"};
   }
   server.sandbox = *state;
@@ -76,7 +77,8 @@ std::vector<std::string> error_lines(const std::string& log) {
   for (std::size_t begin = 0; begin < log.size();) {
     const std::size_t end = std::min(log.find('\n', begin), log.size());
     const std::string line = log.substr(begin, end - begin);
-    if (line.find("error") != std::string::npos || line.rfind("ptxas fatal", 0) == 0) lines.push_back(line);
+    if (line.find("error") != std::string::npos || line.rfind("ptxas fatal", 0) == 0)
+      lines.push_back(line);
     begin = end + 1;
   }
   return lines;
@@ -85,7 +87,9 @@ std::vector<std::string> error_lines(const std::string& log) {
 // A line that starts like a diagnostic: "kernel.cu(12): …" -> "kernel.cu:12".
 std::string place_of(const std::string& line) {
   const std::size_t close = line.find(')');
-  return line.rfind("kernel.cu(", 0) == 0 && close != std::string::npos ? "kernel.cu:" + line.substr(10, close - 10) : "";
+  return line.rfind("kernel.cu(", 0) == 0 && close != std::string::npos
+             ? "kernel.cu:" + line.substr(10, close - 10)
+             : "";
 }
 
 // The first and the last lines of a log that say what failed, and the place of the first one.
@@ -96,11 +100,13 @@ Rejected compile_error(const CompileAnswer& answer) {
   for (std::size_t i = 0; i < lines.size(); ++i) {
     if (where.empty()) where = place_of(lines[i]);
     const bool hidden = i >= first_errors && i + last_errors < lines.size();
-    if (hidden && i == first_errors) message += fmt::format("\n[{} more]", lines.size() - first_errors - last_errors);
+    if (hidden && i == first_errors)
+      message += fmt::format("\n[{} more]", lines.size() - first_errors - last_errors);
     if (hidden) continue;
     message += (message.empty() ? "" : "\n") + clean_log(lines[i].substr(0, error_bytes));
   }
-  if (message.empty()) message = answer.message + (log.empty() ? "" : "\n" + clean_log(log.substr(0, 2000)));
+  if (message.empty())
+    message = answer.message + (log.empty() ? "" : "\n" + clean_log(log.substr(0, 2000)));
   return reject("compile.error", std::move(message), std::move(where));
 }
 
@@ -127,18 +133,20 @@ Attempt<CompileOutput> conclude(CompileAnswer answer, double deadline) {
       return reject("compile.crash", "NVRTC died twice on this source: " + answer.message);
     case Kind::out_of_time:
       return reject("compile.timeout",
-                    fmt::format("NVRTC passed its limit of {} s of processor time", processor_seconds(deadline)));
+                    fmt::format("NVRTC passed its limit of {} s of processor time",
+                                processor_seconds(deadline)));
     case Kind::too_large:
       return reject("compile.output_size", "the compiled image passes its cap: " + answer.message);
     case Kind::not_begun:
-      return Error{ErrorCode::failure, "the compile server could start no process: " + answer.message,
+      return Error{ErrorCode::failure,
+                   "the compile server could start no process: " + answer.message,
                    "raise the limit on processes (ulimit -u) or free memory, then resume"};
   }
   return Error{ErrorCode::failure, "a compile answer of an unknown kind", ""};
 }
 
-// What one server made of a request. `again`: the machine may have caused it, a process killed or stopped from outside or a fork
-// refused, so a fresh server is asked before the source is blamed.
+// What one server made of a request. `again`: the machine may have caused it, a process killed or
+// stopped from outside or a fork refused, so a fresh server is asked before the source is blamed.
 struct Tried {
   Attempt<CompileOutput> outcome;
   bool again = false;
@@ -149,7 +157,8 @@ struct Tried {
 std::vector<std::string> standard_compile_options(const CompileRequest& request) {
   std::string arch = request.arch;
   if (request.ptx_only && arch.rfind("sm_", 0) == 0) arch = "compute_" + arch.substr(3);
-  std::vector<std::string> options{"--gpu-architecture=" + arch, "--std=c++17", "-lineinfo", "--no-cache"};
+  std::vector<std::string> options{"--gpu-architecture=" + arch, "--std=c++17", "-lineinfo",
+                                   "--no-cache"};
   if (!request.ptx_only) options.emplace_back("--ptxas-options=-v");
   options.insert(options.end(), request.options.begin(), request.options.end());
   return options;
@@ -157,10 +166,11 @@ std::vector<std::string> standard_compile_options(const CompileRequest& request)
 
 Error reference_not_compiled(const std::string& reference, const Rejected& why) {
   const bool unread = why.code == "compile.crash" || why.code == "compile.timeout";
-  return {unread ? ErrorCode::failure : ErrorCode::usage,
-          fmt::format("{}: {}{}{}", reference, why.message, why.where.empty() ? "" : " at ", why.where),
-          unread ? "try again when the machine is less busy; if it stays, simplify the reference text"
-                 : "correct the reference text"};
+  return {
+      unread ? ErrorCode::failure : ErrorCode::usage,
+      fmt::format("{}: {}{}{}", reference, why.message, why.where.empty() ? "" : " at ", why.where),
+      unread ? "try again when the machine is less busy; if it stays, simplify the reference text"
+             : "correct the reference text"};
 }
 
 struct CompilePool::State {
@@ -199,7 +209,8 @@ struct CompilePool::State {
   }
 
   // One order to a server; nullopt when the server must not be used again.
-  std::optional<CompileAnswer> ask(Server& server, const CompileOrder& order, FrameFailure& failure) {
+  std::optional<CompileAnswer> ask(Server& server, const CompileOrder& order,
+                                   FrameFailure& failure) {
     Frame frame{static_cast<std::uint32_t>(CompileMessage::request), 0, pack(order), {}};
     {
       const std::lock_guard lock(mutex);
@@ -211,7 +222,8 @@ struct CompilePool::State {
       failure = *failed;
       return std::nullopt;
     }
-    auto received = receive_frame(server.process.channel(), deadline, frame_body_cap, std::move(server.memory));
+    auto received =
+        receive_frame(server.process.channel(), deadline, frame_body_cap, std::move(server.memory));
     if (auto* failed = std::get_if<FrameFailure>(&received)) {
       failure = *failed;
       return std::nullopt;
@@ -219,7 +231,8 @@ struct CompilePool::State {
     Frame& reply = std::get<Frame>(received);
     auto answer = unpack_answer(reply.body);
     server.memory = reply.body.capacity() <= kept_bytes ? std::move(reply.body) : std::string();
-    if (!answer || reply.id != frame.id || reply.type != static_cast<std::uint32_t>(CompileMessage::answer)) {
+    if (!answer || reply.id != frame.id ||
+        reply.type != static_cast<std::uint32_t>(CompileMessage::answer)) {
       failure = {FrameFailure::Kind::malformed, "an answer that fits no request"};
       return std::nullopt;
     }
@@ -248,10 +261,13 @@ struct CompilePool::State {
     const Ending ending = server->process.kill();
     release(std::nullopt);
     if (failure.kind == FrameFailure::Kind::timeout) {
-      return {reject("compile.timeout", fmt::format("compiling passed its deadline of {} s twice", seconds)), true};
+      return {reject("compile.timeout",
+                     fmt::format("compiling passed its deadline of {} s twice", seconds)),
+              true};
     }
     return {reject("compile.crash",
-                   fmt::format("two compile processes fell silent on this source: {} ({})", failure.message, describe(ending))),
+                   fmt::format("two compile processes fell silent on this source: {} ({})",
+                               failure.message, describe(ending))),
             true};
   }
 };
@@ -268,13 +284,16 @@ Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& opt
   auto state = std::make_unique<State>();
   state->worker = *worker;
   state->seconds = options.compile_seconds;
-  state->jobs =
-      options.compile_jobs > 0 ? options.compile_jobs : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  state->jobs = options.compile_jobs > 0
+                    ? options.compile_jobs
+                    : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   auto server = start_server(*worker);
   if (!server) return std::move(server.error()).while_doing("opening the compiler");
   if (server->sandbox.compiler.empty()) {
-    return Error{ErrorCode::toolchain, "NVRTC: " + server->sandbox.compiler_path + "; without it no kernel can be compiled",
-                 "install the CUDA toolkit's NVRTC (13 or 12), or set CUDA_HOME to the toolkit's folder"};
+    return Error{
+        ErrorCode::toolchain,
+        "NVRTC: " + server->sandbox.compiler_path + "; without it no kernel can be compiled",
+        "install the CUDA toolkit's NVRTC (13 or 12), or set CUDA_HOME to the toolkit's folder"};
   }
   state->sandbox = server->sandbox;
   state->cache = CompileCache::open(options.compile_cache, state->sandbox.compiler_digest);
@@ -285,10 +304,12 @@ Result<std::unique_ptr<CompilePool>> CompilePool::open(const BackendOptions& opt
 Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
   if (request.text.size() > source_cap) {
     return reject("gate.source_size",
-                  fmt::format("the source has {} bytes, at most {} are compiled", request.text.size(), source_cap));
+                  fmt::format("the source has {} bytes, at most {} are compiled",
+                              request.text.size(), source_cap));
   }
   if (state_->sandbox.landlock == 0 && has_include(request.text)) {
-    return reject("gate.include", "this machine has no Landlock, so a source that says include is not compiled");
+    return reject("gate.include",
+                  "this machine has no Landlock, so a source that says include is not compiled");
   }
   CompileOrder order{std::move(request), {}, processor_seconds(state_->seconds)};
   order.options = standard_compile_options(order.request);
@@ -300,7 +321,8 @@ Attempt<CompileOutput> CompilePool::compile(CompileRequest request) {
     const bool source_seen = !tried.outcome.is_error();
     tried = state_->attempt(order, true);
     // One of the two tries never reached the source: only a third tells what it does.
-    if (tried.again && source_seen == tried.outcome.is_error()) tried = state_->attempt(order, true);
+    if (tried.again && source_seen == tried.outcome.is_error())
+      tried = state_->attempt(order, true);
   }
   return std::move(tried.outcome);
 }

@@ -1,8 +1,10 @@
-// Compiling untrusted CUDA text: NVRTC runs only in sandboxed throw-away processes of cupilot-worker.
+// Compiling untrusted CUDA text: NVRTC runs only in sandboxed throw-away processes of
+// cupilot-worker.
 //
-// Each job slot holds one warmed server that has NVRTC loaded and forks a confined child per compile (limits of memory,
-// time, file size; no new privileges, empty environment, Landlock read-only allow-list, seccomp). A crash, a hang or a
-// malformed answer costs that child or server, never the controller; it is a rejection once a fresh server has met it too.
+// Each job slot holds one warmed server that has NVRTC loaded and forks a confined child per
+// compile (limits of memory, time, file size; no new privileges, empty environment, Landlock
+// read-only allow-list, seccomp). A crash, a hang or a malformed answer costs that child or server,
+// never the controller; it is a rejection once a fresh server has met it too.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +20,8 @@ namespace cupilot {
 
 struct CompileRequest {
   std::string text;
-  std::string arch;                           // "sm_90a"
-  std::vector<std::string> options;           // beyond the standard ones; see standard_compile_options
+  std::string arch;                  // "sm_90a"
+  std::vector<std::string> options;  // beyond the standard ones; see standard_compile_options
   std::vector<std::string> name_expressions;  // "stencil7<32,8>"
   bool ptx_only = false;                      // no assembling: arch becomes its compute_ form
   bool anew = false;                          // not from BackendOptions::compile_cache
@@ -31,7 +33,8 @@ struct SandboxState {
   bool seccomp = false, limits = false;
   std::string compiler;       // "nvrtc 13.0", empty: not found
   std::string compiler_path;  // or why it was not found
-  // Of all but a request that decides what is compiled: the library, the toolkit's headers, those of this project.
+  // Of all but a request that decides what is compiled: the library, the toolkit's headers, those
+  // of this project.
   std::string compiler_digest;
 };
 
@@ -51,18 +54,20 @@ struct CompileOutput {
 };
 
 // Caps on what goes in and comes out.
-inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20, log_cap = 64u << 10;
+inline constexpr std::size_t source_cap = 256u << 10, ptx_cap = 4u << 20, cubin_cap = 8u << 20,
+                             log_cap = 64u << 10;
 
 // What every compile is given, besides request.options.
 std::vector<std::string> standard_compile_options(const CompileRequest& request);
 
-// The error for a reference that `why` kept from being compiled: its author is blamed for what the text says, not for a compiler
-// that died or was late.
+// The error for a reference that `why` kept from being compiled: its author is blamed for what the
+// text says, not for a compiler that died or was late.
 Error reference_not_compiled(const std::string& reference, const Rejected& why);
 
 class CompilePool {
  public:
-  // Error{toolchain} when NVRTC cannot be opened, Error{failure} when the worker program is missing.
+  // Error{toolchain} when NVRTC cannot be opened, Error{failure} when the worker program is
+  // missing.
   static Result<std::unique_ptr<CompilePool>> open(const BackendOptions& options);
   ~CompilePool();
 

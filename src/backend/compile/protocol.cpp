@@ -9,18 +9,22 @@
 namespace cupilot {
 
 std::string describe(const SandboxState& state) {
-  return fmt::format("{}, {}, {}", state.landlock > 0 ? fmt::format("landlock {}", state.landlock) : "NO landlock",
-                     state.seccomp ? "seccomp" : "NO seccomp", state.limits ? "rlimits" : "NO rlimits");
+  return fmt::format(
+      "{}, {}, {}", state.landlock > 0 ? fmt::format("landlock {}", state.landlock) : "NO landlock",
+      state.seccomp ? "seccomp" : "NO seccomp", state.limits ? "rlimits" : "NO rlimits");
 }
 
 std::vector<std::string> lacks_of(const SandboxState& state) {
   std::vector<std::string> lacks;
   if (state.landlock == 0) {
     lacks.emplace_back(
-        "no Landlock: sources that say include are refused, and a compromised compiler may read this user's files");
+        "no Landlock: sources that say include are refused, and a compromised compiler may read "
+        "this user's files");
   }
-  if (!state.seccomp) lacks.emplace_back("no seccomp: a compromised compiler may make any system call");
-  if (!state.limits) lacks.emplace_back("no limits on processes: a hostile source may exhaust this machine");
+  if (!state.seccomp)
+    lacks.emplace_back("no seccomp: a compromised compiler may make any system call");
+  if (!state.limits)
+    lacks.emplace_back("no limits on processes: a hostile source may exhaust this machine");
   return lacks;
 }
 
@@ -50,7 +54,10 @@ std::optional<SandboxState> unpack_hello(std::string_view body) {
 
 std::string pack(const CompileOrder& order) {
   BodyWriter out(order.request.text.size() + 4096);
-  out.put(order.request.text).put(order.request.arch).put(order.request.options).put(order.request.name_expressions);
+  out.put(order.request.text)
+      .put(order.request.arch)
+      .put(order.request.options)
+      .put(order.request.name_expressions);
   out.put(order.request.ptx_only).put(order.options).put(order.cpu_seconds);
   return out.take();
 }
@@ -71,7 +78,11 @@ std::optional<CompileOrder> unpack_order(std::string_view body) {
 
 std::string pack(const CompileAnswer& answer) {
   BodyWriter out;
-  out.put(answer.kind).put(answer.message).put(answer.output.ptx).put(answer.output.cubin).put(answer.output.log);
+  out.put(answer.kind)
+      .put(answer.message)
+      .put(answer.output.ptx)
+      .put(answer.output.cubin)
+      .put(answer.output.log);
   out.put(static_cast<std::uint64_t>(answer.output.lowered_names.size()));
   for (const auto& [name, lowered] : answer.output.lowered_names) out.put(name).put(lowered);
   out.put(answer.output.seconds).put(answer.output.compiler);
@@ -103,12 +114,16 @@ std::optional<CompileAnswer> unpack_answer(std::string_view body) {
 
 namespace {
 
-// Length of the UTF-8 letter that a text begins with and may be shown; 0: a byte to drop. What moves a cursor (control characters
-// of either table) and what turns the reading direction is dropped.
+// Length of the UTF-8 letter that a text begins with and may be shown; 0: a byte to drop. What
+// moves a cursor (control characters of either table) and what turns the reading direction is
+// dropped.
 std::size_t letter_at(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
   const unsigned first = byte(0);
-  if (first < 0x80) return first == '\n' || first == '\t' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
+  if (first < 0x80)
+    return first == '\n' || first == '\t' || (first >= 0x20 && first != 0x7f) ? 1 : 0;
   const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
                              : (first & 0xf0) == 0xe0        ? 3
                              : first >= 0xf0 && first < 0xf5 ? 4
@@ -119,9 +134,10 @@ std::size_t letter_at(std::string_view text) {
     code = code << 6 | (byte(i) & 0x3f);
   }
   constexpr unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool shown = code >= std::max(least[length], 0xa0u) && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-  const bool turns =
-      (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f);
+  const bool shown = code >= std::max(least[length], 0xa0u) && code <= 0x10ffff &&
+                     (code < 0xd800 || code > 0xdfff);
+  const bool turns = (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+                     (code >= 0x2060 && code <= 0x206f);
   return shown && !turns && code != 0xfeff ? length : 0;
 }
 

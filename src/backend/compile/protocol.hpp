@@ -14,7 +14,15 @@ enum class CompileMessage : std::uint32_t { hello = 1, request = 2, answer = 3 }
 
 // How one compile ended, as its server saw it.
 struct CompileAnswer {
-  enum class Kind : std::uint8_t { done, refused, crashed, out_of_memory, out_of_time, too_large, not_begun };
+  enum class Kind : std::uint8_t {
+    done,
+    refused,
+    crashed,
+    out_of_memory,
+    out_of_time,
+    too_large,
+    not_begun
+  };
   Kind kind = Kind::done;
   std::string message;   // error name, signal, which cap, or why no process began
   CompileOutput output;  // refused: the log alone
@@ -34,8 +42,8 @@ std::optional<SandboxState> unpack_hello(std::string_view body);
 std::optional<CompileOrder> unpack_order(std::string_view body);
 std::optional<CompileAnswer> unpack_answer(std::string_view body);
 
-// Well-formed UTF-8 of at most the cap: control characters other than newline and tab, and letters that turn the reading
-// direction, removed; of a longer text the middle is left out.
+// Well-formed UTF-8 of at most the cap: control characters other than newline and tab, and letters
+// that turn the reading direction, removed; of a longer text the middle is left out.
 std::string clean_log(std::string_view log);
 
 }  // namespace cupilot

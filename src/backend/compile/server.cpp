@@ -16,13 +16,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "backend/compile/large_pages.hpp"
 #include "backend/compile/nvrtc.hpp"
 #include "backend/compile/protocol.hpp"
-#include "backend/compile/large_pages.hpp"
-#include "backend/worker/process.hpp"
-#include "backend/worker/sandbox.hpp"
-#include "backend/worker/roles.hpp"
 #include "backend/worker/library.hpp"
+#include "backend/worker/process.hpp"
+#include "backend/worker/roles.hpp"
+#include "backend/worker/sandbox.hpp"
 
 namespace cupilot {
 namespace {
@@ -52,11 +52,13 @@ CompileAnswer compile_confined(const Nvrtc& nvrtc, const CompileOrder& order) {
     answer.message = run.code_name;
     answer.output.log = clean_log(answer.output.log);
     if (run.code != 0) {
-      answer.kind = run.code == 1 ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::refused;
+      answer.kind =
+          run.code == 1 ? CompileAnswer::Kind::out_of_memory : CompileAnswer::Kind::refused;
     } else if (answer.output.ptx.size() > ptx_cap || answer.output.cubin.size() > cubin_cap) {
       answer.kind = CompileAnswer::Kind::too_large;
-      answer.message = fmt::format("PTX {} bytes of {}, cubin {} bytes of {}", answer.output.ptx.size(), ptx_cap,
-                                   answer.output.cubin.size(), cubin_cap);
+      answer.message =
+          fmt::format("PTX {} bytes of {}, cubin {} bytes of {}", answer.output.ptx.size(), ptx_cap,
+                      answer.output.cubin.size(), cubin_cap);
     }
   } catch (const std::bad_alloc&) {
     answer.kind = CompileAnswer::Kind::out_of_memory;
@@ -96,13 +98,15 @@ CompileAnswer answer_for_death(int status, const rusage& spent, double cpu_secon
   const double cpu = static_cast<double>(spent.ru_utime.tv_sec + spent.ru_stime.tv_sec) +
                      1e-6 * static_cast<double>(spent.ru_utime.tv_usec + spent.ru_stime.tv_usec);
   const int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  answer.message =
-      signal != 0 ? fmt::format("signal {} ({})", signal, strsignal(signal)) : fmt::format("exit {}", WEXITSTATUS(status));
-  // For its limit the kernel counts whole ticks, which on a busy machine make more than the time that was had.
+  answer.message = signal != 0 ? fmt::format("signal {} ({})", signal, strsignal(signal))
+                               : fmt::format("exit {}", WEXITSTATUS(status));
+  // For its limit the kernel counts whole ticks, which on a busy machine make more than the time
+  // that was had.
   const bool limited = signal == SIGKILL && cpu >= 0.75 * cpu_seconds;
   if (signal == SIGXCPU || limited || cpu + 1 >= cpu_seconds) {
     answer.kind = CompileAnswer::Kind::out_of_time;
-  } else if (memory_limit > 0 && static_cast<std::uint64_t>(spent.ru_maxrss) * 1024 > memory_limit / 10 * 7) {
+  } else if (memory_limit > 0 &&
+             static_cast<std::uint64_t>(spent.ru_maxrss) * 1024 > memory_limit / 10 * 7) {
     answer.kind = CompileAnswer::Kind::out_of_memory;
   } else {
     answer.kind = CompileAnswer::Kind::crashed;
@@ -143,7 +147,8 @@ void serve_one(const Nvrtc& nvrtc, const Frame& frame) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;  // it answered itself
     answer = answer_for_death(status, spent, order->cpu_seconds);
   }
-  send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}},
+  send_frame(worker_channel,
+             {static_cast<std::uint32_t>(CompileMessage::answer), frame.id, pack(answer), {}},
              deadline_in(reply_seconds));
 }
 
@@ -171,9 +176,10 @@ Confinement probe_confinement(const Nvrtc& nvrtc) {
   return probe;
 }
 
-// Has this process do once what every child would do again. Only at the first request: a server that is never asked is spared it.
-// On a thread, which has an arena of its own: what it leaves there, the children would have to copy page by page before they
-// reuse it; new memory comes to them in large pages.
+// Has this process do once what every child would do again. Only at the first request: a server
+// that is never asked is spared it. On a thread, which has an arena of its own: what it leaves
+// there, the children would have to copy page by page before they reuse it; new memory comes to
+// them in large pages.
 void warm_up(const Nvrtc& nvrtc) {
   CompileRequest warm;
   warm.text = "extern \"C\" __global__ void warm(float* x) { x[threadIdx.x] += 1.0f; }";
@@ -205,7 +211,9 @@ int serve_compiles() {
   const Nvrtc nvrtc;
   const SandboxState state = hello(nvrtc);
   clearenv();
-  send_frame(worker_channel, {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}}, deadline_in(reply_seconds));
+  send_frame(worker_channel,
+             {static_cast<std::uint32_t>(CompileMessage::hello), 0, pack(state), {}},
+             deadline_in(reply_seconds));
   if (!nvrtc.found()) return 4;
   for (bool warm = false;; warm = true) {
     const auto received = receive_frame(worker_channel, deadline_in(365.0 * 86400));

@@ -10,13 +10,15 @@
 namespace cupilot {
 namespace {
 
-// Letters of any alphabet and the backslash of a universal character name belong to identifiers: `éR"("` is no raw string.
+// Letters of any alphabet and the backslash of a universal character name belong to identifiers:
+// `éR"("` is no raw string.
 constexpr std::array<bool, 256> word_bytes = [] {
   std::array<bool, 256> table{};
   for (int byte = 0; byte < 256; ++byte) {
     const bool letter = (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
     const bool digit = byte >= '0' && byte <= '9';
-    table[static_cast<std::size_t>(byte)] = letter || digit || byte >= 0x80 || byte == '_' || byte == '$' || byte == '\\';
+    table[static_cast<std::size_t>(byte)] =
+        letter || digit || byte >= 0x80 || byte == '_' || byte == '$' || byte == '\\';
   }
   return table;
 }();
@@ -49,7 +51,8 @@ class Reader {
   template <class Belongs>
   std::string_view take_run(Belongs belongs) {
     const std::size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '\\' && text_[at_] != '\n' && belongs(text_[at_])) ++at_;
+    while (at_ < text_.size() && text_[at_] != '\\' && text_[at_] != '\n' && belongs(text_[at_]))
+      ++at_;
     const std::string_view run = text_.substr(begin, at_ - begin);
     skip_splices();
     return run;
@@ -69,7 +72,8 @@ class Reader {
     if (text_[at_] == '\n') ++line_;
     ++at_;
   }
-  // A backslash, blanks, and a newline join two lines; compilers differ on the blanks, so they count as joined.
+  // A backslash, blanks, and a newline join two lines; compilers differ on the blanks, so they
+  // count as joined.
   void skip_splices() {
     while (at_ < text_.size() && text_[at_] == '\\') {
       std::size_t end = at_ + 1;
@@ -196,7 +200,8 @@ class Scanner {
   // A number may hold quotes as digit separators: 1'000.
   void skip_number() {
     const auto belongs = [](char c) { return is_word(c) || c == '.'; };
-    while (!in_.done() && (belongs(in_.peek()) || (in_.peek() == '\'' && is_word(in_.peek_next())))) {
+    while (!in_.done() &&
+           (belongs(in_.peek()) || (in_.peek() == '\'' && is_word(in_.peek_next())))) {
       if (in_.take_run(belongs).empty()) in_.take();
     }
   }
@@ -205,13 +210,18 @@ class Scanner {
     const int line = in_.line();
     if (std::isdigit(static_cast<unsigned char>(in_.peek()))) return skip_number();
     const std::string_view text = take_word();
-    static constexpr std::array<std::string_view, 3> probes = {"__has_include", "__has_include_next", "__has_embed"};
-    if (text.starts_with("__has_") && std::find(probes.begin(), probes.end(), text) != probes.end()) {
-      refused_ = refuse("gate.include", fmt::format("{} asks which files exist; a kernel must not depend on that", text), line);
+    static constexpr std::array<std::string_view, 3> probes = {"__has_include",
+                                                               "__has_include_next", "__has_embed"};
+    if (text.starts_with("__has_") &&
+        std::find(probes.begin(), probes.end(), text) != probes.end()) {
+      refused_ = refuse(
+          "gate.include",
+          fmt::format("{} asks which files exist; a kernel must not depend on that", text), line);
       return;
     }
     static constexpr std::array<std::string_view, 5> raw = {"R", "LR", "uR", "UR", "u8R"};
-    if (in_.peek() == '"' && std::find(raw.begin(), raw.end(), text) != raw.end()) skip_raw_string();
+    if (in_.peek() == '"' && std::find(raw.begin(), raw.end(), text) != raw.end())
+      skip_raw_string();
   }
 
   void skip_blanks() {
@@ -225,7 +235,8 @@ class Scanner {
     const int line = in_.line();
     skip_blanks();
     const std::string name(take_word());
-    static constexpr std::array<std::string_view, 4> readers = {"include", "include_next", "import", "embed"};
+    static constexpr std::array<std::string_view, 4> readers = {"include", "include_next", "import",
+                                                                "embed"};
     if (std::find(readers.begin(), readers.end(), name) == readers.end()) return;
     skip_blanks();
     std::string what;
@@ -238,23 +249,29 @@ class Scanner {
       closed = in_.peek() == close;
       if (closed) in_.take();
     }
-    if (name == "include" && closed && std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
-      if (std::find(included_.begin(), included_.end(), what) == included_.end()) included_.push_back(what);
+    if (name == "include" && closed &&
+        std::find(allowed_.begin(), allowed_.end(), what) != allowed_.end()) {
+      if (std::find(included_.begin(), included_.end(), what) == included_.end())
+        included_.push_back(what);
       return;
     }
     if (what.size() > 80) what = what.substr(0, 80) + "…";
-    refused_ = refuse("gate.include",
-                      fmt::format("#{} {} is not on the list of allowed includes; put the text itself in the source", name,
-                                  what.empty() ? "of a computed name" : what),
-                      line);
+    refused_ = refuse(
+        "gate.include",
+        fmt::format(
+            "#{} {} is not on the list of allowed includes; put the text itself in the source",
+            name, what.empty() ? "of a computed name" : what),
+        line);
   }
 
   void bracket(char c) {
-    if (c == '\0') refused_ = refuse("gate.source_size", "the source holds a zero byte", in_.line());
+    if (c == '\0')
+      refused_ = refuse("gate.source_size", "the source holds a zero byte", in_.line());
     if (c == '(' || c == '[' || c == '{') ++depth_;
     if (c == ')' || c == ']' || c == '}') --depth_;
     if (depth_ > caps_.nesting) {
-      refused_ = refuse("gate.source_size", fmt::format("brackets nest deeper than {}", caps_.nesting), in_.line());
+      refused_ = refuse("gate.source_size",
+                        fmt::format("brackets nest deeper than {}", caps_.nesting), in_.line());
     }
   }
 
@@ -269,17 +286,21 @@ class Scanner {
 
 }  // namespace
 
-std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed, const SourceCaps& caps,
-                                     std::vector<std::string>* includes) {
+std::optional<Rejected> check_source(std::string_view text, std::span<const std::string> allowed,
+                                     const SourceCaps& caps, std::vector<std::string>* includes) {
   if (text.size() > caps.bytes) {
-    return reject("gate.source_size", fmt::format("the source has {} bytes; at most {} are compiled", text.size(), caps.bytes));
+    return reject(
+        "gate.source_size",
+        fmt::format("the source has {} bytes; at most {} are compiled", text.size(), caps.bytes));
   }
   int line = 1;
   for (std::size_t begin = 0; begin < text.size(); ++line) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     if (end - begin > caps.line_bytes) {
-      return refuse("gate.source_size", fmt::format("a line has {} bytes; at most {} are compiled", end - begin, caps.line_bytes),
-                    line);
+      return refuse(
+          "gate.source_size",
+          fmt::format("a line has {} bytes; at most {} are compiled", end - begin, caps.line_bytes),
+          line);
     }
     begin = end + 1;
   }

@@ -1,4 +1,5 @@
-// Hardware counters of a kernel: a third process runs it several times under the profiler, beside the two that prove and time.
+// Hardware counters of a kernel: a third process runs it several times under the profiler, beside
+// the two that prove and time.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -7,9 +8,9 @@
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 
-#include "backend/wire/counter_metrics.hpp"
 #include "backend/cuda/device.hpp"
 #include "backend/cuda/trials.hpp"
+#include "backend/wire/counter_metrics.hpp"
 #include "backend/worker/confine.hpp"
 #include "base/phases.hpp"
 
@@ -17,13 +18,16 @@ namespace cupilot {
 namespace {
 
 Error no_counting(const std::string& why) {
-  return {ErrorCode::no_device, why.rfind("hardware counters", 0) == 0 ? why : "hardware counters: " + why,
+  return {ErrorCode::no_device,
+          why.rfind("hardware counters", 0) == 0 ? why : "hardware counters: " + why,
           "go on without: verdicts then rest on the virtual device's counts"};
 }
 
 bool all_counted(const CountAnswer& answer) {
   for (const CountedLaunch& launch : answer.launches) {
-    if (!std::all_of(launch.values.begin(), launch.values.end(), [](double value) { return std::isfinite(value); })) return false;
+    if (!std::all_of(launch.values.begin(), launch.values.end(),
+                     [](double value) { return std::isfinite(value); }))
+      return false;
   }
   return true;
 }
@@ -61,11 +65,12 @@ Result<void> CudaDevice::start_counter() {
 Result<void> CudaDevice::map_in_counter(const Slot& slot) {
   std::vector<int> descriptors;
   if (slot.descriptor >= 0) descriptors.push_back(slot.descriptor);
-  const auto result =
-      exchange(counter_role, DeviceMessage::map_slot, pack(mapping_of(slot)), std::move(descriptors), deadlines_.slot);
+  const auto result = exchange(counter_role, DeviceMessage::map_slot, pack(mapping_of(slot)),
+                               std::move(descriptors), deadlines_.slot);
   const Exchange* reply = std::get_if<Exchange>(&result);
   if (reply != nullptr && reply->answer.state == DeviceAnswer::State::done) return {};
-  return Error{ErrorCode::failure, reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message, ""};
+  return Error{ErrorCode::failure,
+               reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message, ""};
 }
 
 // The process started, what the run needs mapped, the kernel loaded.
@@ -82,7 +87,8 @@ Result<void> CudaDevice::ready_counter(const NamedImage& image, std::optional<Ru
   const LoadOrder order{image.name, image.image, image.entries, image.parameter_bytes};
   const auto result = exchange(counter_role, DeviceMessage::load, pack(order), {}, deadlines_.load);
   const Exchange* reply = std::get_if<Exchange>(&result);
-  if (reply == nullptr) return Error{ErrorCode::failure, std::get<FrameFailure>(result).message, ""};
+  if (reply == nullptr)
+    return Error{ErrorCode::failure, std::get<FrameFailure>(result).message, ""};
   if (reply->answer.state != DeviceAnswer::State::done) fault = fault_of(reply->answer, true);
   return {};
 }
@@ -93,7 +99,8 @@ void CudaDevice::expect_counting() {
 }
 
 // What one process said of the run; an Error when it reads no counters.
-Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const NamedImage& image, const CountOrder& order,
+Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const NamedImage& image,
+                                                                      const CountOrder& order,
                                                                       double seconds) {
   using Outcome = std::variant<CountAnswer, RunnerFault>;
   std::optional<RunnerFault> fault;
@@ -103,27 +110,32 @@ Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count_once(const Name
   const auto result = exchange(counter_role, DeviceMessage::count, pack(order), {}, seconds);
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
     const bool late = failure->kind == FrameFailure::Kind::timeout;
-    return Outcome(RunnerFault{late ? "run.hang" : "run.crash", "under the hardware counters: " + failure->message, "", false});
+    return Outcome(RunnerFault{late ? "run.hang" : "run.crash",
+                               "under the hardware counters: " + failure->message, "", false});
   }
   const DeviceAnswer& said = std::get<Exchange>(result).answer;
-  auto answer = said.state == DeviceAnswer::State::done ? unpack_count_answer(said.payload) : std::nullopt;
+  auto answer =
+      said.state == DeviceAnswer::State::done ? unpack_count_answer(said.payload) : std::nullopt;
   if (!answer && said.state == DeviceAnswer::State::refused && said.code == no_counters)
     return Error{ErrorCode::no_device, said.what, ""};
   if (!answer) return Outcome(fault_of(said, false));
-  if (!all_counted(*answer)) return Error{ErrorCode::failure, "a counter came back without a value", ""};
+  if (!all_counted(*answer))
+    return Error{ErrorCode::failure, "a counter came back without a value", ""};
   credit("passes", answer->seconds);
   // The judge may give memory back before the next kernel is counted.
   (void)exchange(counter_role, DeviceMessage::drop_slots, "", {}, deadlines_.slot);
   return Outcome(std::move(*answer));
 }
 
-Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImage& image, const CountOrder& order,
+Result<std::variant<CountAnswer, RunnerFault>> CudaDevice::count(const NamedImage& image,
+                                                                 const CountOrder& order,
                                                                  double seconds) {
   const Phase phase("counter");
-  // A process that had counted one set of them was seen to die, or to go on with the first, when it was asked for another
-  // (H200, CUPTI 13.0).
+  // A process that had counted one set of them was seen to die, or to go on with the first, when it
+  // was asked for another (H200, CUPTI 13.0).
   if (counted_set_ != 0 && counted_set_ != order.counters) finish_counting();
-  // Reading counters may ask for more than running does: under less confinement until it works, or never again.
+  // Reading counters may ask for more than running does: under less confinement until it works, or
+  // never again.
   while (counters_lost_.empty()) {
     auto counted = count_once(image, order, seconds);
     if (counted && std::holds_alternative<CountAnswer>(*counted)) return counted;
@@ -143,16 +155,17 @@ Counts counts_of(const CountedLaunch& counted, const WireLaunch& launch) {
     if ((counted.known & mask_of(static_cast<Counter>(i))) == 0) continue;
     counts.all[i] = {counted.values[i], counted.values[i], counted.values[i], CountHow::exact};
   }
-  const double blocks =
-      static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) * static_cast<double>(launch.grid[2]);
+  const double blocks = static_cast<double>(launch.grid[0]) * static_cast<double>(launch.grid[1]) *
+                        static_cast<double>(launch.grid[2]);
   counts[Counter::blocks] = {blocks, blocks, blocks, CountHow::exact};
   return counts;
 }
 
 }  // namespace
 
-Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
-                                      const Workload& workload, CountDepth depth) {
+Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_key,
+                                      const CompiledKernel& kernel, const Workload& workload,
+                                      CountDepth depth) {
   Case what;
   what.workload = workload;
   auto placement = place(task, what, Fence::end);
@@ -161,7 +174,8 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) return resolution.rejected();
   if (const auto* other = std::get_if<NotForThisShape>(&*resolution))
-    return reject("verify.no_shape", "the kernel is not meant for the counted shape: " + other->require);
+    return reject("verify.no_shape",
+                  "the kernel is not meant for the counted shape: " + other->require);
   auto placed = place_kernel(task, *placement, kernel, std::get<ResolvedPlan>(*resolution));
   if (placed.is_error()) return placed.error();
   if (placed.is_rejected()) return placed.rejected();
@@ -172,17 +186,22 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
   // What it counts is thrown away, so no reference values are wanted.
   auto items = dressing(trial, Inside::poison);
   if (!items) return items.error();
-  if (auto prepared = device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}})); !prepared)
+  if (auto prepared =
+          device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}}));
+      !prepared)
     return prepared.error();
-  auto counted = device_.count(*placed->image, {placed->run, counters_of(depth, task.precision)}, 2 * trial_seconds_);
+  auto counted = device_.count(*placed->image, {placed->run, counters_of(depth, task.precision)},
+                               2 * trial_seconds_);
   if (!counted) return counted.error();
-  if (const auto* fault = std::get_if<RunnerFault>(&*counted)) return reject(fault->code, fault->message, fault->where);
+  if (const auto* fault = std::get_if<RunnerFault>(&*counted))
+    return reject(fault->code, fault->message, fault->where);
   const auto& answer = std::get<CountAnswer>(*counted);
   if (answer.launches.size() != placed->run.launches.size())
     return Error{ErrorCode::failure, "the counter gave an answer that fits no plan", ""};
   CountedRun run{{}, {}, answer.chip, static_cast<int>(answer.passes), answer.seconds};
   for (std::size_t i = 0; i < answer.launches.size(); ++i) {
-    run.launches.push_back({counts_of(answer.launches[i], placed->run.launches[i]), answer.launches[i].warps});
+    run.launches.push_back(
+        {counts_of(answer.launches[i], placed->run.launches[i]), answer.launches[i].warps});
     run.us.push_back(answer.launches[i].us);
   }
   return run;

@@ -1,32 +1,37 @@
-// The counter: a runner that reads hardware counters and times nothing, so that no profiler sits in the process that times.
+// The counter: a runner that reads hardware counters and times nothing, so that no profiler sits in
+// the process that times.
 #include <algorithm>
 #include <chrono>
 
-#include "backend/wire/counter_metrics.hpp"
 #include "backend/cuda/counters.hpp"
-#include "backend/worker/visit.hpp"
+#include "backend/wire/counter_metrics.hpp"
 #include "backend/worker/launch.hpp"
 #include "backend/worker/roles.hpp"
 #include "backend/worker/serve.hpp"
+#include "backend/worker/visit.hpp"
 
 namespace cupilot {
 namespace {
 
 using HostClock = std::chrono::steady_clock;
 
-// Taken before any module is loaded and before the process is confined further: opening them reads files and libraries.
+// Taken before any module is loaded and before the process is confined further: opening them reads
+// files and libraries.
 Result<RangeCounters> take_counters(const CudaSession& session, int device) {
   if (!session.hello().usable) return Error{ErrorCode::no_device, session.hello().reason, ""};
   return RangeCounters::open(session.context(), static_cast<std::size_t>(device));
 }
 
-std::string said(const Error& error) { return error.hint.empty() ? error.message : error.message + "; " + error.hint; }
+std::string said(const Error& error) {
+  return error.hint.empty() ? error.message : error.message + "; " + error.hint;
+}
 
 void need(const Result<void>& done) {
   if (!done) throw OrderRefused{no_counters, done.error().message};
 }
 
-std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counters, const std::vector<std::string>& metrics,
+std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counters,
+                                   const std::vector<std::string>& metrics,
                                    const std::vector<std::vector<double>>& values) {
   std::vector<CountedLaunch> launches;
   for (const std::vector<double>& row : values) {
@@ -42,18 +47,21 @@ std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counte
       launch.known |= mask_of(term.counter);
     }
     if ((counters & stalls_bit) == 0) continue;
-    for (const StallMetric& term : stall_metrics(chip)) launch.warps[term.stall] = value_of(term.metric);
+    for (const StallMetric& term : stall_metrics(chip))
+      launch.warps[term.stall] = value_of(term.metric);
     if (!stall_metrics(chip).empty()) launch.warps.resident = value_of(resident_metric);
   }
   return launches;
 }
 
-std::string count(CudaSession& session, Visitor& visitor, RangeCounters& ranges, const std::string& chip,
-                  const CountOrder& order) {
+std::string count(CudaSession& session, Visitor& visitor, RangeCounters& ranges,
+                  const std::string& chip, const CountOrder& order) {
   const auto begin = HostClock::now();
   const auto launches = prepare_launches(session, order.run);
   std::vector<std::string> metrics = metrics_of(chip, order.counters);
-  if (metrics.empty()) throw OrderRefused{no_counters, "no table of hardware counters for a chip that CUPTI calls " + chip};
+  if (metrics.empty())
+    throw OrderRefused{no_counters,
+                       "no table of hardware counters for a chip that CUPTI calls " + chip};
   metrics.emplace_back(duration_metric);
   need(ranges.choose(metrics, launches.size()));
   const auto work = [&](bool counting) {
@@ -71,8 +79,10 @@ std::string count(CudaSession& session, Visitor& visitor, RangeCounters& ranges,
   work(false);  // what the driver loads at first use
   const auto values = ranges.collect([&] { work(true); });
   if (!values) throw OrderRefused{no_counters, values.error().message};
-  if (values->size() != launches.size()) throw OrderRefused{no_counters, "the profiler lost a launch"};
-  return pack(CountAnswer{chip, ranges.passes(), std::chrono::duration<double>(HostClock::now() - begin).count(),
+  if (values->size() != launches.size())
+    throw OrderRefused{no_counters, "the profiler lost a launch"};
+  return pack(CountAnswer{chip, ranges.passes(),
+                          std::chrono::duration<double>(HostClock::now() - begin).count(),
                           counted(chip, order.counters, metrics, *values)});
 }
 

@@ -4,8 +4,8 @@
 
 #include <fmt/core.h>
 
-#include "backend/wire/counter_metrics.hpp"
 #include "backend/cuda/cupti.hpp"
+#include "backend/wire/counter_metrics.hpp"
 
 namespace cupilot {
 
@@ -21,7 +21,8 @@ std::vector<const char*> pointers(const std::vector<std::string>& names) {
 // CUPTI's tables of one chip: turns names into a configuration, and counter data into values.
 class MetricHost {
  public:
-  MetricHost(std::string chip, std::vector<std::uint8_t> available) : chip_(std::move(chip)), available_(std::move(available)) {
+  MetricHost(std::string chip, std::vector<std::uint8_t> available)
+      : chip_(std::move(chip)), available_(std::move(available)) {
     CUPILOT_PARAMS(p, CUpti_Profiler_Host_Initialize_Params);
     p.profilerType = CUPTI_PROFILER_TYPE_RANGE_PROFILER;
     p.pChipName = chip_.c_str();
@@ -59,7 +60,8 @@ class MetricHost {
     return image;
   }
 
-  std::vector<double> values(const std::vector<std::uint8_t>& data, std::size_t range, const std::vector<std::string>& metrics) {
+  std::vector<double> values(const std::vector<std::uint8_t>& data, std::size_t range,
+                             const std::vector<std::string>& metrics) {
     std::vector<const char*> names = pointers(metrics);
     std::vector<double> out(metrics.size());
     CUPILOT_PARAMS(p, CUpti_Profiler_Host_EvaluateToGpuValues_Params);
@@ -142,7 +144,8 @@ struct RangeCounters::State {
     object = p.pRangeProfilerObject;
   }
 
-  // What a profiler was first set up for it reads for ever after (H200, CUPTI 13.0): another set takes another one.
+  // What a profiler was first set up for it reads for ever after (H200, CUPTI 13.0): another set
+  // takes another one.
   void take_set() {
     if (taken != nullptr && taken != set) {
       disable();
@@ -209,7 +212,8 @@ struct RangeCounters::State {
     std::vector<std::vector<double>> out;
     for (std::size_t r = 0; r < info.numTotalRanges; ++r) {
       for (const double value : out.emplace_back(set->host->values(set->data, r, set->metrics))) {
-        if (!std::isfinite(value)) throw CuptiFailure{CUPTI_ERROR_INVALID_OPERATION, "a counter came back without a value"};
+        if (!std::isfinite(value))
+          throw CuptiFailure{CUPTI_ERROR_INVALID_OPERATION, "a counter came back without a value"};
       }
     }
     return out;
@@ -251,7 +255,8 @@ Result<void> RangeCounters::choose(std::vector<std::string> metrics, std::size_t
     auto set = std::make_unique<CounterSet>();
     set->metrics = std::move(metrics);
     set->ranges = ranges;
-    set->host = state.spare ? std::move(state.spare) : std::make_unique<MetricHost>(state.chip, state.available);
+    set->host = state.spare ? std::move(state.spare)
+                            : std::make_unique<MetricHost>(state.chip, state.available);
     check(set->host->add(set->metrics), "choosing the metrics");
     set->config = set->host->config();
     set->passes = passes_of(set->config);
@@ -289,7 +294,9 @@ void RangeCounters::end() {
   check(cupti().cuptiRangeProfilerPopRange(&p), "ending a range");
 }
 
-std::size_t RangeCounters::passes() const { return state_->set != nullptr ? state_->set->passes : 0; }
+std::size_t RangeCounters::passes() const {
+  return state_->set != nullptr ? state_->set->passes : 0;
+}
 
 std::string chip_of(std::size_t index) {
   if (!cupti().reason.empty()) return "";
@@ -299,7 +306,8 @@ std::string chip_of(std::size_t index) {
   return p.pChipName;
 }
 
-Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics) {
+Result<std::vector<std::string>> unknown_metrics(const std::string& chip,
+                                                 const std::vector<std::string>& metrics) {
   if (!cupti().reason.empty()) return lacking();
   try {
     std::vector<std::string> unknown;
@@ -313,7 +321,8 @@ Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const 
   }
 }
 
-Result<std::size_t> planned_passes(const std::string& chip, const std::vector<std::string>& metrics) {
+Result<std::size_t> planned_passes(const std::string& chip,
+                                   const std::vector<std::string>& metrics) {
   if (!cupti().reason.empty()) return lacking();
   try {
     MetricHost host(chip, {});
@@ -330,19 +339,28 @@ Result<std::size_t> planned_passes(const std::string& chip, const std::vector<st
 struct RangeCounters::State {};
 
 namespace {
-Error lacking() { return {ErrorCode::no_device, "hardware counters: cupilot was built without CUPTI's headers", ""}; }
+Error lacking() {
+  return {ErrorCode::no_device, "hardware counters: cupilot was built without CUPTI's headers", ""};
+}
 }  // namespace
 
 Result<RangeCounters> RangeCounters::open(CUcontext, std::size_t) { return lacking(); }
 void RangeCounters::prepare() {}
 Result<void> RangeCounters::choose(std::vector<std::string>, std::size_t) { return lacking(); }
-Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>&) { return lacking(); }
+Result<std::vector<std::vector<double>>> RangeCounters::collect(const std::function<void()>&) {
+  return lacking();
+}
 void RangeCounters::begin() {}
 void RangeCounters::end() {}
 std::size_t RangeCounters::passes() const { return 0; }
 std::string chip_of(std::size_t) { return ""; }
-Result<std::vector<std::string>> unknown_metrics(const std::string&, const std::vector<std::string>&) { return lacking(); }
-Result<std::size_t> planned_passes(const std::string&, const std::vector<std::string>&) { return lacking(); }
+Result<std::vector<std::string>> unknown_metrics(const std::string&,
+                                                 const std::vector<std::string>&) {
+  return lacking();
+}
+Result<std::size_t> planned_passes(const std::string&, const std::vector<std::string>&) {
+  return lacking();
+}
 
 #endif
 

@@ -1,5 +1,5 @@
-// Hardware counters of launches by CUPTI's range profiler. CUPTI is opened at run time; built without its headers, open() says
-// so.
+// Hardware counters of launches by CUPTI's range profiler. CUPTI is opened at run time; built
+// without its headers, open() says so.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,9 @@ namespace cupilot {
 
 class RangeCounters {
  public:
-  // Takes the counters of the current context, before the modules to be counted are loaded: some metrics are had by
-  // instrumenting code. Error: CUPTI is missing, or the driver lets this user read no counters. One at a time in a process.
+  // Takes the counters of the current context, before the modules to be counted are loaded: some
+  // metrics are had by instrumenting code. Error: CUPTI is missing, or the driver lets this user
+  // read no counters. One at a time in a process.
   static Result<RangeCounters> open(CUcontext context, std::size_t index);
   RangeCounters(RangeCounters&&) noexcept;
   ~RangeCounters();
@@ -30,8 +31,9 @@ class RangeCounters {
   // How often collect() will repeat the work.
   std::size_t passes() const;
 
-  // Calls `work` once a pass. It must do the same in each (memory put back, caches brought to one state) and bracket every
-  // launch that counts by begin() and end(), with nothing else on the device between. values[range][metric], ranges in order.
+  // Calls `work` once a pass. It must do the same in each (memory put back, caches brought to one
+  // state) and bracket every launch that counts by begin() and end(), with nothing else on the
+  // device between. values[range][metric], ranges in order.
   Result<std::vector<std::vector<double>>> collect(const std::function<void()>& work);
   void begin();
   void end();

@@ -17,7 +17,8 @@ Cupti load_cupti() {
   if (library.handle == nullptr) return calls;
 #define CUPILOT_LOAD(name)                                                           \
   calls.name = reinterpret_cast<decltype(calls.name)>(dlsym(library.handle, #name)); \
-  if (calls.name == nullptr && calls.reason.empty()) calls.reason = fmt::format("{} lacks {}", library.path, #name);
+  if (calls.name == nullptr && calls.reason.empty())                                 \
+    calls.reason = fmt::format("{} lacks {}", library.path, #name);
   CUPILOT_CUPTI_CALLS(CUPILOT_LOAD)
 #undef CUPILOT_LOAD
   return calls;
@@ -35,8 +36,11 @@ Error error_of(const CuptiFailure& failure) {
   cupti().cuptiGetResultString(failure.code, &text);
   const bool refused = failure.code == CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
   return {ErrorCode::no_device,
-          fmt::format("hardware counters: {}: {}", failure.what, text != nullptr ? text : std::to_string(failure.code)),
-          refused ? "run as root, or have the administrator set NVreg_RestrictProfilingToAdminUsers=0" : ""};
+          fmt::format("hardware counters: {}: {}", failure.what,
+                      text != nullptr ? text : std::to_string(failure.code)),
+          refused
+              ? "run as root, or have the administrator set NVreg_RestrictProfilingToAdminUsers=0"
+              : ""};
 }
 
 Error lacking() {

@@ -1,4 +1,5 @@
-// CUPTI, opened at run time. Without its headers CUPILOT_HAS_CUPTI is not set, and nothing is declared here.
+// CUPTI, opened at run time. Without its headers CUPILOT_HAS_CUPTI is not set, and nothing is
+// declared here.
 #pragma once
 
 #if __has_include(<cupti_range_profiler.h>)

@@ -43,24 +43,29 @@ RunnerFault fault_of(const DeviceAnswer& answer, bool loading) {
   std::string code = code_of(answer.code, answer.state == DeviceAnswer::State::sticky);
   if (loading && code != "load.resources") code = "load.failed";
   std::string message = answer.what;
-  if (code == "run.out_of_bounds") message += "; an access outside every buffer, or a write to an input";
+  if (code == "run.out_of_bounds")
+    message += "; an access outside every buffer, or a write to an input";
   return {std::move(code), std::move(message), "", false};
 }
 
 CudaDevice::~CudaDevice() { forget_slots(); }
 
-std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role, DeviceMessage type, std::string body,
-                                                                      std::vector<int> descriptors, double seconds) {
+std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role, DeviceMessage type,
+                                                                      std::string body,
+                                                                      std::vector<int> descriptors,
+                                                                      double seconds) {
   const int channel = processes_[role].channel();
   const Deadline deadline = deadline_in(seconds);
-  const Frame frame{static_cast<std::uint32_t>(type), next_id_++, std::move(body), std::move(descriptors)};
+  const Frame frame{static_cast<std::uint32_t>(type), next_id_++, std::move(body),
+                    std::move(descriptors)};
   auto sent = send_frame(channel, frame, deadline);
   if (auto* failed = std::get_if<FrameFailure>(&sent)) return *failed;
   auto received = receive_frame(channel, deadline);
   if (auto* failed = std::get_if<FrameFailure>(&received)) return *failed;
   Frame& reply = std::get<Frame>(received);
   auto answer = unpack_device_answer(reply.body);
-  if (!answer || reply.id != frame.id || reply.type != static_cast<std::uint32_t>(DeviceMessage::answer)) {
+  if (!answer || reply.id != frame.id ||
+      reply.type != static_cast<std::uint32_t>(DeviceMessage::answer)) {
     for (const int descriptor : reply.descriptors) close(descriptor);
     return FrameFailure{FrameFailure::Kind::malformed, "an answer that fits no order"};
   }
@@ -72,10 +77,12 @@ std::variant<CudaDevice::Exchange, FrameFailure> CudaDevice::exchange(Role role,
 
 namespace {
 
-void credit_references(std::span<const DeviceOrder> orders, const std::vector<std::string>& payloads) {
+void credit_references(std::span<const DeviceOrder> orders,
+                       const std::vector<std::string>& payloads) {
   for (std::size_t i = 0; i < orders.size(); ++i) {
     if (orders[i].type != DeviceMessage::prepare) continue;
-    if (const auto prepared = unpack_prepare_answer(payloads[i])) credit("references", prepared->reference_seconds);
+    if (const auto prepared = unpack_prepare_answer(payloads[i]))
+      credit("references", prepared->reference_seconds);
   }
 }
 
@@ -86,18 +93,20 @@ Result<std::vector<std::string>> CudaDevice::judge_all(std::span<const DeviceOrd
   if (auto ready = ensure(judge_role); !ready) return ready.error();
   const bool one = orders.size() == 1;
   auto result = exchange(judge_role, one ? orders[0].type : DeviceMessage::several,
-                         one ? orders[0].body : pack(SeveralOrder{{orders.begin(), orders.end()}}), {},
-                         deadlines_.judge * static_cast<double>(orders.size()));
+                         one ? orders[0].body : pack(SeveralOrder{{orders.begin(), orders.end()}}),
+                         {}, deadlines_.judge * static_cast<double>(orders.size()));
   if (auto* failure = std::get_if<FrameFailure>(&result)) {
     if (auto restarted = restart_judge(); !restarted) return restarted.error();
-    return Error{ErrorCode::failure, fmt::format("the judge of cuda:{} fell silent: {}", index_, failure->message),
+    return Error{ErrorCode::failure,
+                 fmt::format("the judge of cuda:{} fell silent: {}", index_, failure->message),
                  "it was replaced; ask again"};
   }
   Exchange& reply = std::get<Exchange>(result);
   if (reply.answer.state == DeviceAnswer::State::done) {
     SeveralAnswer answer;
     if (one) answer.payloads.push_back(std::move(reply.answer.payload));
-    if (auto several = one ? std::nullopt : unpack_several_answer(reply.answer.payload)) answer = std::move(*several);
+    if (auto several = one ? std::nullopt : unpack_several_answer(reply.answer.payload))
+      answer = std::move(*several);
     if (answer.payloads.size() != orders.size())
       return Error{ErrorCode::failure, "the judge gave an answer that fits no orders", ""};
     credit_references(orders, answer.payloads);
@@ -106,11 +115,13 @@ Result<std::vector<std::string>> CudaDevice::judge_all(std::span<const DeviceOrd
   if (reply.answer.state == DeviceAnswer::State::sticky) {
     if (auto restarted = restart_judge(); !restarted) return restarted.error();
   }
-  return Error{ErrorCode::failure, fmt::format("the judge of cuda:{}: {}", index_, reply.answer.what), ""};
+  return Error{ErrorCode::failure,
+               fmt::format("the judge of cuda:{}: {}", index_, reply.answer.what), ""};
 }
 
 Result<void> CudaDevice::restart_judge() {
-  // What the judge shared dies with it, and the runner's mappings mean nothing any more. The counter has none between two counts.
+  // What the judge shared dies with it, and the runner's mappings mean nothing any more. The
+  // counter has none between two counts.
   processes_[judge_role] = Process();
   lose_runner();
   forget_slots();
@@ -121,7 +132,8 @@ Result<void> CudaDevice::load_in_judge(const NamedImage& image) {
   if (auto ready = ensure(judge_role); !ready) return ready;
   std::vector<std::string>& names = loaded_[judge_role];
   if (std::find(names.begin(), names.end(), image.name) != names.end()) return {};
-  const auto loaded = judge(DeviceMessage::load, pack(LoadOrder{image.name, image.image, image.entries, {}}));
+  const auto loaded =
+      judge(DeviceMessage::load, pack(LoadOrder{image.name, image.image, image.entries, {}}));
   if (!loaded) return loaded.error();
   names.push_back(image.name);
   if (names.size() > images_remembered) names.erase(names.begin());
@@ -143,27 +155,33 @@ RunnerFault CudaDevice::runner_fault(const DeviceAnswer& answer, bool loading) {
 
 Result<std::optional<RunnerFault>> CudaDevice::load_in_runner(const NamedImage& image, bool again) {
   std::vector<std::string>& names = loaded_[runner_role];
-  if (std::find(names.begin(), names.end(), image.name) != names.end()) return std::optional<RunnerFault>();
+  if (std::find(names.begin(), names.end(), image.name) != names.end())
+    return std::optional<RunnerFault>();
   ++images_run_;
   const auto result =
-      exchange(runner_role, DeviceMessage::load, pack(LoadOrder{image.name, image.image, image.entries, image.parameter_bytes}),
-               {}, deadlines_.load);
+      exchange(runner_role, DeviceMessage::load,
+               pack(LoadOrder{image.name, image.image, image.entries, image.parameter_bytes}), {},
+               deadlines_.load);
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
     lose_runner();
     if (failure->kind == FrameFailure::Kind::closed && !again) {
       if (auto ready = ready_runner(); !ready) return ready.error();
       return load_in_runner(image, true);
     }
-    return std::optional<RunnerFault>({"load.failed", "loading the image ended the runner: " + failure->message, "", false});
+    return std::optional<RunnerFault>(
+        {"load.failed", "loading the image ended the runner: " + failure->message, "", false});
   }
   const DeviceAnswer& answer = std::get<Exchange>(result).answer;
-  if (answer.state != DeviceAnswer::State::done) return std::optional<RunnerFault>(runner_fault(answer, true));
+  if (answer.state != DeviceAnswer::State::done)
+    return std::optional<RunnerFault>(runner_fault(answer, true));
   names.push_back(image.name);
   if (names.size() > images_remembered) names.erase(names.begin());
   return std::optional<RunnerFault>();
 }
 
-Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& image, const RunOrder& order, double seconds) {
+Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& image,
+                                                             const RunOrder& order,
+                                                             double seconds) {
   const Phase phase("runner", PhaseCpu::of_phase_around);
   using Outcome = std::variant<DeviceRun, RunnerFault>;
   if (auto ready = ready_runner(); !ready) return ready.error();
@@ -176,7 +194,9 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
   if (const auto* failure = std::get_if<FrameFailure>(&result)) {
     lose_runner();
     if (failure->kind == FrameFailure::Kind::timeout)
-      return Outcome(RunnerFault{"run.hang", fmt::format("no end within {:.1f} s; the runner was killed", seconds), "", false});
+      return Outcome(RunnerFault{
+          "run.hang", fmt::format("no end within {:.1f} s; the runner was killed", seconds), "",
+          false});
     return Outcome(RunnerFault{"run.crash", "the runner died: " + failure->message, "", true});
   }
   const DeviceAnswer& answer = std::get<Exchange>(result).answer;
@@ -184,13 +204,15 @@ Result<std::variant<DeviceRun, RunnerFault>> CudaDevice::run(const NamedImage& i
   auto run_answer = unpack_run_answer(answer.payload);
   if (run_answer) return Outcome(DeviceRun{std::move(*run_answer), spent});
   lose_runner();
-  return Outcome(RunnerFault{"run.crash", "the runner gave an answer that cannot be read", "", false});
+  return Outcome(
+      RunnerFault{"run.crash", "the runner gave an answer that cannot be read", "", false});
 }
 
 Result<void> CudaDevice::renew() {
   // The new runner opens the device while the new judge does.
   processes_[runner_role] = Process();
-  // Who has counted will count again, another set: like the others it starts while nothing is timed.
+  // Who has counted will count again, another set: like the others it starts while nothing is
+  // timed.
   if (std::exchange(processes_[counter_role], Process())) (void)begin_counter();
   spare_ = Process();
   spare_greeted_ = false;

@@ -1,7 +1,8 @@
-// The controller's side of one device: its judge and runner processes, the shared slots, deadlines, health and replacement.
+// The controller's side of one device: its judge and runner processes, the shared slots, deadlines,
+// health and replacement.
 //
-// cuda_device.cpp speaks to the processes, cuda_health.cpp starts and trusts them, cuda_slots.cpp shares memory, cuda_count.cpp
-// has a third process count.
+// cuda_device.cpp speaks to the processes, cuda_health.cpp starts and trusts them, cuda_slots.cpp
+// shares memory, cuda_count.cpp has a third process count.
 #pragma once
 
 #include <array>
@@ -14,19 +15,21 @@
 
 #include <cupilot/backend.hpp>
 
-#include "backend/worker/process.hpp"
 #include "backend/cuda/trial_device.hpp"
+#include "backend/worker/process.hpp"
 
 namespace cupilot {
 
-// Seconds that the controller waits for each kind of answer before it gives a process up; runs bring their own.
+// Seconds that the controller waits for each kind of answer before it gives a process up; runs
+// bring their own.
 struct DeviceDeadlines {
   double hello = 30, load = 10, probe = 5, slot = 20, judge = 120;
 };
 
 class CudaDevice : public TrialDevice {
  public:
-  // Starts both processes under the strictest confinement that they work under. Error no_device when there is none.
+  // Starts both processes under the strictest confinement that they work under. Error no_device
+  // when there is none.
   static Result<std::unique_ptr<CudaDevice>> open(int index, const BackendOptions& options,
                                                   const DeviceDeadlines& deadlines = {});
   ~CudaDevice() override;
@@ -36,7 +39,8 @@ class CudaDevice : public TrialDevice {
   double empty_launch_us() const override { return empty_us_; }
 
   // Mapped in both processes.
-  Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) override;
+  Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end,
+                       std::int64_t odd = 0) override;
   void release_all() override;
   bool crowded() const override { return slot_bytes_ > hello_.memory_free / 2; }
   void seal(const Region& region) override;
@@ -49,14 +53,18 @@ class CudaDevice : public TrialDevice {
   int judge_generation() const { return judge_generation_; }
 
   // A runner that faults, hangs or lies about the protocol is killed and replaced at the next use.
-  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) override;
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order,
+                                                   double seconds) override;
   // In a process that reads hardware counters, started when it is first wanted or expected.
-  Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage& image, const CountOrder& order, double seconds) override;
+  Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage& image,
+                                                       const CountOrder& order,
+                                                       double seconds) override;
   void expect_counting() override;
   // Waits until no process of ours is being started.
   void settle() override;
   int processes() const override {
-    return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (processes_[2] ? 1 : 0) + (spare_ ? 1 : 0);
+    return (processes_[0] ? 1 : 0) + (processes_[1] ? 1 : 0) + (processes_[2] ? 1 : 0) +
+           (spare_ ? 1 : 0);
   }
 
   // The judge is replaced, and its third lie makes the device suspect.
@@ -83,8 +91,8 @@ class CudaDevice : public TrialDevice {
 
   // cuda_device.cpp
   static constexpr std::size_t roles = 3;
-  std::variant<Exchange, FrameFailure> exchange(Role role, DeviceMessage type, std::string body, std::vector<int> descriptors,
-                                                double seconds);
+  std::variant<Exchange, FrameFailure> exchange(Role role, DeviceMessage type, std::string body,
+                                                std::vector<int> descriptors, double seconds);
   RunnerFault runner_fault(const DeviceAnswer& answer, bool loading);
   Result<std::optional<RunnerFault>> load_in_runner(const NamedImage& image, bool again = false);
   Result<void> restart_judge();
@@ -108,7 +116,9 @@ class CudaDevice : public TrialDevice {
   Result<void> greet_counter();
   Result<void> start_counter();
   void finish_counting() { processes_[counter_role] = Process(); }
-  Result<std::variant<CountAnswer, RunnerFault>> count_once(const NamedImage& image, const CountOrder& order, double seconds);
+  Result<std::variant<CountAnswer, RunnerFault>> count_once(const NamedImage& image,
+                                                            const CountOrder& order,
+                                                            double seconds);
   Result<void> ready_counter(const NamedImage& image, std::optional<RunnerFault>& fault);
   Result<void> map_in_counter(const Slot& slot);
 
@@ -133,13 +143,15 @@ class CudaDevice : public TrialDevice {
   std::array<Process, roles> processes_;
   std::array<bool, roles> trusted_loaded_{};
   std::array<std::vector<std::string>, roles> loaded_;  // names of images, oldest first
-  Process spare_;                                       // a runner that waits, once one had to be replaced
+  Process spare_;  // a runner that waits, once one had to be replaced
   bool spare_greeted_ = false;
   std::vector<Slot> slots_;
   bool inputs_writable_ = false;
-  std::int64_t slot_bytes_ = 0, runner_bytes_ = 0;  // runner_bytes_: of host memory, when it was new
+  std::int64_t slot_bytes_ = 0,
+               runner_bytes_ = 0;  // runner_bytes_: of host memory, when it was new
   int next_slot_ = 0, judge_generation_ = 0, restarts_ = 0, images_run_ = 0;
-  int strikes_ = 0, lies_ = 0;  // strikes_: failed starts or probes in a row; lies_: of the judge, in all
+  int strikes_ = 0,
+      lies_ = 0;  // strikes_: failed starts or probes in a row; lies_: of the judge, in all
   std::string last_strike_;
   double band_us_ = 0, empty_us_ = 0;
   std::uint64_t next_id_ = 1;

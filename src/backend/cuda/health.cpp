@@ -1,5 +1,5 @@
-// Starting the processes of a device and finding out whether they may be relied on: a known kernel with a known answer in a
-// known time, before anything else is asked of them.
+// Starting the processes of a device and finding out whether they may be relied on: a known kernel
+// with a known answer in a known time, before anything else is asked of them.
 #include <cmath>
 #include <fstream>
 #include <utility>
@@ -29,7 +29,8 @@ std::int64_t resident_bytes(int pid) {
 
 }  // namespace
 
-Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int index, const BackendOptions& options, const DeviceDeadlines& deadlines) {
+Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int index, const BackendOptions& options,
+                                                     const DeviceDeadlines& deadlines) {
   auto worker = find_worker(options.worker_path);
   if (!worker) return worker.error();
   std::unique_ptr<CudaDevice> device(new CudaDevice());
@@ -39,7 +40,8 @@ Result<std::unique_ptr<CudaDevice>> CudaDevice::open(int index, const BackendOpt
   for (;;) {
     auto opened = device->open_processes();
     if (opened) return device;
-    if (!device->hello_.confinement_to_blame || ++device->confinement_ >= confine_levels) return opened.error();
+    if (!device->hello_.confinement_to_blame || ++device->confinement_ >= confine_levels)
+      return opened.error();
   }
 }
 
@@ -61,21 +63,26 @@ Result<void> CudaDevice::open_processes() {
 }
 
 Error CudaDevice::unusable(const DeviceHello& hello) const {
-  return {hello.no_device ? ErrorCode::no_device : ErrorCode::failure, fmt::format("no device cuda:{}: {}", index_, hello.reason),
-          hello.no_device ? "use --device virtual:h200 where there is no GPU" : "run `cupilot doctor`"};
+  return {
+      hello.no_device ? ErrorCode::no_device : ErrorCode::failure,
+      fmt::format("no device cuda:{}: {}", index_, hello.reason),
+      hello.no_device ? "use --device virtual:h200 where there is no GPU" : "run `cupilot doctor`"};
 }
 
 Error CudaDevice::suspect() const {
-  return {ErrorCode::no_device,
-          fmt::format("device cuda:{} is suspect and used no more: {} failures in a row, the last: {}", index_, strikes_,
-                      last_strike_),
-          "see nvidia-smi and the kernel log; what was found so far is kept, and `cupilot resume` goes on elsewhere"};
+  return {
+      ErrorCode::no_device,
+      fmt::format("device cuda:{} is suspect and used no more: {} failures in a row, the last: {}",
+                  index_, strikes_, last_strike_),
+      "see nvidia-smi and the kernel log; what was found so far is kept, and `cupilot resume` goes "
+      "on elsewhere"};
 }
 
 Result<Process> CudaDevice::start_process(Role role) {
   return Process::start(
       {worker_,
-       {role_names[role], std::to_string(index_), std::to_string(role == counter_role ? counter_confinement_ : confinement_)},
+       {role_names[role], std::to_string(index_),
+        std::to_string(role == counter_role ? counter_confinement_ : confinement_)},
        worker_environment(true)});
 }
 
@@ -91,8 +98,8 @@ Result<DeviceHello> CudaDevice::greet(Role role, Process& process) {
   if (hello) return std::move(*hello);
   const Ending ending = process.kill();
   return Error{ErrorCode::failure,
-               fmt::format("the {} process of cuda:{} gave no greeting: {} {}", role_names[role], index_, describe(ending),
-                           process.output()),
+               fmt::format("the {} process of cuda:{} gave no greeting: {} {}", role_names[role],
+                           index_, describe(ending), process.output()),
                "run `cupilot doctor`"};
 }
 
@@ -101,7 +108,8 @@ Result<void> CudaDevice::trust(std::vector<std::uint8_t> image) {
   for (int attempt = 0;; ++attempt) {
     auto ready = trust_process(judge_role);
     if (ready) ready = trust_process(runner_role);
-    // Sharing memory asks the driver for more than kernels do: better refused here than in the middle of a trial.
+    // Sharing memory asks the driver for more than kernels do: better refused here than in the
+    // middle of a trial.
     if (ready) ready = rehearse_sharing();
     if (ready) return {};
     // Once more as it was, then under less.
@@ -150,11 +158,15 @@ Result<void> CudaDevice::ensure(Role role) {
 
 Result<void> CudaDevice::trust_process(Role role) {
   if (trusted_.empty() || trusted_loaded_[role]) return {};
-  const auto result = exchange(role, DeviceMessage::load, pack(LoadOrder{"trusted", trusted_, {}, {}}), {}, deadlines_.load);
+  const auto result = exchange(role, DeviceMessage::load,
+                               pack(LoadOrder{"trusted", trusted_, {}, {}}), {}, deadlines_.load);
   const Exchange* reply = std::get_if<Exchange>(&result);
   if (reply == nullptr || reply->answer.state != DeviceAnswer::State::done) {
-    const std::string why = reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
-    return Error{ErrorCode::failure, fmt::format("loading the trusted kernels in the {}: {}", role_names[role], why), ""};
+    const std::string why =
+        reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
+    return Error{ErrorCode::failure,
+                 fmt::format("loading the trusted kernels in the {}: {}", role_names[role], why),
+                 ""};
   }
   if (auto healthy = probe(role); !healthy) return healthy;
   trusted_loaded_[role] = true;
@@ -169,15 +181,21 @@ Result<void> CudaDevice::probe(Role role) {
                           ? unpack_probe_answer(reply->answer.payload)
                           : std::nullopt;
   const auto sick = [&](const std::string& why) {
-    return Error{ErrorCode::failure, fmt::format("the health probe of the {} of cuda:{}: {}", role_names[role], index_, why), ""};
+    return Error{
+        ErrorCode::failure,
+        fmt::format("the health probe of the {} of cuda:{}: {}", role_names[role], index_, why),
+        ""};
   };
-  if (!answer) return sick(reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message);
+  if (!answer)
+    return sick(reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message);
   if (answer->value != probe_value()) return sick("the known kernel gave another answer");
-  if (!std::isfinite(answer->known_us) || answer->known_us <= 0 || !std::isfinite(answer->empty_us) || answer->empty_us < 0)
+  if (!std::isfinite(answer->known_us) || answer->known_us <= 0 ||
+      !std::isfinite(answer->empty_us) || answer->empty_us < 0)
     return sick(fmt::format("times of {} us and {} us", answer->known_us, answer->empty_us));
   if (band_us_ == 0) band_us_ = answer->known_us;
   if (answer->known_us > band_us_ * band || answer->known_us * band < band_us_)
-    return sick(fmt::format("the known kernel took {:.1f} us, at first {:.1f} us", answer->known_us, band_us_));
+    return sick(fmt::format("the known kernel took {:.1f} us, at first {:.1f} us", answer->known_us,
+                            band_us_));
   if (role == runner_role) empty_us_ = answer->empty_us;
   return {};
 }
@@ -186,7 +204,8 @@ Error CudaDevice::distrust(const std::string& why) {
   last_strike_ = why;
   if (++lies_ >= most_strikes) strikes_ = most_strikes;
   if (auto restarted = restart_judge(); !restarted) return restarted.error();
-  return {ErrorCode::failure, fmt::format("cuda:{}: {}", index_, why), "memory or arithmetic of the device may be broken"};
+  return {ErrorCode::failure, fmt::format("cuda:{}: {}", index_, why),
+          "memory or arithmetic of the device may be broken"};
 }
 
 // A fault costs the start of a process; with one waiting it costs the switch to it.

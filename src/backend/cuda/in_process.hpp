@@ -1,27 +1,30 @@
-// A context and a stream of the host's own as a device: judge and runner are function calls, and nothing stands between a
-// kernel and the host.
+// A context and a stream of the host's own as a device: judge and runner are function calls, and
+// nothing stands between a kernel and the host.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "backend/judge/orders_served.hpp"
 #include "backend/cuda/trial_device.hpp"
+#include "backend/judge/orders_served.hpp"
 
 namespace cupilot {
 
 class InProcessDevice : public TrialDevice {
  public:
-  // Error usage when `stream` is not a stream of `context` that can be captured; no_device without a driver in this process.
+  // Error usage when `stream` is not a stream of `context` that can be captured; no_device without
+  // a driver in this process.
   static Result<std::unique_ptr<InProcessDevice>> open(CUcontext context, CUstream stream);
   ~InProcessDevice() override;
-  // The trusted kernels, loaded now and probed: Error failure when the known kernel gives another answer.
+  // The trusted kernels, loaded now and probed: Error failure when the known kernel gives another
+  // answer.
   Result<void> trust(std::vector<std::uint8_t> image);
 
   const DeviceHello& hello() const override { return hello_; }
   double empty_launch_us() const override { return empty_us_; }
-  Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) override;
+  Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end,
+                       std::int64_t odd = 0) override;
   void release_all() override;
   bool crowded() const override { return slot_bytes_ > hello_.memory_free / 2; }
   void seal(const Region&) override {}
@@ -29,9 +32,10 @@ class InProcessDevice : public TrialDevice {
   bool inputs_writable() const override { return inputs_writable_; }
   Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) override;
   Result<void> load_in_judge(const NamedImage& image) override;
-  // Without a deadline: a kernel that never ends never returns. One that faults takes the context with it, and every later
-  // order is an Error.
-  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) override;
+  // Without a deadline: a kernel that never ends never returns. One that faults takes the context
+  // with it, and every later order is an Error.
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order,
+                                                   double seconds) override;
   void settle() override {}
   int processes() const override { return 1; }
   Error distrust(const std::string& why) override;

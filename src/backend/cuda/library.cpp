@@ -36,18 +36,22 @@ Operand operand(const Task& task, const std::vector<Region>& tensors, const char
   return {};
 }
 
-Rejected without(const std::string& why) { return reject("measure.failed", "no library baseline: " + why); }
+Rejected without(const std::string& why) {
+  return reject("measure.failed", "no library baseline: " + why);
+}
 
-// Whole factors are numbers the library reads from memory; blocks are laid out as it wants them, but for the padding of B's.
-std::optional<Rejected> add_scales(const Task& task, const Workload& workload, const std::vector<Region>& tensors,
-                                   LibraryOrder& order) {
+// Whole factors are numbers the library reads from memory; blocks are laid out as it wants them,
+// but for the padding of B's.
+std::optional<Rejected> add_scales(const Task& task, const Workload& workload,
+                                   const std::vector<Region>& tensors, LibraryOrder& order) {
   order.scale = static_cast<int>(constant(task, "SCALE"));
   if (order.scale == 0) return std::nullopt;
   // Column-major, the library's A is our B.
   order.scale_a = operand(task, tensors, "scale_b").region;
   order.scale_b = operand(task, tensors, "scale_a").region;
   if (static_cast<Scaling>(order.scale) == Scaling::tensor) return std::nullopt;
-  if ((extent(workload, "k") + 127) / 128 % 4 != 0) return without("cuBLASLt wants block scales of B padded to four along k");
+  if ((extent(workload, "k") + 127) / 128 % 4 != 0)
+    return without("cuBLASLt wants block scales of B padded to four along k");
   if (order.batch != 1) return without("cuBLASLt takes no batches with block scales");
   return std::nullopt;
 }
@@ -68,16 +72,21 @@ std::string library_name(const Task& task) {
   }
 }
 
-Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload, const std::vector<Region>& tensors) {
-  if (task.family != "gemm" && task.family != "scaled_gemm") return without("cuBLASLt is asked for matrix products only");
+Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload,
+                                    const std::vector<Region>& tensors) {
+  if (task.family != "gemm" && task.family != "scaled_gemm")
+    return without("cuBLASLt is asked for matrix products only");
   const auto act = static_cast<Activation>(constant(task, "ACT"));
-  if (act != Activation::none && act != Activation::relu) return without("cuBLASLt has no epilogue equal to this activation");
+  if (act != Activation::none && act != Activation::relu)
+    return without("cuBLASLt has no epilogue equal to this activation");
   for (const Tensor& tensor : task.tensors) {
     if (!tensor.strides.empty()) return without("a tensor has strides of its own");
   }
-  const Operand a = operand(task, tensors, "A"), b = operand(task, tensors, "B"), d = operand(task, tensors, "D");
+  const Operand a = operand(task, tensors, "A"), b = operand(task, tensors, "B"),
+                d = operand(task, tensors, "D");
   const Operand c = operand(task, tensors, "C"), bias = operand(task, tensors, "bias");
-  const std::int64_t m = extent(workload, "m"), n = extent(workload, "n"), k = extent(workload, "k");
+  const std::int64_t m = extent(workload, "m"), n = extent(workload, "n"),
+                     k = extent(workload, "k");
   const bool trans_a = constant(task, "TRANS_A") != 0, trans_b = constant(task, "TRANS_B") != 0;
   LibraryOrder order;
   order.type_a = static_cast<int>(b.type);

@@ -10,8 +10,10 @@
 
 namespace cupilot {
 
-// Row-major D = op(A) op(B) is column-major D' = op(B)' op(A)': operands swapped. `tensors` are the regions in task order.
-// Rejected{measure.failed} when the library has no such product: another family, another activation, another class.
-Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload, const std::vector<Region>& tensors);
+// Row-major D = op(A) op(B) is column-major D' = op(B)' op(A)': operands swapped. `tensors` are the
+// regions in task order. Rejected{measure.failed} when the library has no such product: another
+// family, another activation, another class.
+Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload,
+                                    const std::vector<Region>& tensors);
 
 }  // namespace cupilot

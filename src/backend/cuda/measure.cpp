@@ -1,5 +1,6 @@
-// Interleaved rounds: every contestant is visited once a round, the starting one rotating. Each timed launch finds content that
-// the launch before it did not, at the same addresses, and its outputs are compared.
+// Interleaved rounds: every contestant is visited once a round, the starting one rotating. Each
+// timed launch finds content that the launch before it did not, at the same addresses, and its
+// outputs are compared.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -20,8 +21,8 @@ namespace {
 
 constexpr int contents_in_rotation = 3;
 constexpr int fewest_rounds = 3;
-// Who takes longer than this, and than the fastest by this factor, is visited in the first round alone: it would take nearly all
-// the time, and nobody needs a ratio of hundreds to a percent.
+// Who takes longer than this, and than the fastest by this factor, is visited in the first round
+// alone: it would take nearly all the time, and nobody needs a ratio of hundreds to a percent.
 constexpr double slow_us = 100'000, slow_factor = 20;
 // Of the time for all rounds, what the plain kernel may take beyond its first launch.
 constexpr double plain_share = 0.05;
@@ -29,7 +30,7 @@ constexpr double plain_share = 0.05;
 constexpr double long_us = 5'000;
 constexpr std::int64_t elements_compared = 1 << 22;  // of a visit's first launch
 constexpr std::int64_t elements_sampled = 4096;      // of the others, whose content is used once
-constexpr double visit_us = 3'000;                   // of timed launches a visit, where one takes less
+constexpr double visit_us = 3'000;  // of timed launches a visit, where one takes less
 constexpr int most_launches = 4;
 constexpr int burst_attempts = 5;
 
@@ -47,11 +48,13 @@ struct Entrant {
   std::vector<CaseReport> proofs;
 };
 
-// The content of a launch: the first of a visit rotates among a few whose reference is kept in full, the others are new.
+// The content of a launch: the first of a visit rotates among a few whose reference is kept in
+// full, the others are new.
 Case launch_case(const Workload& workload, const MeasureOptions& options, int round, int launch) {
   const auto number = static_cast<std::uint64_t>(round);
   const Rng rotating = Rng::of(options.seed, "timed content", number % contents_in_rotation);
-  const Rng once = Rng::of(options.seed, "content used once", number * most_launches + static_cast<std::uint64_t>(launch));
+  const Rng once = Rng::of(options.seed, "content used once",
+                           number * most_launches + static_cast<std::uint64_t>(launch));
   Rng rng = launch == 0 ? rotating : once;
   Case what;
   what.workload = workload;
@@ -60,14 +63,16 @@ Case launch_case(const Workload& workload, const MeasureOptions& options, int ro
   return what;
 }
 
-Rejected rejection_of(const RunnerFault& fault) { return reject(fault.code, fault.message, fault.where); }
+Rejected rejection_of(const RunnerFault& fault) {
+  return reject(fault.code, fault.message, fault.where);
+}
 
 }  // namespace
 
 class MeasuredRounds {
  public:
-  MeasuredRounds(CudaTrials& trials, const Task& task, const std::string& task_key, const Workload& workload,
-                 const MeasureOptions& options)
+  MeasuredRounds(CudaTrials& trials, const Task& task, const std::string& task_key,
+                 const Workload& workload, const MeasureOptions& options)
       : trials_(trials),
         task_(task),
         task_key_(task_key),
@@ -121,14 +126,17 @@ class MeasuredRounds {
       entrant.kernel = std::move(*placed);
       return {};
     }
-    auto resolution = resolve(contestant.kernel->source, task_, workload_, trials_.spec_, contestant.kernel);
+    auto resolution =
+        resolve(contestant.kernel->source, task_, workload_, trials_.spec_, contestant.kernel);
     if (resolution.is_error()) return resolution.error();
     if (resolution.is_rejected()) {
       entrant.out = resolution.rejected();
     } else if (const auto* not_for = std::get_if<NotForThisShape>(&*resolution)) {
-      entrant.out = reject("verify.no_shape", "the kernel is not meant for the timed shape: " + not_for->require);
+      entrant.out = reject("verify.no_shape",
+                           "the kernel is not meant for the timed shape: " + not_for->require);
     } else {
-      auto placed = trials_.place_kernel(task_, placement_, *contestant.kernel, std::get<ResolvedPlan>(*resolution));
+      auto placed = trials_.place_kernel(task_, placement_, *contestant.kernel,
+                                         std::get<ResolvedPlan>(*resolution));
       if (placed.is_error()) return placed.error();
       if (placed.is_rejected()) {
         entrant.out = placed.rejected();
@@ -139,8 +147,8 @@ class MeasuredRounds {
     return {};
   }
 
-  // Setup launches, a first launch and, unless that was long, a second, then the controller's clock: finds faults, fills caches,
-  // says how many launches a visit takes.
+  // Setup launches, a first launch and, unless that was long, a second, then the controller's
+  // clock: finds faults, fills caches, says how many launches a visit takes.
   Result<void> warm_up(Entrant& entrant) {
     if (entrant.out) return {};
     const Case what = case_of(0, 0);
@@ -152,8 +160,10 @@ class MeasuredRounds {
         return {};
       }
     }
-    auto time = entrant.kernel ? timed_launch(entrant, what, Looks::if_long) : timed_launch(entrant, what, Looks::closely);
-    if (time && *time && entrant.kernel && **time < long_us) time = timed_launch(entrant, what, Looks::closely);
+    auto time = entrant.kernel ? timed_launch(entrant, what, Looks::if_long)
+                               : timed_launch(entrant, what, Looks::closely);
+    if (time && *time && entrant.kernel && **time < long_us)
+      time = timed_launch(entrant, what, Looks::closely);
     if (!time) return time.error();
     if (!*time) return {};
     if (auto told = trials_.orders_.tell(); !told || entrant.out) return told;
@@ -172,18 +182,20 @@ class MeasuredRounds {
     return seldom ? Result<void>() : second_clock(entrant, what, **time);
   }
 
-  // The controller's own clock: a warm launch cannot take much longer by it than a cold one by the runner's events.
+  // The controller's own clock: a warm launch cannot take much longer by it than a cold one by the
+  // runner's events.
   Result<void> second_clock(Entrant& entrant, const Case& what, double event_us) {
     // Work that one run adds up or writes in place cannot be repeated on the same operands.
-    const bool adds_up =
-        std::any_of(task_.tensors.begin(), task_.tensors.end(), [](const Tensor& t) { return t.role == Role::in_out; });
+    const bool adds_up = std::any_of(task_.tensors.begin(), task_.tensors.end(),
+                                     [](const Tensor& t) { return t.role == Role::in_out; });
     std::string doubt;
     for (int attempt = 0; attempt < burst_attempts; ++attempt) {
       const int replays = adds_up ? 1 : burst_launches(event_us, attempt);
       double spent[2] = {0, 0};  // without launches, with them
       for (int with = 0; with < 2; ++with) {
         CudaTrials::Trial trial = trial_of(entrant, what);
-        auto answer = order(entrant, trial, {VisitTiming::Mode::burst, with * replays, options_.cold});
+        auto answer =
+            order(entrant, trial, {VisitTiming::Mode::burst, with * replays, options_.cold});
         if (!answer) return answer.error();
         if (!*answer) return {};
         spent[with] = (*answer)->controller_us;
@@ -209,7 +221,8 @@ class MeasuredRounds {
   // Rounds that an entrant takes part in.
   int visits(const Entrant& entrant) const {
     if (entrant.who->kind == Contestant::Kind::plain && options_.max_seconds > 0) {
-      const double affordable = plain_share * options_.max_seconds * 1e6 / std::max(entrant.warm_us, 1.0);
+      const double affordable =
+          plain_share * options_.max_seconds * 1e6 / std::max(entrant.warm_us, 1.0);
       return static_cast<int>(std::clamp<double>(affordable, 1, rounds()));
     }
     double fastest = entrant.warm_us;
@@ -219,14 +232,17 @@ class MeasuredRounds {
     return entrant.warm_us > std::max(slow_us, slow_factor * fastest) ? 1 : rounds();
   }
 
-  Case case_of(int round, int launch) const { return launch_case(workload_, options_, round, launch); }
+  Case case_of(int round, int launch) const {
+    return launch_case(workload_, options_, round, launch);
+  }
 
   Result<void> visit(Entrant& entrant, int round) {
     std::vector<double> times;
     // Where a visit is one launch, every second one has content that was never there before.
     const int first = entrant.launches == 1 ? round % 2 : 0;
     for (int launch = first; launch < first + entrant.launches && !entrant.out; ++launch) {
-      auto time = timed_launch(entrant, case_of(round, launch), launch == 0 ? Looks::closely : Looks::briefly);
+      auto time = timed_launch(entrant, case_of(round, launch),
+                               launch == 0 ? Looks::closely : Looks::briefly);
       if (!time) return time.error();
       if (*time) times.push_back(**time);
     }
@@ -237,19 +253,20 @@ class MeasuredRounds {
     return entrants_.size() > 1 ? trials_.orders_.tell() : Result<void>();
   }
 
-  // How a launch's outputs are compared: as the judge says, and some also here; `if_long`: not at all after a short launch, which
-  // another follows.
+  // How a launch's outputs are compared: as the judge says, and some also here; `if_long`: not at
+  // all after a short launch, which another follows.
   enum class Looks { briefly, closely, if_long };
 
-  // One launch between events; nothing when the entrant left. What is wrong with its outputs makes it leave when that is told:
-  // with the next launch's preparation.
+  // One launch between events; nothing when the entrant left. What is wrong with its outputs makes
+  // it leave when that is told: with the next launch's preparation.
   Result<std::optional<double>> timed_launch(Entrant& entrant, const Case& what, Looks looks) {
     if (entrant.out) return std::optional<double>();
     CudaTrials::Trial trial = trial_of(entrant, what);
     auto ran = order(entrant, trial, {VisitTiming::Mode::timed, 1, options_.cold});
     if (!ran) return ran.error();
     if (!*ran) return std::optional<double>();
-    if (const std::string why = implausible((*ran)->answer, 1, (*ran)->controller_us, trials_.device_.empty_launch_us());
+    if (const std::string why = implausible((*ran)->answer, 1, (*ran)->controller_us,
+                                            trials_.device_.empty_launch_us());
         !why.empty()) {
       entrant.out = reject("measure.failed", why);
       return std::optional<double>();
@@ -275,21 +292,25 @@ class MeasuredRounds {
     for (const OutputReport& output : proof.outputs) {
       if (auto wrong = wrong_when_timed(output)) entrant.out = std::move(*wrong);
     }
-    if (!proof.faults.empty()) entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
+    if (!proof.faults.empty())
+      entrant.out = reject(proof.faults[0].code, proof.faults[0].message, proof.faults[0].where);
   }
 
   CudaTrials::Trial trial_of(const Entrant& entrant, const Case& what) const {
     return {task_, task_key_, what, placement_, entrant.kernel ? &*entrant.kernel : nullptr};
   }
 
-  // Prepares and runs; nothing when the entrant left, perhaps for what the launch before it was found to have done.
-  Result<std::optional<DeviceRun>> order(Entrant& entrant, CudaTrials::Trial& trial, const VisitTiming& timing) {
+  // Prepares and runs; nothing when the entrant left, perhaps for what the launch before it was
+  // found to have done.
+  Result<std::optional<DeviceRun>> order(Entrant& entrant, CudaTrials::Trial& trial,
+                                         const VisitTiming& timing) {
     if (auto prepared = trials_.prepare(trial); !prepared) return prepared.error();
     if (entrant.out) return std::optional<DeviceRun>();
     if (entrant.library) return visit_library(entrant, timing);
     RunOrder run = entrant.kernel->run;
     run.timing = timing;
-    const double seconds = std::min(run_seconds_ * std::max(timing.replays, 1), trials_.trial_seconds_);
+    const double seconds =
+        std::min(run_seconds_ * std::max(timing.replays, 1), trials_.trial_seconds_);
     auto ran = trials_.run_prepared(trial, run, seconds);
     if (!ran) return ran.error();
     if (auto* fault = std::get_if<RunnerFault>(&*ran)) {
@@ -340,7 +361,8 @@ class MeasuredRounds {
       } else if (entrant.samples.empty()) {
         report.measurement = reject("measure.failed", "no round gave a time");
       } else {
-        Measurement measured = measurement_of(entrant.samples, options_.cold, entrant.host_us, trials_.device_.empty_launch_us());
+        Measurement measured = measurement_of(entrant.samples, options_.cold, entrant.host_us,
+                                              trials_.device_.empty_launch_us());
         measured.conditions.insert(measured.conditions.end(), conditions.begin(), conditions.end());
         report.measurement = std::move(measured);
         report.ratio = ratios(entrant);
@@ -355,7 +377,8 @@ class MeasuredRounds {
     const Entrant& first = entrants_.front();
     for (std::size_t s = 0; s < entrant.samples.size(); ++s) {
       for (std::size_t f = 0; f < first.samples.size(); ++f) {
-        if (first.rounds[f] == entrant.rounds[s]) all.push_back(entrant.samples[s] / first.samples[f]);
+        if (first.rounds[f] == entrant.rounds[s])
+          all.push_back(entrant.samples[s] / first.samples[f]);
       }
     }
     return all;
@@ -373,11 +396,14 @@ class MeasuredRounds {
 
 std::vector<Case> CudaTrials::cases_of(const Workload& workload, const MeasureOptions& options) {
   std::vector<Case> cases;
-  for (int content = 0; content < contents_in_rotation; ++content) cases.push_back(launch_case(workload, options, content, 0));
+  for (int content = 0; content < contents_in_rotation; ++content)
+    cases.push_back(launch_case(workload, options, content, 0));
   return cases;
 }
 
-Result<std::vector<ContestantReport>> CudaTrials::measure(const Task& task, const std::string& task_key, const Workload& workload,
+Result<std::vector<ContestantReport>> CudaTrials::measure(const Task& task,
+                                                          const std::string& task_key,
+                                                          const Workload& workload,
                                                           std::span<const Contestant> contestants,
                                                           const MeasureOptions& options) {
   orders_.forget();  // of what ended by an Error

@@ -4,12 +4,14 @@
 
 namespace cupilot {
 
-void JudgeOrders::later(DeviceMessage type, std::string body, std::function<Result<void>(const std::string&)> then) {
+void JudgeOrders::later(DeviceMessage type, std::string body,
+                        std::function<Result<void>(const std::string&)> then) {
   waiting_.push_back({DeviceOrder{type, std::move(body)}, std::move(then)});
 }
 
 void JudgeOrders::afterwards(std::function<Result<void>()> then) {
-  waiting_.push_back({std::nullopt, [then = std::move(then)](const std::string&) { return then(); }});
+  waiting_.push_back(
+      {std::nullopt, [then = std::move(then)](const std::string&) { return then(); }});
 }
 
 Result<void> JudgeOrders::tell() {

@@ -1,5 +1,6 @@
-// Orders to the judge that wait for one another: to wake a process and to sleep until it answers costs the controller more than
-// saying and reading most orders, so those that follow each other go together.
+// Orders to the judge that wait for one another: to wake a process and to sleep until it answers
+// costs the controller more than saying and reading most orders, so those that follow each other go
+// together.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,8 @@ class JudgeOrders {
  public:
   explicit JudgeOrders(TrialDevice& device) : device_(device) {}
   // Goes with the next telling, after what was put off before it; `then` reads its payload.
-  void later(DeviceMessage type, std::string body, std::function<Result<void>(const std::string&)> then);
+  void later(DeviceMessage type, std::string body,
+             std::function<Result<void>(const std::string&)> then);
   // Done when all that was put off before it has been answered and read.
   void afterwards(std::function<Result<void>()> then);
   // Says all that was put off. The first Error ends it: the rest is neither read nor said again.

@@ -11,29 +11,36 @@
 
 namespace cupilot {
 
-std::span<const EmbeddedFile> peaks_files();  // kernels/trusted/peaks.cu and what stands before it, compiled in
+std::span<const EmbeddedFile>
+peaks_files();  // kernels/trusted/peaks.cu and what stands before it, compiled in
 
 namespace {
 
 constexpr const char* image_name = "peaks";
-// Each way is visited twice, other ways between, so that the spread is that of the card and not of a moment.
+// Each way is visited twice, other ways between, so that the spread is that of the card and not of
+// a moment.
 constexpr int visits = 2, repeats = 3;
 constexpr std::int64_t far_bytes = 4ll << 30, near_bytes = 24ll << 20;  // far beyond L2; within it
-// Within each half of L2, a power of two. How fast it is read differs by 3 % from place to place of memory: all of them are.
+// Within each half of L2, a power of two. How fast it is read differs by 3 % from place to place of
+// memory: all of them are.
 constexpr std::int64_t l2_window = 16ll << 20;
 // Of a repeat, and of warming before the first.
 struct Pace {
   double seconds, warm;
 };
 constexpr Pace memory_pace = {0.05, 0.1}, rate_pace = {0.25, 0.5};
-// At its power limit a card's rate falls by up to a tenth after 0.8 s; from 1.1 s on it swings by 1 to 4 % once a second, so
-// that a repeat is a whole swing.
+// At its power limit a card's rate falls by up to a tenth after 0.8 s; from 1.1 s on it swings by 1
+// to 4 % once a second, so that a repeat is a whole swing.
 constexpr Pace limited_pace = {1.0, 1.1};
 
 // Of one launch: how much is moved or computed.
 using Amount = double (*)(const SustainOrder&);
-double bytes_read(const SustainOrder& o) { return static_cast<double>(o.bytes) * static_cast<double>(o.rounds); }
-double threads_of(const SustainOrder& o) { return static_cast<double>(o.blocks) * o.threads * static_cast<double>(o.rounds); }
+double bytes_read(const SustainOrder& o) {
+  return static_cast<double>(o.bytes) * static_cast<double>(o.rounds);
+}
+double threads_of(const SustainOrder& o) {
+  return static_cast<double>(o.blocks) * o.threads * static_cast<double>(o.rounds);
+}
 // Eight 16-byte loads of every thread, from L2 or from shared memory.
 double loaded_bytes(const SustainOrder& o) { return threads_of(o) * 8 * 16; }
 double plain_operations(const SustainOrder& o) { return threads_of(o) * 16 * 8 * 2; }
@@ -61,26 +68,41 @@ struct Way {
   std::int64_t window = 0;  // SustainOrder's
 };
 
-constexpr const char* around_l1 = "16 MiB read a thousand times by all, around L1, anywhere in 4 GiB";
+constexpr const char* around_l1 =
+    "16 MiB read a thousand times by all, around L1, anywhere in 4 GiB";
 
 // Several ways to one ceiling: the fastest stands.
 constexpr Way ways[] = {
-    {"dram copy", "B/s", "", "the driver's copy, half read and half written", bytes_read, far_bytes, 1, 1, 32, memory_pace},
-    {"dram copy", "B/s", "copy_memory", "a kernel of 16-byte copies", bytes_read, far_bytes, 1, 4, 512, memory_pace},
-    {"dram read", "B/s", "read_memory", "a kernel of 16-byte loads", bytes_read, far_bytes, 1, 4, 512, memory_pace},
-    {"l2 read", "B/s", "read_around", around_l1, loaded_bytes, far_bytes, 1'000, 2, 512, rate_pace, false, l2_window},
-    {"l2 read", "B/s", "read_around", around_l1, loaded_bytes, far_bytes, 1'000, 1, 1024, rate_pace, false, l2_window},
-    {"l2 read", "B/s", "read_around", around_l1, loaded_bytes, far_bytes, 1'000, 1, 512, rate_pace, false, l2_window},
-    {"shared read", "B/s", "read_shared", "16-byte loads without conflicts", loaded_bytes, near_bytes, 20'000, 1, 1024,
-     memory_pace},
-    {"fp32", "op/s", "multiply_add_fp32", "multiply-adds of registers", plain_operations, near_bytes, 4'000, 2, 512, rate_pace},
-    {"fp64", "op/s", "multiply_add_fp64", "multiply-adds of registers", plain_operations, near_bytes, 2'000, 2, 512, rate_pace},
-    {"bf16 mma", "op/s", "mma_bf16", "mma.sync of registers", mma_operations<16>, near_bytes, 20'000, 2, 512, limited_pace},
-    {"tf32 mma", "op/s", "mma_tf32", "mma.sync of registers", mma_operations<8>, near_bytes, 20'000, 2, 512, limited_pace},
-    {"tf32", "op/s", "wgmma_tf32", "wgmma of shared memory", wgmma_operations<8>, far_bytes, 20'000, 1, 256, limited_pace, true},
-    {"bf16", "op/s", "wgmma_bf16", "wgmma of shared memory", wgmma_operations<16>, far_bytes, 20'000, 1, 256, limited_pace, true},
-    {"fp16", "op/s", "wgmma_fp16", "wgmma of shared memory", wgmma_operations<16>, far_bytes, 20'000, 1, 256, limited_pace, true},
-    {"fp8", "op/s", "wgmma_fp8", "wgmma of shared memory", wgmma_operations<32>, far_bytes, 20'000, 1, 256, limited_pace, true},
+    {"dram copy", "B/s", "", "the driver's copy, half read and half written", bytes_read, far_bytes,
+     1, 1, 32, memory_pace},
+    {"dram copy", "B/s", "copy_memory", "a kernel of 16-byte copies", bytes_read, far_bytes, 1, 4,
+     512, memory_pace},
+    {"dram read", "B/s", "read_memory", "a kernel of 16-byte loads", bytes_read, far_bytes, 1, 4,
+     512, memory_pace},
+    {"l2 read", "B/s", "read_around", around_l1, loaded_bytes, far_bytes, 1'000, 2, 512, rate_pace,
+     false, l2_window},
+    {"l2 read", "B/s", "read_around", around_l1, loaded_bytes, far_bytes, 1'000, 1, 1024, rate_pace,
+     false, l2_window},
+    {"l2 read", "B/s", "read_around", around_l1, loaded_bytes, far_bytes, 1'000, 1, 512, rate_pace,
+     false, l2_window},
+    {"shared read", "B/s", "read_shared", "16-byte loads without conflicts", loaded_bytes,
+     near_bytes, 20'000, 1, 1024, memory_pace},
+    {"fp32", "op/s", "multiply_add_fp32", "multiply-adds of registers", plain_operations,
+     near_bytes, 4'000, 2, 512, rate_pace},
+    {"fp64", "op/s", "multiply_add_fp64", "multiply-adds of registers", plain_operations,
+     near_bytes, 2'000, 2, 512, rate_pace},
+    {"bf16 mma", "op/s", "mma_bf16", "mma.sync of registers", mma_operations<16>, near_bytes,
+     20'000, 2, 512, limited_pace},
+    {"tf32 mma", "op/s", "mma_tf32", "mma.sync of registers", mma_operations<8>, near_bytes, 20'000,
+     2, 512, limited_pace},
+    {"tf32", "op/s", "wgmma_tf32", "wgmma of shared memory", wgmma_operations<8>, far_bytes, 20'000,
+     1, 256, limited_pace, true},
+    {"bf16", "op/s", "wgmma_bf16", "wgmma of shared memory", wgmma_operations<16>, far_bytes,
+     20'000, 1, 256, limited_pace, true},
+    {"fp16", "op/s", "wgmma_fp16", "wgmma of shared memory", wgmma_operations<16>, far_bytes,
+     20'000, 1, 256, limited_pace, true},
+    {"fp8", "op/s", "wgmma_fp8", "wgmma of shared memory", wgmma_operations<32>, far_bytes, 20'000,
+     1, 256, limited_pace, true},
 };
 
 // The faster way to a ceiling stays.
@@ -101,7 +123,8 @@ Result<NamedImage> compile_peaks(CompilePool& pool, const std::string& arch) {
   auto output = pool.compile(request);
   if (output.is_error()) return output.error();
   if (output.is_rejected()) {
-    return Error{ErrorCode::failure, "the kernels of the peaks do not compile: " + output.rejected().message,
+    return Error{ErrorCode::failure,
+                 "the kernels of the peaks do not compile: " + output.rejected().message,
                  "at " + output.rejected().where};
   }
   return NamedImage{image_name, std::move(output->cubin), {"fill_random", "idle"}, {}};
@@ -116,7 +139,9 @@ Result<std::vector<double>> sustain(TrialDevice& device, const SustainOrder& ord
 }
 
 // A whole number of eight 16-byte accesses of every thread, twice over for a copy.
-std::int64_t whole(std::int64_t bytes, std::int64_t threads) { return bytes / (threads * 256) * (threads * 256); }
+std::int64_t whole(std::int64_t bytes, std::int64_t threads) {
+  return bytes / (threads * 256) * (threads * 256);
+}
 
 Result<void> measure_kernels(TrialDevice& device, const DeviceSpec& spec, Peaks& peaks) {
   std::vector<Ceiling> measured;
@@ -125,12 +150,16 @@ Result<void> measure_kernels(TrialDevice& device, const DeviceSpec& spec, Peaks&
       const Way& way = ways[i];
       if (visit == 0) measured.push_back({way.ceiling, way.unit, 0, {}, way.how});
       if (way.hopper && spec.arch != "sm_90a") continue;
-      const int blocks = spec.sms * way.blocks_per_sm, shared = way.hopper ? spec.shared_per_block : 0;
-      const std::int64_t bytes = way.amount == bytes_read ? whole(way.bytes, blocks * way.threads) : way.bytes;
-      const SustainOrder order{image_name,  way.entry, bytes,   way.window,       way.rounds,   blocks,
-                               way.threads, shared,    repeats, way.pace.seconds, way.pace.warm};
+      const int blocks = spec.sms * way.blocks_per_sm,
+                shared = way.hopper ? spec.shared_per_block : 0;
+      const std::int64_t bytes =
+          way.amount == bytes_read ? whole(way.bytes, blocks * way.threads) : way.bytes;
+      const SustainOrder order{image_name, way.entry,        bytes,        way.window,
+                               way.rounds, blocks,           way.threads,  shared,
+                               repeats,    way.pace.seconds, way.pace.warm};
       auto times = sustain(device, order);
-      if (!times) return std::move(times.error()).while_doing(fmt::format("measuring {}", way.ceiling));
+      if (!times)
+        return std::move(times.error()).while_doing(fmt::format("measuring {}", way.ceiling));
       for (const double us : *times) measured[i].repeats.push_back(way.amount(order) / (us * 1e-6));
     }
   }
@@ -151,7 +180,8 @@ Result<void> measure_launches(TrialDevice& device, Peaks& peaks) {
     between.repeats.push_back(answer->empty_us * 1e-6);
   }
   offer(peaks, std::move(between));
-  auto times = sustain(device, {image_name, "idle", near_bytes, 0, 1, 1, 32, 0, repeats, memory_pace.seconds, memory_pace.warm});
+  auto times = sustain(device, {image_name, "idle", near_bytes, 0, 1, 1, 32, 0, repeats,
+                                memory_pace.seconds, memory_pace.warm});
   if (!times) return times.error();
   Ceiling after{"launch after launch", "s", 0, {}, "empty kernels back to back"};
   for (const double us : *times) after.repeats.push_back(us * 1e-6);
@@ -180,22 +210,26 @@ Result<Task> product_task(const DenseProduct& product) {
   return gemm_task(spec);
 }
 
-// Where no kernel of our own reaches the tensor cores' rate. A library that is not there is no error: the row is missing.
+// Where no kernel of our own reaches the tensor cores' rate. A library that is not there is no
+// error: the row is missing.
 void measure_library(CudaTrials& trials, Peaks& peaks) {
   for (const DenseProduct& product : products) {
     const auto task = product_task(product);
     if (!task || find_ceiling(peaks, product.ceiling) != nullptr) continue;
     auto times = trials.sustain_library(*task, repeats, rate_pace.seconds);
     if (!times) continue;
-    Ceiling ceiling{product.ceiling, "op/s", 0, {}, fmt::format("cuBLASLt, {0} x {0} x {0}", product_side)};
-    for (const double us : *times) ceiling.repeats.push_back(2.0 * product_side * product_side * product_side / (us * 1e-6));
+    Ceiling ceiling{
+        product.ceiling, "op/s", 0, {}, fmt::format("cuBLASLt, {0} x {0} x {0}", product_side)};
+    for (const double us : *times)
+      ceiling.repeats.push_back(2.0 * product_side * product_side * product_side / (us * 1e-6));
     offer(peaks, std::move(ceiling));
   }
 }
 
 }  // namespace
 
-Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int times, double seconds) {
+Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int times,
+                                                        double seconds) {
   Case what;
   what.workload = task.time_shapes.front();
   const auto placement = place(task, what, Fence::end);
@@ -204,7 +238,9 @@ Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int ti
   const Trial trial{task, key, what, *placement, nullptr};
   auto items = dressing(trial, Inside::poison);
   if (!items) return items.error();
-  if (auto prepared = device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}})); !prepared)
+  if (auto prepared =
+          device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}}));
+      !prepared)
     return prepared.error();
   auto order = library_order(task, what.workload, placement->tensors);
   if (order.is_error()) return order.error();
@@ -229,7 +265,8 @@ Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int ti
   return all;
 }
 
-Result<Peaks> measure_peaks(TrialDevice& device, CompilePool& pool, const DeviceSpec& spec, CudaTrials& trials) {
+Result<Peaks> measure_peaks(TrialDevice& device, CompilePool& pool, const DeviceSpec& spec,
+                            CudaTrials& trials) {
   Peaks peaks;
   peaks.device = spec.label;
   peaks.measured = true;

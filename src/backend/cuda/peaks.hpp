@@ -1,4 +1,5 @@
-// Measuring what a device sustains: trusted kernels in the judge, one part of the chip each, and the library's products.
+// Measuring what a device sustains: trusted kernels in the judge, one part of the chip each, and
+// the library's products.
 #pragma once
 
 #include <cupilot/parts/peaks.hpp>
@@ -7,6 +8,7 @@
 
 namespace cupilot {
 
-Result<Peaks> measure_peaks(TrialDevice& device, CompilePool& pool, const DeviceSpec& spec, CudaTrials& trials);
+Result<Peaks> measure_peaks(TrialDevice& device, CompilePool& pool, const DeviceSpec& spec,
+                            CudaTrials& trials);
 
 }  // namespace cupilot

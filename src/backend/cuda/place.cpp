@@ -23,7 +23,8 @@ std::vector<std::uint8_t> bytes_of(T value) {
   return bytes;
 }
 
-WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placement, const std::vector<Region>& buffers) {
+WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placement,
+                  const std::vector<Region>& buffers) {
   WireArgument out;
   const auto index = static_cast<std::size_t>(argument.index);
   switch (argument.kind) {
@@ -49,8 +50,8 @@ WireArgument wire(const ResolvedArgument& argument, const TaskPlacement& placeme
   return out;
 }
 
-WireLaunch wire(const ResolvedLaunch& launch, const CompiledKernel& kernel, const TaskPlacement& placement,
-                const std::vector<Region>& buffers) {
+WireLaunch wire(const ResolvedLaunch& launch, const CompiledKernel& kernel,
+                const TaskPlacement& placement, const std::vector<Region>& buffers) {
   WireLaunch out;
   const EntryFacts* entry = find_entry(kernel, launch.entry);
   out.name = launch.name;
@@ -60,13 +61,15 @@ WireLaunch wire(const ResolvedLaunch& launch, const CompiledKernel& kernel, cons
   std::copy(launch.cluster.begin(), launch.cluster.end(), out.cluster);
   out.shared = launch.shared;
   out.cooperative = launch.cooperative;
-  for (const ResolvedArgument& argument : launch.args) out.args.push_back(wire(argument, placement, buffers));
+  for (const ResolvedArgument& argument : launch.args)
+    out.args.push_back(wire(argument, placement, buffers));
   return out;
 }
 
 }  // namespace
 
-Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content) {
+Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload,
+                             const Content& content) {
   auto params = fill_params(task, tensor, workload, content);
   if (!params) return std::move(params.error()).while_doing("tensor " + task.tensors[tensor].name);
   return params;
@@ -90,8 +93,9 @@ Result<TaskPlacement> CudaTrials::place(const Task& task, const Case& what, Fenc
       placement.tensors.push_back(placement.tensors[*source]);
       continue;
     }
-    auto region = device_.lease(layout->span * size_of(task.tensors[i].type), is_output(task.tensors[i]), fence,
-                                base_offset(task.tensors[i], what));
+    auto region =
+        device_.lease(layout->span * size_of(task.tensors[i].type), is_output(task.tensors[i]),
+                      fence, base_offset(task.tensors[i], what));
     if (!region) return region.error();
     placement.tensors.push_back(*region);
   }
@@ -106,27 +110,32 @@ std::shared_ptr<const NamedImage> CudaTrials::image_of(const CompiledKernel& ker
     image.parameter_bytes.push_back(entry.parameter_bytes);
   }
   for (const auto& named : named_) {
-    if (named->entries == image.entries && named->parameter_bytes == image.parameter_bytes && named->image == kernel.cubin)
+    if (named->entries == image.entries && named->parameter_bytes == image.parameter_bytes &&
+        named->image == kernel.cubin)
       return named;
   }
   image.image = kernel.cubin;
-  image.name = sha256_hex(std::string_view(reinterpret_cast<const char*>(kernel.cubin.data()), kernel.cubin.size()));
+  image.name = sha256_hex(
+      std::string_view(reinterpret_cast<const char*>(kernel.cubin.data()), kernel.cubin.size()));
   if (named_.size() >= images_named) named_.erase(named_.begin());
   named_.push_back(std::make_shared<const NamedImage>(std::move(image)));
   return named_.back();
 }
 
-Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
+Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlacement& placement,
+                                               const CompiledKernel& kernel,
                                                const ResolvedPlan& plan) {
   const Phase phase("place", PhaseCpu::of_phase_around);
   PlacedKernel placed;
-  const std::int64_t most = device_.hello().memory_free / 2;  // reference values and tensors want the rest
+  const std::int64_t most =
+      device_.hello().memory_free / 2;  // reference values and tensors want the rest
   std::int64_t asked = 0;
   for (const ResolvedBuffer& buffer : plan.buffers) {
     asked = buffer.bytes > most - asked ? most + 1 : asked + buffer.bytes;
     if (asked > most)
-      return reject("run.launch", fmt::format("buffer {} of {} bytes: all of a kernel may take {} on this card", buffer.name,
-                                              buffer.bytes, most));
+      return reject("run.launch",
+                    fmt::format("buffer {} of {} bytes: all of a kernel may take {} on this card",
+                                buffer.name, buffer.bytes, most));
   }
   placed.image = image_of(kernel);
   for (const ResolvedBuffer& buffer : plan.buffers) {
@@ -140,7 +149,8 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
   for (const ResolvedMap& map : plan.maps) {
     const auto index = static_cast<std::size_t>(map.index);
     const Region region = map.of_buffer ? placed.buffers.at(index) : placement.tensors.at(index);
-    placed.run.maps.push_back({region, static_cast<int>(map.type), map.swizzle, map.dims, map.pitch, map.box});
+    placed.run.maps.push_back(
+        {region, static_cast<int>(map.type), map.swizzle, map.dims, map.pitch, map.box});
   }
   placed.run.image = placed.setup.image = placed.image->name;
   placed.setup.maps = placed.run.maps;
@@ -154,7 +164,8 @@ Attempt<PlacedKernel> CudaTrials::place_kernel(const Task& task, const TaskPlace
   return placed;
 }
 
-Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string& task_key, const Workload& workload,
+Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string& task_key,
+                                             const Workload& workload,
                                              const TaskPlacement& placement) {
   auto program = programs_.reference(task, task_key, ReferenceBuild::plain);
   if (!program) return program.error();
@@ -164,7 +175,9 @@ Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string
   for (const ReferenceEntry& entry : (*program)->entries) {
     WireLaunch launch;
     launch.name = launch.entry = entry.entry;
-    const auto pointer = [&](const Region& region) { launch.args.push_back({WireArgument::Kind::region, region, 0, {}}); };
+    const auto pointer = [&](const Region& region) {
+      launch.args.push_back({WireArgument::Kind::region, region, 0, {}});
+    };
     const auto value = [&](std::vector<std::uint8_t> bytes) {
       launch.args.push_back({WireArgument::Kind::bytes, {}, 0, std::move(bytes)});
     };
@@ -185,7 +198,8 @@ Result<PlacedKernel> CudaTrials::place_plain(const Task& task, const std::string
     launch.grid[0] = std::max<std::int64_t>((elements + 255) / 256, 1);
     launch.block[0] = 256;
     placed.run.launches.push_back(std::move(launch));
-    if (task.tensors[output].role == Role::out) placed.run.poison.push_back(placement.tensors[output]);
+    if (task.tensors[output].role == Role::out)
+      placed.run.poison.push_back(placement.tensors[output]);
   }
   return placed;
 }

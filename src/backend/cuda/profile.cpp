@@ -15,14 +15,16 @@ void overlay(Counts& counts, const Counts& counted) {
 }  // namespace
 
 void add_counters(Profile& profile, const Attempt<CountedRun>& counted) {
-  if (!counted.is_error() && !counted.is_rejected() && counted->launches.size() == profile.launches.size()) {
+  if (!counted.is_error() && !counted.is_rejected() &&
+      counted->launches.size() == profile.launches.size()) {
     for (std::size_t i = 0; i < profile.launches.size(); ++i) {
       overlay(profile.launches[i].counts, counted->launches[i].work);
       profile.launches[i].stalls = stall_shares(counted->launches[i].warps);
       profile.launches[i].measured_us = counted->us[i];
     }
-    profile.counted = fmt::format("hardware counters of a {}, {} passes; what it does not count, the virtual device",
-                                  counted->chip, counted->passes);
+    profile.counted = fmt::format(
+        "hardware counters of a {}, {} passes; what it does not count, the virtual device",
+        counted->chip, counted->passes);
     return;
   }
   const std::string why = counted.is_error()      ? counted.error().message

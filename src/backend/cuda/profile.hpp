@@ -8,7 +8,8 @@
 
 namespace cupilot {
 
-// Replaces the counts that the chip counted, launch by launch, and says who counted what; where nothing could be counted, why.
+// Replaces the counts that the chip counted, launch by launch, and says who counted what; where
+// nothing could be counted, why.
 void add_counters(Profile& profile, const Attempt<CountedRun>& counted);
 
 }  // namespace cupilot

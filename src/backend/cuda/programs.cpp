@@ -10,7 +10,8 @@ std::span<const EmbeddedFile> judge_files();  // kernels/trusted/judge.cu, compi
 
 namespace {
 
-Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const std::string& arch, const std::string& what) {
+Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const std::string& arch,
+                              const std::string& what) {
   CompileRequest request;
   request.text = text;
   request.arch = arch;
@@ -23,7 +24,8 @@ Result<CompileOutput> compile(CompilePool& pool, const std::string& text, const 
 
 }  // namespace
 
-Result<const ReferenceImage*> CudaPrograms::reference(const Task& task, const std::string& task_key, ReferenceBuild build) {
+Result<const ReferenceImage*> CudaPrograms::reference(const Task& task, const std::string& task_key,
+                                                      ReferenceBuild build) {
   const std::string key = task_key + (build == ReferenceBuild::plain ? " plain" : " tracked");
   if (const auto found = images_.find(key); found != images_.end()) return &found->second;
   auto program = reference_program(task, build);
@@ -39,7 +41,8 @@ Result<const ReferenceImage*> CudaPrograms::reference(const Task& task, const st
 }
 
 Result<std::vector<std::uint8_t>> compile_trusted(CompilePool& pool, const std::string& arch) {
-  auto output = compile(pool, trusted_text() + std::string(judge_files()[0].text), arch, "the judge's kernels");
+  auto output = compile(pool, trusted_text() + std::string(judge_files()[0].text), arch,
+                        "the judge's kernels");
   if (!output) return output.error();
   return std::move(output->cubin);
 }

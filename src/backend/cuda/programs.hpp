@@ -1,4 +1,5 @@
-// Trusted programs of a task as images: the tracked reference for the judge, the plain baseline for the runner.
+// Trusted programs of a task as images: the tracked reference for the judge, the plain baseline for
+// the runner.
 #pragma once
 
 #include <map>
@@ -20,8 +21,10 @@ struct ReferenceImage {
 class CudaPrograms {
  public:
   CudaPrograms(CompilePool& pool, std::string arch) : pool_(pool), arch_(std::move(arch)) {}
-  // Compiled once a task. Error{usage} with the compiler's words when the task's reference does not compile.
-  Result<const ReferenceImage*> reference(const Task& task, const std::string& task_key, ReferenceBuild build);
+  // Compiled once a task. Error{usage} with the compiler's words when the task's reference does not
+  // compile.
+  Result<const ReferenceImage*> reference(const Task& task, const std::string& task_key,
+                                          ReferenceBuild build);
 
  private:
   CompilePool& pool_;

@@ -1,5 +1,5 @@
-// A kernel's cases one after another. To wake the judge costs more than most that it is asked: what is asked of a case's outputs
-// goes with the preparation of the next case.
+// A kernel's cases one after another. To wake the judge costs more than most that it is asked: what
+// is asked of a case's outputs goes with the preparation of the next case.
 #include <algorithm>
 #include <list>
 #include <utility>
@@ -14,13 +14,15 @@ namespace {
 
 // A fault of the kernel at run time: what follows would only repeat it.
 bool ends_the_trial(const CaseReport& report) {
-  return std::any_of(report.faults.begin(), report.faults.end(),
-                     [](const Fault& fault) { return fault.code.starts_with("run.") || fault.code.starts_with("load."); });
+  return std::any_of(report.faults.begin(), report.faults.end(), [](const Fault& fault) {
+    return fault.code.starts_with("run.") || fault.code.starts_with("load.");
+  });
 }
 
 }  // namespace
 
-// A case that was run. What the judge says of it comes into the report later, so it stays where it is.
+// A case that was run. What the judge says of it comes into the report later, so it stays where it
+// is.
 struct CudaTrials::Proof {
   const Case& what;
   Clock::time_point began = Clock::now();
@@ -30,9 +32,10 @@ struct CudaTrials::Proof {
   bool told = false;  // the report is whole
 };
 
-// Where there is a fault, or nothing to run, the report is whole at once; else when the judge has told what it was asked.
-Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel, Fence fence,
-                                  Proof& proof) {
+// Where there is a fault, or nothing to run, the report is whole at once; else when the judge has
+// told what it was asked.
+Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key,
+                                  const CompiledKernel& kernel, Fence fence, Proof& proof) {
   const auto end = [&proof] {
     proof.told = true;
     proof.report.seconds = std::chrono::duration<double>(Clock::now() - proof.began).count();
@@ -80,11 +83,13 @@ Result<void> CudaTrials::run_case(const Task& task, const std::string& task_key,
   return {};
 }
 
-Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
+Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::string& task_key,
+                                                  const CompiledKernel& kernel,
                                                   std::span<const Case> cases) {
   std::list<Proof> proofs;
   const auto ended = [&] {
-    return std::find_if(proofs.begin(), proofs.end(), [](const Proof& one) { return one.told && ends_the_trial(one.report); });
+    return std::find_if(proofs.begin(), proofs.end(),
+                        [](const Proof& one) { return one.told && ends_the_trial(one.report); });
   };
   orders_.forget();  // of what ended by an Error
   std::size_t failed_at = cases.size();
@@ -94,11 +99,13 @@ Result<std::vector<CaseReport>> CudaTrials::prove(const Task& task, const std::s
     // Every second case lies at the other end of its memory.
     const Fence fence = next % 2 == 0 ? Fence::end : Fence::start;
     if (more) proofs.push_back({cases[next]});
-    const Result<void> done = more ? run_case(task, task_key, kernel, fence, proofs.back()) : orders_.tell();
+    const Result<void> done =
+        more ? run_case(task, task_key, kernel, fence, proofs.back()) : orders_.tell();
     if (done) continue;
     // The judge was replaced: once more from the first case that was not told.
     orders_.forget();
-    const auto lost = std::find_if(proofs.begin(), proofs.end(), [](const Proof& one) { return !one.told; });
+    const auto lost =
+        std::find_if(proofs.begin(), proofs.end(), [](const Proof& one) { return !one.told; });
     const auto told = static_cast<std::size_t>(std::distance(proofs.begin(), lost));
     if (std::exchange(failed_at, told) == told) return done.error();
     proofs.erase(lost, proofs.end());

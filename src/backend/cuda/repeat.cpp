@@ -9,20 +9,23 @@ Result<void> CudaTrials::repeat(Trial& trial, double seconds, CaseReport& report
   RepeatOrder order;
   order.first = true;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (is_output(trial.task.tensors[i])) order.outputs.push_back({trial.placement.tensors[i], trial.placement.layouts[i]});
+    if (is_output(trial.task.tensors[i]))
+      order.outputs.push_back({trial.placement.tensors[i], trial.placement.layouts[i]});
   }
   for (int done = 0;; ++done) {
     // Every second launch finds the other poison.
     auto items = dressing(trial, done % 2 == 0 ? Inside::large : Inside::poison);
     if (!items) return items.error();
     order.items = done < trial.what.repeats ? std::move(*items) : std::vector<PrepareItem>();
-    orders_.later(DeviceMessage::repeat, pack(order), [&](const std::string& payload) -> Result<void> {
-      const auto answer = unpack_repeat_answer(payload);
-      if (!answer || answer->differing.size() != order.outputs.size())
-        return Error{ErrorCode::failure, "the judge gave an answer that fits no repeat", ""};
-      for (std::size_t o = 0; o < order.outputs.size(); ++o) report.outputs[o].repeat_differs = answer->differing[o];
-      return {};
-    });
+    orders_.later(
+        DeviceMessage::repeat, pack(order), [&](const std::string& payload) -> Result<void> {
+          const auto answer = unpack_repeat_answer(payload);
+          if (!answer || answer->differing.size() != order.outputs.size())
+            return Error{ErrorCode::failure, "the judge gave an answer that fits no repeat", ""};
+          for (std::size_t o = 0; o < order.outputs.size(); ++o)
+            report.outputs[o].repeat_differs = answer->differing[o];
+          return {};
+        });
     if (auto told = orders_.tell(); !told) return told;
     report.repeats_done = done;
     if (done >= trial.what.repeats || (order.first && !report.faults.empty())) return {};

@@ -23,7 +23,8 @@ std::int64_t slot_size(std::int64_t bytes) {
   return (granules + step - 1) / step * step * granule;
 }
 
-Region region_in(int slot, std::int64_t slot_bytes, std::int64_t bytes, Fence fence, std::int64_t odd) {
+Region region_in(int slot, std::int64_t slot_bytes, std::int64_t bytes, Fence fence,
+                 std::int64_t odd) {
   const std::int64_t step = odd > 0 ? 2 * odd : region_alignment;
   const std::int64_t last = odd + (slot_bytes - bytes - odd) / step * step;
   return {slot, fence == Fence::start ? odd : last, bytes};
@@ -36,14 +37,22 @@ Result<CudaDevice::Slot> CudaDevice::order_slot(const SlotOrder& order, bool& lo
   const bool done = reply != nullptr && reply->answer.state == DeviceAnswer::State::done;
   const auto made = done ? unpack_slot(reply->answer.payload) : std::nullopt;
   std::vector<int> descriptors = reply != nullptr ? reply->descriptors : std::vector<int>();
-  const bool shared = made && (hello_.sharing == Sharing::ipc ? !made->ipc.empty() : descriptors.size() == 1);
+  const bool shared =
+      made && (hello_.sharing == Sharing::ipc ? !made->ipc.empty() : descriptors.size() == 1);
   lost = reply == nullptr || done || reply->answer.state == DeviceAnswer::State::sticky;
   if (shared && made->bytes >= order.bytes) {
-    return Slot{order.slot, made->bytes, order.writable, false, false, false, descriptors.empty() ? -1 : descriptors[0],
+    return Slot{order.slot,
+                made->bytes,
+                order.writable,
+                false,
+                false,
+                false,
+                descriptors.empty() ? -1 : descriptors[0],
                 made->ipc};
   }
   for (const int descriptor : descriptors) close(descriptor);
-  const std::string why = reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
+  const std::string why =
+      reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
   return Error{ErrorCode::failure, fmt::format("{} bytes of device memory: {}", order.bytes, why),
                "free device memory, or search a smaller shape"};
 }
@@ -100,11 +109,15 @@ Result<void> CudaDevice::map_in_runner(Slot& slot) {
   const SlotOrder order = mapping_of(slot);
   std::vector<int> descriptors;
   if (slot.descriptor >= 0) descriptors.push_back(slot.descriptor);
-  const auto result = exchange(runner_role, DeviceMessage::map_slot, pack(order), descriptors, deadlines_.slot);
+  const auto result =
+      exchange(runner_role, DeviceMessage::map_slot, pack(order), descriptors, deadlines_.slot);
   const Exchange* reply = std::get_if<Exchange>(&result);
   if (reply == nullptr || reply->answer.state != DeviceAnswer::State::done) {
-    const std::string why = reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
-    return Error{ErrorCode::failure, fmt::format("mapping device memory in the runner of cuda:{}: {}", index_, why), ""};
+    const std::string why =
+        reply != nullptr ? reply->answer.what : std::get<FrameFailure>(result).message;
+    return Error{ErrorCode::failure,
+                 fmt::format("mapping device memory in the runner of cuda:{}: {}", index_, why),
+                 ""};
   }
   slot.mapped = true;
   return {};

@@ -9,7 +9,8 @@ namespace cupilot {
 namespace {
 
 std::string lower(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  for (char& letter : text)
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return text;
 }
 
@@ -18,7 +19,8 @@ DeviceSpec known_row(const std::string& name) {
   const std::string words = " " + lower(name) + " ";
   for (const std::string& chip_name : known_chips()) {
     const std::size_t at = words.find(chip_name);
-    if (at == std::string::npos || std::isalnum(static_cast<unsigned char>(words[at - 1])) != 0) continue;
+    if (at == std::string::npos || std::isalnum(static_cast<unsigned char>(words[at - 1])) != 0)
+      continue;
     if (std::isdigit(static_cast<unsigned char>(words[at + chip_name.size()])) != 0) continue;
     if (auto row = chip(chip_name)) return *row;
   }
@@ -66,7 +68,8 @@ DeviceSpec spec_of(const DeviceHello& hello) {
   spec.label = hello.name;
   spec.compute_major = hello.compute_major;
   spec.compute_minor = hello.compute_minor;
-  spec.arch = fmt::format("sm_{}{}{}", hello.compute_major, hello.compute_minor, hello.compute_major >= 9 ? "a" : "");
+  spec.arch = fmt::format("sm_{}{}{}", hello.compute_major, hello.compute_minor,
+                          hello.compute_major >= 9 ? "a" : "");
   take(spec.sms, hello.sms);
   take(spec.clock_hz, hello.clock_khz * 1e3);
   take(spec.l2_bytes, hello.l2_bytes);

@@ -13,8 +13,8 @@
 #include <cupilot/rng.hpp>
 
 #include "backend/cuda/trials.hpp"
-#include "backend/oracle/piecewise_input.hpp"
 #include "backend/oracle/memory.hpp"
+#include "backend/oracle/piecewise_input.hpp"
 #include "base/phases.hpp"
 #include "ptx/machine/execute.hpp"
 #include "task/content.hpp"
@@ -48,8 +48,8 @@ struct Bench {
 };
 
 // An input of which only what is read is made, where its layout allows.
-Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::string& task_key, std::size_t tensor,
-                                    const Case& what, VirtualInputs& inputs) {
+Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::string& task_key,
+                                    std::size_t tensor, const Case& what, VirtualInputs& inputs) {
   const std::string& name = task.tensors[tensor].name;
   auto params = fill_params(task, tensor, what.workload, what.content);
   if (!params) return params.error();
@@ -60,7 +60,8 @@ Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::s
     return add_input(bench.memory, name, **bytes);
   }
   const std::int64_t size = size_of(task.tensors[tensor].type);
-  const auto make = [pieces = std::move(*pieces), size](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+  const auto make = [pieces = std::move(*pieces), size](std::uint64_t offset,
+                                                        std::span<std::uint8_t> chunk) {
     pieces.make(static_cast<std::int64_t>(offset) / size, std::as_writable_bytes(chunk));
   };
   auto added = bench.memory.add_later(name, static_cast<std::uint64_t>(params->span * size), make);
@@ -68,8 +69,9 @@ Result<std::uint64_t> add_read_part(Bench& bench, const Task& task, const std::s
   return bench.memory.address(*added);
 }
 
-Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what, VirtualInputs& inputs,
-                    std::span<const std::int64_t> runs, std::int64_t elements) {
+Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key, const Case& what,
+                    VirtualInputs& inputs, std::span<const std::int64_t> runs,
+                    std::int64_t elements) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (!is_input(task.tensors[i])) continue;
     auto address = add_read_part(bench, task, task_key, i, what, inputs);
@@ -82,7 +84,8 @@ Result<void> set_up(Bench& bench, const Task& task, const std::string& task_key,
     add_word(bench.parameters, size == what.workload.sizes.end() ? std::int64_t{1} : size->second);
   }
   for (std::size_t* buffer : {&bench.values, &bench.sums}) {
-    auto added = bench.memory.add("reference", static_cast<std::uint64_t>(elements) * 8, ptx::Access::read_write);
+    auto added = bench.memory.add("reference", static_cast<std::uint64_t>(elements) * 8,
+                                  ptx::Access::read_write);
     if (!added) return added.error();
     *buffer = *added;
     add_word(bench.parameters, bench.memory.address(*added));
@@ -110,38 +113,49 @@ std::int64_t input_bytes(const Task& task, const Workload& workload) {
 bool same_reference(double ours, double theirs, double sum) {
   if (std::isnan(ours) || std::isnan(theirs)) return std::isnan(ours) == std::isnan(theirs);
   if (ours == theirs) return true;
-  const double size = std::max({std::abs(ours), std::abs(theirs), std::isfinite(sum) ? std::abs(sum) : 0.0});
+  const double size =
+      std::max({std::abs(ours), std::abs(theirs), std::isfinite(sum) ? std::abs(sum) : 0.0});
   return std::isfinite(size) && std::abs(ours - theirs) <= 0x1p-36 * size;
 }
 
 SpotCheck::SpotCheck(CompilePool& pool, std::string arch)
-    : inputs_(1ll << 30), oracle_(pool, std::move(arch), inputs_, 1 << 20), kept_(64 << 20), secret_(drawn_secret()) {}
+    : inputs_(1ll << 30),
+      oracle_(pool, std::move(arch), inputs_, 1 << 20),
+      kept_(64 << 20),
+      secret_(drawn_secret()) {}
 
 std::vector<std::size_t> SpotCheck::draw(const SpotValues& values) {
   std::vector<std::size_t> all(values.indices.size());
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
   Rng rng = Rng::of(secret_, "look", draws_++);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    std::swap(all[i], all[i + static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size() - i)))]);
+    std::swap(
+        all[i],
+        all[i + static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(all.size() - i)))]);
   }
   all.resize(std::min<std::size_t>(all.size(), elements_looked_at));
   return all;
 }
 
-Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task, const std::string& task_key, std::size_t tensor,
-                                                            const Case& what, const std::vector<std::int64_t>& begins,
+Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task,
+                                                            const std::string& task_key,
+                                                            std::size_t tensor, const Case& what,
+                                                            const std::vector<std::int64_t>& begins,
                                                             std::int64_t slice) {
   const auto shape = shape_of(task, task.tensors[tensor], what.workload);
   if (!shape) return shape.error();
-  const std::string key =
-      fmt::format("{}:{}:{}:{}", tensor, begins.size(), slice, case_key(task_key, what.workload, what.content));
+  const std::string key = fmt::format("{}:{}:{}:{}", tensor, begins.size(), slice,
+                                      case_key(task_key, what.workload, what.content));
   const auto make = [&]() -> Result<SpotValues> {
     const DeviceWork interpreting;
-    if (shape->elements == 0 || begins.empty() || input_bytes(task, what.workload) > most_input_bytes) return SpotValues{};
+    if (shape->elements == 0 || begins.empty() ||
+        input_bytes(task, what.workload) > most_input_bytes)
+      return SpotValues{};
     Rng rng = Rng::of(secret_, key);
     std::vector<std::int64_t> runs;
     for (std::int64_t i = 0; i < runs_kept; ++i) {
-      const std::int64_t begin = begins[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(begins.size())))];
+      const std::int64_t begin =
+          begins[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(begins.size())))];
       const std::int64_t held = std::min(slice, shape->elements - begin);
       runs.push_back(begin + rng.below(std::max<std::int64_t>(held - run_length, 0) + 1));
     }
@@ -149,27 +163,34 @@ Result<std::shared_ptr<const SpotValues>> SpotCheck::values(const Task& task, co
     runs.erase(std::unique(runs.begin(), runs.end()), runs.end());
     return evaluate(task, task_key, tensor, what, std::move(runs), shape->elements);
   };
-  return kept_.get(key, make, [](const SpotValues& made) { return static_cast<std::int64_t>(made.values.size() * 24 + 64); });
+  return kept_.get(key, make, [](const SpotValues& made) {
+    return static_cast<std::int64_t>(made.values.size() * 24 + 64);
+  });
 }
 
-Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task_key, std::size_t tensor, const Case& what,
+Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task_key,
+                                       std::size_t tensor, const Case& what,
                                        std::vector<std::int64_t> runs, std::int64_t elements) {
   auto reference = oracle_.reference(task, task_key, ReferenceBuild::tracked);
   if (!reference) return reference.error();
   const auto& entries = (*reference)->program.entries;
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tensor == task.tensors[tensor].name; });
-  if (entry == entries.end()) return Error{ErrorCode::usage, "no reference of " + task.tensors[tensor].name, ""};
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
+    return e.tensor == task.tensors[tensor].name;
+  });
+  if (entry == entries.end())
+    return Error{ErrorCode::usage, "no reference of " + task.tensors[tensor].name, ""};
   // Runs share nothing; one takes some milliseconds where the sums are long.
   const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::size_t threads = input_bytes(task, what.workload) < worth_a_thread ? 1 : std::min(cores, runs.size());
+  const std::size_t threads =
+      input_bytes(task, what.workload) < worth_a_thread ? 1 : std::min(cores, runs.size());
   std::vector<CpuSpent> spent(threads);
   std::vector<std::future<Result<SpotValues>>> shares;
   for (std::size_t t = 0; t < threads; ++t) {
-    const auto share =
-        std::span(runs).subspan(runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
+    const auto share = std::span(runs).subspan(
+        runs.size() * t / threads, runs.size() * (t + 1) / threads - runs.size() * t / threads);
     const auto evaluate_share = [&, share] {
-      return evaluate_runs((*reference)->module, entry->entry, task, task_key, what, share, elements);
+      return evaluate_runs((*reference)->module, entry->entry, task, task_key, what, share,
+                           elements);
     };
     if (threads == 1) return evaluate_share();
     shares.push_back(std::async(std::launch::async, [&, evaluate_share, t] {
@@ -193,16 +214,19 @@ Result<SpotValues> SpotCheck::evaluate(const Task& task, const std::string& task
   return whole ? all : SpotValues{};
 }
 
-Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> module, const std::string& entry, const Task& task,
-                                            const std::string& task_key, const Case& what, std::span<const std::int64_t> runs,
+Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> module,
+                                            const std::string& entry, const Task& task,
+                                            const std::string& task_key, const Case& what,
+                                            std::span<const std::int64_t> runs,
                                             std::int64_t elements) {
   auto program = ptx::make_program(std::move(module), entry);
   if (!program) return SpotValues{};  // an instruction that the interpreter lacks
   // The last run ends with the output.
-  const std::int64_t count =
-      run_length * static_cast<std::int64_t>(runs.size()) - std::max<std::int64_t>(runs.back() + run_length - elements, 0);
+  const std::int64_t count = run_length * static_cast<std::int64_t>(runs.size()) -
+                             std::max<std::int64_t>(runs.back() + run_length - elements, 0);
   Bench bench;
-  if (auto ready = set_up(bench, task, task_key, what, inputs_, runs, count); !ready) return ready.error();
+  if (auto ready = set_up(bench, task, task_key, what, inputs_, runs, count); !ready)
+    return ready.error();
   ptx::ExecuteOptions options;
   options.instruction_budget = most_instructions * runs.size();
   options.check_races = options.check_initialised = options.count = false;
@@ -212,11 +236,13 @@ Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> m
   launch.parameters = bench.parameters;
   auto report = ptx::execute(**program, bench.memory, launch, options);
   if (report.is_error()) return report.error();
-  if (report.is_rejected() || !report->faults.empty()) return SpotValues{};  // dearer than it is worth here
+  if (report.is_rejected() || !report->faults.empty())
+    return SpotValues{};  // dearer than it is worth here
   SpotValues found;
   for (std::int64_t at = 0; at < count; ++at) {
     found.indices.push_back(runs[static_cast<std::size_t>(at / run_length)] + at % run_length);
-    for (const auto& [buffer, into] : {std::pair(bench.values, &found.values), std::pair(bench.sums, &found.sums)}) {
+    for (const auto& [buffer, into] :
+         {std::pair(bench.values, &found.values), std::pair(bench.sums, &found.sums)}) {
       double value = 0;
       std::memcpy(&value, bench.memory.data(buffer).data() + at * 8, 8);
       into->push_back(value);
@@ -225,7 +251,8 @@ Result<SpotValues> SpotCheck::evaluate_runs(std::shared_ptr<const ptx::Module> m
   return found;
 }
 
-void CudaTrials::foresee(const Task& task, const std::string& task_key, std::span<const Case> cases) {
+void CudaTrials::foresee(const Task& task, const std::string& task_key,
+                         std::span<const Case> cases) {
   const Phase phase("own reference");
   const DeviceWork interpreting;
   const auto compute = [&](const Case& what) {
@@ -245,7 +272,8 @@ void CudaTrials::foresee(const Task& task, const std::string& task_key, std::spa
   std::vector<CpuSpent> spent(std::min(cases.size(), cores));
   {
     std::vector<std::jthread> helpers;
-    for (std::size_t i = 1; i < spent.size(); ++i) helpers.emplace_back([&, i] { spent[i] = helping_as_device(work); });
+    for (std::size_t i = 1; i < spent.size(); ++i)
+      helpers.emplace_back([&, i] { spent[i] = helping_as_device(work); });
     work();
   }
   for (const CpuSpent& one : spent) credit(one);
@@ -253,14 +281,16 @@ void CudaTrials::foresee(const Task& task, const std::string& task_key, std::spa
 
 namespace {
 
-// Where elements of an output stand in the reference values kept of it: in the first slice that holds them.
-ReadOrder read_order(const Region& region, const FillParams& layout, const OracleOrder& oracle, const SpotValues& known,
-                     const std::vector<std::size_t>& drawn) {
+// Where elements of an output stand in the reference values kept of it: in the first slice that
+// holds them.
+ReadOrder read_order(const Region& region, const FillParams& layout, const OracleOrder& oracle,
+                     const SpotValues& known, const std::vector<std::size_t>& drawn) {
   ReadOrder order{region, layout, oracle.key, {}, {}};
   for (const std::size_t at : drawn) {
     const std::int64_t index = known.indices[at];
-    const auto slice = std::find_if(oracle.begins.begin(), oracle.begins.end(),
-                                    [&](std::int64_t begin) { return index >= begin && index < begin + oracle.slice; });
+    const auto slice = std::find_if(
+        oracle.begins.begin(), oracle.begins.end(),
+        [&](std::int64_t begin) { return index >= begin && index < begin + oracle.slice; });
     order.indices.push_back(index);
     order.places.push_back((slice - oracle.begins.begin()) * oracle.slice + index - *slice);
   }
@@ -269,44 +299,53 @@ ReadOrder read_order(const Region& region, const FillParams& layout, const Oracl
 
 }  // namespace
 
-Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::size_t output, CaseReport& report) {
+Result<void> CudaTrials::look_at(const Trial& trial, std::size_t tensor, std::size_t output,
+                                 CaseReport& report) {
   const OracleOrder& oracle = trial.oracles.at(output);
   auto known = [&] {
     const Phase phase("own reference", PhaseCpu::of_phase_around);
-    return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins, oracle.slice);
+    return spot_.values(trial.task, trial.task_key, tensor, trial.what, oracle.begins,
+                        oracle.slice);
   }();
   if (!known) return known.error();
   if ((*known)->indices.empty()) return {};
   auto bound = bound_params(trial.task, tensor, trial.what.workload, trial.what.content);
   if (!bound) return bound.error();
   std::vector<std::size_t> drawn = spot_.draw(**known);
-  const ReadOrder order = read_order(trial.placement.tensors[tensor], trial.placement.layouts[tensor], oracle, **known, drawn);
+  const ReadOrder order = read_order(trial.placement.tensors[tensor],
+                                     trial.placement.layouts[tensor], oracle, **known, drawn);
   orders_.later(DeviceMessage::read, pack(order),
-                [this, &report, output, known = *known, bound = *bound, drawn = std::move(drawn)](const std::string& payload) {
+                [this, &report, output, known = *known, bound = *bound,
+                 drawn = std::move(drawn)](const std::string& payload) {
                   return compare(payload, *known, bound, drawn, output, report);
                 });
   return {};
 }
 
 // What the judge read of an output beside what the controller computed.
-Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& known, const BoundParams& bound,
-                                 const std::vector<std::size_t>& drawn, std::size_t output, CaseReport& report) {
+Result<void> CudaTrials::compare(const std::string& payload, const SpotValues& known,
+                                 const BoundParams& bound, const std::vector<std::size_t>& drawn,
+                                 std::size_t output, CaseReport& report) {
   const OutputReport& said = report.outputs.at(output);
   const auto answer = unpack_read_answer(payload);
   const std::size_t count = drawn.size();
-  if (!answer || answer->bits.size() != count || answer->values.size() != count || answer->sums.size() != count)
+  if (!answer || answer->bits.size() != count || answer->values.size() != count ||
+      answer->sums.size() != count)
     return Error{ErrorCode::failure, "the judge gave an answer that fits no look", ""};
-  const bool called_right = said.failed == 0 && said.never_written == 0 && bound.check != check_index_of;
+  const bool called_right =
+      said.failed == 0 && said.never_written == 0 && bound.check != check_index_of;
   for (std::size_t j = 0; j < count; ++j) {
     const double want = known.values[drawn[j]], sum = known.sums[drawn[j]];
     const std::int64_t index = known.indices[drawn[j]];
     if (!same_reference(want, answer->values[j], sum))
-      return device_.distrust(fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}", said.tensor,
-                                          index, answer->values[j], want));
+      return device_.distrust(
+          fmt::format("the judge says the reference of {}[{}] is {}, the controller computes {}",
+                      said.tensor, index, answer->values[j], want));
     const Judged judged = judge_element(bound, answer->bits[j], want, sum);
     if (called_right && !judged.ok && judged.ratio > 1.001)
-      return device_.distrust(fmt::format("the judge calls {} right, but element {} holds {} where the controller computes {}",
-                                          said.tensor, index, decode(answer->bits[j], bound.type), want));
+      return device_.distrust(fmt::format(
+          "the judge calls {} right, but element {} holds {} where the controller computes {}",
+          said.tensor, index, decode(answer->bits[j], bound.type), want));
   }
   report.recomputed += static_cast<std::int64_t>(count);
   return {};

@@ -1,5 +1,5 @@
-// The controller's own reference values: a few elements of an output, evaluated on the host from the recipe alone, so that
-// neither judge nor runner is taken at its word.
+// The controller's own reference values: a few elements of an output, evaluated on the host from
+// the recipe alone, so that neither judge nor runner is taken at its word.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/parts/trial.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/parts/trial.hpp>
 
 #include "backend/compile/pool.hpp"
 #include "backend/oracle/inputs.hpp"
@@ -28,20 +28,25 @@ class SpotCheck {
  public:
   SpotCheck(CompilePool& pool, std::string arch);
 
-  // Values of elements of output `tensor` that only this process knows the choice of, inside [begin, begin + count) for one of
-  // the slices. Empty when evaluating them here would cost too much. Kept: the same case is asked about again and again.
-  Result<std::shared_ptr<const SpotValues>> values(const Task& task, const std::string& task_key, std::size_t tensor,
-                                                   const Case& what, const std::vector<std::int64_t>& begins, std::int64_t slice);
+  // Values of elements of output `tensor` that only this process knows the choice of, inside
+  // [begin, begin + count) for one of the slices. Empty when evaluating them here would cost too
+  // much. Kept: the same case is asked about again and again.
+  Result<std::shared_ptr<const SpotValues>> values(const Task& task, const std::string& task_key,
+                                                   std::size_t tensor, const Case& what,
+                                                   const std::vector<std::int64_t>& begins,
+                                                   std::int64_t slice);
   // How many of them one look takes, and which: drawn anew each time.
   std::vector<std::size_t> draw(const SpotValues& values);
 
  private:
-  Result<SpotValues> evaluate(const Task& task, const std::string& task_key, std::size_t tensor, const Case& what,
-                              std::vector<std::int64_t> runs, std::int64_t elements);
+  Result<SpotValues> evaluate(const Task& task, const std::string& task_key, std::size_t tensor,
+                              const Case& what, std::vector<std::int64_t> runs,
+                              std::int64_t elements);
   // Values of some of the runs, of elements that begin there.
-  Result<SpotValues> evaluate_runs(std::shared_ptr<const ptx::Module> module, const std::string& entry, const Task& task,
-                                   const std::string& task_key, const Case& what, std::span<const std::int64_t> runs,
-                                   std::int64_t elements);
+  Result<SpotValues> evaluate_runs(std::shared_ptr<const ptx::Module> module,
+                                   const std::string& entry, const Task& task,
+                                   const std::string& task_key, const Case& what,
+                                   std::span<const std::int64_t> runs, std::int64_t elements);
   VirtualInputs inputs_;
   VirtualOracle oracle_;
   ByteCache<SpotValues> kept_;
@@ -49,7 +54,8 @@ class SpotCheck {
   std::uint64_t draws_ = 0;
 };
 
-// Whether two computations of one reference value agree: rounding apart, in units of the condition sum.
+// Whether two computations of one reference value agree: rounding apart, in units of the condition
+// sum.
 bool same_reference(double ours, double theirs, double sum);
 
 }  // namespace cupilot

@@ -1,4 +1,5 @@
-// The device cuda:N behind the Backend seam, in worker processes, and a context of the host's own, in this one.
+// The device cuda:N behind the Backend seam, in worker processes, and a context of the host's own,
+// in this one.
 #include <atomic>
 #include <future>
 #include <mutex>
@@ -12,16 +13,16 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/compile/admit.hpp"
-#include "backend/devices.hpp"
 #include "backend/compile/pool.hpp"
 #include "backend/cuda/device.hpp"
-#include "backend/worker/mps.hpp"
+#include "backend/cuda/in_process.hpp"
 #include "backend/cuda/peaks.hpp"
 #include "backend/cuda/profile.hpp"
 #include "backend/cuda/spec.hpp"
 #include "backend/cuda/trials.hpp"
-#include "backend/cuda/in_process.hpp"
+#include "backend/devices.hpp"
 #include "backend/oracle/reference_values.hpp"
+#include "backend/worker/mps.hpp"
 #include "base/phases.hpp"
 
 namespace cupilot {
@@ -34,8 +35,8 @@ std::string identity_of(const DeviceHello& hello) {
 
 class CudaBackend : public Backend {
  public:
-  CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device, DeviceSpec spec,
-              std::vector<std::string> notices, const BackendOptions& options)
+  CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device,
+              DeviceSpec spec, std::vector<std::string> notices, const BackendOptions& options)
       : pool_(std::move(pool)),
         device_(std::move(device)),
         spec_(std::move(spec)),
@@ -64,7 +65,8 @@ class CudaBackend : public Backend {
   int parallel_compiles() const override { return pool_->jobs(); }
   std::vector<std::string> notices() const override { return notices_; }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
     TrialReport report;
     if (kernel.cubin.empty())
       return Error{ErrorCode::failure, "the kernel has PTX only; a device runs assembled kernels",
@@ -80,7 +82,8 @@ class CudaBackend : public Backend {
   }
 
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options) override {
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options) override {
     timed_ = true;
     const std::string key = task_id(task);
     trials_.foresee(task, key, CudaTrials::cases_of(workload, options));
@@ -90,18 +93,21 @@ class CudaBackend : public Backend {
     return reports;
   }
 
-  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel, const Workload& workload,
-                                           CountDepth depth) override {
+  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
+                                           const Workload& workload, CountDepth depth) override {
     auto counted = count_run(task, kernel, workload, depth);
     if (counted.is_error()) return counted.error();
     if (counted.is_rejected()) return counted.rejected();
     return std::move(counted->launches);
   }
 
-  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
+                           const Workload& workload) override {
     if (!virtual_) {
       auto opened = open_virtual(spec_.name, virtual_options_);
-      if (!opened) return std::move(opened.error()).while_doing("opening the virtual device that knows source lines");
+      if (!opened)
+        return std::move(opened.error())
+            .while_doing("opening the virtual device that knows source lines");
       virtual_ = std::move(*opened);
     }
     auto profile = virtual_->profile(task, kernel, workload);
@@ -118,8 +124,9 @@ class CudaBackend : public Backend {
     return peaks;
   }
 
-  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
-                                                 std::span<const std::vector<std::byte>> tensors) override {
+  Result<std::vector<ReferenceValues>> reference(
+      const Task& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors) override {
     return oracle_.over(task, task_id(task), workload, tensors);
   }
 
@@ -129,14 +136,18 @@ class CudaBackend : public Backend {
   }
 
  private:
-  Attempt<CountedRun> count_run(const Task& task, const CompiledKernel& kernel, const Workload& workload, CountDepth depth) {
+  Attempt<CountedRun> count_run(const Task& task, const CompiledKernel& kernel,
+                                const Workload& workload, CountDepth depth) {
     if (!counters_)
-      return Error{ErrorCode::usage, "hardware counters are switched off", "leave out --no-counters or BackendOptions::counters"};
-    if (kernel.cubin.empty()) return Error{ErrorCode::failure, "the kernel has PTX only", "compile it with this backend"};
+      return Error{ErrorCode::usage, "hardware counters are switched off",
+                   "leave out --no-counters or BackendOptions::counters"};
+    if (kernel.cubin.empty())
+      return Error{ErrorCode::failure, "the kernel has PTX only", "compile it with this backend"};
     const auto lock = hold();
     return trials_.count(task, task_id(task), kernel, workload, depth);
   }
-  // Who compiles after having timed searches, and will count: the process that does opens the device while kernels compile.
+  // Who compiles after having timed searches, and will count: the process that does opens the
+  // device while kernels compile.
   void expect_counting() {
     if (!counters_ || !timed_ || counting_expected_) return;
     const std::unique_lock lock(mutex_, std::try_to_lock);
@@ -165,26 +176,32 @@ class CudaBackend : public Backend {
   VirtualOracle oracle_;
 };
 
-std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState& sandbox, const BackendOptions& options) {
+std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState& sandbox,
+                                    const BackendOptions& options) {
   std::vector<std::string> notices;
   if (hello.sharing == Sharing::ipc) {
-    notices.push_back(
-        "no virtual memory handles (" + hello.sharing_note +
-        "): inputs are compared after each run instead of being read-only, and buffers have no unmapped neighbours");
+    notices.push_back("no virtual memory handles (" + hello.sharing_note +
+                      "): inputs are compared after each run instead of being read-only, and "
+                      "buffers have no unmapped neighbours");
   }
   if (hello.pageable_access != 0)
-    notices.emplace_back("this device may read its process's host memory: kernels are less confined");
-  if (hello.run_time_limit != 0) notices.emplace_back("the driver ends kernels after a few seconds on this device");
+    notices.emplace_back(
+        "this device may read its process's host memory: kernels are less confined");
+  if (hello.run_time_limit != 0)
+    notices.emplace_back("the driver ends kernels after a few seconds on this device");
   if (hello.sharing == Sharing::own) {
     notices.emplace_back(
-        "kernels run in this process, unconfined: a fault ends the context, a kernel that never ends is waited for, inputs are "
-        "compared after each run instead of being read-only, and reads beyond a buffer are seen by the virtual device alone");
+        "kernels run in this process, unconfined: a fault ends the context, a kernel that never "
+        "ends is waited for, inputs are "
+        "compared after each run instead of being read-only, and reads beyond a buffer are seen by "
+        "the virtual device alone");
   } else {
     notices.push_back("judge and runner are confined by: " + hello.confinement);
   }
   for (std::string& lack : lacks_of(sandbox)) notices.push_back(std::move(lack));
   if (!options.counters)
-    notices.emplace_back("no hardware counters are read, as was asked: rooflines use counts of the virtual device");
+    notices.emplace_back(
+        "no hardware counters are read, as was asked: rooflines use counts of the virtual device");
   return notices;
 }
 
@@ -192,20 +209,23 @@ std::vector<std::string> notices_of(const DeviceHello& hello, const SandboxState
 std::optional<Error> unfit(const DeviceHello& hello, const BackendOptions& options) {
   if (const std::string sign = mps_sign(); !sign.empty() && !options.allow_mps) {
     return Error{ErrorCode::failure,
-                 "an MPS server shares this card (" + sign + "): a fault of one kernel would end its other clients",
+                 "an MPS server shares this card (" + sign +
+                     "): a fault of one kernel would end its other clients",
                  "end the server, or set BackendOptions::allow_mps"};
   }
   if (hello.pageable_access != 0 && options.refuse_host_reach) {
-    return Error{ErrorCode::failure, "kernels on this device may read their process's host memory",
-                 "load the driver module with its HMM switch off, or leave refuse_host_reach unset"};
+    return Error{
+        ErrorCode::failure, "kernels on this device may read their process's host memory",
+        "load the driver module with its HMM switch off, or leave refuse_host_reach unset"};
   }
   return std::nullopt;
 }
 
 // A healthy device with the trusted kernels in it, as a backend.
 template <class Device>
-Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool, std::unique_ptr<Device> device,
-                                          const std::string& what, const BackendOptions& options) {
+Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool,
+                                          std::unique_ptr<Device> device, const std::string& what,
+                                          const BackendOptions& options) {
   DeviceSpec spec = spec_of(device->hello());
   if (!options.peaks_file.empty()) {
     const auto peaks = load_peaks(options.peaks_file, identity_of(device->hello()));
@@ -216,8 +236,8 @@ Result<std::unique_ptr<Backend>> assemble(std::unique_ptr<CompilePool> pool, std
   if (!trusted) return std::move(trusted.error()).while_doing("opening " + what);
   if (auto healthy = device->trust(std::move(*trusted)); !healthy) return healthy.error();
   auto notices = notices_of(device->hello(), pool->sandbox(), options);
-  return std::unique_ptr<Backend>(
-      std::make_unique<CudaBackend>(std::move(pool), std::move(device), std::move(spec), std::move(notices), options));
+  return std::unique_ptr<Backend>(std::make_unique<CudaBackend>(
+      std::move(pool), std::move(device), std::move(spec), std::move(notices), options));
 }
 
 }  // namespace
@@ -232,8 +252,10 @@ Result<std::unique_ptr<Backend>> open_cuda(int index, const BackendOptions& opti
   return assemble(std::move(*pool), std::move(*device), "cuda:" + std::to_string(index), options);
 }
 
-Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream, const BackendOptions& options) {
-  auto device = InProcessDevice::open(static_cast<CUcontext>(context), static_cast<CUstream>(stream));
+Result<std::unique_ptr<Backend>> open_in_process(void* context, void* stream,
+                                                 const BackendOptions& options) {
+  auto device =
+      InProcessDevice::open(static_cast<CUcontext>(context), static_cast<CUstream>(stream));
   if (!device) return device.error();
   auto pool = CompilePool::open(options);
   if (!pool) return pool.error();

@@ -1,5 +1,5 @@
-// A device that proves and times, as CudaTrials asks it: two processes of ours (CudaDevice), or a context of the host's own
-// (InProcessDevice).
+// A device that proves and times, as CudaTrials asks it: two processes of ours (CudaDevice), or a
+// context of the host's own (InProcessDevice).
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,14 @@
 
 namespace cupilot {
 
-// The runner did not do what it was asked: what that says about the kernel, by a code of the rejection table.
+// The runner did not do what it was asked: what that says about the kernel, by a code of the
+// rejection table.
 struct RunnerFault {
   std::string code;  // "run.out_of_bounds", "load.failed" …
   std::string message;
   std::string where;      // the launch
-  bool vanished = false;  // the runner went away by itself: it may have been killed from outside, so once more is fair
+  bool vanished = false;  // the runner went away by itself: it may have been killed from outside,
+                          // so once more is fair
 };
 // What a refused or sticky answer to a load or a run says of the kernel.
 RunnerFault fault_of(const DeviceAnswer& answer, bool loading);
@@ -37,13 +39,16 @@ struct NamedImage {
   std::vector<std::vector<int>> parameter_bytes;
 };
 
-// Which end of a slot touches the region: its neighbour, unmapped where the device can, catches what runs past that end.
+// Which end of a slot touches the region: its neighbour, unmapped where the device can, catches
+// what runs past that end.
 enum class Fence { end, start };
 
 // Slots come in few sizes, so that many shapes share them.
 std::int64_t slot_size(std::int64_t bytes);
-// Where `bytes` lie in a slot: from a multiple of 256 bytes on; with `odd` above 0, of `odd` and of no larger power of two.
-Region region_in(int slot, std::int64_t slot_bytes, std::int64_t bytes, Fence fence, std::int64_t odd);
+// Where `bytes` lie in a slot: from a multiple of 256 bytes on; with `odd` above 0, of `odd` and of
+// no larger power of two.
+Region region_in(int slot, std::int64_t slot_bytes, std::int64_t bytes, Fence fence,
+                 std::int64_t odd);
 
 class TrialDevice {
  public:
@@ -52,26 +57,33 @@ class TrialDevice {
   // What an empty launch reads between events, by the last probe; 0: not probed.
   virtual double empty_launch_us() const = 0;
 
-  // A slot of at least `bytes`, not yet leased since the last release_all(). `writable`: by the runner.
-  virtual Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end, std::int64_t odd = 0) = 0;
+  // A slot of at least `bytes`, not yet leased since the last release_all(). `writable`: by the
+  // runner.
+  virtual Result<Region> lease(std::int64_t bytes, bool writable, Fence fence = Fence::end,
+                               std::int64_t odd = 0) = 0;
   virtual void release_all() = 0;
   // Its memory is so full that release_all() gives it back, with what lies there.
   virtual bool crowded() const = 0;
-  // From the next run on until release_all() the runner may not write this region's slot, where memory can be sealed.
+  // From the next run on until release_all() the runner may not write this region's slot, where
+  // memory can be sealed.
   virtual void seal(const Region& region) = 0;
   // From the next run on the runner may write inputs too, or no more.
   virtual void let_inputs_be_written(bool writable) = 0;
   virtual bool inputs_writable() const = 0;
 
-  // Orders to the judge, carried out one after another; the payload of each, or the Error of the first that failed.
+  // Orders to the judge, carried out one after another; the payload of each, or the Error of the
+  // first that failed.
   virtual Result<std::vector<std::string>> judge_all(std::span<const DeviceOrder> orders) = 0;
   Result<std::string> judge(DeviceMessage type, std::string body);
   virtual Result<void> load_in_judge(const NamedImage& image) = 0;
   // One run, ended after `seconds` where the runner can be killed.
-  virtual Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image, const RunOrder& order, double seconds) = 0;
-  // One run under the hardware counters. An error is no fault of the kernel's: none can be read here, and that is not tried
-  // again.
-  virtual Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage&, const CountOrder&, double) {
+  virtual Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage& image,
+                                                           const RunOrder& order,
+                                                           double seconds) = 0;
+  // One run under the hardware counters. An error is no fault of the kernel's: none can be read
+  // here, and that is not tried again.
+  virtual Result<std::variant<CountAnswer, RunnerFault>> count(const NamedImage&, const CountOrder&,
+                                                               double) {
     return Error{ErrorCode::usage, "hardware counters are not read in a host's own context", ""};
   }
   // Something will be counted: what that takes is made ready meanwhile.

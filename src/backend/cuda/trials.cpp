@@ -15,19 +15,25 @@ namespace {
 constexpr std::int64_t oracle_bytes_cap = 8ll << 30;
 constexpr std::int64_t oracle_flops_cap = 2'000'000'000'000;
 constexpr std::int64_t most_slices = 64, slice_elements = 1 << 16;
-constexpr std::int64_t few_elements = 4096, few_slices = 16;  // a case that compares no more has no more computed
+constexpr std::int64_t few_elements = 4096,
+                       few_slices = 16;  // a case that compares no more has no more computed
 
-// Types wide enough that an honest value is poison by chance once in 2^32 elements at most, or never. The judge looks at those
-// words of its poison that are so in fp16.
-bool poison_tells(DType type) { return size_of(type) >= 4 || type == DType::bf16 || type == DType::f16; }
+// Types wide enough that an honest value is poison by chance once in 2^32 elements at most, or
+// never. The judge looks at those words of its poison that are so in fp16.
+bool poison_tells(DType type) {
+  return size_of(type) >= 4 || type == DType::bf16 || type == DType::f16;
+}
 
 Inside inside_of(Poison poison) { return poison == Poison::large ? Inside::large : Inside::poison; }
 
-std::string oracle_key(const std::string& task_key, const Case& what, const std::string& tensor, const OracleOrder& order) {
+std::string oracle_key(const std::string& task_key, const Case& what, const std::string& tensor,
+                       const OracleOrder& order) {
   std::string key = task_key;
   for (const auto& [axis, extent] : what.workload.sizes) key += fmt::format(" {}={}", axis, extent);
-  return key + fmt::format(" {}:{}:{} {} {}x{}", what.content.seed, static_cast<int>(what.content.kind),
-                           static_cast<int>(what.content.variation), tensor, order.begins.size(), order.slice);
+  return key + fmt::format(" {}:{}:{} {} {}x{}", what.content.seed,
+                           static_cast<int>(what.content.kind),
+                           static_cast<int>(what.content.variation), tensor, order.begins.size(),
+                           order.slice);
 }
 
 }  // namespace
@@ -39,12 +45,14 @@ Slices slices_of(const Task& task, const Case& what, std::size_t output, std::in
   const bool few = what.compare > 0 && what.compare <= few_elements;
   const std::int64_t count = few ? few_slices : most_slices;
   const std::int64_t slice = few ? (what.compare + few_slices - 1) / few_slices : slice_elements;
-  const bool large = few || elements > oracle_bytes_cap / 16 || (what.compare > 0 && flops && *flops > oracle_flops_cap);
+  const bool large = few || elements > oracle_bytes_cap / 16 ||
+                     (what.compare > 0 && flops && *flops > oracle_flops_cap);
   const bool drawn = large && elements > count * slice;
   slices.slice = drawn ? slice : std::max<std::int64_t>(elements, 1);
   slices.elements = drawn ? count * slice : elements;
   Rng rng = Rng::of(what.content.seed, "oracle slices", output);
-  for (std::int64_t i = 0; drawn && i < count; ++i) slices.begins.push_back(rng.below(elements - slice + 1));
+  for (std::int64_t i = 0; drawn && i < count; ++i)
+    slices.begins.push_back(rng.below(elements - slice + 1));
   if (!drawn) slices.begins = {0};
   return slices;
 }
@@ -52,8 +60,9 @@ Slices slices_of(const Task& task, const Case& what, std::size_t output, std::in
 namespace {
 
 // The reference of one output.
-OracleOrder oracle_order(const Task& task, const std::string& task_key, const Case& what, const TaskPlacement& placement,
-                         std::size_t output, const ReferenceImage& program) {
+OracleOrder oracle_order(const Task& task, const std::string& task_key, const Case& what,
+                         const TaskPlacement& placement, std::size_t output,
+                         const ReferenceImage& program) {
   OracleOrder order;
   Slices slices = slices_of(task, what, output, placement.layouts[output].elements);
   order.begins = std::move(slices.begins);
@@ -78,12 +87,15 @@ OracleOrder oracle_order(const Task& task, const std::string& task_key, const Ca
 }  // namespace
 
 Fault fault_of(const RunnerFault& fault) { return {fault.code, fault.message, fault.where}; }
-Fault fault_of(const Rejected& rejected) { return {rejected.code, rejected.message, rejected.where}; }
+Fault fault_of(const Rejected& rejected) {
+  return {rejected.code, rejected.message, rejected.where};
+}
 
 double CudaTrials::run_seconds(const Task& task, const Workload& workload) const {
   const auto flops = textbook_flops(task, workload);
   const auto bytes = compulsory_bytes(task, workload);
-  const double work = (flops ? static_cast<double>(*flops) / 1e11 : 0) + (bytes ? static_cast<double>(*bytes) / 1e10 : 0);
+  const double work = (flops ? static_cast<double>(*flops) / 1e11 : 0) +
+                      (bytes ? static_cast<double>(*bytes) / 1e10 : 0);
   return std::min(2.0 + work, trial_seconds_);
 }
 
@@ -99,7 +111,8 @@ Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside
       if (!recipe) return recipe.error();
       item.fill = true;
       item.recipe = *recipe;
-      item.sealed = sealed && !device_.inputs_writable() && trial.task.tensors[i].role != Role::in_out;
+      item.sealed =
+          sealed && !device_.inputs_writable() && trial.task.tensors[i].role != Role::in_out;
     }
     items.push_back(item);
   }
@@ -119,7 +132,8 @@ Result<std::vector<OracleOrder>> CudaTrials::oracles_of(const Trial& trial) {
   std::vector<OracleOrder> orders;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
     if (is_output(trial.task.tensors[i]))
-      orders.push_back(oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program));
+      orders.push_back(
+          oracle_order(trial.task, trial.task_key, trial.what, trial.placement, i, **program));
   }
   return orders;
 }
@@ -133,7 +147,8 @@ Result<void> CudaTrials::prepare(Trial& trial) {
   auto oracles = oracles_of(trial);
   if (!oracles) return oracles.error();
   const PrepareOrder order{std::move(*items), *oracles};
-  orders_.later(DeviceMessage::prepare, pack(order), [](const std::string&) { return Result<void>(); });
+  orders_.later(DeviceMessage::prepare, pack(order),
+                [](const std::string&) { return Result<void>(); });
   trial.oracles = std::move(*oracles);
   return orders_.tell();
 }
@@ -141,9 +156,12 @@ Result<void> CudaTrials::prepare(Trial& trial) {
 Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
   if (trial.kernel->setup.launches.empty()) return std::optional<RunnerFault>();
   PrepareOrder order;
-  for (const Region& region : trial.placement.tensors) order.items.push_back({false, Inside::poison, false, region, {}});
-  for (const Region& region : trial.kernel->buffers) order.items.push_back({false, Inside::poison, false, region, {}});
-  orders_.later(DeviceMessage::prepare, pack(order), [](const std::string&) { return Result<void>(); });
+  for (const Region& region : trial.placement.tensors)
+    order.items.push_back({false, Inside::poison, false, region, {}});
+  for (const Region& region : trial.kernel->buffers)
+    order.items.push_back({false, Inside::poison, false, region, {}});
+  orders_.later(DeviceMessage::prepare, pack(order),
+                [](const std::string&) { return Result<void>(); });
   if (auto prepared = orders_.tell(); !prepared) return prepared.error();
   auto ran = device_.run(*trial.kernel->image, trial.kernel->setup, std::min(2.0, trial_seconds_));
   if (!ran) return ran.error();
@@ -158,7 +176,8 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
   return std::optional<RunnerFault>();
 }
 
-Result<CudaTrials::Ran> CudaTrials::run_prepared(Trial& trial, const RunOrder& order, double seconds) {
+Result<CudaTrials::Ran> CudaTrials::run_prepared(Trial& trial, const RunOrder& order,
+                                                 double seconds) {
   auto ran = device_.run(*trial.kernel->image, order, seconds);
   const auto* fault = ran ? std::get_if<RunnerFault>(&*ran) : nullptr;
   if (fault == nullptr || !fault->vanished) return ran;
@@ -176,7 +195,8 @@ Result<void> CudaTrials::tell_input_writes(Trial& trial, RunnerFault& fault, dou
   CheckOrder order;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
-    if (trial.task.tensors[i].role != Role::in && trial.task.tensors[i].role != Role::constant) continue;
+    if (trial.task.tensors[i].role != Role::in && trial.task.tensors[i].role != Role::constant)
+      continue;
     auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
     if (!recipe) return recipe.error();
     order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], *recipe});
@@ -195,8 +215,10 @@ Result<void> CudaTrials::tell_input_writes(Trial& trial, RunnerFault& fault, dou
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (answer->changed[i] == 0) continue;
     fault.code = "run.input_write";
-    fault.message = fmt::format("a write to input {}: it is mapped read-only; where it was not, {} of its elements were changed",
-                                names[i], answer->changed[i]);
+    fault.message = fmt::format(
+        "a write to input {}: it is mapped read-only; where it was not, {} of its elements were "
+        "changed",
+        names[i], answer->changed[i]);
     return {};
   }
   return {};
@@ -216,7 +238,8 @@ Result<CheckItem> CudaTrials::check_item(const Trial& trial, std::size_t tensor_
   item.compare = trial.what.compare;
   item.hash = trial.what.hash && item.layout.elements * size_of(tensor.type) <= bits_hash_cap;
   item.draw = Rng::of(trial.what.content.seed, "compared elements", tensor_index).next();
-  for (std::size_t other = 0; tensor.check.kind == CheckKind::index_of && other < task.tensors.size(); ++other) {
+  for (std::size_t other = 0;
+       tensor.check.kind == CheckKind::index_of && other < task.tensors.size(); ++other) {
     if (task.tensors[other].name != tensor.check.of) continue;
     item.extreme = trial.placement.tensors[other];
     item.extreme_layout = trial.placement.layouts[other];
@@ -226,7 +249,8 @@ Result<CheckItem> CudaTrials::check_item(const Trial& trial, std::size_t tensor_
 
 namespace {
 
-void add_outputs(const Task& task, const TaskPlacement& placement, const CheckAnswer& answer, CaseReport& report) {
+void add_outputs(const Task& task, const TaskPlacement& placement, const CheckAnswer& answer,
+                 CaseReport& report) {
   std::size_t o = 0;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (!is_output(task.tensors[i])) continue;
@@ -255,24 +279,29 @@ void add_faults(const Task& task, const CheckAnswer& answer, CaseReport& report)
   const std::size_t outputs = answer.outputs.size();
   for (std::size_t g = 0; g < answer.guards.size(); ++g) {
     if (answer.guards[g].changed == 0) continue;
-    const std::string name = g < outputs ? report.outputs[g].tensor : fmt::format("buffer {}", g - outputs);
-    report.faults.push_back({"run.guard",
-                             fmt::format("{} bytes around {} were changed, the first {} bytes from its start",
-                                         answer.guards[g].changed, name, answer.guards[g].first),
-                             name});
+    const std::string name =
+        g < outputs ? report.outputs[g].tensor : fmt::format("buffer {}", g - outputs);
+    report.faults.push_back(
+        {"run.guard",
+         fmt::format("{} bytes around {} were changed, the first {} bytes from its start",
+                     answer.guards[g].changed, name, answer.guards[g].first),
+         name});
   }
   for (std::size_t o = 0; o < outputs; ++o) {
     if (answer.outputs[o].padding_changed == 0) continue;
     const std::string& name = report.outputs[o].tensor;
-    report.faults.push_back({"run.guard",
-                             fmt::format("{} places between the elements of {}, which has strides, were changed",
-                                         answer.outputs[o].padding_changed, name),
-                             name});
+    report.faults.push_back(
+        {"run.guard",
+         fmt::format("{} places between the elements of {}, which has strides, were changed",
+                     answer.outputs[o].padding_changed, name),
+         name});
   }
   for (const std::int64_t nonzero : answer.nonzero) {
     if (nonzero != 0)
       report.faults.push_back(
-          {"run.state", fmt::format("a buffer promised restored holds {} bytes that are not zero", nonzero), ""});
+          {"run.state",
+           fmt::format("a buffer promised restored holds {} bytes that are not zero", nonzero),
+           ""});
   }
   std::size_t input = 0;
   for (const Tensor& tensor : task.tensors) {
@@ -280,7 +309,8 @@ void add_faults(const Task& task, const CheckAnswer& answer, CaseReport& report)
     const std::int64_t changed = answer.changed[input++];
     if (changed == 0) continue;
     report.faults.push_back(
-        {"run.input_write", fmt::format("{} elements of input {} were changed", changed, tensor.name), tensor.name});
+        {"run.input_write",
+         fmt::format("{} elements of input {} were changed", changed, tensor.name), tensor.name});
   }
 }
 
@@ -305,15 +335,20 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
   }
   for (std::size_t b = 0; trial.kernel != nullptr && b < trial.kernel->buffers.size(); ++b) {
     order.guards.push_back(trial.kernel->buffers[b]);
-    if (trial.kernel->contents[b] == BufferContent::restored) order.zeros.push_back(trial.kernel->buffers[b]);
+    if (trial.kernel->contents[b] == BufferContent::restored)
+      order.zeros.push_back(trial.kernel->buffers[b]);
   }
-  const CheckAnswer sizes{std::vector<CheckedOutput>(order.outputs.size()), std::vector<CheckedGuard>(order.guards.size()),
-                          std::vector<std::int64_t>(order.zeros.size()), std::vector<std::int64_t>(order.unchanged.size())};
+  const CheckAnswer sizes{std::vector<CheckedOutput>(order.outputs.size()),
+                          std::vector<CheckedGuard>(order.guards.size()),
+                          std::vector<std::int64_t>(order.zeros.size()),
+                          std::vector<std::int64_t>(order.unchanged.size())};
   const auto read = [&task = trial.task, &placement = trial.placement, &report,
                      sizes](const std::string& payload) -> Result<void> {
     const auto answer = unpack_check_answer(payload);
-    const bool fits = answer && answer->outputs.size() == sizes.outputs.size() && answer->guards.size() == sizes.guards.size() &&
-                      answer->hashes.size() == sizes.outputs.size() && answer->changed.size() == sizes.changed.size() &&
+    const bool fits = answer && answer->outputs.size() == sizes.outputs.size() &&
+                      answer->guards.size() == sizes.guards.size() &&
+                      answer->hashes.size() == sizes.outputs.size() &&
+                      answer->changed.size() == sizes.changed.size() &&
                       answer->nonzero.size() == sizes.nonzero.size();
     if (!fits) return Error{ErrorCode::failure, "the judge gave an answer that fits no check", ""};
     add_outputs(task, placement, *answer, report);

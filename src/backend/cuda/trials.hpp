@@ -1,7 +1,8 @@
-// Proving and timing on one CUDA device: which bytes lie where, what is asked of judge and runner, what the answers mean.
+// Proving and timing on one CUDA device: which bytes lie where, what is asked of judge and runner,
+// what the answers mean.
 //
-// cuda_place.cpp lays out, cuda_trials.cpp prepares, runs and checks, cuda_prove.cpp goes through a proof's cases,
-// cuda_repeat.cpp runs again, cuda_measure.cpp times.
+// cuda_place.cpp lays out, cuda_trials.cpp prepares, runs and checks, cuda_prove.cpp goes through a
+// proof's cases, cuda_repeat.cpp runs again, cuda_measure.cpp times.
 #pragma once
 
 #include <map>
@@ -13,11 +14,11 @@
 
 #include <cupilot/backend.hpp>
 
+#include "backend/cuda/orders.hpp"
 #include "backend/cuda/programs.hpp"
 #include "backend/cuda/spot.hpp"
-#include "backend/wire/frame.hpp"
-#include "backend/cuda/orders.hpp"
 #include "backend/cuda/trial_device.hpp"
+#include "backend/wire/frame.hpp"
 
 namespace cupilot {
 
@@ -44,7 +45,9 @@ struct Slices {
 Slices slices_of(const Task& task, const Case& what, std::size_t output, std::int64_t elements);
 
 inline bool is_input(const Tensor& tensor) { return tensor.role != Role::out; }
-inline bool is_output(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+inline bool is_output(const Tensor& tensor) {
+  return tensor.role == Role::out || tensor.role == Role::in_out;
+}
 
 // What the counters said of each launch of a timed region.
 struct CountedRun {
@@ -57,29 +60,40 @@ struct CountedRun {
 
 class CudaTrials {
  public:
-  CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec, double trial_seconds)
-      : device_(device), orders_(device), programs_(programs), spot_(spot), spec_(spec), trial_seconds_(trial_seconds) {}
+  CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec,
+             double trial_seconds)
+      : device_(device),
+        orders_(device),
+        programs_(programs),
+        spot_(spot),
+        spec_(spec),
+        trial_seconds_(trial_seconds) {}
 
-  // Each case from placement to comparison, in order, up to a fault that further ones would only repeat. Error: the machine
-  // failed twice at the same case.
-  Result<std::vector<CaseReport>> prove(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
-                                        std::span<const Case> cases);
+  // Each case from placement to comparison, in order, up to a fault that further ones would only
+  // repeat. Error: the machine failed twice at the same case.
+  Result<std::vector<CaseReport>> prove(const Task& task, const std::string& task_key,
+                                        const CompiledKernel& kernel, std::span<const Case> cases);
 
-  // Computes the controller's own reference values of cases, on all cores: what it takes no device for is done before one is
-  // held. Any thread. Values that cannot be had are met again, and told, when they are wanted.
+  // Computes the controller's own reference values of cases, on all cores: what it takes no device
+  // for is done before one is held. Any thread. Values that cannot be had are met again, and told,
+  // when they are wanted.
   void foresee(const Task& task, const std::string& task_key, std::span<const Case> cases);
   // The cases whose content a measurement looks at.
   static std::vector<Case> cases_of(const Workload& workload, const MeasureOptions& options);
 
   // Interleaved timing of all contestants.
-  Result<std::vector<ContestantReport>> measure(const Task& task, const std::string& task_key, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options);
+  Result<std::vector<ContestantReport>> measure(const Task& task, const std::string& task_key,
+                                                const Workload& workload,
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options);
 
   // One run under the hardware counters (cuda_count.cpp). Error no_device: none can be read.
-  Attempt<CountedRun> count(const Task& task, const std::string& task_key, const CompiledKernel& kernel, const Workload& workload,
+  Attempt<CountedRun> count(const Task& task, const std::string& task_key,
+                            const CompiledKernel& kernel, const Workload& workload,
                             CountDepth depth);
 
-  // Microseconds of the library's kernel for a task, back to back for `seconds` at a time, warm (cuda_peaks.cpp).
+  // Microseconds of the library's kernel for a task, back to back for `seconds` at a time, warm
+  // (cuda_peaks.cpp).
   Result<std::vector<double>> sustain_library(const Task& task, int times, double seconds);
 
  private:
@@ -97,15 +111,16 @@ class CudaTrials {
   struct Proof;
 
   // One case up to what is put off of it.
-  Result<void> run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel, Fence fence, Proof& proof);
+  Result<void> run_case(const Task& task, const std::string& task_key, const CompiledKernel& kernel,
+                        Fence fence, Proof& proof);
 
   Result<TaskPlacement> place(const Task& task, const Case& what, Fence fence);
   // Rejected{run.launch} when its buffers ask for too much of the card's memory.
-  Attempt<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement, const CompiledKernel& kernel,
-                                     const ResolvedPlan& plan);
+  Attempt<PlacedKernel> place_kernel(const Task& task, const TaskPlacement& placement,
+                                     const CompiledKernel& kernel, const ResolvedPlan& plan);
   std::shared_ptr<const NamedImage> image_of(const CompiledKernel& kernel);
-  Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key, const Workload& workload,
-                                   const TaskPlacement& placement);
+  Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key,
+                                   const Workload& workload, const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.
   Result<std::vector<PrepareItem>> dressing(const Trial& trial, Inside poison) const;
   // Which reference values each output of a case is compared with.
@@ -117,17 +132,21 @@ class CudaTrials {
   Result<Ran> launch(Trial& trial, const RunOrder& order, double seconds);
   // Runs what is prepared; prepares and runs once more when the runner went away by itself.
   Result<Ran> run_prepared(Trial& trial, const RunOrder& order, double seconds);
-  // Whether a fault 700 was a write to an input: runs again with inputs that may be written, and looks.
+  // Whether a fault 700 was a write to an input: runs again with inputs that may be written, and
+  // looks.
   Result<void> tell_input_writes(Trial& trial, RunnerFault& fault, double seconds);
   Result<CheckItem> check_item(const Trial& trial, std::size_t tensor_index) const;
-  // The judge's word on outputs, guards and promises, in `report` once what is put off has been told. Task, placement and report
-  // must live so long.
+  // The judge's word on outputs, guards and promises, in `report` once what is put off has been
+  // told. Task, placement and report must live so long.
   Result<void> check(const Trial& trial, CaseReport& report);
-  // The controller's own look at a few elements, put off too: an Error when the judge's word does not stand.
+  // The controller's own look at a few elements, put off too: an Error when the judge's word does
+  // not stand.
   Result<void> look(const Trial& trial, CaseReport& report);
-  Result<void> look_at(const Trial& trial, std::size_t tensor, std::size_t output, CaseReport& report);
-  Result<void> compare(const std::string& payload, const SpotValues& known, const BoundParams& bound,
-                       const std::vector<std::size_t>& drawn, std::size_t output, CaseReport& report);
+  Result<void> look_at(const Trial& trial, std::size_t tensor, std::size_t output,
+                       CaseReport& report);
+  Result<void> compare(const std::string& payload, const SpotValues& known,
+                       const BoundParams& bound, const std::vector<std::size_t>& drawn,
+                       std::size_t output, CaseReport& report);
   // Launches again and compares bits (Case::repeats).
   Result<void> repeat(Trial& trial, double seconds, CaseReport& report);
   double run_seconds(const Task& task, const Workload& workload) const;
@@ -142,7 +161,8 @@ class CudaTrials {
 };
 
 // Recipe numbers of a tensor for one content. Output tensors have a layout only.
-Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content);
+Result<FillParams> layout_of(const Task& task, std::size_t tensor, const Workload& workload,
+                             const Content& content);
 
 Fault fault_of(const RunnerFault& fault);
 Fault fault_of(const Rejected& rejected);

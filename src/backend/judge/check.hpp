@@ -1,8 +1,9 @@
-// Comparing outputs with reference values, and looking at what must not have changed, all on the device.
+// Comparing outputs with reference values, and looking at what must not have changed, all on the
+// device.
 #pragma once
 
-#include "backend/worker/session.hpp"
 #include "backend/judge/oracle.hpp"
+#include "backend/worker/session.hpp"
 
 namespace cupilot {
 

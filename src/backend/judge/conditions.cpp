@@ -8,7 +8,8 @@
 namespace cupilot {
 namespace {
 
-// The few calls of the management library that are needed; its ABI is stable and its header not always installed.
+// The few calls of the management library that are needed; its ABI is stable and its header not
+// always installed.
 struct ProcessInfo {
   unsigned pid = 0;
   unsigned long long used_bytes = 0;
@@ -37,7 +38,8 @@ void find(void* library, Call& call, const char* name) {
 
 }  // namespace
 
-CardWatch::CardWatch(const DeviceHello& hello) : uuid_(hello.uuid), driver_(hello.library), calls_(std::make_unique<Calls>()) {}
+CardWatch::CardWatch(const DeviceHello& hello)
+    : uuid_(hello.uuid), driver_(hello.library), calls_(std::make_unique<Calls>()) {}
 CardWatch::~CardWatch() = default;
 
 void CardWatch::open() {
@@ -45,7 +47,8 @@ void CardWatch::open() {
   Calls& calls = *calls_;
   // The one beside the driver's library fits the driver; another may be of another version.
   const std::string beside = driver_.substr(0, driver_.rfind('/') + 1) + "libnvidia-ml.so.1";
-  const OpenedLibrary library = open_library({beside.c_str(), "libnvidia-ml.so.1"}, LibraryPlaces::loader);
+  const OpenedLibrary library =
+      open_library({beside.c_str(), "libnvidia-ml.so.1"}, LibraryPlaces::loader);
   if (library.handle == nullptr) {
     note_ = "no management library: " + library.reason;
     return;
@@ -77,17 +80,21 @@ CardConditions CardWatch::look() {
   now.note = note_;
   if (card_ == nullptr) return now;
   unsigned value = 0;
-  if (calls.clock != nullptr && calls.clock(card_, sm_clock, &value) == 0) now.sm_mhz = static_cast<int>(value);
-  if (calls.clock != nullptr && calls.clock(card_, memory_clock, &value) == 0) now.memory_mhz = static_cast<int>(value);
+  if (calls.clock != nullptr && calls.clock(card_, sm_clock, &value) == 0)
+    now.sm_mhz = static_cast<int>(value);
+  if (calls.clock != nullptr && calls.clock(card_, memory_clock, &value) == 0)
+    now.memory_mhz = static_cast<int>(value);
   if (calls.temperature != nullptr && calls.temperature(card_, die_temperature, &value) == 0)
     now.celsius = static_cast<int>(value);
-  if (calls.power != nullptr && calls.power(card_, &value) == 0) now.milliwatts = static_cast<int>(value);
+  if (calls.power != nullptr && calls.power(card_, &value) == 0)
+    now.milliwatts = static_cast<int>(value);
   unsigned long long reasons = 0;
   if (calls.throttle != nullptr && calls.throttle(card_, &reasons) == 0) now.throttle = reasons;
   ProcessInfo running[64] = {};
   unsigned count = 64;
   if (calls.processes != nullptr && calls.processes(card_, &count, running) == 0) {
-    for (unsigned i = 0; i < count && i < 64; ++i) now.processes.push_back(static_cast<int>(running[i].pid));
+    for (unsigned i = 0; i < count && i < 64; ++i)
+      now.processes.push_back(static_cast<int>(running[i].pid));
   }
   return now;
 }

@@ -1,4 +1,5 @@
-// Clocks, throttling and other processes on the card, from the driver's management library where it can be opened.
+// Clocks, throttling and other processes on the card, from the driver's management library where it
+// can be opened.
 #pragma once
 
 #include <memory>

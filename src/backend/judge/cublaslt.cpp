@@ -34,7 +34,8 @@ constexpr int most_heuristics = 8;
 
 void expect(cublasStatus_t status, const char* what) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw OrderRefused{static_cast<int>(status), fmt::format("cuBLASLt: {}: status {}", what, static_cast<int>(status))};
+    throw OrderRefused{static_cast<int>(status),
+                       fmt::format("cuBLASLt: {}: status {}", what, static_cast<int>(status))};
 }
 
 cudaDataType_t data_type(int type) {
@@ -58,9 +59,11 @@ cudaDataType_t data_type(int type) {
 
 // What a product's plan is remembered under: everything but addresses.
 std::string key_of(const LibraryOrder& o) {
-  return fmt::format("{} {} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.scale, o.type_a, o.type_b, o.type_c,
-                     o.type_d, o.compute, o.trans_a, o.trans_b, o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b,
-                     o.ld_d, o.stride_a, o.stride_b, o.stride_d, o.beta != 0, o.bias.slot >= 0, o.timing.cold);
+  return fmt::format("{} {} {} {} {} {} {}{}{} {} {} {} {} {} {} {} {} {} {} {} {} {}", o.scale,
+                     o.type_a, o.type_b, o.type_c, o.type_d, o.compute, o.trans_a, o.trans_b,
+                     o.relu, o.rows, o.columns, o.depth, o.batch, o.ld_a, o.ld_b, o.ld_d,
+                     o.stride_a, o.stride_b, o.stride_d, o.beta != 0, o.bias.slot >= 0,
+                     o.timing.cold);
 }
 
 }  // namespace
@@ -76,7 +79,8 @@ struct LibraryGemm::State {
   CUdeviceptr workspace = 0;
   std::map<std::string, cublasLtMatmulAlgo_t> best;
 
-  State(CudaSession& with, Visitor& by, LibraryPlaces where) : session(with), visitor(by), places(where) {}
+  State(CudaSession& with, Visitor& by, LibraryPlaces where)
+      : session(with), visitor(by), places(where) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() {
@@ -112,20 +116,26 @@ struct Product {
   cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr, d = nullptr;
   cublasLtMatmulPreference_t preference = nullptr;
 
-  Product(const LibraryCalls& with, const LibraryOrder& order, const CudaSession& session) : calls(with) {
-    const cublasComputeType_t compute = order.compute == LibraryOrder::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    expect(calls.cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F), "describing the product");
-    const cublasOperation_t op_a = order.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N, op_b = order.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
+  Product(const LibraryCalls& with, const LibraryOrder& order, const CudaSession& session)
+      : calls(with) {
+    const cublasComputeType_t compute =
+        order.compute == LibraryOrder::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    expect(calls.cublasLtMatmulDescCreate(&operation, compute, CUDA_R_32F),
+           "describing the product");
+    const cublasOperation_t op_a = order.trans_a ? CUBLAS_OP_T : CUBLAS_OP_N,
+                            op_b = order.trans_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     attribute(CUBLASLT_MATMUL_DESC_TRANSA, op_a);
     attribute(CUBLASLT_MATMUL_DESC_TRANSB, op_b);
     // Without it the library adds sums up in fp32 now and then, which costs time.
     const std::int8_t fast = order.compute == LibraryOrder::fast ? 1 : 0;
-    if (size_of(static_cast<DType>(order.type_a)) == 1) attribute(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
+    if (size_of(static_cast<DType>(order.type_a)) == 1)
+      attribute(CUBLASLT_MATMUL_DESC_FAST_ACCUM, fast);
     if (order.scale != 0) scales(order, session);
     const bool bias = order.bias.slot >= 0;
     if (bias || order.relu) {
       const cublasLtEpilogue_t epilogue =
-          bias ? (order.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS) : CUBLASLT_EPILOGUE_RELU;
+          bias ? (order.relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS)
+               : CUBLASLT_EPILOGUE_RELU;
       attribute(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
     }
     if (bias) {
@@ -133,15 +143,17 @@ struct Product {
       attribute(CUBLASLT_MATMUL_DESC_BIAS_POINTER, pointer);
       attribute(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE, data_type(order.type_c));
     }
-    a = layout(order.type_a, order.trans_a ? order.depth : order.rows, order.trans_a ? order.rows : order.depth, order.ld_a,
-               order.batch, order.stride_a);
-    b = layout(order.type_b, order.trans_b ? order.columns : order.depth, order.trans_b ? order.depth : order.columns, order.ld_b,
-               order.batch, order.stride_b);
+    a = layout(order.type_a, order.trans_a ? order.depth : order.rows,
+               order.trans_a ? order.rows : order.depth, order.ld_a, order.batch, order.stride_a);
+    b = layout(order.type_b, order.trans_b ? order.columns : order.depth,
+               order.trans_b ? order.depth : order.columns, order.ld_b, order.batch,
+               order.stride_b);
     c = layout(order.type_c, order.rows, order.columns, order.ld_d, order.batch, order.stride_d);
     d = layout(order.type_d, order.rows, order.columns, order.ld_d, order.batch, order.stride_d);
     expect(calls.cublasLtMatmulPreferenceCreate(&preference), "making a preference");
     const std::size_t room = workspace_bytes;
-    expect(calls.cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room),
+    expect(calls.cublasLtMatmulPreferenceSetAttribute(
+               preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &room, sizeof room),
            "setting the workspace");
   }
   Product(const Product&) = delete;
@@ -154,11 +166,14 @@ struct Product {
     if (operation != nullptr) calls.cublasLtMatmulDescDestroy(operation);
   }
 
-  // The library's A has the factors of our B: blocks of 128 by 128, and those of our A lines of 128.
+  // The library's A has the factors of our B: blocks of 128 by 128, and those of our A lines of
+  // 128.
   void scales(const LibraryOrder& order, const CudaSession& session) {
     const bool blocks = static_cast<Scaling>(order.scale) == Scaling::block;
-    const auto mode_a = blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
-    const auto mode_b = blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    const auto mode_a = blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
+                               : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
+    const auto mode_b =
+        blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
     attribute(CUBLASLT_MATMUL_DESC_A_SCALE_MODE, mode_a);
     attribute(CUBLASLT_MATMUL_DESC_B_SCALE_MODE, mode_b);
     const void* a_factors = reinterpret_cast<const void*>(session.address(order.scale_a));
@@ -168,19 +183,23 @@ struct Product {
   }
   template <class T>
   void attribute(cublasLtMatmulDescAttributes_t which, const T& value) {
-    expect(calls.cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value), "setting an attribute");
+    expect(calls.cublasLtMatmulDescSetAttribute(operation, which, &value, sizeof value),
+           "setting an attribute");
   }
-  cublasLtMatrixLayout_t layout(int type, std::int64_t rows, std::int64_t columns, std::int64_t ld, std::int64_t batch,
-                                std::int64_t stride) {
+  cublasLtMatrixLayout_t layout(int type, std::int64_t rows, std::int64_t columns, std::int64_t ld,
+                                std::int64_t batch, std::int64_t stride) {
     cublasLtMatrixLayout_t matrix = nullptr;
-    expect(calls.cublasLtMatrixLayoutCreate(&matrix, data_type(type), static_cast<std::uint64_t>(rows),
-                                            static_cast<std::uint64_t>(columns), ld),
-           "describing a matrix");
+    expect(
+        calls.cublasLtMatrixLayoutCreate(&matrix, data_type(type), static_cast<std::uint64_t>(rows),
+                                         static_cast<std::uint64_t>(columns), ld),
+        "describing a matrix");
     if (batch > 1) {
       const int count = static_cast<int>(batch);
-      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                    &count, sizeof count),
              "setting the batch");
-      expect(calls.cublasLtMatrixLayoutSetAttribute(matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),
+      expect(calls.cublasLtMatrixLayoutSetAttribute(
+                 matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &stride, sizeof stride),
              "setting the stride");
     }
     return matrix;
@@ -199,12 +218,15 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
   state.open();
   if (!state.missing.empty()) throw OrderRefused{0, "cuBLASLt " + state.missing};
   const Product product(state.calls, order, state.session);
-  const auto pointer = [&](const Region& region) { return reinterpret_cast<void*>(state.session.address(region)); };
+  const auto pointer = [&](const Region& region) {
+    return reinterpret_cast<void*>(state.session.address(region));
+  };
   const float alpha = static_cast<float>(order.alpha), beta = static_cast<float>(order.beta);
   const auto run = [&](const cublasLtMatmulAlgo_t& algorithm) {
     void* const c = order.c.slot >= 0 ? pointer(order.c) : pointer(order.d);
-    expect(state.calls.cublasLtMatmul(state.handle, product.operation, &alpha, pointer(order.a), product.a, pointer(order.b),
-                                      product.b, &beta, c, product.c, pointer(order.d), product.d, &algorithm,
+    expect(state.calls.cublasLtMatmul(state.handle, product.operation, &alpha, pointer(order.a),
+                                      product.a, pointer(order.b), product.b, &beta, c, product.c,
+                                      pointer(order.d), product.d, &algorithm,
                                       reinterpret_cast<void*>(state.workspace), workspace_bytes,
                                       reinterpret_cast<cudaStream_t>(state.session.stream())),
            "the product");
@@ -213,17 +235,19 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
   if (state.best.count(key) == 0) {
     cublasLtMatmulHeuristicResult_t found[most_heuristics] = {};
     int count = 0;
-    expect(state.calls.cublasLtMatmulAlgoGetHeuristic(state.handle, product.operation, product.a, product.b, product.c, product.d,
-                                                      product.preference, most_heuristics, found, &count),
+    expect(state.calls.cublasLtMatmulAlgoGetHeuristic(
+               state.handle, product.operation, product.a, product.b, product.c, product.d,
+               product.preference, most_heuristics, found, &count),
            "asking the heuristic");
     double least = 0;
     for (int i = 0; i < count; ++i) {
       if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
       try {
         run(found[i].algo);  // warm
-        std::vector<double> times =
-            state.visitor.visit([&] { run(found[i].algo); }, visit.poison, {VisitTiming::Mode::timed, 5, order.timing.cold})
-                .event_us;
+        std::vector<double> times = state.visitor
+                                        .visit([&] { run(found[i].algo); }, visit.poison,
+                                               {VisitTiming::Mode::timed, 5, order.timing.cold})
+                                        .event_us;
         std::sort(times.begin(), times.end());
         const double time = times[times.size() / 2];
         if (state.best.count(key) == 0 || time < least) {
@@ -234,7 +258,8 @@ RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
         continue;  // the heuristic may name what the library then refuses
       }
     }
-    if (state.best.count(key) == 0) throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
+    if (state.best.count(key) == 0)
+      throw OrderRefused{0, "cuBLASLt has no algorithm for this product"};
   }
   const cublasLtMatmulAlgo_t& algorithm = state.best[key];
   return state.visitor.visit([&] { run(algorithm); }, visit.poison, order.timing);

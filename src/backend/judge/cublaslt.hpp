@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "backend/worker/visit.hpp"
 #include "backend/worker/library.hpp"
+#include "backend/worker/visit.hpp"
 
 namespace cupilot {
 
@@ -14,8 +14,8 @@ class LibraryGemm {
   // `places`: where the library is looked for.
   LibraryGemm(CudaSession& session, Visitor& visitor, LibraryPlaces places);
   ~LibraryGemm();
-  // Times one product. The first visit of a shape tries the heuristics and keeps the fastest. Throws CudaFailure, or
-  // OrderRefused when the library is missing or has no such product.
+  // Times one product. The first visit of a shape tries the heuristics and keeps the fastest.
+  // Throws CudaFailure, or OrderRefused when the library is missing or has no such product.
   RunAnswer visit(const LibraryVisit& visit);
 
  private:

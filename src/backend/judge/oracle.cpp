@@ -7,7 +7,8 @@ namespace cupilot {
 namespace {
 
 // The parameters of a tracked entry, eight bytes each (src/task/reference_program.hpp).
-std::vector<std::uint64_t> parameters(const CudaSession& session, const OracleOrder& order, const OracleStore::Entry& entry) {
+std::vector<std::uint64_t> parameters(const CudaSession& session, const OracleOrder& order,
+                                      const OracleStore::Entry& entry) {
   std::vector<std::uint64_t> words;
   for (const Region& region : order.pointers) words.push_back(session.address(region));
   for (const double scalar : order.scalars) {
@@ -16,8 +17,9 @@ std::vector<std::uint64_t> parameters(const CudaSession& session, const OracleOr
     words.push_back(word);
   }
   for (const std::int64_t axis : order.axes) words.push_back(static_cast<std::uint64_t>(axis));
-  words.insert(words.end(), {entry.values, entry.sums, entry.begins, static_cast<std::uint64_t>(order.slice),
-                             static_cast<std::uint64_t>(order.elements)});
+  words.insert(words.end(),
+               {entry.values, entry.sums, entry.begins, static_cast<std::uint64_t>(order.slice),
+                static_cast<std::uint64_t>(order.elements)});
   return words;
 }
 
@@ -32,7 +34,8 @@ void launch(CudaSession& session, const OracleOrder& order, std::vector<std::uin
   config.blockDimY = config.blockDimZ = 1;
   config.hStream = session.stream();
   const CUfunction function = session.function(order.image, order.entry);
-  check(driver().cuLaunchKernelEx(&config, function, pointers.data(), nullptr), "launching the reference");
+  check(driver().cuLaunchKernelEx(&config, function, pointers.data(), nullptr),
+        "launching the reference");
 }
 
 }  // namespace
@@ -46,8 +49,9 @@ OracleStore::~OracleStore() {
 void OracleStore::make_room(std::int64_t bytes) {
   const std::int64_t budget = session_.hello().memory_free / 5 * 2;
   while (!entries_.empty() && held_ + bytes > budget) {
-    const auto oldest = std::min_element(entries_.begin(), entries_.end(),
-                                         [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+    const auto oldest = std::min_element(
+        entries_.begin(), entries_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
     session_.synchronize();
     for (const CUdeviceptr memory : {oldest->second.values, oldest->second.begins})
       check(driver().cuMemFree(memory), "freeing a reference");
@@ -72,7 +76,8 @@ void OracleStore::ensure(const OracleOrder& order) {
   check(driver().cuMemAlloc(&entry.values, half * 2), "memory for reference values");
   entry.sums = entry.values + half;
   check(driver().cuMemAlloc(&entry.begins, begins), "memory for reference values");
-  if (!order.begins.empty()) check(driver().cuMemcpyHtoD(entry.begins, order.begins.data(), begins), "copying slices");
+  if (!order.begins.empty())
+    check(driver().cuMemcpyHtoD(entry.begins, order.begins.data(), begins), "copying slices");
   if (order.elements > 0) launch(session_, order, parameters(session_, order, entry));
   session_.synchronize();
   held_ += entry.bytes;
@@ -81,7 +86,8 @@ void OracleStore::ensure(const OracleOrder& order) {
 
 const OracleStore::Entry& OracleStore::at(const std::string& key) {
   const auto found = entries_.find(key);
-  if (found == entries_.end()) throw CudaFailure{CUDA_ERROR_NOT_FOUND, "no reference values under this key"};
+  if (found == entries_.end())
+    throw CudaFailure{CUDA_ERROR_NOT_FOUND, "no reference values under this key"};
   return found->second;
 }
 

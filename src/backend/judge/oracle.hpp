@@ -1,4 +1,5 @@
-// Reference values on the device: computed once a key, kept in memory that is never shared, the least used given up first.
+// Reference values on the device: computed once a key, kept in memory that is never shared, the
+// least used given up first.
 #pragma once
 
 #include <map>

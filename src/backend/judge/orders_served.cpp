@@ -12,11 +12,16 @@ void Contents::prepare(const PrepareItem& item) {
     dress(session_, item.region, item.inside);
     return;
   }
-  const std::string recipe = BodyWriter().put(item.region.offset).put(item.region.bytes).put_raw(item.recipe).take();
-  if (const auto found = held_.find(item.region.slot); item.sealed && found != held_.end() && found->second == recipe) return;
+  const std::string recipe =
+      BodyWriter().put(item.region.offset).put(item.region.bytes).put_raw(item.recipe).take();
+  if (const auto found = held_.find(item.region.slot);
+      item.sealed && found != held_.end() && found->second == recipe)
+    return;
   // Between the elements of a strided input lies what spoils a sum.
-  dress(session_, item.region, item.recipe.span > item.recipe.elements ? Inside::poison : Inside::kept);
-  session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region), item.recipe);
+  dress(session_, item.region,
+        item.recipe.span > item.recipe.elements ? Inside::poison : Inside::kept);
+  session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region),
+                  item.recipe);
   held_[item.region.slot] = item.sealed ? recipe : std::string();
 }
 
@@ -46,11 +51,13 @@ std::string Judge::prepare(const PrepareOrder& order) {
   session_.synchronize();
   const auto begin = std::chrono::steady_clock::now();
   for (const OracleOrder& oracle : order.oracles) oracles_.ensure(oracle);
-  return pack(PrepareAnswer{std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+  return pack(PrepareAnswer{
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
 }
 
 std::string Judge::check(const CheckOrder& order) {
-  if (order.outputs.size() != order.oracle_keys.size()) throw OrderRefused{0, "a check order that cannot be read"};
+  if (order.outputs.size() != order.oracle_keys.size())
+    throw OrderRefused{0, "a check order that cannot be read"};
   return pack(checker_.check_all(order));
 }
 

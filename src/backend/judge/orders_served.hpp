@@ -1,19 +1,20 @@
-// The judge: owns all memory, makes content, computes reference values, compares, times the library. Trusted code only.
+// The judge: owns all memory, makes content, computes reference values, compares, times the
+// library. Trusted code only.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
-#include "backend/worker/visit.hpp"
-#include "backend/wire/frame.hpp"
 #include "backend/judge/check.hpp"
 #include "backend/judge/conditions.hpp"
 #include "backend/judge/cublaslt.hpp"
 #include "backend/judge/oracle.hpp"
 #include "backend/judge/peaks.hpp"
 #include "backend/judge/repeat.hpp"
+#include "backend/wire/frame.hpp"
 #include "backend/worker/library.hpp"
+#include "backend/worker/visit.hpp"
 
 namespace cupilot {
 
@@ -32,9 +33,10 @@ class Contents {
 // Everything the judge keeps between orders.
 class Judge {
  public:
-  Judge(CudaSession& session, LibraryPlaces places) : session_(session), library_(session, visitor_, places) {}
-  // The payload of the answer to one order. Throws CudaFailure, or OrderRefused. A slot's descriptor, to be sent along, is
-  // appended to `descriptors`.
+  Judge(CudaSession& session, LibraryPlaces places)
+      : session_(session), library_(session, visitor_, places) {}
+  // The payload of the answer to one order. Throws CudaFailure, or OrderRefused. A slot's
+  // descriptor, to be sent along, is appended to `descriptors`.
   std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
   Visitor& visitor() { return visitor_; }
 

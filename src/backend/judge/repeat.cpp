@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "backend/worker/visit.hpp"
 #include "backend/worker/serve.hpp"
+#include "backend/worker/visit.hpp"
 
 namespace cupilot {
 namespace {
@@ -13,7 +13,9 @@ std::int64_t padded(std::int64_t bytes) { return (bytes + 255) / 256 * 256; }
 // Device memory for one order.
 struct Scratch {
   CUdeviceptr memory = 0;
-  explicit Scratch(std::size_t bytes) { check(driver().cuMemAlloc(&memory, bytes), "allocating scratch"); }
+  explicit Scratch(std::size_t bytes) {
+    check(driver().cuMemAlloc(&memory, bytes), "allocating scratch");
+  }
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { driver().cuMemFree(memory); }
@@ -41,11 +43,15 @@ void Repeats::keep(const RepeatOrder& order) {
     kept.bytes = output.region.bytes;
     kept.elements = output.layout.elements;
     const std::int64_t all = padded(kept.bytes) + padded(kept.elements) + 8;
-    check(driver().cuMemAlloc(&kept.memory, static_cast<std::size_t>(all)), "memory for the first run's outputs");
-    check(driver().cuMemsetD8Async(kept.memory, 0, static_cast<std::size_t>(all), session_.stream()), "clearing marks");
+    check(driver().cuMemAlloc(&kept.memory, static_cast<std::size_t>(all)),
+          "memory for the first run's outputs");
+    check(
+        driver().cuMemsetD8Async(kept.memory, 0, static_cast<std::size_t>(all), session_.stream()),
+        "clearing marks");
     session_.synchronize();
     if (kept.bytes > 0) {
-      check(driver().cuMemcpyDtoD(kept.memory, session_.address(output.region), static_cast<std::size_t>(kept.bytes)),
+      check(driver().cuMemcpyDtoD(kept.memory, session_.address(output.region),
+                                  static_cast<std::size_t>(kept.bytes)),
             "keeping an output");
     }
   }
@@ -58,13 +64,15 @@ RepeatAnswer Repeats::take(const RepeatOrder& order) {
     keep(order);
     return answer;
   }
-  if (kept_.size() != order.outputs.size()) throw OrderRefused{0, "a repeat of other outputs than were kept"};
+  if (kept_.size() != order.outputs.size())
+    throw OrderRefused{0, "a repeat of other outputs than were kept"};
   for (std::size_t i = 0; i < order.outputs.size(); ++i) {
     const RepeatOrder::Output& output = order.outputs[i];
     const Kept& kept = kept_[i];
     if (kept.elements != output.layout.elements || kept.bytes != output.region.bytes)
       throw OrderRefused{0, "a repeat of other outputs than were kept"};
-    session_.launch(trusted_image, "compare_bits", kept.elements, session_.address(output.region), kept.memory, output.layout,
+    session_.launch(trusted_image, "compare_bits", kept.elements, session_.address(output.region),
+                    kept.memory, output.layout,
                     kept.memory + static_cast<CUdeviceptr>(padded(kept.bytes)), count_of(kept));
   }
   session_.synchronize();
@@ -86,12 +94,14 @@ ReadAnswer read_elements(CudaSession& session, OracleStore& oracles, const ReadO
   if (count == 0) return answer;
   std::vector<std::uint64_t> words(count * 3);
   std::copy(order.indices.begin(), order.indices.end(), words.begin());
-  std::copy(order.places.begin(), order.places.end(), words.begin() + static_cast<std::ptrdiff_t>(count));
+  std::copy(order.places.begin(), order.places.end(),
+            words.begin() + static_cast<std::ptrdiff_t>(count));
   Scratch scratch(count * 5 * 8);
   check(driver().cuMemcpyHtoD(scratch.memory, words.data(), count * 2 * 8), "copying indices");
   const CUdeviceptr places = scratch.memory + count * 8, out = places + count * 8;
-  session.launch(trusted_image, "gather_elements", static_cast<std::int64_t>(count), session.address(order.region), order.layout,
-                 oracle.values, oracle.sums, scratch.memory, places, static_cast<std::int64_t>(count), out);
+  session.launch(trusted_image, "gather_elements", static_cast<std::int64_t>(count),
+                 session.address(order.region), order.layout, oracle.values, oracle.sums,
+                 scratch.memory, places, static_cast<std::int64_t>(count), out);
   session.synchronize();
   check(driver().cuMemcpyDtoH(words.data(), out, words.size() * 8), "reading elements");
   for (std::size_t i = 0; i < count; ++i) {

@@ -1,11 +1,11 @@
-// Equal runs must leave equal bits: the first run's outputs are kept, later ones compared with them on the device. And single
-// elements for the controller to look at.
+// Equal runs must leave equal bits: the first run's outputs are kept, later ones compared with them
+// on the device. And single elements for the controller to look at.
 #pragma once
 
 #include <vector>
 
-#include "backend/worker/session.hpp"
 #include "backend/judge/oracle.hpp"
+#include "backend/worker/session.hpp"
 
 namespace cupilot {
 

@@ -1,4 +1,5 @@
-// Values that are dear to make, shared between threads, kept while they fit: the least used are given up first.
+// Values that are dear to make, shared between threads, kept while they fit: the least used are
+// given up first.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,9 @@ class ByteCache {
  public:
   explicit ByteCache(std::int64_t cap) : cap_(cap) {}
 
-  // The value of `key`; made by `make() -> Result<Value>` by the first thread to ask, while later ones wait. A failure is not
-  // kept. `bytes_of(value)` says what it weighs; one that outweighs the cap is returned but not kept.
+  // The value of `key`; made by `make() -> Result<Value>` by the first thread to ask, while later
+  // ones wait. A failure is not kept. `bytes_of(value)` says what it weighs; one that outweighs the
+  // cap is returned but not kept.
   template <class Make, class Weigh>
   Result<std::shared_ptr<const Value>> get(const std::string& key, Make make, Weigh bytes_of) {
     const std::shared_ptr<Slot> slot = slot_of(key);

@@ -16,16 +16,20 @@ constexpr std::int64_t elements_a_thread = 1 << 20;
 
 void fill_on_all_cores(const FillParams& params, std::span<std::byte> bytes) {
   const std::int64_t cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::int64_t parts = std::clamp<std::int64_t>(params.elements / elements_a_thread, 1, cores);
+  const std::int64_t parts =
+      std::clamp<std::int64_t>(params.elements / elements_a_thread, 1, cores);
   const auto fill_part = [&](std::int64_t part) {
     const std::int64_t begin = params.elements / parts * part;
-    fill(params, bytes, begin, part + 1 == parts ? params.elements - begin : params.elements / parts);
+    fill(params, bytes, begin,
+         part + 1 == parts ? params.elements - begin : params.elements / parts);
   };
   std::vector<CpuSpent> spent(static_cast<std::size_t>(parts));
   {
     std::vector<std::jthread> helpers;
     for (std::int64_t part = 1; part < parts; ++part) {
-      helpers.emplace_back([&, part] { spent[static_cast<std::size_t>(part)] = helping_as_device([&] { fill_part(part); }); });
+      helpers.emplace_back([&, part] {
+        spent[static_cast<std::size_t>(part)] = helping_as_device([&] { fill_part(part); });
+      });
     }
     fill_part(0);
   }
@@ -35,23 +39,28 @@ void fill_on_all_cores(const FillParams& params, std::span<std::byte> bytes) {
 }  // namespace
 
 std::string case_key(const std::string& task, const Workload& workload, const Content& content) {
-  std::string key =
-      fmt::format("{}:{}:{}:{}", task, content.seed, static_cast<int>(content.kind), static_cast<int>(content.variation));
+  std::string key = fmt::format("{}:{}:{}:{}", task, content.seed, static_cast<int>(content.kind),
+                                static_cast<int>(content.variation));
   for (const auto& [axis, extent] : workload.sizes) key += fmt::format(":{}={}", axis, extent);
   return key;
 }
 
-Result<std::shared_ptr<const TensorBytes>> VirtualInputs::get(const Task& task, const std::string& id, std::size_t tensor,
-                                                              const Workload& workload, const Content& content) {
+Result<std::shared_ptr<const TensorBytes>> VirtualInputs::get(const Task& task,
+                                                              const std::string& id,
+                                                              std::size_t tensor,
+                                                              const Workload& workload,
+                                                              const Content& content) {
   const auto make = [&]() -> Result<TensorBytes> {
     Result<FillParams> params = fill_params(task, tensor, workload, content);
     if (!params) return params.error();
-    TensorBytes bytes(static_cast<std::size_t>(params->span) * static_cast<std::size_t>(size_of(task.tensors[tensor].type)));
+    TensorBytes bytes(static_cast<std::size_t>(params->span) *
+                      static_cast<std::size_t>(size_of(task.tensors[tensor].type)));
     fill_on_all_cores(*params, bytes);
     return bytes;
   };
-  return cache_.get(fmt::format("{}:{}", tensor, case_key(id, workload, content)), make,
-                    [](const TensorBytes& bytes) { return static_cast<std::int64_t>(bytes.size()); });
+  return cache_.get(
+      fmt::format("{}:{}", tensor, case_key(id, workload, content)), make,
+      [](const TensorBytes& bytes) { return static_cast<std::int64_t>(bytes.size()); });
 }
 
 }  // namespace cupilot

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include <cupilot/parts/trial.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/parts/trial.hpp>
 
 #include "backend/oracle/cache.hpp"
 
@@ -24,8 +24,9 @@ class VirtualInputs {
  public:
   explicit VirtualInputs(std::int64_t cap) : cache_(cap) {}
   // Any thread. `id` is task_id(task).
-  Result<std::shared_ptr<const TensorBytes>> get(const Task& task, const std::string& id, std::size_t tensor,
-                                                 const Workload& workload, const Content& content);
+  Result<std::shared_ptr<const TensorBytes>> get(const Task& task, const std::string& id,
+                                                 std::size_t tensor, const Workload& workload,
+                                                 const Content& content);
   void clear() { cache_.clear(); }
 
  private:

@@ -13,10 +13,11 @@
 namespace cupilot {
 namespace {
 
-Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& name, std::int64_t bytes, ptx::Access access,
-                               std::int64_t past) {
+Result<std::size_t> add_buffer(ptx::DeviceMemory& memory, const std::string& name,
+                               std::int64_t bytes, ptx::Access access, std::int64_t past) {
   if (bytes == 0) return no_buffer;
-  return memory.add(name, static_cast<std::uint64_t>(bytes), access, static_cast<std::uint64_t>(past));
+  return memory.add(name, static_cast<std::uint64_t>(bytes), access,
+                    static_cast<std::uint64_t>(past));
 }
 
 // Every byte the same: as fp64, fp32, bf16, fp16 or fp8 a quiet NaN, or a large finite number.
@@ -49,8 +50,10 @@ void copy(std::span<const std::byte> from, std::span<std::uint8_t> to) {
 
 }  // namespace
 
-Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name, std::span<const std::byte> bytes) {
-  Result<std::size_t> index = add_buffer(memory, name, static_cast<std::int64_t>(bytes.size()), ptx::Access::read_only, 0);
+Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name,
+                                std::span<const std::byte> bytes) {
+  Result<std::size_t> index =
+      add_buffer(memory, name, static_cast<std::int64_t>(bytes.size()), ptx::Access::read_only, 0);
   if (!index) return index.error();
   if (*index == no_buffer) return std::uint64_t{0};
   copy(bytes, memory.data(*index));
@@ -71,16 +74,17 @@ Result<void> VirtualMemory::add_tensor(std::size_t tensor) {
   // The memory keeps account of whole words.
   const std::int64_t offset = base_offset(what, what_);
   const std::int64_t past = offset == 0 ? 0 : std::max<std::int64_t>(offset, 4);
-  Result<std::size_t> index = add_buffer(memory_, what.name, shape->span * size_of(what.type),
-                                         written ? ptx::Access::read_write : ptx::Access::read_only, past);
+  Result<std::size_t> index =
+      add_buffer(memory_, what.name, shape->span * size_of(what.type),
+                 written ? ptx::Access::read_write : ptx::Access::read_only, past);
   if (!index) return index.error();
   tensors_.push_back(*index);
   if (*index != no_buffer) memory_.set_access(*index, ptx::Access::read_only);
   return {};
 }
 
-Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& id, const Case& what, const ResolvedPlan& plan,
-                                          VirtualInputs& inputs) {
+Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& id, const Case& what,
+                                          const ResolvedPlan& plan, VirtualInputs& inputs) {
   VirtualMemory made(task, id, what, plan);
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (Result<void> added = made.add_tensor(i); !added) return added.error();
@@ -88,7 +92,8 @@ Result<VirtualMemory> VirtualMemory::make(const Task& task, const std::string& i
     if (Result<void> filled = made.copy_content(i, inputs); !filled) return filled.error();
   }
   for (const ResolvedBuffer& buffer : plan.buffers) {
-    Result<std::size_t> index = add_buffer(made.memory_, buffer.name, buffer.bytes, ptx::Access::read_write, 0);
+    Result<std::size_t> index =
+        add_buffer(made.memory_, buffer.name, buffer.bytes, ptx::Access::read_write, 0);
     if (!index) return index.error();
     made.buffers_.push_back(*index);
     if (*index != no_buffer) made.memory_.mark_unwritten(*index);
@@ -131,11 +136,13 @@ Result<void> VirtualMemory::fill_tensors(VirtualInputs& inputs, Poison poison) {
   return {};
 }
 
-Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch& launch, const ptx::Function& entry) const {
+Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch& launch,
+                                                            const ptx::Function& entry) const {
   const ptx::ParameterLayout layout = ptx::parameter_layout(entry);
   if (layout.offsets.size() != launch.args.size()) {
     return Error{ErrorCode::failure,
-                 fmt::format("{}: {} arguments for {} parameters", launch.entry, launch.args.size(), layout.offsets.size()),
+                 fmt::format("{}: {} arguments for {} parameters", launch.entry, launch.args.size(),
+                             layout.offsets.size()),
                  "compile the kernel again"};
   }
   std::vector<std::uint8_t> block(layout.bytes, 0);
@@ -150,9 +157,11 @@ Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch
     if (argument.kind == ResolvedArgument::Kind::tensor) pointer(tensors_);
     if (argument.kind == ResolvedArgument::Kind::buffer) pointer(buffers_);
     if (argument.kind == ResolvedArgument::Kind::null_pointer) value.assign(8, 0);
-    if (argument.kind == ResolvedArgument::Kind::map) value = encoded_map(static_cast<std::size_t>(argument.index));
+    if (argument.kind == ResolvedArgument::Kind::map)
+      value = encoded_map(static_cast<std::size_t>(argument.index));
     const std::size_t at = layout.offsets[i];
-    std::copy_n(value.begin(), std::min(value.size(), block.size() - at), block.begin() + static_cast<std::ptrdiff_t>(at));
+    std::copy_n(value.begin(), std::min(value.size(), block.size() - at),
+                block.begin() + static_cast<std::ptrdiff_t>(at));
   }
   return block;
 }
@@ -160,7 +169,8 @@ Result<std::vector<std::uint8_t>> VirtualMemory::parameters(const ResolvedLaunch
 std::vector<std::uint8_t> VirtualMemory::encoded_map(std::size_t index) const {
   const ResolvedMap& from = plan_->maps[index];
   ptx::TensorMap map;
-  map.address = address((from.of_buffer ? buffers_ : tensors_)[static_cast<std::size_t>(from.index)]);
+  map.address =
+      address((from.of_buffer ? buffers_ : tensors_)[static_cast<std::size_t>(from.index)]);
   map.type = element_type(from.type);
   map.rank = static_cast<std::uint32_t>(std::min<std::size_t>(from.dims.size(), 5));
   for (std::size_t i = 0; i < map.rank; ++i) {
@@ -177,12 +187,14 @@ Result<std::vector<Fault>> VirtualMemory::written_gaps(VirtualInputs& inputs) co
   std::vector<Fault> faults;
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const Tensor& tensor = task_->tensors[i];
-    if (tensors_[i] == no_buffer || (tensor.role != Role::out && tensor.role != Role::in_out)) continue;
+    if (tensors_[i] == no_buffer || (tensor.role != Role::out && tensor.role != Role::in_out))
+      continue;
     Result<FillParams> layout = fill_params(*task_, i, what_.workload, what_.content);
     if (!layout) return layout.error();
     if (layout->span == layout->elements) continue;
     std::vector<bool> owned(static_cast<std::size_t>(layout->span));
-    for (std::int64_t e = 0; e < layout->elements; ++e) owned[static_cast<std::size_t>(storage_offset(*layout, e))] = true;
+    for (std::int64_t e = 0; e < layout->elements; ++e)
+      owned[static_cast<std::size_t>(storage_offset(*layout, e))] = true;
     std::shared_ptr<const TensorBytes> before;
     if (tensor.role == Role::in_out) {
       auto bytes = inputs.get(*task_, id_, i, what_.workload, what_.content);
@@ -193,12 +205,14 @@ Result<std::vector<Fault>> VirtualMemory::written_gaps(VirtualInputs& inputs) co
     const auto size = static_cast<std::size_t>(size_of(tensor.type));
     for (std::size_t byte = 0; byte < data.size(); ++byte) {
       if (owned[byte / size]) continue;
-      const bool changed =
-          before ? data[byte] != std::to_integer<std::uint8_t>((*before)[byte]) : memory_.is_written(tensors_[i], byte);
+      const bool changed = before ? data[byte] != std::to_integer<std::uint8_t>((*before)[byte])
+                                  : memory_.is_written(tensors_[i], byte);
       if (!changed) continue;
-      faults.push_back({"run.guard",
-                        fmt::format("byte {} of output {} was written, which no element of its strides owns", byte, tensor.name),
-                        tensor.name});
+      faults.push_back(
+          {"run.guard",
+           fmt::format("byte {} of output {} was written, which no element of its strides owns",
+                       byte, tensor.name),
+           tensor.name});
       break;
     }
   }
@@ -210,12 +224,14 @@ std::vector<Fault> VirtualMemory::changed_state() const {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     if (buffers_[i] == no_buffer || plan_->buffers[i].content != BufferContent::restored) continue;
     const auto data = memory_.data(buffers_[i]);
-    const auto found = std::find_if(data.begin(), data.end(), [](std::uint8_t byte) { return byte != 0; });
+    const auto found =
+        std::find_if(data.begin(), data.end(), [](std::uint8_t byte) { return byte != 0; });
     if (found == data.end()) continue;
-    faults.push_back({"run.state",
-                      fmt::format("buffer {} is promised restored, but byte {} is not zero after the run", plan_->buffers[i].name,
-                                  found - data.begin()),
-                      plan_->buffers[i].name});
+    faults.push_back(
+        {"run.state",
+         fmt::format("buffer {} is promised restored, but byte {} is not zero after the run",
+                     plan_->buffers[i].name, found - data.begin()),
+         plan_->buffers[i].name});
   }
   return faults;
 }

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <cupilot/parts/resolved_plan.hpp>
+#include <cupilot/parts/trial.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/parts/trial.hpp>
 
 #include "backend/oracle/inputs.hpp"
 #include "ptx/machine/device_memory.hpp"
@@ -22,22 +22,28 @@ inline constexpr std::uint64_t virtual_memory_cap = 6ull << 30;
 inline constexpr std::size_t no_buffer = static_cast<std::size_t>(-1);
 
 // Adds `bytes` as a read-only buffer; its address, 0 when empty.
-Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name, std::span<const std::byte> bytes);
+Result<std::uint64_t> add_input(ptx::DeviceMemory& memory, const std::string& name,
+                                std::span<const std::byte> bytes);
 
-// The memory of one case. Setup launches come first, while tensors hold poison; then fill_tensors(), then run launches.
+// The memory of one case. Setup launches come first, while tensors hold poison; then
+// fill_tensors(), then run launches.
 class VirtualMemory {
  public:
-  // All buffers exist; constants are filled, everything else holds poison and no tensor may be written yet.
-  static Result<VirtualMemory> make(const Task& task, const std::string& id, const Case& what, const ResolvedPlan& plan,
-                                    VirtualInputs& inputs);
+  // All buffers exist; constants are filled, everything else holds poison and no tensor may be
+  // written yet.
+  static Result<VirtualMemory> make(const Task& task, const std::string& id, const Case& what,
+                                    const ResolvedPlan& plan, VirtualInputs& inputs);
 
-  // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and restored buffers zero.
+  // Inputs filled and read-only, outputs poisoned, tables read-only, scratch poisoned, zeroed and
+  // restored buffers zero.
   Result<void> fill_tensors(VirtualInputs& inputs, Poison poison);
 
   // The launch's parameter block, laid out as the entry declares it.
-  Result<std::vector<std::uint8_t>> parameters(const ResolvedLaunch& launch, const ptx::Function& entry) const;
+  Result<std::vector<std::uint8_t>> parameters(const ResolvedLaunch& launch,
+                                               const ptx::Function& entry) const;
 
-  // A fault run.guard for each output with a changed byte that no element owns: the gaps of padded strides.
+  // A fault run.guard for each output with a changed byte that no element owns: the gaps of padded
+  // strides.
   Result<std::vector<Fault>> written_gaps(VirtualInputs& inputs) const;
 
   // A fault run.state for each buffer promised restored that is not zero again.
@@ -53,7 +59,9 @@ class VirtualMemory {
   Result<void> add_tensor(std::size_t tensor);
   Result<void> copy_content(std::size_t tensor, VirtualInputs& inputs);
   std::vector<std::uint8_t> encoded_map(std::size_t index) const;
-  std::uint64_t address(std::size_t index) const { return index == no_buffer ? 0 : memory_.address(index); }
+  std::uint64_t address(std::size_t index) const {
+    return index == no_buffer ? 0 : memory_.address(index);
+  }
 
   const Task* task_;
   std::string id_;

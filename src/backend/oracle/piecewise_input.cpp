@@ -9,7 +9,8 @@ std::optional<PiecewiseInput> PiecewiseInput::of(const FillParams& params) {
   input.params_ = params;
   std::int64_t place = 1;
   for (int d = params.rank - 1; d >= 0; --d) {
-    if (params.extents[d] > 1) input.dimensions_.push_back({params.strides[d], params.extents[d], place});
+    if (params.extents[d] > 1)
+      input.dimensions_.push_back({params.strides[d], params.extents[d], place});
     place *= params.extents[d];
   }
   std::sort(input.dimensions_.begin(), input.dimensions_.end(),

@@ -11,8 +11,8 @@
 
 namespace cupilot {
 
-// Makes pieces of a tensor's storage, whatever a whole costs: where each place is one element or none. nullopt: one place may
-// be several elements.
+// Makes pieces of a tensor's storage, whatever a whole costs: where each place is one element or
+// none. nullopt: one place may be several elements.
 class PiecewiseInput {
  public:
   static std::optional<PiecewiseInput> of(const FillParams& params);

@@ -18,7 +18,8 @@ namespace cupilot {
 namespace {
 
 Error reference_error(const Task& task, const std::string& what) {
-  return {ErrorCode::usage, fmt::format("reference of task {}: {}", task.name, what), "correct the reference text"};
+  return {ErrorCode::usage, fmt::format("reference of task {}: {}", task.name, what),
+          "correct the reference text"};
 }
 
 // Parameters of the tracked entry; every one takes 8 bytes.
@@ -58,7 +59,8 @@ ElementRuns runs_of(const std::vector<std::int64_t>& blocks, std::int64_t elemen
 }
 
 // The tracked entry's parameters up to its results.
-Words task_parameters(const Task& task, const Workload& workload, std::span<const std::uint64_t> addresses) {
+Words task_parameters(const Task& task, const Workload& workload,
+                      std::span<const std::uint64_t> addresses) {
   Words parameters;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (task.tensors[i].role != Role::out) parameters.add(addresses[i]);
@@ -71,14 +73,16 @@ Words task_parameters(const Task& task, const Workload& workload, std::span<cons
   return parameters;
 }
 
-std::vector<double> numbers_in(const ptx::DeviceMemory& memory, std::size_t buffer, std::int64_t count) {
+std::vector<double> numbers_in(const ptx::DeviceMemory& memory, std::size_t buffer,
+                               std::int64_t count) {
   std::vector<double> numbers(static_cast<std::size_t>(count));
   std::memcpy(numbers.data(), memory.data(buffer).data(), numbers.size() * 8);
   return numbers;
 }
 
 // Reference values are doubles: above 2^53 no integer can be told from its neighbour.
-std::optional<Error> too_large(const Task& task, const Tensor& output, const ReferenceNumbers& numbers) {
+std::optional<Error> too_large(const Task& task, const Tensor& output,
+                               const ReferenceNumbers& numbers) {
   constexpr double exact = 0x1p53;
   if (output.type != DType::i64) return std::nullopt;
   double largest = 0;
@@ -86,14 +90,16 @@ std::optional<Error> too_large(const Task& task, const Tensor& output, const Ref
   for (const double value : numbers.values) largest = std::max(largest, std::abs(value));
   if (!(largest > exact)) return std::nullopt;
   return Error{ErrorCode::usage,
-               fmt::format("task '{}', output '{}': the reference reaches {:.4g}; above 2^53 integers cannot be judged",
+               fmt::format("task '{}', output '{}': the reference reaches {:.4g}; above 2^53 "
+                           "integers cannot be judged",
                            task.name, output.name, largest),
                "lower fill.below of what it reads"};
 }
 
 }  // namespace
 
-std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw, std::uint64_t seed) {
+std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw,
+                                      std::uint64_t seed) {
   const std::int64_t size = OracleValues::block_elements;
   const std::int64_t count = (elements + size - 1) / size;
   const std::int64_t wanted = draw <= 0 ? count : std::min(count, (draw + size - 1) / size);
@@ -106,7 +112,8 @@ std::vector<std::int64_t> draw_blocks(std::int64_t elements, std::int64_t draw, 
   return {drawn.begin(), drawn.end()};
 }
 
-Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Task& task, const std::string& id,
+Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Task& task,
+                                                                        const std::string& id,
                                                                         ReferenceBuild build) {
   const auto make = [&]() -> Result<ReferenceModule> {
     Result<ReferenceProgram> program = reference_program(task, build);
@@ -117,22 +124,28 @@ Result<std::shared_ptr<const ReferenceModule>> VirtualOracle::reference(const Ta
     request.ptx_only = true;
     Attempt<CompileOutput> compiled = pool_.compile(request);
     if (compiled.is_error()) return compiled.error();
-    if (compiled.is_rejected()) return reference_not_compiled("reference of task " + task.name, compiled.rejected());
+    if (compiled.is_rejected())
+      return reference_not_compiled("reference of task " + task.name, compiled.rejected());
     Attempt<ptx::Module> module = ptx::parse(compiled->ptx);
-    if (!module) return reference_error(task, module.is_rejected() ? module.rejected().message : module.error().message);
-    return ReferenceModule{std::move(*program), std::make_shared<const ptx::Module>(std::move(*module)),
+    if (!module)
+      return reference_error(
+          task, module.is_rejected() ? module.rejected().message : module.error().message);
+    return ReferenceModule{std::move(*program),
+                           std::make_shared<const ptx::Module>(std::move(*module)),
                            std::move(compiled->ptx)};
   };
-  return modules_.get(fmt::format("{}:{}", static_cast<int>(build), id), make, [](const ReferenceModule&) { return 1; });
+  return modules_.get(fmt::format("{}:{}", static_cast<int>(build), id), make,
+                      [](const ReferenceModule&) { return 1; });
 }
 
-Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const Task& task, const std::string& id, std::size_t tensor,
-                                                                  const Workload& workload, const Content& content,
-                                                                  std::int64_t draw) {
+Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(
+    const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
+    const Content& content, std::int64_t draw) {
   Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
   if (!shape) return shape.error();
   std::vector<std::int64_t> blocks = draw_blocks(shape->elements, draw, content.seed);
-  const std::string key = fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(id, workload, content));
+  const std::string key =
+      fmt::format("{}:{}:{}", tensor, blocks.size(), case_key(id, workload, content));
   const auto make = [&]() -> Result<OracleValues> {
     std::vector<std::shared_ptr<const TensorBytes>> held;
     Inputs inputs(task.tensors.size());
@@ -145,11 +158,14 @@ Result<std::shared_ptr<const OracleValues>> VirtualOracle::values(const Task& ta
     }
     return evaluate(task, id, tensor, workload, inputs, std::move(blocks), shape->elements);
   };
-  return values_.get(key, make, [](const OracleValues& values) { return static_cast<std::int64_t>(values.values.size() * 16); });
+  return values_.get(key, make, [](const OracleValues& values) {
+    return static_cast<std::int64_t>(values.values.size() * 16);
+  });
 }
 
-Result<std::vector<ReferenceValues>> VirtualOracle::over(const Task& task, const std::string& id, const Workload& workload,
-                                                         std::span<const std::vector<std::byte>> tensors) {
+Result<std::vector<ReferenceValues>> VirtualOracle::over(
+    const Task& task, const std::string& id, const Workload& workload,
+    std::span<const std::vector<std::byte>> tensors) {
   const Inputs inputs(tensors.begin(), tensors.end());
   std::vector<ReferenceValues> out;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
@@ -157,15 +173,17 @@ Result<std::vector<ReferenceValues>> VirtualOracle::over(const Task& task, const
     if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
     Result<TensorShape> shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();
-    auto values = evaluate(task, id, i, workload, inputs, draw_blocks(shape->elements, 0, 1), shape->elements);
+    auto values = evaluate(task, id, i, workload, inputs, draw_blocks(shape->elements, 0, 1),
+                           shape->elements);
     if (!values) return values.error();
     out.push_back({tensor.name, std::move(values->values), std::move(values->sums)});
   }
   return out;
 }
 
-Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string& id, std::size_t tensor,
-                                             const Workload& workload, const Inputs& inputs, std::vector<std::int64_t> blocks,
+Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string& id,
+                                             std::size_t tensor, const Workload& workload,
+                                             const Inputs& inputs, std::vector<std::int64_t> blocks,
                                              std::int64_t elements) {
   OracleValues out;
   out.blocks = std::move(blocks);
@@ -178,7 +196,8 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
     if (!address) return address.error();
     addresses[i] = *address;
   }
-  auto numbers = at(task, id, tensor, workload, memory, addresses, runs_of(out.blocks, elements), no_budget);
+  auto numbers =
+      at(task, id, tensor, workload, memory, addresses, runs_of(out.blocks, elements), no_budget);
   if (!numbers) return numbers.error();
   if (!*numbers) return reference_error(task, "it does not end");
   out.values = std::move((*numbers)->values);
@@ -186,27 +205,34 @@ Result<OracleValues> VirtualOracle::evaluate(const Task& task, const std::string
   return out;
 }
 
-Result<std::optional<ReferenceNumbers>> VirtualOracle::at(const Task& task, const std::string& id, std::size_t tensor,
-                                                          const Workload& workload, ptx::DeviceMemory& memory,
-                                                          std::span<const std::uint64_t> addresses, const ElementRuns& runs,
-                                                          std::uint64_t budget) {
+Result<std::optional<ReferenceNumbers>> VirtualOracle::at(
+    const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
+    ptx::DeviceMemory& memory, std::span<const std::uint64_t> addresses, const ElementRuns& runs,
+    std::uint64_t budget) {
   auto reference = this->reference(task, id, ReferenceBuild::tracked);
   if (!reference) return reference.error();
   const auto& entries = (*reference)->program.entries;
-  const auto entry =
-      std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.tensor == task.tensors[tensor].name; });
-  if (entry == entries.end()) return reference_error(task, "no entry for " + task.tensors[tensor].name);
+  const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
+    return e.tensor == task.tensors[tensor].name;
+  });
+  if (entry == entries.end())
+    return reference_error(task, "no entry for " + task.tensors[tensor].name);
   auto program = ptx::make_program((*reference)->module, entry->entry);
-  if (!program) return reference_error(task, program.is_rejected() ? program.rejected().message : program.error().message);
+  if (!program)
+    return reference_error(
+        task, program.is_rejected() ? program.rejected().message : program.error().message);
 
-  auto values = memory.add("values", static_cast<std::uint64_t>(runs.count) * 8, ptx::Access::read_write);
+  auto values =
+      memory.add("values", static_cast<std::uint64_t>(runs.count) * 8, ptx::Access::read_write);
   if (!values) return values.error();
-  auto sums = memory.add("sums", static_cast<std::uint64_t>(runs.count) * 8, ptx::Access::read_write);
+  auto sums =
+      memory.add("sums", static_cast<std::uint64_t>(runs.count) * 8, ptx::Access::read_write);
   if (!sums) return sums.error();
   auto begins = add_input(memory, "begins", std::as_bytes(std::span(runs.begins)));
   if (!begins) return begins.error();
   Words parameters = task_parameters(task, workload, addresses);
-  for (const std::uint64_t word : {memory.address(*values), memory.address(*sums), *begins}) parameters.add(word);
+  for (const std::uint64_t word : {memory.address(*values), memory.address(*sums), *begins})
+    parameters.add(word);
   for (const std::int64_t word : {runs.length, runs.count}) parameters.add(word);
 
   const std::int64_t threads = std::min(OracleValues::block_elements, (runs.length + 31) / 32 * 32);
@@ -222,7 +248,8 @@ Result<std::optional<ReferenceNumbers>> VirtualOracle::at(const Task& task, cons
     if (report->faults[0].code == "run.hang") return std::optional<ReferenceNumbers>();
     return reference_error(task, report->faults[0].message + " at " + report->faults[0].where);
   }
-  ReferenceNumbers numbers{numbers_in(memory, *values, runs.count), numbers_in(memory, *sums, runs.count)};
+  ReferenceNumbers numbers{numbers_in(memory, *values, runs.count),
+                           numbers_in(memory, *sums, runs.count)};
   if (auto error = too_large(task, task.tensors[tensor], numbers)) return *error;
   return std::optional(std::move(numbers));
 }

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/parts/trial.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/parts/trial.hpp>
 
 #include "backend/compile/pool.hpp"
 #include "backend/oracle/inputs.hpp"
@@ -28,14 +28,17 @@ struct ReferenceModule {
   std::string ptx;
 };
 
-// Values and condition sums of chosen elements of one output. A block is block_elements consecutive elements.
+// Values and condition sums of chosen elements of one output. A block is block_elements consecutive
+// elements.
 struct OracleValues {
   static constexpr std::int64_t block_elements = 256;
   std::vector<std::int64_t> blocks;  // ascending
-  std::vector<double> values, sums;  // of block blocks[i]: from i * block_elements; the last may be short
+  std::vector<double> values,
+      sums;  // of block blocks[i]: from i * block_elements; the last may be short
 };
 
-// Runs of `length` consecutive elements of an output; the last may end with it. `count`: elements of all.
+// Runs of `length` consecutive elements of an output; the last may end with it. `count`: elements
+// of all.
 struct ElementRuns {
   std::vector<std::int64_t> begins;
   std::int64_t length = 0, count = 0;
@@ -52,31 +55,38 @@ class VirtualOracle {
       : pool_(pool), arch_(std::move(arch)), inputs_(inputs), modules_(16), values_(cap) {}
 
   // Any thread.
-  Result<std::shared_ptr<const ReferenceModule>> reference(const Task& task, const std::string& id, ReferenceBuild build);
+  Result<std::shared_ptr<const ReferenceModule>> reference(const Task& task, const std::string& id,
+                                                           ReferenceBuild build);
 
-  // All elements of output `tensor`, or, when `draw` is positive, whole blocks drawn from the content's seed until they hold
-  // that many. Any thread.
-  Result<std::shared_ptr<const OracleValues>> values(const Task& task, const std::string& id, std::size_t tensor,
-                                                     const Workload& workload, const Content& content, std::int64_t draw);
+  // All elements of output `tensor`, or, when `draw` is positive, whole blocks drawn from the
+  // content's seed until they hold that many. Any thread.
+  Result<std::shared_ptr<const OracleValues>> values(const Task& task, const std::string& id,
+                                                     std::size_t tensor, const Workload& workload,
+                                                     const Content& content, std::int64_t draw);
 
-  // All elements of every output over given inputs, in the order of the task's tensors. Any thread; nothing is kept.
-  Result<std::vector<ReferenceValues>> over(const Task& task, const std::string& id, const Workload& workload,
+  // All elements of every output over given inputs, in the order of the task's tensors. Any thread;
+  // nothing is kept.
+  Result<std::vector<ReferenceValues>> over(const Task& task, const std::string& id,
+                                            const Workload& workload,
                                             std::span<const std::vector<std::byte>> tensors);
 
-  // Of runs of elements, over inputs that lie in `memory` at these addresses (one a tensor; those of outputs are not looked at).
-  // nullopt: more than `budget` warp instructions. Any thread; nothing is kept.
-  Result<std::optional<ReferenceNumbers>> at(const Task& task, const std::string& id, std::size_t tensor,
-                                             const Workload& workload, ptx::DeviceMemory& memory,
-                                             std::span<const std::uint64_t> addresses, const ElementRuns& runs,
-                                             std::uint64_t budget);
+  // Of runs of elements, over inputs that lie in `memory` at these addresses (one a tensor; those
+  // of outputs are not looked at). nullopt: more than `budget` warp instructions. Any thread;
+  // nothing is kept.
+  Result<std::optional<ReferenceNumbers>> at(const Task& task, const std::string& id,
+                                             std::size_t tensor, const Workload& workload,
+                                             ptx::DeviceMemory& memory,
+                                             std::span<const std::uint64_t> addresses,
+                                             const ElementRuns& runs, std::uint64_t budget);
 
   void clear();
 
  private:
   // What the reference reads, one entry a tensor, empty for pure outputs.
   using Inputs = std::vector<std::span<const std::byte>>;
-  Result<OracleValues> evaluate(const Task& task, const std::string& id, std::size_t tensor, const Workload& workload,
-                                const Inputs& inputs, std::vector<std::int64_t> blocks, std::int64_t elements);
+  Result<OracleValues> evaluate(const Task& task, const std::string& id, std::size_t tensor,
+                                const Workload& workload, const Inputs& inputs,
+                                std::vector<std::int64_t> blocks, std::int64_t elements);
   CompilePool& pool_;
   std::string arch_;
   VirtualInputs& inputs_;

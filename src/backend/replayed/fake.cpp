@@ -16,10 +16,12 @@
 namespace cupilot {
 namespace {
 
-// Answers from a landscape in microseconds of its own clock; proves nothing, measures nothing, is deterministic.
+// Answers from a landscape in microseconds of its own clock; proves nothing, measures nothing, is
+// deterministic.
 class FakeBackend : public Backend {
  public:
-  FakeBackend(Landscape landscape, std::string identity) : landscape_(std::move(landscape)), identity_(std::move(identity)) {
+  FakeBackend(Landscape landscape, std::string identity)
+      : landscape_(std::move(landscape)), identity_(std::move(identity)) {
     device_.name = "fake";
     device_.label = "landscape with a known optimum";
     device_.source = "docs/formats/landscape.md";
@@ -39,7 +41,8 @@ class FakeBackend : public Backend {
 
   Attempt<CompiledKernel> compile(const KernelSource& source) override {
     const std::vector<int> point = landscape_.point_of(source.constants);
-    if (const int delay = landscape_.delay_us(point); delay > 0) std::this_thread::sleep_for(std::chrono::microseconds(delay));
+    if (const int delay = landscape_.delay_us(point); delay > 0)
+      std::this_thread::sleep_for(std::chrono::microseconds(delay));
     CompiledKernel kernel;
     kernel.source = source;
     kernel.id = kernel_id(source);
@@ -51,7 +54,8 @@ class FakeBackend : public Backend {
     return kernel;
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
     const bool wrong = landscape_.rejected(landscape_.point_of(kernel.source.constants));
     TrialReport report;
     for (const Case& what : cases) {
@@ -65,7 +69,8 @@ class FakeBackend : public Backend {
   }
 
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options) override {
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options) override {
     std::vector<ContestantReport> reports;
     double first_us = 0;
     for (const Contestant& contestant : contestants) {
@@ -75,9 +80,10 @@ class FakeBackend : public Backend {
         report.measurement = reject("measure.failed", "a landscape has no library");
         continue;
       }
-      const double us = contestant.kind == Contestant::Kind::plain
-                            ? landscape_.spec().best_us * std::exp2(landscape_.spec().octaves)
-                            : landscape_.time_us(landscape_.point_of(contestant.kernel->source.constants));
+      const double us =
+          contestant.kind == Contestant::Kind::plain
+              ? landscape_.spec().best_us * std::exp2(landscape_.spec().octaves)
+              : landscape_.time_us(landscape_.point_of(contestant.kernel->source.constants));
       if (first_us == 0) first_us = us;
       Measurement measurement;
       measurement.provenance = Provenance::modelled;
@@ -94,7 +100,8 @@ class FakeBackend : public Backend {
   }
 
  private:
-  static Result<std::vector<OutputReport>> outputs_of(const Task& task, const Case& what, bool wrong) {
+  static Result<std::vector<OutputReport>> outputs_of(const Task& task, const Case& what,
+                                                      bool wrong) {
     std::vector<OutputReport> outputs;
     for (const Tensor& tensor : task.tensors) {
       if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
@@ -122,14 +129,15 @@ class FakeBackend : public Backend {
 Result<std::unique_ptr<Backend>> open_fake(const std::string& file, const BackendOptions&) {
   auto text = real_host().read_file(file);
   if (!text) {
-    return Error{ErrorCode::usage, "fake:" + file + ": " + text.error().message, "docs/formats/landscape.md describes the file"};
+    return Error{ErrorCode::usage, "fake:" + file + ": " + text.error().message,
+                 "docs/formats/landscape.md describes the file"};
   }
   auto spec = landscape_from_json(*text, file);
   if (!spec) return spec.error();
   auto landscape = Landscape::make(*spec);
   if (!landscape) return std::move(landscape.error()).while_doing(file);
-  return std::unique_ptr<Backend>(
-      std::make_unique<FakeBackend>(std::move(*landscape), "fake:" + sha256_hex(*text).substr(0, 16)));
+  return std::unique_ptr<Backend>(std::make_unique<FakeBackend>(
+      std::move(*landscape), "fake:" + sha256_hex(*text).substr(0, 16)));
 }
 
 }  // namespace cupilot

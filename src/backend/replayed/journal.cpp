@@ -48,7 +48,8 @@ Technique technique_of(const Json& json) {
 
 void take(const FramedRecord& record, Recording& recording) {
   const auto type = static_cast<RecordType>(record.type);
-  if (type != RecordType::header && type != RecordType::baselines && type != RecordType::result) return;
+  if (type != RecordType::header && type != RecordType::baselines && type != RecordType::result)
+    return;
   const Json json = Json::parse(record.payload);
   if (type == RecordType::result) return take_result(json, recording);
   if (type == RecordType::baselines) {
@@ -62,24 +63,32 @@ void take(const FramedRecord& record, Recording& recording) {
   recording.device = parts::device_of(json.at("device"));
   recording.task_json = json.value("task", Json()).dump();
   recording.task_words = json.value("task_words", std::vector<std::string>());
-  for (const Json& entry : json.at("techniques")) recording.techniques.push_back(technique_of(entry));
+  for (const Json& entry : json.at("techniques"))
+    recording.techniques.push_back(technique_of(entry));
 }
 
-// The whole records before a torn end; `notice` is of that one. Error{usage}: this is no journal, or a damaged one.
-Result<std::vector<FramedRecord>> whole_records(const std::string& bytes, const std::string& path, std::string& notice) {
+// The whole records before a torn end; `notice` is of that one. Error{usage}: this is no journal,
+// or a damaged one.
+Result<std::vector<FramedRecord>> whole_records(const std::string& bytes, const std::string& path,
+                                                std::string& notice) {
   ReadRecords read = read_records(bytes);
-  const bool begins = !read.records.empty() && static_cast<RecordType>(read.records.front().type) == RecordType::header;
+  const bool begins = !read.records.empty() &&
+                      static_cast<RecordType>(read.records.front().type) == RecordType::header;
   Before before{read.records.size()};
   for (const FramedRecord& record : read.records)
     before.proposals += static_cast<RecordType>(record.type) == RecordType::proposal ? 1 : 0;
   const auto at = static_cast<std::int64_t>(read.valid_bytes);
   const Beyond beyond =
-      read.damage.empty() ? Beyond{at} : look_beyond(std::string_view(bytes).substr(read.valid_bytes), at, before);
+      read.damage.empty()
+          ? Beyond{at}
+          : look_beyond(std::string_view(bytes).substr(read.valid_bytes), at, before);
   if (!begins && (!read.records.empty() || beyond.records == 0))
-    return Error{ErrorCode::usage, path + " is no journal of cupilot", "give the directory of an earlier run"};
+    return Error{ErrorCode::usage, path + " is no journal of cupilot",
+                 "give the directory of an earlier run"};
   if (!begins) return no_header(path, read.damage, beyond);
   if (beyond.after_a_sync) return damaged_journal(path, read.damage, beyond);
-  if (!read.damage.empty()) notice = torn_notice(path, read.damage, beyond, "what lies before it answers");
+  if (!read.damage.empty())
+    notice = torn_notice(path, read.damage, beyond, "what lies before it answers");
   return std::move(read.records);
 }
 
@@ -92,7 +101,9 @@ Result<Recording> recording_of_journal(const std::string& bytes, const std::stri
   try {
     const Json first = Json::parse(records->front().payload);
     if (first.at("cupilot_journal") != 1) {
-      return Error{ErrorCode::usage, path + " has format " + first.at("cupilot_journal").dump() + "; this program reads format 1",
+      return Error{ErrorCode::usage,
+                   path + " has format " + first.at("cupilot_journal").dump() +
+                       "; this program reads format 1",
                    "use the version that wrote it"};
     }
     for (const FramedRecord& record : *records) take(record, recording);

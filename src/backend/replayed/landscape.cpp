@@ -19,7 +19,8 @@ std::uint64_t power(int base, int exponent) {
 }
 
 Error bad(const std::string& origin, const std::string& reason) {
-  return {ErrorCode::usage, origin + ": " + reason, "docs/formats/landscape.md lists the fields and their ranges"};
+  return {ErrorCode::usage, origin + ": " + reason,
+          "docs/formats/landscape.md lists the fields and their ranges"};
 }
 
 struct Range {
@@ -33,7 +34,8 @@ Result<Landscape> Landscape::make(const LandscapeSpec& spec) {
   const bool trap = spec.kind == LandscapeKind::deceptive;
   const Range ranges[] = {{"variables", static_cast<double>(spec.variables), 1, 64},
                           {"values", static_cast<double>(spec.values), 2, trap ? 8.0 : 32.0},
-                          {"k", static_cast<double>(spec.k), 0, spec.kind == LandscapeKind::nk ? spec.variables - 1.0 : 0.0},
+                          {"k", static_cast<double>(spec.k), 0,
+                           spec.kind == LandscapeKind::nk ? spec.variables - 1.0 : 0.0},
                           {"neutral", static_cast<double>(spec.neutral), 0, 16},
                           {"best_us", spec.best_us, 1e-3, 1e9},
                           {"octaves", spec.octaves, 1e-3, 30},
@@ -60,7 +62,8 @@ Result<Landscape> Landscape::make(const LandscapeSpec& spec) {
 }
 
 std::size_t Landscape::sites() const {
-  const int count = spec_.kind == LandscapeKind::deceptive ? spec_.variables * spec_.values : spec_.variables;
+  const int count =
+      spec_.kind == LandscapeKind::deceptive ? spec_.variables * spec_.values : spec_.variables;
   return static_cast<std::size_t>(count);
 }
 int Landscape::states() const { return spec_.kind == LandscapeKind::deceptive ? 2 : spec_.values; }
@@ -70,7 +73,8 @@ double Landscape::contribution(int variable, std::uint64_t state) const {
   return table_[static_cast<std::size_t>(variable) * power(spec_.values, spec_.k + 1) + state];
 }
 
-// Trap of order b: b bits right give 1, u < b right ones give (b - 1 - u) / b. Which bits are right is drawn from the seed.
+// Trap of order b: b bits right give 1, u < b right ones give (b - 1 - u) / b. Which bits are right
+// is drawn from the seed.
 double Landscape::trap(int block, std::span<const int> bits) const {
   if (bits.front() < 0) return 0;
   Rng rng = Rng::of(spec_.seed, "trap", static_cast<std::uint64_t>(block));
@@ -91,7 +95,8 @@ double Landscape::quality(std::span<const int> point) const {
     std::uint64_t state = 0;
     for (int i = 0; i <= spec_.k; ++i) {
       state = state * static_cast<std::uint64_t>(spec_.values) +
-              static_cast<std::uint64_t>(point[static_cast<std::size_t>((variable + i) % spec_.variables)]);
+              static_cast<std::uint64_t>(
+                  point[static_cast<std::size_t>((variable + i) % spec_.variables)]);
     }
     sum += contribution(variable, state);
   }
@@ -140,18 +145,21 @@ int Landscape::delay_us(std::span<const int> point) const {
 }
 
 std::vector<Technique> Landscape::techniques() const {
-  static constexpr Resource resources[] = {Resource::dram, Resource::l2, Resource::shared, Resource::fp_pipe, Resource::issue};
+  static constexpr Resource resources[] = {Resource::dram, Resource::l2, Resource::shared,
+                                           Resource::fp_pipe, Resource::issue};
   std::vector<Technique> all;
   const bool trap = spec_.kind == LandscapeKind::deceptive;
   for (int i = 0; i < spec_.variables + spec_.neutral; ++i) {
     Technique technique;
     const bool neutral = i >= spec_.variables;
     technique.name = neutral ? "n" + std::to_string(i - spec_.variables) : "v" + std::to_string(i);
-    technique.summary = neutral ? "changes nothing" : "variable " + std::to_string(i) + " of a landscape";
+    technique.summary =
+        neutral ? "changes nothing" : "variable " + std::to_string(i) + " of a landscape";
     technique.sentence = technique.summary + ".";
     technique.relieves = {resources[static_cast<std::size_t>(i) % std::size(resources)]};
     if (!neutral && trap) {
-      for (int bit = 0; bit < spec_.values; ++bit) technique.parameters.push_back({"bit" + std::to_string(bit), {0, 1}, {}, 0});
+      for (int bit = 0; bit < spec_.values; ++bit)
+        technique.parameters.push_back({"bit" + std::to_string(bit), {0, 1}, {}, 0});
     } else if (!neutral && spec_.values > 2) {
       TechniqueParameter parameter{"value", {}, {}, 1};
       for (int value = 1; value < spec_.values; ++value) parameter.domain.push_back(value);
@@ -173,7 +181,8 @@ std::vector<int> Landscape::point_of(const Constants& constants) const {
     const bool present = value_of(name, 0) != 0;
     if (spec_.kind == LandscapeKind::deceptive) {
       for (int bit = 0; bit < spec_.values; ++bit) {
-        const std::int64_t value = std::clamp<std::int64_t>(value_of(name + ".bit" + std::to_string(bit), 0), 0, 1);
+        const std::int64_t value =
+            std::clamp<std::int64_t>(value_of(name + ".bit" + std::to_string(bit), 0), 0, 1);
         point.push_back(present ? static_cast<int>(value) : -1);
       }
     } else {
@@ -188,14 +197,18 @@ Result<LandscapeSpec> landscape_from_json(std::string_view text, const std::stri
   using Json = SortedJson;
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return bad(origin, "not a JSON object");
-  static constexpr const char* known[] = {"cupilot_landscape", "kind",    "variables", "values",   "k",    "neutral", "seed",
-                                          "best_us",           "octaves", "reject",    "delay_us", "about"};
+  static constexpr const char* known[] = {
+      "cupilot_landscape", "kind",    "variables", "values",   "k",    "neutral", "seed",
+      "best_us",           "octaves", "reject",    "delay_us", "about"};
   for (const auto& [key, value] : json.items()) {
-    if (std::find(std::begin(known), std::end(known), key) == std::end(known)) return bad(origin, "unknown field " + key);
+    if (std::find(std::begin(known), std::end(known), key) == std::end(known))
+      return bad(origin, "unknown field " + key);
     const bool words = key == "kind" || key == "about";
-    if (words ? !value.is_string() : !value.is_number()) return bad(origin, key + " has the wrong type");
+    if (words ? !value.is_string() : !value.is_number())
+      return bad(origin, key + " has the wrong type");
   }
-  if (json.value("cupilot_landscape", Json()) != 1) return bad(origin, "cupilot_landscape must be 1, the version of the format");
+  if (json.value("cupilot_landscape", Json()) != 1)
+    return bad(origin, "cupilot_landscape must be 1, the version of the format");
   LandscapeSpec spec;
   const std::string kind = json.value("kind", "");
   if (kind == "additive") {

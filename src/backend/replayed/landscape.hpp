@@ -1,4 +1,5 @@
-// A function with a known optimum that stands for a device: what fake:FILE answers from (docs/formats/landscape.md).
+// A function with a known optimum that stands for a device: what fake:FILE answers from
+// (docs/formats/landscape.md).
 #pragma once
 
 #include <cstdint>
@@ -7,22 +8,24 @@
 #include <string_view>
 #include <vector>
 
+#include <cupilot/parts/technique.hpp>
 #include <cupilot/result.hpp>
 #include <cupilot/task.hpp>
-#include <cupilot/parts/technique.hpp>
 
 namespace cupilot {
 
-// additive: each variable contributes by itself. nk: each contribution depends on K following variables (Kauffman's NK on a
-// ring). deceptive: blocks of bits, each a trap (Deb and Goldberg 1993): every single step leads away from the block's best.
+// additive: each variable contributes by itself. nk: each contribution depends on K following
+// variables (Kauffman's NK on a ring). deceptive: blocks of bits, each a trap (Deb and Goldberg
+// 1993): every single step leads away from the block's best.
 enum class LandscapeKind { additive, nk, deceptive };
 
 struct LandscapeSpec {
   LandscapeKind kind = LandscapeKind::additive;
   int variables = 10;  // deceptive: blocks
-  int values = 4;      // states of a variable; the first is "technique absent". deceptive: bits of a block
-  int k = 0;           // nk
-  int neutral = 0;     // further techniques that change nothing: they make duplicates
+  int values =
+      4;      // states of a variable; the first is "technique absent". deceptive: bits of a block
+  int k = 0;  // nk
+  int neutral = 0;  // further techniques that change nothing: they make duplicates
   std::uint64_t seed = 1;
   double best_us = 10;  // time at the optimum
   double octaves = 6;   // log2 of worst possible over best
@@ -32,21 +35,23 @@ struct LandscapeSpec {
 
 class Landscape {
  public:
-  // Error{usage}: sizes outside their ranges, or an nk too large to search for its optimum (over 2^22 points).
+  // Error{usage}: sizes outside their ranges, or an nk too large to search for its optimum (over
+  // 2^22 points).
   static Result<Landscape> make(const LandscapeSpec& spec);
 
   const LandscapeSpec& spec() const { return spec_; }
   std::vector<Technique> techniques() const;
 
-  // A point: one state a site. additive, nk: `variables` sites of `values` states; deceptive: variables * values bits.
+  // A point: one state a site. additive, nk: `variables` sites of `values` states; deceptive:
+  // variables * values bits.
   std::size_t sites() const;
   int states() const;     // of one site
   double points() const;  // states^sites
   double time_us(std::span<const int> point) const;
   bool rejected(std::span<const int> point) const;
   int delay_us(std::span<const int> point) const;
-  // The point a kernel's constants name: "v3" 1 when technique v3 is in use, "v3.value" its parameter. A deceptive block
-  // that is absent has bits -1 and contributes nothing.
+  // The point a kernel's constants name: "v3" 1 when technique v3 is in use, "v3.value" its
+  // parameter. A deceptive block that is absent has bits -1 and contributes nothing.
   std::vector<int> point_of(const Constants& constants) const;
 
  private:

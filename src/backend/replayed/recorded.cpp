@@ -24,14 +24,15 @@ Result<Recording> read_recording(const std::string& dir) {
 }
 
 bool before_running(const Rejected& rejected) {
-  return rejected.stage == Stage::write || rejected.stage == Stage::gate || rejected.stage == Stage::compile ||
-         rejected.stage == Stage::load;
+  return rejected.stage == Stage::write || rejected.stage == Stage::gate ||
+         rejected.stage == Stage::compile || rejected.stage == Stage::load;
 }
 
 // Answers what was measured before, for any seed, at the cost of a look-up.
 class RecordedBackend : public Backend {
  public:
-  RecordedBackend(Recording recording, std::string identity) : recording_(std::move(recording)), identity_(std::move(identity)) {
+  RecordedBackend(Recording recording, std::string identity)
+      : recording_(std::move(recording)), identity_(std::move(identity)) {
     const auto task = task_from_json(recording_.task_json, identity_);
     if (task) task_id_ = task_id(*task);
   }
@@ -42,7 +43,8 @@ class RecordedBackend : public Backend {
   std::vector<Technique> techniques() const override { return recording_.techniques; }
   bool runs() const override { return false; }
   std::vector<std::string> notices() const override {
-    std::vector<std::string> all = {"times were " + std::string(name_of(recording_.provenance)) + " on " + recording_.identity +
+    std::vector<std::string> all = {"times were " + std::string(name_of(recording_.provenance)) +
+                                    " on " + recording_.identity +
                                     " in an earlier run and are replayed: nothing runs now"};
     if (!recording_.notice.empty()) all.push_back(recording_.notice);
     return all;
@@ -50,7 +52,8 @@ class RecordedBackend : public Backend {
 
   Attempt<CompiledKernel> compile(const KernelSource& source) override {
     const Answer* answer = find(source);
-    if (answer == nullptr) return reject("measure.failed", "the recording does not hold this strategy");
+    if (answer == nullptr)
+      return reject("measure.failed", "the recording does not hold this strategy");
     if (!answer->accepted && before_running(answer->rejected)) return answer->rejected;
     CompiledKernel kernel;
     kernel.source = source;
@@ -61,7 +64,8 @@ class RecordedBackend : public Backend {
     return kernel;
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
     if (auto fits = is_of(task); !fits) return fits.error();
     const Answer* answer = find(kernel.source);
     TrialReport report;
@@ -71,17 +75,20 @@ class RecordedBackend : public Backend {
       CaseReport& entry = report.cases.emplace_back();
       entry.what = what;
       entry.outputs = std::move(*outputs);
-      const bool failed = answer != nullptr && !answer->accepted &&
-                          (answer->rejected.stage == Stage::run || answer->rejected.stage == Stage::verify);
+      const bool failed =
+          answer != nullptr && !answer->accepted &&
+          (answer->rejected.stage == Stage::run || answer->rejected.stage == Stage::verify);
       if (failed) {
-        entry.faults.push_back({answer->rejected.code, answer->rejected.message, answer->rejected.where});
+        entry.faults.push_back(
+            {answer->rejected.code, answer->rejected.message, answer->rejected.where});
         break;
       }
     }
     return report;
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&, std::span<const Contestant> contestants,
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&,
+                                                std::span<const Contestant> contestants,
                                                 const MeasureOptions& options) override {
     if (auto fits = is_of(task); !fits) return fits.error();
     std::vector<ContestantReport> reports;
@@ -92,7 +99,8 @@ class RecordedBackend : public Backend {
       report.measurement = time_of(contestant);
       if (!report.measurement) continue;
       if (first_us == 0) first_us = report.measurement->time_us;
-      report.ratio.assign(static_cast<std::size_t>(std::max(1, options.rounds)), report.measurement->time_us / first_us);
+      report.ratio.assign(static_cast<std::size_t>(std::max(1, options.rounds)),
+                          report.measurement->time_us / first_us);
     }
     return reports;
   }
@@ -101,18 +109,21 @@ class RecordedBackend : public Backend {
   // Strategies are found by what they are, not by what they were timed on.
   Result<void> is_of(const Task& task) const {
     if (task_id_.empty() || task_id_ == task_id(task)) return {};
-    return Error{
-        ErrorCode::usage,
-        fmt::format("{} holds times of another task than {}: {}", identity_, task.name, fmt::join(recording_.task_words, " ")),
-        "ask for that one, or record yours with `cupilot record`"};
+    return Error{ErrorCode::usage,
+                 fmt::format("{} holds times of another task than {}: {}", identity_, task.name,
+                             fmt::join(recording_.task_words, " ")),
+                 "ask for that one, or record yours with `cupilot record`"};
   }
 
-  const Answer* find(const KernelSource& source) const { return find_answer(recording_, source.strategy_id); }
+  const Answer* find(const KernelSource& source) const {
+    return find_answer(recording_, source.strategy_id);
+  }
 
   Attempt<Measurement> time_of(const Contestant& contestant) const {
     if (contestant.kind == Contestant::Kind::candidate) {
       const Answer* answer = find(contestant.kernel->source);
-      if (answer == nullptr) return reject("measure.failed", "the recording does not hold this strategy");
+      if (answer == nullptr)
+        return reject("measure.failed", "the recording does not hold this strategy");
       if (!answer->accepted) return answer->rejected;
       return answer->measurement;
     }
@@ -128,7 +139,8 @@ class RecordedBackend : public Backend {
     return reject("measure.failed", "the recording holds no time of " + contestant.name);
   }
 
-  static Result<std::vector<OutputReport>> right_outputs(const Task& task, const Workload& workload) {
+  static Result<std::vector<OutputReport>> right_outputs(const Task& task,
+                                                         const Workload& workload) {
     std::vector<OutputReport> outputs;
     for (const Tensor& tensor : task.tensors) {
       if (tensor.role != Role::out && tensor.role != Role::in_out) continue;
@@ -155,7 +167,8 @@ Result<std::unique_ptr<Backend>> open_recorded(const std::string& dir, const Bac
     return Error{ErrorCode::usage, dir + " holds no results", "record more with `cupilot record`"};
   }
   const std::string identity = "recorded:" + recording->identity;
-  return std::unique_ptr<Backend>(std::make_unique<RecordedBackend>(std::move(*recording), identity));
+  return std::unique_ptr<Backend>(
+      std::make_unique<RecordedBackend>(std::move(*recording), identity));
 }
 
 }  // namespace cupilot

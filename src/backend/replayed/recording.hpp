@@ -7,8 +7,8 @@
 
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/measurement.hpp>
-#include <cupilot/result.hpp>
 #include <cupilot/parts/technique.hpp>
+#include <cupilot/result.hpp>
 
 namespace cupilot {
 
@@ -43,7 +43,8 @@ Result<Recording> recording_of_table(const std::string& text, const std::string&
 
 // The answer for a strategy's whole id; null: the recording does not hold it.
 inline const Answer* find_answer(const Recording& recording, const std::string& strategy_id) {
-  const auto found = recording.answers.find(recording.short_ids ? strategy_id.substr(0, short_id) : strategy_id);
+  const auto found =
+      recording.answers.find(recording.short_ids ? strategy_id.substr(0, short_id) : strategy_id);
   return found == recording.answers.end() ? nullptr : &found->second;
 }
 

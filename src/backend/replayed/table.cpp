@@ -31,7 +31,8 @@ void take_header(const Json& json, Recording& recording) {
   recording.device = parts::device_of(json.at("device"));
   recording.task_json = json.value("task", Json()).dump();
   recording.task_words = json.value("task_words", std::vector<std::string>());
-  for (const auto& [name, us] : json.at("baselines").items()) recording.baselines[name] = us.get<double>();
+  for (const auto& [name, us] : json.at("baselines").items())
+    recording.baselines[name] = us.get<double>();
 }
 
 void take_row(const Json& json, Recording& recording) {
@@ -43,14 +44,16 @@ void take_row(const Json& json, Recording& recording) {
   } else {
     const std::string code = json.at("rejected").get<std::string>();
     const auto known = rejection_codes();
-    if (std::none_of(known.begin(), known.end(), [&](const RejectionCode& row) { return row.code == code; }))
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const RejectionCode& row) { return row.code == code; }))
       throw Json::other_error::create(501, "unknown rejection " + code, nullptr);
     answer.rejected = reject(code, json.value("why", ""));
   }
   recording.answers.emplace(json.at("id").get<std::string>(), std::move(answer));
 }
 
-// Tells each line of `text`. Returns how many bytes follow the last line's end: they were cut off while they were written.
+// Tells each line of `text`. Returns how many bytes follow the last line's end: they were cut off
+// while they were written.
 template <class Each>
 std::size_t each_whole_line(std::string_view text, Each each) {
   std::size_t begin = 0;
@@ -68,13 +71,16 @@ Result<Recording> recording_of_table(const std::string& text, const std::string&
       const Json json = Json::parse(line);
       if (recording.short_ids) return take_row(json, recording);
       if (json.at("cupilot_landscape_table") != 1)
-        throw Json::other_error::create(501, "its format is not 1, which this program reads", nullptr);
+        throw Json::other_error::create(501, "its format is not 1, which this program reads",
+                                        nullptr);
       take_header(json, recording);
     });
-    if (!recording.short_ids) throw Json::other_error::create(501, "its first line is not whole", nullptr);
+    if (!recording.short_ids)
+      throw Json::other_error::create(501, "its first line is not whole", nullptr);
     if (cut > 0)
-      recording.notice =
-          fmt::format("{} ended in a torn line of {} bytes, as a crash leaves it; the lines before it answer", path, cut);
+      recording.notice = fmt::format(
+          "{} ended in a torn line of {} bytes, as a crash leaves it; the lines before it answer",
+          path, cut);
   } catch (const std::exception& fault) {
     return Error{ErrorCode::usage, path + " cannot be read: " + fault.what(), "record it anew"};
   }

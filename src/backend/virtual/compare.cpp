@@ -13,8 +13,13 @@ namespace {
 // Elements of a tensor by linear index.
 class Elements {
  public:
-  Elements(const TensorShape& shape, DType type, const ptx::DeviceMemory& memory, std::size_t buffer)
-      : shape_(shape), type_(static_cast<int>(type)), size_(size_of(type)), memory_(memory), buffer_(buffer) {
+  Elements(const TensorShape& shape, DType type, const ptx::DeviceMemory& memory,
+           std::size_t buffer)
+      : shape_(shape),
+        type_(static_cast<int>(type)),
+        size_(size_of(type)),
+        memory_(memory),
+        buffer_(buffer) {
     std::int64_t dense = 1;
     for (std::size_t d = shape.extents.size(); d-- > 0;) {
       dense_ = dense_ && (shape.extents[d] == 1 || shape.strides[d] == dense);
@@ -63,12 +68,14 @@ struct Extreme {
   double at(std::int64_t index, double place) const {
     if (!(place >= 0.0 && place < static_cast<double>(layout.line))) return std::nan("");
     const long long stride = layout.line_stride;
-    const long long dense = (index / stride * layout.line + static_cast<long long>(place)) * stride + index % stride;
+    const long long dense =
+        (index / stride * layout.line + static_cast<long long>(place)) * stride + index % stride;
     return load_real(memory, storage_offset(layout, dense), layout.type);
   }
 };
 
-Result<Extreme> extreme_of(const Task& task, const Tensor& output, const Workload& workload, VirtualMemory& memory) {
+Result<Extreme> extreme_of(const Task& task, const Tensor& output, const Workload& workload,
+                           VirtualMemory& memory) {
   Extreme extreme;
   if (output.check.kind != CheckKind::index_of) return extreme;
   for (std::size_t t = 0; t < task.tensors.size(); ++t) {
@@ -80,17 +87,18 @@ Result<Extreme> extreme_of(const Task& task, const Tensor& output, const Workloa
   return extreme;
 }
 
-Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want, double sum,
-                 std::int64_t index) {
+Judged judge_one(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want,
+                 double sum, std::int64_t index) {
   if (extreme.memory == nullptr) return judge_element(bound, bits, want, sum);
   const double found = extreme.at(index, decode(bits, bound.type)), best = extreme.at(index, want);
-  if (is_nan(found) && !is_nan(best)) return judged_equal(false, std::numeric_limits<double>::infinity());
+  if (is_nan(found) && !is_nan(best))
+    return judged_equal(false, std::numeric_limits<double>::infinity());
   return judge_element(bound, bits_of(found), best, sum);
 }
 
 // One element of the oracle against what the kernel left.
-void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits, double want, double sum,
-                     std::int64_t index, OutputReport& report) {
+void compare_element(const BoundParams& bound, const Extreme& extreme, std::uint64_t bits,
+                     double want, double sum, std::int64_t index, OutputReport& report) {
   const Judged judged = judge_one(bound, extreme, bits, want, sum, index);
   ++report.compared;
   if (!judged.ok) ++report.failed;
@@ -120,8 +128,8 @@ struct OutputJudge {
   BoundParams bound{};
   Extreme extreme;
 
-  static Result<OutputJudge> of(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
-                                VirtualMemory& memory) {
+  static Result<OutputJudge> of(const Task& task, std::size_t tensor, const Workload& workload,
+                                const Content& content, VirtualMemory& memory) {
     Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
     if (!shape) return shape.error();
     Result<BoundParams> bound = bound_params(task, tensor, workload, content);
@@ -140,8 +148,9 @@ struct OutputJudge {
 
 }  // namespace
 
-Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
-                                    VirtualMemory& memory, const OracleValues& oracle) {
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
+                                    const Content& content, VirtualMemory& memory,
+                                    const OracleValues& oracle) {
   const Tensor& what = task.tensors[tensor];
   auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
@@ -158,14 +167,16 @@ Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const 
     const std::int64_t end = std::min(begin + OracleValues::block_elements, count);
     for (std::int64_t i = begin; i < end; ++i, ++at) {
       if (report.never_written > 0 && !elements.written(i)) continue;
-      compare_element(judge->bound, judge->extreme, elements.bits(i), oracle.values[at], oracle.sums[at], i, report);
+      compare_element(judge->bound, judge->extreme, elements.bits(i), oracle.values[at],
+                      oracle.sums[at], i, report);
     }
   }
   return report;
 }
 
-Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
-                                     VirtualMemory& memory, const ElementRuns& runs, const ReferenceNumbers& reference) {
+Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,
+                                     const Content& content, VirtualMemory& memory,
+                                     const ElementRuns& runs, const ReferenceNumbers& reference) {
   const Tensor& what = task.tensors[tensor];
   auto judge = OutputJudge::of(task, tensor, workload, content, memory);
   if (!judge) return judge.error();
@@ -175,13 +186,15 @@ Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const
   for (const std::int64_t begin : runs.begins) {
     for (std::int64_t i = begin; i < std::min(begin + runs.length, report.elements); ++i, ++at) {
       if (!elements.written(i)) continue;
-      compare_element(judge->bound, judge->extreme, elements.bits(i), reference.values[at], reference.sums[at], i, report);
+      compare_element(judge->bound, judge->extreme, elements.bits(i), reference.values[at],
+                      reference.sums[at], i, report);
     }
   }
   return report;
 }
 
-Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory) {
+Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload,
+                                VirtualMemory& memory) {
   const Tensor& what = task.tensors[tensor];
   Result<TensorShape> shape = shape_of(task, what, workload);
   if (!shape) return shape.error();

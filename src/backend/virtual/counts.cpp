@@ -15,46 +15,56 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t staying_blocks = 4;  // times the usual host bytes may be filled for a grid that does not grow
-// Loads that the assembler issues together where the text waits for each, as when parts of a sum are added. Set on split sums of
-// gemm_wgmma at bf16 8192 x 8192 x 512.
+constexpr std::int64_t staying_blocks =
+    4;  // times the usual host bytes may be filled for a grid that does not grow
+// Loads that the assembler issues together where the text waits for each, as when parts of a sum
+// are added. Set on split sums of gemm_wgmma at bf16 8192 x 8192 x 512.
 constexpr double moved_up = 4;
 
-// Whether a launch has as many more blocks at `workload` as there is more work than at `smaller`: those of a persistent grid do
-// more each.
-bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller, const ResolvedLaunch& launch,
-                     const Workload& workload) {
+// Whether a launch has as many more blocks at `workload` as there is more work than at `smaller`:
+// those of a persistent grid do more each.
+bool grows_with_work(const ResolvedLaunch& small, const Workload& smaller,
+                     const ResolvedLaunch& launch, const Workload& workload) {
   double work = 1;
   for (const auto& [axis, extent] : workload.sizes)
     work *= static_cast<double>(extent) / static_cast<double>(smaller.sizes.at(axis));
-  const double blocks = static_cast<double>(block_count(launch)) / static_cast<double>(block_count(small));
+  const double blocks =
+      static_cast<double>(block_count(launch)) / static_cast<double>(block_count(small));
   return blocks > 0.75 * work;
 }
 
 // Whether every timed launch has more blocks where there is more work.
-bool all_grow(const ResolvedPlan& small, const Workload& smaller, const ResolvedPlan& plan, const Workload& workload) {
+bool all_grow(const ResolvedPlan& small, const Workload& smaller, const ResolvedPlan& plan,
+              const Workload& workload) {
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
     const bool timed = plan.launches[l].when == When::run;
-    if (timed && !grows_with_work(small.launches[l], smaller, plan.launches[l], workload)) return false;
+    if (timed && !grows_with_work(small.launches[l], smaller, plan.launches[l], workload))
+      return false;
   }
   return true;
 }
 
 bool runs_one_launch(const ResolvedPlan& plan) {
-  return std::count_if(plan.launches.begin(), plan.launches.end(), [](const auto& one) { return one.when == When::run; }) == 1;
+  return std::count_if(plan.launches.begin(), plan.launches.end(),
+                       [](const auto& one) { return one.when == When::run; }) == 1;
 }
 
 // Whether an output holds an input before the run.
 bool in_place(const Task& task) {
-  return std::any_of(task.tensors.begin(), task.tensors.end(), [](const Tensor& one) { return one.role == Role::in_out; });
+  return std::any_of(task.tensors.begin(), task.tensors.end(),
+                     [](const Tensor& one) { return one.role == Role::in_out; });
 }
 
 }  // namespace
 
-Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, const IdentifiedTask& task,
-                                                const CompiledKernel& kernel, KernelPrograms& programs, const PlanAt& plan_at,
-                                                const ResolvedPlan& plan, const Workload& workload, const Content& content) {
-  const Workload smaller = counting_workload(task.task, plan_at, workload, residue_step(kernel.source.constants));
+Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
+                                                const IdentifiedTask& task,
+                                                const CompiledKernel& kernel,
+                                                KernelPrograms& programs, const PlanAt& plan_at,
+                                                const ResolvedPlan& plan, const Workload& workload,
+                                                const Content& content) {
+  const Workload smaller =
+      counting_workload(task.task, plan_at, workload, residue_step(kernel.source.constants));
   const Attempt<Resolution> resolution = plan_at(smaller);
   const ResolvedPlan* small = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (small == nullptr || small->launches.size() != plan.launches.size()) small = &plan;
@@ -65,18 +75,19 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
   const Workload& at = small == &plan ? workload : smaller;
   std::vector<ModelInput> inputs;
   std::vector<bool> counted, apart;  // apart: sampled, but the samples do not stand for the grid
-  Result<VirtualMemory> memory =
-      VirtualMemory::make(task.task, task.id, {.workload = at, .content = content}, *small, context.inputs);
+  Result<VirtualMemory> memory = VirtualMemory::make(
+      task.task, task.id, {.workload = at, .content = content}, *small, context.inputs);
   const bool fits = static_cast<bool>(memory);
   if (fits) {
     for (const ResolvedLaunch& launch : small->launches) {
       if (launch.when != When::setup) continue;
-      Attempt<ptx::Report> report =
-          run_launch(context, kernel, programs, *memory, launch, {{}, 8 * counting_budget, 0, false, false});
+      Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch,
+                                               {{}, 8 * counting_budget, 0, false, false});
       if (report.is_error()) return report.error();
       if (report.is_rejected()) return report.rejected();
     }
-    if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled) return filled.error();
+    if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
+      return filled.error();
   }
   bool missing = false;
   for (std::size_t l = 0; l < plan.launches.size(); ++l) {
@@ -87,26 +98,32 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
     apart.push_back(false);
     const EntryFacts* facts = find_entry(kernel, launch.entry);
     const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
-    if (entry == nullptr) return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
+    if (entry == nullptr)
+      return reject("gate.missing_entry", "the compiled kernel has no entry " + launch.entry);
     const Dependence seen = dependence_of(programs.module(), *entry);
     const bool columns = seen.tickets && (launch.grid[1] > 1 || launch.grid[2] > 1);
-    const bool alike = small == &plan || grows_with_work(small->launches[l], smaller, launch, workload);
+    const bool alike =
+        small == &plan || grows_with_work(small->launches[l], smaller, launch, workload);
     if (fits && alike && !launch.cooperative && !seen.waits && (!seen.tickets || columns)) {
       const bool only = runs_one_launch(plan);
       // Whether each element of an output is written by one block of this launch.
       const bool by_one = only && !in_place(task.task) && !seen.sums;
       Result<Coverage> coverage = Coverage::of(task.task, at, *memory);
       if (!coverage) return coverage.error();
-      Attempt<Sampled> sampled = sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns,
-                                        by_one && !columns && coverage->any() ? &*coverage : nullptr);
+      Attempt<Sampled> sampled =
+          sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns,
+                 by_one && !columns && coverage->any() ? &*coverage : nullptr);
       if (sampled.is_error()) return sampled.error();
       if (sampled.is_rejected()) return sampled.rejected();
       if (only && sampled->silent)
-        return reject("measure.timed_launch", "no block that was counted wrote anything, nor did others drawn at random",
+        return reject("measure.timed_launch",
+                      "no block that was counted wrote anything, nor did others drawn at random",
                       launch.name);
       if (sampled->bare)
-        return reject("measure.timed_launch", "its blocks leave a part of the outputs unwritten, as those drawn at random do",
-                      launch.name);
+        return reject(
+            "measure.timed_launch",
+            "its blocks leave a part of the outputs unwritten, as those drawn at random do",
+            launch.name);
       counted.back() = !sampled->too_long && !sampled->unlike && !(only && sampled->idle);
       if (counted.back() && by_one) {
         auto wrong = wrong_part(context, task, *memory, at, content, Rng::of(2, kernel.ptx));
@@ -139,14 +156,17 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context, c
       ptx::Chain chain = launch.chain;
       chain.waits *= launch.chain_times / (apart[i] ? 1 : moved_up);
       put_chain(inputs[i], chain);
-      put_ring(inputs[i], launch.chain, launch.chain_times);  // blocks that wait for others go round as long as they wait
+      put_ring(inputs[i], launch.chain,
+               launch.chain_times);  // blocks that wait for others go round as long as they wait
     }
   }
-  if (Result<void> estimated = estimate_traffic(context.device, task.task, workload, plan, inputs); !estimated) {
+  if (Result<void> estimated = estimate_traffic(context.device, task.task, workload, plan, inputs);
+      !estimated) {
     return estimated.error();
   }
   for (const ResolvedBuffer& buffer : plan.buffers) {
-    if (buffer.content == BufferContent::zeroed && buffer.bytes > 0) inputs.insert(inputs.begin(), clearing(buffer.bytes));
+    if (buffer.content == BufferContent::zeroed && buffer.bytes > 0)
+      inputs.insert(inputs.begin(), clearing(buffer.bytes));
   }
   return inputs;
 }

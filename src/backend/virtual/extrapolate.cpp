@@ -15,21 +15,25 @@ namespace cupilot {
 namespace {
 
 // Whole runs at one workload: counts of each run launch.
-Attempt<std::vector<ExtrapolatedLaunch>> count_whole(const VirtualContext& context, const IdentifiedTask& task,
-                                                     const CompiledKernel& kernel, KernelPrograms& programs,
-                                                     const PlanAt& plan_at, const Workload& workload, const Content& content) {
+Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const PlanAt& plan_at, const Workload& workload,
+    const Content& content) {
   Attempt<Resolution> resolution = plan_at(workload);
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) return resolution.rejected();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
-  if (plan == nullptr) return reject("measure.failed", "the plan does not fit the smaller shapes that counts are taken at");
-  Result<VirtualMemory> memory =
-      VirtualMemory::make(task.task, task.id, {.workload = workload, .content = content}, *plan, context.inputs);
+  if (plan == nullptr)
+    return reject("measure.failed",
+                  "the plan does not fit the smaller shapes that counts are taken at");
+  Result<VirtualMemory> memory = VirtualMemory::make(
+      task.task, task.id, {.workload = workload, .content = content}, *plan, context.inputs);
   if (!memory) return memory.error();
   std::vector<ExtrapolatedLaunch> all;
   for (const When when : {When::setup, When::run}) {
     if (when == When::run) {
-      if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled) return filled.error();
+      if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
+        return filled.error();
     }
     for (const ResolvedLaunch& launch : plan->launches) {
       if (launch.when != when) continue;
@@ -38,9 +42,11 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(const VirtualContext& conte
       if (report.is_error()) return report.error();
       if (report.is_rejected()) return report.rejected();
       if (!report->faults.empty()) {
-        return reject("measure.failed", "counting at a smaller shape: " + report->faults[0].message, report->faults[0].where);
+        return reject("measure.failed", "counting at a smaller shape: " + report->faults[0].message,
+                      report->faults[0].where);
       }
-      if (when == When::run) all.push_back({report->counts, chain_of_launch(kernel, programs, launch, *report)});
+      if (when == When::run)
+        all.push_back({report->counts, chain_of_launch(kernel, programs, launch, *report)});
     }
   }
   auto wrong = wrong_whole(context, task, *memory, workload, content);
@@ -51,7 +57,8 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(const VirtualContext& conte
 
 Sizes corner(const Workload& workload, const std::vector<AxisPair>& axes, std::size_t which) {
   Sizes sizes = workload.sizes;
-  for (std::size_t a = 0; a < axes.size(); ++a) sizes[axes[a].axis] = (which >> a & 1) != 0 ? axes[a].high : axes[a].low;
+  for (std::size_t a = 0; a < axes.size(); ++a)
+    sizes[axes[a].axis] = (which >> a & 1) != 0 ? axes[a].high : axes[a].low;
   return sizes;
 }
 
@@ -77,11 +84,15 @@ double cost(const Task& task, const Workload& workload, const std::vector<AxisPa
   return sum;
 }
 
-// Plans may ask for rows of whole 16-byte units: a smaller shape must have them where the full one has.
+// Plans may ask for rows of whole 16-byte units: a smaller shape must have them where the full one
+// has.
 constexpr std::int64_t aligned_elements = 16;
-std::int64_t aligned(std::int64_t size) { return (size + aligned_elements - 1) / aligned_elements * aligned_elements; }
+std::int64_t aligned(std::int64_t size) {
+  return (size + aligned_elements - 1) / aligned_elements * aligned_elements;
+}
 
-std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload, std::int64_t step) {
+std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload,
+                                      std::int64_t step) {
   std::vector<AxisPair> axes;
   for (std::int64_t size = step; size >= 32 || size == step; size = aligned(size / 2)) {
     for (const std::int64_t tiles : {2, 1}) {
@@ -92,7 +103,8 @@ std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload
   return axes;
 }
 
-// An axis stays as it is where the plan is not meant for its shorter extents, such as one column of 16-byte rows.
+// An axis stays as it is where the plan is not meant for its shorter extents, such as one column of
+// 16-byte rows.
 void keep_meant(const PlanAt& plan_at, const Workload& workload, std::vector<AxisPair>& axes) {
   std::erase_if(axes, [&](const AxisPair& axis) {
     for (const std::int64_t extent : {axis.low, axis.high}) {
@@ -109,7 +121,9 @@ double a_block(const Counts& counts) {
   return counts[Counter::warp_instructions].value / std::max(1.0, counts[Counter::blocks].value);
 }
 
-double relative(double got, double want) { return got == want ? 0 : std::abs(got - want) / std::max(std::abs(want), 1.0); }
+double relative(double got, double want) {
+  return got == want ? 0 : std::abs(got - want) / std::max(std::abs(want), 1.0);
+}
 
 struct Runs {
   std::vector<std::vector<ExtrapolatedLaunch>> corners;  // [corner][launch]
@@ -117,27 +131,33 @@ struct Runs {
   Sizes held_sizes;
 };
 
-Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& full, std::size_t launch, double blocks) {
+Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& full,
+           std::size_t launch, double blocks) {
   Counts counts;
   counts.rung = "virtual";
   std::vector<double> values(runs.corners.size());
   const auto read = [&](std::size_t c) {
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = runs.corners[i][launch].counts.all[c].value;
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = runs.corners[i][launch].counts.all[c].value;
   };
   const auto block_counter = static_cast<std::size_t>(Counter::blocks);
   read(block_counter);
-  // Where tiles do not grow evenly the number of blocks tells by how much, and it is known at both places. A grid that stopped
-  // growing (one of persistent blocks) tells nothing: what is fitted to its numbers is far from them.
+  // Where tiles do not grow evenly the number of blocks tells by how much, and it is known at both
+  // places. A grid that stopped growing (one of persistent blocks) tells nothing: what is fitted to
+  // its numbers is far from them.
   const auto correction = [&](const Sizes& sizes, double actual) {
     const double fitted = multilinear(axes, values, sizes);
     return actual > 0.75 * fitted && fitted > 0.75 * actual ? actual / fitted : 1.0;
   };
   const double at_full = correction(full, blocks);
-  const double at_held = correction(runs.held_sizes, runs.held[launch].counts.all[block_counter].value);
+  const double at_held =
+      correction(runs.held_sizes, runs.held[launch].counts.all[block_counter].value);
   for (std::size_t c = 0; c < counter_count; ++c) {
     read(c);
-    const double residual = relative(multilinear(axes, values, runs.held_sizes) * at_held, runs.held[launch].counts.all[c].value);
-    const double value = c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full) * at_full);
+    const double residual = relative(multilinear(axes, values, runs.held_sizes) * at_held,
+                                     runs.held[launch].counts.all[c].value);
+    const double value =
+        c == block_counter ? blocks : std::max(0.0, multilinear(axes, values, full) * at_full);
     const double slack = c == block_counter ? 0 : std::max(residual, std::abs(1 - at_full));
     counts.all[c] = {value, value * std::max(0.0, 1 - slack), value * (1 + slack),
                      axes.empty() ? CountHow::exact : CountHow::extrapolated};
@@ -147,13 +167,14 @@ Counts fit(const Runs& runs, const std::vector<AxisPair>& axes, const Sizes& ful
 
 }  // namespace
 
-ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch,
-                           const ptx::Report& report) {
+ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs,
+                           const ResolvedLaunch& launch, const ptx::Report& report) {
   const EntryFacts* facts = find_entry(kernel, launch.entry);
   const ptx::Function* entry = facts == nullptr ? nullptr : programs.module().entry(facts->name);
   if (entry == nullptr) return {};
   const auto index = static_cast<std::uint32_t>(entry - programs.module().functions.data());
-  return ptx::chain_of(programs.module(), index, report.lines, static_cast<double>(report.blocks_run));
+  return ptx::chain_of(programs.module(), index, report.lines,
+                       static_cast<double>(report.blocks_run));
 }
 
 std::int64_t residue_step(const Constants& constants) {
@@ -167,7 +188,8 @@ std::int64_t residue_step(const Constants& constants) {
   return std::max({common, aligned(largest), std::int64_t{32}});
 }
 
-std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step, std::int64_t tiles) {
+std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
+                                  std::int64_t tiles) {
   std::vector<AxisPair> axes;
   for (const Axis& axis : task.axes) {
     const auto found = workload.sizes.find(axis.name);
@@ -182,7 +204,8 @@ std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, st
   return axes;
 }
 
-double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values, const Sizes& sizes) {
+double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values,
+                   const Sizes& sizes) {
   double sum = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     double weight = 1;
@@ -196,14 +219,14 @@ double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>&
   return sum;
 }
 
-Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(const VirtualContext& context, const IdentifiedTask& task,
-                                                           const CompiledKernel& kernel, KernelPrograms& programs,
-                                                           const PlanAt& plan_at, const ResolvedPlan& plan,
-                                                           const Workload& workload, const std::vector<AxisPair>& axes,
-                                                           const Content& content) {
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+    const Workload& workload, const std::vector<AxisPair>& axes, const Content& content) {
   Runs runs;
   for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
-    auto counted = count_whole(context, task, kernel, programs, plan_at, {corner(workload, axes, i), 1}, content);
+    auto counted = count_whole(context, task, kernel, programs, plan_at,
+                               {corner(workload, axes, i), 1}, content);
     if (!counted) return counted;
     runs.corners.push_back(std::move(*counted));
   }
@@ -224,12 +247,13 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(const VirtualContext&
   return all;
 }
 
-Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
-                                                     const CompiledKernel& kernel, KernelPrograms& programs,
-                                                     const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,
-                                                     const Content& content) {
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+    const Workload& workload, const Content& content) {
   const std::int64_t step = residue_step(kernel.source.constants);
-  if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content)) return *std::move(staying);
+  if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content))
+    return *std::move(staying);
   std::vector<AxisPair> axes = affordable_axes(task.task, workload, step);
   keep_meant(plan_at, workload, axes);
   return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);

@@ -25,15 +25,20 @@ struct AxisPair {
   std::int64_t low = 0, high = 0, full = 0;
 };
 
-// The axes that can be shrunk and between what: two tiles and three where that is cheap, else one and two. `step` is what the
-// residues are kept to; axes no longer than the upper extent stay as they are.
-std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step, std::int64_t tiles);
+// The axes that can be shrunk and between what: two tiles and three where that is cheap, else one
+// and two. `step` is what the residues are kept to; axes no longer than the upper extent stay as
+// they are.
+std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
+                                  std::int64_t tiles);
 
-// The least common multiple of the strategy's numbers as far as it stays at most 512, else the largest of them.
+// The least common multiple of the strategy's numbers as far as it stays at most 512, else the
+// largest of them.
 std::int64_t residue_step(const Constants& constants);
 
-// The function that is linear in each axis and takes values[i] at corner i (bit a of i: axis a is high), at `sizes`.
-double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values, const Sizes& sizes);
+// The function that is linear in each axis and takes values[i] at corner i (bit a of i: axis a is
+// high), at `sizes`.
+double multilinear(const std::vector<AxisPair>& axes, const std::vector<double>& values,
+                   const Sizes& sizes);
 
 struct ExtrapolatedLaunch {
   Counts counts;
@@ -42,30 +47,31 @@ struct ExtrapolatedLaunch {
 };
 
 // Of a launch of the kernel that was counted.
-ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch,
-                           const ptx::Report& report);
+ptx::Chain chain_of_launch(const CompiledKernel& kernel, const KernelPrograms& programs,
+                           const ResolvedLaunch& launch, const ptx::Report& report);
 
-// Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact runs at the corners of the
-// box of `axes` and scaled by the known number of blocks. One more run, past the box, is held out; its relative residual, at
-// least that scaling, is the interval. Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
-Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(const VirtualContext& context, const IdentifiedTask& task,
-                                                           const CompiledKernel& kernel, KernelPrograms& programs,
-                                                           const PlanAt& plan_at, const ResolvedPlan& plan,
-                                                           const Workload& workload, const std::vector<AxisPair>& axes,
-                                                           const Content& content);
+// Counts of each run launch at `workload` (whose plan is `plan`): fitted by multilinear() to exact
+// runs at the corners of the box of `axes` and scaled by the known number of blocks. One more run,
+// past the box, is held out; its relative residual, at least that scaling, is the interval.
+// Rejected{measure.failed} when the runs are too long, do not fit the plan, or fault.
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate_along(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+    const Workload& workload, const std::vector<AxisPair>& axes, const Content& content);
 
-// The same where every run launch has as many blocks as the device has SMs for, and each stays: few blocks of a small problem
-// would have work at all. Counted is a problem shorter on its free axes, on a device with as many fewer SMs, so that a block does
-// what it does on the whole one; the rest is in proportion. nullopt: blocks do not stay so, or it would take too long.
-std::optional<std::vector<ExtrapolatedLaunch>> count_staying(const VirtualContext& context, const IdentifiedTask& task,
-                                                             const CompiledKernel& kernel, KernelPrograms& programs,
-                                                             const ResolvedPlan& plan, const Workload& workload,
-                                                             std::int64_t step, const Content& content);
+// The same where every run launch has as many blocks as the device has SMs for, and each stays: few
+// blocks of a small problem would have work at all. Counted is a problem shorter on its free axes,
+// on a device with as many fewer SMs, so that a block does what it does on the whole one; the rest
+// is in proportion. nullopt: blocks do not stay so, or it would take too long.
+std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload, std::int64_t step,
+    const Content& content);
 
 // By count_staying() where that can be, else along every axis that can be shrunk.
-Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(const VirtualContext& context, const IdentifiedTask& task,
-                                                     const CompiledKernel& kernel, KernelPrograms& programs,
-                                                     const PlanAt& plan_at, const ResolvedPlan& plan, const Workload& workload,
-                                                     const Content& content);
+Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const PlanAt& plan_at, const ResolvedPlan& plan,
+    const Workload& workload, const Content& content);
 
 }  // namespace cupilot

@@ -39,7 +39,8 @@ ResolvedArgument word(T value) {
 }
 
 // The plain build's launches: one an output, every element by its own thread.
-Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload, const std::vector<EntryFacts>& entries) {
+Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload,
+                                const std::vector<EntryFacts>& entries) {
   constexpr std::int64_t threads = 256;
   std::vector<ResolvedArgument> head;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
@@ -53,8 +54,9 @@ Result<ResolvedPlan> plain_plan(const Task& task, const Workload& workload, cons
   }
   ResolvedPlan plan;
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
-    const auto entry =
-        std::find_if(entries.begin(), entries.end(), [&](const auto& e) { return e.source_name == task.tensors[i].name; });
+    const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& e) {
+      return e.source_name == task.tensors[i].name;
+    });
     if (entry == entries.end()) continue;
     Result<TensorShape> shape = shape_of(task, task.tensors[i], workload);
     if (!shape) return shape.error();
@@ -78,20 +80,25 @@ std::vector<double> ratio_to(const Measurement& time, const Measurement& first) 
 
 }  // namespace
 
-Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task, const CompiledKernel& kernel,
+Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
+                                                const CompiledKernel& kernel,
                                                 const Workload& workload, const Content& content) {
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
   if (programs.is_rejected()) return programs.rejected();
   if (programs.is_error()) return programs.error();
-  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task.task, at, context_.device, &kernel); };
+  const PlanAt plan_at = [&](const Workload& at) {
+    return resolve(kernel.source, task.task, at, context_.device, &kernel);
+  };
   Attempt<Resolution> resolution = plan_at(workload);
   if (resolution.is_rejected()) return resolution.rejected();
   if (resolution.is_error()) return resolution.error();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) {
-    return reject("verify.no_shape", "the plan requires " + std::get<NotForThisShape>(*resolution).require);
+    return reject("verify.no_shape",
+                  "the plan requires " + std::get<NotForThisShape>(*resolution).require);
   }
-  auto inputs = count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
+  auto inputs =
+      count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (inputs.is_rejected()) return inputs.rejected();
   if (inputs.is_error()) return inputs.error();
   return modelled(context_, *inputs);
@@ -106,7 +113,9 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   Attempt<CompileOutput> compiled = pool_.compile(request);
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) {
-    return reference_not_compiled(fmt::format("reference of task {}, as plain baseline", task.task.name), compiled.rejected());
+    return reference_not_compiled(
+        fmt::format("reference of task {}, as plain baseline", task.task.name),
+        compiled.rejected());
   }
   CompiledKernel kernel;
   kernel.ptx = std::move(compiled->ptx);
@@ -122,7 +131,8 @@ Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task
   return kernel;
 }
 
-Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Workload& workload, const Content& content) {
+Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Workload& workload,
+                                            const Content& content) {
   const auto make = [&]() -> Result<Attempt<Measurement>> {
     Result<CompiledKernel> kernel = compile_plain(task);
     if (!kernel) return kernel.error();
@@ -136,7 +146,8 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
     Attempt<KernelPrograms> programs = KernelPrograms::parse(*kernel);
     if (programs.is_rejected()) return Attempt<Measurement>(programs.rejected());
     if (programs.is_error()) return programs.error();
-    auto inputs = count_launches(context_, task, *kernel, *programs, plan_at, *plan, workload, content);
+    auto inputs =
+        count_launches(context_, task, *kernel, *programs, plan_at, *plan, workload, content);
     if (inputs.is_rejected()) return Attempt<Measurement>(inputs.rejected());
     if (inputs.is_error()) return inputs.error();
     return Attempt<Measurement>(modelled(context_, *inputs));
@@ -146,8 +157,9 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
   return **kept;
 }
 
-Result<std::vector<ContestantReport>> VirtualMeasurer::measure(const IdentifiedTask& task, const Workload& workload,
-                                                               std::span<const Contestant> contestants, const MeasureOptions&) {
+Result<std::vector<ContestantReport>> VirtualMeasurer::measure(
+    const IdentifiedTask& task, const Workload& workload, std::span<const Contestant> contestants,
+    const MeasureOptions&) {
   // Counts of kernels are compared on one content: another would only make them differ by chance.
   const Content content{1, ContentKind::ordinary};
   std::vector<ContestantReport> reports;
@@ -155,7 +167,8 @@ Result<std::vector<ContestantReport>> VirtualMeasurer::measure(const IdentifiedT
     ContestantReport report;
     report.name = contestant.name;
     if (contestant.kind == Contestant::Kind::library) {
-      report.measurement = reject("measure.failed", "the virtual device has no libraries, and claims nothing about them");
+      report.measurement = reject(
+          "measure.failed", "the virtual device has no libraries, and claims nothing about them");
     } else if (contestant.kind == Contestant::Kind::plain) {
       report.measurement = plain(task, workload, content);
     } else if (contestant.kernel != nullptr) {

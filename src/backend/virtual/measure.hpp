@@ -13,18 +13,23 @@ namespace cupilot {
 
 class VirtualMeasurer {
  public:
-  VirtualMeasurer(VirtualContext context, CompilePool& pool) : context_(context), pool_(pool), plain_(64) {}
+  VirtualMeasurer(VirtualContext context, CompilePool& pool)
+      : context_(context), pool_(pool), plain_(64) {}
 
-  // Any thread. Times are modelled from counts of the launches; equal inputs give bitwise equal reports. The plain baseline is
-  // the reference's plain build, one thread an element. A library has no source to interpret: its report says so.
-  Result<std::vector<ContestantReport>> measure(const IdentifiedTask& task, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options);
+  // Any thread. Times are modelled from counts of the launches; equal inputs give bitwise equal
+  // reports. The plain baseline is the reference's plain build, one thread an element. A library
+  // has no source to interpret: its report says so.
+  Result<std::vector<ContestantReport>> measure(const IdentifiedTask& task,
+                                                const Workload& workload,
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options);
   void clear() { plain_.clear(); }
 
  private:
-  Attempt<Measurement> candidate(const IdentifiedTask& task, const CompiledKernel& kernel, const Workload& workload,
-                                 const Content& content);
-  Attempt<Measurement> plain(const IdentifiedTask& task, const Workload& workload, const Content& content);
+  Attempt<Measurement> candidate(const IdentifiedTask& task, const CompiledKernel& kernel,
+                                 const Workload& workload, const Content& content);
+  Attempt<Measurement> plain(const IdentifiedTask& task, const Workload& workload,
+                             const Content& content);
   Result<CompiledKernel> compile_plain(const IdentifiedTask& task);
 
   VirtualContext context_;

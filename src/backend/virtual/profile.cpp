@@ -17,7 +17,8 @@ constexpr double whole_run = 12e6;
 double about_instructions(const Task& task, const Workload& workload) {
   const auto flops = textbook_flops(task, workload);
   const auto bytes = compulsory_bytes(task, workload);
-  return (flops ? static_cast<double>(*flops) / 40 : 0) + (bytes ? static_cast<double>(*bytes) / 8 : 0);
+  return (flops ? static_cast<double>(*flops) / 40 : 0) +
+         (bytes ? static_cast<double>(*bytes) / 8 : 0);
 }
 
 // What is profiled, at its full size.
@@ -29,14 +30,17 @@ struct Subject {
   KernelPrograms& programs;
   Content content{1, ContentKind::ordinary};
 
-  Attempt<Resolution> plan_at(const Workload& at) const { return resolve(kernel.source, task.task, at, context.device, &kernel); }
+  Attempt<Resolution> plan_at(const Workload& at) const {
+    return resolve(kernel.source, task.task, at, context.device, &kernel);
+  }
 
   Attempt<ResolvedPlan> plan() const {
     Attempt<Resolution> resolution = plan_at(workload);
     if (resolution.is_rejected()) return resolution.rejected();
     if (resolution.is_error()) return resolution.error();
     if (auto* plan = std::get_if<ResolvedPlan>(&*resolution)) return std::move(*plan);
-    return reject("verify.no_shape", "the plan requires " + std::get<NotForThisShape>(*resolution).require);
+    return reject("verify.no_shape",
+                  "the plan requires " + std::get<NotForThisShape>(*resolution).require);
   }
 };
 
@@ -48,13 +52,17 @@ struct LaunchLines {
 
 std::string shape_text(const Workload& workload) {
   std::string text;
-  for (const auto& [axis, size] : workload.sizes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis, size);
+  for (const auto& [axis, size] : workload.sizes)
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis, size);
   return text.empty() ? "the task's only shape" : text;
 }
 
-std::int64_t blocks_of(const ResolvedLaunch& launch) { return launch.grid[0] * launch.grid[1] * launch.grid[2]; }
+std::int64_t blocks_of(const ResolvedLaunch& launch) {
+  return launch.grid[0] * launch.grid[1] * launch.grid[2];
+}
 
-// The workload whose whole run is affordable: the full one, or two tiles and fewer of each axis where the plan fits those.
+// The workload whose whole run is affordable: the full one, or two tiles and fewer of each axis
+// where the plan fits those.
 Workload whole_workload(const Subject& subject, const ResolvedPlan& plan) {
   const Task& task = subject.task.task;
   const std::int64_t step = residue_step(subject.kernel.source.constants);
@@ -65,7 +73,8 @@ Workload whole_workload(const Subject& subject, const ResolvedPlan& plan) {
   for (std::int64_t size = step; size >= 32 || size == step; size /= 2) {
     for (const std::int64_t tiles : {2, 1}) {
       Workload small = subject.workload;
-      for (const AxisPair& axis : shrunk_axes(task, subject.workload, size, tiles)) small.sizes[axis.axis] = axis.low;
+      for (const AxisPair& axis : shrunk_axes(task, subject.workload, size, tiles))
+        small.sizes[axis.axis] = axis.low;
       if (about_instructions(task, small) > whole_run) continue;
       const Attempt<Resolution> fits = subject.plan_at(small);
       const ResolvedPlan* smaller = fits ? std::get_if<ResolvedPlan>(&*fits) : nullptr;
@@ -76,7 +85,8 @@ Workload whole_workload(const Subject& subject, const ResolvedPlan& plan) {
 }
 
 Rejected fault_in(const ResolvedLaunch& launch, const ptx::Fault& fault, const std::string& shape) {
-  return reject(fault.code, fmt::format("{}: {}; shape {}", launch.entry, fault.message, shape), fault.where);
+  return reject(fault.code, fmt::format("{}: {}; shape {}", launch.entry, fault.message, shape),
+                fault.where);
 }
 
 // All launches of the plan at `at`, every access checked.
@@ -87,18 +97,22 @@ Attempt<std::vector<LaunchLines>> run_whole(const Subject& subject, const Worklo
   const auto& plan = std::get<ResolvedPlan>(*resolution);
   if (const auto lack = lacks_memory(plan)) return reject(lack->code, lack->message, lack->where);
   Result<VirtualMemory> memory = VirtualMemory::make(subject.task.task, subject.task.id,
-                                                     {.workload = at, .content = subject.content}, plan, subject.context.inputs);
+                                                     {.workload = at, .content = subject.content},
+                                                     plan, subject.context.inputs);
   if (!memory) return memory.error();
   std::vector<LaunchLines> all;
   for (const When when : {When::setup, When::run}) {
     if (when == When::run) {
-      if (Result<void> filled = memory->fill_tensors(subject.context.inputs, Poison::quiet_nan); !filled) return filled.error();
+      if (Result<void> filled = memory->fill_tensors(subject.context.inputs, Poison::quiet_nan);
+          !filled)
+        return filled.error();
     }
     for (const ResolvedLaunch& launch : plan.launches) {
       if (launch.when != when) continue;
       LaunchRun how{.blocks = {}, .budget = instruction_budget(subject.task.task, at)};
       how.count = how.by_instruction = when == When::run;
-      Attempt<ptx::Report> report = run_launch(subject.context, subject.kernel, subject.programs, *memory, launch, how);
+      Attempt<ptx::Report> report =
+          run_launch(subject.context, subject.kernel, subject.programs, *memory, launch, how);
       if (report.is_error()) return report.error();
       if (report.is_rejected()) return report.rejected();
       if (!report->faults.empty()) return fault_in(launch, report->faults.front(), shape_text(at));
@@ -106,18 +120,22 @@ Attempt<std::vector<LaunchLines>> run_whole(const Subject& subject, const Worklo
       all.emplace_back();
       add_lines(all.back().work, *report, 1);
       const std::string blocks = fmt::format("all {} blocks", blocks_of(launch));
-      all.back().from = at.sizes == subject.workload.sizes ? blocks : fmt::format("{} at {}", blocks, shape_text(at));
+      all.back().from = at.sizes == subject.workload.sizes
+                            ? blocks
+                            : fmt::format("{} at {}", blocks, shape_text(at));
     }
   }
   return all;
 }
 
-// How blocks of a launch may be run without the others: alone, in columns (see count_launches), or not at all.
+// How blocks of a launch may be run without the others: alone, in columns (see count_launches), or
+// not at all.
 enum class Apart { not_at_all, columns, alone };
 
 Apart apart(const Subject& subject, const ResolvedLaunch& launch) {
   const EntryFacts* facts = find_entry(subject.kernel, launch.entry);
-  const ptx::Function* entry = facts == nullptr ? nullptr : subject.programs.module().entry(facts->name);
+  const ptx::Function* entry =
+      facts == nullptr ? nullptr : subject.programs.module().entry(facts->name);
   if (entry == nullptr || launch.cooperative) return Apart::not_at_all;
   const Dependence seen = dependence_of(subject.programs.module(), *entry);
   if (seen.waits) return Apart::not_at_all;
@@ -126,8 +144,8 @@ Apart apart(const Subject& subject, const ResolvedLaunch& launch) {
 }
 
 // Sampled blocks of one launch at `at`; what there was stays when a sample takes too long.
-Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMemory& memory, const ResolvedLaunch& launch,
-                          LaunchLines& lines) {
+Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMemory& memory,
+                          const ResolvedLaunch& launch, LaunchLines& lines) {
   const Apart how_apart = apart(subject, launch);
   if (how_apart == Apart::not_at_all) return {};
   LaunchLines sampled;
@@ -137,7 +155,8 @@ Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMem
     LaunchRun how{.blocks = one.blocks, .budget = 2 * counting_budget};
     how.checks = false;
     how.count = how.by_instruction = true;
-    const Attempt<ptx::Report> report = run_launch(subject.context, subject.kernel, subject.programs, memory, launch, how);
+    const Attempt<ptx::Report> report =
+        run_launch(subject.context, subject.kernel, subject.programs, memory, launch, how);
     if (report.is_error()) return report.error();
     if (report.is_rejected() || !report->faults.empty()) return {};
     add_lines(sampled.work, *report, one.weight);
@@ -151,11 +170,13 @@ Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMem
   return {};
 }
 
-// Blocks of the full size say more than whole launches at a smaller one, where they can be run alone.
+// Blocks of the full size say more than whole launches at a smaller one, where they can be run
+// alone.
 Result<void> refine(const Subject& subject, std::vector<LaunchLines>& lines) {
   const Task& task = subject.task.task;
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
-  const Workload at = counting_workload(task, plan_at, subject.workload, residue_step(subject.kernel.source.constants));
+  const Workload at = counting_workload(task, plan_at, subject.workload,
+                                        residue_step(subject.kernel.source.constants));
   const Attempt<Resolution> resolution = subject.plan_at(at);
   const auto* plan = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (plan == nullptr) return {};
@@ -163,16 +184,21 @@ Result<void> refine(const Subject& subject, std::vector<LaunchLines>& lines) {
   const auto timed = [](const ResolvedLaunch& launch) { return launch.when == When::run; };
   if (!std::all_of(plan->launches.begin(), plan->launches.end(), timed)) return {};
   Result<VirtualMemory> memory =
-      VirtualMemory::make(task, subject.task.id, {.workload = at, .content = subject.content}, *plan, subject.context.inputs);
+      VirtualMemory::make(task, subject.task.id, {.workload = at, .content = subject.content},
+                          *plan, subject.context.inputs);
   if (!memory) return {};
-  if (Result<void> filled = memory->fill_tensors(subject.context.inputs, Poison::quiet_nan); !filled) return filled;
+  if (Result<void> filled = memory->fill_tensors(subject.context.inputs, Poison::quiet_nan);
+      !filled)
+    return filled;
   for (std::size_t i = 0; i < plan->launches.size() && i < lines.size(); ++i) {
-    if (Result<void> done = sample_lines(subject, at, *memory, plan->launches[i], lines[i]); !done) return done;
+    if (Result<void> done = sample_lines(subject, at, *memory, plan->launches[i], lines[i]); !done)
+      return done;
   }
   return {};
 }
 
-LaunchProfile shape_of_launch(const Subject& subject, const ResolvedLaunch& launch, const ModelInput& input) {
+LaunchProfile shape_of_launch(const Subject& subject, const ResolvedLaunch& launch,
+                              const ModelInput& input) {
   LaunchProfile profile;
   profile.name = launch.name;
   profile.entry = launch.entry;
@@ -187,15 +213,16 @@ LaunchProfile shape_of_launch(const Subject& subject, const ResolvedLaunch& laun
     profile.spill_load_bytes = facts->spill_load_bytes;
   }
   const DeviceSpec& device = subject.context.device;
-  profile.residency = residency(device, input.threads_per_block, input.registers, input.shared_bytes);
+  profile.residency =
+      residency(device, input.threads_per_block, input.registers, input.shared_bytes);
   profile.time = model_time(device, {input});
   return profile;
 }
 
 }  // namespace
 
-Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                                const Workload& workload) {
+Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedTask& task,
+                                const CompiledKernel& kernel, const Workload& workload) {
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
   if (programs.is_rejected()) return programs.rejected();
   if (programs.is_error()) return programs.error();
@@ -211,7 +238,8 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedT
     if (Result<void> refined = refine(subject, *lines); !refined) return refined.error();
   }
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
-  auto inputs = count_launches(context, task, kernel, *programs, plan_at, *plan, workload, subject.content);
+  auto inputs =
+      count_launches(context, task, kernel, *programs, plan_at, *plan, workload, subject.content);
   if (inputs.is_rejected()) return inputs.rejected();
   if (inputs.is_error()) return inputs.error();
 
@@ -219,7 +247,9 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedT
   profile.device = "virtual:" + context.device.name;
   profile.workload = workload;
   profile.time = model_time(context.device, *inputs);
-  if (const Result<double> floor = floor_us(task.task, workload, context.device, task.task.precision)) profile.floor_us = *floor;
+  if (const Result<double> floor =
+          floor_us(task.task, workload, context.device, task.task.precision))
+    profile.floor_us = *floor;
   // Cleared buffers stand before the launches.
   std::size_t at = inputs->size() - lines->size(), seen = 0;
   for (const ResolvedLaunch& launch : plan->launches) {

@@ -26,13 +26,16 @@ InstructionWork work_of(const ptx::LineCount& line) {
 
 template <class T>
 void sort_by_slots(std::vector<T>& rows) {
-  std::stable_sort(rows.begin(), rows.end(), [](const T& a, const T& b) { return a.work.issue_slots() > b.work.issue_slots(); });
+  std::stable_sort(rows.begin(), rows.end(), [](const T& a, const T& b) {
+    return a.work.issue_slots() > b.work.issue_slots();
+  });
 }
 
 }  // namespace
 
 void add_lines(WorkByPlace& sum, const ptx::Report& report, double weight) {
-  for (const ptx::LineCount& line : report.lines) add(sum[{line.function, line.instruction}], work_of(line), weight);
+  for (const ptx::LineCount& line : report.lines)
+    add(sum[{line.function, line.instruction}], work_of(line), weight);
 }
 
 void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPlace& work) {
@@ -46,8 +49,8 @@ void summarize(LaunchProfile& profile, const ptx::Module& module, const WorkByPl
     const ptx::Instruction& instruction = module.functions[place.first].instructions[place.second];
     add(kinds[ptx::kind_of(module.form(instruction))], one, scale);
     const bool known = instruction.source_line != 0;
-    ProfiledLine& line =
-        lines[known ? std::pair(instruction.source_file, instruction.source_line) : std::pair(ptx::none_index, instruction.line)];
+    ProfiledLine& line = lines[known ? std::pair(instruction.source_file, instruction.source_line)
+                                     : std::pair(ptx::none_index, instruction.line)];
     ++line.instructions;
     add(line.work, one, scale);
     add(profile.total, one, scale);

@@ -12,7 +12,8 @@ namespace {
 // Storage bits of an output's elements, in linear order.
 using Bits = std::vector<std::uint64_t>;
 
-Result<std::vector<Bits>> outputs_of(const Task& task, const Workload& workload, VirtualMemory& memory) {
+Result<std::vector<Bits>> outputs_of(const Task& task, const Workload& workload,
+                                     VirtualMemory& memory) {
   std::vector<Bits> out;
   for (std::size_t t = 0; t < task.tensors.size(); ++t) {
     if (task.tensors[t].role != Role::out && task.tensors[t].role != Role::in_out) continue;
@@ -36,8 +37,10 @@ struct Follows {
   std::size_t source(std::size_t index) const { return from.empty() ? index : from[index]; }
 };
 
-// The one factor that takes every value of the plain reference to the varied one; nullopt: there is none.
-std::optional<double> common_factor(const std::vector<double>& plain, const std::vector<double>& varied) {
+// The one factor that takes every value of the plain reference to the varied one; nullopt: there is
+// none.
+std::optional<double> common_factor(const std::vector<double>& plain,
+                                    const std::vector<double>& varied) {
   const auto takes = [&](double factor) {
     for (std::size_t i = 0; i < plain.size(); ++i) {
       if (!(std::isfinite(plain[i]) && varied[i] == factor * plain[i])) return false;
@@ -50,8 +53,8 @@ std::optional<double> common_factor(const std::vector<double>& plain, const std:
   return std::nullopt;
 }
 
-std::optional<Follows> rule_of(const Task& task, std::size_t tensor, const Case& what, const OracleValues& plain,
-                               const OracleValues& varied) {
+std::optional<Follows> rule_of(const Task& task, std::size_t tensor, const Case& what,
+                               const OracleValues& plain, const OracleValues& varied) {
   Follows rule;
   if (what.content.variation == Variation::scaled) {
     const auto factor = common_factor(plain.values, varied.values);
@@ -71,7 +74,8 @@ std::optional<Follows> rule_of(const Task& task, std::size_t tensor, const Case&
 
 // Elements that could round at the ends of the type's range follow no factor exactly.
 bool within_range(double value, int type) {
-  return value == 0 || (magnitude(value) < overflow_of(type) / 16 && magnitude(value) > 1e-3 / overflow_of(type));
+  return value == 0 ||
+         (magnitude(value) < overflow_of(type) / 16 && magnitude(value) > 1e-3 / overflow_of(type));
 }
 
 std::int64_t count_strays(const Bits& plain, const Bits& varied, const Follows& rule, int type) {
@@ -90,9 +94,12 @@ std::int64_t count_strays(const Bits& plain, const Bits& varied, const Follows& 
 
 }  // namespace
 
-bool is_relation(Variation variation) { return variation == Variation::scaled || variation == Variation::swapped; }
+bool is_relation(Variation variation) {
+  return variation == Variation::scaled || variation == Variation::swapped;
+}
 
-Result<void> repeat(const PlanRun& run, VirtualMemory& memory, const Case& what, CaseReport& report) {
+Result<void> repeat(const PlanRun& run, VirtualMemory& memory, const Case& what,
+                    CaseReport& report) {
   Result<std::vector<Bits>> first = outputs_of(run.task.task, what.workload, memory);
   if (!first) return first.error();
   std::vector<std::vector<bool>> differs;
@@ -116,7 +123,8 @@ Result<void> repeat(const PlanRun& run, VirtualMemory& memory, const Case& what,
   return {};
 }
 
-Result<void> relate(const PlanRun& run, VirtualMemory& memory, const Case& what, CaseReport& report) {
+Result<void> relate(const PlanRun& run, VirtualMemory& memory, const Case& what,
+                    CaseReport& report) {
   const Task& task = run.task.task;
   Case plain = what;
   plain.content.variation = Variation::none;

@@ -17,28 +17,36 @@
 namespace cupilot {
 namespace {
 
-Fault as_fault(const Rejected& rejected) { return {rejected.code, rejected.message, rejected.where}; }
+Fault as_fault(const Rejected& rejected) {
+  return {rejected.code, rejected.message, rejected.where};
+}
 
-// What a device leaves open differs between the cases of a proof and between repeats of one. A variation's run and the plain one
-// that it is held against meet the same: they may differ by their inputs alone.
+// What a device leaves open differs between the cases of a proof and between repeats of one. A
+// variation's run and the plain one that it is held against meet the same: they may differ by their
+// inputs alone.
 std::uint64_t launch_seed(const Case& what, int repeat) {
   std::uint64_t sizes = 0;
-  for (const auto& [axis, size] : what.workload.sizes) sizes = 1000003 * sizes + static_cast<std::uint64_t>(size);
+  for (const auto& [axis, size] : what.workload.sizes)
+    sizes = 1000003 * sizes + static_cast<std::uint64_t>(size);
   const std::uint64_t shown = 32 * sizes + static_cast<std::uint64_t>(what.content.kind);
   return Rng::of(what.content.seed, "launch", shown, static_cast<std::uint64_t>(repeat)).next();
 }
 
 std::uint32_t side(std::int64_t value) { return static_cast<std::uint32_t>(value); }
 
-bool is_written(const Tensor& tensor) { return tensor.role == Role::out || tensor.role == Role::in_out; }
+bool is_written(const Tensor& tensor) {
+  return tensor.role == Role::out || tensor.role == Role::in_out;
+}
 
-Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask& task, const Case& what, VirtualMemory& memory,
-                            CaseReport& report) {
+Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask& task,
+                            const Case& what, VirtualMemory& memory, CaseReport& report) {
   for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
     if (!is_written(task.task.tensors[i])) continue;
-    auto oracle = context.oracle.values(task.task, task.id, i, what.workload, what.content, what.compare);
+    auto oracle =
+        context.oracle.values(task.task, task.id, i, what.workload, what.content, what.compare);
     if (!oracle) return oracle.error();
-    Result<OutputReport> output = compare_output(task.task, i, what.workload, what.content, memory, **oracle);
+    Result<OutputReport> output =
+        compare_output(task.task, i, what.workload, what.content, memory, **oracle);
     if (!output) return output.error();
     if (what.hash) {
       Result<std::string> hash = hash_output(task.task, i, what.workload, memory);
@@ -50,8 +58,9 @@ Result<void> report_outputs(const VirtualContext& context, const IdentifiedTask&
   return {};
 }
 
-Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                      KernelPrograms& programs, const ResolvedPlan& plan, const Case& what, CaseReport& report) {
+Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task,
+                      const CompiledKernel& kernel, KernelPrograms& programs,
+                      const ResolvedPlan& plan, const Case& what, CaseReport& report) {
   PlanRun run{context, task, kernel, programs, plan};
   if (auto lack = lacks_memory(plan)) {
     report.faults.push_back(std::move(*lack));
@@ -67,7 +76,9 @@ Result<void> run_plan(const VirtualContext& context, const IdentifiedTask& task,
   if (what.repeats > 0) {
     if (Result<void> repeated = repeat(run, *memory, what, report); !repeated) return repeated;
   }
-  return is_relation(what.content.variation) && report.faults.empty() ? relate(run, *memory, what, report) : Result<void>();
+  return is_relation(what.content.variation) && report.faults.empty()
+             ? relate(run, *memory, what, report)
+             : Result<void>();
 }
 
 }  // namespace
@@ -77,11 +88,15 @@ std::optional<Fault> lacks_memory(const ResolvedPlan& plan) {
   for (const ResolvedBuffer& buffer : plan.buffers) bytes += static_cast<double>(buffer.bytes);
   constexpr std::uint64_t lent = virtual_memory_cap / 4;
   if (bytes <= static_cast<double>(lent)) return std::nullopt;
-  return Fault{"run.unsupported",
-               fmt::format("the plan's buffers hold {:.4g} bytes; the virtual device lends a plan {}", bytes, lent), "buffers"};
+  return Fault{
+      "run.unsupported",
+      fmt::format("the plan's buffers hold {:.4g} bytes; the virtual device lends a plan {}", bytes,
+                  lent),
+      "buffers"};
 }
 
-Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun& how, CaseReport& report) const {
+Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun& how,
+                               CaseReport& report) const {
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when != when) continue;
     Attempt<ptx::Report> ran = run_launch(context, kernel, programs, memory, launch, how);
@@ -91,7 +106,8 @@ Result<bool> PlanRun::launches(VirtualMemory& memory, When when, const LaunchRun
       return false;
     }
     for (const ptx::Fault& fault : ran->faults) {
-      report.faults.push_back({fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
+      report.faults.push_back(
+          {fault.code, fmt::format("{}: {}", launch.entry, fault.message), fault.where});
     }
     if (how.count && when == When::run) add_counts(report.counts, ran->counts);
     if (!report.faults.empty()) return false;
@@ -106,16 +122,21 @@ Result<bool> PlanRun::set_up(VirtualMemory& memory, const Case& what, CaseReport
   return launches(memory, When::setup, how, report);
 }
 
-Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat, CaseReport& report) const {
+Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat,
+                           CaseReport& report) const {
   const bool other = repeat % 2 == 1;
   const Poison poison = other == (what.poison == Poison::large) ? Poison::quiet_nan : Poison::large;
-  if (Result<void> filled = memory.fill_tensors(context.inputs, poison); !filled) return filled.error();
+  if (Result<void> filled = memory.fill_tensors(context.inputs, poison); !filled)
+    return filled.error();
   LaunchRun how;
   how.budget = instruction_budget(task.task, what.workload);
   how.count = what.count && repeat == 0;
   how.seed = launch_seed(what, repeat);
   // Some runs of a proof see asynchronous copies arrive at once, some as late as they may.
-  how.late = (what.content.seed + static_cast<std::uint64_t>(what.content.kind) + static_cast<std::uint64_t>(repeat)) % 2 == 0;
+  how.late = (what.content.seed + static_cast<std::uint64_t>(what.content.kind) +
+              static_cast<std::uint64_t>(repeat)) %
+                 2 ==
+             0;
   Result<bool> ran = launches(memory, When::run, how, report);
   if (!ran || !*ran) return ran;
   const std::vector<Fault> changed = memory.changed_state();
@@ -156,20 +177,24 @@ void add_counts(Counts& sum, const Counts& more) {
 std::uint64_t instruction_budget(const Task& task, const Workload& workload) {
   double work = 4e6;
   if (const auto flops = textbook_flops(task, workload)) work += 4.0 * static_cast<double>(*flops);
-  if (const auto bytes = compulsory_bytes(task, workload)) work += 64.0 * static_cast<double>(*bytes);
+  if (const auto bytes = compulsory_bytes(task, workload))
+    work += 64.0 * static_cast<double>(*bytes);
   return static_cast<std::uint64_t>(std::min(work, 1e12));
 }
 
 namespace {
 
-// Launches in progress in this process share its cores. What a launch gives does not depend on its share.
+// Launches in progress in this process share its cores. What a launch gives does not depend on its
+// share.
 class CoreShare {
  public:
   CoreShare() : others_(running_.fetch_add(1)) {}
   ~CoreShare() { running_.fetch_sub(1); }
   CoreShare(const CoreShare&) = delete;
   CoreShare& operator=(const CoreShare&) = delete;
-  std::uint32_t threads() const { return std::max(1u, std::thread::hardware_concurrency() / (others_ + 1)); }
+  std::uint32_t threads() const {
+    return std::max(1u, std::thread::hardware_concurrency() / (others_ + 1));
+  }
 
  private:
   static inline std::atomic<std::uint32_t> running_{0};
@@ -178,11 +203,14 @@ class CoreShare {
 
 }  // namespace
 
-Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                                VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how) {
+Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel,
+                                KernelPrograms& programs, VirtualMemory& memory,
+                                const ResolvedLaunch& launch, const LaunchRun& how) {
   const EntryFacts* facts = find_entry(kernel, launch.entry);
   const ptx::Function* function = facts == nullptr ? nullptr : programs.module().entry(facts->name);
-  if (function == nullptr) return reject("gate.missing_entry", fmt::format("the compiled kernel has no entry {}", launch.entry));
+  if (function == nullptr)
+    return reject("gate.missing_entry",
+                  fmt::format("the compiled kernel has no entry {}", launch.entry));
   Attempt<ptx::Program*> program = programs.program(facts->name);
   if (program.is_rejected()) return program.rejected();
   if (program.is_error()) return program.error();
@@ -206,7 +234,8 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   options.blocks = how.blocks;
   const DeviceSpec& device = context.device;
   const int threads = launch.block[0] * launch.block[1] * launch.block[2];
-  const int resident = resident_blocks(device, threads, std::max(facts->registers, 32), launch.shared + facts->static_shared);
+  const int resident = resident_blocks(device, threads, std::max(facts->registers, 32),
+                                       launch.shared + facts->static_shared);
   options.resident = static_cast<std::uint32_t>(std::max(1, resident * device.sms));
   options.max_shared = side(device.shared_per_block);
   options.max_threads = side(device.threads_per_block);
@@ -216,19 +245,22 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
   return ptx::execute(**program, memory.device(), order, options);
 }
 
-Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                            KernelPrograms& programs, const Case& what) {
+Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task,
+                            const CompiledKernel& kernel, KernelPrograms& programs,
+                            const Case& what) {
   const auto begin = std::chrono::steady_clock::now();
   CaseReport report;
   report.what = what;
-  Attempt<Resolution> resolution = resolve(kernel.source, task.task, what.workload, context.device, &kernel);
+  Attempt<Resolution> resolution =
+      resolve(kernel.source, task.task, what.workload, context.device, &kernel);
   if (resolution.is_error()) return resolution.error();
   if (resolution.is_rejected()) {
     report.faults.push_back(as_fault(resolution.rejected()));
   } else if (const auto* plan = std::get_if<ResolvedPlan>(&*resolution)) {
     if (auto refused = check_contract(kernel, task.task)) {
       report.faults.push_back(as_fault(*refused));
-    } else if (Result<void> ran = run_plan(context, task, kernel, programs, *plan, what, report); !ran) {
+    } else if (Result<void> ran = run_plan(context, task, kernel, programs, *plan, what, report);
+               !ran) {
       return ran.error();
     }
   } else {

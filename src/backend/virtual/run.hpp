@@ -8,8 +8,8 @@
 
 #include <cupilot/parts/compiled_kernel.hpp>
 #include <cupilot/parts/device.hpp>
-#include <cupilot/result.hpp>
 #include <cupilot/parts/trial.hpp>
+#include <cupilot/result.hpp>
 
 #include "backend/oracle/memory.hpp"
 #include "backend/oracle/reference_values.hpp"
@@ -45,27 +45,33 @@ class KernelPrograms {
   std::map<std::string, ptx::ProgramPtr> programs_;
 };
 
-Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
-                            KernelPrograms& programs, const Case& what);
+Result<CaseReport> run_case(const VirtualContext& context, const IdentifiedTask& task,
+                            const CompiledKernel& kernel, KernelPrograms& programs,
+                            const Case& what);
 
 // Compares output `tensor` in `memory` with `oracle`, counting elements never written apart.
-Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
-                                    VirtualMemory& memory, const OracleValues& oracle);
+Result<OutputReport> compare_output(const Task& task, std::size_t tensor, const Workload& workload,
+                                    const Content& content, VirtualMemory& memory,
+                                    const OracleValues& oracle);
 
 // Compares those elements of the runs that were written.
-Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload, const Content& content,
-                                     VirtualMemory& memory, const ElementRuns& runs, const ReferenceNumbers& reference);
+Result<OutputReport> compare_written(const Task& task, std::size_t tensor, const Workload& workload,
+                                     const Content& content, VirtualMemory& memory,
+                                     const ElementRuns& runs, const ReferenceNumbers& reference);
 
 // SHA-256 of the elements of an output in linear order; "" above bits_hash_cap.
-Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory);
+Result<std::string> hash_output(const Task& task, std::size_t tensor, const Workload& workload,
+                                VirtualMemory& memory);
 
 // Adds counts of one launch to a sum of exact counts.
 void add_counts(Counts& sum, const Counts& more);
 
-// Warp instructions after which a case counts as hanging: some dozens of times what an unoptimized kernel needs.
+// Warp instructions after which a case counts as hanging: some dozens of times what an unoptimized
+// kernel needs.
 std::uint64_t instruction_budget(const Task& task, const Workload& workload);
 
-// A plan may ask for more scratch memory than a host lends its interpreter: then nothing is known, and no machine has failed.
+// A plan may ask for more scratch memory than a host lends its interpreter: then nothing is known,
+// and no machine has failed.
 std::optional<Fault> lacks_memory(const ResolvedPlan& plan);
 
 // One launch of a resolved plan.
@@ -77,8 +83,9 @@ struct LaunchRun {
   bool late = false;            // asynchronous copies move at the last legal moment
   bool by_instruction = false;  // with count: traffic and divergence of every instruction
 };
-Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                                VirtualMemory& memory, const ResolvedLaunch& launch, const LaunchRun& how);
+Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKernel& kernel,
+                                KernelPrograms& programs, VirtualMemory& memory,
+                                const ResolvedLaunch& launch, const LaunchRun& how);
 
 // A kernel and its resolved plan, run on the memory of one case.
 struct PlanRun {
@@ -88,12 +95,14 @@ struct PlanRun {
   KernelPrograms& programs;
   const ResolvedPlan& plan;
 
-  // Both false: a fault stands in the report. `repeat` 0 is the case as it says, others have their own order and poison.
+  // Both false: a fault stands in the report. `repeat` 0 is the case as it says, others have their
+  // own order and poison.
   Result<bool> set_up(VirtualMemory& memory, const Case& what, CaseReport& report) const;
   Result<bool> once(VirtualMemory& memory, const Case& what, int repeat, CaseReport& report) const;
 
  private:
-  Result<bool> launches(VirtualMemory& memory, When when, const LaunchRun& how, CaseReport& report) const;
+  Result<bool> launches(VirtualMemory& memory, When when, const LaunchRun& how,
+                        CaseReport& report) const;
 };
 
 }  // namespace cupilot

@@ -15,16 +15,18 @@
 namespace cupilot {
 namespace {
 
-// What `asked` blocks counted: the interpreter scales a part of a grid up to the whole, and runs the clusters of those asked for.
+// What `asked` blocks counted: the interpreter scales a part of a grid up to the whole, and runs
+// the clusters of those asked for.
 Counts of_blocks(const ptx::Report& report, std::uint64_t asked, std::uint64_t blocks) {
   Counts counts = report.counts;
   const double share = static_cast<double>(asked) / static_cast<double>(blocks);
-  for (Count& count : counts.all) count = {count.value * share, count.low * share, count.high * share, count.how};
+  for (Count& count : counts.all)
+    count = {count.value * share, count.low * share, count.high * share, count.how};
   return counts;
 }
 
-// The share of blocks that may be unlike those sampled at the middle and the end of each side: the other end's. Along a grid of
-// one dimension, whose order the kernel may have changed, any.
+// The share of blocks that may be unlike those sampled at the middle and the end of each side: the
+// other end's. Along a grid of one dimension, whose order the kernel may have changed, any.
 double unlike_share(const std::array<std::int64_t, 3>& grid, bool columns) {
   const std::size_t deep = grid[2] > 1 ? 2 : 1;
   double alike = 1;
@@ -37,9 +39,10 @@ double unlike_share(const std::array<std::int64_t, 3>& grid, bool columns) {
   return sides <= 1 ? 1 : 1 - alike;
 }
 
-// Sum of samples' counts, each times its weight. The interval reaches as far towards the least and the most of a sample as
-// blocks (a share of all) may differ, and at least one part in the root of their number, for what no sample met: an edge of the
-// tiles. Samples that were not run are counted as the first, and widen it.
+// Sum of samples' counts, each times its weight. The interval reaches as far towards the least and
+// the most of a sample as blocks (a share of all) may differ, and at least one part in the root of
+// their number, for what no sample met: an edge of the tiles. Samples that were not run are counted
+// as the first, and widen it.
 Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& samples, double share) {
   Counts sum;
   sum.rung = "virtual";
@@ -66,15 +69,19 @@ Counts weighted(const std::vector<Counts>& ran, const std::vector<Sample>& sampl
   return sum;
 }
 
-// Samples of a smaller grid standing for those of the full one: at the same places where both grids have them.
+// Samples of a smaller grid standing for those of the full one: at the same places where both grids
+// have them.
 std::vector<Sample> rescaled(std::vector<Sample> samples, const std::array<std::int64_t, 3>& grid,
                              const std::array<std::int64_t, 3>& full, bool columns) {
   if (grid == full) return samples;
   const std::vector<Sample> whole = choose_samples(full, columns);
-  const double ratio = static_cast<double>(full[0] * full[1] * full[2]) / static_cast<double>(grid[0] * grid[1] * grid[2]);
+  const double ratio = static_cast<double>(full[0] * full[1] * full[2]) /
+                       static_cast<double>(grid[0] * grid[1] * grid[2]);
   bool alike = whole.size() == samples.size();
-  for (std::size_t i = 0; alike && i < samples.size(); ++i) alike = whole[i].blocks.size() == samples[i].blocks.size();
-  for (std::size_t i = 0; i < samples.size(); ++i) samples[i].weight = alike ? whole[i].weight : samples[i].weight * ratio;
+  for (std::size_t i = 0; alike && i < samples.size(); ++i)
+    alike = whole[i].blocks.size() == samples[i].blocks.size();
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i].weight = alike ? whole[i].weight : samples[i].weight * ratio;
   return samples;
 }
 
@@ -94,8 +101,8 @@ double unevenness(const std::vector<Counts>& ran, const std::vector<Sample>& sam
 // One launch, some blocks of it at a time.
 class BlockRunner {
  public:
-  BlockRunner(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs, VirtualMemory& memory,
-              const ResolvedLaunch& launch)
+  BlockRunner(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
+              VirtualMemory& memory, const ResolvedLaunch& launch)
       : context_(context), kernel_(kernel), programs_(programs), memory_(memory), launch_(launch) {}
 
   // nullopt: past the budget.
@@ -137,8 +144,10 @@ class BlockRunner {
   double chained_ = 0;
 };
 
-// A column runs in order, its last block apart: that one finds all others arrived and does what is left to the last.
-Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::uint64_t> blocks, double& last_requests) {
+// A column runs in order, its last block apart: that one finds all others arrived and does what is
+// left to the last.
+Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::uint64_t> blocks,
+                                          double& last_requests) {
   const std::uint64_t last = blocks.back();
   const double others = static_cast<double>(blocks.size() - 1);
   blocks.pop_back();
@@ -146,7 +155,9 @@ Attempt<std::optional<Counts>> run_column(BlockRunner& runner, std::vector<std::
   if (!first || !*first) return first;
   Attempt<std::optional<Counts>> end = runner.run({last});
   if (!end || !*end) return end;
-  const auto requests = [](const Counts& counts) { return counts[Counter::global_load_requests].value; };
+  const auto requests = [](const Counts& counts) {
+    return counts[Counter::global_load_requests].value;
+  };
   last_requests = std::max(last_requests, requests(**end) - requests(**first) / others);
   Counts both = **first;
   add_counts(both, **end);
@@ -158,12 +169,13 @@ double work_of(const Counts& counts, const Sample& sample) {
   return counts[Counter::warp_instructions].value / static_cast<double>(sample.blocks.size());
 }
 bool stores(const Counts& counts) {
-  return counts[Counter::global_store_requests].value > 0 || counts[Counter::atomic_requests].value > 0;
+  return counts[Counter::global_store_requests].value > 0 ||
+         counts[Counter::atomic_requests].value > 0;
 }
 
 // Whether a block drawn at random has more work than all samples.
-Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran, const std::vector<Sample>& samples,
-                      const Sample& witness) {
+Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran,
+                      const std::vector<Sample>& samples, const Sample& witness) {
   constexpr double beyond_chance = 1.1;
   double most = 0;
   for (std::size_t i = 0; i < ran.size(); ++i) most = std::max(most, work_of(ran[i], samples[i]));
@@ -174,7 +186,8 @@ Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran, const
 }
 
 // Whether one of many blocks drawn at random stores anything.
-Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>& grid, const Rng& rng) {
+Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>& grid,
+                         const Rng& rng) {
   constexpr std::uint64_t drawn = 16;
   for (std::uint64_t i = 0; i < drawn; ++i) {
     Attempt<std::optional<Counts>> counts = runner.run(witness_of(grid, false, rng.fork(i)).blocks);
@@ -200,13 +213,15 @@ struct Written {
     scaled += wrote * one.weight;
     weight += static_cast<double>(one.blocks.size()) * one.weight;
   }
-  double of_grid(std::uint64_t count) const { return weight > 0 ? scaled / weight * static_cast<double>(count) : 0; }
+  double of_grid(std::uint64_t count) const {
+    return weight > 0 ? scaled / weight * static_cast<double>(count) : 0;
+  }
 };
 
-// Whether the blocks of a grid leave a part of the outputs unwritten: others than those that ran, drawn at random, write too
-// little for all to write everything.
-Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& coverage, const ResolvedLaunch& launch,
-                          const Written& written, const Rng& rng) {
+// Whether the blocks of a grid leave a part of the outputs unwritten: others than those that ran,
+// drawn at random, write too little for all to write everything.
+Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& coverage,
+                          const ResolvedLaunch& launch, const Written& written, const Rng& rng) {
   constexpr std::size_t drawn = 16;
   const std::uint64_t blocks = block_count(launch);
   std::set<std::uint64_t> ran = written.blocks;
@@ -236,8 +251,9 @@ std::uint64_t block_count(const ResolvedLaunch& launch) {
   return static_cast<std::uint64_t>(launch.grid[0] * launch.grid[1] * launch.grid[2]);
 }
 
-Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                        VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel,
+                        KernelPrograms& programs, VirtualMemory& memory,
+                        const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                         bool columns, Coverage* coverage) {
   const std::vector<Sample> own = choose_samples(launch.grid, columns);
   const std::vector<Sample> samples = rescaled(own, launch.grid, full, columns);
@@ -261,7 +277,8 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     keep_longest(seen.chain, runner.take_chain());
   }
   if (coverage != nullptr && written.of_grid(block_count(launch)) < nearly_all) {
-    const Attempt<bool> bare = leaves_bare(runner, memory, *coverage, launch, written, Rng::of(4, kernel.ptx));
+    const Attempt<bool> bare =
+        leaves_bare(runner, memory, *coverage, launch, written, Rng::of(4, kernel.ptx));
     if (bare.is_error()) return bare.error();
     if (bare.is_rejected()) return bare.rejected();
     seen.bare = *bare;
@@ -275,10 +292,12 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   }
   seen.uneven = unevenness(ran, samples);
   const bool whole = ran.size() == samples.size() &&
-                     std::all_of(samples.begin(), samples.end(), [](const Sample& one) { return one.weight == 1; });
+                     std::all_of(samples.begin(), samples.end(),
+                                 [](const Sample& one) { return one.weight == 1; });
   seen.counts = weighted(ran, samples, whole ? 0 : unlike_share(full, columns));
   if (!whole) {
-    const Attempt<bool> other = outdone(runner, ran, samples, witness_of(launch.grid, columns, Rng::of(1, kernel.ptx)));
+    const Attempt<bool> other =
+        outdone(runner, ran, samples, witness_of(launch.grid, columns, Rng::of(1, kernel.ptx)));
     if (other.is_error()) return other.error();
     if (other.is_rejected()) return other.rejected();
     seen.unlike = *other;

@@ -25,15 +25,18 @@ struct Sampled {
   bool unlike = false;  // another block has more work than any sample
   bool bare = false;    // the grid leaves outputs unwritten
   Counts counts;
-  ptx::Chain chain;                // of the sample with the longest
-  double uneven = 1;               // instructions of the sample's block that has most over the mean
-  double last_block_requests = 0;  // global load requests of a column's last block beyond those of its others
+  ptx::Chain chain;   // of the sample with the longest
+  double uneven = 1;  // instructions of the sample's block that has most over the mean
+  double last_block_requests =
+      0;  // global load requests of a column's last block beyond those of its others
 };
 
-// Runs samples of a launch, whose grid is `full` at full size, as far as the budget reaches; the first is always run, within all
-// of it. `coverage`: of the outputs that this launch alone writes, each element by one block; null: others write them too.
-Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel, KernelPrograms& programs,
-                        VirtualMemory& memory, const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
+// Runs samples of a launch, whose grid is `full` at full size, as far as the budget reaches; the
+// first is always run, within all of it. `coverage`: of the outputs that this launch alone writes,
+// each element by one block; null: others write them too.
+Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& kernel,
+                        KernelPrograms& programs, VirtualMemory& memory,
+                        const ResolvedLaunch& launch, const std::array<std::int64_t, 3>& full,
                         bool columns, Coverage* coverage);
 
 }  // namespace cupilot

@@ -33,12 +33,14 @@ std::vector<GridPlace> spread(std::int64_t side) {
 // The side that columns run along.
 std::size_t deep_side(const std::array<std::int64_t, 3>& grid) { return grid[2] > 1 ? 2 : 1; }
 
-std::uint64_t linear(const std::array<std::int64_t, 3>& at, const std::array<std::int64_t, 3>& grid) {
+std::uint64_t linear(const std::array<std::int64_t, 3>& at,
+                     const std::array<std::int64_t, 3>& grid) {
   return static_cast<std::uint64_t>((at[2] * grid[1] + at[1]) * grid[0] + at[0]);
 }
 
 // The block at a place, or its whole column.
-Sample sample_at(std::array<std::int64_t, 3> at, const std::array<std::int64_t, 3>& grid, bool columns, double weight) {
+Sample sample_at(std::array<std::int64_t, 3> at, const std::array<std::int64_t, 3>& grid,
+                 bool columns, double weight) {
   Sample one;
   one.weight = weight;
   if (!columns) {
@@ -60,10 +62,12 @@ std::vector<Sample> choose_samples(const std::array<std::int64_t, 3>& grid, bool
   for (const GridPlace& z : sides[2]) {
     for (const GridPlace& y : sides[1]) {
       for (const GridPlace& x : sides[0])
-        samples.push_back(sample_at({x.at, y.at, z.at}, grid, columns, x.weight * y.weight * z.weight));
+        samples.push_back(
+            sample_at({x.at, y.at, z.at}, grid, columns, x.weight * y.weight * z.weight));
     }
   }
-  std::stable_sort(samples.begin(), samples.end(), [](const Sample& a, const Sample& b) { return a.weight > b.weight; });
+  std::stable_sort(samples.begin(), samples.end(),
+                   [](const Sample& a, const Sample& b) { return a.weight > b.weight; });
   return samples;
 }
 

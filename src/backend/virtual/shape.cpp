@@ -10,7 +10,8 @@ constexpr double least_waits = 1e-3;  // of a block whose warps wait for no load
 
 }  // namespace
 
-ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs, const ResolvedLaunch& launch) {
+ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs,
+                    const ResolvedLaunch& launch) {
   ModelInput input;
   input.blocks = launch.grid[0] * launch.grid[1] * launch.grid[2];
   input.threads_per_block = launch.block[0] * launch.block[1] * launch.block[2];
@@ -25,7 +26,8 @@ ModelInput geometry(const CompiledKernel& kernel, const KernelPrograms& programs
 }
 
 void put_chain(ModelInput& input, const ptx::Chain& chain) {
-  const double warps = static_cast<double>(input.blocks) * std::ceil(input.threads_per_block / 32.0);
+  const double warps =
+      static_cast<double>(input.blocks) * std::ceil(input.threads_per_block / 32.0);
   const double loads = input.counts[Counter::global_load_requests].value / warps;
   if (loads > 0) input.loads_in_flight = loads / std::max(chain.waits, least_waits);
 }
@@ -45,8 +47,10 @@ void put_ring(ModelInput& input, const ptx::Chain& chain, double times) {
 }
 
 void price_as_busiest(ModelInput& input, const DeviceSpec& device, double uneven) {
-  const int fit = resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes);
-  const double places = static_cast<double>(device.sms) * std::max(1, fit), blocks = static_cast<double>(input.blocks);
+  const int fit =
+      resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes);
+  const double places = static_cast<double>(device.sms) * std::max(1, fit),
+               blocks = static_cast<double>(input.blocks);
   if (blocks <= places) input.blocks = std::llround(blocks / uneven);
 }
 
@@ -55,7 +59,9 @@ ModelInput clearing(std::int64_t bytes) {
   input.blocks = std::max<std::int64_t>(1, (bytes + 4095) / 4096);
   input.threads_per_block = 256;
   input.registers = 16;
-  const auto set = [&](Counter counter, double value) { input.counts[counter] = {value, value, value, CountHow::exact}; };
+  const auto set = [&](Counter counter, double value) {
+    input.counts[counter] = {value, value, value, CountHow::exact};
+  };
   set(Counter::global_store_sectors, std::ceil(static_cast<double>(bytes) / 32));
   set(Counter::global_store_requests, std::ceil(static_cast<double>(bytes) / 512));
   set(Counter::warp_instructions, std::ceil(static_cast<double>(bytes) / 128));
@@ -73,7 +79,8 @@ double rounds_ahead(const ptx::Module& module, const ptx::Function& entry) {
     if (form.has("wait_all")) ahead = std::max(ahead, 1.0);
     if (!form.has("wait_group") || instruction.operand_count == 0) continue;
     const ptx::Operand& groups = entry.operands[instruction.first_operand];
-    if (groups.kind == ptx::OperandKind::immediate) ahead = std::max(ahead, static_cast<double>(groups.bits & 0xff) + 1);
+    if (groups.kind == ptx::OperandKind::immediate)
+      ahead = std::max(ahead, static_cast<double>(groups.bits & 0xff) + 1);
   }
   return ahead;
 }

@@ -1,4 +1,5 @@
-// Counts of grids that have as many blocks as the device has room for, each of which stays and waits for others (stream-K).
+// Counts of grids that have as many blocks as the device has room for, each of which stays and
+// waits for others (stream-K).
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -31,7 +32,8 @@ std::string longest_axis(const Task& task, const Sizes& sizes, AxisKind kind) {
 }
 
 // Free axes halved, longest first, residues kept.
-ShrunkProblem shrunk_for(const Task& task, const DeviceSpec& device, const Workload& workload, std::int64_t step) {
+ShrunkProblem shrunk_for(const Task& task, const DeviceSpec& device, const Workload& workload,
+                         std::int64_t step) {
   ShrunkProblem shrunk{device, workload};
   Sizes& sizes = shrunk.workload.sizes;
   for (;;) {
@@ -63,14 +65,16 @@ bool follows(const ResolvedPlan& fewer, const ResolvedPlan& plan, double times) 
 
 bool has_wgmma(const ptx::Module& module) {
   const auto multiplies = [&](const ptx::Function& function) {
-    return std::any_of(function.instructions.begin(), function.instructions.end(), [&](const ptx::Instruction& instruction) {
-      return module.form(instruction).opcode == ptx::Opcode::op_wgmma;
-    });
+    return std::any_of(function.instructions.begin(), function.instructions.end(),
+                       [&](const ptx::Instruction& instruction) {
+                         return module.form(instruction).opcode == ptx::Opcode::op_wgmma;
+                       });
   };
   return std::any_of(module.functions.begin(), module.functions.end(), multiplies);
 }
 
-// The longest reduced axis at two and at four steps, where it is longer: what is done along it grows evenly.
+// The longest reduced axis at two and at four steps, where it is longer: what is done along it
+// grows evenly.
 std::vector<AxisPair> along_reduced(const Task& task, const Sizes& sizes, std::int64_t step) {
   const std::string longest = longest_axis(task, sizes, AxisKind::reduced);
   if (longest.empty()) return {};
@@ -79,18 +83,21 @@ std::vector<AxisPair> along_reduced(const Task& task, const Sizes& sizes, std::i
   return {{longest, rest + 2 * step, rest + 4 * step, full}};
 }
 
-bool affordable(const Task& task, const Workload& workload, const std::vector<AxisPair>& axes, bool wgmma) {
+bool affordable(const Task& task, const Workload& workload, const std::vector<AxisPair>& axes,
+                bool wgmma) {
   Workload longest = workload;
   for (const AxisPair& axis : axes) longest.sizes[axis.axis] = axis.high;
   const auto operations = textbook_flops(task, longest);
-  return operations && static_cast<double>(*operations) / (wgmma ? wgmma_instruction_operations : plain_instruction_operations) <=
+  return operations && static_cast<double>(*operations) / (wgmma ? wgmma_instruction_operations
+                                                                 : plain_instruction_operations) <=
                            2.0 * static_cast<double>(counting_budget);
 }
 
 void scale(Counts& counts, double times, double unlike, double blocks) {
   for (Count& count : counts.all) {
     const double value = count.value * times;
-    const double slack = std::max(unlike, count.value > 0 ? (count.high - count.value) / count.value : 0.0);
+    const double slack =
+        std::max(unlike, count.value > 0 ? (count.high - count.value) / count.value : 0.0);
     count = {value, value * std::max(0.0, 1 - slack), value * (1 + slack), CountHow::extrapolated};
   }
   counts.all[static_cast<std::size_t>(Counter::blocks)] = {blocks, blocks, blocks, CountHow::exact};
@@ -98,20 +105,24 @@ void scale(Counts& counts, double times, double unlike, double blocks) {
 
 }  // namespace
 
-std::optional<std::vector<ExtrapolatedLaunch>> count_staying(const VirtualContext& context, const IdentifiedTask& task,
-                                                             const CompiledKernel& kernel, KernelPrograms& programs,
-                                                             const ResolvedPlan& plan, const Workload& workload,
-                                                             std::int64_t step, const Content& content) {
+std::optional<std::vector<ExtrapolatedLaunch>> count_staying(
+    const VirtualContext& context, const IdentifiedTask& task, const CompiledKernel& kernel,
+    KernelPrograms& programs, const ResolvedPlan& plan, const Workload& workload, std::int64_t step,
+    const Content& content) {
   const ShrunkProblem shrunk = shrunk_for(task.task, context.device, workload, step);
   if (shrunk.times <= 1) return std::nullopt;
-  const PlanAt plan_at = [&](const Workload& at) { return resolve(kernel.source, task.task, at, shrunk.device, &kernel); };
+  const PlanAt plan_at = [&](const Workload& at) {
+    return resolve(kernel.source, task.task, at, shrunk.device, &kernel);
+  };
   const Attempt<Resolution> resolution = plan_at(shrunk.workload);
   const ResolvedPlan* fewer = resolution ? std::get_if<ResolvedPlan>(&*resolution) : nullptr;
   if (fewer == nullptr || !follows(*fewer, plan, shrunk.times)) return std::nullopt;
   const std::vector<AxisPair> axes = along_reduced(task.task, shrunk.workload.sizes, step);
-  if (!affordable(task.task, shrunk.workload, axes, has_wgmma(programs.module()))) return std::nullopt;
+  if (!affordable(task.task, shrunk.workload, axes, has_wgmma(programs.module())))
+    return std::nullopt;
   const VirtualContext there{shrunk.device, context.inputs, context.oracle};
-  auto counted = extrapolate_along(there, task, kernel, programs, plan_at, *fewer, shrunk.workload, axes, content);
+  auto counted = extrapolate_along(there, task, kernel, programs, plan_at, *fewer, shrunk.workload,
+                                   axes, content);
   if (!counted) return std::nullopt;
   const double unlike = std::abs(1 - shrunk.times * shrunk.device.sms / context.device.sms);
   std::size_t at = 0;

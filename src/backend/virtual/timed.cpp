@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::int64_t drawn_of_whole = 1024;
 constexpr std::int64_t compared_run = 32;  // elements
-// How many runs are compared and what their reference may take in warp instructions; then with fewer where that is too dear.
+// How many runs are compared and what their reference may take in warp instructions; then with
+// fewer where that is too dear.
 struct Comparing {
   std::int64_t runs;
   std::uint64_t budget;
@@ -24,7 +25,8 @@ std::int64_t element_at(const TensorShape& shape, std::int64_t offset) {
   for (std::size_t d = 0; d < shape.extents.size(); ++d) {
     if (shape.extents[d] > 1) sides.push_back(d);
   }
-  std::sort(sides.begin(), sides.end(), [&](std::size_t a, std::size_t b) { return shape.strides[a] > shape.strides[b]; });
+  std::sort(sides.begin(), sides.end(),
+            [&](std::size_t a, std::size_t b) { return shape.strides[a] > shape.strides[b]; });
   std::vector<std::int64_t> at(shape.extents.size());
   for (const std::size_t d : sides) {
     at[d] = std::min(offset / shape.strides[d], shape.extents[d] - 1);
@@ -36,22 +38,26 @@ std::int64_t element_at(const TensorShape& shape, std::int64_t offset) {
 }
 
 // Around drawn ones of the written elements; none: nothing was written.
-Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workload& workload, VirtualMemory& memory,
-                               std::int64_t drawn, Rng rng) {
+Result<ElementRuns> drawn_runs(const Task& task, std::size_t tensor, const Workload& workload,
+                               VirtualMemory& memory, std::int64_t drawn, Rng rng) {
   ElementRuns runs;
   const std::size_t buffer = memory.tensor(tensor);
   Result<TensorShape> shape = shape_of(task, task.tensors[tensor], workload);
   if (!shape) return shape.error();
   if (buffer == no_buffer) return runs;
-  const auto written = static_cast<std::int64_t>(memory.device()[buffer].bytes - memory.device().unwritten_bytes(buffer));
+  const auto written = static_cast<std::int64_t>(memory.device()[buffer].bytes -
+                                                 memory.device().unwritten_bytes(buffer));
   if (written == 0) return runs;
   std::vector<std::uint64_t> ranks;
-  for (std::int64_t i = 0; i < drawn; ++i) ranks.push_back(static_cast<std::uint64_t>(rng.below(written)));
+  for (std::int64_t i = 0; i < drawn; ++i)
+    ranks.push_back(static_cast<std::uint64_t>(rng.below(written)));
   std::sort(ranks.begin(), ranks.end());
   runs.length = std::min(compared_run, shape->elements);
   for (const std::uint64_t byte : memory.device().written_at(buffer, ranks)) {
-    const std::int64_t element = element_at(*shape, static_cast<std::int64_t>(byte) / size_of(task.tensors[tensor].type));
-    runs.begins.push_back(std::clamp<std::int64_t>(element - rng.below(runs.length), 0, shape->elements - runs.length));
+    const std::int64_t element =
+        element_at(*shape, static_cast<std::int64_t>(byte) / size_of(task.tensors[tensor].type));
+    runs.begins.push_back(std::clamp<std::int64_t>(element - rng.below(runs.length), 0,
+                                                   shape->elements - runs.length));
   }
   std::sort(runs.begins.begin(), runs.begins.end());
   runs.begins.erase(std::unique(runs.begins.begin(), runs.begins.end()), runs.begins.end());
@@ -78,10 +84,13 @@ double Coverage::take(VirtualMemory& memory) {
   std::uint64_t unwritten = 0;
   for (const std::size_t buffer : buffers_) unwritten += memory.device().unwritten_bytes(buffer);
   const std::uint64_t before = std::exchange(unwritten_, unwritten);
-  return !any() || before < unwritten ? 0 : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
+  return !any() || before < unwritten
+             ? 0
+             : static_cast<double>(before - unwritten) / static_cast<double>(bytes_);
 }
 
-Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
+Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context,
+                                            const IdentifiedTask& task, VirtualMemory& memory,
                                             const Workload& workload, const Content& content) {
   for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
     const Role role = task.task.tensors[i].role;
@@ -95,8 +104,10 @@ Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const
   return std::optional<Rejected>();
 }
 
-Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
-                                           const Workload& workload, const Content& content, Rng rng) {
+Result<std::optional<Rejected>> wrong_part(const VirtualContext& context,
+                                           const IdentifiedTask& task, VirtualMemory& memory,
+                                           const Workload& workload, const Content& content,
+                                           Rng rng) {
   std::vector<std::uint64_t> addresses;
   for (std::size_t i = 0; i < task.task.tensors.size(); ++i) {
     const std::size_t buffer = memory.tensor(i);
@@ -108,7 +119,8 @@ Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const 
       auto runs = drawn_runs(task.task, i, workload, memory, how.runs, rng.fork(i));
       if (!runs) return runs.error();
       if (runs->count == 0) break;
-      auto reference = context.oracle.at(task.task, task.id, i, workload, memory.device(), addresses, *runs, how.budget);
+      auto reference = context.oracle.at(task.task, task.id, i, workload, memory.device(),
+                                         addresses, *runs, how.budget);
       if (!reference) return reference.error();
       if (!*reference) continue;
       auto output = compare_written(task.task, i, workload, content, memory, *runs, **reference);

@@ -1,4 +1,5 @@
-// Outputs of the runs that a modelled time stands on: work that was not done, or not done right, must not be counted.
+// Outputs of the runs that a modelled time stands on: work that was not done, or not done right,
+// must not be counted.
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ class Coverage {
  public:
   static Result<Coverage> of(const Task& task, const Workload& workload, VirtualMemory& memory);
   bool any() const { return bytes_ > 0; }  // whether there is anything to write
-  // The share of all outputs' bytes that was first written since the last call, or since it was made.
+  // The share of all outputs' bytes that was first written since the last call, or since it was
+  // made.
   double take(VirtualMemory& memory);
 
  private:
@@ -24,11 +26,15 @@ class Coverage {
 };
 
 // After a whole run: drawn elements of every output. Rejected{measure.timed_launch}.
-Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
+Result<std::optional<Rejected>> wrong_whole(const VirtualContext& context,
+                                            const IdentifiedTask& task, VirtualMemory& memory,
                                             const Workload& workload, const Content& content);
 
-// After some blocks of a plan's only launch, each output element of one block: a few of the elements that they wrote.
-Result<std::optional<Rejected>> wrong_part(const VirtualContext& context, const IdentifiedTask& task, VirtualMemory& memory,
-                                           const Workload& workload, const Content& content, Rng rng);
+// After some blocks of a plan's only launch, each output element of one block: a few of the
+// elements that they wrote.
+Result<std::optional<Rejected>> wrong_part(const VirtualContext& context,
+                                           const IdentifiedTask& task, VirtualMemory& memory,
+                                           const Workload& workload, const Content& content,
+                                           Rng rng);
 
 }  // namespace cupilot

@@ -7,12 +7,14 @@
 namespace cupilot {
 namespace {
 
-// Bytes of what a launch's arguments name, once each: everything it may read, and outputs and buffers it may write.
+// Bytes of what a launch's arguments name, once each: everything it may read, and outputs and
+// buffers it may write.
 struct Unique {
   double read = 0, write = 0;
 };
 
-Result<Unique> unique_bytes(const Task& task, const Workload& workload, const ResolvedPlan& plan, const ResolvedLaunch& launch) {
+Result<Unique> unique_bytes(const Task& task, const Workload& workload, const ResolvedPlan& plan,
+                            const ResolvedLaunch& launch) {
   Unique sum;
   std::set<std::pair<bool, int>> seen;
   for (const ResolvedArgument& argument : launch.args) {
@@ -48,8 +50,8 @@ Count between(double low, double value, double high) {
 
 }  // namespace
 
-Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const Workload& workload, const ResolvedPlan& plan,
-                              std::vector<ModelInput>& launches) {
+Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const Workload& workload,
+                              const ResolvedPlan& plan, std::vector<ModelInput>& launches) {
   std::size_t at = 0;
   for (const ResolvedLaunch& launch : plan.launches) {
     if (launch.when != When::run || at >= launches.size()) continue;
@@ -57,21 +59,26 @@ Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const 
     Result<Unique> unique = unique_bytes(task, workload, plan, launch);
     if (!unique) return unique.error();
     Counts& counts = input.counts;
-    const double loads = counts[Counter::global_load_sectors].value * 32;  // asynchronous copies among them
+    const double loads =
+        counts[Counter::global_load_sectors].value * 32;  // asynchronous copies among them
     const double stores = counts[Counter::global_store_sectors].value * 32;
-    const int resident = std::max(1, resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes));
-    const double wave = std::min(static_cast<double>(input.blocks), static_cast<double>(resident) * device.sms);
+    const int resident = std::max(
+        1, resident_blocks(device, input.threads_per_block, input.registers, input.shared_bytes));
+    const double wave =
+        std::min(static_cast<double>(input.blocks), static_cast<double>(resident) * device.sms);
     const double waves = std::ceil(static_cast<double>(input.blocks) / wave);
     const double read = std::min(unique->read, loads);
     const double reuse = std::min(loads / std::sqrt(wave), waves * read);
     const bool cached = unique->read <= 0.8 * static_cast<double>(device.l2_bytes);
     const double atomics = counts[Counter::atomic_sectors].value * 32;
     const double l2 = loads + stores + atomics;
-    counts[Counter::l2_bytes] = between(std::min(read, loads) + std::min(unique->write, stores), l2, l2);
+    counts[Counter::l2_bytes] =
+        between(std::min(read, loads) + std::min(unique->write, stores), l2, l2);
     counts[Counter::dram_read_bytes] = between(read, cached ? read : reuse, loads);
     // What is written last stays in L2 until others need the room.
     const double written = std::min(unique->write, stores);
-    counts[Counter::dram_write_bytes] = between(std::max(0.0, written - static_cast<double>(device.l2_bytes)), written, stores);
+    counts[Counter::dram_write_bytes] =
+        between(std::max(0.0, written - static_cast<double>(device.l2_bytes)), written, stores);
     counts.rung = "virtual";
   }
   return {};

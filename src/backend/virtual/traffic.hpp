@@ -11,12 +11,14 @@
 
 namespace cupilot {
 
-// Fills l2_bytes, dram_read_bytes and dram_write_bytes of every run launch; `launches` are those of `plan` in order.
+// Fills l2_bytes, dram_read_bytes and dram_write_bytes of every run launch; `launches` are those of
+// `plan` in order.
 //
-// L2 to SM: the sectors asked for. DRAM reads lie between the launch's unique bytes and its requests. The estimate takes the
-// blocks of a wave (as many as are resident) to lie in a square of the output, so that a wave asks DRAM for its requests
-// over the square's side, but never less than the unique bytes once, nor more than all of them once a wave.
-Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const Workload& workload, const ResolvedPlan& plan,
-                              std::vector<ModelInput>& launches);
+// L2 to SM: the sectors asked for. DRAM reads lie between the launch's unique bytes and its
+// requests. The estimate takes the blocks of a wave (as many as are resident) to lie in a square of
+// the output, so that a wave asks DRAM for its requests over the square's side, but never less than
+// the unique bytes once, nor more than all of them once a wave.
+Result<void> estimate_traffic(const DeviceSpec& device, const Task& task, const Workload& workload,
+                              const ResolvedPlan& plan, std::vector<ModelInput>& launches);
 
 }  // namespace cupilot

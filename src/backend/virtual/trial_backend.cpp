@@ -29,12 +29,15 @@ class VirtualBackend final : public Backend {
   Provenance provenance() const override { return Provenance::modelled; }
   std::string identity() const override { return "virtual:" + device_.name; }
 
-  Attempt<CompiledKernel> compile(const KernelSource& source) override { return compile_and_admit(*pool_, source, device_.arch); }
+  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+    return compile_and_admit(*pool_, source, device_.arch);
+  }
   Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
     return compile_and_admit(*pool_, source, device_.arch, {.anew = true});
   }
 
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel, std::span<const Case> cases) override {
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
     const DeviceWork interpreting;
     TrialReport report;
     report.confinement = "interpreted: the kernel never runs on a device";
@@ -58,18 +61,21 @@ class VirtualBackend final : public Backend {
   }
 
   Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants, const MeasureOptions& options) override {
+                                                std::span<const Contestant> contestants,
+                                                const MeasureOptions& options) override {
     const DeviceWork interpreting;
     return measurer_.measure({task, task_id(task)}, workload, contestants, options);
   }
 
-  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel, const Workload& workload) override {
+  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
+                           const Workload& workload) override {
     const DeviceWork interpreting;
     return profile_kernel(context(), {task, task_id(task)}, kernel, workload);
   }
 
-  Result<std::vector<ReferenceValues>> reference(const Task& task, const Workload& workload,
-                                                 std::span<const std::vector<std::byte>> tensors) override {
+  Result<std::vector<ReferenceValues>> reference(
+      const Task& task, const Workload& workload,
+      std::span<const std::vector<std::byte>> tensors) override {
     const DeviceWork interpreting;
     return oracle_.over(task, task_id(task), workload, tensors);
   }
@@ -81,13 +87,15 @@ class VirtualBackend final : public Backend {
     return {};
   }
   int parallel_compiles() const override { return pool_->jobs(); }
-  int parallel_trials() const override { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+  int parallel_trials() const override {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
   std::vector<std::string> notices() const override {
     std::vector<std::string> all = lacks_of(pool_->sandbox());
-    all.insert(all.begin(),
-               fmt::format("{} is interpreted: its times are modelled, never measured; tensor-core rounding and approximate "
-                           "functions follow a model of the chip",
-                           identity()));
+    all.insert(all.begin(), fmt::format("{} is interpreted: its times are modelled, never "
+                                        "measured; tensor-core rounding and approximate "
+                                        "functions follow a model of the chip",
+                                        identity()));
     return all;
   }
 
@@ -103,12 +111,14 @@ class VirtualBackend final : public Backend {
 
 }  // namespace
 
-Result<std::unique_ptr<Backend>> open_virtual(const std::string& chip_name, const BackendOptions& options) {
+Result<std::unique_ptr<Backend>> open_virtual(const std::string& chip_name,
+                                              const BackendOptions& options) {
   Result<DeviceSpec> device = chip(chip_name);
   if (!device) return device.error();
   auto pool = CompilePool::open(options);
   if (!pool) return pool.error();
-  return std::unique_ptr<Backend>(std::make_unique<VirtualBackend>(std::move(*device), std::move(*pool)));
+  return std::unique_ptr<Backend>(
+      std::make_unique<VirtualBackend>(std::move(*device), std::move(*pool)));
 }
 
 }  // namespace cupilot

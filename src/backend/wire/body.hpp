@@ -1,4 +1,5 @@
-// Plain values in and out of a frame's body. A reader that runs past the end stays failed and gives zeros.
+// Plain values in and out of a frame's body. A reader that runs past the end stays failed and gives
+// zeros.
 #pragma once
 
 #include <cstdint>

@@ -13,8 +13,9 @@ namespace {
 #define CUPILOT_PASSES "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_"
 #define CUPILOT_TENSOR "sm__ops_path_tensor_src_"
 
-// Half-precision instructions work on pairs, so the single ones among them count double; so do the constants that the assembler
-// makes by them. Copies that bypass the first level are counted whole by the SM's own metrics alone.
+// Half-precision instructions work on pairs, so the single ones among them count double; so do the
+// constants that the assembler makes by them. Copies that bypass the first level are counted whole
+// by the SM's own metrics alone.
 constexpr std::array every_chip = std::to_array<MetricTerm>({
     {Counter::warp_instructions, "smsp__inst_executed.sum"},
     {Counter::issue_slots, "smsp__inst_issued.sum"},
@@ -65,14 +66,16 @@ constexpr std::array bulk_copies = std::to_array<MetricTerm>({
     {Counter::shared_store_wavefronts, CUPILOT_PASSES "stsm.sum"},
 });
 constexpr std::array gmma = std::to_array<MetricTerm>({
-    {Counter::shared_load_wavefronts, "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"},
+    {Counter::shared_load_wavefronts,
+     "sm__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_gmma.sum"},
     {Counter::ops_tensor_fp16, CUPILOT_TENSOR "fp16.sum"},
 });
 constexpr std::array fp16_by_sum = std::to_array<MetricTerm>({
     {Counter::ops_tensor_fp16, CUPILOT_TENSOR "fp16_dst_fp16.sum"},
     {Counter::ops_tensor_fp16, CUPILOT_TENSOR "fp16_dst_fp32.sum"},
 });
-constexpr std::array fp8 = std::to_array<MetricTerm>({{Counter::ops_tensor_fp8, CUPILOT_TENSOR "fp8.sum"}});
+constexpr std::array fp8 =
+    std::to_array<MetricTerm>({{Counter::ops_tensor_fp8, CUPILOT_TENSOR "fp8.sum"}});
 // Narrower types share the monitor with fp8.
 constexpr std::array fp8_or_less = std::to_array<MetricTerm>({
     {Counter::ops_tensor_fp8, CUPILOT_TENSOR "fp4_fp6_fp8_dst_fp16.sum"},
@@ -87,11 +90,12 @@ constexpr std::array fp8_by_sum = std::to_array<MetricTerm>({
   { Stall::name, "smsp__warps_issue_stalled_" #name ".sum" }
 // The longest list; the chips before Hopper and after it lack the last ones.
 constexpr std::array stalls = std::to_array<StallMetric>(
-    {CUPILOT_STALL(selected), CUPILOT_STALL(not_selected), CUPILOT_STALL(wait), CUPILOT_STALL(long_scoreboard),
-     CUPILOT_STALL(short_scoreboard), CUPILOT_STALL(barrier), CUPILOT_STALL(membar), CUPILOT_STALL(math_pipe_throttle),
-     CUPILOT_STALL(mio_throttle), CUPILOT_STALL(lg_throttle), CUPILOT_STALL(tex_throttle), CUPILOT_STALL(no_instruction),
-     CUPILOT_STALL(branch_resolving), CUPILOT_STALL(dispatch_stall), CUPILOT_STALL(drain), CUPILOT_STALL(sleeping),
-     CUPILOT_STALL(misc), CUPILOT_STALL(imc_miss), CUPILOT_STALL(gmma)});
+    {CUPILOT_STALL(selected), CUPILOT_STALL(not_selected), CUPILOT_STALL(wait),
+     CUPILOT_STALL(long_scoreboard), CUPILOT_STALL(short_scoreboard), CUPILOT_STALL(barrier),
+     CUPILOT_STALL(membar), CUPILOT_STALL(math_pipe_throttle), CUPILOT_STALL(mio_throttle),
+     CUPILOT_STALL(lg_throttle), CUPILOT_STALL(tex_throttle), CUPILOT_STALL(no_instruction),
+     CUPILOT_STALL(branch_resolving), CUPILOT_STALL(dispatch_stall), CUPILOT_STALL(drain),
+     CUPILOT_STALL(sleeping), CUPILOT_STALL(misc), CUPILOT_STALL(imc_miss), CUPILOT_STALL(gmma)});
 
 using Part = std::span<const MetricTerm>;
 
@@ -115,8 +119,9 @@ const std::vector<Family>& families() {
 
 // Its place among them; their number: none.
 std::size_t family_of(std::string_view chip) {
-  const auto found = std::find_if(families().begin(), families().end(),
-                                  [&](const Family& family) { return chip.substr(0, family.prefix.size()) == family.prefix; });
+  const auto found = std::find_if(families().begin(), families().end(), [&](const Family& family) {
+    return chip.substr(0, family.prefix.size()) == family.prefix;
+  });
   return static_cast<std::size_t>(found - families().begin());
 }
 
@@ -126,10 +131,13 @@ std::vector<MetricTerm> joined(const std::vector<Part>& parts) {
   return terms;
 }
 
-constexpr CounterMask traffic = mask_of(Counter::warp_instructions) | mask_of(Counter::issue_slots) | mask_of(Counter::l2_bytes) |
-                                mask_of(Counter::dram_read_bytes) | mask_of(Counter::dram_write_bytes);
+constexpr CounterMask traffic = mask_of(Counter::warp_instructions) |
+                                mask_of(Counter::issue_slots) | mask_of(Counter::l2_bytes) |
+                                mask_of(Counter::dram_read_bytes) |
+                                mask_of(Counter::dram_write_bytes);
 // Read together with a plain pipe's operations, in the same run.
-constexpr CounterMask shared = mask_of(Counter::shared_load_wavefronts) | mask_of(Counter::shared_store_wavefronts);
+constexpr CounterMask shared =
+    mask_of(Counter::shared_load_wavefronts) | mask_of(Counter::shared_store_wavefronts);
 
 CounterMask operations_of(Precision precision) {
   switch (precision) {
@@ -162,7 +170,8 @@ std::span<const MetricTerm> counter_metrics(std::string_view chip) {
     return made;
   }();
   const std::size_t place = family_of(chip);
-  return place < tables.size() ? std::span<const MetricTerm>(tables[place]) : std::span<const MetricTerm>();
+  return place < tables.size() ? std::span<const MetricTerm>(tables[place])
+                               : std::span<const MetricTerm>();
 }
 
 std::span<const StallMetric> stall_metrics(std::string_view chip) {
@@ -173,7 +182,8 @@ std::span<const StallMetric> stall_metrics(std::string_view chip) {
 
 CounterMask counters_of(CountDepth depth, Precision precision) {
   if (depth == CountDepth::all) return ~CounterMask{0};
-  // fp16's tensor operations alone take two runs of a GH100, and leave no room for both counts of instructions.
+  // fp16's tensor operations alone take two runs of a GH100, and leave no room for both counts of
+  // instructions.
   const CounterMask left_out = precision == Precision::fp16 ? mask_of(Counter::issue_slots) : 0;
   return (traffic & ~left_out) | operations_of(precision);
 }
@@ -182,9 +192,11 @@ std::vector<std::string> metrics_of(std::string_view chip, CounterMask counters)
   std::vector<std::string> names;
   for (const MetricTerm& term : counter_metrics(chip)) {
     if ((counters & mask_of(term.counter)) == 0) continue;
-    if (std::find(names.begin(), names.end(), term.metric) == names.end()) names.emplace_back(term.metric);
+    if (std::find(names.begin(), names.end(), term.metric) == names.end())
+      names.emplace_back(term.metric);
   }
-  const auto waits = (counters & stalls_bit) != 0 ? stall_metrics(chip) : std::span<const StallMetric>();
+  const auto waits =
+      (counters & stalls_bit) != 0 ? stall_metrics(chip) : std::span<const StallMetric>();
   for (const StallMetric& term : waits) names.emplace_back(term.metric);
   if (!waits.empty()) names.emplace_back(resident_metric);
   return names;

@@ -10,8 +10,8 @@
 #include <cupilot/backend.hpp>
 #include <cupilot/parts/counts.hpp>
 #include <cupilot/parts/dtype.hpp>
-#include <cupilot/result.hpp>
 #include <cupilot/parts/warp_cycles.hpp>
+#include <cupilot/result.hpp>
 
 namespace cupilot {
 
@@ -22,7 +22,8 @@ struct MetricTerm {
   double factor = 1;
 };
 
-// Chips as CUPTI names them share a table: "GA100", "AD102", "GH100". Empty: no table for such a chip.
+// Chips as CUPTI names them share a table: "GA100", "AD102", "GH100". Empty: no table for such a
+// chip.
 std::span<const MetricTerm> counter_metrics(std::string_view chip);
 // A metric is the cycles that all warps together spent so.
 struct StallMetric {
@@ -39,15 +40,19 @@ inline constexpr const char* duration_metric = "gpu__time_duration.sum";
 using CounterMask = std::uint64_t;
 inline constexpr CounterMask stalls_bit = CounterMask{1} << 63;
 static_assert(counter_count < 63);
-constexpr CounterMask mask_of(Counter counter) { return CounterMask{1} << static_cast<unsigned>(counter); }
+constexpr CounterMask mask_of(Counter counter) {
+  return CounterMask{1} << static_cast<unsigned>(counter);
+}
 // What each depth reads of a kernel of a class.
 CounterMask counters_of(CountDepth depth, Precision precision);
 // The metrics of the chip that these counters are made of, each once.
 std::vector<std::string> metrics_of(std::string_view chip, CounterMask counters);
 
-// The names in `metrics` that a chip lacks, and how often a kernel is run for all of them, by CUPTI's tables; needs no device.
-// Error: CUPTI cannot be opened, or knows no such chip.
-Result<std::vector<std::string>> unknown_metrics(const std::string& chip, const std::vector<std::string>& metrics);
-Result<std::size_t> planned_passes(const std::string& chip, const std::vector<std::string>& metrics);
+// The names in `metrics` that a chip lacks, and how often a kernel is run for all of them, by
+// CUPTI's tables; needs no device. Error: CUPTI cannot be opened, or knows no such chip.
+Result<std::vector<std::string>> unknown_metrics(const std::string& chip,
+                                                 const std::vector<std::string>& metrics);
+Result<std::size_t> planned_passes(const std::string& chip,
+                                   const std::vector<std::string>& metrics);
 
 }  // namespace cupilot

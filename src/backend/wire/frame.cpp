@@ -30,7 +30,9 @@ struct Header {
 };
 static_assert(sizeof(Header) == 32);
 
-FrameFailure failure(FrameFailure::Kind kind, std::string message) { return {kind, std::move(message)}; }
+FrameFailure failure(FrameFailure::Kind kind, std::string message) {
+  return {kind, std::move(message)};
+}
 
 std::uint32_t checksum(Header header, std::string_view body) {
   header.crc = 0;
@@ -41,7 +43,8 @@ std::uint32_t checksum(Header header, std::string_view body) {
 // Waits until `socket` is ready for `events`; false at the deadline.
 bool wait_for(int socket, short events, Deadline deadline) {
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd entry{socket, events, 0};
     const int timeout = left < 0 ? 0 : static_cast<int>(std::min<long long>(left + 1, 1 << 30));
     const int ready = poll(&entry, 1, timeout);
@@ -65,7 +68,8 @@ void attach(msghdr& message, std::vector<char>& control, const std::vector<int>&
 }
 
 void collect(msghdr& message, std::vector<int>& descriptors) {
-  for (cmsghdr* entry = CMSG_FIRSTHDR(&message); entry != nullptr; entry = CMSG_NXTHDR(&message, entry)) {
+  for (cmsghdr* entry = CMSG_FIRSTHDR(&message); entry != nullptr;
+       entry = CMSG_NXTHDR(&message, entry)) {
     if (entry->cmsg_level != SOL_SOCKET || entry->cmsg_type != SCM_RIGHTS) continue;
     const std::size_t count = (entry->cmsg_len - CMSG_LEN(0)) / sizeof(int);
     const std::size_t before = descriptors.size();
@@ -74,11 +78,14 @@ void collect(msghdr& message, std::vector<int>& descriptors) {
   }
 }
 
-std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view header, std::string_view body,
-                                                    const std::vector<int>& descriptors, Deadline deadline) {
+std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view header,
+                                                    std::string_view body,
+                                                    const std::vector<int>& descriptors,
+                                                    Deadline deadline) {
   bool first = true;
   while (!header.empty() || !body.empty()) {
-    iovec pieces[] = {{const_cast<char*>(header.data()), header.size()}, {const_cast<char*>(body.data()), body.size()}};
+    iovec pieces[] = {{const_cast<char*>(header.data()), header.size()},
+                      {const_cast<char*>(body.data()), body.size()}};
     msghdr message{};
     std::vector<char> control;
     message.msg_iov = pieces;
@@ -91,7 +98,8 @@ std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view
       body.remove_prefix(static_cast<std::size_t>(sent) - of_header);
       first = false;
     } else if (errno == EAGAIN) {
-      if (!wait_for(socket, POLLOUT, deadline)) return failure(FrameFailure::Kind::timeout, "the peer does not read");
+      if (!wait_for(socket, POLLOUT, deadline))
+        return failure(FrameFailure::Kind::timeout, "the peer does not read");
     } else if (errno != EINTR) {
       return failure(FrameFailure::Kind::closed, fmt::format("send: {}", std::strerror(errno)));
     }
@@ -99,7 +107,8 @@ std::variant<std::monostate, FrameFailure> send_all(int socket, std::string_view
   return {};
 }
 
-std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, std::size_t bytes, std::vector<int>& descriptors,
+std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, std::size_t bytes,
+                                                       std::vector<int>& descriptors,
                                                        Deadline deadline) {
   std::size_t have = 0;
   while (have < bytes) {
@@ -115,9 +124,11 @@ std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, s
       collect(message, descriptors);
       have += static_cast<std::size_t>(got);
     } else if (got == 0) {
-      return failure(have == 0 ? FrameFailure::Kind::closed : FrameFailure::Kind::malformed, "the peer closed the channel");
+      return failure(have == 0 ? FrameFailure::Kind::closed : FrameFailure::Kind::malformed,
+                     "the peer closed the channel");
     } else if (errno == EAGAIN) {
-      if (!wait_for(socket, POLLIN, deadline)) return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
+      if (!wait_for(socket, POLLIN, deadline))
+        return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
     } else if (errno != EINTR) {
       return failure(FrameFailure::Kind::closed, fmt::format("receive: {}", std::strerror(errno)));
     }
@@ -125,16 +136,21 @@ std::variant<std::monostate, FrameFailure> receive_all(int socket, char* into, s
   return {};
 }
 
-std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadline deadline, std::uint32_t cap) {
+std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadline deadline,
+                                               std::uint32_t cap) {
   Header header;
   // Whoever waits for a frame has mostly just asked for it.
-  if (!wait_for(socket, POLLIN, deadline)) return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
-  auto state = receive_all(socket, reinterpret_cast<char*>(&header), sizeof header, frame.descriptors, deadline);
+  if (!wait_for(socket, POLLIN, deadline))
+    return failure(FrameFailure::Kind::timeout, "no answer before the deadline");
+  auto state = receive_all(socket, reinterpret_cast<char*>(&header), sizeof header,
+                           frame.descriptors, deadline);
   if (auto* failed = std::get_if<FrameFailure>(&state)) return *failed;
   if (header.magic != magic || header.version != version || header.reserved != 0) {
     return failure(FrameFailure::Kind::malformed, "not a frame of this version");
   }
-  if (header.length > cap) return failure(FrameFailure::Kind::malformed, fmt::format("a frame of {} bytes", header.length));
+  if (header.length > cap)
+    return failure(FrameFailure::Kind::malformed,
+                   fmt::format("a frame of {} bytes", header.length));
   frame.type = header.type;
   frame.id = header.id;
   frame.body.resize(header.length);
@@ -143,7 +159,8 @@ std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadlin
     if (failed->kind == FrameFailure::Kind::closed) failed->kind = FrameFailure::Kind::malformed;
     return *failed;
   }
-  if (checksum(header, frame.body) != header.crc) return failure(FrameFailure::Kind::malformed, "wrong checksum");
+  if (checksum(header, frame.body) != header.crc)
+    return failure(FrameFailure::Kind::malformed, "wrong checksum");
   if (header.descriptors != frame.descriptors.size()) {
     return failure(FrameFailure::Kind::malformed, "wrong number of descriptors");
   }
@@ -153,10 +170,12 @@ std::variant<Frame, FrameFailure> receive_into(Frame& frame, int socket, Deadlin
 }  // namespace
 
 Deadline deadline_in(double seconds) {
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame, Deadline deadline) {
+std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame,
+                                                      Deadline deadline) {
   if (frame.body.size() > frame_body_cap || frame.descriptors.size() > most_descriptors) {
     return failure(FrameFailure::Kind::malformed, "a frame over its cap");
   }
@@ -169,10 +188,12 @@ std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& f
                 0,
                 0};
   header.crc = checksum(header, frame.body);
-  return send_all(socket, {reinterpret_cast<const char*>(&header), sizeof header}, frame.body, frame.descriptors, deadline);
+  return send_all(socket, {reinterpret_cast<const char*>(&header), sizeof header}, frame.body,
+                  frame.descriptors, deadline);
 }
 
-std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap, std::string memory) {
+std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap,
+                                                std::string memory) {
   Frame frame;
   frame.body = std::move(memory);
   auto result = receive_into(frame, socket, deadline, cap);

@@ -1,7 +1,8 @@
 // Framed messages between the controller and its worker processes, over a stream socket.
 //
-// Header (32 bytes, little-endian): magic u32, version u16, descriptors u16, length u32, type u32, id u64, crc u32,
-// reserved u32; then the body. The CRC32C covers header (its own field zero) and body.
+// Header (32 bytes, little-endian): magic u32, version u16, descriptors u16, length u32, type u32,
+// id u64, crc u32, reserved u32; then the body. The CRC32C covers header (its own field zero) and
+// body.
 #pragma once
 
 #include <chrono>
@@ -35,11 +36,13 @@ struct FrameFailure {
 };
 
 // Sends all of it before the deadline; descriptors travel by SCM_RIGHTS and stay open here.
-std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame, Deadline deadline);
+std::variant<std::monostate, FrameFailure> send_frame(int socket, const Frame& frame,
+                                                      Deadline deadline);
 
-// One whole frame. A body longer than `cap` is malformed. The body is written into `memory`, that of an earlier one perhaps:
-// memory that is new each time costs more than what is written there.
-std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline, std::uint32_t cap = frame_body_cap,
+// One whole frame. A body longer than `cap` is malformed. The body is written into `memory`, that
+// of an earlier one perhaps: memory that is new each time costs more than what is written there.
+std::variant<Frame, FrameFailure> receive_frame(int socket, Deadline deadline,
+                                                std::uint32_t cap = frame_body_cap,
                                                 std::string memory = {});
 
 }  // namespace cupilot

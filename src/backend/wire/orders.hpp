@@ -1,4 +1,5 @@
-// What the controller says to the judge and the runner of one device. Orders hold plain numbers only; both ends are one build.
+// What the controller says to the judge and the runner of one device. Orders hold plain numbers
+// only; both ends are one build.
 #pragma once
 
 #include <array>
@@ -37,7 +38,8 @@ enum class DeviceMessage : std::uint32_t {
   several
 };
 
-// How the judge shares memory with the runner. own: they are one process, and every buffer can be written.
+// How the judge shares memory with the runner. own: they are one process, and every buffer can be
+// written.
 enum class Sharing : std::uint8_t { vmm, ipc, own };
 
 // The first frame of a device process.
@@ -47,8 +49,10 @@ struct DeviceHello {
   std::string reason;
   std::string name, uuid, library;
   int driver_version = 0, devices = 0;
-  int compute_major = 0, compute_minor = 0, sms = 0, clock_khz = 0, memory_clock_khz = 0, bus_bits = 0;
-  int shared_optin = 0, shared_per_sm = 0, shared_reserved = 0, registers_per_sm = 0, threads_per_sm = 0, blocks_per_sm = 0;
+  int compute_major = 0, compute_minor = 0, sms = 0, clock_khz = 0, memory_clock_khz = 0,
+      bus_bits = 0;
+  int shared_optin = 0, shared_per_sm = 0, shared_reserved = 0, registers_per_sm = 0,
+      threads_per_sm = 0, blocks_per_sm = 0;
   int threads_per_block = 0, l2_bytes = 0;
   std::int64_t memory_bytes = 0, memory_free = 0;
   int pageable_access = 0, host_page_tables = 0, run_time_limit = 0;
@@ -68,7 +72,11 @@ struct Region {
 
 // The start of every answer: a failed one holds nothing else.
 struct DeviceAnswer {
-  enum class State : std::uint8_t { done, refused, sticky };  // refused: the process is still good; sticky: it must be replaced
+  enum class State : std::uint8_t {
+    done,
+    refused,
+    sticky
+  };  // refused: the process is still good; sticky: it must be replaced
   State state = State::done;
   int code = 0;  // CUresult
   std::string what;
@@ -77,7 +85,8 @@ struct DeviceAnswer {
 std::string pack(const DeviceAnswer& answer);
 std::optional<DeviceAnswer> unpack_device_answer(std::string_view body);
 
-// Orders carried out one after another and answered together: by the payload of each, or as the first that fails.
+// Orders carried out one after another and answered together: by the payload of each, or as the
+// first that fails.
 struct DeviceOrder {
   DeviceMessage type = DeviceMessage::probe;
   std::string body;
@@ -118,7 +127,8 @@ enum class Inside : int { kept, poison, zeros, large };
 struct PrepareItem {
   bool fill = false;  // with content, by the recipe below
   Inside inside = Inside::poison;
-  bool sealed = false;  // the runner cannot change it, so content that is already there need not be made again
+  bool sealed = false;  // the runner cannot change it, so content that is already there need not be
+                        // made again
   Region region;
   FillParams recipe{};
 };
@@ -164,7 +174,8 @@ struct CheckOrder {
   std::vector<std::string> oracle_keys;  // one an output
   std::vector<Region> guards;            // whose slots' slack must be as it was
   std::vector<Region> zeros;             // that must be zero
-  std::vector<PrepareItem> unchanged;    // inputs to compare with their recipe, where memory could not be sealed
+  std::vector<PrepareItem>
+      unchanged;  // inputs to compare with their recipe, where memory could not be sealed
 };
 std::string pack(const CheckOrder& order);
 std::optional<CheckOrder> unpack_check(std::string_view body);
@@ -210,9 +221,9 @@ struct WireLaunch {
   std::vector<WireArgument> args;
 };
 
-// How a visit runs its launches. once: untimed, waiting after each. timed: `replays` times between events, everything that a
-// launch may leave behind scrubbed before each. burst: `replays` times back to back, for the host's clock; 0 takes as long as
-// the same order without its launches.
+// How a visit runs its launches. once: untimed, waiting after each. timed: `replays` times between
+// events, everything that a launch may leave behind scrubbed before each. burst: `replays` times
+// back to back, for the host's clock; 0 takes as long as the same order without its launches.
 struct VisitTiming {
   enum class Mode : std::uint8_t { once, timed, burst };
   Mode mode = Mode::once;
@@ -238,7 +249,8 @@ struct RunAnswer {
 std::string pack(const RunAnswer& answer);
 std::optional<RunAnswer> unpack_run_answer(std::string_view body);
 
-// Launches to be counted, a range each; what the region clears counts with the first. The order's timing is not looked at.
+// Launches to be counted, a range each; what the region clears counts with the first. The order's
+// timing is not looked at.
 struct CountOrder {
   RunOrder run;
   std::uint64_t counters = 0;  // a CounterMask
@@ -248,7 +260,7 @@ std::optional<CountOrder> unpack_count(std::string_view body);
 
 struct CountedLaunch {
   std::array<double, counter_count> values{};  // by Counter
-  std::uint64_t known = 0;                     // which of them the chip has a metric for, a CounterMask
+  std::uint64_t known = 0;  // which of them the chip has a metric for, a CounterMask
   WarpCycles warps{};
   double us = 0;
 };
@@ -261,15 +273,18 @@ struct CountAnswer {
 std::string pack(const CountAnswer& answer);
 std::optional<CountAnswer> unpack_count_answer(std::string_view body);
 
-// The code of a refusal that says that counters cannot be read, rather than something of the kernel.
+// The code of a refusal that says that counters cannot be read, rather than something of the
+// kernel.
 inline constexpr int no_counters = -1;
 
-// One trusted kernel of kernels/trusted/peaks.cu, run back to back for a time: entry(memory, bytes, rounds).
+// One trusted kernel of kernels/trusted/peaks.cu, run back to back for a time: entry(memory, bytes,
+// rounds).
 struct SustainOrder {
-  std::string image, entry;  // entry "": a copy by the driver, of half the memory onto the other half
-  std::int64_t bytes = 0;    // of scratch memory, filled with random bits
-  // Bytes of it that a launch is given, of `bytes` a whole number of times: the next ones each time, and all of them equally
-  // often in a repeat. 0: all at once.
+  std::string image,
+      entry;               // entry "": a copy by the driver, of half the memory onto the other half
+  std::int64_t bytes = 0;  // of scratch memory, filled with random bits
+  // Bytes of it that a launch is given, of `bytes` a whole number of times: the next ones each
+  // time, and all of them equally often in a repeat. 0: all at once.
   std::int64_t window = 0;
   std::int64_t rounds = 1;  // what the kernel does again within one launch
   int blocks = 0, threads = 0, shared = 0;
@@ -285,7 +300,8 @@ struct SustainAnswer {
 std::string pack(const SustainAnswer& answer);
 std::optional<SustainAnswer> unpack_sustain_answer(std::string_view body);
 
-// What a healthy process says to `probe`: the value of probe_value(), and how long the known kernel and an empty one took.
+// What a healthy process says to `probe`: the value of probe_value(), and how long the known kernel
+// and an empty one took.
 struct ProbeAnswer {
   std::uint64_t value = 0;
   double known_us = 0, empty_us = 0;  // least of several launches between events
@@ -310,12 +326,14 @@ struct RepeatOrder {
 std::string pack(const RepeatOrder& order);
 std::optional<RepeatOrder> unpack_repeat(std::string_view body);
 struct RepeatAnswer {
-  std::vector<std::int64_t> differing;  // per output: elements whose bits differed in any repeat so far
+  std::vector<std::int64_t>
+      differing;  // per output: elements whose bits differed in any repeat so far
 };
 std::string pack(const RepeatAnswer& answer);
 std::optional<RepeatAnswer> unpack_repeat_answer(std::string_view body);
 
-// Single elements of an output as stored, and what the reference values kept under `oracle_key` say at `places`.
+// Single elements of an output as stored, and what the reference values kept under `oracle_key` say
+// at `places`.
 struct ReadOrder {
   Region region;
   FillParams layout{};
@@ -342,7 +360,8 @@ struct CardConditions {
 std::string pack(const CardConditions& conditions);
 std::optional<CardConditions> unpack_conditions(std::string_view body);
 
-// A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) + beta C + bias).
+// A library product, column-major as cuBLASLt has it: D(rows x columns) = act(alpha op(A) op(B) +
+// beta C + bias).
 struct LibraryOrder {
   int type_a = 0, type_b = 0, type_c = 0, type_d = 0;  // DType
   // Sums in fp32; operands rounded to tf32; 8-bit operands with all of a sum in the tensor core.

@@ -9,20 +9,22 @@
 #include <fmt/core.h>
 #include <sched.h>
 
-#include "backend/worker/sandbox.hpp"
 #include "backend/worker/library.hpp"
+#include "backend/worker/sandbox.hpp"
 
 namespace cupilot {
 namespace {
 
 constexpr std::uint64_t most_files = 512, most_file_bytes = 64 << 20;
 
-// Of /proc only what tells of the machine: other processes' environments, the controller's among them, stay closed.
+// Of /proc only what tells of the machine: other processes' environments, the controller's among
+// them, stay closed.
 std::vector<std::string> readable_places() {
   std::vector<std::string> places = toolkit_library_folders();
   for (const char* place :
-       {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/nvidia", "/etc/ld.so.cache", "/proc/driver/nvidia", "/proc/self",
-        "/proc/cpuinfo", "/proc/meminfo", "/proc/devices", "/sys/bus", "/sys/devices"})
+       {"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/nvidia", "/etc/ld.so.cache",
+        "/proc/driver/nvidia", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/devices",
+        "/sys/bus", "/sys/devices"})
     places.emplace_back(place);
   const char* searched = std::getenv("LD_LIBRARY_PATH");
   std::string_view left = searched != nullptr ? searched : "";
@@ -54,7 +56,9 @@ std::string joined(const std::vector<std::string>& words) {
 
 std::string confine_before_device(ConfineLevel level) {
   std::vector<std::string> held;
-  held.emplace_back(limit_process({0, 0, most_file_bytes, most_files}) ? "rlimits, no new privileges" : "no rlimits");
+  held.emplace_back(limit_process({0, 0, most_file_bytes, most_files})
+                        ? "rlimits, no new privileges"
+                        : "no rlimits");
   if (level != ConfineLevel::limits_only) {
     held.emplace_back(unshare(CLONE_NEWNET) == 0 ? "no network" : "the host's network");
     held.emplace_back(unshare(CLONE_NEWIPC) == 0 ? "own IPC" : "the host's IPC");
@@ -64,9 +68,11 @@ std::string confine_before_device(ConfineLevel level) {
 
 std::string confine_after_device(ConfineLevel level) {
   std::vector<std::string> held;
-  const bool files = level == ConfineLevel::full && confine_files(readable_places(), device_files());
-  held.push_back(files ? fmt::format("Landlock {} (libraries to read, GPU device files)", landlock_version())
-                       : std::string("no Landlock"));
+  const bool files =
+      level == ConfineLevel::full && confine_files(readable_places(), device_files());
+  held.push_back(
+      files ? fmt::format("Landlock {} (libraries to read, GPU device files)", landlock_version())
+            : std::string("no Landlock"));
   const bool calls = level != ConfineLevel::limits_only && confine_calls(true);
   held.emplace_back(calls ? "seccomp (no programs, processes, sockets, ptrace)" : "no seccomp");
   return joined(held);

@@ -1,5 +1,5 @@
-// What confines a judge or runner. Untrusted code runs long after the device was opened, so most of it is put on afterwards,
-// when the driver needs little more than the descriptors it holds.
+// What confines a judge or runner. Untrusted code runs long after the device was opened, so most of
+// it is put on afterwards, when the driver needs little more than the descriptors it holds.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@ namespace cupilot {
 enum class ConfineLevel { full, calls_only, limits_only };
 inline constexpr int confine_levels = 3;
 
-// Before the device is opened: limits, no new privileges, network and IPC of its own. In words what took hold.
+// Before the device is opened: limits, no new privileges, network and IPC of its own. In words what
+// took hold.
 std::string confine_before_device(ConfineLevel level);
 
 // Afterwards: files and system calls. In words what took hold, and what did not.

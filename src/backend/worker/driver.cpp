@@ -25,11 +25,13 @@ CudaDriver load() {
   }
   calls.path = library.path;
 #define CUPILOT_EXPANDED(name) CUPILOT_TEXT(name)
-#define CUPILOT_LOAD_OPTIONAL(name) \
-  calls.name = reinterpret_cast<decltype(calls.name)>(look_up(library.handle, CUPILOT_EXPANDED(name), #name));
-#define CUPILOT_LOAD(name)    \
-  CUPILOT_LOAD_OPTIONAL(name) \
-  if (calls.name == nullptr && calls.reason.empty()) calls.reason = fmt::format("{} lacks {}", library.path, #name);
+#define CUPILOT_LOAD_OPTIONAL(name)                    \
+  calls.name = reinterpret_cast<decltype(calls.name)>( \
+      look_up(library.handle, CUPILOT_EXPANDED(name), #name));
+#define CUPILOT_LOAD(name)                           \
+  CUPILOT_LOAD_OPTIONAL(name)                        \
+  if (calls.name == nullptr && calls.reason.empty()) \
+    calls.reason = fmt::format("{} lacks {}", library.path, #name);
   CUPILOT_DRIVER_CALLS(CUPILOT_LOAD)
   CUPILOT_DRIVER_OPTIONAL_CALLS(CUPILOT_LOAD_OPTIONAL)
 #undef CUPILOT_LOAD

@@ -1,5 +1,5 @@
-// The driver library, opened at run time by worker processes, and in a host's own process for a context of the host's. Needs
-// cuda.h alone.
+// The driver library, opened at run time by worker processes, and in a host's own process for a
+// context of the host's. Needs cuda.h alone.
 #pragma once
 
 #include <string>

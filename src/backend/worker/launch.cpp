@@ -47,35 +47,42 @@ CUtensorMapSwizzle map_swizzle(int bytes) {
 }
 
 CUtensorMap encode(const CudaSession& session, const WireMap& map) {
-  if (driver().cuTensorMapEncodeTiled == nullptr) throw OrderRefused{0, "this driver has no tensor maps"};
+  if (driver().cuTensorMapEncodeTiled == nullptr)
+    throw OrderRefused{0, "this driver has no tensor maps"};
   const std::size_t rank = map.dims.size();
   if (rank < 1 || rank > 5 || map.box.size() != rank || map.pitch.size() + 1 < rank) {
     throw OrderRefused{0, "a tensor map of impossible rank"};
   }
-  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()), pitch(map.pitch.begin(), map.pitch.end());
+  std::vector<cuuint64_t> dims(map.dims.begin(), map.dims.end()),
+      pitch(map.pitch.begin(), map.pitch.end());
   std::vector<cuuint32_t> box(map.box.begin(), map.box.end()), steps(rank, 1);
   pitch.resize(std::max<std::size_t>(pitch.size(), 1));
   CUtensorMap encoded{};
   const CUresult code = driver().cuTensorMapEncodeTiled(
-      &encoded, map_type(map.type), static_cast<cuuint32_t>(rank), reinterpret_cast<void*>(session.address(map.region)),
-      dims.data(), pitch.data(), box.data(), steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(map.swizzle),
+      &encoded, map_type(map.type), static_cast<cuuint32_t>(rank),
+      reinterpret_cast<void*>(session.address(map.region)), dims.data(), pitch.data(), box.data(),
+      steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, map_swizzle(map.swizzle),
       CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
-  if (code != CUDA_SUCCESS) throw OrderRefused{static_cast<int>(code), "encoding a tensor map: " + driver().describe(code)};
+  if (code != CUDA_SUCCESS)
+    throw OrderRefused{static_cast<int>(code), "encoding a tensor map: " + driver().describe(code)};
   return encoded;
 }
 
 void set_attributes(PreparedLaunch& prepared, const WireLaunch& launch) {
   const CudaDriver& calls = driver();
   if (launch.shared > 0) {
-    const CUresult code = calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                                   static_cast<int>(launch.shared));
+    const CUresult code =
+        calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 static_cast<int>(launch.shared));
     if (code != CUDA_SUCCESS) {
-      throw OrderRefused{
-          701, fmt::format("{} bytes of dynamic shared memory for {}: {}", launch.shared, launch.name, calls.describe(code))};
+      throw OrderRefused{701, fmt::format("{} bytes of dynamic shared memory for {}: {}",
+                                          launch.shared, launch.name, calls.describe(code))};
     }
   }
   const int blocks = launch.cluster[0] * launch.cluster[1] * launch.cluster[2];
-  if (blocks > 8) calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1);
+  if (blocks > 8)
+    calls.cuFuncSetAttribute(prepared.function, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED,
+                             1);
   if (blocks > 1) {
     CUlaunchAttribute cluster{};
     cluster.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
@@ -113,7 +120,8 @@ void set_arguments(CudaSession& session, PreparedLaunch& prepared, const WireLau
   }
 }
 
-std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& order, const WireLaunch& launch,
+std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& order,
+                                        const WireLaunch& launch,
                                         const std::vector<CUtensorMap>& maps) {
   auto prepared = std::make_unique<PreparedLaunch>();
   prepared->name = launch.name;
@@ -136,22 +144,26 @@ std::unique_ptr<PreparedLaunch> prepare(CudaSession& session, const RunOrder& or
 
 }  // namespace
 
-std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session, const RunOrder& order) {
+std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
+                                                              const RunOrder& order) {
   std::vector<CUtensorMap> maps;
   for (const WireMap& map : order.maps) maps.push_back(encode(session, map));
   std::vector<std::unique_ptr<PreparedLaunch>> launches;
-  for (const WireLaunch& launch : order.launches) launches.push_back(prepare(session, order, launch, maps));
+  for (const WireLaunch& launch : order.launches)
+    launches.push_back(prepare(session, order, launch, maps));
   return launches;
 }
 
 void launch_one(PreparedLaunch& prepared) {
-  const CUresult code = driver().cuLaunchKernelEx(&prepared.config, prepared.function, prepared.pointers.data(), nullptr);
+  const CUresult code = driver().cuLaunchKernelEx(&prepared.config, prepared.function,
+                                                  prepared.pointers.data(), nullptr);
   if (code != CUDA_SUCCESS) throw CudaFailure{code, "launching " + prepared.name};
 }
 
 void clear(CudaSession& session, const std::vector<Region>& regions) {
   for (const Region& region : regions) {
-    check(driver().cuMemsetD8Async(session.address(region), 0, static_cast<std::size_t>(region.bytes), session.stream()),
+    check(driver().cuMemsetD8Async(session.address(region), 0,
+                                   static_cast<std::size_t>(region.bytes), session.stream()),
           "clearing a buffer");
   }
 }
@@ -159,13 +171,15 @@ void clear(CudaSession& session, const std::vector<Region>& regions) {
 // A slot that is mapped already is mapped anew: that is how its access changes.
 void map_slot(CudaSession& session, const Frame& frame) {
   const auto order = unpack_slot(frame.body);
-  if (!order || (order->ipc.empty() && frame.descriptors.size() != 1)) throw OrderRefused{0, "a slot order that cannot be read"};
+  if (!order || (order->ipc.empty() && frame.descriptors.size() != 1))
+    throw OrderRefused{0, "a slot order that cannot be read"};
   if (const auto found = session.slots.find(order->slot); found != session.slots.end()) {
     session.synchronize();
     session.release(found->second);
     session.slots.erase(found);
   }
-  session.slots[order->slot] = session.import(*order, frame.descriptors.empty() ? -1 : frame.descriptors[0]);
+  session.slots[order->slot] =
+      session.import(*order, frame.descriptors.empty() ? -1 : frame.descriptors[0]);
 }
 
 }  // namespace cupilot

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/worker/session.hpp"
 #include "backend/wire/frame.hpp"
+#include "backend/worker/session.hpp"
 
 namespace cupilot {
 
@@ -22,11 +22,13 @@ struct PreparedLaunch {
 };
 
 // Throws OrderRefused or CudaFailure.
-std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session, const RunOrder& order);
+std::vector<std::unique_ptr<PreparedLaunch>> prepare_launches(CudaSession& session,
+                                                              const RunOrder& order);
 void launch_one(PreparedLaunch& prepared);
 void clear(CudaSession& session, const std::vector<Region>& regions);
 
-// Maps the slot of a map_slot frame. One that is mapped already is mapped anew: that is how its access changes.
+// Maps the slot of a map_slot frame. One that is mapped already is mapped anew: that is how its
+// access changes.
 void map_slot(CudaSession& session, const Frame& frame);
 
 }  // namespace cupilot

@@ -10,7 +10,8 @@ namespace cupilot {
 std::vector<std::string> toolkit_library_folders() {
   std::vector<std::string> roots;
   for (const char* name : {"CUDA_HOME", "CUDA_PATH"}) {
-    if (const char* value = std::getenv(name); value != nullptr && value[0] != '\0') roots.emplace_back(value);
+    if (const char* value = std::getenv(name); value != nullptr && value[0] != '\0')
+      roots.emplace_back(value);
   }
   roots.emplace_back(CUPILOT_CUDA_ROOT);
   roots.emplace_back("/usr/local/cuda");
@@ -40,7 +41,8 @@ OpenedLibrary open_library(std::initializer_list<const char*> names, LibraryPlac
       }
       const link_map* entry = nullptr;
       opened.path = place;
-      if (dlinfo(opened.handle, RTLD_DI_LINKMAP, &entry) == 0 && entry != nullptr) opened.path = entry->l_name;
+      if (dlinfo(opened.handle, RTLD_DI_LINKMAP, &entry) == 0 && entry != nullptr)
+        opened.path = entry->l_name;
       return opened;
     }
   }

@@ -13,12 +13,13 @@ struct OpenedLibrary {
   std::string reason;  // why none was, naming what was looked for
 };
 
-// toolkit: $CUDA_HOME, $CUDA_PATH, where the headers were found when this was built, /usr/local/cuda. Only a process of our own
-// may look there: a host's environment is not read.
+// toolkit: $CUDA_HOME, $CUDA_PATH, where the headers were found when this was built,
+// /usr/local/cuda. Only a process of our own may look there: a host's environment is not read.
 enum class LibraryPlaces { loader, loader_and_toolkit };
 
 // Tries each name in the loader's own folders, then in the toolkit's.
-OpenedLibrary open_library(std::initializer_list<const char*> names, LibraryPlaces where = LibraryPlaces::loader_and_toolkit);
+OpenedLibrary open_library(std::initializer_list<const char*> names,
+                           LibraryPlaces where = LibraryPlaces::loader_and_toolkit);
 
 // Folders that hold a toolkit's libraries, existing or not.
 std::vector<std::string> toolkit_library_folders();

@@ -1,10 +1,10 @@
 #include "backend/worker/probe.hpp"
 
-#include "backend/wire/frame.hpp"
 #include "backend/wire/body.hpp"
+#include "backend/wire/frame.hpp"
+#include "backend/worker/library.hpp"
 #include "backend/worker/process.hpp"
 #include "backend/worker/roles.hpp"
-#include "backend/worker/library.hpp"
 
 namespace cupilot {
 namespace {
@@ -18,7 +18,8 @@ ProbedLibrary probe_library(std::initializer_list<const char*> names) {
 
 std::string pack(const Probe& probe) {
   BodyWriter out;
-  for (const ProbedLibrary* library : {&probe.cublaslt, &probe.cupti}) out.put(library->found).put(library->detail);
+  for (const ProbedLibrary* library : {&probe.cublaslt, &probe.cupti})
+    out.put(library->found).put(library->detail);
   return out.take();
 }
 
@@ -36,7 +37,10 @@ std::optional<Probe> unpack_probe(std::string_view body) {
 int serve_probe() {
   const Probe probe{probe_library({"libcublasLt.so.13", "libcublasLt.so.12"}),
                     probe_library({"libcupti.so.13", "libcupti.so.12"})};
-  return std::holds_alternative<std::monostate>(send_frame(worker_channel, {1, 0, pack(probe), {}}, deadline_in(10))) ? 0 : 1;
+  return std::holds_alternative<std::monostate>(
+             send_frame(worker_channel, {1, 0, pack(probe), {}}, deadline_in(10)))
+             ? 0
+             : 1;
 }
 
 }  // namespace cupilot

@@ -51,9 +51,10 @@ int spawn(const Spawn& what, int channel, int output, pid_t& pid) {
   sigfillset(&all);
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error =
-      posix_spawn(&pid, what.program.c_str(), &actions, &attributes, pointers(arguments).data(), pointers(environment).data());
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error = posix_spawn(&pid, what.program.c_str(), &actions, &attributes,
+                                pointers(arguments).data(), pointers(environment).data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   return error;
@@ -71,25 +72,29 @@ Ending ending_of(int status) {
   return {true, 0, WEXITSTATUS(status)};
 }
 
-// Waits for the end until the deadline. What waitpid says: 0, it has not ended, or a debugger still holds it.
+// Waits for the end until the deadline. What waitpid says: 0, it has not ended, or a debugger still
+// holds it.
 pid_t reap(pid_t pid, int& status, Deadline deadline) {
-  constexpr int look_again_ms = 5;  // where there is no handle, or it says no more than that the process ended
+  constexpr int look_again_ms =
+      5;  // where there is no handle, or it says no more than that the process ended
   const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   pollfd entry{handle, POLLIN, 0};
   pid_t reaped = 0;
   for (;;) {
     reaped = waitpid(pid, &status, WNOHANG);
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     if (reaped > 0 || (reaped < 0 && errno != EINTR) || left <= 0) break;
-    const int milliseconds = static_cast<int>(std::min<long long>(left + 1, entry.fd >= 0 ? 1000 : look_again_ms));
+    const int milliseconds =
+        static_cast<int>(std::min<long long>(left + 1, entry.fd >= 0 ? 1000 : look_again_ms));
     if (poll(&entry, 1, milliseconds) > 0) entry.fd = -1;
   }
   if (handle >= 0) close(handle);
   return reaped;
 }
 
-// Killed processes that did not end in time: SIGKILL waits while a driver holds them. Their numbers are taken until they are
-// reaped, so that none of them can be another's.
+// Killed processes that did not end in time: SIGKILL waits while a driver holds them. Their numbers
+// are taken until they are reaped, so that none of them can be another's.
 struct Lingering {
   std::mutex mutex;
   std::vector<pid_t> processes;
@@ -107,21 +112,24 @@ void linger(pid_t pid) {
 
 void reap_lingering() {
   const std::lock_guard lock(lingering().mutex);
-  std::erase_if(lingering().processes, [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
+  std::erase_if(lingering().processes,
+                [](pid_t pid) { return waitpid(pid, nullptr, WNOHANG) != 0; });
 }
 
 }  // namespace
 
 std::string describe(const Ending& ending) {
   if (!ending.known) return "no ending known";
-  if (ending.signal != 0) return fmt::format("killed by signal {} ({})", ending.signal, strsignal(ending.signal));
+  if (ending.signal != 0)
+    return fmt::format("killed by signal {} ({})", ending.signal, strsignal(ending.signal));
   return fmt::format("exited with {}", ending.status);
 }
 
 Result<Process> Process::start(const Spawn& what) {
   reap_lingering();
   int sockets[2], pipes[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) return system_error("socketpair");
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    return system_error("socketpair");
   if (pipe2(pipes, O_CLOEXEC | O_NONBLOCK) != 0) {
     const Error error = system_error("pipe");
     close(sockets[0]);
@@ -139,8 +147,10 @@ Result<Process> Process::start(const Spawn& what) {
   if (error != 0) {
     process.close_all();
     const bool full = error == EAGAIN || error == ENOMEM;
-    return Error{ErrorCode::failure, fmt::format("starting {}: {}", what.program, std::strerror(error)),
-                 full ? "raise the limit on processes (ulimit -u) or free memory" : "build target cupilot_worker"};
+    return Error{ErrorCode::failure,
+                 fmt::format("starting {}: {}", what.program, std::strerror(error)),
+                 full ? "raise the limit on processes (ulimit -u) or free memory"
+                      : "build target cupilot_worker"};
   }
   process.pid_ = pid;
   return process;
@@ -206,7 +216,8 @@ std::string Process::output() {
 
 namespace {
 
-// The folders of the library and of the program that hold this code: one and the same where it is linked statically.
+// The folders of the library and of the program that hold this code: one and the same where it is
+// linked statically.
 std::vector<std::filesystem::path> own_folders() {
   namespace fs = std::filesystem;
   std::error_code ignored;
@@ -228,7 +239,8 @@ Result<std::string> find_worker(const std::string& given) {
   if (!given.empty()) {
     places.emplace_back(given);
   } else {
-    // Beside; from bin or lib of a prefix; from lib/<architecture> of one. A build tree is laid out alike.
+    // Beside; from bin or lib of a prefix; from lib/<architecture> of one. A build tree is laid out
+    // alike.
     for (const fs::path& folder : own_folders())
       for (const char* relative : {".", "../libexec/cupilot", "../../libexec/cupilot"})
         places.push_back((folder / relative / "cupilot-worker").lexically_normal());
@@ -236,7 +248,8 @@ Result<std::string> find_worker(const std::string& given) {
   }
   std::string tried;
   for (const fs::path& place : places) {
-    if (access(place.c_str(), X_OK) == 0 && fs::is_regular_file(place, ignored)) return place.string();
+    if (access(place.c_str(), X_OK) == 0 && fs::is_regular_file(place, ignored))
+      return place.string();
     tried += (tried.empty() ? "" : ", ") + place.string();
   }
   return Error{ErrorCode::failure, "the program cupilot-worker was not found; looked at " + tried,

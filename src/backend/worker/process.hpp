@@ -1,4 +1,5 @@
-// A worker process: started with an empty environment in its own session, spoken to over one socket, killed as a group.
+// A worker process: started with an empty environment in its own session, spoken to over one
+// socket, killed as a group.
 #pragma once
 
 #include <string>
@@ -24,7 +25,8 @@ struct Ending {
 };
 std::string describe(const Ending& ending);
 
-// A killed process that gives the memory of a device back takes seconds; one that a driver holds might never end.
+// A killed process that gives the memory of a device back takes seconds; one that a driver holds
+// might never end.
 inline constexpr double seconds_to_end = 10;
 
 class Process {
@@ -38,11 +40,13 @@ class Process {
   explicit operator bool() const { return pid_ > 0; }
   int channel() const { return channel_; }
   int pid() const { return pid_; }
-  // SIGKILL to the whole group, then reaped. One that does not end by the deadline is reaped after a later start or kill.
+  // SIGKILL to the whole group, then reaped. One that does not end by the deadline is reaped after
+  // a later start or kill.
   Ending kill(Deadline deadline = deadline_in(seconds_to_end));
   // Waits for an end by itself until the deadline; reaps.
   Ending wait(Deadline deadline);
-  // What it wrote to stdout and stderr since the last call, at most 64 KiB; more is lost, never blocks the child.
+  // What it wrote to stdout and stderr since the last call, at most 64 KiB; more is lost, never
+  // blocks the child.
   std::string output();
 
  private:
@@ -58,8 +62,8 @@ inline constexpr int worker_channel = 3;
 // in libexec/cupilot of the prefix they lie in.
 Result<std::string> find_worker(const std::string& given);
 
-// Of the caller's environment, what a worker needs to find its libraries: LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH and,
-// for device workers, CUDA_VISIBLE_DEVICES.
+// Of the caller's environment, what a worker needs to find its libraries: LD_LIBRARY_PATH,
+// CUDA_HOME, CUDA_PATH and, for device workers, CUDA_VISIBLE_DEVICES.
 std::vector<std::string> worker_environment(bool device);
 
 }  // namespace cupilot

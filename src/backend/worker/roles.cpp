@@ -13,12 +13,16 @@ namespace cupilot {
 int worker_main(int argc, char** argv) {
   const std::string_view role = argc > 1 ? argv[1] : "";
   if (fcntl(worker_channel, F_GETFD) < 0 || role.empty()) {
-    std::fputs("cupilot-worker serves the cupilot library over an inherited channel; it is not run by hand\n", stderr);
+    std::fputs(
+        "cupilot-worker serves the cupilot library over an inherited channel; it is not run by "
+        "hand\n",
+        stderr);
     return 2;
   }
   if (role == "compile") return serve_compiles();
   if (role == "probe") return serve_probe();
-  const int device = argc > 2 ? std::atoi(argv[2]) : 0, confinement = argc > 3 ? std::atoi(argv[3]) : 0;
+  const int device = argc > 2 ? std::atoi(argv[2]) : 0,
+            confinement = argc > 3 ? std::atoi(argv[3]) : 0;
   if (role == "judge") return serve_judge(device, confinement);
   if (role == "runner") return serve_runner(device, confinement);
   if (role == "counter") return serve_counter(device, confinement);

@@ -1,4 +1,5 @@
-// Launching untrusted kernels: tensor maps, arguments and attributes of one order, run once or for a time.
+// Launching untrusted kernels: tensor maps, arguments and attributes of one order, run once or for
+// a time.
 #pragma once
 
 #include <string>

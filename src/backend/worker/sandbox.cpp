@@ -20,14 +20,16 @@ bool set_limit(__rlimit_resource resource, std::uint64_t value) {
   return setrlimit(resource, &limit) == 0;
 }
 
-constexpr std::uint64_t read_access = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
+constexpr std::uint64_t read_access =
+    LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_EXECUTE;
 
 constexpr std::uint64_t device_access = 1ull << 15;  // LANDLOCK_ACCESS_FS_IOCTL_DEV
 
 std::uint64_t handled_access(int version) {
   std::uint64_t all = read_access | LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR |
-                      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
+                      LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_CHAR |
+                      LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+                      LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO |
                       LANDLOCK_ACCESS_FS_MAKE_BLOCK | LANDLOCK_ACCESS_FS_MAKE_SYM;
   if (version >= 2) all |= 1ull << 13;  // LANDLOCK_ACCESS_FS_REFER
   if (version >= 3) all |= 1ull << 14;  // LANDLOCK_ACCESS_FS_TRUNCATE
@@ -42,7 +44,8 @@ void allow(int ruleset, const std::string& path, std::uint64_t access) {
   landlock_path_beneath_attr rule{};
   rule.parent_fd = descriptor;
   rule.allowed_access = access;
-  if (fstat(descriptor, &info) == 0 && !S_ISDIR(info.st_mode)) rule.allowed_access &= ~std::uint64_t{LANDLOCK_ACCESS_FS_READ_DIR};
+  if (fstat(descriptor, &info) == 0 && !S_ISDIR(info.st_mode))
+    rule.allowed_access &= ~std::uint64_t{LANDLOCK_ACCESS_FS_READ_DIR};
   syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
   close(descriptor);
 }
@@ -153,14 +156,18 @@ bool add_rules(scmp_filter_ctx filter) {
   }
   // abort() signals its own process; no other may be signalled.
   const auto self = static_cast<scmp_datum_t>(getpid());
-  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1, scmp_arg_cmp{0, SCMP_CMP_NE, self, 0}) != 0)
+  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(tgkill), 1,
+                       scmp_arg_cmp{0, SCMP_CMP_NE, self, 0}) != 0)
     return false;
   // Limits may be read, not set.
-  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1, scmp_arg_cmp{2, SCMP_CMP_NE, 0, 0}) != 0)
+  if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prlimit64), 1,
+                       scmp_arg_cmp{2, SCMP_CMP_NE, 0, 0}) != 0)
     return false;
-  // clone3 hides its flags in memory: ENOSYS makes the C library fall back to clone, where they can be read.
+  // clone3 hides its flags in memory: ENOSYS makes the C library fall back to clone, where they can
+  // be read.
   if (seccomp_rule_add(filter, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0) != 0) return false;
-  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
+  return seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(clone), 1,
+                          SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0)) == 0;
 }
 
 }  // namespace
@@ -178,19 +185,23 @@ bool limit_process(const Limits& limits) {
 }
 
 int landlock_version() {
-  const long version = syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  const long version =
+      syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   return version < 0 ? 0 : static_cast<int>(version);
 }
 
-bool confine_files(const std::vector<std::string>& readable, const std::vector<std::string>& writable) {
+bool confine_files(const std::vector<std::string>& readable,
+                   const std::vector<std::string>& writable) {
   const int version = landlock_version();
   if (version == 0) return false;
   landlock_ruleset_attr attributes{};
   attributes.handled_access_fs = handled_access(version);
-  const int ruleset = static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
+  const int ruleset =
+      static_cast<int>(syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes, 0));
   if (ruleset < 0) return false;
   for (const std::string& path : readable) allow(ruleset, path, read_access);
-  const std::uint64_t write_access = read_access | LANDLOCK_ACCESS_FS_WRITE_FILE | (version >= 5 ? device_access : 0);
+  const std::uint64_t write_access =
+      read_access | LANDLOCK_ACCESS_FS_WRITE_FILE | (version >= 5 ? device_access : 0);
   for (const std::string& path : writable) allow(ruleset, path, write_access);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const bool good = syscall(SYS_landlock_restrict_self, ruleset, 0) == 0;

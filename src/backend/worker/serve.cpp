@@ -8,8 +8,8 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "backend/worker/process.hpp"
 #include "backend/worker/launch.hpp"
+#include "backend/worker/process.hpp"
 #include "backend/worker/roles.hpp"
 
 namespace cupilot {
@@ -21,7 +21,8 @@ void die_with_the_controller() {
   std::thread([] {
     for (;;) {
       pollfd entry{worker_channel, POLLRDHUP, 0};
-      if (poll(&entry, 1, -1) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) {
+      if (poll(&entry, 1, -1) > 0 &&
+          (entry.revents & (POLLRDHUP | POLLHUP | POLLERR | POLLNVAL)) != 0) {
         raise(SIGKILL);
       }
     }
@@ -30,17 +31,20 @@ void die_with_the_controller() {
 
 bool send(DeviceMessage type, std::uint64_t id, std::string body, std::vector<int> descriptors) {
   const Frame frame{static_cast<std::uint32_t>(type), id, std::move(body), std::move(descriptors)};
-  return std::holds_alternative<std::monostate>(send_frame(worker_channel, frame, deadline_in(write_seconds)));
+  return std::holds_alternative<std::monostate>(
+      send_frame(worker_channel, frame, deadline_in(write_seconds)));
 }
 
 }  // namespace
 
-DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame, std::vector<int>& descriptors) {
+DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame,
+                       std::vector<int>& descriptors) {
   DeviceAnswer answer;
   try {
     answer.payload = handler(static_cast<DeviceMessage>(frame.type), frame, descriptors);
   } catch (const CudaFailure& failure) {
-    answer.state = is_sticky(failure.code) ? DeviceAnswer::State::sticky : DeviceAnswer::State::refused;
+    answer.state =
+        is_sticky(failure.code) ? DeviceAnswer::State::sticky : DeviceAnswer::State::refused;
     answer.code = static_cast<int>(failure.code);
     answer.what = fmt::format("{}: {}", failure.what, driver().describe(failure.code));
   } catch (const OrderRefused& refused) {
@@ -59,11 +63,13 @@ ConfinedSession::ConfinedSession(int device, int confinement)
       held(confine_before_device(level)),
       session(device) {}
 
-int serve_device(ConfinedSession& confined, const OrderHandler& handler, const std::function<void()>& idle) {
+int serve_device(ConfinedSession& confined, const OrderHandler& handler,
+                 const std::function<void()>& idle) {
   die_with_the_controller();
   DeviceHello hello = confined.session.hello();
   hello.confinement = confined.held + ", " + confine_after_device(confined.level);
-  hello.confinement_to_blame = !hello.usable && !hello.library.empty() && confined.level != ConfineLevel::limits_only;
+  hello.confinement_to_blame =
+      !hello.usable && !hello.library.empty() && confined.level != ConfineLevel::limits_only;
   clearenv();
   if (!send(DeviceMessage::hello, 0, pack(hello), {})) return 1;
   if (!hello.usable) return 3;
@@ -81,7 +87,8 @@ int serve_device(ConfinedSession& confined, const OrderHandler& handler, const s
   }
 }
 
-std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type, const Frame& frame) {
+std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type,
+                                        const Frame& frame) {
   if (type == DeviceMessage::probe) return pack(visitor.probe());
   if (type == DeviceMessage::drop_slots) {
     session.synchronize();
@@ -102,16 +109,18 @@ std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, 
       const bool there = driver().cuFuncGetParamInfo(function, p, &offset, &bytes) == CUDA_SUCCESS;
       const bool wanted = p < declared.size();
       if (there == wanted && (!there || bytes == static_cast<std::size_t>(declared[p]))) continue;
-      throw OrderRefused{0, fmt::format("parameter {} of {} in the image is not the one in its PTX", p, order->entries[i])};
+      throw OrderRefused{0, fmt::format("parameter {} of {} in the image is not the one in its PTX",
+                                        p, order->entries[i])};
     }
   }
   return "";
 }
 
-int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own, const LaunchWork& work,
-                   const std::function<void()>& idle) {
+int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own,
+                   const LaunchWork& work, const std::function<void()>& idle) {
   CudaSession& session = confined.session;
-  const auto handler = [&](DeviceMessage type, const Frame& frame, std::vector<int>&) -> std::string {
+  const auto handler = [&](DeviceMessage type, const Frame& frame,
+                           std::vector<int>&) -> std::string {
     if (auto common = serve_common(session, visitor, type, frame)) return *common;
     if (type == DeviceMessage::map_slot) {
       map_slot(session, frame);

@@ -4,10 +4,10 @@
 #include <functional>
 #include <string>
 
-#include "backend/worker/session.hpp"
-#include "backend/worker/visit.hpp"
 #include "backend/wire/frame.hpp"
 #include "backend/worker/confine.hpp"
+#include "backend/worker/session.hpp"
+#include "backend/worker/visit.hpp"
 
 namespace cupilot {
 
@@ -18,10 +18,12 @@ struct OrderRefused {
 };
 
 // Payload of the answer; descriptors to send along are appended to `descriptors`.
-using OrderHandler = std::function<std::string(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors)>;
+using OrderHandler = std::function<std::string(DeviceMessage type, const Frame& frame,
+                                               std::vector<int>& descriptors)>;
 
 // The handler's answer, or what its exception says.
-DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame, std::vector<int>& descriptors);
+DeviceAnswer answer_of(const OrderHandler& handler, const Frame& frame,
+                       std::vector<int>& descriptors);
 
 // Confines itself and opens the device.
 struct ConfinedSession {
@@ -31,17 +33,21 @@ struct ConfinedSession {
   CudaSession session;
 };
 
-// Confines itself further, greets, then answers orders until the controller goes away or the device is lost. A thread kills
-// this process when the controller dies while a kernel runs. `idle` is called before each wait. Returns the exit status.
-int serve_device(ConfinedSession& confined, const OrderHandler& handler, const std::function<void()>& idle = {});
+// Confines itself further, greets, then answers orders until the controller goes away or the device
+// is lost. A thread kills this process when the controller dies while a kernel runs. `idle` is
+// called before each wait. Returns the exit status.
+int serve_device(ConfinedSession& confined, const OrderHandler& handler,
+                 const std::function<void()>& idle = {});
 
-// A process that launches kernels on memory that it is given to map: `work` carries out its one own order; nullopt: that order
-// cannot be read.
+// A process that launches kernels on memory that it is given to map: `work` carries out its one own
+// order; nullopt: that order cannot be read.
 using LaunchWork = std::function<std::optional<std::string>(const Frame& frame)>;
-int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own, const LaunchWork& work,
-                   const std::function<void()>& idle = {});
+int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own,
+                   const LaunchWork& work, const std::function<void()>& idle = {});
 
-// What both roles do, loading images, dropping slots and the health probe; nullopt for other orders.
-std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type, const Frame& frame);
+// What both roles do, loading images, dropping slots and the health probe; nullopt for other
+// orders.
+std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type,
+                                        const Frame& frame);
 
 }  // namespace cupilot

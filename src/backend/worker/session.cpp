@@ -35,7 +35,9 @@ CUmemAllocationProp shared_memory_of(int device) {
   return properties;
 }
 
-std::int64_t rounded(std::int64_t bytes, std::int64_t to) { return (std::max<std::int64_t>(bytes, 1) + to - 1) / to * to; }
+std::int64_t rounded(std::int64_t bytes, std::int64_t to) {
+  return (std::max<std::int64_t>(bytes, 1) + to - 1) / to * to;
+}
 
 }  // namespace
 
@@ -136,7 +138,8 @@ void CudaSession::describe_device(CUdevice device) {
   hello_.memory_clock_khz = attribute(device, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
   hello_.bus_bits = attribute(device, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH);
   hello_.shared_optin = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
-  hello_.shared_per_sm = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
+  hello_.shared_per_sm =
+      attribute(device, CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR);
   hello_.shared_reserved = attribute(device, CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK);
   hello_.registers_per_sm = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR);
   hello_.threads_per_sm = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR);
@@ -144,7 +147,8 @@ void CudaSession::describe_device(CUdevice device) {
   hello_.threads_per_block = attribute(device, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
   hello_.l2_bytes = attribute(device, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   hello_.pageable_access = attribute(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS);
-  hello_.host_page_tables = attribute(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
+  hello_.host_page_tables =
+      attribute(device, CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES);
   hello_.run_time_limit = attribute(device, CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT);
 }
 
@@ -152,7 +156,8 @@ void CudaSession::choose_sharing(CUdevice device) {
   const CudaDriver& calls = driver();
   const CUmemAllocationProp properties = shared_memory_of(device);
   std::size_t granularity = 0;
-  CUresult code = calls.cuMemGetAllocationGranularity(&granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+  CUresult code = calls.cuMemGetAllocationGranularity(&granularity, &properties,
+                                                      CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   const char* step = "granularity";
   if (code == CUDA_SUCCESS) {
     granularity_ = static_cast<std::int64_t>(granularity);
@@ -162,7 +167,8 @@ void CudaSession::choose_sharing(CUdevice device) {
     if (code == CUDA_SUCCESS) {
       int descriptor = -1;
       step = "export";
-      code = calls.cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
+      code = calls.cuMemExportToShareableHandle(&descriptor, handle,
+                                                CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0);
       if (code == CUDA_SUCCESS) close(descriptor);
       calls.cuMemRelease(handle);
     }
@@ -172,24 +178,29 @@ void CudaSession::choose_sharing(CUdevice device) {
   hello_.sharing_note = fmt::format("virtual memory handles: {}: {}", step, calls.describe(code));
 }
 
-// No device heap and no printf buffer worth the name; no part of L2 set aside for lines that are asked to stay.
+// No device heap and no printf buffer worth the name; no part of L2 set aside for lines that are
+// asked to stay.
 void CudaSession::limit_context() {
   if (driver().cuCtxSetLimit == nullptr) return;
-  constexpr std::pair<CUlimit, std::size_t> limits[] = {
-      {CU_LIMIT_MALLOC_HEAP_SIZE, 4096}, {CU_LIMIT_PRINTF_FIFO_SIZE, 4096}, {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
-  for (const auto& [limit, value] : limits) driver().cuCtxSetLimit(limit, value);  // a driver may round or refuse
+  constexpr std::pair<CUlimit, std::size_t> limits[] = {{CU_LIMIT_MALLOC_HEAP_SIZE, 4096},
+                                                        {CU_LIMIT_PRINTF_FIFO_SIZE, 4096},
+                                                        {CU_LIMIT_PERSISTING_L2_CACHE_SIZE, 0}};
+  for (const auto& [limit, value] : limits)
+    driver().cuCtxSetLimit(limit, value);  // a driver may round or refuse
 }
 
 void CudaSession::load(const std::string& name, std::span<const std::uint8_t> image) {
   if (loaded(name)) return;
   if (modules_.size() >= most_modules) {
-    const auto oldest = std::min_element(modules_.begin(), modules_.end(),
-                                         [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
+    const auto oldest = std::min_element(
+        modules_.begin(), modules_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
     check(driver().cuModuleUnload(oldest->second.module), "unloading a module");
     modules_.erase(oldest);
   }
   Module module;
-  check(driver().cuModuleLoadDataEx(&module.module, image.data(), 0, nullptr, nullptr), "loading the image");
+  check(driver().cuModuleLoadDataEx(&module.module, image.data(), 0, nullptr, nullptr),
+        "loading the image");
   module.used = ++uses_;
   modules_[name] = module;
 }
@@ -200,13 +211,15 @@ CUfunction CudaSession::function(const std::string& image, const std::string& en
   found->second.used = ++uses_;
   CUfunction& function = found->second.functions[entry];
   if (function == nullptr) {
-    const CUresult code = driver().cuModuleGetFunction(&function, found->second.module, entry.c_str());
+    const CUresult code =
+        driver().cuModuleGetFunction(&function, found->second.module, entry.c_str());
     if (code != CUDA_SUCCESS) throw CudaFailure{code, "finding the entry " + entry};
   }
   return function;
 }
 
-MappedSlot CudaSession::map(CUmemGenericAllocationHandle handle, std::int64_t bytes, bool writable) {
+MappedSlot CudaSession::map(CUmemGenericAllocationHandle handle, std::int64_t bytes,
+                            bool writable) {
   const CudaDriver& calls = driver();
   MappedSlot slot;
   slot.bytes = bytes;
@@ -214,18 +227,23 @@ MappedSlot CudaSession::map(CUmemGenericAllocationHandle handle, std::int64_t by
   slot.handle = handle;
   slot.has_handle = true;
   slot.reserved_bytes = bytes + 2 * granularity_;
-  check(calls.cuMemAddressReserve(&slot.reserved, static_cast<std::size_t>(slot.reserved_bytes), 0, 0, 0), "reserving addresses");
+  check(calls.cuMemAddressReserve(&slot.reserved, static_cast<std::size_t>(slot.reserved_bytes), 0,
+                                  0, 0),
+        "reserving addresses");
   slot.address = slot.reserved + static_cast<CUdeviceptr>(granularity_);
-  check(calls.cuMemMap(slot.address, static_cast<std::size_t>(bytes), 0, handle, 0), "mapping memory");
+  check(calls.cuMemMap(slot.address, static_cast<std::size_t>(bytes), 0, handle, 0),
+        "mapping memory");
   CUmemAccessDesc access{};
   access.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   access.location.id = device_;
   access.flags = writable ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE : CU_MEM_ACCESS_FLAGS_PROT_READ;
-  check(calls.cuMemSetAccess(slot.address, static_cast<std::size_t>(bytes), &access, 1), "setting access");
+  check(calls.cuMemSetAccess(slot.address, static_cast<std::size_t>(bytes), &access, 1),
+        "setting access");
   return slot;
 }
 
-MappedSlot CudaSession::create(std::int64_t wanted, int& descriptor, std::vector<std::uint8_t>& ipc) {
+MappedSlot CudaSession::create(std::int64_t wanted, int& descriptor,
+                               std::vector<std::uint8_t>& ipc) {
   const CudaDriver& calls = driver();
   const std::int64_t bytes = rounded(wanted, granularity_);
   descriptor = -1;
@@ -242,9 +260,12 @@ MappedSlot CudaSession::create(std::int64_t wanted, int& descriptor, std::vector
   }
   const CUmemAllocationProp properties = shared_memory_of(device_);
   CUmemGenericAllocationHandle handle = 0;
-  check(calls.cuMemCreate(&handle, static_cast<std::size_t>(bytes), &properties, 0), "allocating memory");
+  check(calls.cuMemCreate(&handle, static_cast<std::size_t>(bytes), &properties, 0),
+        "allocating memory");
   MappedSlot slot = map(handle, bytes, true);
-  check(calls.cuMemExportToShareableHandle(&descriptor, handle, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0), "exporting memory");
+  check(calls.cuMemExportToShareableHandle(&descriptor, handle,
+                                           CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0),
+        "exporting memory");
   return slot;
 }
 
@@ -252,17 +273,20 @@ MappedSlot CudaSession::import(const SlotOrder& order, int descriptor) {
   const CudaDriver& calls = driver();
   if (!order.ipc.empty()) {
     CUipcMemHandle handle{};
-    if (order.ipc.size() != sizeof handle) throw CudaFailure{CUDA_ERROR_INVALID_VALUE, "an IPC handle of the wrong size"};
+    if (order.ipc.size() != sizeof handle)
+      throw CudaFailure{CUDA_ERROR_INVALID_VALUE, "an IPC handle of the wrong size"};
     std::memcpy(&handle, order.ipc.data(), sizeof handle);
     MappedSlot slot;
     slot.bytes = order.bytes;
-    check(calls.cuIpcOpenMemHandle(&slot.address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS), "opening shared memory by IPC");
+    check(calls.cuIpcOpenMemHandle(&slot.address, handle, CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS),
+          "opening shared memory by IPC");
     slot.imported = true;
     return slot;
   }
   CUmemGenericAllocationHandle handle = 0;
   void* const descriptor_value = reinterpret_cast<void*>(static_cast<std::intptr_t>(descriptor));
-  check(calls.cuMemImportFromShareableHandle(&handle, descriptor_value, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
+  check(calls.cuMemImportFromShareableHandle(&handle, descriptor_value,
+                                             CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR),
         "importing memory");
   return map(handle, order.bytes, order.writable);
 }
@@ -271,7 +295,8 @@ void CudaSession::release(MappedSlot& slot) {
   const CudaDriver& calls = driver();
   if (slot.reserved != 0) {
     check(calls.cuMemUnmap(slot.address, static_cast<std::size_t>(slot.bytes)), "unmapping memory");
-    check(calls.cuMemAddressFree(slot.reserved, static_cast<std::size_t>(slot.reserved_bytes)), "freeing addresses");
+    check(calls.cuMemAddressFree(slot.reserved, static_cast<std::size_t>(slot.reserved_bytes)),
+          "freeing addresses");
   }
   if (slot.has_handle) {
     check(calls.cuMemRelease(slot.handle), "releasing memory");
@@ -286,13 +311,16 @@ void CudaSession::release(MappedSlot& slot) {
 CUdeviceptr CudaSession::address(const Region& region) const {
   if (region.slot < 0) return 0;
   const auto found = slots.find(region.slot);
-  if (found == slots.end() || region.offset < 0 || region.offset + region.bytes > found->second.bytes) {
-    throw CudaFailure{CUDA_ERROR_INVALID_VALUE, fmt::format("a region outside slot {}", region.slot)};
+  if (found == slots.end() || region.offset < 0 ||
+      region.offset + region.bytes > found->second.bytes) {
+    throw CudaFailure{CUDA_ERROR_INVALID_VALUE,
+                      fmt::format("a region outside slot {}", region.slot)};
   }
   return found->second.address + static_cast<CUdeviceptr>(region.offset);
 }
 
-void CudaSession::launch_pointers(const std::string& image, const char* entry, std::int64_t items, void** pointers) {
+void CudaSession::launch_pointers(const std::string& image, const char* entry, std::int64_t items,
+                                  void** pointers) {
   if (items <= 0) return;
   CUlaunchConfig config{};
   const std::int64_t most = static_cast<std::int64_t>(hello_.sms) * 64;

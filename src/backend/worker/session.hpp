@@ -1,4 +1,5 @@
-// One worker process's hold on a device: context, stream, modules, mapped slots. Failures throw CudaFailure.
+// One worker process's hold on a device: context, stream, modules, mapped slots. Failures throw
+// CudaFailure.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/worker/driver.hpp"
 #include "backend/wire/orders.hpp"
+#include "backend/worker/driver.hpp"
 
 namespace cupilot {
 
@@ -28,9 +29,11 @@ class CudaSession {
  public:
   // Opens device `index`; the hello says what it is or why it cannot be used.
   explicit CudaSession(int index);
-  // In a context that is current on the calling thread, on a stream of it; both stay the caller's. Throws CudaFailure.
+  // In a context that is current on the calling thread, on a stream of it; both stay the caller's.
+  // Throws CudaFailure.
   CudaSession(CUcontext context, CUstream stream);
-  // Memory and modules go back to the context; what the driver refuses stays. For a session in a context of another's.
+  // Memory and modules go back to the context; what the driver refuses stays. For a session in a
+  // context of another's.
   void give_back();
   const DeviceHello& hello() const { return hello_; }
   CUcontext context() const { return context_; }
@@ -43,7 +46,8 @@ class CudaSession {
   bool loaded(const std::string& image) const { return modules_.count(image) > 0; }
 
   std::int64_t granularity() const { return granularity_; }
-  // Creates memory to be shared; the exported descriptor is the caller's to close (-1 with IPC: then `ipc` is filled).
+  // Creates memory to be shared; the exported descriptor is the caller's to close (-1 with IPC:
+  // then `ipc` is filled).
   MappedSlot create(std::int64_t bytes, int& descriptor, std::vector<std::uint8_t>& ipc);
   MappedSlot import(const SlotOrder& order, int descriptor);
   void release(MappedSlot& slot);
@@ -51,13 +55,16 @@ class CudaSession {
   std::map<int, MappedSlot> slots;
   CUdeviceptr address(const Region& region) const;
 
-  // A launch of a trusted kernel over `items` work items, 256 threads a block, at most 64 blocks an SM.
+  // A launch of a trusted kernel over `items` work items, 256 threads a block, at most 64 blocks an
+  // SM.
   template <class... Arguments>
-  void launch(const std::string& image, const char* entry, std::int64_t items, Arguments... arguments) {
+  void launch(const std::string& image, const char* entry, std::int64_t items,
+              Arguments... arguments) {
     void* pointers[] = {&arguments...};
     launch_pointers(image, entry, items, pointers);
   }
-  void launch_pointers(const std::string& image, const char* entry, std::int64_t items, void** pointers);
+  void launch_pointers(const std::string& image, const char* entry, std::int64_t items,
+                       void** pointers);
 
  private:
   void describe_device(CUdevice device);

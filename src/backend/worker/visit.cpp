@@ -17,7 +17,8 @@ struct Captured {
 };
 
 void capture(CudaSession& session, const std::function<void()>& enqueue, Captured& into) {
-  check(driver().cuStreamBeginCapture(session.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL), "capturing a graph");
+  check(driver().cuStreamBeginCapture(session.stream(), CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "capturing a graph");
   try {
     enqueue();
   } catch (...) {
@@ -48,12 +49,15 @@ Visitor::~Visitor() {
 void Visitor::ready_memory() {
   if (memory_ != 0) return;
   flush_bytes_ = std::max<std::int64_t>(4ll * session_.hello().l2_bytes, 64 << 20) / 4096 * 4096;
-  check(driver().cuMemAlloc(&memory_, flush_at + static_cast<std::size_t>(flush_bytes_)), "allocating the flush buffer");
-  check(driver().cuMemsetD8Async(memory_, 0, flush_at, session_.stream()), "clearing the visitor's words");
+  check(driver().cuMemAlloc(&memory_, flush_at + static_cast<std::size_t>(flush_bytes_)),
+        "allocating the flush buffer");
+  check(driver().cuMemsetD8Async(memory_, 0, flush_at, session_.stream()),
+        "clearing the visitor's words");
 }
 
 CUevent Visitor::event(std::size_t index) {
-  while (events_.size() <= index) check(driver().cuEventCreate(&events_.emplace_back(), CU_EVENT_DEFAULT), "making an event");
+  while (events_.size() <= index)
+    check(driver().cuEventCreate(&events_.emplace_back(), CU_EVENT_DEFAULT), "making an event");
   return events_[index];
 }
 
@@ -61,8 +65,9 @@ void Visitor::scrub_shared() {
   ready_memory();
   const CUfunction function = session_.function(trusted_image, "scrub_shared");
   const int bytes = session_.hello().shared_optin;
-  check(driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
-        "asking for shared memory");
+  check(
+      driver().cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes),
+      "asking for shared memory");
   int words = bytes / 4;
   CUdeviceptr arrived = memory_ + arrived_at;
   void* arguments[] = {&words, &arrived};
@@ -78,7 +83,8 @@ void Visitor::scrub_shared() {
   config.hStream = session_.stream();
   config.attrs = &together;
   config.numAttrs = 1;
-  check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr), "scrubbing shared memory");
+  check(driver().cuLaunchKernelEx(&config, function, arguments, nullptr),
+        "scrubbing shared memory");
 }
 
 void Visitor::scrub_l2() {
@@ -90,7 +96,8 @@ void Visitor::scrub_l2() {
   session_.launch(trusted_image, "release_l2", flush_bytes_ / 128, buffer, flush_bytes_);
 }
 
-RunAnswer Visitor::time(CUgraphExec graph, const std::vector<Region>& poison, const VisitTiming& timing) {
+RunAnswer Visitor::time(CUgraphExec graph, const std::vector<Region>& poison,
+                        const VisitTiming& timing) {
   const auto replays = static_cast<std::size_t>(timing.replays);
   event(2 * replays);
   session_.synchronize();
@@ -111,7 +118,8 @@ RunAnswer Visitor::time(CUgraphExec graph, const std::vector<Region>& poison, co
   answer.wall_us = microseconds_since(begin);
   for (std::size_t i = 0; i < replays; ++i) {
     float milliseconds = 0;
-    check(driver().cuEventElapsedTime(&milliseconds, event(2 * i), event(2 * i + 1)), "reading an event");
+    check(driver().cuEventElapsedTime(&milliseconds, event(2 * i), event(2 * i + 1)),
+          "reading an event");
     answer.event_us.push_back(static_cast<double>(milliseconds) * 1e3);
   }
   return answer;
@@ -120,12 +128,14 @@ RunAnswer Visitor::time(CUgraphExec graph, const std::vector<Region>& poison, co
 RunAnswer Visitor::burst(CUgraphExec graph, int replays) {
   session_.synchronize();
   const auto begin = HostClock::now();
-  for (int i = 0; i < replays; ++i) check(driver().cuGraphLaunch(graph, session_.stream()), "launching the graph");
+  for (int i = 0; i < replays; ++i)
+    check(driver().cuGraphLaunch(graph, session_.stream()), "launching the graph");
   session_.synchronize();
   return {{}, microseconds_since(begin)};
 }
 
-RunAnswer Visitor::visit(const std::function<void()>& enqueue, const std::vector<Region>& poison, const VisitTiming& timing) {
+RunAnswer Visitor::visit(const std::function<void()>& enqueue, const std::vector<Region>& poison,
+                         const VisitTiming& timing) {
   Captured captured;
   capture(session_, enqueue, captured);
   if (timing.mode == VisitTiming::Mode::burst) return burst(captured.executable, timing.replays);
@@ -152,21 +162,25 @@ ProbeAnswer Visitor::probe() {
   CUdeviceptr value = memory_ + value_at;
   check(driver().cuMemsetD8Async(value, 0, 8, session_.stream()), "clearing the probe's value");
   ProbeAnswer answer;
-  answer.known_us = least_us([&] { session_.launch(trusted_image, "probe_known", probe_threads, probe_rounds, value); });
+  answer.known_us = least_us(
+      [&] { session_.launch(trusted_image, "probe_known", probe_threads, probe_rounds, value); });
   // An odd number of launches leaves the value once in the exclusive sum.
   static_assert(probe_launches % 2 == 1);
-  check(driver().cuMemcpyDtoH(&answer.value, value, sizeof answer.value), "reading the probe's value");
+  check(driver().cuMemcpyDtoH(&answer.value, value, sizeof answer.value),
+        "reading the probe's value");
   Captured empty;
   capture(
       session_, [&] { session_.launch(trusted_image, "nothing", 1, 0); }, empty);
-  answer.empty_us = least_us([&] { check(driver().cuGraphLaunch(empty.executable, session_.stream()), "launching a graph"); });
+  answer.empty_us = least_us([&] {
+    check(driver().cuGraphLaunch(empty.executable, session_.stream()), "launching a graph");
+  });
   return answer;
 }
 
 void dress(CudaSession& session, const Region& region, Inside inside) {
   const MappedSlot& slot = session.slots.at(region.slot);
-  session.launch(trusted_image, "dress_slot", slot.bytes / 8, slot.address, slot.bytes, region.offset,
-                 region.offset + region.bytes, static_cast<int>(inside));
+  session.launch(trusted_image, "dress_slot", slot.bytes / 8, slot.address, slot.bytes,
+                 region.offset, region.offset + region.bytes, static_cast<int>(inside));
 }
 
 }  // namespace cupilot

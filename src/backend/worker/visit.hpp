@@ -1,5 +1,6 @@
-// How launches are run for a time: a captured graph, and before every timed replay poisoned outputs, scrubbed shared memory and
-// a scrubbed L2. The same code times candidates in the runner and library calls in the judge.
+// How launches are run for a time: a captured graph, and before every timed replay poisoned
+// outputs, scrubbed shared memory and a scrubbed L2. The same code times candidates in the runner
+// and library calls in the judge.
 #pragma once
 
 #include <functional>
@@ -16,9 +17,11 @@ class Visitor {
  public:
   explicit Visitor(CudaSession& session) : session_(session) {}
   ~Visitor();
-  // `enqueue` puts the work on the session's stream; `timing` is timed or burst. Regions in `poison` are poisoned before each
-  // timed replay but the first, which finds them as the judge left them. Throws CudaFailure.
-  RunAnswer visit(const std::function<void()>& enqueue, const std::vector<Region>& poison, const VisitTiming& timing);
+  // `enqueue` puts the work on the session's stream; `timing` is timed or burst. Regions in
+  // `poison` are poisoned before each timed replay but the first, which finds them as the judge
+  // left them. Throws CudaFailure.
+  RunAnswer visit(const std::function<void()>& enqueue, const std::vector<Region>& poison,
+                  const VisitTiming& timing);
 
   // What an earlier kernel left in shared memory is gone from every SM.
   void scrub_shared();

@@ -5,7 +5,8 @@
 namespace cupilot {
 namespace {
 
-// The interpreter's counts at full size; rung "" when there is no screen, or it cannot run the kernel.
+// The interpreter's counts at full size; rung "" when there is no screen, or it cannot run the
+// kernel.
 Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
   if (pipe.screen == nullptr) return {};
   const Contestant alone[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
@@ -45,25 +46,29 @@ WarpCycles joined(const std::vector<LaunchCounts>& launches) {
 
 }  // namespace
 
-Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan, Accepted& accepted) {
+Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
+                        Accepted& accepted) {
   const Workload& workload = pipe.task->time_shapes.front();
   Measurement& measurement = accepted.measurement;
   {
     const Phase phase("virtual counts");
-    if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty()) measurement.counts = counts;
+    if (Counts counts = interpreted(pipe, kernel, workload); !counts.rung.empty())
+      measurement.counts = counts;
   }
   const Phase phase("counters");
   Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
   if (plan.without.empty()) counted = pipe.backend->count(*pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
-  if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost) plan.lost(counted.error().message);
+  if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost)
+    plan.lost(counted.error().message);
   const WarpCycles warps = counted ? joined(*counted) : WarpCycles{};
   auto verdict = judge(*pipe.task, workload, pipe.backend->device(), measurement, warps);
   if (!verdict) return verdict.error();
   accepted.verdict = std::move(*verdict);
   // A device that has none need not say so with every kernel.
   if (!counted && (counted.is_rejected() || counted.error().code != ErrorCode::usage)) {
-    const std::string& why = counted.is_error() ? counted.error().message : counted.rejected().message;
+    const std::string& why =
+        counted.is_error() ? counted.error().message : counted.rejected().message;
     accepted.verdict.digest.push_back("Counted without the chip's own counters: " + why + ".");
   }
   return {};

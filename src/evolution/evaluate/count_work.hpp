@@ -1,4 +1,5 @@
-// The counted work behind a verdict, by the best rung of the ladder that this device lets us stand on.
+// The counted work behind a verdict, by the best rung of the ladder that this device lets us stand
+// on.
 #pragma once
 
 #include <functional>
@@ -16,9 +17,11 @@ struct CountPlan {
   std::function<void(const std::string&)> lost{};
 };
 
-// Puts counts into an accepted kernel's measurement and judges it anew: what the screen's interpreter counts, and over that what
-// the hardware counters say (rung "counters"). Without a screen or without counters the rung is the next one, down to
-// "analytic"; why is a sentence of the digest. Never refuses a kernel. Error: the machine failed.
-Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan, Accepted& accepted);
+// Puts counts into an accepted kernel's measurement and judges it anew: what the screen's
+// interpreter counts, and over that what the hardware counters say (rung "counters"). Without a
+// screen or without counters the rung is the next one, down to "analytic"; why is a sentence of the
+// digest. Never refuses a kernel. Error: the machine failed.
+Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const CountPlan& plan,
+                        Accepted& accepted);
 
 }  // namespace cupilot

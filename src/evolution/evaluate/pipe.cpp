@@ -18,8 +18,8 @@ namespace {
 using Refusal = Result<std::optional<Rejected>>;
 
 // Runs the battery on the device and concludes.
-Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed,
-                        Accepted& accepted) {
+Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
+                        std::uint64_t seed, Accepted& accepted) {
   const bool real = pipe.backend->provenance() == Provenance::measured;
   const std::vector<Case> cases = [&] {
     const Phase phase("battery");
@@ -36,7 +36,8 @@ Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
 }
 
 // On the screen, then on the device; on both at once what the screen has seen before.
-Refusal prove(const Pipe& pipe, const PipeRules& rules, const CompiledKernel& kernel, ProofLevel level, Accepted& accepted) {
+Refusal prove(const Pipe& pipe, const PipeRules& rules, const CompiledKernel& kernel,
+              ProofLevel level, Accepted& accepted) {
   const Phase phase(level == ProofLevel::elite ? "elite proof" : "proof");
   Screened screened;
   const auto look = [&]() -> Refusal {
@@ -77,14 +78,17 @@ std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) 
   for (const CaseReport& proof : proofs) {
     if (!proof.faults.empty()) {
       const Fault& fault = proof.faults.front();
-      return reject("measure.timed_launch", fault.code + " in a timed launch: " + fault.message, fault.where);
+      return reject("measure.timed_launch", fault.code + " in a timed launch: " + fault.message,
+                    fault.where);
     }
     for (const OutputReport& output : proof.outputs) {
       if (output.failed == 0 && output.never_written == 0) continue;
-      return reject("measure.timed_launch",
-                    fmt::format("a timed launch left {} of {} compared elements of {} wrong and {} never written", output.failed,
-                                output.compared, output.tensor, output.never_written),
-                    fmt::format("{}[{}]", output.tensor, output.worst_index));
+      return reject(
+          "measure.timed_launch",
+          fmt::format(
+              "a timed launch left {} of {} compared elements of {} wrong and {} never written",
+              output.failed, output.compared, output.tensor, output.never_written),
+          fmt::format("{}[{}]", output.tensor, output.worst_index));
     }
   }
   return std::nullopt;
@@ -93,7 +97,8 @@ std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) 
 // Times and judges what was proved.
 Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
   const Phase phase("timing");
-  std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "candidate", &passed.kernel}};
+  std::vector<Contestant> contestants = {
+      {Contestant::Kind::candidate, "candidate", &passed.kernel}};
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
   auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
   if (!timed) return timed.error();
@@ -101,26 +106,31 @@ Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
   if (own.is_error()) return own.error();
   if (own.is_rejected()) return std::optional(own.rejected());
   if (auto wrong = wrong_when_timed(timed->front().report.proofs)) return wrong;
-  auto impossible = below_floor(*pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
+  auto impossible =
+      below_floor(*pipe.task, pipe.backend->device(), accepted.verification.proved, timed->front());
   if (!impossible || *impossible) return impossible;
   accepted.measurement = std::move(*own);
-  for (std::size_t i = 1; i < timed->size(); ++i) passed.others.push_back(std::move((*timed)[i].report));
-  auto verdict = judge(*pipe.task, pipe.task->time_shapes.front(), pipe.backend->device(), accepted.measurement);
+  for (std::size_t i = 1; i < timed->size(); ++i)
+    passed.others.push_back(std::move((*timed)[i].report));
+  auto verdict = judge(*pipe.task, pipe.task->time_shapes.front(), pipe.backend->device(),
+                       accepted.measurement);
   if (!verdict) return verdict.error();
   accepted.verdict = std::move(*verdict);
   return std::optional<Rejected>();
 }
 
-// Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is believed.
+// Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is
+// believed.
 Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
   const CompiledKernel& kernel = passed.kernel;
-  accepted.conditions = {kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
+  accepted.conditions = {
+      kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
   auto refused = prove(pipe, rules, kernel, rules.level, accepted);
   if (!refused || *refused) return refused;
   refused = time_it(pipe, rules, passed, accepted);
   if (!refused || *refused) return refused;
-  const bool elite =
-      rules.level == ProofLevel::candidate && rules.elite_below_us > 0 && accepted.measurement.time_us < rules.elite_below_us;
+  const bool elite = rules.level == ProofLevel::candidate && rules.elite_below_us > 0 &&
+                     accepted.measurement.time_us < rules.elite_below_us;
   if (elite) refused = prove(pipe, rules, kernel, ProofLevel::elite, accepted);
   if (!refused || *refused || !rules.count) return refused;
   if (const auto plan = rules.count(elite)) {
@@ -129,8 +139,10 @@ Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
   return refused;
 }
 
-Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {
-  if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source)) return *rules.compiled;
+Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source,
+                                const PipeRules& rules) {
+  if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source))
+    return *rules.compiled;
   const Phase phase("compile");
   return rules.anew ? pipe.backend->compile_anew(source) : pipe.backend->compile(source);
 }
@@ -172,7 +184,9 @@ Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const P
 namespace {
 
 // Nobody can write now: that is nobody's fault, and the search goes on with what templates write.
-bool fell_silent(const Error& error) { return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget; }
+bool fell_silent(const Error& error) {
+  return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
+}
 
 Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief, const PipeRules& rules) {
   if (rules.source != nullptr) return *rules.source;
@@ -202,7 +216,8 @@ Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules&
   Candidate& candidate = passed.candidate;
   candidate.strategy = strategy;
   const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
-  if (accepted != nullptr && rules.source == nullptr) candidate.strategy = pipe.writer->realised(brief, passed.kernel, *accepted);
+  if (accepted != nullptr && rules.source == nullptr)
+    candidate.strategy = pipe.writer->realised(brief, passed.kernel, *accepted);
   candidate.strategy_id = strategy_id(candidate.strategy);
   return passed;
 }

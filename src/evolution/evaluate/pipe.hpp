@@ -22,7 +22,8 @@ struct PipeRules {
   std::function<std::optional<Rejected>(const CompiledKernel&)> admit;
   // A candidate faster than this (0: none) gets the elite's proof too before it is believed.
   double elite_below_us = 0;
-  // Asked once a kernel is accepted, with whether it took the lead: how its work is counted; nullopt: not at all.
+  // Asked once a kernel is accepted, with whether it took the lead: how its work is counted;
+  // nullopt: not at all.
   std::function<std::optional<CountPlan>(bool leads)> count;
   // Of the same source, compiled already by a process of its own; null: it is compiled here.
   const CompiledKernel* compiled = nullptr;

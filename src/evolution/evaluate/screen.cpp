@@ -17,17 +17,20 @@ constexpr std::size_t cases_of_a_candidate = 6;
 // Sizes multiplied: which of a task's shapes is cheaper to interpret.
 double extent(const Case& what) {
   double product = 1;
-  for (const auto& [axis, size] : what.workload.sizes) product *= static_cast<double>(std::max<std::int64_t>(1, size));
+  for (const auto& [axis, size] : what.workload.sizes)
+    product *= static_cast<double>(std::max<std::int64_t>(1, size));
   return product;
 }
 
-// The first, which fills whole tiles and is where most wrong kernels fail, and the cheapest others, in the battery's order.
+// The first, which fills whole tiles and is where most wrong kernels fail, and the cheapest others,
+// in the battery's order.
 std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
   std::vector<std::size_t> order(cases.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   if (order.empty()) return {};
-  std::stable_sort(order.begin() + 1, order.end(),
-                   [&](std::size_t a, std::size_t b) { return extent(cases[a]) < extent(cases[b]); });
+  std::stable_sort(order.begin() + 1, order.end(), [&](std::size_t a, std::size_t b) {
+    return extent(cases[a]) < extent(cases[b]);
+  });
   order.resize(std::min(order.size(), count));
   std::sort(order.begin(), order.end());
   std::vector<Case> chosen;
@@ -35,9 +38,11 @@ std::vector<Case> telling(const std::vector<Case>& cases, std::size_t count) {
   return chosen;
 }
 
-// Runs cases on several threads, every one of them a share; what follows the first case with a fault is dropped, as by one.
-Result<TrialReport> run_side_by_side(Backend& screen, const Task& task, const CompiledKernel& kernel,
-                                     const std::vector<Case>& cases, std::size_t threads) {
+// Runs cases on several threads, every one of them a share; what follows the first case with a
+// fault is dropped, as by one.
+Result<TrialReport> run_side_by_side(Backend& screen, const Task& task,
+                                     const CompiledKernel& kernel, const std::vector<Case>& cases,
+                                     std::size_t threads) {
   std::vector<CpuSpent> spent(threads);
   std::vector<std::future<Result<TrialReport>>> shares;
   for (std::size_t t = 0; t < std::min(threads, cases.size()); ++t) {
@@ -75,7 +80,8 @@ bool beyond_the_screen(const Rejected& rejected) {
 
 }  // namespace
 
-Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed) {
+Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
+                        std::uint64_t seed) {
   Screened result;
   if (pipe.screen == nullptr) return result;
   const Phase phase("screen");
@@ -85,15 +91,18 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
   }();
   if (level == ProofLevel::candidate) cases = telling(cases, cases_of_a_candidate);
   // A candidate's few cases take less than a thread; the many of what may win are waited for.
-  const std::size_t threads = level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
+  const std::size_t threads =
+      level == ProofLevel::candidate ? 1 : std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
   auto report = threads == 1 ? pipe.screen->run(*pipe.task, kernel, cases)
                              : run_side_by_side(*pipe.screen, *pipe.task, kernel, cases, threads);
-  if (!report) return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
+  if (!report)
+    return std::move(report.error()).while_doing("screening on " + pipe.screen->identity());
   auto concluded = conclude(*pipe.task, kernel, level, *report);
   if (concluded.is_error()) return concluded.error();
   if (!concluded.is_rejected()) {
     result.proved = fmt::format(
-        "{} interpreted {} cases with every access checked: bounds, alignment, races within a block, "
+        "{} interpreted {} cases with every access checked: bounds, alignment, races within a "
+        "block, "
         "uninitialised reads, barriers",
         pipe.screen->identity(), report->cases.size());
     return result;
@@ -103,15 +112,18 @@ Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
     result.refused->message = "on " + pipe.screen->identity() + ": " + result.refused->message;
     return result;
   }
-  result.unproved = fmt::format("races, bounds and uninitialised reads in each access: {} could not run it ({})",
-                                pipe.screen->identity(), concluded.rejected().message);
+  result.unproved =
+      fmt::format("races, bounds and uninitialised reads in each access: {} could not run it ({})",
+                  pipe.screen->identity(), concluded.rejected().message);
   return result;
 }
 
-Result<std::unique_ptr<Backend>> open_screen(const Backend& backend, const BackendOptions& options) {
+Result<std::unique_ptr<Backend>> open_screen(const Backend& backend,
+                                             const BackendOptions& options) {
   const std::vector<std::string> known = known_chips();
   const std::string& name = backend.device().name;
-  const bool fits = backend.provenance() == Provenance::measured && std::find(known.begin(), known.end(), name) != known.end();
+  const bool fits = backend.provenance() == Provenance::measured &&
+                    std::find(known.begin(), known.end(), name) != known.end();
   if (!fits) return std::unique_ptr<Backend>();
   return open_backend("virtual:" + name, options);
 }

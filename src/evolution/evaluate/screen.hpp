@@ -1,4 +1,5 @@
-// A candidate of a real device is proved on a virtual device of its chip first: every access checked, no device time spent.
+// A candidate of a real device is proved on a virtual device of its chip first: every access
+// checked, no device time spent.
 #pragma once
 
 #include <optional>
@@ -13,7 +14,9 @@ struct Screened {
   std::string proved, unproved;  // a sentence each; "" when there is nothing to say
 };
 
-// Level `candidate` takes the few of its cases that tell most for their cost, higher levels take all of theirs.
-Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level, std::uint64_t seed);
+// Level `candidate` takes the few of its cases that tell most for their cost, higher levels take
+// all of theirs.
+Result<Screened> screen(const Pipe& pipe, const CompiledKernel& kernel, ProofLevel level,
+                        std::uint64_t seed);
 
 }  // namespace cupilot

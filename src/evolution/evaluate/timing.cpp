@@ -20,23 +20,30 @@ std::optional<Rejected> no_number(const Measurement& measurement, double elapsed
   std::vector<double> times = measurement.samples_us;
   times.push_back(measurement.time_us);
   for (const double us : times) {
-    if (!std::isfinite(us) || us <= 0) return reject("measure.failed", "a time is not a positive number");
-    if (us > longest_us) return reject("measure.failed", fmt::format("a time of {:.4g} us is longer than a day", us));
+    if (!std::isfinite(us) || us <= 0)
+      return reject("measure.failed", "a time is not a positive number");
+    if (us > longest_us)
+      return reject("measure.failed", fmt::format("a time of {:.4g} us is longer than a day", us));
   }
   for (const double us : measurement.samples_us) sum += us;
   if (measurement.provenance == Provenance::measured && sum > elapsed_us) {
-    return reject("measure.failed", fmt::format("its samples add up to {:.4g} us, but timing took {:.4g} us", sum, elapsed_us));
+    return reject(
+        "measure.failed",
+        fmt::format("its samples add up to {:.4g} us, but timing took {:.4g} us", sum, elapsed_us));
   }
   if (!measurement.samples_us.empty()) {
-    const auto [low, high] = std::minmax_element(measurement.samples_us.begin(), measurement.samples_us.end());
+    const auto [low, high] =
+        std::minmax_element(measurement.samples_us.begin(), measurement.samples_us.end());
     const double slack = 1e-9 * std::abs(*high);
     if (measurement.time_us < *low - slack || measurement.time_us > *high + slack) {
-      return reject("measure.failed", fmt::format("its time of {:.4g} us is not among its samples", measurement.time_us));
+      return reject("measure.failed", fmt::format("its time of {:.4g} us is not among its samples",
+                                                  measurement.time_us));
     }
   }
   if (measurement.too_short) {
-    return reject("measure.failed", fmt::format("{:.4g} us is not told from an empty launch, which takes {:.4g} us",
-                                                measurement.time_us, measurement.resolution_us));
+    return reject("measure.failed",
+                  fmt::format("{:.4g} us is not told from an empty launch, which takes {:.4g} us",
+                              measurement.time_us, measurement.resolution_us));
   }
   return std::nullopt;
 }
@@ -44,7 +51,8 @@ std::optional<Rejected> no_number(const Measurement& measurement, double elapsed
 double believable_us(double floor_us) { return std::max(floor_margin * floor_us, shortest_us); }
 
 // Weighted mean over the task's time shapes of what `of` makes of their floors.
-Result<double> mean_of_floors(const Task& task, const DeviceSpec& device, Precision precision, double (*of)(double)) {
+Result<double> mean_of_floors(const Task& task, const DeviceSpec& device, Precision precision,
+                              double (*of)(double)) {
   double sum = 0, weights = 0;
   for (const Workload& workload : task.time_shapes) {
     auto us = floor_us(task, workload, device, precision);
@@ -62,7 +70,8 @@ void blend(Measurement& total, const Measurement& more, double weight) {
   total.interval_low_us += weight * more.interval_low_us;
   total.interval_high_us += weight * more.interval_high_us;
   total.samples_us.resize(std::min(total.samples_us.size(), more.samples_us.size()));
-  for (std::size_t i = 0; i < total.samples_us.size(); ++i) total.samples_us[i] += weight * more.samples_us[i];
+  for (std::size_t i = 0; i < total.samples_us.size(); ++i)
+    total.samples_us[i] += weight * more.samples_us[i];
 }
 
 void scale(Measurement& measurement, double factor) {
@@ -75,7 +84,8 @@ void scale(Measurement& measurement, double factor) {
 
 void take(Timed& timed, ContestantReport report, double weight, double elapsed_us, bool first) {
   if (report.measurement) {
-    if (auto refused = no_number(*report.measurement, elapsed_us)) report.measurement = std::move(*refused);
+    if (auto refused = no_number(*report.measurement, elapsed_us))
+      report.measurement = std::move(*refused);
   }
   if (report.measurement) timed.shape_us.push_back(report.measurement->time_us);
   if (first) {
@@ -94,22 +104,26 @@ void take(Timed& timed, ContestantReport report, double weight, double elapsed_u
 
 }  // namespace
 
-Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend, std::span<const Contestant> contestants,
+Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend,
+                                       std::span<const Contestant> contestants,
                                        const MeasureOptions& options) {
   std::vector<Timed> total(contestants.size());
   double weights = 0;
   for (const Workload& workload : task.time_shapes) weights += workload.weight;
-  const bool replayed = backend.identity().starts_with("recorded:");  // what it measured took its time then
+  const bool replayed =
+      backend.identity().starts_with("recorded:");  // what it measured took its time then
   for (std::size_t shape = 0; shape < task.time_shapes.size(); ++shape) {
     const Workload& workload = task.time_shapes[shape];
     const auto began = std::chrono::steady_clock::now();
     auto reports = backend.measure(task, workload, contestants, options);
-    const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - began;
+    const std::chrono::duration<double, std::micro> elapsed =
+        std::chrono::steady_clock::now() - began;
     const double elapsed_us = replayed ? HUGE_VAL : elapsed.count();
     if (!reports) return reports.error();
     if (reports->size() != contestants.size()) {
       return Error{ErrorCode::failure,
-                   fmt::format("the backend answered for {} of {} contestants", reports->size(), contestants.size()),
+                   fmt::format("the backend answered for {} of {} contestants", reports->size(),
+                               contestants.size()),
                    "this is a fault of the backend"};
     }
     for (std::size_t i = 0; i < reports->size(); ++i) {
@@ -122,14 +136,16 @@ Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend, std::
   return total;
 }
 
-Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device, Precision proved, const Timed& timed) {
+Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device,
+                                            Precision proved, const Timed& timed) {
   for (std::size_t i = 0; i < timed.shape_us.size(); ++i) {
     auto floor = floor_us(task, task.time_shapes[i], device, proved);
     if (!floor) return floor.error();
     const double us = timed.shape_us[i], least = believable_us(*floor);
     if (us >= least) continue;
-    return std::optional(reject("floor.impossible", fmt::format("{:.4g} us {} lies below the floor of {:.4g} us", us,
-                                                                name_of(timed.report.measurement->provenance), least)));
+    return std::optional(reject("floor.impossible",
+                                fmt::format("{:.4g} us {} lies below the floor of {:.4g} us", us,
+                                            name_of(timed.report.measurement->provenance), least)));
   }
   return std::optional<Rejected>();
 }
@@ -142,7 +158,9 @@ Result<double> least_mean_us(const Task& task, const DeviceSpec& device, Precisi
   return mean_of_floors(task, device, proved, believable_us);
 }
 
-std::uint64_t timing_seed(std::uint64_t search_seed) { return Rng::of(search_seed, "measure").next(); }
+std::uint64_t timing_seed(std::uint64_t search_seed) {
+  return Rng::of(search_seed, "measure").next();
+}
 
 double median_of(std::vector<double> values) {
   if (values.empty()) return 0;
@@ -155,7 +173,8 @@ std::pair<double, double> median_interval(std::vector<double> values) {
   if (values.empty()) return {0, 0};
   std::sort(values.begin(), values.end());
   const auto count = static_cast<double>(values.size());
-  const auto low = static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - 0.98 * std::sqrt(count))));
+  const auto low =
+      static_cast<std::size_t>(std::max(0.0, std::floor(count / 2 - 0.98 * std::sqrt(count))));
   return {values[low], values[values.size() - 1 - low]};
 }
 

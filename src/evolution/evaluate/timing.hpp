@@ -11,26 +11,32 @@
 namespace cupilot {
 
 struct Timed {
-  ContestantReport report;       // of all time shapes: times are means weighted by the shapes' weights
-  std::vector<double> shape_us;  // of each time shape, in the task's order; empty when there is no time
+  ContestantReport report;  // of all time shapes: times are means weighted by the shapes' weights
+  std::vector<double>
+      shape_us;  // of each time shape, in the task's order; empty when there is no time
 };
 
-// In the order of the contestants. A time that is no number, or that is longer than the timing itself took, is measure.failed.
-Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend, std::span<const Contestant> contestants,
+// In the order of the contestants. A time that is no number, or that is longer than the timing
+// itself took, is measure.failed.
+Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend,
+                                       std::span<const Contestant> contestants,
                                        const MeasureOptions& options);
 
-// floor.impossible when a shape's time lies below the floor of the weakest class the contract allows, less the margin that
-// clocks above their nominal rate may take.
-Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device, Precision proved, const Timed& timed);
+// floor.impossible when a shape's time lies below the floor of the weakest class the contract
+// allows, less the margin that clocks above their nominal rate may take.
+Result<std::optional<Rejected>> below_floor(const Task& task, const DeviceSpec& device,
+                                            Precision proved, const Timed& timed);
 
 double median_of(std::vector<double> values);  // 0 of none
-// 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the binomial).
+// 95 % interval of a median by order statistics: ranks n/2 -+ 0.98 sqrt(n) (normal limit of the
+// binomial).
 std::pair<double, double> median_interval(std::vector<double> values);
 
 // Longer than any launch may take.
 inline constexpr double longest_us = 86400e6;
 
-// One set of timed contents a search: a device keeps their reference values, which cost more than a candidate's launches.
+// One set of timed contents a search: a device keeps their reference values, which cost more than a
+// candidate's launches.
 std::uint64_t timing_seed(std::uint64_t search_seed);
 
 // The least mean over all time shapes that below_floor() lets pass, microseconds.

@@ -18,8 +18,8 @@ enum CheckpointPart : std::uint32_t { head_part, search_part, ledger_part, known
 
 }  // namespace
 
-Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known,
-                        std::size_t most) {
+Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search,
+                        Pieces ledger, Pieces known, std::size_t most) {
   Json proposals = Json::array();
   for (const Proposal& proposal : open) proposals.push_back(parts::put(proposal));
   const Json json = {{"cupilot_checkpoint", checkpoint_format},
@@ -37,11 +37,14 @@ Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& ope
 
 std::optional<Checkpoint> checkpoint_from(std::string_view bytes) {
   ReadRecords read = read_records(bytes);
-  if (!read.damage.empty() || read.records.empty() || read.records[0].type != head_part) return std::nullopt;
+  if (!read.damage.empty() || read.records.empty() || read.records[0].type != head_part)
+    return std::nullopt;
   Checkpoint c;
   try {
     const Json json = Json::parse(read.records[0].payload);
-    if (json.at("cupilot_checkpoint").get<int>() != checkpoint_format || json.at("program") != version) return std::nullopt;
+    if (json.at("cupilot_checkpoint").get<int>() != checkpoint_format ||
+        json.at("program") != version)
+      return std::nullopt;
     json.at("records").get_to(c.mark.records);
     json.at("chain").get_to(c.mark.chain);
     for (const Json& proposal : json.at("open")) c.open.push_back(parts::proposal_of(proposal));
@@ -59,6 +62,8 @@ std::optional<Checkpoint> checkpoint_from(std::string_view bytes) {
   return c;
 }
 
-std::int64_t slots_a_checkpoint(std::int64_t slots) { return std::clamp<std::int64_t>(slots / 4, 16, 4096); }
+std::int64_t slots_a_checkpoint(std::int64_t slots) {
+  return std::clamp<std::int64_t>(slots / 4, 16, 4096);
+}
 
 }  // namespace cupilot

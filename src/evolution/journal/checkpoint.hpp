@@ -1,5 +1,6 @@
-// DIR/checkpoint: the state of a search at a moment of its journal, so that a long run is continued without folding all of it.
-// The journal stays the truth: a checkpoint that is damaged, of another program or of another journal is as good as none.
+// DIR/checkpoint: the state of a search at a moment of its journal, so that a long run is continued
+// without folding all of it. The journal stays the truth: a checkpoint that is damaged, of another
+// program or of another journal is as good as none.
 #pragma once
 
 #include <optional>
@@ -25,10 +26,11 @@ struct Checkpoint {
 
 std::string checkpoint_path(const std::string& run_dir);
 // Frames hold at most `most` bytes each.
-Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search, Pieces ledger, Pieces known,
-                        std::size_t most = largest_payload);
+Pieces checkpoint_bytes(const RecordMark& mark, const std::vector<Proposal>& open, Pieces search,
+                        Pieces ledger, Pieces known, std::size_t most = largest_payload);
 std::optional<Checkpoint> checkpoint_from(std::string_view bytes);
-// Slots from one checkpoint to the next: writing them costs a small part of the search, reading on from one a second.
+// Slots from one checkpoint to the next: writing them costs a small part of the search, reading on
+// from one a second.
 std::int64_t slots_a_checkpoint(std::int64_t slots);
 
 }  // namespace cupilot

@@ -9,10 +9,12 @@ namespace {
 std::string lock_path(const std::string& run_dir) { return run_dir + "/lock"; }
 
 // Where to.
-Result<std::string> set_torn_tail_aside(Host& host, const std::string& run_dir, std::string_view tail) {
+Result<std::string> set_torn_tail_aside(Host& host, const std::string& run_dir,
+                                        std::string_view tail) {
   int number = 1;
   while (host.exists(torn_path(run_dir, number))) ++number;
-  if (auto written = host.write_file_atomically(torn_path(run_dir, number), tail, true); !written) return written.error();
+  if (auto written = host.write_file_atomically(torn_path(run_dir, number), tail, true); !written)
+    return written.error();
   return torn_path(run_dir, number);
 }
 
@@ -20,17 +22,22 @@ constexpr std::int64_t bytes_a_part = 8 << 20;
 
 Error no_journal(Host& host, const std::string& run_dir) {
   if (host.exists(journal_path(run_dir + "/shape-1"))) {
-    return {ErrorCode::usage, run_dir + " is the directory of a portfolio: each of its shapes has a run of its own",
-            "name one, such as " + run_dir + "/shape-1; the command that began the portfolio goes on with it"};
+    return {ErrorCode::usage,
+            run_dir + " is the directory of a portfolio: each of its shapes has a run of its own",
+            "name one, such as " + run_dir +
+                "/shape-1; the command that began the portfolio goes on with it"};
   }
-  return {ErrorCode::usage, run_dir + " is no run directory: it has no journal", "give the DIR of an earlier --run DIR"};
+  return {ErrorCode::usage, run_dir + " is no run directory: it has no journal",
+          "give the DIR of an earlier --run DIR"};
 }
 
 Result<void> check_first(const std::vector<FramedRecord>& records, const std::string& run_dir) {
   if (records.front().type != static_cast<std::uint32_t>(RecordType::header)) {
-    return Error{ErrorCode::usage, journal_path(run_dir) + " does not start with a header", "this is no journal of cupilot"};
+    return Error{ErrorCode::usage, journal_path(run_dir) + " does not start with a header",
+                 "this is no journal of cupilot"};
   }
-  if (auto header = header_from(records.front().payload); !header) return std::move(header.error()).while_doing(run_dir);
+  if (auto header = header_from(records.front().payload); !header)
+    return std::move(header.error()).while_doing(run_dir);
   return {};
 }
 
@@ -44,7 +51,8 @@ struct ReadFrom {
   std::size_t decisions_before = 0;
 };
 
-Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir, const RecordMark& from = {}) {
+Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir,
+                                          const RecordMark& from = {}) {
   JournalReader reader(host, run_dir);
   ReadFrom all;
   RecordMark passed;
@@ -57,7 +65,8 @@ Result<std::optional<ReadFrom>> read_from(Host& host, const std::string& run_dir
       if (passed.records == from.records && passed != from) return std::optional<ReadFrom>();
       all.skipped |= passed == from;
       if (before && is_of_the_search(record)) continue;
-      if (before && static_cast<RecordType>(record.type) == RecordType::decision) ++all.decisions_before;
+      if (before && static_cast<RecordType>(record.type) == RecordType::decision)
+        ++all.decisions_before;
       all.read.records.push_back(std::move(record));
     }
   }
@@ -79,8 +88,9 @@ Result<void> clear_unborn(Host& host, const std::string& run_dir) {
     auto aside = set_torn_tail_aside(host, run_dir, *bytes);
     return aside ? Result<void>() : aside.error();
   }
-  return Error{ErrorCode::usage, run_dir + " already holds a run",
-               "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
+  return Error{
+      ErrorCode::usage, run_dir + " already holds a run",
+      "continue it with `cupilot resume " + run_dir + "`, or choose another --run directory"};
 }
 
 }  // namespace
@@ -103,7 +113,8 @@ Result<ReadRecords> read_journal(Host& host, const std::string& run_dir) {
 }
 
 Result<bool> JournalReader::read_on(std::int64_t size) {
-  auto more = host_->read_part(journal_path(run_dir_), valid_bytes_ + static_cast<std::int64_t>(rest_.size()), size);
+  auto more = host_->read_part(journal_path(run_dir_),
+                               valid_bytes_ + static_cast<std::int64_t>(rest_.size()), size);
   if (!more) return more.error();
   rest_ += *more;
   return static_cast<std::int64_t>(more->size()) == size;
@@ -118,7 +129,8 @@ Result<void> JournalReader::look_at_damage() {
 }
 
 Result<std::vector<FramedRecord>> JournalReader::next() {
-  if (valid_bytes_ == 0 && !ended_ && !host_->exists(journal_path(run_dir_))) return no_journal(*host_, run_dir_);
+  if (valid_bytes_ == 0 && !ended_ && !host_->exists(journal_path(run_dir_)))
+    return no_journal(*host_, run_dir_);
   while (!ended_) {
     const auto more = read_on(bytes_a_part);
     if (!more) return more.error();
@@ -127,14 +139,16 @@ Result<std::vector<FramedRecord>> JournalReader::next() {
       if (auto first = check_first(read.records, run_dir_); !first) return first.error();
     }
     for (const FramedRecord& record : read.records) mark_.pass(record.checksum);
-    proposals_ += std::count_if(read.records.begin(), read.records.end(), [](const FramedRecord& record) {
-      return static_cast<RecordType>(record.type) == RecordType::proposal;
-    });
+    proposals_ +=
+        std::count_if(read.records.begin(), read.records.end(), [](const FramedRecord& record) {
+          return static_cast<RecordType>(record.type) == RecordType::proposal;
+        });
     valid_bytes_ += static_cast<std::int64_t>(read.valid_bytes);
     rest_.erase(0, read.valid_bytes);
     ended_ = !*more || (!read.damage.empty() && !read.cut_short);
     if (ended_) damage_ = read.damage;
-    // Not behind what was the end: a run that is still written may have made the last record whole by now.
+    // Not behind what was the end: a run that is still written may have made the last record whole
+    // by now.
     for (bool unread = ended_ && *more; unread;) {
       const auto further = read_on(bytes_a_part);
       if (!further) return further.error();
@@ -156,7 +170,8 @@ Result<FramedRecord> record_at(Host& host, const std::string& run_dir, std::int6
     FramedRecord record;
     if (first_record(*bytes, record)) return record;
   }
-  return Error{ErrorCode::failure, journal_path(run_dir) + " was changed while it was read", "try again"};
+  return Error{ErrorCode::failure, journal_path(run_dir) + " was changed while it was read",
+               "try again"};
 }
 
 Result<Journal> Journal::create(Host& host, const std::string& run_dir) {
@@ -169,7 +184,8 @@ Result<Journal> Journal::create(Host& host, const std::string& run_dir) {
   return Journal(std::move(*lock), std::move(*file), {});
 }
 
-Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir, const RecordMark& from) {
+Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir,
+                                      const RecordMark& from) {
   if (!host.exists(journal_path(run_dir))) return no_journal(host, run_dir);
   auto lock = host.lock(lock_path(run_dir));
   if (!lock) return lock.error();
@@ -183,15 +199,17 @@ Result<Journal::Opened> Journal::open(Host& host, const std::string& run_dir, co
     truncate_to = static_cast<std::int64_t>(found.read.valid_bytes);
     const auto aside = set_torn_tail_aside(host, run_dir, found.tail);
     if (!aside) return aside.error();
-    notice = torn_notice(journal_path(run_dir), found.read.damage, found.beyond,
-                         "what began there is in " + *aside + ", and the search goes on from before it");
+    notice =
+        torn_notice(journal_path(run_dir), found.read.damage, found.beyond,
+                    "what began there is in " + *aside + ", and the search goes on from before it");
   }
   auto file = host.open_append(journal_path(run_dir), truncate_to);
   if (!file) return file.error();
-  // What a killed process wrote may not have been synced: of two such batches a crash could leave the second alone.
+  // What a killed process wrote may not have been synced: of two such batches a crash could leave
+  // the second alone.
   if (auto synced = (*file)->sync(); !synced) return synced.error();
-  return Opened{Journal(std::move(*lock), std::move(*file), found.end), std::move(found.read), found.skipped,
-                found.decisions_before, std::move(notice)};
+  return Opened{Journal(std::move(*lock), std::move(*file), found.end), std::move(found.read),
+                found.skipped, found.decisions_before, std::move(notice)};
 }
 
 void Journal::add(RecordType type, std::string_view payload) {

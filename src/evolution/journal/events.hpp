@@ -25,13 +25,14 @@ bool is_of_the_search(const FramedRecord& record);
 class JournalReader {
  public:
   JournalReader(Host& host, const std::string& run_dir) : host_(&host), run_dir_(run_dir) {}
-  // The next records, some mebibytes of them; none: there are no more. Error{usage} when the first ones are no journal's, or
-  // when it is damaged as no crash leaves it.
+  // The next records, some mebibytes of them; none: there are no more. Error{usage} when the first
+  // ones are no journal's, or when it is damaged as no crash leaves it.
   Result<std::vector<FramedRecord>> next();
   // What was read so far.
   const RecordMark& mark() const { return mark_; }
   std::int64_t valid_bytes() const { return valid_bytes_; }
-  // Known at the end: what it looks like where it cannot be read, as ReadRecords says, and all bytes from there on.
+  // Known at the end: what it looks like where it cannot be read, as ReadRecords says, and all
+  // bytes from there on.
   const std::string& damage() const { return damage_; }
   const Beyond& beyond() const { return beyond_; }
   const std::string& tail() const { return rest_; }
@@ -55,22 +56,25 @@ class JournalReader {
 // The record whose frame begins there.
 Result<FramedRecord> record_at(Host& host, const std::string& run_dir, std::int64_t at);
 
-// Records of a run directory, without locking it. Error{usage} when there is none or its format is another one.
+// Records of a run directory, without locking it. Error{usage} when there is none or its format is
+// another one.
 Result<ReadRecords> read_journal(Host& host, const std::string& run_dir);
 
 // The journal held open for writing; the run directory is locked as long as it lives.
 class Journal {
  public:
-  // Makes the directory and its journal. Error{usage} when the directory already holds a journal or is locked.
+  // Makes the directory and its journal. Error{usage} when the directory already holds a journal or
+  // is locked.
   static Result<Journal> create(Host& host, const std::string& run_dir);
-  // Opens an existing one. A torn tail is copied to journal.torn-N, then cut off. `from`: a checkpoint's.
+  // Opens an existing one. A torn tail is copied to journal.torn-N, then cut off. `from`: a
+  // checkpoint's.
   struct Opened;
   static Result<Opened> open(Host& host, const std::string& run_dir, const RecordMark& from = {});
 
   // Adds to the batch; nothing is written yet.
   void add(RecordType type, std::string_view payload);
-  // Writes and syncs: proposals with proposals, results with results, any other record by itself. After an error the journal
-  // takes no more and every call repeats the error.
+  // Writes and syncs: proposals with proposals, results with results, any other record by itself.
+  // After an error the journal takes no more and every call repeats the error.
   Result<void> commit();
   // Of all that was added.
   const RecordMark& mark() const { return mark_; }
@@ -89,7 +93,8 @@ class Journal {
 struct Journal::Opened {
   Journal journal;
   ReadRecords read;
-  // Whether the journal begins as `from` says: proposals and results up to there were left out, decisions were not.
+  // Whether the journal begins as `from` says: proposals and results up to there were left out,
+  // decisions were not.
   bool matches = false;
   std::size_t decisions_before = 0;
   std::string notice;  // of a tail that was set aside; "": there was none

@@ -15,8 +15,8 @@ class ForecastScore {
   // Of the run with this header.
   explicit ForecastScore(const RunState& state);
   void take(const SearchEvent& event);
-  // The rank correlation and the median error of forecasts against the times of the run's kernels; "" where too few were
-  // forecast.
+  // The rank correlation and the median error of forecasts against the times of the run's kernels;
+  // "" where too few were forecast.
   std::string sentence() const;
 
  private:

@@ -66,8 +66,11 @@ std::vector<Progress> Ledger::take_finished(const BaselinesRecord& baselines, bo
   std::vector<Progress> finished;
   while (!rows_.empty()) {
     std::size_t end = 0;
-    while (end < rows_.size() && rows_[end].generation == rows_.front().generation && rows_[end].settled) ++end;
-    const bool whole = end < rows_.size() ? rows_[end].generation != rows_.front().generation : closed;
+    while (end < rows_.size() && rows_[end].generation == rows_.front().generation &&
+           rows_[end].settled)
+      ++end;
+    const bool whole =
+        end < rows_.size() ? rows_[end].generation != rows_.front().generation : closed;
     if (!whole || end == 0) break;
     count(sum_, end);
     rows_.erase(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(end));
@@ -83,19 +86,19 @@ std::vector<Progress> Ledger::take_finished(const BaselinesRecord& baselines, bo
 Pieces Ledger::saved() const {
   Json rows = Json::array();
   for (const Row& row : rows_) {
-    rows.push_back(
-        {row.epoch, row.generation, row.settled, row.accepted, row.evaluated, row.code, row.hash, row.strategy, row.time_us});
+    rows.push_back({row.epoch, row.generation, row.settled, row.accepted, row.evaluated, row.code,
+                    row.hash, row.strategy, row.time_us});
   }
   const Progress& sum = sum_.progress;
-  const Json json = {
-      {"rows", std::move(rows)},
-      {"taken", taken_},
-      {"evaluations", evaluations_},
-      {"phases", phases_},
-      {"cpu", cpu_.own},
-      {"cpu_as_device", cpu_.as_device},
-      {"sum",
-       {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted, sum.rejected, sum.best_us, sum.best_strategy}}};
+  const Json json = {{"rows", std::move(rows)},
+                     {"taken", taken_},
+                     {"evaluations", evaluations_},
+                     {"phases", phases_},
+                     {"cpu", cpu_.own},
+                     {"cpu_as_device", cpu_.as_device},
+                     {"sum",
+                      {sum.epoch, sum.generation, sum.evaluations, sum.proposed, sum.accepted,
+                       sum.rejected, sum.best_us, sum.best_strategy}}};
   Pieces bytes(frame(0, 0, json.dump(-1, ' ', false, Json::error_handler_t::replace)));
   std::uint64_t sequence = 1;
   add_frames(bytes, 1, sequence, Pieces::looking_at(sum_.hashes.bytes()));
@@ -112,9 +115,10 @@ bool Ledger::restore(std::string_view saved) {
   try {
     const Json json = Json::parse(read.records[0].payload);
     for (const Json& row : json.at("rows")) {
-      rows_.push_back({row.at(0).get<int>(), row.at(1).get<int>(), row.at(2).get<bool>(), row.at(3).get<bool>(),
-                       row.at(4).get<bool>(), row.at(5).get<std::string>(), row.at(6).get<std::string>(),
-                       row.at(7).get<std::string>(), row.at(8).get<double>()});
+      rows_.push_back({row.at(0).get<int>(), row.at(1).get<int>(), row.at(2).get<bool>(),
+                       row.at(3).get<bool>(), row.at(4).get<bool>(), row.at(5).get<std::string>(),
+                       row.at(6).get<std::string>(), row.at(7).get<std::string>(),
+                       row.at(8).get<double>()});
     }
     json.at("taken").get_to(taken_);
     json.at("evaluations").get_to(evaluations_);

@@ -20,16 +20,19 @@ class Ledger {
   explicit Ledger(std::int64_t expected = 0) : sum_{{}, DigestTable(expected)} {}
   void propose(const Proposal& proposal);
   void settle(const ResultRecord& record);
-  // Generations whose slots are all settled, and those before them, not yet taken. `closed`: no slot will be added.
+  // Generations whose slots are all settled, and those before them, not yet taken. `closed`: no
+  // slot will be added.
   std::vector<Progress> take_finished(const BaselinesRecord& baselines, bool closed);
   std::int64_t evaluations() const { return evaluations_; }
   std::int64_t proposed() const { return taken_ + static_cast<std::int64_t>(rows_.size()); }
   const PhaseSeconds& phases() const { return phases_; }
   const CpuSpent& cpu() const { return cpu_; }
-  // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as gate.duplicate.
+  // By code, in slot order; an accepted kernel whose PTX an earlier slot had counts as
+  // gate.duplicate.
   std::map<std::string, std::int64_t> rejected() const;
 
-  // All of it as bytes, some of them its own memory, and back into an empty one. False: these are not such bytes.
+  // All of it as bytes, some of them its own memory, and back into an empty one. False: these are
+  // not such bytes.
   Pieces saved() const;
   bool restore(std::string_view saved);
 

@@ -88,7 +88,8 @@ Verification verification_of(const Json& json) {
 
 Json put(const Verdict& v) {
   Json pressures = Json::array();
-  for (const Pressure& pressure : v.pressures) pressures.push_back({name_of(pressure.resource), finite(pressure.share)});
+  for (const Pressure& pressure : v.pressures)
+    pressures.push_back({name_of(pressure.resource), finite(pressure.share)});
   Json json{{"zone", name_of(v.zone)},
             {"intensity", finite(v.intensity)},
             {"ridges", {finite(v.ridge_plain), finite(v.ridge_tensor)}},
@@ -101,7 +102,8 @@ Json put(const Verdict& v) {
             {"utilisation", finite(v.utilisation)},
             {"rung", v.rung},
             {"digest", v.digest}};
-  for (const StallShare& one : v.stalls) json["stalls"].push_back({name_of(one.stall), finite(one.share)});
+  for (const StallShare& one : v.stalls)
+    json["stalls"].push_back({name_of(one.stall), finite(one.share)});
   return json;
 }
 
@@ -117,11 +119,13 @@ Verdict verdict_of(const Json& json) {
   v.floor_share = json.at("floor_share").get<double>();
   v.binding = enum_of<Resource>(json.at("binding").get<std::string>(), resources);
   for (const Json& entry : json.at("pressures")) {
-    v.pressures.push_back({enum_of<Resource>(entry.at(0).get<std::string>(), resources), entry.at(1).get<double>()});
+    v.pressures.push_back(
+        {enum_of<Resource>(entry.at(0).get<std::string>(), resources), entry.at(1).get<double>()});
   }
   for (const Json& entry : json.value("stalls", Json::array())) {
     v.stalls.push_back(
-        {enum_of<Stall>(entry.at(0).get<std::string>(), static_cast<int>(stall_count)), entry.at(1).get<double>()});
+        {enum_of<Stall>(entry.at(0).get<std::string>(), static_cast<int>(stall_count)),
+         entry.at(1).get<double>()});
   }
   v.utilisation = json.at("utilisation").get<double>();
   v.rung = json.at("rung").get<std::string>();
@@ -195,8 +199,10 @@ Candidate candidate_of(const Json& json) {
   const Json& outcome = json.at("outcome");
   const std::string kind = outcome.at("kind").get<std::string>();
   if (kind == "accepted") {
-    c.outcome = Accepted{measurement_of(outcome.at("measurement")), verification_of(outcome.at("verification")),
-                         verdict_of(outcome.at("verdict")), conditions_of(outcome.value("conditions", Json::object()))};
+    c.outcome =
+        Accepted{measurement_of(outcome.at("measurement")),
+                 verification_of(outcome.at("verification")), verdict_of(outcome.at("verdict")),
+                 conditions_of(outcome.value("conditions", Json::object()))};
   } else if (kind == "rejected") {
     c.outcome = rejected_of(outcome.at("rejected"));
   } else {
@@ -215,8 +221,8 @@ Json put(const Baseline& b) {
 
 Baseline baseline_of(const Json& json) {
   return {json.at("name").get<std::string>(), json.at("time_us").get<double>(),
-          enum_of<Provenance>(json.at("provenance").get<std::string>(), provenances), json.at("ratio").get<std::vector<double>>(),
-          json.value("drift", 0.0)};
+          enum_of<Provenance>(json.at("provenance").get<std::string>(), provenances),
+          json.at("ratio").get<std::vector<double>>(), json.value("drift", 0.0)};
 }
 
 // `parallel` is left out: it may differ between a run and its continuation and changes nothing.
@@ -289,8 +295,13 @@ SearchOptions search_options_of(const Json& json) {
 }
 
 Json put(const Proposal& p) {
-  Json json = {{"id", p.id},         {"epoch", p.epoch},        {"generation", p.generation}, {"slot", p.slot},
-               {"stage", "propose"}, {"kind", name_of(p.kind)}, {"strategy", put(p.strategy)}};
+  Json json = {{"id", p.id},
+               {"epoch", p.epoch},
+               {"generation", p.generation},
+               {"slot", p.slot},
+               {"stage", "propose"},
+               {"kind", name_of(p.kind)},
+               {"strategy", put(p.strategy)}};
   if (p.failed != 0) json["failed"] = p.failed;
   if (p.silent) json["silent"] = true;
   return json;
@@ -310,12 +321,15 @@ Proposal proposal_of(const Json& json) {
 Json put(const Technique& t) {
   Json parameters = Json::array();
   for (const TechniqueParameter& p : t.parameters) {
-    parameters.push_back({{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
+    parameters.push_back(
+        {{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
   }
   Json relieves = Json::array();
   for (const Resource resource : t.relieves) relieves.push_back(name_of(resource));
-  return {{"name", t.name},       {"summary", t.summary}, {"sentence", t.sentence}, {"parameters", std::move(parameters)},
-          {"relieves", relieves}, {"needs", t.needs},     {"excludes", t.excludes}, {"must", t.must},
+  return {{"name", t.name},         {"summary", t.summary},
+          {"sentence", t.sentence}, {"parameters", std::move(parameters)},
+          {"relieves", relieves},   {"needs", t.needs},
+          {"excludes", t.excludes}, {"must", t.must},
           {"group", t.group}};
 }
 

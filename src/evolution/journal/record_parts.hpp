@@ -1,4 +1,5 @@
-// JSON of the parts that records are made of. Reading throws nlohmann's exceptions; records.cpp catches them.
+// JSON of the parts that records are made of. Reading throws nlohmann's exceptions; records.cpp
+// catches them.
 #pragma once
 
 #include "base/measurement_json.hpp"

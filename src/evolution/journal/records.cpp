@@ -11,7 +11,9 @@ namespace {
 
 using parts::Json;
 
-std::string canonical(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string canonical(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 Error damaged(const std::string& what, const std::string& reason) {
   return {ErrorCode::failure, "the journal's " + what + " record cannot be read: " + reason,
@@ -45,7 +47,9 @@ Json put_remembered(const HeaderRecord& r) {
   Json strategies = Json::array(), effects = Json::array();
   for (const Strategy& strategy : r.remembered) strategies.push_back(parts::put(strategy));
   for (const StrategyBrief::Effect& effect : r.remembered_effects) {
-    effects.push_back({{"technique", effect.technique}, {"gain", parts::finite(effect.gain)}, {"count", effect.count}});
+    effects.push_back({{"technique", effect.technique},
+                       {"gain", parts::finite(effect.gain)},
+                       {"count", effect.count}});
   }
   return {{"strategies", std::move(strategies)}, {"effects", std::move(effects)}};
 }
@@ -53,18 +57,20 @@ Json put_remembered(const HeaderRecord& r) {
 // Journals written before there was a pool have none.
 void take_remembered(const Json& json, HeaderRecord& r) {
   if (!json.contains("remembered")) return;
-  for (const Json& one : json.at("remembered").at("strategies")) r.remembered.push_back(parts::strategy_of(one));
+  for (const Json& one : json.at("remembered").at("strategies"))
+    r.remembered.push_back(parts::strategy_of(one));
   for (const Json& one : json.at("remembered").at("effects")) {
-    r.remembered_effects.push_back(
-        {one.at("technique").get<std::string>(), one.at("gain").get<double>(), one.at("count").get<int>()});
+    r.remembered_effects.push_back({one.at("technique").get<std::string>(),
+                                    one.at("gain").get<double>(), one.at("count").get<int>()});
   }
 }
 
 Json put_learnt(const HeaderRecord& r) {
   Json all = Json::array();
   for (const PoolOutcome& outcome : r.learnt)
-    all.push_back(
-        {{"sizes", outcome.sizes}, {"strategy", parts::put(outcome.strategy)}, {"time_us", parts::finite(outcome.time_us)}});
+    all.push_back({{"sizes", outcome.sizes},
+                   {"strategy", parts::put(outcome.strategy)},
+                   {"time_us", parts::finite(outcome.time_us)}});
   return all;
 }
 
@@ -72,7 +78,8 @@ Json put_learnt(const HeaderRecord& r) {
 void take_learnt(const Json& json, HeaderRecord& r) {
   if (!json.contains("learnt")) return;
   for (const Json& one : json.at("learnt"))
-    r.learnt.push_back({parts::strategy_of(one.at("strategy")), one.at("sizes").get<std::map<std::string, std::int64_t>>(),
+    r.learnt.push_back({parts::strategy_of(one.at("strategy")),
+                        one.at("sizes").get<std::map<std::string, std::int64_t>>(),
                         one.at("time_us").get<double>()});
 }
 
@@ -83,28 +90,38 @@ std::vector<Baseline> baselines_in(const Json& json) {
 }
 
 // Journals written before phases were noted have none.
-PhaseSeconds phases_in(const Json& json) { return json.at("clock").value("phases", PhaseSeconds()); }
+PhaseSeconds phases_in(const Json& json) {
+  return json.at("clock").value("phases", PhaseSeconds());
+}
 
 // Of a journal that was written before CPU was told by phase, the sum alone.
 CpuSpent cpu_in(const Json& json) {
   const Json& clock = json.at("clock");
   CpuSpent cpu{clock.value("cpu_phases", PhaseSeconds()), clock.value("cpu_as_device", 0.0)};
-  if (const double sum = clock.value("cpu", 0.0); cpu.own.empty() && sum > 0) cpu.own[in_no_phase] = sum;
+  if (const double sum = clock.value("cpu", 0.0); cpu.own.empty() && sum > 0)
+    cpu.own[in_no_phase] = sum;
   return cpu;
 }
 
 Json put_clock(const char* name, double seconds, const PhaseSeconds& phases, const CpuSpent& cpu) {
-  return {
-      {name, seconds}, {"phases", phases}, {"cpu", cpu.own_seconds()}, {"cpu_as_device", cpu.as_device}, {"cpu_phases", cpu.own}};
+  return {{name, seconds},
+          {"phases", phases},
+          {"cpu", cpu.own_seconds()},
+          {"cpu_as_device", cpu.as_device},
+          {"cpu_phases", cpu.own}};
 }
 
 }  // namespace
 
-// Times of day and durations stand under "clock", so that one rule drops them when journals are compared.
+// Times of day and durations stand under "clock", so that one rule drops them when journals are
+// compared.
 namespace {
 
 Json put(const SeatOptions& seats) {
-  return {{"share", seats.share}, {"initial", seats.initial}, {"statement", seats.statement}, {"prose", seats.prose}};
+  return {{"share", seats.share},
+          {"initial", seats.initial},
+          {"statement", seats.statement},
+          {"prose", seats.prose}};
 }
 
 SeatOptions seats_of(const Json& json) {
@@ -149,8 +166,8 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.program = json.at("program").get<std::string>();
     if (r.format != journal_format) {
       return Error{ErrorCode::usage,
-                   "the journal has format " + std::to_string(r.format) + ", written by cupilot " + r.program +
-                       "; this program reads format " + std::to_string(journal_format),
+                   "the journal has format " + std::to_string(r.format) + ", written by cupilot " +
+                       r.program + "; this program reads format " + std::to_string(journal_format),
                    "use the version that wrote it, or start a new run directory"};
     }
     r.task_json = json.at("task").dump();
@@ -163,7 +180,8 @@ Result<HeaderRecord> header_from(std::string_view text) {
     r.identity = json.at("identity").get<std::string>();
     r.provenance = parts::enum_of<Provenance>(json.at("provenance").get<std::string>(), 3);
     r.device = parts::device_of(json.at("device"));
-    for (const Json& technique : json.at("techniques")) r.techniques.push_back(parts::technique_of(technique));
+    for (const Json& technique : json.at("techniques"))
+      r.techniques.push_back(parts::technique_of(technique));
     r.screen = json.value("screen", "");
     if (json.contains("seats")) r.seats = seats_of(json.at("seats"));
     take_remembered(json, r);
@@ -183,20 +201,25 @@ double plain_time_us(const std::vector<Baseline>& baselines) {
 }
 
 std::string to_json(const BaselinesRecord& r) {
-  return canonical({{"baselines", put_all(r.baselines)}, {"notices", r.notices}, {"floor_us", r.floor_us}});
+  return canonical(
+      {{"baselines", put_all(r.baselines)}, {"notices", r.notices}, {"floor_us", r.floor_us}});
 }
 
 Result<BaselinesRecord> baselines_from(std::string_view text) {
-  return reading<BaselinesRecord>("baselines", text, [](const Json& json) -> Result<BaselinesRecord> {
-    return BaselinesRecord{baselines_in(json.at("baselines")), json.at("notices").get<std::vector<std::string>>(),
-                           json.at("floor_us").get<double>()};
-  });
+  return reading<BaselinesRecord>(
+      "baselines", text, [](const Json& json) -> Result<BaselinesRecord> {
+        return BaselinesRecord{baselines_in(json.at("baselines")),
+                               json.at("notices").get<std::vector<std::string>>(),
+                               json.at("floor_us").get<double>()};
+      });
 }
 
 std::string to_json(const Proposal& p) { return canonical(parts::put(p)); }
 
 Result<Proposal> proposal_from(std::string_view text) {
-  return reading<Proposal>("proposal", text, [](const Json& json) -> Result<Proposal> { return parts::proposal_of(json); });
+  return reading<Proposal>("proposal", text, [](const Json& json) -> Result<Proposal> {
+    return parts::proposal_of(json);
+  });
 }
 
 std::string to_json(const ResultRecord& r) {
@@ -224,12 +247,14 @@ Result<ResultRecord> result_from(std::string_view text) {
 }
 
 Result<ResultRecord> result_without_cases(std::string_view text) {
-  // A record's keys are sorted: this one is followed by "compared". A quote within a text has a backslash before it.
+  // A record's keys are sorted: this one is followed by "compared". A quote within a text has a
+  // backslash before it.
   constexpr std::string_view begin = "\"cases\":[", end = "],\"compared\":";
   const std::size_t from = text.find(begin);
   const std::size_t to = from == std::string_view::npos ? from : text.find(end, from);
   if (to == std::string_view::npos) return result_from(text);
-  return result_from(std::string(text.substr(0, from + begin.size())) + std::string(text.substr(to)));
+  return result_from(std::string(text.substr(0, from + begin.size())) +
+                     std::string(text.substr(to)));
 }
 
 std::string to_json(const DecisionRecord& r) {
@@ -243,7 +268,8 @@ std::string to_json(const DecisionRecord& r) {
 Result<DecisionRecord> decision_from(std::string_view text) {
   return reading<DecisionRecord>("decision", text, [](const Json& json) -> Result<DecisionRecord> {
     return DecisionRecord{json.at("kind").get<std::string>(), json.at("reason").get<std::string>(),
-                          json.at("max_evaluations").get<std::int64_t>(), json.at("max_generations").get<int>()};
+                          json.at("max_evaluations").get<std::int64_t>(),
+                          json.at("max_generations").get<int>()};
   });
 }
 
@@ -315,7 +341,8 @@ std::string evidence_json(const Best& best, const Task& task, const std::string&
   json["task"] = {{"name", task.name}, {"id", task_id(task)}};
   json["baselines"] = put_all(best.baselines);
   json["ratio"] = {parts::finite(best.ratio_low), parts::finite(best.ratio_high)};
-  json["gain"] = {{"over_strongest_baseline", parts::finite(best.gain)}, {"noise", parts::finite(best.gain_noise)}};
+  json["gain"] = {{"over_strongest_baseline", parts::finite(best.gain)},
+                  {"noise", parts::finite(best.gain_noise)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -1,4 +1,5 @@
-// What the journal's payloads hold, and their JSON (docs/formats/journal.md). Text in, text out: JSON stays in the .cpp.
+// What the journal's payloads hold, and their JSON (docs/formats/journal.md). Text in, text out:
+// JSON stays in the .cpp.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@
 #include <vector>
 
 #include <cupilot/candidate.hpp>
-#include <cupilot/parts/device.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/device.hpp>
 #include <cupilot/parts/pool.hpp>
 #include <cupilot/search.hpp>
 
@@ -35,8 +36,8 @@ struct HeaderRecord {
   Provenance provenance = Provenance::modelled;
   DeviceSpec device;
   std::vector<Technique> techniques;  // Backend::techniques(): of a device that spans its own space
-  std::string screen;                 // identity of the virtual device that proves candidates first; "": none
-  std::vector<Strategy> remembered;   // Knowledge::remembered: what the strategy pool said
+  std::string screen;  // identity of the virtual device that proves candidates first; "": none
+  std::vector<Strategy> remembered;  // Knowledge::remembered: what the strategy pool said
   std::vector<StrategyBrief::Effect> remembered_effects;
   std::vector<PoolOutcome> learnt;  // what forecasts learnt from
   std::string pool;                 // the strategy pool that is told of the champion; "": none
@@ -56,8 +57,9 @@ double plain_time_us(const std::vector<Baseline>& baselines);
 struct ResultRecord {
   int epoch = 0, generation = 0;
   std::int64_t slot = 0;
-  Candidate candidate;  // without source text; `source.template_name` and `source.constants` are kept
-  double seconds = 0;   // of the whole pipe; dropped when journals are compared, like its parts
+  Candidate
+      candidate;  // without source text; `source.template_name` and `source.constants` are kept
+  double seconds = 0;  // of the whole pipe; dropped when journals are compared, like its parts
   PhaseSeconds phases;
   CpuSpent cpu;  // of its thread
 };
@@ -109,11 +111,12 @@ Result<DecisionRecord> decision_from(std::string_view json);
 Result<FinalRecord> final_from(std::string_view json);
 Result<EndRecord> end_from(std::string_view json);
 
-// The sort key of a record and its payload without what depends on the clock: what "equal journals" compares.
+// The sort key of a record and its payload without what depends on the clock: what "equal journals"
+// compares.
 std::string comparable_record(std::uint32_t type, std::string_view json);
 
-// Evidence of a candidate for a person: who made it, what was proved and by what, its times and what they were compared
-// with; indented.
+// Evidence of a candidate for a person: who made it, what was proved and by what, its times and
+// what they were compared with; indented.
 std::string evidence_json(const Best& best, const Task& task, const std::string& device);
 
 }  // namespace cupilot

@@ -12,7 +12,8 @@
 namespace cupilot {
 namespace {
 
-// Words that say all of a task, or the file of best/: a path of the user's leads nowhere from another folder.
+// Words that say all of a task, or the file of best/: a path of the user's leads nowhere from
+// another folder.
 std::vector<std::string> words_in_best(const std::vector<std::string>& words) {
   return words.size() > 1 ? words : std::vector<std::string>{"task.json"};
 }
@@ -22,24 +23,30 @@ std::string blob_path(const std::string& run_dir, const std::string& kernel_id) 
 }
 
 std::string tunable_path(const std::string& run_dir, std::size_t at, const std::string& path) {
-  return fmt::format("{}/tunables/{}-{}", run_dir, at + 1, std::filesystem::path(path).filename().string());
+  return fmt::format("{}/tunables/{}-{}", run_dir, at + 1,
+                     std::filesystem::path(path).filename().string());
 }
 
 }  // namespace
 
-Result<void> keep_tunables(Host& host, const std::string& run_dir, const std::vector<std::string>& paths) {
+Result<void> keep_tunables(Host& host, const std::string& run_dir,
+                           const std::vector<std::string>& paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
     if (auto made = host.make_directories(run_dir + "/tunables"); !made) return made;
     auto text = host.read_file(paths[i]);
     if (!text) return text.error();
-    if (auto kept = host.write_file_atomically(tunable_path(run_dir, i, paths[i]), *text, true); !kept) return kept;
+    if (auto kept = host.write_file_atomically(tunable_path(run_dir, i, paths[i]), *text, true);
+        !kept)
+      return kept;
   }
   return {};
 }
 
-std::vector<std::string> kept_tunables(Host& host, const std::string& run_dir, std::vector<std::string> paths) {
+std::vector<std::string> kept_tunables(Host& host, const std::string& run_dir,
+                                       std::vector<std::string> paths) {
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (std::string kept = tunable_path(run_dir, i, paths[i]); host.exists(kept)) paths[i] = std::move(kept);
+    if (std::string kept = tunable_path(run_dir, i, paths[i]); host.exists(kept))
+      paths[i] = std::move(kept);
   }
   return paths;
 }
@@ -66,19 +73,23 @@ Result<KernelSource> kept_source(Host& host, const std::string& run_dir, const s
   auto kept = standalone_from(*text, path);
   if (!kept) return kept.error();
   if (kernel_id(kept->source) == id) return std::move(kept->source);
-  return Error{ErrorCode::failure, path + " does not hold the kernel it is named after", "the journal and best/ still do"};
+  return Error{ErrorCode::failure, path + " does not hold the kernel it is named after",
+               "the journal and best/ still do"};
 }
 
-Result<void> write_best(Host& host, const std::string& run_dir, const Task& task, const Backend& backend, const Best& best,
-                        const CompiledKernel& kernel, const std::vector<std::string>& task_words) {
+Result<void> write_best(Host& host, const std::string& run_dir, const Task& task,
+                        const Backend& backend, const Best& best, const CompiledKernel& kernel,
+                        const std::vector<std::string>& task_words) {
   const std::string folder = run_dir + "/best/";
   if (auto made = host.make_directories(folder); !made) return made;
   struct File {
     std::string name, text;
   };
-  const bool launches = backend.techniques().empty();  // a device that spans its own space runs no kernel
+  const bool launches =
+      backend.techniques().empty();  // a device that spans its own space runs no kernel
   std::vector<File> files = {
-      {"kernel.cu", standalone_text(best.candidate.source, launches ? words_in_best(task_words) : task_words)},
+      {"kernel.cu",
+       standalone_text(best.candidate.source, launches ? words_in_best(task_words) : task_words)},
       {"launch.json", launch_plan_to_json(best.candidate.source.plan) + "\n"},
       {"strategy.json", strategy_to_json(best.candidate.strategy) + "\n"},
       {"evidence.json", evidence_json(best, task, backend.identity())}};
@@ -92,7 +103,8 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
     files.push_back({"Makefile", launcher_makefile()});
   }
   for (const File& file : files) {
-    if (auto written = host.write_file_atomically(folder + file.name, file.text, true); !written) return written;
+    if (auto written = host.write_file_atomically(folder + file.name, file.text, true); !written)
+      return written;
   }
   return {};
 }

@@ -37,7 +37,8 @@ std::vector<Parsed> parsed_results(const std::vector<FramedRecord>& records, Evi
   const std::size_t parts = std::clamp(records.size() / worth_a_thread, std::size_t{1}, cores);
   std::vector<std::future<void>> others;
   for (std::size_t part = 1; part < parts; ++part) {
-    others.push_back(std::async(std::launch::async, parse, parsed.size() * part / parts, parsed.size() * (part + 1) / parts));
+    others.push_back(std::async(std::launch::async, parse, parsed.size() * part / parts,
+                                parsed.size() * (part + 1) / parts));
   }
   parse(0, parsed.size() / parts);
   for (std::future<void>& other : others) other.get();
@@ -56,7 +57,8 @@ Result<void> Folding::take(const FramedRecord& record, Parsed& result) {
         state_.header = std::move(r);
       });
     case RecordType::baselines:
-      return keep(baselines_from(text), [&](BaselinesRecord r) { state_.baselines = std::move(r); });
+      return keep(baselines_from(text),
+                  [&](BaselinesRecord r) { state_.baselines = std::move(r); });
     case RecordType::proposal:
       return keep(proposal_from(text), pass_on);
     case RecordType::result:
@@ -76,7 +78,8 @@ Result<void> Folding::take(const FramedRecord& record, Parsed& result) {
     case RecordType::end:
       return keep(end_from(text), [&](EndRecord r) { state_.end = std::move(r); });
   }
-  return Error{ErrorCode::usage, "the journal holds a record of unknown type " + std::to_string(record.type),
+  return Error{ErrorCode::usage,
+               "the journal holds a record of unknown type " + std::to_string(record.type),
                "use the version that wrote it"};
 }
 
@@ -98,7 +101,9 @@ Result<RunState> Folding::end() {
 
 Result<RunState> fold(const ReadRecords& read, Evidence evidence) {
   std::vector<SearchEvent> events;
-  Folding folding([&](SearchEvent event, const FramedRecord&) { events.push_back(std::move(event)); }, evidence);
+  Folding folding(
+      [&](SearchEvent event, const FramedRecord&) { events.push_back(std::move(event)); },
+      evidence);
   if (auto added = folding.add(read.records); !added) return added.error();
   auto state = folding.end();
   if (state) state->events = std::move(events);
@@ -122,7 +127,8 @@ Score score_of(const Candidate& candidate) {
 }
 
 Best best_of(const FinalRecord& record) {
-  return {record.candidate, record.baselines, record.ratio_low, record.ratio_high, record.gain, record.gain_noise};
+  return {record.candidate,  record.baselines, record.ratio_low,
+          record.ratio_high, record.gain,      record.gain_noise};
 }
 
 std::vector<std::string> drift_alarms(const Best& best) {
@@ -131,7 +137,8 @@ std::vector<std::string> drift_alarms(const Best& best) {
   for (const Baseline& baseline : best.baselines) {
     if (std::abs(baseline.drift) <= tolerated) continue;
     alarms.push_back(
-        fmt::format("baseline {} drifted by {:+.1f} % between the start of the search and the confirmation: the device "
+        fmt::format("baseline {} drifted by {:+.1f} % between the start of the search and the "
+                    "confirmation: the device "
                     "was not in one state all along; times within the search may be off by as much",
                     baseline.name, 100 * baseline.drift));
   }

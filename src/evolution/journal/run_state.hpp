@@ -24,7 +24,8 @@ struct RunState {
   bool models = false;  // were in its seats, from the beginning or since a resume
 };
 
-// What the fold keeps of results: their evidence is most of a journal, and a search that goes on needs none of it.
+// What the fold keeps of results: their evidence is most of a journal, and a search that goes on
+// needs none of it.
 enum class Evidence { dropped, kept };
 Result<RunState> fold(const ReadRecords& read, Evidence evidence = Evidence::dropped);
 
@@ -32,7 +33,8 @@ Result<RunState> fold(const ReadRecords& read, Evidence evidence = Evidence::dro
 using EventSink = std::function<void(SearchEvent event, const FramedRecord& record)>;
 class Folding {
  public:
-  explicit Folding(EventSink sink, Evidence evidence = Evidence::dropped) : sink_(std::move(sink)), evidence_(evidence) {}
+  explicit Folding(EventSink sink, Evidence evidence = Evidence::dropped)
+      : sink_(std::move(sink)), evidence_(evidence) {}
   // Results are parsed by as many threads as there are cores.
   Result<void> add(const std::vector<FramedRecord>& records);
   // All but events; the header is there from the first event on.
@@ -46,7 +48,8 @@ class Folding {
   RunState state_;
 };
 
-// Of these phases, those in which hardware counters were read; who waits for a device loses nothing by them.
+// Of these phases, those in which hardware counters were read; who waits for a device loses nothing
+// by them.
 double counting_seconds(const PhaseSeconds& phases);
 
 void tell_cpu(EvolveReport& report, CpuSpent cpu);

@@ -14,8 +14,10 @@ namespace {
 std::string line_of(const Progress& p, Provenance how) {
   std::int64_t refused = 0;
   for (const auto& [code, count] : p.rejected) refused += count;
-  return fmt::format("epoch {} generation {}: {} evaluated, {} verified, {} rejected, best {:.4g} us {}: {}", p.epoch,
-                     p.generation, p.evaluations, p.accepted, refused, p.best_us, name_of(how), p.best_strategy);
+  return fmt::format(
+      "epoch {} generation {}: {} evaluated, {} verified, {} rejected, best {:.4g} us {}: {}",
+      p.epoch, p.generation, p.evaluations, p.accepted, refused, p.best_us, name_of(how),
+      p.best_strategy);
 }
 
 // What resumes set aside and could still be read.
@@ -26,8 +28,10 @@ std::vector<std::string> notices_of_torn(Host& host, const std::string& run_dir)
     const auto bytes = host.read_file(torn_path(run_dir, number));
     if (bytes) find_records(*bytes, 0, [&](const FramedRecord&) { ++records; });
     if (records == 0) continue;
-    notices.push_back(fmt::format("{} holds {} whole records that lay behind a damaged one; the search went on from before it",
-                                  torn_path(run_dir, number), records));
+    notices.push_back(
+        fmt::format("{} holds {} whole records that lay behind a damaged one; the search went on "
+                    "from before it",
+                    torn_path(run_dir, number), records));
   }
   return notices;
 }
@@ -35,7 +39,8 @@ std::vector<std::string> notices_of_torn(Host& host, const std::string& run_dir)
 }  // namespace
 
 void Tally::take_lines(bool closed) {
-  for (const Progress& progress : ledger_.take_finished({}, closed)) lines_.push_back(line_of(progress, how_));
+  for (const Progress& progress : ledger_.take_finished({}, closed))
+    lines_.push_back(line_of(progress, how_));
 }
 
 void Tally::take(const SearchEvent& event) {
@@ -60,7 +65,8 @@ EvolveReport Tally::report(const RunState& state, Host& host, const std::string&
       report.best = best_of(record);
       if (auto source = kept_source(host, run_dir, record.candidate.kernel_id))
         report.best->candidate.source = std::move(*source);
-      for (std::string& alarm : drift_alarms(*report.best)) report.notices.push_back(std::move(alarm));
+      for (std::string& alarm : drift_alarms(*report.best))
+        report.notices.push_back(std::move(alarm));
     } else {
       ++report.rejected["confirm.failed"];
     }
@@ -113,8 +119,9 @@ Result<RunWalk> walk_run(Host& host, const std::string& run_dir, const EventVisi
   std::vector<std::string>& notices = walk.summary.report.notices;
   for (std::string& notice : notices_of_torn(host, run_dir)) notices.push_back(std::move(notice));
   if (!reader.damage().empty()) {
-    notices.push_back(torn_notice(journal_path(run_dir), reader.damage(), reader.beyond(),
-                                  "`cupilot resume` sets aside what begins there and goes on from before it"));
+    notices.push_back(
+        torn_notice(journal_path(run_dir), reader.damage(), reader.beyond(),
+                    "`cupilot resume` sets aside what begins there and goes on from before it"));
   }
   walk.summary.device_name = walk.state.header.device_name;
   walk.summary.lines = tally.lines();
@@ -138,7 +145,8 @@ Result<RunBeginning> read_beginning(const std::string& run_dir) {
     }
     auto state = folding.end();
     if (!state) return state.error();
-    return RunBeginning{std::move(state->task), state->header.device_name, state->header.search.seed, state->models};
+    return RunBeginning{std::move(state->task), state->header.device_name,
+                        state->header.search.seed, state->models};
   });
 }
 

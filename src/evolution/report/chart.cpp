@@ -9,14 +9,16 @@ namespace {
 
 RooflinePoint point_of(const std::string& name, const Accepted& accepted) {
   return {accepted.verdict.intensity, accepted.verdict.achieved_flops,
-          fmt::format("{}: {:.4g} us {}", name, accepted.measurement.time_us, name_of(accepted.measurement.provenance))};
+          fmt::format("{}: {:.4g} us {}", name, accepted.measurement.time_us,
+                      name_of(accepted.measurement.provenance))};
 }
 
 }  // namespace
 
 void RooflineGatherer::take(const SearchEvent& event) {
   const auto* result = std::get_if<ResultRecord>(&event);
-  const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+  const auto* accepted =
+      result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
   if (accepted == nullptr) return;
   const bool fastest = best_ == 0 || accepted->measurement.time_us < best_;
   const RooflinePoint point = point_of(fmt::format("#{}", result->slot + 1), *accepted);
@@ -28,14 +30,16 @@ void RooflineGatherer::take(const SearchEvent& event) {
 
 Result<RooflineChart> RooflineGatherer::chart(const RunWalk& walk) const {
   if (!walk.state.header.techniques.empty()) {
-    return Error{ErrorCode::usage, walk.state.header.identity + " runs no kernel, so its times have no roofline", ""};
+    return Error{ErrorCode::usage,
+                 walk.state.header.identity + " runs no kernel, so its times have no roofline", ""};
   }
   auto chart = roofline_of(walk.summary.task, walk.state.header.device);
   if (!chart) return chart.error();
   chart->population = population_.taken();
   chart->path = path_;
   if (const auto& best = walk.summary.report.best) {
-    if (const auto* accepted = std::get_if<Accepted>(&best->candidate.outcome)) chart->champion = point_of("best", *accepted);
+    if (const auto* accepted = std::get_if<Accepted>(&best->candidate.outcome))
+      chart->champion = point_of("best", *accepted);
   }
   return chart;
 }
@@ -44,7 +48,8 @@ Result<RooflineChart> roofline_of_run(const std::string& run_dir) {
   return guarded([&]() -> Result<RooflineChart> {
     RooflineGatherer gatherer;
     const auto walk =
-        walk_run(real_host(), run_dir, [&](const SearchEvent& event, const FramedRecord&) { gatherer.take(event); });
+        walk_run(real_host(), run_dir,
+                 [&](const SearchEvent& event, const FramedRecord&) { gatherer.take(event); });
     if (!walk) return walk.error();
     return gatherer.chart(*walk);
   });

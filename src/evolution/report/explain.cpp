@@ -4,12 +4,12 @@
 #include <cmath>
 #include <optional>
 
-#include "evolution/run/circle.hpp"
-#include "evolution/journal/events.hpp"
 #include "evolution/evaluate/pipe.hpp"
+#include "evolution/evaluate/timing.hpp"
+#include "evolution/journal/events.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
-#include "evolution/evaluate/timing.hpp"
+#include "evolution/run/circle.hpp"
 #include "strategy/edit.hpp"
 
 namespace cupilot {
@@ -32,7 +32,8 @@ struct Variant {
   CompiledKernel kernel;
 };
 
-// Everything of a strategy but one technique, by the names that Space::complete pins; the technique's absence too.
+// Everything of a strategy but one technique, by the names that Space::complete pins; the
+// technique's absence too.
 std::vector<std::string> pins_of(const Space& space, const Strategy& strategy) {
   std::vector<std::string> pins;
   for (const Technique& technique : space.techniques()) pins.push_back(technique.name);
@@ -44,7 +45,8 @@ std::vector<std::string> pins_of(const Space& space, const Strategy& strategy) {
 
 // Empty: it can go alone.
 std::string why_kept(const Completion& done, const Strategy& wanted, const std::string& technique) {
-  if (find_use(done.strategy, technique) != nullptr) return "the kernel cannot be written without it";
+  if (find_use(done.strategy, technique) != nullptr)
+    return "the kernel cannot be written without it";
   std::string moved;
   const auto note = [&](const std::string& name) { moved += (moved.empty() ? "" : ", ") + name; };
   for (const Use& use : wanted.uses) {
@@ -62,7 +64,8 @@ struct Reduced {
   Strategy strategy;
   std::string kept_for;
 };
-Reduced reduced(const Space& space, const Strategy& champion, const std::vector<std::string>& gone) {
+Reduced reduced(const Space& space, const Strategy& champion,
+                const std::vector<std::string>& gone) {
   Strategy wanted = champion;
   for (const std::string& name : gone) wanted = without(wanted, name);
   auto done = space.complete(wanted, pins_of(space, wanted));
@@ -75,7 +78,8 @@ Reduced reduced(const Space& space, const Strategy& champion, const std::vector<
 }
 
 // Written, compiled and proved like any candidate; nullopt with the reason where it is refused.
-Result<std::optional<CompiledKernel>> made(const Subject& subject, const Strategy& strategy, std::string& refused) {
+Result<std::optional<CompiledKernel>> made(const Subject& subject, const Strategy& strategy,
+                                           std::string& refused) {
   PipeRules rules;
   rules.proof_seed = subject.seed;
   auto passed = pass(subject.pipe, strategy, rules);
@@ -94,7 +98,8 @@ Result<std::vector<ContestantReport>> timed(const Subject& subject, const Compil
                                             const std::vector<Variant>& variants, int rounds) {
   std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "champion", &champion}};
   for (const Variant& variant : variants) {
-    contestants.push_back({Contestant::Kind::candidate, std::to_string(variant.technique), &variant.kernel});
+    contestants.push_back(
+        {Contestant::Kind::candidate, std::to_string(variant.technique), &variant.kernel});
   }
   MeasureOptions rules{rounds, 8.0, true, timing_seed(subject.seed)};
   auto reports = measure_all(subject.task, *subject.pipe.backend, contestants, rules);
@@ -103,7 +108,8 @@ Result<std::vector<ContestantReport>> timed(const Subject& subject, const Compil
   for (Timed& one : *reports) all.push_back(std::move(one.report));
   if (all.front().measurement.is_error()) return all.front().measurement.error();
   if (all.front().measurement.is_rejected()) {
-    return Error{ErrorCode::failure, "the champion cannot be timed: " + all.front().measurement.rejected().message,
+    return Error{ErrorCode::failure,
+                 "the champion cannot be timed: " + all.front().measurement.rejected().message,
                  "look at it with `cupilot show`"};
   }
   return all;
@@ -112,7 +118,8 @@ Result<std::vector<ContestantReport>> timed(const Subject& subject, const Compil
 void price(TechniqueWorth& worth, const ContestantReport& report, double champion_us) {
   if (!report.measurement) {
     worth.kept_for = "without it there is no time: " +
-                     (report.measurement.is_error() ? report.measurement.error().message : report.measurement.rejected().message);
+                     (report.measurement.is_error() ? report.measurement.error().message
+                                                    : report.measurement.rejected().message);
     return;
   }
   const auto [low, high] = median_interval(report.ratio);
@@ -122,7 +129,8 @@ void price(TechniqueWorth& worth, const ContestantReport& report, double champio
   worth.matters = worth.low_us > 0 && worth.us > resolution * champion_us;
 }
 
-Result<void> price_each(const Subject& subject, const CompiledKernel& champion, int rounds, Explanation& all) {
+Result<void> price_each(const Subject& subject, const CompiledKernel& champion, int rounds,
+                        Explanation& all) {
   std::vector<Variant> variants;
   for (const Use& use : subject.champion.uses) {
     TechniqueWorth& worth = all.techniques.emplace_back();
@@ -141,14 +149,17 @@ Result<void> price_each(const Subject& subject, const CompiledKernel& champion, 
   for (std::size_t i = 0; i < variants.size(); ++i) {
     price(all.techniques[variants[i].technique], (*reports)[i + 1], all.champion_us);
   }
-  std::stable_sort(all.techniques.begin(), all.techniques.end(), [](const TechniqueWorth& a, const TechniqueWorth& b) {
-    return a.kept_for.empty() != b.kept_for.empty() ? a.kept_for.empty() : a.us > b.us;
-  });
+  std::stable_sort(all.techniques.begin(), all.techniques.end(),
+                   [](const TechniqueWorth& a, const TechniqueWorth& b) {
+                     return a.kept_for.empty() != b.kept_for.empty() ? a.kept_for.empty()
+                                                                     : a.us > b.us;
+                   });
   return {};
 }
 
 // Drops all that does nothing; what is missed when they go together comes back, the dearest first.
-Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, int rounds, Explanation& all) {
+Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, int rounds,
+                       Explanation& all) {
   all.essential = subject.champion;
   std::vector<std::string> idle;  // dearest first
   for (const TechniqueWorth& worth : all.techniques) {
@@ -186,7 +197,8 @@ Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, i
   return {};
 }
 
-Result<Subject> open_subject(const std::string& run_dir, Backend& backend, const ExplainOptions& options) {
+Result<Subject> open_subject(const std::string& run_dir, Backend& backend,
+                             const ExplainOptions& options) {
   auto read = read_journal(real_host(), run_dir);
   if (!read) return read.error();
   auto state = fold(*read);
@@ -194,7 +206,8 @@ Result<Subject> open_subject(const std::string& run_dir, Backend& backend, const
   auto best = read_candidate(run_dir, "best");
   if (!best) return best.error();
   if (best->candidate.strategy.uses.empty()) {
-    return Error{ErrorCode::no_candidate, "the champion of " + run_dir + " has no strategy to take apart",
+    return Error{ErrorCode::no_candidate,
+                 "the champion of " + run_dir + " has no strategy to take apart",
                  "explain a run whose kernels were written from strategies"};
   }
   Subject subject;
@@ -211,7 +224,8 @@ Result<Subject> open_subject(const std::string& run_dir, Backend& backend, const
 
 }  // namespace
 
-Result<Explanation> explain(const std::string& run_dir, Backend& backend, const ExplainOptions& options) {
+Result<Explanation> explain(const std::string& run_dir, Backend& backend,
+                            const ExplainOptions& options) {
   auto subject = open_subject(run_dir, backend, options);
   if (!subject) return subject.error();
   subject->pipe.task = &subject->task;
@@ -219,13 +233,16 @@ Result<Explanation> explain(const std::string& run_dir, Backend& backend, const 
   auto champion = made(*subject, subject->champion, refused);
   if (!champion) return champion.error();
   if (!*champion) {
-    return Error{ErrorCode::no_candidate, "the champion is refused on " + backend.identity() + ": " + refused,
+    return Error{ErrorCode::no_candidate,
+                 "the champion is refused on " + backend.identity() + ": " + refused,
                  "explain it on the device it was made on"};
   }
   Explanation all;
   all.champion = subject->champion;
-  if (auto priced = price_each(*subject, **champion, options.rounds, all); !priced) return priced.error();
-  if (auto dropped = drop_idle(*subject, **champion, options.rounds, all); !dropped) return dropped.error();
+  if (auto priced = price_each(*subject, **champion, options.rounds, all); !priced)
+    return priced.error();
+  if (auto dropped = drop_idle(*subject, **champion, options.rounds, all); !dropped)
+    return dropped.error();
   return all;
 }
 

@@ -1,4 +1,5 @@
-// The launcher beside a best kernel: a program of driver API and NVRTC alone, with the resolved plan as tables.
+// The launcher beside a best kernel: a program of driver API and NVRTC alone, with the resolved
+// plan as tables.
 #include <fmt/format.h>
 
 #include <cupilot/parts/resolved_plan.hpp>
@@ -233,26 +234,31 @@ std::string_view map_type(DType type) {
 std::string argument_text(const ResolvedArgument& argument) {
   static constexpr char kinds[] = {'t', 'b', 'm', 'i', '0'};
   std::vector<int> bytes(argument.bytes.begin(), argument.bytes.end());
-  return fmt::format("{{'{}', {}, {}}}", kinds[static_cast<int>(argument.kind)], argument.index, list_of(bytes));
+  return fmt::format("{{'{}', {}, {}}}", kinds[static_cast<int>(argument.kind)], argument.index,
+                     list_of(bytes));
 }
 
 std::string launch_text(const ResolvedLaunch& launch) {
   std::string arguments;
-  for (const ResolvedArgument& argument : launch.args) arguments += (arguments.empty() ? "" : ", ") + argument_text(argument);
-  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {{{}}}}},\n", quoted(launch.entry), launch.when == When::setup,
-                     list_of(launch.grid), list_of(launch.block), list_of(launch.cluster), launch.shared, launch.cooperative,
-                     arguments);
+  for (const ResolvedArgument& argument : launch.args)
+    arguments += (arguments.empty() ? "" : ", ") + argument_text(argument);
+  return fmt::format("    {{{}, {}, {}, {}, {}, {}, {}, {{{}}}}},\n", quoted(launch.entry),
+                     launch.when == When::setup, list_of(launch.grid), list_of(launch.block),
+                     list_of(launch.cluster), launch.shared, launch.cooperative, arguments);
 }
 
 }  // namespace
 
-Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, const CompiledKernel& kernel) {
+Result<std::string> launcher_text(const Task& task, const DeviceSpec& device,
+                                  const CompiledKernel& kernel) {
   const Workload& workload = task.time_shapes.front();
   // A kernel that comes from a record was not compiled here: nothing is known of its entries.
-  auto resolution = resolve(kernel.source, task, workload, device, kernel.entries.empty() ? nullptr : &kernel);
+  auto resolution =
+      resolve(kernel.source, task, workload, device, kernel.entries.empty() ? nullptr : &kernel);
   if (resolution.is_error()) return resolution.error();
   if (!resolution || !std::holds_alternative<ResolvedPlan>(*resolution)) {
-    return Error{ErrorCode::failure, "the best kernel's launch plan has no numbers at its time shape",
+    return Error{ErrorCode::failure,
+                 "the best kernel's launch plan has no numbers at its time shape",
                  "this is a fault of cupilot"};
   }
   const auto& plan = std::get<ResolvedPlan>(*resolution);
@@ -261,19 +267,22 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, co
   for (const Tensor& tensor : task.tensors) {
     auto shape = shape_of(task, tensor, workload);
     if (!shape) return shape.error();
-    text += fmt::format("    {{{}, \"{}\", {}, {}, {}}},\n", quoted(tensor.name), name_of(tensor.type), shape->span,
-                        shape->span * size_of(tensor.type), tensor.role != Role::out);
+    text +=
+        fmt::format("    {{{}, \"{}\", {}, {}, {}}},\n", quoted(tensor.name), name_of(tensor.type),
+                    shape->span, shape->span * size_of(tensor.type), tensor.role != Role::out);
   }
   text += "};\nstatic const std::vector<Buffer> buffers = {\n";
   for (const ResolvedBuffer& buffer : plan.buffers) {
-    text += fmt::format("    {{{}, {}, {}, {}}},\n", quoted(buffer.name), buffer.bytes, buffer.content == BufferContent::zeroed,
+    text += fmt::format("    {{{}, {}, {}, {}}},\n", quoted(buffer.name), buffer.bytes,
+                        buffer.content == BufferContent::zeroed,
                         buffer.content == BufferContent::restored);
   }
   text += "};\nstatic const std::vector<Map> maps = {\n";
   for (const ResolvedMap& map : plan.maps) {
-    text += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", map.of_buffer, map.index, map_type(map.type), list_of(map.dims),
-                        list_of(map.pitch), list_of(map.box),
-                        map.swizzle == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE" : fmt::format("CU_TENSOR_MAP_SWIZZLE_{}B", map.swizzle));
+    text += fmt::format("    {{{}, {}, {}, {}, {}, {}, {}}},\n", map.of_buffer, map.index,
+                        map_type(map.type), list_of(map.dims), list_of(map.pitch), list_of(map.box),
+                        map.swizzle == 0 ? "CU_TENSOR_MAP_SWIZZLE_NONE"
+                                         : fmt::format("CU_TENSOR_MAP_SWIZZLE_{}B", map.swizzle));
   }
   text += "};\nstatic const std::vector<Launch> launches = {\n";
   for (const ResolvedLaunch& launch : plan.launches) text += launch_text(launch);
@@ -285,7 +294,8 @@ Result<std::string> launcher_text(const Task& task, const DeviceSpec& device, co
 std::string launcher_makefile() {
   return "CUDA_HOME ?= /usr/local/cuda\n"
          "launch: main.cpp\n"
-         "\t$(CXX) -O2 -std=c++17 -I$(CUDA_HOME)/include main.cpp -o launch -L$(CUDA_HOME)/lib64 -L$(CUDA_HOME)/lib64/stubs "
+         "\t$(CXX) -O2 -std=c++17 -I$(CUDA_HOME)/include main.cpp -o launch -L$(CUDA_HOME)/lib64 "
+         "-L$(CUDA_HOME)/lib64/stubs "
          "-Wl,-rpath,$(CUDA_HOME)/lib64 -lnvrtc -lcuda\n";
 }
 

@@ -5,9 +5,9 @@
 
 #include <cupilot/parts/model_agents.hpp>
 
-#include "evolution/run/circle.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
+#include "evolution/run/circle.hpp"
 
 namespace cupilot {
 namespace {
@@ -17,8 +17,10 @@ class Outcomes {
  public:
   explicit Outcomes(const RunState& state) {
     for (const SearchEvent& event : state.events) {
-      if (const auto* proposal = std::get_if<Proposal>(&event)) proposals_[proposal->slot] = proposal;
-      if (const auto* result = std::get_if<ResultRecord>(&event)) results_[result->slot] = &result->candidate;
+      if (const auto* proposal = std::get_if<Proposal>(&event))
+        proposals_[proposal->slot] = proposal;
+      if (const auto* result = std::get_if<ResultRecord>(&event))
+        results_[result->slot] = &result->candidate;
     }
     for (const auto& [slot, proposal] : proposals_) {
       if (results_.contains(slot)) by_strategy_.emplace(strategy_id(proposal->strategy), slot);
@@ -30,7 +32,8 @@ class Outcomes {
     return found != proposals_.end() && found->second->kind == proposal.kind &&
            strategy_id(found->second->strategy) == strategy_id(proposal.strategy);
   }
-  // Of the slot itself where it had this proposal, else of the first that had its strategy; null: unknown.
+  // Of the slot itself where it had this proposal, else of the first that had its strategy; null:
+  // unknown.
   const Candidate* of(const Proposal& proposal) const {
     std::int64_t slot = proposal.slot;
     if (!made(proposal)) {
@@ -39,14 +42,17 @@ class Outcomes {
       slot = like->second;
     }
     const auto found = results_.find(slot);
-    return found == results_.end() || std::holds_alternative<Lost>(found->second->outcome) ? nullptr : found->second;
+    return found == results_.end() || std::holds_alternative<Lost>(found->second->outcome)
+               ? nullptr
+               : found->second;
   }
   std::int64_t count() const { return static_cast<std::int64_t>(proposals_.size()); }
   double best_us() const {
     double best = 0;
     for (const auto& [slot, candidate] : results_) {
       const auto* accepted = std::get_if<Accepted>(&candidate->outcome);
-      if (accepted != nullptr && (best == 0 || accepted->measurement.time_us < best)) best = accepted->measurement.time_us;
+      if (accepted != nullptr && (best == 0 || accepted->measurement.time_us < best))
+        best = accepted->measurement.time_us;
     }
     return best;
   }
@@ -75,14 +81,21 @@ void raise_limits(SearchOptions& search, const RunState& state) {
 }
 
 // As the run seated them.
-ModelSeat seat_of(const RunState& state, const Means& means, const SearchOptions& rules, ChatClient& chat) {
-  ModelSeat seat{
-      &chat, &state.task, &state.header.device, *state.header.seats, rules.steering.alignment, rules.steering.code_crossover, {}};
+ModelSeat seat_of(const RunState& state, const Means& means, const SearchOptions& rules,
+                  ChatClient& chat) {
+  ModelSeat seat{&chat,
+                 &state.task,
+                 &state.header.device,
+                 *state.header.seats,
+                 rules.steering.alignment,
+                 rules.steering.code_crossover,
+                 {}};
   if (!means.templates) seat.options.share = 1;
   return seat;
 }
 
-void settle(Search& search, const Outcomes& outcomes, const Proposal& proposal, ReplayReport& report) {
+void settle(Search& search, const Outcomes& outcomes, const Proposal& proposal,
+            ReplayReport& report) {
   ++report.proposed;
   if (outcomes.made(proposal)) {
     ++report.same;
@@ -128,10 +141,12 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   }
   const HeaderRecord& header = state->header;
   const auto tunables = kept_tunables(real_host(), run_dir, header.tunables);
-  auto means = find_means(state->task, header.device, header.techniques, tunables,
-                          options.random_search.value_or(header.random_search), header.seats.has_value());
+  auto means =
+      find_means(state->task, header.device, header.techniques, tunables,
+                 options.random_search.value_or(header.random_search), header.seats.has_value());
   if (!means) return std::move(means.error()).while_doing(run_dir);
-  if (auto learnt = learn(*means, state->task, header.device, tunables, header.learnt); !learnt) return learnt.error();
+  if (auto learnt = learn(*means, state->task, header.device, tunables, header.learnt); !learnt)
+    return learnt.error();
   SearchOptions rules = header.search;
   raise_limits(rules, *state);
   if (options.change) options.change(rules);

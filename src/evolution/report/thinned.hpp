@@ -1,4 +1,5 @@
-// As many of a long series as a picture can show: those that were marked, and each so-manyth of the others.
+// As many of a long series as a picture can show: those that were marked, and each so-manyth of the
+// others.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,9 @@ class Thinned {
     entries_.push_back({std::move(one), number, marked});
     while (entries_.size() > most_ && stride_ < seen_) {
       stride_ *= 2;
-      std::erase_if(entries_, [&](const Entry& entry) { return !entry.marked && entry.number % stride_ != 0; });
+      std::erase_if(entries_, [&](const Entry& entry) {
+        return !entry.marked && entry.number % stride_ != 0;
+      });
     }
   }
   std::size_t seen() const { return seen_; }

@@ -3,15 +3,16 @@
 #include <fmt/format.h>
 #include <cupilot/parts/forecast.hpp>
 
-#include "evolution/search/knowledge.hpp"
 #include "evolution/run/timely_chat.hpp"
+#include "evolution/search/knowledge.hpp"
 #include "kernel/tunable_check.hpp"
 #include "strategy/build_space.hpp"
 
 namespace cupilot {
 namespace {
 
-// Writes for a device that spans its own space: the "kernel" is the strategy, its values are the constants.
+// Writes for a device that spans its own space: the "kernel" is the strategy, its values are the
+// constants.
 class PlainWriter : public KernelWriter {
  public:
   explicit PlainWriter(const Space& space) : space_(space) {}
@@ -19,7 +20,8 @@ class PlainWriter : public KernelWriter {
   std::optional<std::string> lacks(const Task&, const Strategy& strategy) const override {
     for (const Use& use : strategy.uses) {
       bool known = false;
-      for (const Technique& technique : space_.techniques()) known = known || technique.name == use.technique;
+      for (const Technique& technique : space_.techniques())
+        known = known || technique.name == use.technique;
       if (!known) return use.technique;
     }
     return std::nullopt;
@@ -35,7 +37,8 @@ class PlainWriter : public KernelWriter {
       for (const Knob& knob : space_.knobs()) {
         if (knob.technique != use.technique) continue;
         const auto found = use.values.find(knob.parameter);
-        source.constants[knob.technique + "." + knob.parameter] = found == use.values.end() ? knob.fallback : found->second;
+        source.constants[knob.technique + "." + knob.parameter] =
+            found == use.values.end() ? knob.fallback : found->second;
       }
     }
     return source;
@@ -45,7 +48,8 @@ class PlainWriter : public KernelWriter {
   const Space& space_;
 };
 
-Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& device, const std::vector<std::string>& paths) {
+Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& device,
+                                           const std::vector<std::string>& paths) {
   std::vector<Tunable> all = builtin_tunables();
   for (const std::string& path : paths) {
     auto tunable = load_tunable(path);
@@ -53,7 +57,8 @@ Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& d
     if (auto fits = check_tunable(*tunable, task, device); !fits) return fits.error();
     for (const Tunable& other : all) {
       if (other.name != tunable->name) continue;
-      return Error{ErrorCode::usage, path + ": name: '" + other.name + "' is already the name of " + other.file,
+      return Error{ErrorCode::usage,
+                   path + ": name: '" + other.name + "' is already the name of " + other.file,
                    "choose another name"};
     }
     all.push_back(std::move(*tunable));
@@ -74,12 +79,14 @@ Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
   few.compile_jobs = 2;  // it compiles references only
   few.worker_path = options.worker_path;
   auto opened = open_screen(*circle.backend, few);
-  if (!opened) return std::move(opened.error()).while_doing("opening the virtual device that screens");
+  if (!opened)
+    return std::move(opened.error()).while_doing("opening the virtual device that screens");
   circle.own_screen = std::move(*opened);
   circle.screen = circle.own_screen.get();
   if (circle.screen == nullptr) {
-    circle.notices.push_back("no virtual device models " + circle.backend->device().name +
-                             ": races, bounds and uninitialised reads are not checked in each access");
+    circle.notices.push_back(
+        "no virtual device models " + circle.backend->device().name +
+        ": races, bounds and uninitialised reads are not checked in each access");
   }
   return {};
 }
@@ -98,7 +105,9 @@ void seat_models(Circle& circle, const EvolveOptions& options) {
   seat.alignment = options.search.steering.alignment;
   seat.code_crossover = options.search.steering.code_crossover;
   if (options.observer != nullptr) {
-    seat.notice = [observer = options.observer](const std::string& notice) { observer->on_notice(notice); };
+    seat.notice = [observer = options.observer](const std::string& notice) {
+      observer->on_notice(notice);
+    };
   }
   circle.model_strategist = model_strategist(seat, *circle.strategist);
   circle.model_writer = model_writer(seat, *circle.writer);
@@ -112,24 +121,28 @@ void learn_from_pool(Circle& circle, const EvolveOptions& options, const Strateg
   const std::string kind = kind_of_times(*circle.task, backend.device(), backend.provenance());
   if (kind.empty() || !options.pool_tags.empty() || !circle.knowledge.forecast) return;
   auto outcomes = pool.outcomes(kind, outcomes_learnt);
-  Result<void> learnt = outcomes ? learn(circle, *circle.task, backend.device(), options.tunables, std::move(*outcomes))
+  Result<void> learnt = outcomes ? learn(circle, *circle.task, backend.device(), options.tunables,
+                                         std::move(*outcomes))
                                  : Result<void>(outcomes.error());
   if (!learnt) {
     circle.notices.push_back("forecasts learnt nothing from the " + learnt.error().message);
   } else if (!circle.learnt.empty()) {
-    circle.notices.push_back(fmt::format("forecasts learnt from {} kernels that earlier runs timed on {}", circle.learnt.size(),
-                                         backend.device().name));
+    circle.notices.push_back(
+        fmt::format("forecasts learnt from {} kernels that earlier runs timed on {}",
+                    circle.learnt.size(), backend.device().name));
   }
 }
 
 // A pool that cannot be read costs its advice, not the run.
 void consult_pool(Circle& circle, const EvolveOptions& options) {
   if (options.pool.empty() || !options.search.steering.pool) return;
-  const std::optional<Zone> zone = options.search.steering.roofline ? std::optional(circle.zone) : std::nullopt;
+  const std::optional<Zone> zone =
+      options.search.steering.roofline ? std::optional(circle.zone) : std::nullopt;
   const PoolGuard guard{options.pool_tags.empty() ? "" : task_id(*circle.task), options.pool_tags};
   const auto pool = StrategyPool::open(options.pool);
-  auto remembered = pool ? remember(*circle.task, circle.backend->device(), *circle.space, zone, *pool, guard)
-                         : Result<Recollection>(pool.error());
+  auto remembered =
+      pool ? remember(*circle.task, circle.backend->device(), *circle.space, zone, *pool, guard)
+           : Result<Recollection>(pool.error());
   if (!remembered) {
     circle.notices.push_back("nothing was read from the " + remembered.error().message);
     return;
@@ -152,18 +165,21 @@ Task landscape_task() {
   task.operations = {{"landscape", "landscape", {"x"}, {"y"}}};
   task.time_shapes = {{{{"n", 1}}, 1.0}};
   task.work.flops = 1;
-  task.reference.text = "__device__ real reference_y(const Inputs& in, long long index) { return in.x[index]; }\n";
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long index) { return in.x[index]; }\n";
   task.reference.file = "landscape";
   return task;
 }
 
-Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
+Result<Means> find_means(const Task& task, const DeviceSpec& device,
+                         const std::vector<Technique>& techniques,
                          const std::vector<std::string>& tunables, bool random_search, bool free) {
   Means means;
   means.own_strategist = random_search ? random_strategist() : rule_strategist();
   means.strategist = means.own_strategist.get();
   if (task.time_shapes.empty()) {
-    return Error{ErrorCode::usage, "task " + task.name + " has no time shape", "name the shape to optimize for"};
+    return Error{ErrorCode::usage, "task " + task.name + " has no time shape",
+                 "name the shape to optimize for"};
   }
   if (!techniques.empty()) {
     SpaceModel model;
@@ -190,8 +206,8 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::
   return means;
 }
 
-Result<void> learn(Means& means, const Task& task, const DeviceSpec& device, const std::vector<std::string>& tunables,
-                   std::vector<PoolOutcome> learnt) {
+Result<void> learn(Means& means, const Task& task, const DeviceSpec& device,
+                   const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt) {
   if (learnt.empty() || !means.knowledge.forecast) return {};
   auto loaded = load_tunables(task, device, tunables);
   if (!loaded) return loaded.error();
@@ -202,7 +218,8 @@ Result<void> learn(Means& means, const Task& task, const DeviceSpec& device, con
 
 Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options) {
   const std::vector<Technique> techniques = backend.techniques();
-  auto means = find_means(task, backend.device(), techniques, options.tunables, options.random_search, options.chat != nullptr);
+  auto means = find_means(task, backend.device(), techniques, options.tunables,
+                          options.random_search, options.chat != nullptr);
   if (!means) return means.error();
   Circle circle;
   static_cast<Means&>(circle) = std::move(*means);

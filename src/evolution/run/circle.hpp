@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include <cupilot/parts/agents.hpp>
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/pool.hpp>
 
 namespace cupilot {
 
-// What a search needs beside its options; the pointers reach into the owners or to what the caller gave.
+// What a search needs beside its options; the pointers reach into the owners or to what the caller
+// gave.
 struct Means {
   std::unique_ptr<Space> space;
   Strategist* strategist = nullptr;
@@ -25,25 +26,30 @@ struct Means {
   std::vector<PoolOutcome> learnt;  // by knowledge.forecast
 };
 
-// `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths. Error{usage} when nothing can
-// write the task, or the task is not valid.
-// `free`: a model can write what no template serves.
-Result<Means> find_means(const Task& task, const DeviceSpec& device, const std::vector<Technique>& techniques,
-                         const std::vector<std::string>& tunables, bool random_search, bool free = false);
+// `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths.
+// Error{usage} when nothing can write the task, or the task is not valid. `free`: a model can write
+// what no template serves.
+Result<Means> find_means(const Task& task, const DeviceSpec& device,
+                         const std::vector<Technique>& techniques,
+                         const std::vector<std::string>& tunables, bool random_search,
+                         bool free = false);
 
-// Forecasts that know what earlier runs timed. Those of landscapes and without outcomes stay as they are.
-Result<void> learn(Means& means, const Task& task, const DeviceSpec& device, const std::vector<std::string>& tunables,
-                   std::vector<PoolOutcome> learnt);
+// Forecasts that know what earlier runs timed. Those of landscapes and without outcomes stay as
+// they are.
+Result<void> learn(Means& means, const Task& task, const DeviceSpec& device,
+                   const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt);
 
 struct Circle : Means {
   const Task* task = nullptr;
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
   std::unique_ptr<Backend> own_screen;  // it, where the caller gave none
-  std::unique_ptr<ChatClient> chat;     // the caller's, which hears of the end; before those who ask it
+  std::unique_ptr<ChatClient>
+      chat;  // the caller's, which hears of the end; before those who ask it
   std::unique_ptr<Strategist> model_strategist;
   std::unique_ptr<KernelWriter> model_writer;
-  // What the run should say of itself from the start: why nothing screens, what the task's own check was shown to reject.
+  // What the run should say of itself from the start: why nothing screens, what the task's own
+  // check was shown to reject.
   std::vector<std::string> notices;
 };
 

@@ -8,9 +8,9 @@
 #include <cupilot/version.hpp>
 
 #include "base/guard.hpp"
+#include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/search/state.hpp"
-#include "evolution/evaluate/timing.hpp"
 
 namespace cupilot {
 namespace {
@@ -25,7 +25,8 @@ int with_waiting(int compiles) { return compiles + compiles / 2; }
 SearchOptions resolved(SearchOptions options, const Backend& backend) {
   if (options.lookahead != 0) return options;
   const bool real = backend.provenance() == Provenance::measured;
-  options.lookahead = std::max(least_lookahead, real ? with_waiting(backend.parallel_compiles()) : 0);
+  options.lookahead =
+      std::max(least_lookahead, real ? with_waiting(backend.parallel_compiles()) : 0);
   return options;
 }
 
@@ -33,12 +34,14 @@ SearchOptions resolved(SearchOptions options, const Backend& backend) {
 
 int width_of(const Backend& backend, const SearchOptions& options) {
   const int compiles = backend.parallel_compiles();
-  const int width =
-      options.parallel > 0 ? options.parallel : std::max(with_waiting(compiles), compiles + backend.parallel_trials());
+  const int width = options.parallel > 0
+                        ? options.parallel
+                        : std::max(with_waiting(compiles), compiles + backend.parallel_trials());
   return std::clamp(width, 1, std::max(1, options.lookahead));
 }
 
-Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, std::optional<Journal> journal)
+Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options,
+               std::optional<Journal> journal)
     : task_(task),
       circle_(std::move(circle)),
       options_(options),
@@ -48,7 +51,8 @@ Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options, st
       started_(host_.monotonic_seconds()),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
-      phases_([this] { return host_.monotonic_seconds(); }, [this] { return host_.thread_cpu_seconds(); }) {
+      phases_([this] { return host_.monotonic_seconds(); },
+              [this] { return host_.thread_cpu_seconds(); }) {
   options_.search = resolved(options.search, *circle_.backend);
   width_ = width_of(*circle_.backend, options_.search);
 }
@@ -66,7 +70,8 @@ Result<void> Driver::measure_baselines() {
   if (!floor) return floor.error();
   baselines_.floor_us = *floor;
   baselines_.notices = circle_.backend->notices();
-  baselines_.notices.insert(baselines_.notices.end(), circle_.notices.begin(), circle_.notices.end());
+  baselines_.notices.insert(baselines_.notices.end(), circle_.notices.begin(),
+                            circle_.notices.end());
   const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
                                     {Contestant::Kind::library, library_name(task_), nullptr}};
   MeasureOptions rules;
@@ -76,16 +81,19 @@ Result<void> Driver::measure_baselines() {
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
   for (Timed& timed : *reports) {
     ContestantReport& report = timed.report;
-    if (report.measurement.is_error()) return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
+    if (report.measurement.is_error())
+      return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
     if (report.measurement.is_rejected()) {
       if (report.name == "plain") {
-        return Error{ErrorCode::failure, "the plain baseline cannot be timed: " + report.measurement.rejected().message,
+        return Error{ErrorCode::failure,
+                     "the plain baseline cannot be timed: " + report.measurement.rejected().message,
                      "check the task's reference with `cupilot verify`"};
       }
       baselines_.notices.push_back("no library baseline: " + report.measurement.rejected().message);
       continue;
     }
-    baselines_.baselines.push_back({report.name, report.measurement->time_us, report.measurement->provenance, {}});
+    baselines_.baselines.push_back(
+        {report.name, report.measurement->time_us, report.measurement->provenance, {}});
   }
   baselines_seconds_ = host_.monotonic_seconds() - began;
   return {};
@@ -117,7 +125,8 @@ Result<void> Driver::begin() {
     header.learnt = circle_.learnt;
     header.started = host_.utc_now();
     journal_->add(RecordType::header, to_json(header));
-    // The header is safe before anything is spent, so that a full or read-only disk is told at once.
+    // The header is safe before anything is spent, so that a full or read-only disk is told at
+    // once.
     if (auto done = commit(); !done) return done;
   }
   return {};
@@ -135,8 +144,9 @@ void Driver::forget_digests() {
 Error Driver::explain(Error error) const {
   if (options_.run_dir.empty()) return error;
   if (const auto best = search_ ? search_->best() : std::nullopt) {
-    error.message += fmt::format(" (best so far, unconfirmed: {:.4g} us {}, #{}; the journal keeps all that was told)",
-                                 best->time_us, name_of(circle_.backend->provenance()), best->id);
+    error.message += fmt::format(
+        " (best so far, unconfirmed: {:.4g} us {}, #{}; the journal keeps all that was told)",
+        best->time_us, name_of(circle_.backend->provenance()), best->id);
   }
   if (error.hint.empty()) error.hint = "continue with `cupilot resume " + options_.run_dir + "`";
   return error;
@@ -150,11 +160,15 @@ void Driver::dispatch(const Proposal& proposal) {
   rules.elite_below_us = search_->known_best_us(proposal.slot);
   rules.brief = known_.brief_for(proposal);
   workers_->submit([this, proposal, rules]() mutable {
-    const PhaseLog phases([this] { return host_.monotonic_seconds(); }, [this] { return host_.thread_cpu_seconds(); });
+    const PhaseLog phases([this] { return host_.monotonic_seconds(); },
+                          [this] { return host_.thread_cpu_seconds(); });
     const double began = host_.monotonic_seconds();
     bool granted = false;
-    rules.count = [&](bool leads) { return leads ? plan_count(proposal.slot, granted) : std::nullopt; };
-    rules.admit = [this, slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
+    rules.count = [&](bool leads) {
+      return leads ? plan_count(proposal.slot, granted) : std::nullopt;
+    };
+    rules.admit = [this,
+                   slot = proposal.slot](const CompiledKernel& kernel) -> std::optional<Rejected> {
       const std::lock_guard lock(owners_mutex_);
       if (search_->known_banned(kernel.facts.normalized_hash, slot)) {
         return reject("floor.banned", "a kernel with the same PTX had a time below the floor");
@@ -168,19 +182,24 @@ void Driver::dispatch(const Proposal& proposal) {
       return pass(pipe_, proposal.strategy, rules);
     });
     counting_.settle(counting_seconds(phases.seconds()), granted);
-    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(), phases.cpu()};
+    return Done{proposal, std::move(passed), host_.monotonic_seconds() - began, phases.seconds(),
+                phases.cpu()};
   });
 }
 
-// Counting runs a kernel several times more: those that take the lead, at most one candidate in ten, and a share of the time.
+// Counting runs a kernel several times more: those that take the lead, at most one candidate in
+// ten, and a share of the time.
 std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
   if (circle_.backend->provenance() != Provenance::measured) return std::nullopt;
   if (counted_.load() * candidates_a_count > slot) return std::nullopt;
   ++counted_;
-  if (std::string why = counting_.lost(); !why.empty()) return CountPlan{CountDepth::few, std::move(why)};
+  if (std::string why = counting_.lost(); !why.empty())
+    return CountPlan{CountDepth::few, std::move(why)};
   granted = counting_.grant(host_.monotonic_seconds() - started_, CountBudget::while_searching);
-  if (granted) return CountPlan{CountDepth::few, "", [this](const std::string& why) { counting_.lose(why); }};
-  return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::while_searching)};
+  if (granted)
+    return CountPlan{CountDepth::few, "", [this](const std::string& why) { counting_.lose(why); }};
+  return CountPlan{CountDepth::few, fmt::format("they have had their {:.0f} % of the time",
+                                                100 * CountBudget::while_searching)};
 }
 
 Result<bool> Driver::fill() {
@@ -198,7 +217,8 @@ Result<bool> Driver::fill() {
     if (!asked) return asked.error();
     if (std::holds_alternative<Waiting>(*asked)) {
       if (in_flight_ > 0 || !fresh.empty()) break;
-      return Error{ErrorCode::failure, "the search waits for results that nobody works on", "this is a fault of cupilot"};
+      return Error{ErrorCode::failure, "the search waits for results that nobody works on",
+                   "this is a fault of cupilot"};
     }
     if (const auto* finished = std::get_if<Finished>(&*asked)) {
       stopped_ = finished->reason;
@@ -221,8 +241,10 @@ Result<bool> Driver::fill() {
 Result<void> Driver::take(Done done) {
   const Phase phase("tell");
   --in_flight_;
-  if (!done.passed && cancelled()) return {};  // it may have been cut short, and stays open for whoever resumes
-  if (!done.passed) return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
+  if (!done.passed && cancelled())
+    return {};  // it may have been cut short, and stays open for whoever resumes
+  if (!done.passed)
+    return std::move(done.passed.error()).while_doing(fmt::format("slot {}", done.proposal.slot));
   ResultRecord record;
   record.epoch = done.proposal.epoch;
   record.generation = done.proposal.generation;
@@ -274,7 +296,8 @@ std::string Driver::due() const {
   return options_.stop && !generations_.empty() ? options_.stop(generations_) : "";
 }
 
-// Nothing that a turn of the search does comes to anything new before a job ends, unless the search itself is to end.
+// Nothing that a turn of the search does comes to anything new before a job ends, unless the search
+// itself is to end.
 std::vector<Driver::Done> Driver::next_done(bool more) {
   while (true) {
     std::vector<Done> done = workers_->collect(in_flight_ > 0 ? wait_seconds : 0);
@@ -315,8 +338,8 @@ Result<void> Driver::search() {
 }
 
 void Driver::begin_search() {
-  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone, plain_time_us(baselines_.baselines),
-                  circle_.knowledge);
+  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone,
+                  plain_time_us(baselines_.baselines), circle_.knowledge);
 }
 
 Result<void> Driver::run_search() {
@@ -327,7 +350,8 @@ Result<void> Driver::run_search() {
     begin_search();
   }
   if (options_.max_seconds > 0) {
-    // Confirmation costs about what the baselines did, twice, and a few trials; the search ends early enough for it.
+    // Confirmation costs about what the baselines did, twice, and a few trials; the search ends
+    // early enough for it.
     const double reserve = std::min(0.3 * options_.max_seconds, 3 + 2 * baselines_seconds_);
     deadline_ = started_ + options_.max_seconds - reserve;
   }

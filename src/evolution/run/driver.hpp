@@ -1,4 +1,5 @@
-// Drives a Search with threads, a clock and a journal. evolve() and resume() are its two beginnings.
+// Drives a Search with threads, a clock and a journal. evolve() and resume() are its two
+// beginnings.
 #pragma once
 
 #include <atomic>
@@ -9,26 +10,28 @@
 #include <span>
 
 #include "base/phases.hpp"
-#include "evolution/journal/checkpoint.hpp"
-#include "evolution/run/circle.hpp"
 #include "evolution/evaluate/count_budget.hpp"
-#include "evolution/journal/events.hpp"
-#include "evolution/search/known_kernels.hpp"
-#include "evolution/journal/ledger.hpp"
 #include "evolution/evaluate/pipe.hpp"
-#include "evolution/journal/run_state.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/evaluate/workers.hpp"
+#include "evolution/journal/checkpoint.hpp"
+#include "evolution/journal/events.hpp"
+#include "evolution/journal/ledger.hpp"
+#include "evolution/journal/run_state.hpp"
+#include "evolution/run/circle.hpp"
+#include "evolution/search/known_kernels.hpp"
 
 namespace cupilot {
 
 class Driver {
  public:
-  Driver(const Task& task, Circle circle, const EvolveOptions& options, std::optional<Journal> journal);
+  Driver(const Task& task, Circle circle, const EvolveOptions& options,
+         std::optional<Journal> journal);
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
   Result<void> begin();
-  // `checkpoint`: from which the state's events go on; null: they are all there were. False: it cannot be used.
+  // `checkpoint`: from which the state's events go on; null: they are all there were. False: it
+  // cannot be used.
   Result<bool> restore(const RunState& state, const Checkpoint* checkpoint = nullptr);
 
   // The search and what follows it.
@@ -67,7 +70,8 @@ class Driver {
   }
   Result<void> commit();
   void forget_digests();
-  // After a commit, now and then. A checkpoint that cannot be written costs a resume its time, nothing else.
+  // After a commit, now and then. A checkpoint that cannot be written costs a resume its time,
+  // nothing else.
   void write_checkpoint();
 
   // finish.cpp
@@ -88,7 +92,8 @@ class Driver {
     CompiledKernel kernel;
     std::int64_t slot = 0;
   };
-  Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all, std::int64_t& failed);
+  Result<std::optional<Confirmed>> confirm_one(const std::vector<Finalist>& all,
+                                               std::int64_t& failed);
   Result<EvolveReport> conclude_run();
   void keep_lessons(EvolveReport& report);
   EvolveReport report_so_far() const;

@@ -1,8 +1,8 @@
 // What a search leaves behind, and going on from it.
 #include <cupilot/strategy.hpp>
 
-#include "evolution/run/driver.hpp"
 #include "evolution/journal/run_files.hpp"
+#include "evolution/run/driver.hpp"
 #include "evolution/search/state.hpp"
 
 namespace cupilot {
@@ -14,7 +14,8 @@ Result<bool> Driver::restore(const RunState& state, const Checkpoint* checkpoint
   begin_search();
   if (checkpoint != nullptr) {
     const Checkpoint& c = *checkpoint;
-    if (!search_->restore(c.search) || !ledger_.restore(c.ledger) || !known_.restore(c.known)) return false;
+    if (!search_->restore(c.search) || !ledger_.restore(c.ledger) || !known_.restore(c.known))
+      return false;
     for (const Proposal& proposal : c.open) open_.emplace(proposal.id, proposal);
     checkpointed_ = search_->proposed();
   }
@@ -74,10 +75,13 @@ void Driver::write_checkpoint() {
   std::vector<Proposal> open;
   for (const auto& [id, proposal] : open_) open.push_back(proposal);
   checkpointed_ = slots;
-  const Pieces bytes = checkpoint_bytes(journal_->mark(), open, std::move(search), ledger_.saved(), Pieces(known_.saved()));
-  const auto written = host_.write_pieces_atomically(checkpoint_path(options_.run_dir), bytes.all(), false);
+  const Pieces bytes = checkpoint_bytes(journal_->mark(), open, std::move(search), ledger_.saved(),
+                                        Pieces(known_.saved()));
+  const auto written =
+      host_.write_pieces_atomically(checkpoint_path(options_.run_dir), bytes.all(), false);
   if (!written && !checkpoint_failed_) {
-    tell(written.error().message + "; the search goes on, and tries it again later: a resume would take longer");
+    tell(written.error().message +
+         "; the search goes on, and tries it again later: a resume would take longer");
   }
   checkpoint_failed_ = !written;
 }

@@ -8,12 +8,12 @@
 
 #include <cupilot/parts/rejection.hpp>
 
+#include "evolution/evaluate/pipe.hpp"
+#include "evolution/evaluate/timing.hpp"
+#include "evolution/journal/run_state.hpp"
 #include "evolution/run/circle.hpp"
 #include "evolution/run/evolution_text.hpp"
-#include "evolution/evaluate/pipe.hpp"
-#include "evolution/journal/run_state.hpp"
 #include "evolution/search/options.hpp"
-#include "evolution/evaluate/timing.hpp"
 
 namespace cupilot {
 namespace {
@@ -24,10 +24,12 @@ Error nonsense(std::uint64_t id, const std::string& reason, std::string hint) {
 
 std::optional<Error> fault_of_time(std::uint64_t id, double us) {
   if (!std::isfinite(us) || us <= 0) {
-    return nonsense(id, fmt::format("a time of {} us is not a positive number", us), "tell a rejection, or forget the job");
+    return nonsense(id, fmt::format("a time of {} us is not a positive number", us),
+                    "tell a rejection, or forget the job");
   }
   if (us > longest_us) {
-    return nonsense(id, fmt::format("a time of {:.4g} us is longer than a day", us), "times are in microseconds");
+    return nonsense(id, fmt::format("a time of {:.4g} us is longer than a day", us),
+                    "times are in microseconds");
   }
   return std::nullopt;
 }
@@ -36,7 +38,9 @@ std::optional<Error> fault_of_counts(std::uint64_t id, const Counts& counts) {
   for (std::size_t i = 0; i < counter_count; ++i) {
     for (const double number : {counts.all[i].value, counts.all[i].low, counts.all[i].high}) {
       if (std::isfinite(number) && number >= 0) continue;
-      return nonsense(id, fmt::format("the count {} holds {}, no number from 0 up", name_of(static_cast<Counter>(i)), number),
+      return nonsense(id,
+                      fmt::format("the count {} holds {}, no number from 0 up",
+                                  name_of(static_cast<Counter>(i)), number),
                       "leave Counts::rung empty where nothing was counted");
     }
   }
@@ -47,23 +51,26 @@ std::optional<Error> fault_of_warps(std::uint64_t id, const WarpCycles& warps) {
   for (std::size_t i = 0; i <= stall_count; ++i) {
     const double number = i == stall_count ? warps.resident : warps.spent[i];
     if (std::isfinite(number) && number >= 0) continue;
-    return nonsense(id,
-                    fmt::format("the warps' cycles {} hold {}, no number from 0 up",
-                                i == stall_count ? "resident" : name_of(static_cast<Stall>(i)), number),
-                    "leave WarpCycles::resident 0 where they were not counted");
+    return nonsense(
+        id,
+        fmt::format("the warps' cycles {} hold {}, no number from 0 up",
+                    i == stall_count ? "resident" : name_of(static_cast<Stall>(i)), number),
+        "leave WarpCycles::resident 0 where they were not counted");
   }
   return std::nullopt;
 }
 
 const RejectionCode* find_code(std::string_view code) {
   const auto codes = rejection_codes();
-  const auto found = std::find_if(codes.begin(), codes.end(), [&](const RejectionCode& row) { return row.code == code; });
+  const auto found = std::find_if(codes.begin(), codes.end(),
+                                  [&](const RejectionCode& row) { return row.code == code; });
   return found == codes.end() ? nullptr : &*found;
 }
 
 std::optional<Error> fault_of_code(std::uint64_t id, const std::string& code) {
   if (find_code(code) != nullptr) return std::nullopt;
-  return nonsense(id, fmt::format("there is no rejection code '{}'", code), "docs/formats/rejections.md lists them");
+  return nonsense(id, fmt::format("there is no rejection code '{}'", code),
+                  "docs/formats/rejections.md lists them");
 }
 
 Counter operations_of(Precision precision) {
@@ -113,7 +120,8 @@ struct Evolution::State {
   std::optional<Error> owed;  // met by ask() after it had made jobs; the next ask() returns it
 
   EvolutionSlot* slot_of(std::uint64_t id) {
-    return id == 0 || id > record.slots.size() ? nullptr : &record.slots[static_cast<std::size_t>(id - 1)];
+    return id == 0 || id > record.slots.size() ? nullptr
+                                               : &record.slots[static_cast<std::size_t>(id - 1)];
   }
   // Told::taken: the proposal is open.
   Told standing(std::uint64_t id) {
@@ -143,7 +151,8 @@ struct Evolution::State {
 };
 
 // What evolve() asks before it runs a kernel.
-std::optional<Rejected> Evolution::State::had_before(std::uint64_t id, const std::string& kernel_hash) const {
+std::optional<Rejected> Evolution::State::had_before(std::uint64_t id,
+                                                     const std::string& kernel_hash) const {
   if (kernel_hash.empty()) return std::nullopt;
   const auto slot = static_cast<std::int64_t>(id) - 1;
   if (search->known_banned(kernel_hash, slot)) {
@@ -154,7 +163,8 @@ std::optional<Rejected> Evolution::State::had_before(std::uint64_t id, const std
   return reject("gate.duplicate", fmt::format("job {} had the same kernel", owner + 1));
 }
 
-Receipt Evolution::State::settle_accepted(std::uint64_t id, Score score, std::optional<Rejected> refused) {
+Receipt Evolution::State::settle_accepted(std::uint64_t id, Score score,
+                                          std::optional<Rejected> refused) {
   if (auto had = had_before(id, score.kernel_hash)) refused = std::move(had);
   if (refused) {
     score.accepted = false;
@@ -201,29 +211,34 @@ Result<void> Evolution::State::replay() {
   return {};
 }
 
-Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord record, Strategist* strategist) {
+Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord record,
+                                                                 Strategist* strategist) {
   auto state = std::make_unique<State>();
   state->record = std::move(record);
   const auto& [task, device, options, own_strategist, slots] = state->record;
   if (!std::isfinite(options.plain_us) || options.plain_us < 0) {
-    return Error{ErrorCode::usage, "EvolutionOptions::plain_us is not a time", "give microseconds, or 0 for unknown"};
+    return Error{ErrorCode::usage, "EvolutionOptions::plain_us is not a time",
+                 "give microseconds, or 0 for unknown"};
   }
   if (auto sound = check(options.search); !sound) return sound.error();
   if (own_strategist && strategist == nullptr) {
-    return Error{ErrorCode::usage, "the saved search had a strategist of the host's", "give it to load() again"};
+    return Error{ErrorCode::usage, "the saved search had a strategist of the host's",
+                 "give it to load() again"};
   }
   if (!own_strategist && strategist != nullptr) {
-    return Error{ErrorCode::usage, "the saved search had the built-in strategist", "load() it without one, or begin() anew"};
+    return Error{ErrorCode::usage, "the saved search had the built-in strategist",
+                 "load() it without one, or begin() anew"};
   }
-  auto means = find_means(task, device, options.techniques, options.tunables, options.random_search);
+  auto means =
+      find_means(task, device, options.techniques, options.tunables, options.random_search);
   if (!means) return means.error();
   state->means = std::move(*means);
   if (strategist != nullptr) state->means.strategist = strategist;
   auto least = least_mean_us(task, device, task.precision);
   if (!least) return least.error();
   state->least_us = *least;
-  state->search.emplace(options.search, *state->means.space, *state->means.strategist, state->means.zone, options.plain_us,
-                        state->means.knowledge);
+  state->search.emplace(options.search, *state->means.space, *state->means.strategist,
+                        state->means.zone, options.plain_us, state->means.knowledge);
   if (auto replayed = state->replay(); !replayed) return replayed.error();
   return state;
 }
@@ -233,7 +248,8 @@ Evolution::~Evolution() = default;
 Evolution::Evolution(Evolution&&) noexcept = default;
 Evolution& Evolution::operator=(Evolution&&) noexcept = default;
 
-Result<Evolution> Evolution::begin(const Task& task, const DeviceSpec& device, const EvolutionOptions& options) {
+Result<Evolution> Evolution::begin(const Task& task, const DeviceSpec& device,
+                                   const EvolutionOptions& options) {
   EvolutionRecord record{task, device, options, options.strategist != nullptr, {}};
   record.options.strategist = nullptr;
   auto state = State::open(std::move(record), options.strategist);
@@ -269,7 +285,8 @@ Result<Jobs> Evolution::ask(int count) {
     const Proposal& proposal = fresh->front();
     state_->record.slots.push_back({proposal, EvolutionSlot::Status::open, {}});
     auto job = state_->job_of(proposal);
-    if (job.is_error()) return after_jobs(Error(job.error()).while_doing(fmt::format("making job {}", proposal.id)));
+    if (job.is_error())
+      return after_jobs(Error(job.error()).while_doing(fmt::format("making job {}", proposal.id)));
     if (job.is_rejected()) {
       Score score;
       score.rejection = job.rejected().code;
@@ -285,9 +302,11 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
   State& s = *state_;
   if (const Told told = s.standing(id); told != Told::taken) return Receipt{told, {}};
   if (s.record.options.provenance != Provenance::reported) {
-    return nonsense(id,
-                    fmt::format("a host's word is reported, this search ranks {} times", name_of(s.record.options.provenance)),
-                    "tell the candidate that evaluate() returned, or begin with Provenance::reported");
+    return nonsense(
+        id,
+        fmt::format("a host's word is reported, this search ranks {} times",
+                    name_of(s.record.options.provenance)),
+        "tell the candidate that evaluate() returned, or begin with Provenance::reported");
   }
   if (auto fault = fault_of_time(id, reported.time_us)) return std::move(*fault);
   if (auto fault = fault_of_counts(id, reported.counts)) return std::move(*fault);
@@ -296,15 +315,21 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
   Measurement measurement;
   measurement.provenance = Provenance::reported;
   measurement.time_us = reported.time_us;
-  measurement.counts = reported.counts.rung.empty() ? analytic_counts(task, task.time_shapes.front()) : reported.counts;
-  auto verdict = judge(task, task.time_shapes.front(), s.record.device, measurement, reported.warps);
+  measurement.counts = reported.counts.rung.empty()
+                           ? analytic_counts(task, task.time_shapes.front())
+                           : reported.counts;
+  auto verdict =
+      judge(task, task.time_shapes.front(), s.record.device, measurement, reported.warps);
   if (!verdict) return verdict.error();
   std::optional<Rejected> refused;
   if (reported.time_us < s.least_us) {
     refused = reject("floor.impossible",
-                     fmt::format("{:.4g} us reported lies below the floor of {:.4g} us", reported.time_us, s.least_us));
+                     fmt::format("{:.4g} us reported lies below the floor of {:.4g} us",
+                                 reported.time_us, s.least_us));
   }
-  return s.settle_accepted(id, {true, true, reported.kernel_hash, reported.time_us, std::move(*verdict), ""}, std::move(refused));
+  return s.settle_accepted(
+      id, {true, true, reported.kernel_hash, reported.time_us, std::move(*verdict), ""},
+      std::move(refused));
 }
 
 Result<Receipt> Evolution::tell(std::uint64_t id, const Rejected& rejected) {
@@ -330,9 +355,10 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Candidate& candidate) {
   }
   const Provenance provenance = accepted->measurement.provenance;
   if (provenance != s.record.options.provenance) {
-    return nonsense(
-        id, fmt::format("its time is {}, this search ranks {} times", name_of(provenance), name_of(s.record.options.provenance)),
-        "one search ranks one provenance: EvolutionOptions::provenance");
+    return nonsense(id,
+                    fmt::format("its time is {}, this search ranks {} times", name_of(provenance),
+                                name_of(s.record.options.provenance)),
+                    "one search ranks one provenance: EvolutionOptions::provenance");
   }
   if (auto fault = fault_of_time(id, score.time_us)) return std::move(*fault);
   if (auto fault = fault_of_counts(id, accepted->measurement.counts)) return std::move(*fault);
@@ -344,13 +370,15 @@ Told Evolution::forget(std::uint64_t id) { return state_->forget(id); }
 Result<Job> Evolution::job(std::uint64_t id) const {
   const EvolutionSlot* slot = state_->slot_of(id);
   if (slot == nullptr) {
-    return Error{ErrorCode::usage, fmt::format("there is no job {}: {} were given", id, state_->record.slots.size()),
+    return Error{ErrorCode::usage,
+                 fmt::format("there is no job {}: {} were given", id, state_->record.slots.size()),
                  "give the id of a proposal"};
   }
   auto job = state_->job_of(slot->proposal);
   if (job.is_error()) return job.error();
   if (job.is_rejected())
-    return Error{ErrorCode::usage, fmt::format("job {} was never given: {}", id, job.rejected().message), ""};
+    return Error{ErrorCode::usage,
+                 fmt::format("job {} was never given: {}", id, job.rejected().message), ""};
   return std::move(*job);
 }
 
@@ -371,7 +399,8 @@ Result<Candidate> evaluate(const Pipe& pipe, const Job& job) {
   rules.proof_seed = pipe.seed;
   rules.measure.seed = timing_seed(pipe.seed);
   rules.elite_below_us = job.elite_below_us;
-  auto passed = job.source ? pass_source(pipe, *job.source, rules) : pass(pipe, job.proposal.strategy, rules);
+  auto passed =
+      job.source ? pass_source(pipe, *job.source, rules) : pass(pipe, job.proposal.strategy, rules);
   if (!passed) return passed.error();
   passed->candidate.id = job.proposal.id;
   passed->candidate.strategy = job.proposal.strategy;

@@ -12,8 +12,10 @@ using parts::Json;
 constexpr const char* statuses[] = {"open", "told", "forgotten"};
 
 Json put(const Score& s) {
-  if (!s.accepted) return {{"rejection", s.rejection}, {"evaluated", s.evaluated}, {"kernel_hash", s.kernel_hash}};
-  return {{"time_us", s.time_us}, {"kernel_hash", s.kernel_hash}, {"verdict", parts::put(s.verdict)}};
+  if (!s.accepted)
+    return {{"rejection", s.rejection}, {"evaluated", s.evaluated}, {"kernel_hash", s.kernel_hash}};
+  return {
+      {"time_us", s.time_us}, {"kernel_hash", s.kernel_hash}, {"verdict", parts::put(s.verdict)}};
 }
 
 Score score_from(const Json& json) {
@@ -24,7 +26,8 @@ Score score_from(const Json& json) {
     s.evaluated = true;
     s.time_us = json.at("time_us").get<double>();
     s.verdict = parts::verdict_of(json.at("verdict"));
-    if (!(s.time_us > 0)) throw Json::other_error::create(501, "a told time is not positive", nullptr);
+    if (!(s.time_us > 0))
+      throw Json::other_error::create(501, "a told time is not positive", nullptr);
   } else {
     s.evaluated = json.at("evaluated").get<bool>();
     s.rejection = json.at("rejection").get<std::string>();
@@ -69,16 +72,19 @@ EvolutionRecord record_of(const Json& json) {
   json.at("write").get_to(options.write);
   json.at("random_search").get_to(options.random_search);
   json.at("tunables").get_to(options.tunables);
-  for (const Json& technique : json.at("techniques")) options.techniques.push_back(parts::technique_of(technique));
+  for (const Json& technique : json.at("techniques"))
+    options.techniques.push_back(parts::technique_of(technique));
   json.at("own_strategist").get_to(record.own_strategist);
   for (const Json& slot : json.at("slots")) record.slots.push_back(slot_of(slot));
   return record;
 }
 
 Error no_save(const std::string& reason) {
-  const std::size_t library = reason.rfind("[json.exception", 0) == 0 ? reason.find("] ") : std::string::npos;
+  const std::size_t library =
+      reason.rfind("[json.exception", 0) == 0 ? reason.find("] ") : std::string::npos;
   return {ErrorCode::usage,
-          "the saved search cannot be read: " + (library == std::string::npos ? reason : reason.substr(library + 2)),
+          "the saved search cannot be read: " +
+              (library == std::string::npos ? reason : reason.substr(library + 2)),
           "give the whole text that save() returned, unchanged"};
 }
 
@@ -110,13 +116,14 @@ Result<std::string> to_json(const EvolutionRecord& record) {
 Result<EvolutionRecord> evolution_from(std::string_view text) {
   try {
     const Json json = Json::parse(text, nullptr, false);
-    if (!json.is_object() || !json.contains("cupilot_evolution")) return no_save("it is no text that save() returns");
+    if (!json.is_object() || !json.contains("cupilot_evolution"))
+      return no_save("it is no text that save() returns");
     const int format = json.at("cupilot_evolution").get<int>();
     if (format != evolution_format) {
-      return Error{
-          ErrorCode::usage,
-          "the saved search has format " + std::to_string(format) + ", this library reads " + std::to_string(evolution_format),
-          "load it with the version that saved it"};
+      return Error{ErrorCode::usage,
+                   "the saved search has format " + std::to_string(format) +
+                       ", this library reads " + std::to_string(evolution_format),
+                   "load it with the version that saved it"};
     }
     return record_of(json);
   } catch (const Json::exception& fault) {

@@ -1,4 +1,5 @@
-// What a host's search is saved as (docs/formats/evolution.md). Text in, text out: JSON stays in the .cpp.
+// What a host's search is saved as (docs/formats/evolution.md). Text in, text out: JSON stays in
+// the .cpp.
 #pragma once
 
 #include <string>

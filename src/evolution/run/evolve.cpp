@@ -11,21 +11,24 @@
 #include <cupilot/parts/checker_power.hpp>
 
 #include "base/guard.hpp"
-#include "evolution/run/driver.hpp"
 #include "evolution/journal/run_files.hpp"
-#include "evolution/search/options.hpp"
 #include "evolution/journal/tally.hpp"
+#include "evolution/run/driver.hpp"
+#include "evolution/search/options.hpp"
 
 namespace cupilot {
 namespace {
 
-Host& host_of(const EvolveOptions& options) { return options.host != nullptr ? *options.host : real_host(); }
+Host& host_of(const EvolveOptions& options) {
+  return options.host != nullptr ? *options.host : real_host();
+}
 
 // Whether the caller's limits go beyond those of the run, or beyond what ended it.
 bool extends(const RunState& state, const EvolveOptions& options) {
   std::int64_t limit = state.header.search.max_evaluations;
   for (const SearchEvent& event : state.events) {
-    if (const auto* decision = std::get_if<DecisionRecord>(&event); decision != nullptr && decision->kind == "extend") {
+    if (const auto* decision = std::get_if<DecisionRecord>(&event);
+        decision != nullptr && decision->kind == "extend") {
       limit = std::max(limit, decision->max_evaluations);
     }
   }
@@ -36,12 +39,14 @@ bool extends(const RunState& state, const EvolveOptions& options) {
 
 // A number that JSON cannot hold would make a journal that nobody can read.
 Result<void> check_numbers(const EvolveOptions& options) {
-  const std::pair<const char*, double> numbers[] = {{"max_seconds (--seconds)", options.max_seconds},
-                                                    {"raise_evaluations", static_cast<double>(options.raise_evaluations)},
-                                                    {"the share of models (--model-share)", options.seats.share}};
+  const std::pair<const char*, double> numbers[] = {
+      {"max_seconds (--seconds)", options.max_seconds},
+      {"raise_evaluations", static_cast<double>(options.raise_evaluations)},
+      {"the share of models (--model-share)", options.seats.share}};
   for (const auto& [name, value] : numbers) {
     if (std::isfinite(value) && value >= 0) continue;
-    return Error{ErrorCode::usage, fmt::format("{} is {}, which is no finite number from 0 up", name, value),
+    return Error{ErrorCode::usage,
+                 fmt::format("{} is {}, which is no finite number from 0 up", name, value),
                  "give a number; 0 is no limit"};
   }
   return check(options.search);
@@ -49,10 +54,10 @@ Result<void> check_numbers(const EvolveOptions& options) {
 
 Result<void> same_device(const RunState& state, const Backend& backend) {
   if (state.header.identity == backend.identity()) return {};
-  return Error{
-      ErrorCode::usage,
-      "the run was made on " + state.header.identity + ", this is " + backend.identity() + ": their times cannot be compared",
-      "open the device " + state.header.device_name};
+  return Error{ErrorCode::usage,
+               "the run was made on " + state.header.identity + ", this is " + backend.identity() +
+                   ": their times cannot be compared",
+               "open the device " + state.header.device_name};
 }
 
 EvolveOptions without_a_pool_named_off(EvolveOptions options) {
@@ -66,7 +71,8 @@ Result<void> prove_the_check(const Task& task, Circle& circle) {
   auto power = check_power(task, circle.screen != nullptr ? *circle.screen : *circle.backend);
   if (power) return {};
   if (power.error().code != ErrorCode::no_device) return power.error();
-  circle.notices.push_back("the task's own check was not put to the test: " + power.error().message);
+  circle.notices.push_back("the task's own check was not put to the test: " +
+                           power.error().message);
   return {};
 }
 
@@ -80,7 +86,8 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     auto created = Journal::create(host_of(options), options.run_dir);
     if (!created) return created.error();
     journal.emplace(std::move(*created));
-    if (auto kept = keep_tunables(host_of(options), options.run_dir, options.tunables); !kept) return kept.error();
+    if (auto kept = keep_tunables(host_of(options), options.run_dir, options.tunables); !kept)
+      return kept.error();
   }
   Driver driver(searched, std::move(*circle), options, std::move(journal));
   if (auto begun = driver.begin(); !begun) return begun.error();
@@ -88,7 +95,8 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
 }
 
 // A stop rule looks at all generations, which a checkpoint has no longer.
-std::optional<Checkpoint> checkpoint_of(Host& host, const std::string& run_dir, const EvolveOptions& options) {
+std::optional<Checkpoint> checkpoint_of(Host& host, const std::string& run_dir,
+                                        const EvolveOptions& options) {
   if (options.stop || !host.exists(checkpoint_path(run_dir))) return std::nullopt;
   const auto bytes = host.read_file(checkpoint_path(run_dir));
   return bytes ? checkpoint_from(*bytes) : std::nullopt;
@@ -107,7 +115,8 @@ Result<EvolveReport> reported(Host& host, const std::string& run_dir) {
 }
 
 // What a finished run found is told where nothing can be written, too.
-Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& run_dir, const Backend& backend,
+Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& run_dir,
+                                                const Backend& backend,
                                                 const EvolveOptions& options) {
   if (error.code == ErrorCode::usage) return error;
   auto walk = walk_run(host_of(options), run_dir);
@@ -115,7 +124,9 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
   if (!walk || !walk->state.end || asks_more) {
     const bool elsewhere = error.hint.find("--run") != std::string::npos;
     if (elsewhere)
-      error.hint = "a run is continued in its own directory: make it writable, or copy it to where it can be written";
+      error.hint =
+          "a run is continued in its own directory: make it writable, or copy it to where it can "
+          "be written";
     return error;
   }
   if (auto same = same_device(walk->state, backend); !same) return same.error();
@@ -124,7 +135,8 @@ Result<std::optional<EvolveReport>> finished_or(Error error, const std::string& 
 }
 
 // What the journal holds instead of the caller's.
-EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options, const std::string& run_dir) {
+EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOptions& options,
+                          const std::string& run_dir) {
   EvolveOptions all = options;
   all.search = header.search;
   all.search.parallel = options.search.parallel;
@@ -142,8 +154,9 @@ EvolveOptions as_recorded(Host& host, const HeaderRecord& header, const EvolveOp
 }
 
 // nullopt: the checkpoint cannot be used. `notices`: of the report.
-Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint, const std::string& run_dir,
-                                                  Backend& backend, const EvolveOptions& options,
+Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint>& checkpoint,
+                                                  const std::string& run_dir, Backend& backend,
+                                                  const EvolveOptions& options,
                                                   std::vector<std::string>& notices) {
   Host& host = host_of(options);
   auto opened = Journal::open(host, run_dir, checkpoint ? checkpoint->mark : RecordMark());
@@ -159,7 +172,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   const bool extended = extends(*state, options);
   if (state->end && !extended) return some(reported(host, run_dir));
   if (extended) {
-    const DecisionRecord decision{"extend", "", std::max(options.raise_evaluations, state->header.search.max_evaluations), 0};
+    const DecisionRecord decision{
+        "extend", "", std::max(options.raise_evaluations, state->header.search.max_evaluations), 0};
     opened->journal.add(RecordType::decision, to_json(decision));
     if (auto done = opened->journal.commit(); !done) return done.error();
     state->events.emplace_back(decision);
@@ -180,7 +194,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   circle->knowledge.effects = state->header.remembered_effects;
   auto learnt = learn(*circle, state->task, backend.device(), all.tunables, state->header.learnt);
   if (!learnt) return learnt.error();
-  state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(opened->decisions_before));
+  state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
+                                                                         opened->decisions_before));
   Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
   auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
   if (!restored) return std::move(restored.error()).while_doing(run_dir);
@@ -189,7 +204,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   return some(driver.run());
 }
 
-Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+Result<EvolveReport> continue_run(const std::string& run_dir, Backend& backend,
+                                  const EvolveOptions& options) {
   const auto checkpoint = checkpoint_of(host_of(options), run_dir, options);
   std::vector<std::string> notices;
   auto report = continue_from(checkpoint, run_dir, backend, options, notices);
@@ -206,7 +222,8 @@ Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOpti
   return guarded([&] { return begin_run(task, backend, without_a_pool_named_off(options)); });
 }
 
-Result<EvolveReport> resume(const std::string& run_dir, Backend& backend, const EvolveOptions& options) {
+Result<EvolveReport> resume(const std::string& run_dir, Backend& backend,
+                            const EvolveOptions& options) {
   if (auto sound = check_numbers(options); !sound) return sound.error();
   return guarded([&] { return continue_run(run_dir, backend, options); });
 }
@@ -222,7 +239,8 @@ Result<RunSummary> read_run(const std::string& run_dir) {
 namespace {
 
 std::string ancestor_line(const ResultRecord& record) {
-  std::string line = "slot " + std::to_string(record.slot) + " (" + record.candidate.strategy.origin + ") ";
+  std::string line =
+      "slot " + std::to_string(record.slot) + " (" + record.candidate.strategy.origin + ") ";
   if (const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) {
     char text[64];
     std::snprintf(text, sizeof text, "%.4g us %s ", accepted->measurement.time_us,
@@ -238,7 +256,8 @@ std::string ancestor_line(const ResultRecord& record) {
 std::vector<std::string> lineage_of(const RunState& state, const Candidate& candidate) {
   std::map<std::string, const ResultRecord*> by_strategy;
   for (const SearchEvent& event : state.events) {
-    if (const auto* result = std::get_if<ResultRecord>(&event)) by_strategy.emplace(result->candidate.strategy_id, result);
+    if (const auto* result = std::get_if<ResultRecord>(&event))
+      by_strategy.emplace(result->candidate.strategy_id, result);
   }
   std::vector<std::string> lines, queue = candidate.strategy.parents;
   std::set<std::string> seen;
@@ -275,8 +294,8 @@ Result<RunCandidate> find_candidate(const std::string& run_dir, const std::strin
     const auto* result = std::get_if<ResultRecord>(&event);
     if (known || result == nullptr) continue;
     const Candidate& candidate = result->candidate;
-    const bool by_prefix =
-        which.size() >= 4 && (candidate.kernel_id.rfind(which, 0) == 0 || candidate.strategy_id.rfind(which, 0) == 0);
+    const bool by_prefix = which.size() >= 4 && (candidate.kernel_id.rfind(which, 0) == 0 ||
+                                                 candidate.strategy_id.rfind(which, 0) == 0);
     if (which != std::to_string(candidate.id) && !by_prefix) continue;
     shown.candidate = candidate;
     known = true;
@@ -285,7 +304,8 @@ Result<RunCandidate> find_candidate(const std::string& run_dir, const std::strin
     return Error{ErrorCode::usage, run_dir + " has no candidate " + which,
                  "give best, a candidate's number, or four digits of its kernel's id"};
   }
-  if (auto source = kept_source(real_host(), run_dir, shown.candidate.kernel_id)) shown.candidate.source = std::move(*source);
+  if (auto source = kept_source(real_host(), run_dir, shown.candidate.kernel_id))
+    shown.candidate.source = std::move(*source);
   found.evidence_json = evidence_json(shown, state->task, state->header.identity);
   found.candidate = std::move(shown.candidate);
   found.lineage = lineage_of(*state, found.candidate);

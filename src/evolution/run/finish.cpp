@@ -1,4 +1,5 @@
-// What follows a search: the fastest are timed again beside one another, and the best is confirmed by fresh processes.
+// What follows a search: the fastest are timed again beside one another, and the best is confirmed
+// by fresh processes.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -9,10 +10,10 @@
 #include <cupilot/parts/rejection.hpp>
 
 #include "base/guard.hpp"
+#include "evolution/evaluate/timing.hpp"
+#include "evolution/journal/run_files.hpp"
 #include "evolution/run/driver.hpp"
 #include "evolution/search/knowledge.hpp"
-#include "evolution/journal/run_files.hpp"
-#include "evolution/evaluate/timing.hpp"
 
 namespace cupilot {
 namespace {
@@ -22,28 +23,34 @@ constexpr double full_set = 2;  // what the champion's counters cost, of what a 
 
 // `before`: what the baselines took before the search.
 Baseline baseline_from(const ContestantReport& report, const std::vector<Baseline>& before) {
-  Baseline now{report.name, report.measurement->time_us, report.measurement->provenance, report.ratio};
+  Baseline now{report.name, report.measurement->time_us, report.measurement->provenance,
+               report.ratio};
   for (const Baseline& earlier : before) {
-    if (earlier.name == now.name && earlier.time_us > 0) now.drift = now.time_us / earlier.time_us - 1;
+    if (earlier.name == now.name && earlier.time_us > 0)
+      now.drift = now.time_us / earlier.time_us - 1;
   }
   return now;
 }
 
-// The champion against the strongest of the baselines beside it. A gain is claimed above twice its noise only: the standard
-// error of the median ratio, from the ratios' median absolute deviation; of one measured round, the champion's own spread.
+// The champion against the strongest of the baselines beside it. A gain is claimed above twice its
+// noise only: the standard error of the median ratio, from the ratios' median absolute deviation;
+// of one measured round, the champion's own spread.
 void compare(FinalRecord& record) {
-  const auto strongest = std::min_element(record.baselines.begin(), record.baselines.end(),
-                                          [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
+  const auto strongest =
+      std::min_element(record.baselines.begin(), record.baselines.end(),
+                       [](const Baseline& a, const Baseline& b) { return a.time_us < b.time_us; });
   if (strongest == record.baselines.end() || strongest->ratio.empty()) return;
   std::tie(record.ratio_low, record.ratio_high) = median_interval(strongest->ratio);
   const double middle = median_of(strongest->ratio);
   std::vector<double> deviations;
   for (const double ratio : strongest->ratio) deviations.push_back(std::abs(ratio - middle));
   constexpr double mad_to_sigma = 1.4826, mean_to_median = 1.2533;
-  record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) / std::sqrt(static_cast<double>(deviations.size()));
+  record.gain_noise = mean_to_median * mad_to_sigma * median_of(deviations) /
+                      std::sqrt(static_cast<double>(deviations.size()));
   const auto* accepted = std::get_if<Accepted>(&record.candidate.outcome);
   if (deviations.size() == 1 && accepted != nullptr && accepted->measurement.time_us > 0) {
-    record.gain_noise = mad_to_sigma * middle * accepted->measurement.spread_us / accepted->measurement.time_us;
+    record.gain_noise =
+        mad_to_sigma * middle * accepted->measurement.spread_us / accepted->measurement.time_us;
   }
   if (middle - 1 > 2 * record.gain_noise) record.gain = middle - 1;
 }
@@ -53,13 +60,17 @@ void compare(FinalRecord& record) {
 std::vector<Driver::Finalist> Driver::finalists() const {
   std::vector<Finalist> all;
   for (const Individual& individual : search_->fastest(finalists_considered)) {
-    all.push_back({static_cast<std::int64_t>(individual.id) - 1, individual.strategy, individual.time_us, {}});
+    all.push_back({static_cast<std::int64_t>(individual.id) - 1,
+                   individual.strategy,
+                   individual.time_us,
+                   {}});
   }
   return all;
 }
 
 Attempt<KernelSource> Driver::written(const Finalist& finalist) const {
-  if (const KernelSource* source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1)) return *source;
+  if (const KernelSource* source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1))
+    return *source;
   WriterBrief brief;
   brief.task = &task_;
   brief.strategy = &finalist.strategy;
@@ -93,7 +104,8 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   while (all.size() < finalists.size()) {
     for (Compiled& one : workers.collect(1)) all.push_back(std::move(one));
   }
-  std::sort(all.begin(), all.end(), [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
+  std::sort(all.begin(), all.end(),
+            [](const Compiled& a, const Compiled& b) { return a.place < b.place; });
   std::vector<CompiledKernel> kernels;
   for (const Compiled& one : all) credit(one.cpu);
   for (Compiled& one : all) {
@@ -104,7 +116,8 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   return kernels;
 }
 
-// The fastest of many noisy times is a lucky one; a second look at a few, interleaved, is not chosen for luck.
+// The fastest of many noisy times is a lucky one; a second look at a few, interleaved, is not
+// chosen for luck.
 Result<void> Driver::time_again(std::vector<Finalist>& all) {
   const Phase phase("again");
   const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
@@ -115,7 +128,8 @@ Result<void> Driver::time_again(std::vector<Finalist>& all) {
   std::vector<Contestant> contestants;
   for (std::size_t i = 0; i < count; ++i) {
     all[i].kernel = std::move((*compiled)[i]);
-    contestants.push_back({Contestant::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
+    contestants.push_back(
+        {Contestant::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
   }
   // Contents whose reference values the device keeps; the confirmation meets its own.
   MeasureOptions rules{again_rounds, 4.0, true, measure_seed()};
@@ -137,7 +151,8 @@ CountPlan Driver::plan_last_count() {
   if (std::string why = counting_.lost(); !why.empty()) return {CountDepth::few, std::move(why)};
   if (counting_.grant(elapsed, CountBudget::at_the_end, full_set)) return {CountDepth::all};
   if (counting_.grant(elapsed, CountBudget::at_the_end)) return {CountDepth::few};
-  return {CountDepth::few, fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::at_the_end)};
+  return {CountDepth::few,
+          fmt::format("they have had their {:.0f} % of the time", 100 * CountBudget::at_the_end)};
 }
 
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
@@ -149,12 +164,15 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   rules.source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1);
   rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
   rules.anew = true;
-  rules.proof_seed = Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
+  rules.proof_seed =
+      Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
   rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});
-  if (circle_.backend->provenance() == Provenance::measured) rules.count = [this](bool) { return plan_last_count(); };
+  if (circle_.backend->provenance() == Provenance::measured)
+    rules.count = [this](bool) { return plan_last_count(); };
   for (const Baseline& baseline : baselines_.baselines) {
-    if (baseline.name != "plain") rules.others.push_back({Contestant::Kind::library, baseline.name, nullptr});
+    if (baseline.name != "plain")
+      rules.others.push_back({Contestant::Kind::library, baseline.name, nullptr});
   }
   auto passed = pass(pipe_, finalist.strategy, rules);
   if (!passed) return passed.error();
@@ -165,10 +183,12 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   record.candidate.id = static_cast<std::uint64_t>(finalist.slot) + 1;
   kernel = std::move(passed->kernel);
   if (auto* rejected = std::get_if<Rejected>(&record.candidate.outcome)) {
-    record.candidate.outcome = reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
+    record.candidate.outcome =
+        reject("confirm.failed", rejected->code + ": " + rejected->message, rejected->where);
     return record;
   }
-  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome)) accepted->verification.processes = 2;
+  if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome))
+    accepted->verification.processes = 2;
   for (const ContestantReport& report : passed->others) {
     if (report.measurement) record.baselines.push_back(baseline_from(report, baselines_.baselines));
   }
@@ -207,7 +227,8 @@ void Driver::tell_cpu(EvolveReport& report) const {
 }
 
 // The fastest that fresh processes confirm.
-Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<Finalist>& all, std::int64_t& failed) {
+Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<Finalist>& all,
+                                                             std::int64_t& failed) {
   CompiledKernel kernel;
   for (const Finalist& finalist : all) {
     auto record = confirm(finalist, kernel);
@@ -215,7 +236,8 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
     if (journal_) journal_->add(RecordType::final_trial, to_json(*record));
     if (auto done = commit(); !done) return done.error();
     const auto* rejected = std::get_if<Rejected>(&record->candidate.outcome);
-    if (rejected == nullptr) return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot});
+    if (rejected == nullptr)
+      return std::optional(Confirmed{best_of(*record), std::move(kernel), finalist.slot});
     ++failed;
     tell("#" + std::to_string(finalist.slot + 1) + " was not confirmed: " + rejected->message);
   }
@@ -223,32 +245,42 @@ Result<std::optional<Driver::Confirmed>> Driver::confirm_one(const std::vector<F
 }
 
 Error nothing_valid(const EvolveReport& report) {
-  const bool limited =
-      report.stopped == "evaluations spent" || report.stopped == "time spent" || report.stopped == "generations spent";
+  const bool limited = report.stopped == "evaluations spent" || report.stopped == "time spent" ||
+                       report.stopped == "generations spent";
   std::string codes;
-  for (const auto& [code, count] : report.rejected) codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
-  const bool unrecorded = report.device.starts_with("recorded:") && report.rejected.contains("measure.failed");
-  const char* next = unrecorded ? "the recording lacks most strategies: record more with --count, or every one with --all"
-                     : limited  ? "give more evaluations or seconds"
-                                : "look at the rejections with `cupilot report`";
+  for (const auto& [code, count] : report.rejected)
+    codes += fmt::format("{}{} {}", codes.empty() ? ": " : ", ", count, code);
+  const bool unrecorded =
+      report.device.starts_with("recorded:") && report.rejected.contains("measure.failed");
+  const char* next =
+      unrecorded
+          ? "the recording lacks most strategies: record more with --count, or every one with --all"
+      : limited ? "give more evaluations or seconds"
+                : "look at the rejections with `cupilot report`";
   return {limited ? ErrorCode::budget : ErrorCode::no_candidate,
-          fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped, report.evaluations, codes), next};
+          fmt::format("{} after {} evaluations without a valid candidate{}", report.stopped,
+                      report.evaluations, codes),
+          next};
 }
 
-// What worked goes to the pool. One that cannot be written costs later runs its advice, not this run.
+// What worked goes to the pool. One that cannot be written costs later runs its advice, not this
+// run.
 void Driver::keep_lessons(EvolveReport& report) {
   if (options_.pool.empty() || !circle_.backend->techniques().empty()) return;
   const Candidate& champion = report.best->candidate;
   const auto* accepted = std::get_if<Accepted>(&champion.outcome);
   if (accepted == nullptr) return;
   std::vector<Individual> fastest = search_->fastest(static_cast<int>(search_->proposed()));
-  fastest.insert(fastest.begin(), {champion.id, champion.strategy, accepted->measurement.time_us, 0, accepted->verdict});
+  fastest.insert(fastest.begin(), {champion.id, champion.strategy, accepted->measurement.time_us, 0,
+                                   accepted->verdict});
   const double plain_us = plain_time_us(report.best->baselines);
   const Backend& backend = *circle_.backend;
-  const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest, options_.pool_tags);
+  const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest,
+                                  options_.pool_tags);
   auto kept = keep_in_pool(options_.pool, lessons);
   const std::string kind = kind_of_times(task_, backend.device(), backend.provenance());
-  if (kept && options_.pool_tags.empty()) kept = keep_outcomes(options_.pool, kind, outcomes_of(task_, fastest));
+  if (kept && options_.pool_tags.empty())
+    kept = keep_outcomes(options_.pool, kind, outcomes_of(task_, fastest));
   if (!kept) {
     report.notices.push_back("nothing was kept in the " + kept.error().message);
     tell(report.notices.back());
@@ -273,7 +305,8 @@ Result<EvolveReport> Driver::conclude_run() {
     }
     if (!options_.run_dir.empty()) {
       const Phase phase("best");
-      auto written = write_best(host_, options_.run_dir, task_, *circle_.backend, best.best, best.kernel, options_.task_words);
+      auto written = write_best(host_, options_.run_dir, task_, *circle_.backend, best.best,
+                                best.kernel, options_.task_words);
       if (!written) return written.error();
     }
     report.best = std::move(best.best);
@@ -281,8 +314,9 @@ Result<EvolveReport> Driver::conclude_run() {
   }
   tell_phases(report);
   if (journal_) {
-    journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations, report.proposed,
-                                                     report.wall_seconds, phases_.seconds(), phases_.cpu(), resumed_}));
+    journal_->add(RecordType::end, to_json(EndRecord{report.stopped, best_slot, report.evaluations,
+                                                     report.proposed, report.wall_seconds,
+                                                     phases_.seconds(), phases_.cpu(), resumed_}));
   }
   if (auto done = commit(); !done) return done.error();
   if (!options_.run_dir.empty()) {

@@ -1,4 +1,5 @@
-// Recording: strategies, each through the whole pipe, in a journal that recorded:DIR answers from and a table for people.
+// Recording: strategies, each through the whole pipe, in a journal that recorded:DIR answers from
+// and a table for people.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -8,8 +9,8 @@
 
 #include <cupilot/version.hpp>
 
-#include "evolution/run/driver.hpp"
 #include "evolution/journal/run_files.hpp"
+#include "evolution/run/driver.hpp"
 
 namespace cupilot {
 namespace {
@@ -20,7 +21,8 @@ constexpr int starts = 64;  // samples whose surroundings are walked
 class EveryStrategist final : public Strategist {
  public:
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
-    for (int i = 0; !started_ && i < starts; ++i) add(sample(*brief.space, rng.fork(static_cast<std::uint64_t>(i))));
+    for (int i = 0; !started_ && i < starts; ++i)
+      add(sample(*brief.space, rng.fork(static_cast<std::uint64_t>(i))));
     started_ = true;
     while (!waiting_.empty()) {
       Strategy next = std::move(waiting_.front());
@@ -60,7 +62,8 @@ class TableObserver final : public SearchObserver {
     if (next_ != nullptr) next_->on_notice(notice);
   }
 
-  // A column a parameter, "technique.parameter", empty where the technique is not used; of a switch, "technique".
+  // A column a parameter, "technique.parameter", empty where the technique is not used; of a
+  // switch, "technique".
   std::string csv() const {
     std::set<std::string> columns;
     for (const Row& row : rows_) {
@@ -90,10 +93,13 @@ class TableObserver final : public SearchObserver {
     Row row;
     for (const Use& use : candidate.strategy.uses) {
       if (use.values.empty()) row.values[use.technique] = 1;
-      for (const auto& [parameter, value] : use.values) row.values[use.technique + "." + parameter] = value;
+      for (const auto& [parameter, value] : use.values)
+        row.values[use.technique + "." + parameter] = value;
     }
-    if (const auto* accepted = std::get_if<Accepted>(&candidate.outcome)) row.time_us = accepted->measurement.time_us;
-    if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome)) row.rejected = rejected->code;
+    if (const auto* accepted = std::get_if<Accepted>(&candidate.outcome))
+      row.time_us = accepted->measurement.time_us;
+    if (const auto* rejected = std::get_if<Rejected>(&candidate.outcome))
+      row.rejected = rejected->code;
     return row;
   }
 
@@ -118,16 +124,21 @@ EvolveOptions without_selection(const RecordOptions& wanted, const std::string& 
 }
 
 // What an interrupted recording left, where it is of the same task, device and draw.
-Result<RunState> earlier_part(const ReadRecords& read, const Task& task, const Backend& backend, const EvolveOptions& options) {
+Result<RunState> earlier_part(const ReadRecords& read, const Task& task, const Backend& backend,
+                              const EvolveOptions& options) {
   auto state = fold(read);
   if (!state) return std::move(state.error()).while_doing(options.run_dir);
   const HeaderRecord& header = state->header;
-  const bool same = task_id(state->task) == task_id(task) && header.identity == backend.identity() && header.random_search &&
-                    header.search.seed == options.search.seed && header.search.brood == options.search.brood &&
-                    header.search.max_evaluations == options.search.max_evaluations && header.tunables == options.tunables;
+  const bool same = task_id(state->task) == task_id(task) &&
+                    header.identity == backend.identity() && header.random_search &&
+                    header.search.seed == options.search.seed &&
+                    header.search.brood == options.search.brood &&
+                    header.search.max_evaluations == options.search.max_evaluations &&
+                    header.tunables == options.tunables;
   if (same) return state;
-  return Error{ErrorCode::usage, options.run_dir + " holds a run of another task, device or draw",
-               "give the same words as before to go on with it, or name another directory by --out"};
+  return Error{
+      ErrorCode::usage, options.run_dir + " holds a run of another task, device or draw",
+      "give the same words as before to go on with it, or name another directory by --out"};
 }
 
 struct Begun {
@@ -135,7 +146,8 @@ struct Begun {
   std::optional<RunState> earlier;
 };
 
-Result<Begun> begin_or_go_on(const std::string& dir, const Task& task, const Backend& backend, const EvolveOptions& options) {
+Result<Begun> begin_or_go_on(const std::string& dir, const Task& task, const Backend& backend,
+                             const EvolveOptions& options) {
   const bool there = real_host().exists(journal_path(dir));
   auto opened = Journal::open(real_host(), dir);
   if (!opened) {
@@ -151,7 +163,8 @@ Result<Begun> begin_or_go_on(const std::string& dir, const Task& task, const Bac
 
 }  // namespace
 
-Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir, const RecordOptions& wanted) {
+Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir,
+                                      const RecordOptions& wanted) {
   EvolveOptions options = without_selection(wanted, dir);
   TableObserver table(wanted.observer);
   options.observer = &table;
@@ -172,7 +185,9 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
     if (auto restored = driver.restore(*begun->earlier); !restored) return restored.error();
   }
   if (auto searching = driver.run_search(); !searching) return searching.error();
-  if (auto written = real_host().write_file_atomically(dir + "/table.csv", table.csv(), false); !written) return written.error();
+  if (auto written = real_host().write_file_atomically(dir + "/table.csv", table.csv(), false);
+      !written)
+    return written.error();
   return driver.evaluations();
 }
 

@@ -1,4 +1,5 @@
-// The state of a search as bytes and back: framed records of JSON and tables. What can be derived is left out.
+// The state of a search as bytes and back: framed records of JSON and tables. What can be derived
+// is left out.
 #include <algorithm>
 
 #include "base/pieces.hpp"
@@ -14,8 +15,9 @@ using parts::Json;
 enum Part : std::uint32_t { state_part, tried_part, owners_part, slot_part };
 
 Json put_saved(const Score& score) {
-  Json json = {{"accepted", score.accepted}, {"evaluated", score.evaluated}, {"hash", score.kernel_hash},
-               {"time_us", score.time_us},   {"rejection", score.rejection}, {"repairable", score.repairable}};
+  Json json = {{"accepted", score.accepted},   {"evaluated", score.evaluated},
+               {"hash", score.kernel_hash},    {"time_us", score.time_us},
+               {"rejection", score.rejection}, {"repairable", score.repairable}};
   if (score.accepted) json["verdict"] = parts::put(score.verdict);
   if (score.realised) json["realised"] = parts::put(*score.realised);
   return json;
@@ -73,7 +75,8 @@ std::vector<Member> members_of(const Json& json) {
   std::vector<Member> members;
   for (const Json& one : json) {
     members.push_back({{one.at("id").get<std::uint64_t>(), parts::strategy_of(one.at("strategy")),
-                        one.at("time_us").get<double>(), one.at("fitness").get<double>(), parts::verdict_of(one.at("verdict"))},
+                        one.at("time_us").get<double>(), one.at("fitness").get<double>(),
+                        parts::verdict_of(one.at("verdict"))},
                        one.at("strategy_id").get<std::string>()});
   }
   return members;
@@ -81,13 +84,15 @@ std::vector<Member> members_of(const Json& json) {
 
 Json put_ancestors(const std::unordered_map<std::string, Ancestor>& ancestors) {
   Json all = Json::object();
-  for (const auto& [id, one] : ancestors) all[id] = {{"strategy", parts::put(one.strategy)}, {"time_us", one.time_us}};
+  for (const auto& [id, one] : ancestors)
+    all[id] = {{"strategy", parts::put(one.strategy)}, {"time_us", one.time_us}};
   return all;
 }
 
 Json put_failures(const std::deque<StrategyBrief::Failure>& failures) {
   Json all = Json::array();
-  for (const StrategyBrief::Failure& one : failures) all.push_back({{"strategy", parts::put(one.strategy)}, {"code", one.code}});
+  for (const StrategyBrief::Failure& one : failures)
+    all.push_back({{"strategy", parts::put(one.strategy)}, {"code", one.code}});
   return all;
 }
 
@@ -119,14 +124,16 @@ Pieces Search::State::saved() const {
                       {"chain", chain},
                       {"usual_prior", usual_prior}};
   std::uint64_t part = 0;
-  Pieces bytes(frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
+  Pieces bytes(
+      frame(state_part, part++, state.dump(-1, ' ', false, Json::error_handler_t::replace)));
   const auto add_table = [&](Part type, const DigestTable& table) {
     add_frames(bytes, type, part, Pieces::looking_at(table.bytes()));
   };
   add_table(tried_part, tried);
   add_table(owners_part, owners);
   const auto add = [&](const SearchSlot& slot) {
-    bytes.add(frame(slot_part, part++, put_saved(slot).dump(-1, ' ', false, Json::error_handler_t::replace)));
+    bytes.add(frame(slot_part, part++,
+                    put_saved(slot).dump(-1, ' ', false, Json::error_handler_t::replace)));
   };
   for (const auto& [number, slot] : slots.older()) add(slot);
   for (std::int64_t i = slots.first(); i < slots.size(); ++i) add(slots[i]);
@@ -160,7 +167,8 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   state.at("chain").get_to(chain);
   state.at("usual_prior").get_to(usual_prior);
   std::size_t next = 1;
-  const auto tried_bytes = take_frames(parts, next, tried_part), owners_bytes = take_frames(parts, next, owners_part);
+  const auto tried_bytes = take_frames(parts, next, tried_part),
+             owners_bytes = take_frames(parts, next, owners_part);
   if (!tried_bytes || !owners_bytes) return false;
   auto all_tried = DigestTable::from_bytes(*tried_bytes, tried.room());
   auto all_owners = DigestTable::from_bytes(*owners_bytes, owners.room());
@@ -188,7 +196,8 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
 
 bool Search::restore(std::string_view saved) {
   ReadRecords read = read_records(saved);
-  if (!read.damage.empty() || read.records.empty() || read.records[0].type != state_part) return false;
+  if (!read.damage.empty() || read.records.empty() || read.records[0].type != state_part)
+    return false;
   try {
     return state_->slots.size() == 0 && state_->take_saved(read.records);
   } catch (const Json::exception&) {

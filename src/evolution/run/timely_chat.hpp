@@ -11,16 +11,19 @@ namespace cupilot {
 
 class TimelyChat final : public ChatClient {
  public:
-  // `cancel`: null where nothing stops the search. `end`: on the host's clock; 0: none. All must outlive it.
+  // `cancel`: null where nothing stops the search. `end`: on the host's clock; 0: none. All must
+  // outlive it.
   TimelyChat(ChatClient& client, Host& host, std::atomic<bool>* cancel, double end)
       : client_(client), host_(host), cancel_(cancel), end_(end) {}
 
   Result<ChatReply> complete(const ChatRequest& request) override {
     ChatRequest timely = request;
     if (timely.cancel == nullptr) timely.cancel = cancel_;
-    if (end_ > 0) timely.seconds = std::clamp(end_ - host_.monotonic_seconds(), 0.0, timely.seconds);
+    if (end_ > 0)
+      timely.seconds = std::clamp(end_ - host_.monotonic_seconds(), 0.0, timely.seconds);
     auto reply = client_.complete(timely);
-    // No silence of the model, which would let others propose and write in its place: the question is asked when the run goes on.
+    // No silence of the model, which would let others propose and write in its place: the question
+    // is asked when the run goes on.
     if (!reply && cancel_ != nullptr && cancel_->load()) reply.error().code = ErrorCode::failure;
     return reply;
   }

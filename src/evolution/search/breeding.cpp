@@ -6,11 +6,12 @@
 namespace cupilot {
 namespace {
 
-// Shares of the kinds of children, and of slots that take their first child unscreened, so that a wrong surrogate cannot
-// hold the search.
-constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15, unscreened_seeds = 0.5;
-// Of a brood once a forecast's first results are in: of generation 0, and later, since the best may lie nowhere near what is
-// known.
+// Shares of the kinds of children, and of slots that take their first child unscreened, so that a
+// wrong surrogate cannot hold the search.
+constexpr double explore_share = 0.10, cross_share = 0.45, unscreened_share = 0.15,
+                 unscreened_seeds = 0.5;
+// Of a brood once a forecast's first results are in: of generation 0, and later, since the best may
+// lie nowhere near what is known.
 constexpr double seed_share = 0.5, late_seed_share = 0.3;
 constexpr int tries = latest_kept;  // draws before a space counts as exhausted
 constexpr int neighbourhoods_kept = 8;
@@ -22,9 +23,11 @@ BreedKind draw_kind(Rng& rng, bool crossover) {
 }
 
 // What this run saw of a technique and what earlier ones did: means weighted by how often.
-void add(std::vector<StrategyBrief::Effect>& effects, const std::vector<StrategyBrief::Effect>& more) {
+void add(std::vector<StrategyBrief::Effect>& effects,
+         const std::vector<StrategyBrief::Effect>& more) {
   for (const StrategyBrief::Effect& one : more) {
-    const auto same = std::find_if(effects.begin(), effects.end(), [&](const auto& e) { return e.technique == one.technique; });
+    const auto same = std::find_if(effects.begin(), effects.end(),
+                                   [&](const auto& e) { return e.technique == one.technique; });
     if (same == effects.end()) {
       effects.push_back(one);
       continue;
@@ -53,7 +56,8 @@ StrategyBrief Search::State::brief_for(std::int64_t slot, bool of_parents) const
   brief.zone = options.steering.roofline ? zone : Zone::middle;
   brief.tried = [this](const std::string& id) { return was_tried(id); };
   if (!of_parents) {
-    for (const Member& member : population.members()) brief.population.push_back(member.individual.strategy);
+    for (const Member& member : population.members())
+      brief.population.push_back(member.individual.strategy);
     for (Strategy& strategy : recent(slot)) brief.population.push_back(std::move(strategy));
   }
   brief.effects = effects.effects();
@@ -69,17 +73,20 @@ StrategyBrief Search::State::brief_for(std::int64_t slot, bool of_parents) const
   return brief;
 }
 
-std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, BreedKind kind, const std::string& core,
+std::vector<std::string> Search::State::choose_parents(StrategyBrief& brief, BreedKind kind,
+                                                       const std::string& core,
                                                        const Rng& rng) const {
   std::vector<const Member*> parents;
-  if (kind == BreedKind::mutate || kind == BreedKind::cross) parents.push_back(&population.select(rng.fork(1), core));
+  if (kind == BreedKind::mutate || kind == BreedKind::cross)
+    parents.push_back(&population.select(rng.fork(1), core));
   if (kind == BreedKind::cross) {
     // Of a few winners the one that differs most: its techniques complement the first one's.
     const Member* second = nullptr;
     double farthest = 0;
     for (std::uint64_t draw = 0; draw < 3; ++draw) {
       const Member& other = population.select(rng.fork(2, draw), core);
-      const double apart = distance(space, parents.front()->individual.strategy, other.individual.strategy);
+      const double apart =
+          distance(space, parents.front()->individual.strategy, other.individual.strategy);
       if (apart > farthest) {
         farthest = apart;
         second = &other;
@@ -120,14 +127,17 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
     const Member& champion = *by_speed[rank];
     auto found = neighbourhood.find(champion.strategy_id);
     if (found == neighbourhood.end()) {
-      found = neighbourhood.emplace(champion.strategy_id, neighbours(space, champion.individual.strategy)).first;
+      found = neighbourhood
+                  .emplace(champion.strategy_id, neighbours(space, champion.individual.strategy))
+                  .first;
     }
     std::vector<const Strategy*> open;
     for (const Strategy& strategy : found->second) {
       if (!was_tried(strategy_id(strategy))) open.push_back(&strategy);
     }
     if (open.empty()) continue;
-    const Strategy* pick = open[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(open.size())))];
+    const Strategy* pick =
+        open[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(open.size())))];
     if (foresees()) {
       double best = -1e300;
       for (const Strategy* strategy : open) {
@@ -146,7 +156,8 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
 
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
 Strategy Search::State::polished(Strategy pick, double value, const Rng& rng) const {
-  std::vector<std::vector<Use>> met;  // what was passed over once is again, for the mark never falls
+  std::vector<std::vector<Use>>
+      met;  // what was passed over once is again, for the mark never falls
   for (int draw = 0; draw < 2 * options.brood; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
     if (std::find(met.begin(), met.end(), changed.uses) != met.end()) continue;
@@ -160,18 +171,24 @@ Strategy Search::State::polished(Strategy pick, double value, const Rng& rng) co
   return pick;
 }
 
-// How a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they are chosen as all children are,
-// and what came of the first ones is bred from at once.
+// How a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they are
+// chosen as all children are, and what came of the first ones is bred from at once.
 Search::State::Brood Search::State::brood_for(std::int64_t slot, Rng& rng) const {
   const bool forecasts = static_cast<bool>(knowledge.forecast);
   const bool first = generation_of(slot) == 0, empty = population.members().empty();
   Brood brood;
-  brood.seeds = empty || (first && !forecasts) ? 1 : !forecasts ? 0 : first ? seed_share : late_seed_share;
+  brood.seeds = empty || (first && !forecasts) ? 1
+                : !forecasts                   ? 0
+                : first                        ? seed_share
+                                               : late_seed_share;
   brood.spreading = brood.seeds >= 1 && !forecasts;
   // What earlier runs found is tried once whatever is expected of it.
-  const bool recalled = forecasts && slot == 0 && options.steering.pool && !knowledge.remembered.empty();
-  const bool judged = !strategist.dear(slot, generation_of(slot)) && !recalled && options.brood > 1 && foresees();
-  const bool screened = judged && !rng.chance(brood.spreading ? unscreened_seeds : unscreened_share);
+  const bool recalled =
+      forecasts && slot == 0 && options.steering.pool && !knowledge.remembered.empty();
+  const bool judged =
+      !strategist.dear(slot, generation_of(slot)) && !recalled && options.brood > 1 && foresees();
+  const bool screened =
+      judged && !rng.chance(brood.spreading ? unscreened_seeds : unscreened_share);
   brood.size = screened ? options.brood : 1;
   return brood;
 }
@@ -180,7 +197,9 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
   const Brood brood = brood_for(slot, rng);
   const std::string core =
-      brood.spreading ? "" : population.draw_core(Rng::of(options.seed, "core", static_cast<std::uint64_t>(slot)));
+      brood.spreading
+          ? ""
+          : population.draw_core(Rng::of(options.seed, "core", static_cast<std::uint64_t>(slot)));
   std::optional<Strategy> pick;
   std::string pick_id;
   double pick_value = -1e300;
@@ -200,7 +219,8 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     std::string id = strategy_id(**proposed);
     if (was_tried(id)) continue;
     // Of another core only when nothing else came.
-    if (!core.empty() && population.core_of(**proposed) != core && (pick || draw + 1 < brood.size)) continue;
+    if (!core.empty() && population.core_of(**proposed) != core && (pick || draw + 1 < brood.size))
+      continue;
     if (pick && id == pick_id) {
       if (!knowledge.forecast) break;
       continue;
@@ -222,10 +242,12 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
 std::optional<Strategy> Search::State::anything(std::int64_t slot) const {
   for (int draw = 0; draw < tries; ++draw) {
     Strategy strategy =
-        sample(space, Rng::of(options.seed, "anything", static_cast<std::uint64_t>(slot), static_cast<std::uint64_t>(draw)));
+        sample(space, Rng::of(options.seed, "anything", static_cast<std::uint64_t>(slot),
+                              static_cast<std::uint64_t>(draw)));
     if (!was_tried(strategy_id(strategy))) return strategy;
   }
-  for (std::int64_t at = slots.size() - 1; at >= std::max<std::int64_t>(0, slots.size() - tries); --at) {
+  for (std::int64_t at = slots.size() - 1; at >= std::max<std::int64_t>(0, slots.size() - tries);
+       --at) {
     for (Strategy& strategy : neighbours(space, slots[at].proposal.strategy)) {
       if (!was_tried(strategy_id(strategy))) return std::move(strategy);
     }

@@ -25,7 +25,8 @@ std::set<std::string> techniques_of(const Strategy& strategy) {
 }
 
 // Means over the matches, weighted by how often each saw the technique; counted by runs.
-std::vector<StrategyBrief::Effect> mean_effects(std::span<const PoolMatch> matches, const std::string& device) {
+std::vector<StrategyBrief::Effect> mean_effects(std::span<const PoolMatch> matches,
+                                                const std::string& device) {
   struct Sum {
     double gain = 0;
     int seen = 0, runs = 0;
@@ -42,7 +43,8 @@ std::vector<StrategyBrief::Effect> mean_effects(std::span<const PoolMatch> match
   }
   std::vector<StrategyBrief::Effect> all;
   for (const auto& [technique, sum] : sums) {
-    if (sum.seen > 0) all.push_back({technique, sum.gain / sum.seen, std::min(sum.runs, most_runs_counted)});
+    if (sum.seen > 0)
+      all.push_back({technique, sum.gain / sum.seen, std::min(sum.runs, most_runs_counted)});
   }
   return all;
 }
@@ -56,8 +58,9 @@ std::string words_of(const Task& task) {
 
 }  // namespace
 
-Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
-                              const StrategyPool& pool, const PoolGuard& guard) {
+Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space,
+                              std::optional<Zone> zone, const StrategyPool& pool,
+                              const PoolGuard& guard) {
   PoolQuery query;
   query.family = task.family;
   query.precision = name_of(task.precision);
@@ -75,7 +78,9 @@ Result<Recollection> remember(const Task& task, const DeviceSpec& device, const 
   std::set<std::string> ids;
   for (const PoolMatch& match : *matches) {
     // Another type's kernels need another core.
-    if (match.entry.precision != query.precision || static_cast<int>(all.strategies.size()) >= most_remembered) continue;
+    if (match.entry.precision != query.precision ||
+        static_cast<int>(all.strategies.size()) >= most_remembered)
+      continue;
     auto whole = space.complete(match.entry.strategy);
     if (!whole || !ids.insert(strategy_id(whole->strategy)).second) continue;
     whole->strategy.parents.clear();
@@ -92,14 +97,16 @@ std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all) {
   for (const Individual& child : all) {
     for (const std::string& parent : child.strategy.parents) {
       const auto found = by_id.find(parent);
-      if (found != by_id.end()) book.note(child.strategy, child.time_us, found->second->strategy, found->second->time_us);
+      if (found != by_id.end())
+        book.note(child.strategy, child.time_us, found->second->strategy, found->second->time_us);
     }
   }
   return book.effects();
 }
 
-std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance, double plain_us,
-                                  std::span<const Individual> fastest, const std::vector<std::string>& tags) {
+std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance,
+                                  double plain_us, std::span<const Individual> fastest,
+                                  const std::vector<std::string>& tags) {
   const std::vector<StrategyBrief::Effect> effects = effects_of(fastest);
   std::vector<PoolEntry> lessons;
   std::set<std::set<std::string>> met;
@@ -116,8 +123,8 @@ std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Pr
     lesson.log2_gain = plain_us > 0 ? std::log2(plain_us / one.time_us) : 0;
     lesson.floor_share = one.verdict.floor_share;
     lesson.effects = effects;
-    lesson.text =
-        fmt::format("{}: {:.4g} us on {}, bound by {}", words_of(task), one.time_us, device.label, name_of(one.verdict.binding));
+    lesson.text = fmt::format("{}: {:.4g} us on {}, bound by {}", words_of(task), one.time_us,
+                              device.label, name_of(one.verdict.binding));
     lesson.origin = name_of(provenance);
     lesson.task = task_id(task);
     lesson.tags = tags;
@@ -138,7 +145,8 @@ Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> le
 std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance provenance) {
   if (provenance != Provenance::measured || task.time_shapes.size() != 1) return "";
   std::string kind = device.name + " " + task.family + " " + std::string(name_of(task.precision));
-  for (const Tensor& tensor : task.tensors) kind += fmt::format(" {}:{}", tensor.name, name_of(tensor.type));
+  for (const Tensor& tensor : task.tensors)
+    kind += fmt::format(" {}:{}", tensor.name, name_of(tensor.type));
   for (const auto& [name, value] : task.constants) kind += fmt::format(" {}={}", name, value);
   return kind;
 }
@@ -153,22 +161,26 @@ std::vector<PoolOutcome> outcomes_of(const Task& task, std::span<const Individua
   return outcomes;
 }
 
-Result<void> keep_outcomes(const std::string& path, const std::string& kind, std::span<const PoolOutcome> outcomes) {
+Result<void> keep_outcomes(const std::string& path, const std::string& kind,
+                           std::span<const PoolOutcome> outcomes) {
   if (kind.empty() || outcomes.empty()) return {};
   auto pool = StrategyPool::open(path);
   if (!pool) return pool.error();
   return pool->add_outcomes(kind, outcomes);
 }
 
-Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
+Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device,
+                             const std::vector<Tunable>& tunables,
                              std::span<const PoolOutcome> learnt) {
   std::map<std::map<std::string, std::int64_t>, Task> at;  // by sizes
   for (const PoolOutcome& outcome : learnt) {
     const auto [place, fresh] = at.try_emplace(outcome.sizes, task);
-    if (fresh && !place->second.time_shapes.empty()) place->second.time_shapes.front().sizes = outcome.sizes;
+    if (fresh && !place->second.time_shapes.empty())
+      place->second.time_shapes.front().sizes = outcome.sizes;
   }
   std::vector<KnownTime> known;
-  for (const PoolOutcome& outcome : learnt) known.push_back({&outcome.strategy, outcome.time_us, &at.at(outcome.sizes)});
+  for (const PoolOutcome& outcome : learnt)
+    known.push_back({&outcome.strategy, outcome.time_us, &at.at(outcome.sizes)});
   return make_forecaster(task, device, tunables, known);
 }
 

@@ -1,4 +1,5 @@
-// Between a run and the strategy pool: what is known before the first result, and what is kept of the last.
+// Between a run and the strategy pool: what is known before the first result, and what is kept of
+// the last.
 #pragma once
 
 #include <span>
@@ -24,24 +25,30 @@ struct PoolGuard {
 };
 
 // Best match first, each feasible in the space and none twice. Error: the pool cannot be read.
-Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space, std::optional<Zone> zone,
-                              const StrategyPool& pool, const PoolGuard& guard);
+Result<Recollection> remember(const Task& task, const DeviceSpec& device, const Space& space,
+                              std::optional<Zone> zone, const StrategyPool& pool,
+                              const PoolGuard& guard);
 
 // What each technique did among a search's accepted kernels.
 std::vector<StrategyBrief::Effect> effects_of(std::span<const Individual> all);
 
-// The first few of a run's kernels, fastest first, that use different techniques. plain_us: the plain baseline's time.
-std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance, double plain_us,
-                                  std::span<const Individual> fastest, const std::vector<std::string>& tags);
+// The first few of a run's kernels, fastest first, that use different techniques. plain_us: the
+// plain baseline's time.
+std::vector<PoolEntry> lessons_of(const Task& task, const DeviceSpec& device, Provenance provenance,
+                                  double plain_us, std::span<const Individual> fastest,
+                                  const std::vector<std::string>& tags);
 Result<void> keep_in_pool(const std::string& path, std::span<const PoolEntry> lessons);
 
 // What a time depends on beside sizes and strategy. "": forecasts learn nothing of such a task.
 std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance provenance);
-// A run's kernels, fastest first, as later ones are to know them: the fastest last, so that it is the latest.
+// A run's kernels, fastest first, as later ones are to know them: the fastest last, so that it is
+// the latest.
 std::vector<PoolOutcome> outcomes_of(const Task& task, std::span<const Individual> fastest);
-Result<void> keep_outcomes(const std::string& path, const std::string& kind, std::span<const PoolOutcome> outcomes);
+Result<void> keep_outcomes(const std::string& path, const std::string& kind,
+                           std::span<const PoolOutcome> outcomes);
 // make_forecaster with what earlier runs timed.
-Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device, const std::vector<Tunable>& tunables,
+Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device,
+                             const std::vector<Tunable>& tunables,
                              std::span<const PoolOutcome> learnt);
 // Outcomes that a run learns from, at most.
 inline constexpr int outcomes_learnt = 200;

@@ -12,14 +12,16 @@ namespace cupilot {
 using Json = SortedJson;
 
 bool is_free_form(const Candidate& candidate) {
-  return !candidate.kernel_id.empty() && candidate.source.template_name.empty() && candidate.source.language == Language::cuda;
+  return !candidate.kernel_id.empty() && candidate.source.template_name.empty() &&
+         candidate.source.language == Language::cuda;
 }
 
 bool is_repairable(const Candidate& candidate) {
   const auto* rejected = std::get_if<Rejected>(&candidate.outcome);
   if (rejected == nullptr || !is_free_form(candidate)) return false;
   // Nothing is wrong with the text of these.
-  constexpr std::array<std::string_view, 3> not_the_text = {"gate.duplicate", "verify.no_shape", "run.unsupported"};
+  constexpr std::array<std::string_view, 3> not_the_text = {"gate.duplicate", "verify.no_shape",
+                                                            "run.unsupported"};
   for (const std::string_view code : not_the_text) {
     if (rejected->code == code) return false;
   }
@@ -71,7 +73,8 @@ void KnownKernels::forget_digests(const std::vector<std::string>& alive) {
 std::string KnownKernels::saved() const {
   Json digests = Json::object();
   for (const auto& [id, digest] : digests_) digests[id] = {digest.sentences, digest.round};
-  return Json({{"digests", std::move(digests)}, {"round", round_}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json({{"digests", std::move(digests)}, {"round", round_}})
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 bool KnownKernels::restore(std::string_view saved) {
@@ -79,7 +82,8 @@ bool KnownKernels::restore(std::string_view saved) {
     const Json json = Json::parse(saved);
     json.at("round").get_to(round_);
     for (const auto& [id, digest] : json.at("digests").items()) {
-      digests_[id] = {digest.at(0).get<std::vector<std::string>>(), digest.at(1).get<std::int64_t>()};
+      digests_[id] = {digest.at(0).get<std::vector<std::string>>(),
+                      digest.at(1).get<std::int64_t>()};
     }
   } catch (const Json::exception&) {
     return false;

@@ -1,4 +1,5 @@
-// Kernels of a run that no template can write again, and what the verdicts on all of them said: what a writer may be shown.
+// Kernels of a run that no template can write again, and what the verdicts on all of them said:
+// what a writer may be shown.
 #pragma once
 
 #include <cstdint>
@@ -24,19 +25,23 @@ class KnownKernels {
   // `all`: kernels of templates too, where their texts are crossed.
   explicit KnownKernels(bool all = false) : all_(all) {}
   // Whether it wants the candidate's text.
-  bool wants(const Candidate& candidate) const { return is_free_form(candidate) || (all_ && !candidate.kernel_id.empty()); }
+  bool wants(const Candidate& candidate) const {
+    return is_free_form(candidate) || (all_ && !candidate.kernel_id.empty());
+  }
   // `candidate.source` must hold its text where that is wanted.
   void keep(const Candidate& candidate);
   // The free-form text of a proposal's kernel; null: a template writes it again from its strategy.
   const KernelSource* source_of(std::uint64_t id) const;
-  // Forgets digests of strategies that are not `alive` and were not at the call before: nothing is bred from them any more.
+  // Forgets digests of strategies that are not `alive` and were not at the call before: nothing is
+  // bred from them any more.
   void forget_digests(const std::vector<std::string>& alive);
   // Whether it holds texts; they are not saved.
   bool has_texts() const { return all_ || !free_forms_.empty(); }
   std::string saved() const;
   // Into an empty one. False: these are not such bytes.
   bool restore(std::string_view saved);
-  // What a writer is shown beside the strategy: parents' kernels and digests, or the refused kernel that is to be mended.
+  // What a writer is shown beside the strategy: parents' kernels and digests, or the refused kernel
+  // that is to be mended.
   WriterBrief brief_for(const Proposal& proposal);
 
  private:

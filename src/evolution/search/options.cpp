@@ -25,16 +25,20 @@ Result<void> check(const SearchOptions& options) {
                           {"parallel", options.parallel, 0}};
   for (const auto& [name, value, least] : wholes) {
     if (value >= least) continue;
-    return Error{ErrorCode::usage, fmt::format("SearchOptions::{} is {}, which is less than {}", name, value, least),
+    return Error{ErrorCode::usage,
+                 fmt::format("SearchOptions::{} is {}, which is less than {}", name, value, least),
                  "limits of 0 are none; the header search.hpp says what each number means"};
   }
-  const std::pair<const char*, double> quantities[] = {{"target_us (--target)", options.target_us},
-                                                       {"utilisation_weight", options.utilisation_weight},
-                                                       {"tune_share", options.tune_share}};
+  const std::pair<const char*, double> quantities[] = {
+      {"target_us (--target)", options.target_us},
+      {"utilisation_weight", options.utilisation_weight},
+      {"tune_share", options.tune_share}};
   for (const auto& [name, value] : quantities) {
     if (std::isfinite(value) && value >= 0) continue;
-    return Error{ErrorCode::usage, fmt::format("SearchOptions::{} is {}, which is no finite number from 0 up", name, value),
-                 "a target of 0 is none"};
+    return Error{
+        ErrorCode::usage,
+        fmt::format("SearchOptions::{} is {}, which is no finite number from 0 up", name, value),
+        "a target of 0 is none"};
   }
   return {};
 }

@@ -10,18 +10,23 @@
 namespace cupilot {
 namespace {
 
-// Twins: times within an octave's 64th (1.1 %) of each other, and at most two techniques or the whole ranges of two knobs apart.
+// Twins: times within an octave's 64th (1.1 %) of each other, and at most two techniques or the
+// whole ranges of two knobs apart.
 constexpr double as_fast = 1.0 / 64, differ_in_little = 2;
-constexpr int kept_of_core = 3;  // whatever other cores do: what a core can do takes some steps to see
+constexpr int kept_of_core =
+    3;  // whatever other cores do: what a core can do takes some steps to see
 constexpr double core_sharpness = 3;
 
 }  // namespace
 
-bool faster(const Individual& a, const Individual& b) { return a.time_us != b.time_us ? a.time_us < b.time_us : a.id < b.id; }
+bool faster(const Individual& a, const Individual& b) {
+  return a.time_us != b.time_us ? a.time_us < b.time_us : a.id < b.id;
+}
 
 std::string Population::core_of(const Strategy& strategy) const {
   for (const Technique& technique : space_->techniques()) {
-    if (technique.group == "core" && find_use(strategy, technique.name) != nullptr) return technique.name;
+    if (technique.group == "core" && find_use(strategy, technique.name) != nullptr)
+      return technique.name;
   }
   return "";
 }
@@ -40,34 +45,42 @@ void Population::add(Member member, Rng rng) {
   member.core = core_of(member.individual.strategy);
   const auto is_twin = [&](const Member& other) {
     return std::abs(std::log2(other.individual.time_us / member.individual.time_us)) < as_fast &&
-           distance(*space_, other.individual.strategy, member.individual.strategy) <= differ_in_little;
+           distance(*space_, other.individual.strategy, member.individual.strategy) <=
+               differ_in_little;
   };
-  const auto outrun = [&](const Member& other) { return is_twin(other) && faster(other.individual, member.individual); };
+  const auto outrun = [&](const Member& other) {
+    return is_twin(other) && faster(other.individual, member.individual);
+  };
   if (std::any_of(members_.begin(), members_.end(), outrun)) return;
   std::erase_if(members_, is_twin);
   members_.push_back(std::move(member));
-  if (members_.size() <= static_cast<std::size_t>(std::max(rules_.capacity, rules_.elites + 1))) return;
+  if (members_.size() <= static_cast<std::size_t>(std::max(rules_.capacity, rules_.elites + 1)))
+    return;
   std::vector<std::size_t> mortal;
   for (int of_core = kept_of_core; mortal.empty(); --of_core) {  // fewer where there are many cores
     for (std::size_t i = 0; i < members_.size(); ++i) {
       if (!is_elite(members_[i], of_core)) mortal.push_back(i);
     }
   }
-  std::size_t loser = mortal[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(mortal.size())))];
+  std::size_t loser =
+      mortal[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(mortal.size())))];
   for (int round = 1; round < rules_.tournament; ++round) {
-    const std::size_t other = mortal[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(mortal.size())))];
+    const std::size_t other =
+        mortal[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(mortal.size())))];
     if (members_[other].individual.fitness < members_[loser].individual.fitness) loser = other;
   }
   members_.erase(members_.begin() + static_cast<std::ptrdiff_t>(loser));
 }
 
 void Population::keep_fastest(std::size_t count) {
-  std::stable_sort(members_.begin(), members_.end(),
-                   [](const Member& a, const Member& b) { return faster(a.individual, b.individual); });
+  std::stable_sort(members_.begin(), members_.end(), [](const Member& a, const Member& b) {
+    return faster(a.individual, b.individual);
+  });
   std::map<std::string, int> met;
   std::vector<Member> kept;
   for (Member& member : members_) {
-    if (++met[member.core] <= kept_of_core || kept.size() < count) kept.push_back(std::move(member));
+    if (++met[member.core] <= kept_of_core || kept.size() < count)
+      kept.push_back(std::move(member));
   }
   members_ = std::move(kept);
 }
@@ -105,7 +118,10 @@ const Member& Population::select(Rng rng, const std::string& core) const {
   for (const Member& member : members_) {
     if (core.empty() || member.core == core) eligible.push_back(&member);
   }
-  const auto draw = [&] { return eligible[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(eligible.size())))]; };
+  const auto draw = [&] {
+    return eligible[static_cast<std::size_t>(
+        rng.below(static_cast<std::int64_t>(eligible.size())))];
+  };
   const Member* winner = draw();
   for (int round = 1; round < rules_.tournament; ++round) {
     const Member* other = draw();
@@ -114,13 +130,16 @@ const Member& Population::select(Rng rng, const std::string& core) const {
   return *winner;
 }
 
-void EffectBook::note(const Strategy& child, double child_us, const Strategy& parent, double parent_us) {
+void EffectBook::note(const Strategy& child, double child_us, const Strategy& parent,
+                      double parent_us) {
   std::set<std::string> before, after;
   for (const Use& use : parent.uses) before.insert(use.technique);
   for (const Use& use : child.uses) after.insert(use.technique);
   std::vector<std::string> added, removed;
-  std::set_difference(after.begin(), after.end(), before.begin(), before.end(), std::back_inserter(added));
-  std::set_difference(before.begin(), before.end(), after.begin(), after.end(), std::back_inserter(removed));
+  std::set_difference(after.begin(), after.end(), before.begin(), before.end(),
+                      std::back_inserter(added));
+  std::set_difference(before.begin(), before.end(), after.begin(), after.end(),
+                      std::back_inserter(removed));
   const std::size_t changes = added.size() + removed.size();
   if (changes == 0) return;
   // Who did it is not known: each change gets an equal part.

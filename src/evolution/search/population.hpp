@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/rng.hpp>
 #include <cupilot/parts/space.hpp>
+#include <cupilot/rng.hpp>
 
 namespace cupilot {
 
@@ -26,15 +26,17 @@ class Population {
  public:
   Population(const Space& space, PopulationRules rules) : space_(&space), rules_(rules) {}
 
-  // Adds one. Of two that differ in little and are as fast the slower leaves (crowding; De Jong 1975): on plateaus, where much
-  // changes nothing, copies of the best would fill the population. When there are too many, the loser of a tournament among
-  // those who are not elites leaves.
+  // Adds one. Of two that differ in little and are as fast the slower leaves (crowding; De Jong
+  // 1975): on plateaus, where much changes nothing, copies of the best would fill the population.
+  // When there are too many, the loser of a tournament among those who are not elites leaves.
   void add(Member member, Rng rng);
   // Keeps the `count` fastest, and the few fastest of each core: what the next epoch grows from.
   void keep_fastest(std::size_t count);
-  // Which core a slot breeds: one whose best is slower by an octave an eighth as often as the fastest's. "": any.
+  // Which core a slot breeds: one whose best is slower by an octave an eighth as often as the
+  // fastest's. "": any.
   std::string draw_core(Rng rng) const;
-  // Winner of a tournament on fitness, among those of the core ("": of any). Not to be called when there are none.
+  // Winner of a tournament on fitness, among those of the core ("": of any). Not to be called when
+  // there are none.
   const Member& select(Rng rng, const std::string& core) const;
   double fittest() const;  // fitness; -infinity: it is empty
   const std::vector<Member>& members() const { return members_; }
@@ -50,13 +52,15 @@ class Population {
   std::vector<Member> members_;  // in order of arrival
 };
 
-// Mean log2 speed change seen when a technique was added to a parent (or, with the sign turned, taken away).
+// Mean log2 speed change seen when a technique was added to a parent (or, with the sign turned,
+// taken away).
 class EffectBook {
  public:
   void note(const Strategy& child, double child_us, const Strategy& parent, double parent_us);
   std::vector<StrategyBrief::Effect> effects() const;
 
-  using Sums = std::map<std::string, std::pair<double, int>>;  // of gains, and how many, by technique
+  using Sums =
+      std::map<std::string, std::pair<double, int>>;  // of gains, and how many, by technique
   const Sums& sums() const { return sums_; }
   void restore(Sums sums) { sums_ = std::move(sums); }
 

@@ -11,7 +11,8 @@ namespace {
 
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
-// How far, in octaves, forecasts of one search lie from outcomes once their common error is known (docs/results/model).
+// How far, in octaves, forecasts of one search lie from outcomes once their common error is known
+// (docs/results/model).
 constexpr double forecasts_within = 0.5;
 
 SearchOptions sane(SearchOptions o) {
@@ -36,7 +37,8 @@ bool forecasts(const SearchOptions& options, const Knowledge& knowledge) {
 
 }  // namespace
 
-Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain, Knowledge k)
+Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain,
+                     Knowledge k)
     : options(sane(o)),
       space(s),
       strategist(g),
@@ -62,19 +64,25 @@ bool Search::State::foresees() const {
 }
 
 int Search::State::generation_of(std::int64_t slot) const {
-  return slot < options.initial ? 0 : 1 + static_cast<int>((slot - options.initial) / options.children);
+  return slot < options.initial ? 0
+                                : 1 + static_cast<int>((slot - options.initial) / options.children);
 }
 
-int Search::State::epoch_of(std::int64_t slot) const { return generation_of(slot) / options.generations_per_epoch; }
+int Search::State::epoch_of(std::int64_t slot) const {
+  return generation_of(slot) / options.generations_per_epoch;
+}
 
-bool Search::State::starts_epoch(std::int64_t slot) const { return slot > 0 && epoch_of(slot) != epoch_of(slot - 1); }
+bool Search::State::starts_epoch(std::int64_t slot) const {
+  return slot > 0 && epoch_of(slot) != epoch_of(slot - 1);
+}
 
-// An evaluated slot costs one of the budget whether or not it ended well; slots not yet absorbed are taken as evaluated, so
-// that the answer depends on nothing a slot may not see.
+// An evaluated slot costs one of the budget whether or not it ended well; slots not yet absorbed
+// are taken as evaluated, so that the answer depends on nothing a slot may not see.
 bool Search::State::tuning(std::int64_t slot) const {
   if (options.max_evaluations <= 0 || best_us <= 0) return false;
   const std::int64_t spent = absorbed_evaluated + (slot - absorbed);
-  return static_cast<double>(spent) >= (1 - options.tune_share) * static_cast<double>(options.max_evaluations);
+  return static_cast<double>(spent) >=
+         (1 - options.tune_share) * static_cast<double>(options.max_evaluations);
 }
 
 void Search::State::append(Proposal proposal) {
@@ -99,7 +107,8 @@ void Search::State::append(Proposal proposal) {
 void Search::State::settle(SearchSlot& slot) {
   std::erase(open_ids, slot.proposal.id);
   if (slot.status == SearchSlot::Status::told && slot.score.evaluated) ++evaluated;
-  while (first_open < slots.size() && slots[first_open].status != SearchSlot::Status::open) ++first_open;
+  while (first_open < slots.size() && slots[first_open].status != SearchSlot::Status::open)
+    ++first_open;
 }
 
 void Search::State::absorb_next() {
@@ -107,7 +116,8 @@ void Search::State::absorb_next() {
   const std::int64_t number = absorbed++;
   if (slot.score.evaluated) ++absorbed_evaluated;
   note_absorbed(slot);
-  const bool duplicate = !slot.score.kernel_hash.empty() && !owners.insert(slot.score.kernel_hash, number);
+  const bool duplicate =
+      !slot.score.kernel_hash.empty() && !owners.insert(slot.score.kernel_hash, number);
   if (slot.score.rejection == below_the_floor) banned.emplace(slot.score.kernel_hash, number);
   if (!slot.score.accepted || slot.score.time_us <= 0) {
     surrogate.settle(number, std::nullopt);
@@ -125,17 +135,21 @@ void Search::State::absorb_next() {
   for (const std::string& parent_id : individual.strategy.parents) {
     const auto parent = ancestors.find(parent_id);
     if (parent == ancestors.end()) continue;
-    effects.note(individual.strategy, slot.score.time_us, parent->second.strategy, parent->second.time_us);
+    effects.note(individual.strategy, slot.score.time_us, parent->second.strategy,
+                 parent->second.time_us);
   }
   if (best_us == 0 || slot.score.time_us < best_us) {
     best_us = slot.score.time_us;
     best_so_far.emplace_back(best_us, number);
   }
-  population.add({individual, id}, Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
+  population.add({individual, id},
+                 Rng::of(options.seed, "survive", static_cast<std::uint64_t>(number)));
 }
 
 void Search::State::reseed_at(std::int64_t slot) {
-  if (starts_epoch(slot)) population.keep_fastest(static_cast<std::size_t>(std::max(options.elites, options.population / 3)));
+  if (starts_epoch(slot))
+    population.keep_fastest(
+        static_cast<std::size_t>(std::max(options.elites, options.population / 3)));
 }
 
 std::vector<std::int64_t> Search::State::best_below(std::int64_t end, std::size_t count) {
@@ -148,8 +162,9 @@ std::vector<std::int64_t> Search::State::best_below(std::int64_t end, std::size_
   }
   std::sort(best_ranked.begin(), best_ranked.end(), better);
   if (best_ranked.size() > surrogate_points / 2) best_ranked.resize(surrogate_points / 2);
-  std::vector<std::int64_t> best(best_ranked.begin(),
-                                 best_ranked.begin() + static_cast<std::ptrdiff_t>(std::min(count, best_ranked.size())));
+  std::vector<std::int64_t> best(
+      best_ranked.begin(),
+      best_ranked.begin() + static_cast<std::ptrdiff_t>(std::min(count, best_ranked.size())));
   std::sort(best.begin(), best.end());
   return best;
 }
@@ -163,16 +178,21 @@ void Search::State::fit_surrogate(std::int64_t slot) {
   // The latest half for what happens now, the best of the older ones for what is known to be good.
   const std::int64_t half = (first < late ? surrogate_points : surrogate_points_late) / 2;
   const std::int64_t latest = std::max<std::int64_t>(0, first - half);
-  std::vector<std::int64_t> chosen = best_below(std::min(latest, seen), static_cast<std::size_t>(half));
+  std::vector<std::int64_t> chosen =
+      best_below(std::min(latest, seen), static_cast<std::size_t>(half));
   for (std::int64_t i = latest; i < first; ++i) chosen.push_back(i);
   std::vector<Observation> points;
-  const auto fitness_of = [&](const SearchSlot& s) { return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt; };
+  const auto fitness_of = [&](const SearchSlot& s) {
+    return s.score.accepted ? std::optional<double>(s.fitness) : std::nullopt;
+  };
   for (const std::int64_t i : chosen) {
     const SearchSlot& s = slots[i];
-    points.push_back({i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt, s.prior});
+    points.push_back(
+        {i, &s.proposal.strategy, i < seen, i < seen ? fitness_of(s) : std::nullopt, s.prior});
   }
   surrogate.fit(points);
-  for (std::int64_t i = first; i < slots.size(); ++i) surrogate.add_pending(i, slots[i].proposal.strategy, slots[i].prior);
+  for (std::int64_t i = first; i < slots.size(); ++i)
+    surrogate.add_pending(i, slots[i].proposal.strategy, slots[i].prior);
   for (std::int64_t i = seen; i < absorbed; ++i) surrogate.settle(i, fitness_of(slots[i]));
 }
 
@@ -180,14 +200,16 @@ void Search::State::absorb_below(std::int64_t end) {
   while (absorbed < end) absorb_next();
 }
 
-Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone, double plain_us,
-               Knowledge knowledge)
-    : state_(std::make_unique<State>(options, space, strategist, zone, plain_us, std::move(knowledge))) {}
+Search::Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone,
+               double plain_us, Knowledge knowledge)
+    : state_(std::make_unique<State>(options, space, strategist, zone, plain_us,
+                                     std::move(knowledge))) {}
 Search::~Search() = default;
 Search::Search(Search&&) noexcept = default;
 
-// Whether slot `next` exists is a function of the results of earlier slots alone: fewer than max_evaluations of them were
-// evaluated, none that it may see reached the target. Sets `finished` when there is no such slot.
+// Whether slot `next` exists is a function of the results of earlier slots alone: fewer than
+// max_evaluations of them were evaluated, none that it may see reached the target. Sets `finished`
+// when there is no such slot.
 Search::State::Room Search::State::room_for(std::int64_t next) {
   if (options.target_us > 0 && best_us > 0 && best_us <= options.target_us) {
     finished = "target reached";
@@ -246,11 +268,12 @@ Result<void> Search::replay(const Proposal& proposal) {
   State& s = *state_;
   const std::int64_t next = s.slots.size();
   const std::int64_t visible = std::max<std::int64_t>(0, next - s.options.lookahead + 1);
-  if (proposal.slot != next || proposal.id != static_cast<std::uint64_t>(next) + 1 || s.first_open < visible) {
-    return Error{
-        ErrorCode::failure,
-        "the recorded proposal of slot " + std::to_string(proposal.slot) + " does not follow slot " + std::to_string(next - 1),
-        "the journal was not written by this search; start a new run directory"};
+  if (proposal.slot != next || proposal.id != static_cast<std::uint64_t>(next) + 1 ||
+      s.first_open < visible) {
+    return Error{ErrorCode::failure,
+                 "the recorded proposal of slot " + std::to_string(proposal.slot) +
+                     " does not follow slot " + std::to_string(next - 1),
+                 "the journal was not written by this search; start a new run directory"};
   }
   s.absorb_below(visible);
   s.reseed_at(next);
@@ -280,7 +303,8 @@ Told Search::tell(std::uint64_t id, const Score& score) {
 
 Told Search::forget(std::uint64_t id) {
   State& s = *state_;
-  if (const Told standing = s.standing(id); standing != Told::taken) return standing == Told::late ? Told::again : standing;
+  if (const Told standing = s.standing(id); standing != Told::taken)
+    return standing == Told::late ? Told::again : standing;
   SearchSlot& slot = s.slots[static_cast<std::int64_t>(id) - 1];
   slot.status = SearchSlot::Status::forgotten;
   s.forgotten.insert(slot.proposal.slot);
@@ -296,10 +320,12 @@ void Search::stop(const std::string& reason) {
 void Search::extend(std::int64_t max_evaluations, int max_generations) {
   State& s = *state_;
   if (s.options.max_evaluations > 0) {
-    s.options.max_evaluations = max_evaluations <= 0 ? 0 : std::max(s.options.max_evaluations, max_evaluations);
+    s.options.max_evaluations =
+        max_evaluations <= 0 ? 0 : std::max(s.options.max_evaluations, max_evaluations);
   }
   if (s.options.max_generations > 0) {
-    s.options.max_generations = max_generations <= 0 ? 0 : std::max(s.options.max_generations, max_generations);
+    s.options.max_generations =
+        max_generations <= 0 ? 0 : std::max(s.options.max_generations, max_generations);
   }
   s.finished.clear();
   s.stopped = false;
@@ -339,6 +365,8 @@ bool Search::known_banned(const std::string& kernel_hash, std::int64_t slot) con
 std::int64_t Search::evaluations() const { return state_->evaluated; }
 std::int64_t Search::proposed() const { return state_->slots.size(); }
 
-int Search::generation() const { return state_->slots.size() == 0 ? 0 : state_->generation_of(state_->slots.size() - 1); }
+int Search::generation() const {
+  return state_->slots.size() == 0 ? 0 : state_->generation_of(state_->slots.size() - 1);
+}
 
 }  // namespace cupilot

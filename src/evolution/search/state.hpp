@@ -1,5 +1,5 @@
-// Inside of Search. Results enter what slots are bred from ("are absorbed") in slot order, and only so far as the slot
-// being bred may see; whatever arrives earlier waits in its slot.
+// Inside of Search. Results enter what slots are bred from ("are absorbed") in slot order, and only
+// so far as the slot being bred may see; whatever arrives earlier waits in its slot.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,8 @@ class Pieces;
 
 inline constexpr int least_lookahead = 12;  // of a search that was given none
 inline constexpr int latest_kept = 64;      // slots that are looked at whatever became of them
-// Points of the surrogate. Its fit costs their cube: a search that goes on for long has a cheaper one, and slots to spare.
+// Points of the surrogate. Its fit costs their cube: a search that goes on for long has a cheaper
+// one, and slots to spare.
 inline constexpr std::int64_t surrogate_points = 320, surrogate_points_late = 96, late = 2048;
 inline constexpr std::size_t fastest_kept = 1024;
 inline constexpr const char* below_the_floor = "floor.impossible";
@@ -91,16 +92,20 @@ struct Search::State {
   Population population;
   EffectBook effects;
   Surrogate surrogate;
-  int surrogate_generation = -1;                               // it was fitted for; another one's is fitted anew
-  std::vector<std::int64_t> repairable;                        // refused slots whose kernel is to be mended, in slot order
-  double best_us = 0;                                          // among the absorbed
-  DigestTable owners;                                          // kernel hash -> first slot
-  std::unordered_map<std::string, std::int64_t> banned;        // kernel hash -> first slot below the floor
-  std::unordered_map<std::string, Ancestor> ancestors;         // by strategy id
-  std::deque<StrategyBrief::Failure> failures;                 // the latest that were refused for their own sake
-  std::vector<std::pair<double, std::int64_t>> best_so_far;    // each improvement: (us, slot), absorbed
-  std::map<std::string, std::vector<Strategy>> neighbourhood;  // of recent champions, by strategy id
-  std::vector<std::int64_t> best_ranked;                       // the best accepted slots below `ranked`
+  int surrogate_generation = -1;  // it was fitted for; another one's is fitted anew
+  std::vector<std::int64_t>
+      repairable;      // refused slots whose kernel is to be mended, in slot order
+  double best_us = 0;  // among the absorbed
+  DigestTable owners;  // kernel hash -> first slot
+  std::unordered_map<std::string, std::int64_t>
+      banned;                                           // kernel hash -> first slot below the floor
+  std::unordered_map<std::string, Ancestor> ancestors;  // by strategy id
+  std::deque<StrategyBrief::Failure> failures;  // the latest that were refused for their own sake
+  std::vector<std::pair<double, std::int64_t>>
+      best_so_far;  // each improvement: (us, slot), absorbed
+  std::map<std::string, std::vector<Strategy>>
+      neighbourhood;                      // of recent champions, by strategy id
+  std::vector<std::int64_t> best_ranked;  // the best accepted slots below `ranked`
   std::int64_t ranked = 0;
   std::set<std::pair<double, std::int64_t>> swift;  // (us, slot) of the fastest kernels
   std::string chain;                                // digest of all that was absorbed
@@ -136,11 +141,13 @@ struct Search::State {
   void reseed_at(std::int64_t slot);
   // The `count` best accepted slots below `end`, ascending; `end` never falls.
   std::vector<std::int64_t> best_below(std::int64_t end, std::size_t count);
-  // Makes the surrogate what it is at `slot`: a function of the slots alone, so that a replayed search needs no fits.
+  // Makes the surrogate what it is at `slot`: a function of the slots alone, so that a replayed
+  // search needs no fits.
   void fit_surrogate(std::int64_t slot);
 
   double usual_prior = 0;  // mean over the slots
-  // The fitness expected of a strategy before anything ran: the usual one where a forecast cannot say, 0 without forecasts.
+  // The fitness expected of a strategy before anything ran: the usual one where a forecast cannot
+  // say, 0 without forecasts.
   double prior_of(const Strategy& strategy) const;
   // Whether predictions can tell two strategies apart.
   bool foresees() const;
@@ -164,7 +171,8 @@ struct Search::State {
   // Briefs of a slot: whoever breeds from nobody is told of all there are.
   StrategyBrief brief_for(std::int64_t slot, bool of_parents) const;
   // What is asked for, and of whom; their strategies' ids.
-  std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind, const std::string& core, const Rng& rng) const;
+  std::vector<std::string> choose_parents(StrategyBrief& brief, BreedKind kind,
+                                          const std::string& core, const Rng& rng) const;
   std::vector<Strategy> recent(std::int64_t slot) const;
   bool was_tried(const std::string& id) const;
   Proposal repair();  // of the first of `repairable`

@@ -15,7 +15,8 @@ std::vector<std::string> all_flags(const Module& module) {
   for (const Function& function : module.functions) {
     for (const Operand& operand : function.operands) {
       if (operand.kind != OperandKind::special) continue;
-      if (const std::string_view name = flag_of(static_cast<Special>(operand.index)); !name.empty()) flags.emplace(name);
+      if (const std::string_view name = flag_of(static_cast<Special>(operand.index)); !name.empty())
+        flags.emplace(name);
     }
   }
   return {flags.begin(), flags.end()};

@@ -8,20 +8,31 @@ namespace cupilot::ptx {
 namespace {
 
 constexpr FlagRule rules[] = {
-    {"%clock", true, "the time of day is no input of any task; a timer serves to recognise the harness"},
-    {"%globaltimer", true, "the time of day is no input of any task; a timer serves to recognise the harness"},
-    {"%gridid", true, "it counts launches, which lets a kernel tell a timed launch from a proved one"},
-    {"%special", true, "performance counters and registers that the driver sets are no input of any task"},
+    {"%clock", true,
+     "the time of day is no input of any task; a timer serves to recognise the harness"},
+    {"%globaltimer", true,
+     "the time of day is no input of any task; a timer serves to recognise the harness"},
+    {"%gridid", true,
+     "it counts launches, which lets a kernel tell a timed launch from a proved one"},
+    {"%special", true,
+     "performance counters and registers that the driver sets are no input of any task"},
     {"discard", true, "it makes memory hold anything at all"},
-    {"%envreg", false, "where a cooperative grid meets; refused when the plan launches no such grid"},
-    {"%smid", false, "persistent schedulers use it; results that depend on it differ between launches"},
-    {"%warpid", false, "the slot a warp happens to run in; results that depend on it differ between launches"},
+    {"%envreg", false,
+     "where a cooperative grid meets; refused when the plan launches no such grid"},
+    {"%smid", false,
+     "persistent schedulers use it; results that depend on it differ between launches"},
+    {"%warpid", false,
+     "the slot a warp happens to run in; results that depend on it differ between launches"},
     {"nanosleep", false, "back-off in spin loops; timed launches are all counted"},
     {"prefetch", false, "moves lines between caches"},
-    {"applypriority", false, "moves lines between caches; caches are flushed before a timed launch"},
-    {"createpolicy", false, "cache policy; caches are flushed by loads of the highest priority before a timed launch"},
-    {"evict_last", false, "cache policy; caches are flushed by loads of the highest priority before a timed launch"},
-    {"griddepcontrol", false, "does nothing unless the plan asks for overlapping launches, which it cannot"},
+    {"applypriority", false,
+     "moves lines between caches; caches are flushed before a timed launch"},
+    {"createpolicy", false,
+     "cache policy; caches are flushed by loads of the highest priority before a timed launch"},
+    {"evict_last", false,
+     "cache policy; caches are flushed by loads of the highest priority before a timed launch"},
+    {"griddepcontrol", false,
+     "does nothing unless the plan asks for overlapping launches, which it cannot"},
     {"setmaxnreg", false, "moves registers between warps"},
     {"alloca", false, "local memory whose size is known only when it runs"},
     {"atom.*", false, "sums of floats in no fixed order differ between launches"},
@@ -39,7 +50,8 @@ std::span<const FlagRule> flag_rules() { return rules; }
 const FlagRule& rule_of(std::string_view flag) {
   const auto fits = [&](const FlagRule& rule) {
     const bool any = rule.flag.size() > 2 && rule.flag.substr(rule.flag.size() - 2) == ".*";
-    return any ? flag.substr(0, rule.flag.size() - 1) == rule.flag.substr(0, rule.flag.size() - 1) : flag == rule.flag;
+    return any ? flag.substr(0, rule.flag.size() - 1) == rule.flag.substr(0, rule.flag.size() - 1)
+               : flag == rule.flag;
   };
   const auto* found = std::find_if(std::begin(rules), std::end(rules), fits);
   assert(found != std::end(rules));
@@ -47,17 +59,21 @@ const FlagRule& rule_of(std::string_view flag) {
 }
 
 std::vector<std::string> flags_of(const Form& form) {
-  static constexpr std::array whole = {Opcode::op_nanosleep,    Opcode::op_discard,        Opcode::op_applypriority,
-                                       Opcode::op_createpolicy, Opcode::op_griddepcontrol, Opcode::op_prefetch,
-                                       Opcode::op_alloca,       Opcode::op_setmaxnreg};
+  static constexpr std::array whole = {Opcode::op_nanosleep,      Opcode::op_discard,
+                                       Opcode::op_applypriority,  Opcode::op_createpolicy,
+                                       Opcode::op_griddepcontrol, Opcode::op_prefetch,
+                                       Opcode::op_alloca,         Opcode::op_setmaxnreg};
   std::vector<std::string> flags;
-  if (std::find(whole.begin(), whole.end(), form.opcode) != whole.end()) flags.emplace_back(name_of(form.opcode));
+  if (std::find(whole.begin(), whole.end(), form.opcode) != whole.end())
+    flags.emplace_back(name_of(form.opcode));
   if ((form.opcode == Opcode::op_atom || form.opcode == Opcode::op_red) &&
       std::any_of(form.types.begin(), form.types.end(), is_float)) {
-    flags.push_back(std::string(name_of(form.opcode)) + "." + std::string(name_of(form.types.back())));
+    flags.push_back(std::string(name_of(form.opcode)) + "." +
+                    std::string(name_of(form.types.back())));
   }
   for (const std::string& modifier : form.modifiers) {
-    if (modifier == "approx" || modifier == "ftz" || modifier == "volatile" || modifier == "sys") flags.push_back("." + modifier);
+    if (modifier == "approx" || modifier == "ftz" || modifier == "volatile" || modifier == "sys")
+      flags.push_back("." + modifier);
     if (modifier.find("evict_last") != std::string::npos) flags.emplace_back("evict_last");
   }
   return flags;

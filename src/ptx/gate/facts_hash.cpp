@@ -20,7 +20,9 @@ class Canonical {
     put("target {} {}\n", module_.target, module_.address_bits);
     for (const Function& function : module_.functions) add(function);
   }
-  std::string_view text() const { return {out_.data(), static_cast<std::size_t>(at_ - out_.data())}; }
+  std::string_view text() const {
+    return {out_.data(), static_cast<std::size_t>(at_ - out_.data())};
+  }
 
  private:
   // Numbers by the order of first use.
@@ -34,8 +36,8 @@ class Canonical {
     }
   };
 
-  // Makes room for `bytes` more, and for what one operand is told in: marks, numbers and the name of a type, which go
-  // there without a format or a look at the room.
+  // Makes room for `bytes` more, and for what one operand is told in: marks, numbers and the name
+  // of a type, which go there without a format or a look at the room.
   void make_room(std::size_t bytes) {
     constexpr std::size_t operand_bytes = 128;
     const std::size_t written = text().size();
@@ -62,9 +64,11 @@ class Canonical {
   }
 
   void add_variable(const Variable& variable) {
-    put("<{} {} {} {} {}", name_of(variable.space), name_of(variable.type), variable.bytes, variable.align, variable.is_extern);
+    put("<{} {} {} {} {}", name_of(variable.space), name_of(variable.type), variable.bytes,
+        variable.align, variable.is_extern);
     if (!variable.initial.empty()) {
-      const std::string_view bytes(reinterpret_cast<const char*>(variable.initial.data()), variable.initial.size());
+      const std::string_view bytes(reinterpret_cast<const char*>(variable.initial.data()),
+                                   variable.initial.size());
       put(" {}", sha256_hex(bytes));
     }
     put(">");
@@ -102,14 +106,16 @@ class Canonical {
     if (operand.kind == OperandKind::vector) {
       if (operand.pair) put_mark('|');
       put_mark('{');
-      for (std::uint32_t i = 0; i < operand.count; ++i) add_operand(function, function.operands[operand.index + i]);
+      for (std::uint32_t i = 0; i < operand.count; ++i)
+        add_operand(function, function.operands[operand.index + i]);
       put_text("}");
     } else if (operand.kind == OperandKind::address) {
       put_mark('[');
       add_base(operand.base, operand);
       put_mark('+');
       put_number(operand.offset);
-      for (std::uint32_t i = 0; i < operand.count; ++i) add_operand(function, function.operands[operand.coordinates + i]);
+      for (std::uint32_t i = 0; i < operand.count; ++i)
+        add_operand(function, function.operands[operand.coordinates + i]);
       put_text("]");
     } else {
       add_base(operand.kind, operand);
@@ -118,7 +124,8 @@ class Canonical {
 
   void add(const Function& function) {
     registers_ = {};
-    put("{} {} {}\n", function.is_entry ? "entry" : "func", function.result_count, function.parameter_count);
+    put("{} {} {}\n", function.is_entry ? "entry" : "func", function.result_count,
+        function.parameter_count);
     for (const Variable& variable : function.variables) add_variable(variable);
     for (const Directive& directive : function.directives) {
       put(" .{}{}", directive.name, directive.text);

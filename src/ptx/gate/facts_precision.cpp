@@ -35,7 +35,9 @@ bool is_arithmetic(const Form& form) {
   }
 }
 
-bool is_tensor_core(Opcode opcode) { return opcode == Opcode::op_mma || opcode == Opcode::op_wmma || opcode == Opcode::op_wgmma; }
+bool is_tensor_core(Opcode opcode) {
+  return opcode == Opcode::op_mma || opcode == Opcode::op_wmma || opcode == Opcode::op_wgmma;
+}
 
 bool is_narrow(Type type) {
   switch (type) {
@@ -54,21 +56,24 @@ bool is_narrow(Type type) {
 }
 
 bool has_type(const Form& form, std::initializer_list<Type> types) {
-  return std::any_of(form.types.begin(), form.types.end(),
-                     [&](Type type) { return std::find(types.begin(), types.end(), type) != types.end(); });
+  return std::any_of(form.types.begin(), form.types.end(), [&](Type type) {
+    return std::find(types.begin(), types.end(), type) != types.end();
+  });
 }
 
 // What the instructions of a module compute in.
 struct Arithmetic {
   bool f64 = false, f32 = false, f16 = false, bf16 = false, fp8 = false;
-  bool tensor_tf32 = false, tensor_f16 = false, tensor_bf16 = false, tensor_fp8 = false, tensor_integer = false;
+  bool tensor_tf32 = false, tensor_f16 = false, tensor_bf16 = false, tensor_fp8 = false,
+       tensor_integer = false;
   bool rounds_to_tf32 = false, narrows_to_bf16 = false;
 
   void add(const Form& form) {
     if (is_tensor_core(form.opcode)) return add_tensor(form);
     if (form.opcode == Opcode::op_cvt) {
       rounds_to_tf32 |= has_type(form, {Type::tf32});
-      narrows_to_bf16 |= !form.types.empty() && (form.types[0] == Type::bf16 || form.types[0] == Type::bf16x2);
+      narrows_to_bf16 |=
+          !form.types.empty() && (form.types[0] == Type::bf16 || form.types[0] == Type::bf16x2);
       return;
     }
     // Integer dot products in a kernel for floats are of quantised operands.
@@ -91,8 +96,9 @@ struct Arithmetic {
   }
 };
 
-// Whether a value that a conversion made narrow is made wide again: it went through the narrow type for its rounding. The way
-// through registers is followed, and through a variable in shared or local memory taken for granted.
+// Whether a value that a conversion made narrow is made wide again: it went through the narrow type
+// for its rounding. The way through registers is followed, and through a variable in shared or
+// local memory taken for granted.
 class RoundTrip {
  public:
   RoundTrip(const Module& module, const Function& function)
@@ -105,7 +111,8 @@ class RoundTrip {
   bool found() {
     do {
       stored_before_ = stored_;
-      Spread(function_).run([&](std::uint32_t i, auto changed) { step(function_.instructions[i], changed); });
+      Spread(function_).run(
+          [&](std::uint32_t i, auto changed) { step(function_.instructions[i], changed); });
     } while (!found_ && stored_ != stored_before_);
     return found_;
   }
@@ -137,11 +144,13 @@ class RoundTrip {
     const Form& form = module_.form(instruction);
     if (found_ || instruction.operand_count < 2) return;
     if (form.opcode == Opcode::op_st) {
-      if (on_chip(form.space) && is_source_narrow(instruction, 1)) stored_[place_of(instruction, 0)] = 1;
+      if (on_chip(form.space) && is_source_narrow(instruction, 1))
+        stored_[place_of(instruction, 0)] = 1;
       return;
     }
     // bf16 is made wide by moving its bits, so the next thing seen is arithmetic on fp32.
-    found_ |= is_arithmetic(form) && has_type(form, {Type::f32, Type::f32x2, Type::f64}) && is_source_narrow(instruction, 1);
+    found_ |= is_arithmetic(form) && has_type(form, {Type::f32, Type::f32x2, Type::f64}) &&
+              is_source_narrow(instruction, 1);
     bool narrow = false;
     if (form.opcode == Opcode::op_cvt && form.types.size() >= 2) {
       const bool into = is_narrow(form.types[0]), from = is_narrow(form.types[1]);
@@ -193,7 +202,8 @@ class RoundTrip {
 
 // Nothing becomes narrow but by a conversion from something wide.
 bool narrows(const Form& form) {
-  return form.opcode == Opcode::op_cvt && form.types.size() >= 2 && is_narrow(form.types[0]) && !is_narrow(form.types[1]);
+  return form.opcode == Opcode::op_cvt && form.types.size() >= 2 && is_narrow(form.types[0]) &&
+         !is_narrow(form.types[1]);
 }
 
 bool rounds_through_narrow(const Module& module) {

@@ -8,16 +8,20 @@
 namespace cupilot::ptx {
 namespace {
 
-// What a register may hold of a variable's address. `derived` is anything that tells its bits; only a `pointer`, the address
-// plus something that does not depend on it, may be loaded through without the value loaded telling the address in turn.
+// What a register may hold of a variable's address. `derived` is anything that tells its bits; only
+// a `pointer`, the address plus something that does not depend on it, may be loaded through without
+// the value loaded telling the address in turn.
 enum class Hold : std::uint8_t { nothing, pointer, derived };
 
 struct Taint {
   Hold hold = Hold::nothing;
-  std::uint32_t variable = none_index;  // one of those it may be of; grid_barrier only when it is of no variable
+  std::uint32_t variable =
+      none_index;  // one of those it may be of; grid_barrier only when it is of no variable
 };
 
-bool of_barrier(const Taint& taint) { return taint.hold != Hold::nothing && taint.variable == grid_barrier; }
+bool of_barrier(const Taint& taint) {
+  return taint.hold != Hold::nothing && taint.variable == grid_barrier;
+}
 
 Taint joined(const Taint& a, const Taint& b) {
   if (a.hold == Hold::nothing || b.hold == Hold::nothing) return a.hold == Hold::nothing ? b : a;
@@ -42,8 +46,8 @@ bool is_prefetch(const Form& form) {
          (form.opcode == Opcode::op_cp && form.has("prefetch"));
 }
 
-// Whether the first operand is a register that takes the result, and nothing else is changed. An opcode this does not know
-// changes something.
+// Whether the first operand is a register that takes the result, and nothing else is changed. An
+// opcode this does not know changes something.
 bool only_computes(const Form& form) {
   switch (form.opcode) {
     case Opcode::unknown:
@@ -85,7 +89,8 @@ class Walk {
 
   std::optional<std::uint32_t> written() {
     for (const Function& function : module_.functions) {
-      if (std::none_of(function.operands.begin(), function.operands.end(), [&](const Operand& o) { return is_source(o); }))
+      if (std::none_of(function.operands.begin(), function.operands.end(),
+                       [&](const Operand& o) { return is_source(o); }))
         continue;
       function_ = &function;
       registers_.assign(function.registers.size(), {});
@@ -136,14 +141,17 @@ class Walk {
     return coordinates.hold != Hold::nothing ? coordinates : of_base(operand.base, operand.index);
   }
 
-  // Reading through a pointer tells nothing of where it points. In other spaces, or through anything else, a table of known
-  // contents would turn an address into data.
+  // Reading through a pointer tells nothing of where it points. In other spaces, or through
+  // anything else, a table of known contents would turn an address into data.
   static bool is_plain_read(const Form& form, const Operand& operand, const Taint& taint) {
-    const bool space = form.space == Space::global || form.space == Space::generic || form.space == Space::constant;
-    return operand.kind == OperandKind::address && taint.hold == Hold::pointer && (space || form.opcode == Opcode::op_cp);
+    const bool space = form.space == Space::global || form.space == Space::generic ||
+                       form.space == Space::constant;
+    return operand.kind == OperandKind::address && taint.hold == Hold::pointer &&
+           (space || form.opcode == Opcode::op_cp);
   }
 
-  // Instructions whose result is still a pointer when operand `i` is one and no other operand is tainted.
+  // Instructions whose result is still a pointer when operand `i` is one and no other operand is
+  // tainted.
   static bool keeps_pointer(const Form& form, std::uint32_t i) {
     switch (form.opcode) {
       case Opcode::op_mov:
@@ -168,8 +176,8 @@ class Walk {
     return operand.kind == OperandKind::immediate && operand.bits == number;
   }
 
-  // What joins the halves of the barrier's address and steps to its words. Nothing else may see it: bits taken out of it could
-  // be put together again out of sight.
+  // What joins the halves of the barrier's address and steps to its words. Nothing else may see it:
+  // bits taken out of it could be put together again out of sight.
   bool keeps_barrier(const Instruction& instruction, const Form& form) const {
     switch (form.opcode) {
       case Opcode::op_mov:
@@ -178,7 +186,8 @@ class Walk {
       case Opcode::op_or:
         return true;
       case Opcode::op_cvt:
-        return form.types.size() == 2 && bytes_of(form.types[0]) == 8 && bytes_of(form.types[1]) == 4;
+        return form.types.size() == 2 && bytes_of(form.types[0]) == 8 &&
+               bytes_of(form.types[1]) == 4;
       case Opcode::op_shl:
         return is_number(instruction, 2, 32);
       case Opcode::op_bfi:
@@ -192,11 +201,12 @@ class Walk {
   bool uses_barrier(const Instruction& instruction, const Form& form, std::uint32_t i) const {
     const Operand& operand = function_->operands[instruction.first_operand + i];
     if (operand.kind == OperandKind::address) {
-      const bool adds =
-          form.opcode == Opcode::op_atom && form.has("add") && form.types.size() == 1 && bytes_of(form.types[0]) == 4;
+      const bool adds = form.opcode == Opcode::op_atom && form.has("add") &&
+                        form.types.size() == 1 && bytes_of(form.types[0]) == 4;
       return adds || form.opcode == Opcode::op_ld;
     }
-    return form.opcode == Opcode::op_setp && (form.has("ne") || form.has("eq")) && is_number(instruction, 2, 0);
+    return form.opcode == Opcode::op_setp && (form.has("ne") || form.has("eq")) &&
+           is_number(instruction, 2, 0);
   }
 
   Taint result_of(const Instruction& instruction, const Form& form) {
@@ -207,11 +217,13 @@ class Walk {
       const Taint taint = of(operand);
       if (taint.hold == Hold::nothing) continue;
       if (reads_memory(form) && !of_barrier(taint) && is_plain_read(form, operand, taint)) continue;
-      if (of_barrier(taint) && taint.hold == Hold::pointer && uses_barrier(instruction, form, i)) continue;
+      if (of_barrier(taint) && taint.hold == Hold::pointer && uses_barrier(instruction, form, i))
+        continue;
       const bool barrier = of_barrier(taint);
       if (!barrier) ++tainted;
-      const bool kept = taint.hold == Hold::pointer && (barrier ? keeps_barrier(instruction, form)
-                                                                : operand.kind != OperandKind::vector && keeps_pointer(form, i));
+      const bool kept = taint.hold == Hold::pointer &&
+                        (barrier ? keeps_barrier(instruction, form)
+                                 : operand.kind != OperandKind::vector && keeps_pointer(form, i));
       result = joined(result, {kept ? Hold::pointer : Hold::derived, taint.variable});
     }
     if (tainted > 1 && form.opcode != Opcode::op_selp) result.hold = Hold::derived;
@@ -226,7 +238,8 @@ class Walk {
     each_register(*function_, target, [&](std::uint32_t reg) {
       const Hold hold = whole ? taint.hold : Hold::derived;
       const Taint now = joined(registers_[reg], {hold, taint.variable});
-      if (now.hold == registers_[reg].hold && of_barrier(now) == of_barrier(registers_[reg])) return;
+      if (now.hold == registers_[reg].hold && of_barrier(now) == of_barrier(registers_[reg]))
+        return;
       registers_[reg] = now;
       changed(reg);
     });
@@ -236,13 +249,17 @@ class Walk {
     if (taint.hold != Hold::nothing && !written_) written_ = taint.variable;
   }
 
-  // Copies read through their later operands; everything else that changes memory or flow must not see an address at all.
+  // Copies read through their later operands; everything else that changes memory or flow must not
+  // see an address at all.
   void check_effect(const Instruction& instruction, const Form& form) {
     for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
       const Operand& operand = function_->operands[instruction.first_operand + i];
       const Taint taint = of(operand);
-      if (of_barrier(taint) && taint.hold == Hold::pointer && uses_barrier(instruction, form, i)) continue;
-      if (form.opcode == Opcode::op_cp && (i == 1 || is_prefetch(form)) && is_plain_read(form, operand, taint)) continue;
+      if (of_barrier(taint) && taint.hold == Hold::pointer && uses_barrier(instruction, form, i))
+        continue;
+      if (form.opcode == Opcode::op_cp && (i == 1 || is_prefetch(form)) &&
+          is_plain_read(form, operand, taint))
+        continue;
       escape(taint);
     }
     if (instruction.guard != none_index) escape(registers_[instruction.guard]);
@@ -252,7 +269,8 @@ class Walk {
   void step(const Instruction& instruction, Changed changed) {
     const Form& form = module_.form(instruction);
     if (is_prefetch(form) && form.opcode != Opcode::op_cp) return;
-    const Operand* target = instruction.operand_count > 0 ? &function_->operands[instruction.first_operand] : nullptr;
+    const Operand* target =
+        instruction.operand_count > 0 ? &function_->operands[instruction.first_operand] : nullptr;
     if (target == nullptr || !only_computes(form) || target->kind == OperandKind::address) {
       check_effect(instruction, form);
       return;
@@ -279,6 +297,8 @@ class Walk {
 
 }  // namespace
 
-std::optional<std::uint32_t> written_variable(const Module& module) { return Walk(module).written(); }
+std::optional<std::uint32_t> written_variable(const Module& module) {
+  return Walk(module).written();
+}
 
 }  // namespace cupilot::ptx

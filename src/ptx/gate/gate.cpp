@@ -18,18 +18,23 @@ using Refusal = std::optional<Rejected>;
 std::string at_line(std::uint32_t line) { return fmt::format("ptx line {}", line); }
 
 std::uint64_t add_capped(std::uint64_t a, std::uint64_t b) {
-  return b > std::numeric_limits<std::uint64_t>::max() - a ? std::numeric_limits<std::uint64_t>::max() : a + b;
+  return b > std::numeric_limits<std::uint64_t>::max() - a
+             ? std::numeric_limits<std::uint64_t>::max()
+             : a + b;
 }
 
 Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expected) {
   for (const Function& function : module.functions) {
-    const bool declared = std::any_of(expected.begin(), expected.end(), [&](const auto& e) { return e.name == function.name; });
+    const bool declared = std::any_of(expected.begin(), expected.end(),
+                                      [&](const auto& e) { return e.name == function.name; });
     if (function.is_entry && !declared) {
-      return reject("gate.extra_entry", fmt::format("kernel {} is not in the launch plan", function.name),
+      return reject("gate.extra_entry",
+                    fmt::format("kernel {} is not in the launch plan", function.name),
                     at_line(function.line));
     }
     if (!function.is_entry && function.has_body && (function.is_visible || function.is_weak)) {
-      return reject("gate.extra_entry", fmt::format("function {} is visible outside the module", function.name),
+      return reject("gate.extra_entry",
+                    fmt::format("function {} is visible outside the module", function.name),
                     at_line(function.line));
     }
   }
@@ -37,7 +42,8 @@ Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expec
     const Function* function = module.entry(entry.name);
     if (function == nullptr || !function->has_body) {
       return reject("gate.missing_entry",
-                    fmt::format("the launch plan names kernel {} but the source defines none; is it `extern \"C\" __global__`?",
+                    fmt::format("the launch plan names kernel {} but the source defines none; is "
+                                "it `extern \"C\" __global__`?",
                                 entry.source_name));
     }
   }
@@ -47,14 +53,18 @@ Refusal check_entries(const Module& module, std::span<const ExpectedEntry> expec
 Refusal check_externs(const Module& module) {
   for (const Function& function : module.functions) {
     if (function.is_extern || !function.has_body) {
-      return reject("gate.extern",
-                    fmt::format("function {} is not defined here (device printf, assert, malloc are not allowed)", function.name),
-                    at_line(function.line));
+      return reject(
+          "gate.extern",
+          fmt::format(
+              "function {} is not defined here (device printf, assert, malloc are not allowed)",
+              function.name),
+          at_line(function.line));
     }
   }
   for (const Variable& variable : module.variables) {
     if (variable.is_extern && variable.space != Space::shared) {
-      return reject("gate.extern", fmt::format("variable {} is not defined here", variable.name), at_line(variable.line));
+      return reject("gate.extern", fmt::format("variable {} is not defined here", variable.name),
+                    at_line(variable.line));
     }
   }
   return std::nullopt;
@@ -62,23 +72,27 @@ Refusal check_externs(const Module& module) {
 
 Refusal check_parameters(const Function& function, const ExpectedEntry& entry) {
   const auto refuse = [&](std::string message) {
-    return reject("gate.parameters", fmt::format("kernel {}: {}", entry.source_name, message), at_line(function.line));
+    return reject("gate.parameters", fmt::format("kernel {}: {}", entry.source_name, message),
+                  at_line(function.line));
   };
   if (function.parameter_count != entry.parameters.size()) {
-    return refuse(
-        fmt::format("{} parameters, but the plan passes {} arguments", function.parameter_count, entry.parameters.size()));
+    return refuse(fmt::format("{} parameters, but the plan passes {} arguments",
+                              function.parameter_count, entry.parameters.size()));
   }
   for (std::uint32_t i = 0; i < function.parameter_count; ++i) {
     const Variable& parameter = function.parameter(i);
     const ExpectedParameter& want = entry.parameters[i];
-    const bool fits = want.bytes == 0 ? parameter.bytes >= 1 && parameter.bytes <= 8 : parameter.bytes == want.bytes;
+    const bool fits = want.bytes == 0 ? parameter.bytes >= 1 && parameter.bytes <= 8
+                                      : parameter.bytes == want.bytes;
     if (!fits) {
-      return refuse(fmt::format("parameter {} has {} bytes, the plan's argument has {}", i, parameter.bytes,
+      return refuse(fmt::format("parameter {} has {} bytes, the plan's argument has {}", i,
+                                parameter.bytes,
                                 want.bytes == 0 ? "1 to 8" : std::to_string(want.bytes)));
     }
     const std::uint64_t align = want.bytes == 0 ? parameter.bytes : want.align;
     if (parameter.bytes <= 8 ? parameter.align != align : parameter.align < align) {
-      return refuse(fmt::format("parameter {} is aligned to {} bytes, the plan's argument to {}", i, parameter.align, align));
+      return refuse(fmt::format("parameter {} is aligned to {} bytes, the plan's argument to {}", i,
+                                parameter.align, align));
     }
   }
   return std::nullopt;
@@ -94,38 +108,50 @@ Refusal check_parameter_reads(const Module& module, const Function& function) {
   for (const Instruction& instruction : function.instructions) {
     for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
       const Operand& operand = function.operands[instruction.first_operand + i];
-      if (operand.kind != OperandKind::address || operand.base != OperandKind::formal || !function.is_entry) continue;
+      if (operand.kind != OperandKind::address || operand.base != OperandKind::formal ||
+          !function.is_entry)
+        continue;
       const Variable& variable = function.variables[operand.index];
       const std::uint64_t bytes = moved_bytes(module.form(instruction));
       const auto offset = static_cast<std::uint64_t>(operand.offset);
-      if (variable.space != Space::param || (offset <= variable.bytes && bytes <= variable.bytes - offset)) continue;
-      return reject("gate.parameters",
-                    fmt::format("{} at {}{:+} leaves the parameter, which has {} bytes", module.form(instruction).text,
-                                variable.name, operand.offset, variable.bytes),
-                    at_line(instruction.line));
+      if (variable.space != Space::param ||
+          (offset <= variable.bytes && bytes <= variable.bytes - offset))
+        continue;
+      return reject(
+          "gate.parameters",
+          fmt::format("{} at {}{:+} leaves the parameter, which has {} bytes",
+                      module.form(instruction).text, variable.name, operand.offset, variable.bytes),
+          at_line(instruction.line));
     }
   }
   return std::nullopt;
 }
 
 bool starts_with_any(std::string_view text, std::span<const std::string_view> heads) {
-  return std::any_of(heads.begin(), heads.end(), [&](std::string_view head) { return text.substr(0, head.size()) == head; });
+  return std::any_of(heads.begin(), heads.end(),
+                     [&](std::string_view head) { return text.substr(0, head.size()) == head; });
 }
 
-// Directives of functions and of module scope: what is not known may change what the checks below take for granted.
+// Directives of functions and of module scope: what is not known may change what the checks below
+// take for granted.
 Refusal check_directives_known(std::span<const Directive> directives, const std::string& where) {
-  static constexpr std::array<std::string_view, 4> pragmas = {"nounroll", "used_bytes_mask", "enable_smem_spilling", "frequency"};
+  static constexpr std::array<std::string_view, 4> pragmas = {"nounroll", "used_bytes_mask",
+                                                              "enable_smem_spilling", "frequency"};
   static constexpr std::array<std::string_view, 11> known = {
-      "maxntid",           "reqntid",        "minnctapersm", "maxnctapersm",        "maxnreg", "noreturn", "explicitcluster",
-      "reqnctapercluster", "maxclusterrank", "abi_preserve", "abi_preserve_control"};
+      "maxntid",        "reqntid",      "minnctapersm",        "maxnctapersm",
+      "maxnreg",        "noreturn",     "explicitcluster",     "reqnctapercluster",
+      "maxclusterrank", "abi_preserve", "abi_preserve_control"};
   for (const Directive& directive : directives) {
     if (directive.name == "pragma") {
       if (!starts_with_any(directive.text, pragmas)) {
-        return reject("gate.forbidden", fmt::format("unknown pragma \"{}\"", directive.text), where);
+        return reject("gate.forbidden", fmt::format("unknown pragma \"{}\"", directive.text),
+                      where);
       }
     } else if (std::find(known.begin(), known.end(), directive.name) == known.end()) {
-      return reject("gate.forbidden", fmt::format("the directive .{} is not one a launch plan can answer for", directive.name),
-                    where);
+      return reject(
+          "gate.forbidden",
+          fmt::format("the directive .{} is not one a launch plan can answer for", directive.name),
+          where);
     }
   }
   return std::nullopt;
@@ -152,13 +178,16 @@ Refusal check_sizes(const Module& module, const GateCaps& caps) {
   std::uint64_t global = 0, table = 0, local = 0;
   for (const Variable& variable : module.variables) {
     if (variable.space == Space::global) global = add_capped(global, variable.bytes);
-    if (variable.space == Space::constant || !variable.initial.empty()) table = add_capped(table, variable.bytes);
+    if (variable.space == Space::constant || !variable.initial.empty())
+      table = add_capped(table, variable.bytes);
   }
   for (const Function& function : module.functions) {
     const std::size_t own = function.result_count + function.parameter_count;
     for (std::size_t i = 0; i < function.variables.size(); ++i) {
-      const bool call_space = function.variables[i].space == Space::param && (i >= own || !function.is_entry);
-      if (call_space || function.variables[i].space == Space::local) local = add_capped(local, function.variables[i].bytes);
+      const bool call_space =
+          function.variables[i].space == Space::param && (i >= own || !function.is_entry);
+      if (call_space || function.variables[i].space == Space::local)
+        local = add_capped(local, function.variables[i].bytes);
     }
   }
   struct Row {
@@ -171,7 +200,8 @@ Refusal check_sizes(const Module& module, const GateCaps& caps) {
                       {"module variables", global, caps.global_bytes}};
   for (const Row& row : rows) {
     if (row.bytes > row.cap) {
-      return reject("gate.size", fmt::format("{}: {} bytes, at most {} are allowed", row.what, row.bytes, row.cap));
+      return reject("gate.size", fmt::format("{}: {} bytes, at most {} are allowed", row.what,
+                                             row.bytes, row.cap));
     }
   }
   return std::nullopt;
@@ -182,19 +212,22 @@ Refusal check_state(const Module& module) {
   if (!written) return std::nullopt;
   if (*written == grid_barrier) {
     return reject("gate.state",
-                  "code does more with the grid's barrier than arrive there and look at it, which would survive the "
+                  "code does more with the grid's barrier than arrive there and look at it, which "
+                  "would survive the "
                   "launch; use cooperative_groups::this_grid().sync()");
   }
   const Variable& variable = module.variables[*written];
-  return reject(
-      "gate.state",
-      fmt::format("code may write the module variable {} (or uses its address as data), which would survive the launch; "
-                  "use a buffer of the plan",
-                  variable.name),
-      at_line(variable.line));
+  return reject("gate.state",
+                fmt::format("code may write the module variable {} (or uses its address as data), "
+                            "which would survive the launch; "
+                            "use a buffer of the plan",
+                            variable.name),
+                at_line(variable.line));
 }
 
-std::int64_t product(const std::array<std::int64_t, 3>& extents) { return extents[0] * extents[1] * extents[2]; }
+std::int64_t product(const std::array<std::int64_t, 3>& extents) {
+  return extents[0] * extents[1] * extents[2];
+}
 
 std::array<std::int64_t, 3> extents_of(const std::vector<std::uint64_t>& values) {
   std::array<std::int64_t, 3> extents{1, 1, 1};
@@ -204,7 +237,9 @@ std::array<std::int64_t, 3> extents_of(const std::vector<std::uint64_t>& values)
   return extents;
 }
 
-std::string text_of(const std::array<std::int64_t, 3>& e) { return fmt::format("{}x{}x{}", e[0], e[1], e[2]); }
+std::string text_of(const std::array<std::int64_t, 3>& e) {
+  return fmt::format("{}x{}x{}", e[0], e[1], e[2]);
+}
 
 }  // namespace
 
@@ -215,41 +250,49 @@ std::uint64_t static_shared_bytes(const Module& module, const Function& function
     const OperandKind kind = operand.kind == OperandKind::address ? operand.base : operand.kind;
     if (kind != OperandKind::variable || seen[operand.index]) continue;
     seen[operand.index] = true;
-    if (module.variables[operand.index].space == Space::shared) bytes = add_capped(bytes, module.variables[operand.index].bytes);
+    if (module.variables[operand.index].space == Space::shared)
+      bytes = add_capped(bytes, module.variables[operand.index].bytes);
   }
   return bytes;
 }
 
-std::optional<Rejected> check_directives(const Function& entry, const std::array<std::int64_t, 3>& block,
+std::optional<Rejected> check_directives(const Function& entry,
+                                         const std::array<std::int64_t, 3>& block,
                                          const std::array<std::int64_t, 3>& cluster) {
   const auto refuse = [&](std::string message) {
-    return reject("gate.launch_bounds", fmt::format("kernel {}: {}", entry.name, message), at_line(entry.line));
+    return reject("gate.launch_bounds", fmt::format("kernel {}: {}", entry.name, message),
+                  at_line(entry.line));
   };
   if (product(block) > 0) {
     const auto most = entry.directive("maxntid"), exact = entry.directive("reqntid");
     if (!most.empty() && product(block) > product(extents_of(most))) {
-      return refuse(fmt::format("launched with {} threads, compiled for at most {}", product(block), product(extents_of(most))));
+      return refuse(fmt::format("launched with {} threads, compiled for at most {}", product(block),
+                                product(extents_of(most))));
     }
     if (!exact.empty() && block != extents_of(exact)) {
-      return refuse(
-          fmt::format("launched with blocks of {}, compiled for exactly {}", text_of(block), text_of(extents_of(exact))));
+      return refuse(fmt::format("launched with blocks of {}, compiled for exactly {}",
+                                text_of(block), text_of(extents_of(exact))));
     }
   }
   if (product(cluster) > 0) {
-    const auto exact = entry.directive("reqnctapercluster"), most = entry.directive("maxclusterrank");
+    const auto exact = entry.directive("reqnctapercluster"),
+               most = entry.directive("maxclusterrank");
     if (!exact.empty() && cluster != extents_of(exact)) {
-      return refuse(fmt::format("launched in clusters of {}, compiled for {}", text_of(cluster), text_of(extents_of(exact))));
+      return refuse(fmt::format("launched in clusters of {}, compiled for {}", text_of(cluster),
+                                text_of(extents_of(exact))));
     }
     if (!most.empty() && product(cluster) > product(extents_of(most))) {
-      return refuse(
-          fmt::format("launched in clusters of {} blocks, compiled for at most {}", product(cluster), product(extents_of(most))));
+      return refuse(fmt::format("launched in clusters of {} blocks, compiled for at most {}",
+                                product(cluster), product(extents_of(most))));
     }
   }
   return std::nullopt;
 }
 
-std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected, const GateCaps& caps) {
-  const bool cooperative = std::any_of(expected.begin(), expected.end(), [](const ExpectedEntry& e) { return e.cooperative; });
+std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected,
+                             const GateCaps& caps) {
+  const bool cooperative = std::any_of(expected.begin(), expected.end(),
+                                       [](const ExpectedEntry& e) { return e.cooperative; });
   if (Refusal refusal = check_entries(module, expected)) return refusal;
   if (Refusal refusal = check_externs(module)) return refusal;
   for (const ExpectedEntry& entry : expected) {
@@ -260,7 +303,8 @@ std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry
   }
   if (Refusal refusal = check_directives_known(module.directives, "")) return refusal;
   for (const Function& function : module.functions) {
-    if (Refusal refusal = check_directives_known(function.directives, at_line(function.line))) return refusal;
+    if (Refusal refusal = check_directives_known(function.directives, at_line(function.line)))
+      return refusal;
   }
   if (Refusal refusal = check_sizes(module, caps)) return refusal;
   if (Refusal refusal = check_instructions(module, cooperative)) return refusal;

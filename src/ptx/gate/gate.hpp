@@ -14,8 +14,9 @@
 
 namespace cupilot::ptx {
 
-// A kernel parameter as the plan's argument makes it. `bytes` 0: 1 to 8, a pointer or a scalar that only the task can tell.
-// The parameter must be aligned to exactly `align`, a map of 128 bytes to at least that.
+// A kernel parameter as the plan's argument makes it. `bytes` 0: 1 to 8, a pointer or a scalar that
+// only the task can tell. The parameter must be aligned to exactly `align`, a map of 128 bytes to
+// at least that.
 struct ExpectedParameter {
   std::uint32_t bytes = 8;
   std::uint32_t align = 8;
@@ -34,19 +35,25 @@ struct ExpectedEntry {
 struct GateCaps {
   std::uint64_t shared_bytes = 232448;    // static, an entry
   std::uint64_t local_bytes = 64u << 10;  // a thread: local variables and the parameters of calls
-  std::uint64_t table_bytes = 64u << 10;  // initialised data in all: kernels are not to carry answers
+  std::uint64_t table_bytes =
+      64u << 10;  // initialised data in all: kernels are not to carry answers
   std::uint64_t global_bytes = 1u << 20;  // module variables in all
 };
 
-// nullopt, or the first refusal: entries, externs, parameters, directives, sizes, instructions, module state, in that order.
-std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected, const GateCaps& caps = {});
+// nullopt, or the first refusal: entries, externs, parameters, directives, sizes, instructions,
+// module state, in that order.
+std::optional<Rejected> gate(const Module& module, std::span<const ExpectedEntry> expected,
+                             const GateCaps& caps = {});
 
-// The launch directives of an entry against a launch of `block` threads in clusters of `cluster` blocks; zeros are skipped.
-std::optional<Rejected> check_directives(const Function& entry, const std::array<std::int64_t, 3>& block,
+// The launch directives of an entry against a launch of `block` threads in clusters of `cluster`
+// blocks; zeros are skipped.
+std::optional<Rejected> check_directives(const Function& entry,
+                                         const std::array<std::int64_t, 3>& block,
                                          const std::array<std::int64_t, 3>& cluster);
 
-// A part of gate(): gate.forbidden for an instruction that may not stand, or for an operand that leads where no plan leads.
-// `cooperative`: some launch is, so code may ask for the grid's barrier, and trap where there is none.
+// A part of gate(): gate.forbidden for an instruction that may not stand, or for an operand that
+// leads where no plan leads. `cooperative`: some launch is, so code may ask for the grid's barrier,
+// and trap where there is none.
 std::optional<Rejected> check_instructions(const Module& module, bool cooperative = false);
 
 // Static shared memory that a function names itself, in bytes.

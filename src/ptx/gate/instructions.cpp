@@ -7,8 +7,8 @@
 
 #include <cupilot/parts/rejection.hpp>
 
-#include "ptx/syntax/flags.hpp"
 #include "ptx/gate/gate.hpp"
+#include "ptx/syntax/flags.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -61,7 +61,8 @@ std::string forbidden(const Form& form) {
     case Opcode::op_vsub:
     case Opcode::op_vsub2:
     case Opcode::op_vsub4:
-      return "video instructions are emulated by these chips, written by no compiler and only partly known to the virtual device";
+      return "video instructions are emulated by these chips, written by no compiler and only "
+             "partly known to the virtual device";
     case Opcode::op_atom:
     case Opcode::op_red:
       if (form.has("sys")) return "a system-wide atomic reaches beyond the device";
@@ -77,9 +78,11 @@ std::string forbidden(const Form& form) {
 
 // Where an operand leads that no plan can offer; "" when it may stand.
 std::string_view forbidden(const Function& function, const Form& form, const Operand& operand) {
-  const std::uint32_t first = operand.kind == OperandKind::vector ? operand.index : operand.coordinates;
+  const std::uint32_t first =
+      operand.kind == OperandKind::vector ? operand.index : operand.coordinates;
   for (std::uint32_t i = 0; i < operand.count; ++i) {
-    if (const auto why = forbidden(function, form, function.operands[first + i]); !why.empty()) return why;
+    if (const auto why = forbidden(function, form, function.operands[first + i]); !why.empty())
+      return why;
   }
   if (operand.kind == OperandKind::special) {
     const std::string_view flag = flag_of(static_cast<Special>(operand.index));
@@ -100,27 +103,33 @@ bool is_direct(const Function& function, const Instruction& call) {
 }  // namespace
 
 Refusal check_instructions(const Module& module, bool cooperative) {
-  const bool meets = cooperative && std::any_of(module.functions.begin(), module.functions.end(), [](const Function& f) {
-                       return std::any_of(f.operands.begin(), f.operands.end(), of_grid_barrier);
-                     });
+  const bool meets =
+      cooperative &&
+      std::any_of(module.functions.begin(), module.functions.end(), [](const Function& f) {
+        return std::any_of(f.operands.begin(), f.operands.end(), of_grid_barrier);
+      });
   std::vector<std::string> why;
   why.reserve(module.forms.size());
   for (const Form& form : module.forms) why.push_back(forbidden(form));
   for (const Function& function : module.functions) {
     for (const Instruction& instruction : function.instructions) {
       const auto refuse = [&](std::string_view reason) {
-        return reject("gate.forbidden", fmt::format("{}: {}", module.form(instruction).text, reason),
+        return reject("gate.forbidden",
+                      fmt::format("{}: {}", module.form(instruction).text, reason),
                       fmt::format("ptx line {}", instruction.line));
       };
       const Form& form = module.form(instruction);
       if (form.opcode == Opcode::op_trap && meets) continue;
       if (!why[instruction.form].empty()) return refuse(why[instruction.form]);
-      if (form.opcode == Opcode::op_call && !is_direct(function, instruction)) return refuse("an indirect call");
+      if (form.opcode == Opcode::op_call && !is_direct(function, instruction))
+        return refuse("an indirect call");
       for (std::uint32_t i = 0; i < instruction.operand_count; ++i) {
         const Operand& operand = function.operands[instruction.first_operand + i];
         if (of_grid_barrier(operand) && !cooperative)
-          return refuse("only a cooperative launch has a barrier of the grid: say cooperative in the plan");
-        if (const auto reason = forbidden(function, form, operand); !reason.empty()) return refuse(reason);
+          return refuse(
+              "only a cooperative launch has a barrier of the grid: say cooperative in the plan");
+        if (const auto reason = forbidden(function, form, operand); !reason.empty())
+          return refuse(reason);
       }
     }
   }

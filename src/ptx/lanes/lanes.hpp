@@ -1,5 +1,5 @@
-// Registers of a warp and one decoded instruction: all that arithmetic needs. Kept free of library code, because the files
-// that include it are compiled once for every instruction set of the host.
+// Registers of a warp and one decoded instruction: all that arithmetic needs. Kept free of library
+// code, because the files that include it are compiled once for every instruction set of the host.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@ namespace cupilot::ptx {
 
 inline constexpr std::uint32_t full_mask = 0xffffffffu;
 
-// A register of b bits is 32 values side by side at a byte offset of `regs`, aligned to 64; a predicate is one 32-bit mask.
+// A register of b bits is 32 values side by side at a byte offset of `regs`, aligned to 64; a
+// predicate is one 32-bit mask.
 struct Lanes {
   std::uint8_t* regs = nullptr;
   std::uint32_t mask = 0;   // lanes that execute the current instruction
@@ -18,7 +19,9 @@ struct Lanes {
   T* at(std::uint32_t offset) const {
     return static_cast<T*>(__builtin_assume_aligned(regs + offset, 64));
   }
-  std::uint32_t& predicate(std::uint32_t offset) const { return *reinterpret_cast<std::uint32_t*>(regs + offset); }
+  std::uint32_t& predicate(std::uint32_t offset) const {
+    return *reinterpret_cast<std::uint32_t*>(regs + offset);
+  }
 };
 
 struct Step;
@@ -40,8 +43,9 @@ struct Step {
   std::uint32_t instruction = 0;  // Function::instructions
 };
 
-// A row of a semantics table: a spelling, the widths of its operands and its meaning. Widths: p predicate, h 16, w 32, d 64,
-// q 128 bits; results before ':'; '|' marks an optional second predicate result.
+// A row of a semantics table: a spelling, the widths of its operands and its meaning. Widths: p
+// predicate, h 16, w 32, d 64, q 128 bits; results before ':'; '|' marks an optional second
+// predicate result.
 struct Row {
   const char* form;
   const char* operands;
@@ -59,8 +63,9 @@ RowLists base_rows();
 RowLists avx2_rows();
 RowLists avx512_rows();
 
-// Matrices as raw elements for a product of a tensor core: a is `tiles` x K x 16 rows, b `columns` x K, d (the sum so far, then
-// the result) `tiles` x `columns` x 16. Single bits come in words of 32.
+// Matrices as raw elements for a product of a tensor core: a is `tiles` x K x 16 rows, b `columns`
+// x K, d (the sum so far, then the result) `tiles` x `columns` x 16. Single bits come in words
+// of 32.
 struct Product {
   const std::uint32_t* a;
   const std::uint32_t* b;
@@ -70,7 +75,8 @@ struct Product {
 inline constexpr int most_columns = 256;
 using Multiply = void (*)(const Product&);
 
-// One way to multiply: "f32.bf16.bf16.k16" (result, factors, depth). Ends with a row without a name.
+// One way to multiply: "f32.bf16.bf16.k16" (result, factors, depth). Ends with a row without a
+// name.
 struct ProductRow {
   const char* name;
   Multiply run;

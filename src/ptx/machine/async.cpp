@@ -1,5 +1,6 @@
-// cp.async: global to shared memory without registers. The bytes count as pending until the issuing thread waits for their
-// group; reading or writing them before is a race. They arrive at once, or (late mode) when they are waited for.
+// cp.async: global to shared memory without registers. The bytes count as pending until the issuing
+// thread waits for their group; reading or writing them before is a race. They arrive at once, or
+// (late mode) when they are waited for.
 #include <algorithm>
 #include <cstring>
 
@@ -15,8 +16,8 @@ using u32 = std::uint32_t;
 
 constexpr std::size_t max_open = 1u << 16, max_groups = 4096;
 
-// o[0] destination, o[1] source (its own flags in aux bits 0-7), o[2] source size (aux bit 8) or ignore predicate (aux bit 9);
-// aux bit 11: past the first level.
+// o[0] destination, o[1] source (its own flags in aux bits 0-7), o[2] source size (aux bit 8) or
+// ignore predicate (aux bit 9); aux bit 11: past the first level.
 void copy_async(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   Block& block = *w.block;
@@ -24,7 +25,8 @@ void copy_async(Lanes& l, const Step& s) {
   LanePointers into, out;
   Step source = s;
   source.flags = static_cast<std::uint8_t>(s.aux & 0xff);
-  source.offset = static_cast<std::int64_t>(s.list[0]) | (static_cast<std::int64_t>(s.list[1]) << 32);
+  source.offset =
+      static_cast<std::int64_t>(s.list[0]) | (static_cast<std::int64_t>(s.list[1]) << 32);
   lane_addresses(w, s, s.o[0], to);
   lane_addresses(w, source, s.o[1], from);
   if ((s.flags & space_mask) == space_generic) {
@@ -36,27 +38,34 @@ void copy_async(Lanes& l, const Step& s) {
   for (u32 i = 0; i < 32; ++i) {
     sizes[i] = s.bytes;
     if ((s.aux & 0x100) != 0) sizes[i] = std::min<u32>(w.at<u32>(s.o[2])[i], s.bytes);
-    if ((s.aux & 0x200) != 0 && (((w.predicate(s.o[2]) ^ ((s.aux & 0x400) != 0 ? full_mask : 0)) >> i) & 1) != 0) sizes[i] = 0;
+    if ((s.aux & 0x200) != 0 &&
+        (((w.predicate(s.o[2]) ^ ((s.aux & 0x400) != 0 ? full_mask : 0)) >> i) & 1) != 0)
+      sizes[i] = 0;
     if (((w.mask >> i) & 1) != 0 && sizes[i] != 0) reading |= 1u << i;
   }
   u32 whole = 0;
-  for (u32 i = 0; i < 32; ++i) whole |= static_cast<u32>(((reading >> i) & 1) != 0 && sizes[i] == s.bytes) << i;
+  for (u32 i = 0; i < 32; ++i)
+    whole |= static_cast<u32>(((reading >> i) & 1) != 0 && sizes[i] == s.bytes) << i;
   // A shortened copy reads only its bytes.
   for (u32 rest = reading & ~whole; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     if (from.at[lane] % s.bytes != 0) {
-      fault(w, s, lane, "run.misaligned", fmt::format("the source 0x{:x} is not aligned to {} bytes", from.at[lane], s.bytes));
+      fault(w, s, lane, "run.misaligned",
+            fmt::format("the source 0x{:x} is not aligned to {} bytes", from.at[lane], s.bytes));
       return;
     }
     starts[lane] = global_span(w, source, lane, from.at[lane], sizes[lane], Intent::load);
     if (starts[lane] == nullptr) return;
   }
-  if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes, Intent::load, out, Tally::none)) return;
+  if (whole != 0 && !resolve(w, source, source.flags & space_mask, whole, from, s.bytes,
+                             Intent::load, out, Tally::none))
+    return;
   count_copy(w, {from, to, sizes, w.mask, s.bytes, (s.aux & 0x800) != 0});
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     const auto offset = static_cast<u32>(to.at[lane] - shared_base);
-    const AsyncCopy copy{lane, offset, s.bytes, sizes[lane], ((whole >> lane) & 1) != 0 ? out.at[lane] : starts[lane]};
+    const AsyncCopy copy{lane, offset, s.bytes, sizes[lane],
+                         ((whole >> lane) & 1) != 0 ? out.at[lane] : starts[lane]};
     if (!block.launch->options->late) move_copy(block, copy);
     w.open_copies.push_back(copy);
     if (w.open_copies.size() > max_open)
@@ -86,8 +95,8 @@ void complete(Warp& w, const std::vector<AsyncCopy>& copies) {
 
 // Takes the lanes' copies out, in their order.
 std::vector<AsyncCopy> take_copies(std::vector<AsyncCopy>& from, u32 lanes) {
-  const auto taken =
-      std::stable_partition(from.begin(), from.end(), [&](const AsyncCopy& c) { return ((lanes >> c.lane) & 1) == 0; });
+  const auto taken = std::stable_partition(
+      from.begin(), from.end(), [&](const AsyncCopy& c) { return ((lanes >> c.lane) & 1) == 0; });
   std::vector<AsyncCopy> out(taken, from.end());
   from.erase(taken, from.end());
   return out;
@@ -96,7 +105,8 @@ std::vector<AsyncCopy> take_copies(std::vector<AsyncCopy>& from, u32 lanes) {
 void commit_group(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.groups.size() >= max_groups)
-    return fault(w, s, 0, "run.unsupported", "too many groups of asynchronous copies without a wait");
+    return fault(w, s, 0, "run.unsupported",
+                 "too many groups of asynchronous copies without a wait");
   if (w.mask != w.present) {
     w.groups.push_back({w.mask, take_copies(w.open_copies, w.mask)});
     return;
@@ -125,7 +135,8 @@ void wait_by_lanes(Warp& w, u32 open) {
 
 void wait_for(Warp& w, u32 open) {
   finish_copies(w);
-  if (std::any_of(w.groups.begin(), w.groups.end(), [&](const CopyGroup& group) { return group.lanes != w.mask; }))
+  if (std::any_of(w.groups.begin(), w.groups.end(),
+                  [&](const CopyGroup& group) { return group.lanes != w.mask; }))
     return wait_by_lanes(w, open);
   while (w.groups.size() > open) {
     complete(w, w.groups.front().copies);
@@ -153,7 +164,8 @@ std::vector<AsyncCopy> copies_of(Warp& w, u32 lane) {
   return out;
 }
 
-// cp.async.mbarrier.arrive: an arrival once the thread's copies are done. list: place; aux 1: counted among those expected.
+// cp.async.mbarrier.arrive: an arrival once the thread's copies are done. list: place; aux 1:
+// counted among those expected.
 void arrive_after(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   Cluster& cluster = *w.block->cluster;
@@ -167,14 +179,16 @@ void arrive_after(Lanes& l, const Step& s) {
     if (b == nullptr) return;
     if (s.aux == 0) ++b->pending;
     if (b->pending == 0)
-      return fault(w, s, lane, "run.divergence", "arrives at " + describe(cluster, *b) + ": more than it expects");
+      return fault(w, s, lane, "run.divergence",
+                   "arrives at " + describe(cluster, *b) + ": more than it expects");
     Transfer t;
     t.way = Way::arrive;
     t.warp = &w;
     t.lane = lane;
     t.copies = copies_of(w, lane);
-    const u32 mark =
-        add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = (w.block->rank << 10) | (w.index * 32 + lane)});
+    const u32 mark = add_mark(cluster, {.slot = b->slot,
+                                        .phase = phase_open,
+                                        .thread = (w.block->rank << 10) | (w.index * 32 + lane)});
     t.to.push_back({w.block, 0, b, mark});
     start_transfer(cluster, std::move(t));
   }
@@ -227,7 +241,8 @@ bool decode_copy(Decoder& d, Step& step) {
 
 bool decode_async(Decoder& d, Step& step) {
   const Form& form = d.form();
-  if (form.opcode != Opcode::op_cp || form.modifiers.empty() || form.modifiers[0] != "async") return false;
+  if (form.opcode != Opcode::op_cp || form.modifiers.empty() || form.modifiers[0] != "async")
+    return false;
   if (form.has("bulk")) return false;
   if (form.has("mbarrier")) return form.has("arrive") && decode_arrive_after(d, step);
   if (form.has("commit_group")) {

@@ -1,4 +1,5 @@
-// atom and red in global, shared and generic memory: lanes act one after the other, in an order drawn anew for each instruction.
+// atom and red in global, shared and generic memory: lanes act one after the other, in an order
+// drawn anew for each instruction.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -41,8 +42,9 @@ u16 half_bits(double x, bool bf16) {
   }
   if (exponent > bias) return sign | infinity;
   const auto whole = static_cast<u32>(units);
-  const u32 bits =
-      whole < (1u << fraction) ? whole : (static_cast<u32>(exponent + bias) << fraction) | (whole & ((1u << fraction) - 1));
+  const u32 bits = whole < (1u << fraction) ? whole
+                                            : (static_cast<u32>(exponent + bias) << fraction) |
+                                                  (whole & ((1u << fraction) - 1));
   return static_cast<u16>(sign | bits);
 }
 
@@ -88,8 +90,10 @@ u16 half_op(AtomicOp op, u16 old, u16 b, bool bf16) {
 u64 apply_atomic(AtomicOp op, Type type, u64 old, u64 b, u64 c) {
   switch (type) {
     case Type::f32: {
-      float x = std::bit_cast<float>(static_cast<u32>(old)), y = std::bit_cast<float>(static_cast<u32>(b));
-      // The device flushes subnormal sums of atomic fp32 additions in memory to nothing of note; IEEE addition is used.
+      float x = std::bit_cast<float>(static_cast<u32>(old)),
+            y = std::bit_cast<float>(static_cast<u32>(b));
+      // The device flushes subnormal sums of atomic fp32 additions in memory to nothing of note;
+      // IEEE addition is used.
       const float r = x + y;
       return r != r ? 0x7fffffffu : std::bit_cast<u32>(r);
     }
@@ -107,10 +111,12 @@ u64 apply_atomic(AtomicOp op, Type type, u64 old, u64 b, u64 c) {
       return low | (high << 16);
     }
     case Type::s32:
-      return static_cast<u32>(integer_op<std::int32_t>(op, static_cast<std::int32_t>(old), static_cast<std::int32_t>(b),
+      return static_cast<u32>(integer_op<std::int32_t>(op, static_cast<std::int32_t>(old),
+                                                       static_cast<std::int32_t>(b),
                                                        static_cast<std::int32_t>(c)));
     case Type::s64:
-      return static_cast<u64>(integer_op<std::int64_t>(op, static_cast<std::int64_t>(old), static_cast<std::int64_t>(b),
+      return static_cast<u64>(integer_op<std::int64_t>(op, static_cast<std::int64_t>(old),
+                                                       static_cast<std::int64_t>(b),
                                                        static_cast<std::int64_t>(c)));
     case Type::b16:
     case Type::u16:
@@ -133,8 +139,8 @@ u64 lane_bits(const Warp& w, u32 slot, u32 bytes, u32 lane) {
 
 constexpr u32 counts_lanes = 0x200, reduces_first = 0x400;  // bits of Step::aux
 
-// Adding one in shared memory counts the lanes of a word at once; a 32-bit reduction by a warp on one address is made in
-// registers first, so that one lane is left.
+// Adding one in shared memory counts the lanes of a word at once; a 32-bit reduction by a warp on
+// one address is made in registers first, so that one lane is left.
 Tally tally_of(const Warp& w, const Step& s, const LaneAddresses& a) {
   if ((s.aux & counts_lanes) != 0) return Tally::together;
   if ((s.aux & reduces_first) == 0 || w.mask == 0) return Tally::lanes;
@@ -173,7 +179,9 @@ void atomic(Lanes& l, const Step& s) {
   const Spin hold(launch.atomics, launch.parallel);
   const bool ordering = orders(w, s, Intent::atomic);
   if (ordering) before_strong(w, s);
-  if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p, tally_of(w, s, a))) return;
+  if (!resolve(w, s, s.flags & space_mask, w.mask, a, s.bytes * s.count, Intent::atomic, p,
+               tally_of(w, s, a)))
+    return;
   if (ordering) after_strong(w, s, a, s.bytes * s.count, Intent::atomic);
   if (returns && launch.independent.load(std::memory_order_relaxed)) note_returning_atomic(w, s, a);
   each_lane(w, [&](u32 lane) {
@@ -184,7 +192,8 @@ void atomic(Lanes& l, const Step& s) {
       const u64 c = op == AtomicOp::cas ? lane_bits(w, s.list[2 * s.count + j], s.width, lane) : 0;
       const u64 fresh = apply_atomic(op, type, old, b, c);
       std::memcpy(p.at[lane] + j * s.bytes, &fresh, s.bytes);
-      if (returns && s.list[j] != no_slot) std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
+      if (returns && s.list[j] != no_slot)
+        std::memcpy(w.regs + s.list[j] + lane * s.width, &old, s.width);
     }
   });
 }
@@ -192,7 +201,8 @@ void atomic(Lanes& l, const Step& s) {
 // exch and cas of 16 bytes; operands as above.
 void atomic_wide(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
-  const bool cas = static_cast<AtomicOp>(s.aux & 0xff) == AtomicOp::cas, returns = (s.aux & 0x100) != 0;
+  const bool cas = static_cast<AtomicOp>(s.aux & 0xff) == AtomicOp::cas,
+             returns = (s.aux & 0x100) != 0;
   LaneAddresses a;
   LanePointers p;
   lane_addresses(w, s, s.o[1], a);
@@ -220,8 +230,10 @@ struct OpRow {
   const char* name;
   AtomicOp op;
 };
-constexpr OpRow op_rows[] = {{"add", AtomicOp::add},   {"min", AtomicOp::min},  {"max", AtomicOp::max}, {"inc", AtomicOp::inc},
-                             {"dec", AtomicOp::dec},   {"and", AtomicOp::and_}, {"or", AtomicOp::or_},  {"xor", AtomicOp::xor_},
+constexpr OpRow op_rows[] = {{"add", AtomicOp::add},   {"min", AtomicOp::min},
+                             {"max", AtomicOp::max},   {"inc", AtomicOp::inc},
+                             {"dec", AtomicOp::dec},   {"and", AtomicOp::and_},
+                             {"or", AtomicOp::or_},    {"xor", AtomicOp::xor_},
                              {"exch", AtomicOp::exch}, {"cas", AtomicOp::cas}};
 
 }  // namespace
@@ -278,7 +290,8 @@ bool decode_atomic(Decoder& d, Step& step) {
   const auto take = [&](bool target) {
     const std::vector<Operand> parts = d.parts(d.operand(next++));
     if (parts.size() != step.count) d.refuse("the vector has the wrong number of parts");
-    for (const Operand& o : parts) list.push_back(target ? d.target(o, step.width) : d.source(o, step.width, is_float(type)));
+    for (const Operand& o : parts)
+      list.push_back(target ? d.target(o, step.width) : d.source(o, step.width, is_float(type)));
   };
   bool used = false;
   if (returns) {
@@ -293,11 +306,14 @@ bool decode_atomic(Decoder& d, Step& step) {
   take(false);
   if (cas) take(false);
   step.list = d.list(std::move(list));
-  step.aux = static_cast<u32>(found->op) | (used ? 0x100u : 0u) | order_bits(d) | (static_cast<u32>(type) << 16);
+  step.aux = static_cast<u32>(found->op) | (used ? 0x100u : 0u) | order_bits(d) |
+             (static_cast<u32>(type) << 16);
   const bool word = bytes_of(type) == 4 && !is_float(type) && step.count == 1;
   const bool in_shared = d.memory_space() == space_shared;
   if (word && in_shared && one && found->op == AtomicOp::add) step.aux |= counts_lanes;
-  if (word && found->op != AtomicOp::inc && found->op != AtomicOp::dec && found->op < AtomicOp::exch) step.aux |= reduces_first;
+  if (word && found->op != AtomicOp::inc && found->op != AtomicOp::dec &&
+      found->op < AtomicOp::exch)
+    step.aux |= reduces_first;
   d.note_shared_unit(step.bytes);
   d.note_written_unit(step.bytes);
   if (step.count * step.bytes > 16) d.refuse("moves more than 16 bytes a thread");

@@ -12,7 +12,8 @@ namespace {
 constexpr std::int64_t start_cost = 8;
 
 std::uint64_t cluster_value(const Block& block, Special special) {
-  const Dim3 &grid = block.launch->launch->grid, &size = block.launch->cluster, &at = block.cluster->position;
+  const Dim3 &grid = block.launch->launch->grid, &size = block.launch->cluster,
+             &at = block.cluster->position;
   switch (special) {
     case Special::clusterid_x:
       return at.x;
@@ -47,10 +48,12 @@ std::uint64_t cluster_value(const Block& block, Special special) {
   }
 }
 
-// PTX lets both change while a kernel runs: any multiprocessor, which several blocks may share, and slots in any order.
+// PTX lets both change while a kernel runs: any multiprocessor, which several blocks may share, and
+// slots in any order.
 std::uint64_t multiprocessor_of(const Block& block) {
   const ExecuteOptions& options = *block.launch->options;
-  return (options.seed == 0 ? block.index : mixed(options.seed ^ mixed(~block.index))) % options.sm_count;
+  return (options.seed == 0 ? block.index : mixed(options.seed ^ mixed(~block.index))) %
+         options.sm_count;
 }
 
 constexpr std::uint32_t warp_slots = 64;
@@ -62,7 +65,8 @@ std::uint64_t slot_of(const Block& block, std::uint32_t warp) {
   return (warp * (2 * (drawn >> 32) + 1) + drawn) % warp_slots;
 }
 
-std::uint64_t special_value(const Block& block, const Warp& warp, Special special, std::uint32_t lane) {
+std::uint64_t special_value(const Block& block, const Warp& warp, Special special,
+                            std::uint32_t lane) {
   const Launch& launch = *block.launch->launch;
   const std::uint32_t thread = warp.index * 32 + lane;
   switch (special) {
@@ -177,7 +181,8 @@ void start_warp(Warp& warp, Block& block, std::uint32_t index) {
   warp.local_written.assign(std::size_t{32} * warp.local_stride, 0);
 }
 
-// The innermost branch, call or the warp itself has come to its end: what runs next. False: the warp is done.
+// The innermost branch, call or the warp itself has come to its end: what runs next. False: the
+// warp is done.
 bool next_entry(Warp& warp) {
   if (warp.stack.size() == warp.frames[warp.depth].stack_base) {
     if (warp.depth == 0) return false;
@@ -245,7 +250,8 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
   frame.regs = reinterpret_cast<std::uint8_t*>((address + 63) / 64 * 64);
   std::memcpy(frame.regs, code.image.data(), code.first_register);
   warp.unwritten.fill(frame.regs + code.first_register, code.first_constant - code.first_register);
-  std::memcpy(frame.regs + code.first_constant, code.image.data() + code.first_constant, code.image.size() - code.first_constant);
+  std::memcpy(frame.regs + code.first_constant, code.image.data() + code.first_constant,
+              code.image.size() - code.first_constant);
   for (const SpecialSlot& slot : code.specials) {
     for (std::uint32_t lane = 0; lane < 32; ++lane) {
       const std::uint64_t v = special_value(*warp.block, warp, slot.special, lane);
@@ -262,13 +268,15 @@ void enter_frame(Warp& warp, std::uint32_t code_index, std::uint32_t depth) {
 
 namespace {
 
-// In half of the runs that look for races: between two strong accesses of a thread anybody may come, or nobody.
+// In half of the runs that look for races: between two strong accesses of a thread anybody may
+// come, or nobody.
 bool gives_way(const ExecuteOptions& options) {
   return options.check_races && options.seed != 0 && (mixed(options.seed ^ 0x5bf03635ull) & 1) != 0;
 }
 
 void stamp_gaps(Block& block) {
-  const std::size_t cells = block.writer.size(), cell = std::size_t{1} << block.program->shadow_shift;
+  const std::size_t cells = block.writer.size(),
+                    cell = std::size_t{1} << block.program->shadow_shift;
   for (const SharedGap& gap : block.program->shared.gaps) {
     const std::size_t first = (gap.begin + cell - 1) / cell, end = std::min(gap.end / cell, cells);
     for (std::size_t c = first; c < end; ++c) block.writer[c] = stamp_gap;
@@ -289,7 +297,9 @@ void start_block(Block& block, Cluster& cluster, std::uint32_t rank) {
   block.program = launch.program;
   block.position = {at.x * size.x + rank % size.x, at.y * size.y + rank / size.x % size.y,
                     at.z * size.z + rank / (size.x * size.y)};
-  block.index = block.position.x + std::uint64_t{grid.x} * (block.position.y + std::uint64_t{grid.y} * block.position.z);
+  block.index =
+      block.position.x +
+      std::uint64_t{grid.x} * (block.position.y + std::uint64_t{grid.y} * block.position.z);
   block.mbarrier_at.clear();
   block.far_users.clear();
   block.readers = {};

@@ -1,5 +1,6 @@
-// Copies and reductions by the asynchronous proxy: cp.async.bulk and its tensor, reduce and prefetch forms, st.async, red.async.
-// All checks are made when they are issued; transfer.cpp moves the data.
+// Copies and reductions by the asynchronous proxy: cp.async.bulk and its tensor, reduce and
+// prefetch forms, st.async, red.async. All checks are made when they are issued; transfer.cpp moves
+// the data.
 #include <algorithm>
 #include <cstring>
 
@@ -39,7 +40,8 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   LaneAddresses a;
   place_addresses(w, f.other, a);
   if (a.at[lane] % 64 != 0)
-    return no(w, s, lane, "run.misaligned", fmt::format("the tensor map at 0x{:x} is not aligned to 64 bytes", a.at[lane]));
+    return no(w, s, lane, "run.misaligned",
+              fmt::format("the tensor map at 0x{:x} is not aligned to 64 bytes", a.at[lane]));
   u8 bytes[tensor_map_bytes];
   for (u32 i = 0; i < tensor_map_bytes; i += 16) {
     LaneAddresses one = a;
@@ -49,9 +51,12 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
     std::memcpy(bytes + i, at.at[lane], 16);
   }
   const std::optional<TensorMap> map = decode_map(bytes);
-  if (!map) return no(w, s, lane, "run.out_of_bounds", fmt::format("no tensor map lies at 0x{:x}", a.at[lane]));
+  if (!map)
+    return no(w, s, lane, "run.out_of_bounds",
+              fmt::format("no tensor map lies at 0x{:x}", a.at[lane]));
   if (map->address % 16 != 0)
-    return no(w, s, lane, "run.misaligned", fmt::format("the tensor map starts at 0x{:x}, no multiple of 16", map->address));
+    return no(w, s, lane, "run.misaligned",
+              fmt::format("the tensor map starts at 0x{:x}, no multiple of 16", map->address));
   if (map->rank != f.rank)
     return no(w, s, lane, "run.out_of_bounds",
               fmt::format("a {}-dimensional copy with a map of {} dimensions", f.rank, map->rank));
@@ -59,16 +64,17 @@ bool read_map(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) 
   t.map = *map;
   t.bytes = tile_bytes(t.map);
   if (t.bytes > w.block->launch->device_shared) {
-    return no(
-        w, s, lane, "run.out_of_bounds",
-        fmt::format("a tile of {} bytes, but the block has {} bytes of shared memory", t.bytes, w.block->launch->device_shared));
+    return no(w, s, lane, "run.out_of_bounds",
+              fmt::format("a tile of {} bytes, but the block has {} bytes of shared memory",
+                          t.bytes, w.block->launch->device_shared));
   }
   for (u32 i = 0; i < f.rank; ++i) t.at[i] = w.at<std::int32_t>(f.coordinates[i])[lane];
   // On an H200 a tile that starts elsewhere is an illegal instruction.
   if (row_bytes(t.map) % 16 != 0 || std::int64_t{t.at[0]} * element_bytes(t.map) % 16 != 0) {
     return no(w, s, lane, "run.misaligned",
-              fmt::format("a tile starts at coordinate {} of dimension 0, {} bytes an element: no multiple of 16 bytes", t.at[0],
-                          element_bytes(t.map)));
+              fmt::format("a tile starts at coordinate {} of dimension 0, {} bytes an element: no "
+                          "multiple of 16 bytes",
+                          t.at[0], element_bytes(t.map)));
   }
   return true;
 }
@@ -80,11 +86,13 @@ bool read_global_side(Warp& w, const Step& s, u32 lane, const BulkForm& f, Trans
   t.bytes = w.at<u32>(f.size)[lane];
   if (t.bytes == 0 || t.bytes % 16 != 0)
     return no(w, s, lane, "run.misaligned",
-              fmt::format("a bulk copy of {} bytes: the size must be a positive multiple of 16", t.bytes));
+              fmt::format("a bulk copy of {} bytes: the size must be a positive multiple of 16",
+                          t.bytes));
   if (t.address % 16 != 0) {
-    return no(w, s, lane, "run.misaligned",
-              fmt::format("the global address 0x{:x} ({}) of a bulk copy is not aligned to 16 bytes", t.address,
-                          w.block->launch->memory->describe(t.address)));
+    return no(
+        w, s, lane, "run.misaligned",
+        fmt::format("the global address 0x{:x} ({}) of a bulk copy is not aligned to 16 bytes",
+                    t.address, w.block->launch->memory->describe(t.address)));
   }
   return true;
 }
@@ -103,14 +111,22 @@ bool check_global(Warp& w, const Step& s, u32 lane, const Transfer& t) {
     sectors += (row.address + length - 1) / 32 - row.address / 32 + 1;
     bytes += length;
   }
-  count_up(w, load ? Counter::global_load_requests : t.reduces ? Counter::atomic_requests : Counter::global_store_requests, 1);
-  count_up(w, load ? Counter::global_load_sectors : t.reduces ? Counter::atomic_sectors : Counter::global_store_sectors, sectors);
+  count_up(w,
+           load        ? Counter::global_load_requests
+           : t.reduces ? Counter::atomic_requests
+                       : Counter::global_store_requests,
+           1);
+  count_up(w,
+           load        ? Counter::global_load_sectors
+           : t.reduces ? Counter::atomic_sectors
+                       : Counter::global_store_sectors,
+           sectors);
   if (load) count_up(w, Counter::async_copy_bytes, bytes);
   return true;
 }
 
-// Calls f(offset, bytes) for the shared memory of a tile at `offset`, of rows cut to what lies inside the tensor (`clip`),
-// until it says no.
+// Calls f(offset, bytes) for the shared memory of a tile at `offset`, of rows cut to what lies
+// inside the tensor (`clip`), until it says no.
 template <class F>
 bool each_shared_run(const Transfer& t, u32 offset, bool clip, F f) {
   if (!t.tensor || (!clip && row_pitch(t.map) == row_bytes(t.map))) return f(offset, t.bytes);
@@ -127,19 +143,25 @@ bool each_shared_run(const Transfer& t, u32 offset, bool clip, F f) {
 }
 
 // From its first to past its last byte in shared memory.
-u32 shared_span(const Transfer& t) { return t.tensor ? tile_rows(t.map) * row_pitch(t.map) : t.bytes; }
+u32 shared_span(const Transfer& t) {
+  return t.tensor ? tile_rows(t.map) * row_pitch(t.map) : t.bytes;
+}
 
 // One destination: the block's shared memory and the mbarrier at the same place in it.
-bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at, SharedPlace barrier) {
+bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at,
+                 SharedPlace barrier) {
   if (at.block->finished)
-    return no(w, s, lane, "run.race", fmt::format("copies to block {} of the cluster, which has ended", at.block->rank));
+    return no(w, s, lane, "run.race",
+              fmt::format("copies to block {} of the cluster, which has ended", at.block->rank));
   if (at.block != w.block) note_far(w, *at.block);
   Mbarrier* b = mbarrier_at(w, s, lane, barrier);
   if (b == nullptr) return false;
   Cluster& cluster = *w.block->cluster;
-  const u32 mark = add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = thread_of(w, lane)});
-  const bool free = each_shared_run(
-      t, at.offset, false, [&](u32 offset, u32 bytes) { return check_async_write(w, s, lane, *at.block, offset, bytes, mark); });
+  const u32 mark =
+      add_mark(cluster, {.slot = b->slot, .phase = phase_open, .thread = thread_of(w, lane)});
+  const bool free = each_shared_run(t, at.offset, false, [&](u32 offset, u32 bytes) {
+    return check_async_write(w, s, lane, *at.block, offset, bytes, mark);
+  });
   if (!free) return false;
   t.to.push_back({at.block, at.offset, b, mark});
   return true;
@@ -148,18 +170,23 @@ bool add_landing(Warp& w, const Step& s, u32 lane, Transfer& t, SharedPlace at, 
 bool add_landings(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) {
   SharedPlace to, barrier;
   const u32 align = f.rank != 0 ? 128 : 16;
-  if (!shared_place(w, s, lane, address_of(w, f.shared, lane), place_space(f.shared), shared_span(t), align, true, to))
+  if (!shared_place(w, s, lane, address_of(w, f.shared, lane), place_space(f.shared),
+                    shared_span(t), align, true, to))
     return false;
-  if (!shared_place(w, s, lane, address_of(w, f.barrier, lane), place_space(f.barrier), 8, 8, true, barrier)) return false;
+  if (!shared_place(w, s, lane, address_of(w, f.barrier, lane), place_space(f.barrier), 8, 8, true,
+                    barrier))
+    return false;
   if (to.block != barrier.block)
-    return no(w, s, lane, "run.out_of_bounds",
-              "the mbarrier of a bulk copy lies in another block's shared memory than its destination");
+    return no(
+        w, s, lane, "run.out_of_bounds",
+        "the mbarrier of a bulk copy lies in another block's shared memory than its destination");
   if (f.multicast == 0) return add_landing(w, s, lane, t, to, barrier);
   const u32 mask = w.at<u16>(f.mask)[lane];
   const Cluster& cluster = *w.block->cluster;
   if (mask == 0 || (mask >> cluster.blocks.size()) != 0)
     return no(w, s, lane, "run.out_of_bounds",
-              fmt::format("a multicast to blocks 0x{:x} of a cluster of {}", mask, cluster.blocks.size()));
+              fmt::format("a multicast to blocks 0x{:x} of a cluster of {}", mask,
+                          cluster.blocks.size()));
   for (u32 rank = 0; rank < cluster.blocks.size(); ++rank) {
     if (((mask >> rank) & 1) == 0) continue;
     Block* block = cluster.blocks[rank].get();
@@ -168,33 +195,41 @@ bool add_landings(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer&
   return true;
 }
 
-bool add_source(Warp& w, const Step& s, u32 lane, const u32* place, u32 align, Transfer& t, u32 mark) {
+bool add_source(Warp& w, const Step& s, u32 lane, const u32* place, u32 align, Transfer& t,
+                u32 mark) {
   SharedPlace from;
-  if (!shared_place(w, s, lane, address_of(w, place, lane), place_space(place), shared_span(t), align, false, from)) return false;
+  if (!shared_place(w, s, lane, address_of(w, place, lane), place_space(place), shared_span(t),
+                    align, false, from))
+    return false;
   t.from = from.block;
   t.from_offset = from.offset;
-  return each_shared_run(t, t.from_offset, true,
-                         [&](u32 offset, u32 bytes) { return check_async_read(w, s, lane, *t.from, offset, bytes, mark); });
+  return each_shared_run(t, t.from_offset, true, [&](u32 offset, u32 bytes) {
+    return check_async_read(w, s, lane, *t.from, offset, bytes, mark);
+  });
 }
 
 bool prepare_store(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) {
   if (!read_global_side(w, s, lane, f, t)) return false;
   if (t.reduces && t.tensor) t.type = t.map.type;
   if (t.reduces && !atomic_allowed(t.op, t.type))
-    return no(w, s, lane, "run.unsupported", "a reduction that the type of the tensor map does not have");
+    return no(w, s, lane, "run.unsupported",
+              "a reduction that the type of the tensor map does not have");
   BulkStream& stream = stream_of(w, lane);
   t.group = stream.committed;
   stream.issued = t.group + 1;
   if (f.masked != 0) t.byte_mask = w.at<u16>(f.byte_mask)[lane];
-  const u32 mark = add_mark(*w.block->cluster, {.slot = stream.slot, .phase = t.group, .thread = thread_of(w, lane)});
-  return add_source(w, s, lane, f.shared, t.tensor ? 128 : 16, t, mark) && check_global(w, s, lane, t);
+  const u32 mark = add_mark(*w.block->cluster,
+                            {.slot = stream.slot, .phase = t.group, .thread = thread_of(w, lane)});
+  return add_source(w, s, lane, f.shared, t.tensor ? 128 : 16, t, mark) &&
+         check_global(w, s, lane, t);
 }
 
 bool prepare_between(Warp& w, const Step& s, u32 lane, const BulkForm& f, Transfer& t) {
   t.bytes = w.at<u32>(f.size)[lane];
   if (t.bytes == 0 || t.bytes % 16 != 0)
     return no(w, s, lane, "run.misaligned",
-              fmt::format("a bulk copy of {} bytes: the size must be a positive multiple of 16", t.bytes));
+              fmt::format("a bulk copy of {} bytes: the size must be a positive multiple of 16",
+                          t.bytes));
   if (!add_landings(w, s, lane, f, t)) return false;
   return add_source(w, s, lane, f.other, 16, t, t.to.front().mark);
 }
@@ -222,7 +257,8 @@ void run_bulk(Lanes& l, const Step& s) {
     const bool ready = t.way == Way::store ? prepare_store(w, s, lane, f, t)
                        : t.way == Way::between
                            ? prepare_between(w, s, lane, f, t)
-                           : read_global_side(w, s, lane, f, t) && check_global(w, s, lane, t) && add_landings(w, s, lane, f, t);
+                           : read_global_side(w, s, lane, f, t) && check_global(w, s, lane, t) &&
+                                 add_landings(w, s, lane, f, t);
     if (!ready) return;
     start_transfer(*w.block->cluster, std::move(t));
   }
@@ -236,7 +272,8 @@ void run_bulk_commit(Lanes& l, const Step&) {
 
 void run_bulk_wait(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
-  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) finish_groups(w, first_lane(rest), s.aux, (s.flags & 1) != 0);
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1)
+    finish_groups(w, first_lane(rest), s.aux, (s.flags & 1) != 0);
 }
 
 void run_send(Lanes& l, const Step& s) {
@@ -255,12 +292,18 @@ void run_send(Lanes& l, const Step& s) {
     t.bytes = s.count * s.bytes;
     t.tile.resize(t.bytes);
     for (u32 j = 0; j < s.count; ++j)
-      std::memcpy(t.tile.data() + j * s.bytes, w.regs + s.list[bulk_form_words + j] + lane * s.width, s.bytes);
+      std::memcpy(t.tile.data() + j * s.bytes,
+                  w.regs + s.list[bulk_form_words + j] + lane * s.width, s.bytes);
     SharedPlace to, barrier;
-    if (!shared_place(w, s, lane, address_of(w, f.shared, lane), place_space(f.shared), t.bytes, t.bytes, true, to)) return;
-    if (!shared_place(w, s, lane, address_of(w, f.barrier, lane), place_space(f.barrier), 8, 8, true, barrier)) return;
+    if (!shared_place(w, s, lane, address_of(w, f.shared, lane), place_space(f.shared), t.bytes,
+                      t.bytes, true, to))
+      return;
+    if (!shared_place(w, s, lane, address_of(w, f.barrier, lane), place_space(f.barrier), 8, 8,
+                      true, barrier))
+      return;
     if (to.block != barrier.block)
-      return fault(w, s, lane, "run.out_of_bounds", "the mbarrier lies in another block's shared memory than the destination");
+      return fault(w, s, lane, "run.out_of_bounds",
+                   "the mbarrier lies in another block's shared memory than the destination");
     if (t.reduces) {
       // Reductions of one phase do not race with each other.
       Mbarrier* b = mbarrier_at(w, s, lane, barrier);

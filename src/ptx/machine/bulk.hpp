@@ -23,7 +23,8 @@ inline constexpr std::size_t bulk_form_words = sizeof(BulkForm) / 4;
 
 // list: a BulkForm.
 void run_bulk(Lanes& lanes, const Step& step);
-// st.async and red.async. list: a BulkForm, then slots of the values; count, bytes, width as of a store.
+// st.async and red.async. list: a BulkForm, then slots of the values; count, bytes, width as of a
+// store.
 void run_send(Lanes& lanes, const Step& step);
 void run_bulk_commit(Lanes& lanes, const Step& step);
 // aux: groups that may stay open; flags 1: .read.

@@ -24,7 +24,8 @@ void copy_values(Warp& w, const Step& s, bool arguments, u32 caller_at, u32 call
     const u32 *triple = s.list + 3 * k, bytes = triple[2];
     for (u32 rest = mask; rest != 0; rest &= rest - 1) {
       const std::size_t base = std::size_t{first_lane(rest)} * w.local_stride;
-      const std::size_t caller = base + caller_at + triple[0], callee = base + callee_at + triple[1];
+      const std::size_t caller = base + caller_at + triple[0],
+                        callee = base + callee_at + triple[1];
       const std::size_t from = arguments ? caller : callee, to = arguments ? callee : caller;
       std::memcpy(w.local.data() + to, w.local.data() + from, bytes);
       std::memcpy(w.local_written.data() + to, w.local_written.data() + from, bytes);
@@ -51,19 +52,23 @@ void run_call(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.mask == 0) return;
   if (w.depth + 1 >= max_depth) {
-    fault(w, s, first_lane(w.mask), "run.unsupported", fmt::format("calls nest deeper than {}", max_depth));
+    fault(w, s, first_lane(w.mask), "run.unsupported",
+          fmt::format("calls nest deeper than {}", max_depth));
     return;
   }
   const u32 caller_at = w.frames[w.depth].local_at, callee_at = w.local_top;
   const Code& callee = w.block->program->codes[s.aux];
-  if (callee_at + callee.lane_bytes > max_lane_bytes || w.frames_bytes + callee.frame_bytes > max_frames) {
-    fault(w, s, first_lane(w.mask), "run.out_of_bounds", "the thread's stack passes 128 KiB, or its calls too many registers");
+  if (callee_at + callee.lane_bytes > max_lane_bytes ||
+      w.frames_bytes + callee.frame_bytes > max_frames) {
+    fault(w, s, first_lane(w.mask), "run.out_of_bounds",
+          "the thread's stack passes 128 KiB, or its calls too many registers");
     return;
   }
   grow_local(w, callee_at + callee.lane_bytes);
   for (u32 lane = 0; lane < 32; ++lane) {
     if (((w.mask >> lane) & 1) != 0) {
-      std::memset(w.local_written.data() + std::size_t{lane} * w.local_stride + callee_at, 0, callee.lane_bytes);
+      std::memset(w.local_written.data() + std::size_t{lane} * w.local_stride + callee_at, 0,
+                  callee.lane_bytes);
     }
   }
   copy_values(w, s, true, caller_at, callee_at, w.mask);
@@ -87,10 +92,12 @@ void run_call(Lanes& l, const Step& s) {
 // Nothing of it was written yet.
 void forget_local(Warp& w, u32 mask, u32 at, u32 bytes) {
   for (u32 rest = mask; rest != 0; rest &= rest - 1)
-    std::memset(w.local_written.data() + std::size_t{first_lane(rest)} * w.local_stride + at, 0, bytes);
+    std::memset(w.local_written.data() + std::size_t{first_lane(rest)} * w.local_stride + at, 0,
+                bytes);
 }
 
-// alloca d, size, align: every lane's memory starts at the same offset and is as long as the longest.
+// alloca d, size, align: every lane's memory starts at the same offset and is as long as the
+// longest.
 void take_stack(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   u64 bytes = 0;
@@ -108,13 +115,15 @@ void take_stack(Lanes& l, const Step& s) {
   grow_local(w, top);
   forget_local(w, w.mask, w.local_top, top - w.local_top);
   w.local_top = top;
-  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) std::memcpy(w.regs + s.o[0] + first_lane(rest) * s.width, &at, s.width);
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1)
+    std::memcpy(w.regs + s.o[0] + first_lane(rest) * s.width, &at, s.width);
 }
 
 void save_stack(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   const u64 top = w.local_top;
-  for (u32 rest = w.mask; rest != 0; rest &= rest - 1) std::memcpy(w.regs + s.o[0] + first_lane(rest) * s.width, &top, s.width);
+  for (u32 rest = w.mask; rest != 0; rest &= rest - 1)
+    std::memcpy(w.regs + s.o[0] + first_lane(rest) * s.width, &top, s.width);
 }
 
 // Only when all lanes give their memory back: others may still use what lies above.
@@ -136,7 +145,8 @@ void restore_stack(Lanes& l, const Step& s) {
 
 bool decode_call(Decoder& d, Step& step) {
   const Operand& callee = d.operand(1);
-  if (callee.kind != OperandKind::function) d.refuse("only calls of a named function are supported");
+  if (callee.kind != OperandKind::function)
+    d.refuse("only calls of a named function are supported");
   const Function& f = d.module.functions[callee.index];
   const std::vector<Operand> results = d.parts(d.operand(0)), arguments = d.parts(d.operand(2));
   if (f.is_entry) d.refuse("a kernel cannot be called");
@@ -157,8 +167,10 @@ bool decode_call(Decoder& d, Step& step) {
     if (o.kind != OperandKind::formal) d.refuse("an argument is no parameter variable");
     const Variable& mine = d.function.variables[o.index];
     if (mine.bytes != f.variables[variable].bytes) d.refuse("an argument has the wrong size");
-    if (d.function.is_entry && o.index < d.function.parameter_count) d.refuse("a kernel parameter as an argument");
-    list.insert(list.end(), {d.code.variable_offset[o.index], places[variable], static_cast<u32>(mine.bytes)});
+    if (d.function.is_entry && o.index < d.function.parameter_count)
+      d.refuse("a kernel parameter as an argument");
+    list.insert(list.end(),
+                {d.code.variable_offset[o.index], places[variable], static_cast<u32>(mine.bytes)});
     ++at;
   };
   for (u32 i = 0; i < arguments.size(); ++i) add(arguments[i], f.result_count + i);
@@ -173,7 +185,8 @@ bool decode_call(Decoder& d, Step& step) {
 
 bool decode_stack(Decoder& d, Step& step) {
   const Form& form = d.form();
-  if (form.types.size() != 1 || (form.types[0] != Type::u32 && form.types[0] != Type::u64)) return false;
+  if (form.types.size() != 1 || (form.types[0] != Type::u32 && form.types[0] != Type::u64))
+    return false;
   step.width = static_cast<std::uint8_t>(bytes_of(form.types[0]));
   if (form.opcode == Opcode::op_stackrestore) {
     d.want_operands(1, 1);
@@ -191,8 +204,8 @@ bool decode_stack(Decoder& d, Step& step) {
   step.aux = 8;
   if (d.operand_count() == 3) {
     const Operand& align = d.operand(2);
-    const bool fits =
-        align.kind == OperandKind::immediate && align.bits != 0 && align.bits <= 4096 && (align.bits & (align.bits - 1)) == 0;
+    const bool fits = align.kind == OperandKind::immediate && align.bits != 0 &&
+                      align.bits <= 4096 && (align.bits & (align.bits - 1)) == 0;
     if (!fits) d.refuse("the alignment must be a power of two up to 4096");
     step.aux = static_cast<u32>(align.bits);
   }
@@ -201,7 +214,8 @@ bool decode_stack(Decoder& d, Step& step) {
 
 void return_from_call(Warp& w) {
   const Frame& callee = w.frames[w.depth];
-  copy_values(w, *callee.call, false, w.frames[w.depth - 1].local_at, callee.local_at, callee.mask & ~w.exited);
+  copy_values(w, *callee.call, false, w.frames[w.depth - 1].local_at, callee.local_at,
+              callee.mask & ~w.exited);
   w.local_top = callee.local_at;
   --w.depth;
   w.frames_bytes -= w.code->frame_bytes;

@@ -11,15 +11,16 @@ namespace {
 
 using Index = std::uint32_t;
 
-// Instructions of a warp that take as long as a load, other warps issuing meanwhile; and what of a wait always shows.
+// Instructions of a warp that take as long as a load, other warps issuing meanwhile; and what of a
+// wait always shows.
 constexpr double covering_instructions = 400;
 constexpr double least_wait = 0.1;
 // A branch over so few instructions becomes predicates: what it skips runs with what surrounds it.
 constexpr Index most_predicated = 8;
 
 bool ends_block(Opcode opcode) {
-  return opcode == Opcode::op_bra || opcode == Opcode::op_brx || opcode == Opcode::op_ret || opcode == Opcode::op_exit ||
-         opcode == Opcode::op_trap;
+  return opcode == Opcode::op_bra || opcode == Opcode::op_brx || opcode == Opcode::op_ret ||
+         opcode == Opcode::op_exit || opcode == Opcode::op_trap;
 }
 
 // A body's straight runs, and where each may lead.
@@ -71,7 +72,8 @@ struct Body {
   }
 
   Index block_at(Index instruction) const {
-    return static_cast<Index>(std::upper_bound(first.begin(), first.end(), instruction) - first.begin() - 1);
+    return static_cast<Index>(std::upper_bound(first.begin(), first.end(), instruction) -
+                              first.begin() - 1);
   }
 
   void find_edges() {
@@ -144,19 +146,23 @@ struct Touched {
   std::vector<Index> read, written;
 };
 
-void add_registers(const Function& function, const Operand& operand, std::vector<Index>& to, std::vector<Index>& read) {
+void add_registers(const Function& function, const Operand& operand, std::vector<Index>& to,
+                   std::vector<Index>& read) {
   if (operand.kind == OperandKind::reg) to.push_back(operand.index);
   if (operand.kind == OperandKind::address) {
     if (operand.base == OperandKind::reg) read.push_back(operand.index);
-    for (Index c = 0; c < operand.count; ++c) add_registers(function, function.operands[operand.coordinates + c], read, read);
+    for (Index c = 0; c < operand.count; ++c)
+      add_registers(function, function.operands[operand.coordinates + c], read, read);
   }
   if (operand.kind != OperandKind::vector) return;
-  for (Index p = 0; p < operand.count; ++p) add_registers(function, function.operands[operand.index + p], to, read);
+  for (Index p = 0; p < operand.count; ++p)
+    add_registers(function, function.operands[operand.index + p], to, read);
 }
 
 bool writes_first(Opcode opcode) {
-  return opcode != Opcode::op_st && opcode != Opcode::op_red && opcode != Opcode::op_bra && opcode != Opcode::op_bar &&
-         opcode != Opcode::op_barrier && opcode != Opcode::op_cp && opcode != Opcode::op_stmatrix && opcode != Opcode::op_wgmma;
+  return opcode != Opcode::op_st && opcode != Opcode::op_red && opcode != Opcode::op_bra &&
+         opcode != Opcode::op_bar && opcode != Opcode::op_barrier && opcode != Opcode::op_cp &&
+         opcode != Opcode::op_stmatrix && opcode != Opcode::op_wgmma;
 }
 
 Touched touched(const Body& body, Index i) {
@@ -164,19 +170,25 @@ Touched touched(const Body& body, Index i) {
   Touched all;
   for (Index o = 0; o < ins.operand_count; ++o) {
     const bool written = o == 0 && writes_first(body.opcode(i));
-    add_registers(body.function, body.function.operands[ins.first_operand + o], written ? all.written : all.read, all.read);
+    add_registers(body.function, body.function.operands[ins.first_operand + o],
+                  written ? all.written : all.read, all.read);
   }
   if (ins.guard != none_index) all.read.push_back(ins.guard);
   return all;
 }
 
-bool is_global(const Form& form) { return form.space == Space::global || form.space == Space::generic; }
+bool is_global(const Form& form) {
+  return form.space == Space::global || form.space == Space::generic;
+}
 
-bool loads(const Form& form) { return (form.opcode == Opcode::op_ld || form.opcode == Opcode::op_atom) && is_global(form); }
+bool loads(const Form& form) {
+  return (form.opcode == Opcode::op_ld || form.opcode == Opcode::op_atom) && is_global(form);
+}
 
 // Waits for what the warp stored before.
 bool orders(const Form& form) {
-  return form.opcode == Opcode::op_membar || (form.opcode == Opcode::op_fence && (form.has("gpu") || form.has("sys")));
+  return form.opcode == Opcode::op_membar ||
+         (form.opcode == Opcode::op_fence && (form.has("gpu") || form.has("sys")));
 }
 
 class Passes {
@@ -219,14 +231,18 @@ class Passes {
   }
 
   static bool needs(const Touched& regs, const std::set<Index>& pending) {
-    return std::any_of(regs.read.begin(), regs.read.end(), [&](Index r) { return pending.count(r) != 0; });
+    return std::any_of(regs.read.begin(), regs.read.end(),
+                       [&](Index r) { return pending.count(r) != 0; });
   }
 
-  // From `from` on: the first that needs what is pending, or loads again. The end of the body, where none does.
+  // From `from` on: the first that needs what is pending, or loads again. The end of the body,
+  // where none does.
   Index first_use(const std::set<Index>& pending, Index from) const {
     for (Index i = from; i < body_.first.back(); ++i) {
       if (issued_[i] == 0) continue;
-      if (loads(body_.module.form(body_.function.instructions[i])) || needs(touched(body_, i), pending)) return i;
+      if (loads(body_.module.form(body_.function.instructions[i])) ||
+          needs(touched(body_, i), pending))
+        return i;
     }
     return body_.first.back();
   }
@@ -236,16 +252,19 @@ class Passes {
   std::vector<double> sum_;
 };
 
-// Passes of the longest way for each through the block above, from the average. An eighth to two thirds are some of the warps
-// each time, as threads of a slab are; less is all of them now and then, as ends of tiles are.
+// Passes of the longest way for each through the block above, from the average. An eighth to two
+// thirds are some of the warps each time, as threads of a slab are; less is all of them now and
+// then, as ends of tiles are.
 double longest_share(double average) { return average >= 0.12 && average < 0.67 ? 1 : average; }
 
-// Blocks that were issued, each after what dominates it, with the warps that came to it: as many as came to all before it.
+// Blocks that were issued, each after what dominates it, with the warps that came to it: as many as
+// came to all before it.
 struct Reached {
   std::vector<Index> order{0};
   std::vector<double> warps, times;  // times: that the longest way passes through
 
-  Reached(const Body& body, const std::vector<double>& issued) : warps(body.blocks(), 0), times(body.blocks(), 1) {
+  Reached(const Body& body, const std::vector<double>& issued)
+      : warps(body.blocks(), 0), times(body.blocks(), 1) {
     std::vector<std::vector<Index>> below(body.blocks());
     for (Index b = 1; b < body.blocks(); ++b) {
       if (body.dominator[b] != b) below[body.dominator[b]].push_back(b);
@@ -264,8 +283,8 @@ struct Reached {
   }
 };
 
-// Of blocks that a block dominates, those that all of its warps come to follow one another; of those that only some come to,
-// the longest is on the way.
+// Of blocks that a block dominates, those that all of its warps come to follow one another; of
+// those that only some come to, the longest is on the way.
 double longest(const Body& body, const std::vector<double>& issued) {
   if (issued[0] == 0) return 0;
   const Passes passes(body, issued);
@@ -298,7 +317,8 @@ void keep_longest(Chain& chain, const Chain& other) {
   if (other.waits >= chain.waits) chain = other;
 }
 
-Chain chain_of(const Module& module, std::uint32_t function, std::span<const LineCount> lines, double blocks) {
+Chain chain_of(const Module& module, std::uint32_t function, std::span<const LineCount> lines,
+               double blocks) {
   const Function& text = module.functions[function];
   if (text.instructions.empty() || lines.empty()) return {};
   std::vector<double> issued(text.instructions.size(), 0);

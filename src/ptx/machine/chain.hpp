@@ -1,4 +1,5 @@
-// How often a warp waits for memory: from the text of a body and how often its instructions were issued.
+// How often a warp waits for memory: from the text of a body and how often its instructions were
+// issued.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +10,11 @@
 
 namespace cupilot::ptx {
 
-// Of a warp of the path that waits longest, where warps part for good. Loops count as often as a warp goes through them.
+// Of a warp of the path that waits longest, where warps part for good. Loops count as often as a
+// warp goes through them.
 struct Chain {
-  double waits = 0;      // for loads from global memory, one after another, less what other work covers of them
+  double waits =
+      0;  // for loads from global memory, one after another, less what other work covers of them
   double fills = 0;      // phases of mbarriers that expect bytes, a block
   double mbarriers = 0;  // that a block initialises
 };
@@ -21,6 +24,7 @@ void add(Chain& to, const Chain& more, double times);
 void keep_longest(Chain& chain, const Chain& other);
 
 // `lines`: of a report; `blocks`: that ran for it.
-Chain chain_of(const Module& module, std::uint32_t function, std::span<const LineCount> lines, double blocks);
+Chain chain_of(const Module& module, std::uint32_t function, std::span<const LineCount> lines,
+               double blocks);
 
 }  // namespace cupilot::ptx

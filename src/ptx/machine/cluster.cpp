@@ -1,4 +1,5 @@
-// Clusters: barrier.cluster, addresses of other blocks' shared memory, the end of a block, setmaxnreg.
+// Clusters: barrier.cluster, addresses of other blocks' shared memory, the end of a block,
+// setmaxnreg.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@ using u8 = std::uint8_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 waits_for_cluster = 16, waits_for_registers = 17;  // Warp::barrier, beyond the block's own
+constexpr u32 waits_for_cluster = 16,
+              waits_for_registers = 17;  // Warp::barrier, beyond the block's own
 
 // aux bit 0: relaxed.
 void cluster_arrive(Lanes& l, const Step& s) {
@@ -61,11 +63,13 @@ void map_address(Lanes& l, const Step& s) {
     const u32 lane = first_lane(rest), rank = w.at<u32>(s.o[2])[lane];
     const u64 address = lane_value(w, s.o[1], s.width, lane) + static_cast<u64>(s.offset);
     if (rank >= w.block->cluster->blocks.size()) {
-      return fault(w, s, lane, "run.out_of_bounds",
-                   fmt::format("block {} of a cluster of {}", rank, w.block->cluster->blocks.size()));
+      return fault(
+          w, s, lane, "run.out_of_bounds",
+          fmt::format("block {} of a cluster of {}", rank, w.block->cluster->blocks.size()));
     }
     if (s.aux == 1 && (address & window_mask) != shared_window)
-      return fault(w, s, lane, "run.out_of_bounds", fmt::format("address 0x{:x} is not in shared memory", address));
+      return fault(w, s, lane, "run.out_of_bounds",
+                   fmt::format("address 0x{:x} is not in shared memory", address));
     const u64 out = (address & ~(u64{0xff} << rank_shift)) | (u64{rank + 1} << rank_shift);
     if (s.width == 8) w.at<u64>(s.o[0])[lane] = out;
     if (s.width == 4) w.at<u32>(s.o[0])[lane] = static_cast<u32>(out);
@@ -76,7 +80,8 @@ void rank_of(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
-    const u64 rank = (lane_value(w, s.o[1], s.width, lane) + static_cast<u64>(s.offset)) >> rank_shift & 0xff;
+    const u64 rank =
+        (lane_value(w, s.o[1], s.width, lane) + static_cast<u64>(s.offset)) >> rank_shift & 0xff;
     w.at<u32>(s.o[0])[lane] = rank == 0 ? w.block->rank : static_cast<u32>(rank - 1);
   }
 }
@@ -87,7 +92,8 @@ void set_registers(Lanes& l, const Step& s) {
   Block& block = *w.block;
   if (w.mask == 0) return;
   if (w.mask != w.live)
-    return fault(w, s, first_lane(w.mask), "run.divergence", "setmaxnreg is not reached by all lanes of a warp");
+    return fault(w, s, first_lane(w.mask), "run.divergence",
+                 "setmaxnreg is not reached by all lanes of a warp");
   if (w.registers == 0) return;
   if ((s.flags & 1) == 0) {
     if (s.aux > w.registers) {
@@ -96,7 +102,8 @@ void set_registers(Lanes& l, const Step& s) {
     }
     block.registers_free += w.registers - s.aux;
     for (Warp& other : block.warps) {
-      if (other.state == WarpState::waiting && other.barrier == waits_for_registers) other.state = WarpState::ready;
+      if (other.state == WarpState::waiting && other.barrier == waits_for_registers)
+        other.state = WarpState::ready;
     }
   } else {
     const u32 more = s.aux > w.registers ? s.aux - w.registers : 0;
@@ -145,7 +152,8 @@ bool decode_registers(Decoder& d, Step& step) {
   const Form& form = d.form();
   d.want_operands(1, 1);
   const Operand& count = d.operand(0);
-  if (count.kind != OperandKind::immediate || count.bits < 24 || count.bits > 256 || count.bits % 8 != 0)
+  if (count.kind != OperandKind::immediate || count.bits < 24 || count.bits > 256 ||
+      count.bits % 8 != 0)
     d.refuse("takes a number from 24 to 256, a multiple of 8");
   if (form.has("inc") == form.has("dec")) return false;
   step.aux = static_cast<u32>(count.bits);
@@ -154,15 +162,18 @@ bool decode_registers(Decoder& d, Step& step) {
   return true;
 }
 
-// Whether bulk copies may still read the shared memory of a block that ends: then that is its fault.
+// Whether bulk copies may still read the shared memory of a block that ends: then that is its
+// fault.
 bool leaves_copies(Block& block) {
   for (Warp& w : block.warps) {
     for (u32 lane = 0; lane < w.streams.size(); ++lane) {
       if (w.streams[lane].issued <= w.streams[lane].waited) continue;
-      fault_here(w, "run.race",
-                 fmt::format("the block ends while a bulk copy of thread {} may still read its shared memory: no "
-                             "cp.async.bulk.commit_group and wait_group.read after it",
-                             32 * w.index + lane));
+      fault_here(
+          w, "run.race",
+          fmt::format(
+              "the block ends while a bulk copy of thread {} may still read its shared memory: no "
+              "cp.async.bulk.commit_group and wait_group.read after it",
+              32 * w.index + lane));
       return true;
     }
   }
@@ -190,11 +201,13 @@ void settle_cluster_barrier(Cluster& cluster) {
 }
 
 std::string waiting_reason(const Warp& w) {
-  if (w.barrier == waits_for_registers) return "setmaxnreg.inc waits for registers that no warp gives back";
+  if (w.barrier == waits_for_registers)
+    return "setmaxnreg.inc waits for registers that no warp gives back";
   const Cluster& cluster = *w.block->cluster;
   u32 wanted = 0;
   for (const auto& block : cluster.blocks) wanted += block->thread_count - block->exited_threads;
-  return fmt::format("the cluster's barrier waits for {} threads but only {} ever come", wanted, cluster.barrier.arrived);
+  return fmt::format("the cluster's barrier waits for {} threads but only {} ever come", wanted,
+                     cluster.barrier.arrived);
 }
 
 void note_far(Warp& w, Block& target) {
@@ -211,14 +224,14 @@ void end_block(Block& block) {
   for (u32 i = 0; i < block.far_users.size(); ++i) {
     const u32 clock = block.far_users[i];
     const bool told =
-        clock == 0 || std::any_of(block.warps.begin(), block.warps.end(), [&](const Warp& w) { return w.beyond.far[i] > clock; });
+        clock == 0 || std::any_of(block.warps.begin(), block.warps.end(),
+                                  [&](const Warp& w) { return w.beyond.far[i] > clock; });
     if (told) continue;
     Warp& last = block.warps.front();
-    return fault_here(
-        last, "run.race",
-        fmt::format(
-            "block {} of the cluster ends while warp {} of block {} may still use its shared memory: no cluster barrier between",
-            block.rank, i % 32, i / 32));
+    return fault_here(last, "run.race",
+                      fmt::format("block {} of the cluster ends while warp {} of block {} may "
+                                  "still use its shared memory: no cluster barrier between",
+                                  block.rank, i % 32, i / 32));
   }
 }
 

@@ -1,5 +1,6 @@
-// Blocks that run together and see each other's shared memory, their mbarriers, and the asynchronous copies under way. Every
-// block belongs to one; without clusters it stands alone in it. Internal.
+// Blocks that run together and see each other's shared memory, their mbarriers, and the
+// asynchronous copies under way. Every block belongs to one; without clusters it stands alone in
+// it. Internal.
 #pragma once
 
 #include <deque>
@@ -16,15 +17,18 @@ struct Mbarrier {
   std::uint32_t rank = 0, offset = 0;  // block and place in its shared memory
   std::uint32_t slot = 0;              // of Beyond::seen
   bool live = false;
-  std::uint32_t expected = 0, pending = 0, phase = 0;  // arrivals a phase, missing of this one; phases completed
-  std::int64_t transactions = 0;                       // bytes expected less bytes come
-  Knowledge open, done;                                // of arrivals in this phase; in completed ones
-  std::uint32_t owner = 0, owner_clock = 0;            // warp (32 * rank + index) that initialised it, and when
+  std::uint32_t expected = 0, pending = 0,
+                phase = 0;        // arrivals a phase, missing of this one; phases completed
+  std::int64_t transactions = 0;  // bytes expected less bytes come
+  Knowledge open, done;           // of arrivals in this phase; in completed ones
+  std::uint32_t owner = 0,
+                owner_clock = 0;  // warp (32 * rank + index) that initialised it, and when
   std::vector<Warp*> waiting;
 };
 
-// A write or read of shared memory that a clock of the block's own warps cannot name: ordered before a warp that has seen
-// `slot` complete more than `phase` phases, or (far) knows a later clock than `phase` of warp `slot` of the cluster.
+// A write or read of shared memory that a clock of the block's own warps cannot name: ordered
+// before a warp that has seen `slot` complete more than `phase` phases, or (far) knows a later
+// clock than `phase` of warp `slot` of the cluster.
 struct Mark {
   bool far = false;
   std::uint32_t slot = 0, phase = 0;
@@ -59,7 +63,8 @@ struct Cluster {
 
 // Readies the cluster `index` of the grid, storage reused.
 void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index);
-// Runs warps in turn until all blocks end, one faults, a warp gives way, or about `fuel` instructions are used.
+// Runs warps in turn until all blocks end, one faults, a warp gives way, or about `fuel`
+// instructions are used.
 void run_cluster(Cluster& cluster, std::uint64_t fuel);
 
 // A slot of Beyond::seen.
@@ -75,16 +80,18 @@ struct SharedPlace {
   Block* block = nullptr;
   std::uint32_t offset = 0;
 };
-// Where a shared or generic address (of `space`) lies; false after a fault: no shared memory, misaligned, outside, or of a
-// block that has ended. `far_allowed`: the form may name other blocks.
-bool shared_place(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint8_t space,
-                  std::uint64_t bytes, std::uint32_t align, bool far_allowed, SharedPlace& out);
+// Where a shared or generic address (of `space`) lies; false after a fault: no shared memory,
+// misaligned, outside, or of a block that has ended. `far_allowed`: the form may name other blocks.
+bool shared_place(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address,
+                  std::uint8_t space, std::uint64_t bytes, std::uint32_t align, bool far_allowed,
+                  SharedPlace& out);
 // Notes that the warp touched another block, which must not end before it is told so.
 void note_far(Warp& warp, Block& target);
 // The mark of the warp's accesses to other blocks at its present clock.
 std::uint32_t far_mark(Warp& warp);
 
-// The mbarrier at a place; nullptr after a fault: none there, its words overwritten, its initialisation not ordered before.
+// The mbarrier at a place; nullptr after a fault: none there, its words overwritten, its
+// initialisation not ordered before.
 Mbarrier* mbarrier_at(Warp& warp, const Step& step, std::uint32_t lane, const SharedPlace& place);
 void complete_bytes(Cluster& cluster, Mbarrier& barrier, std::int64_t bytes);
 void arrive_for_copies(Cluster& cluster, Mbarrier& barrier);

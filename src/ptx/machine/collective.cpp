@@ -18,8 +18,9 @@ using u64 = std::uint64_t;
 
 enum ShuffleMode : u32 { shuffle_up, shuffle_down, shuffle_bfly, shuffle_idx };
 
-// From a lane that takes no part a shuffle gives anything. Mostly large, so that no sum or maximum is right by luck; another each
-// time, so that none cancels; drawn from the seed, so that cases and repeats differ and a run can be had again.
+// From a lane that takes no part a shuffle gives anything. Mostly large, so that no sum or maximum
+// is right by luck; another each time, so that none cancels; drawn from the seed, so that cases and
+// repeats differ and a run can be had again.
 u32 undefined_value(Warp& w, u32 lane) {
   const u64 place = (w.block->index << 16) | (w.index << 5) | lane;
   const u64 drawn = mixed(w.block->launch->options->seed ^ mixed(mixed(place + 1) + w.undefined));
@@ -81,7 +82,9 @@ void shuffle_group(Warp& w, const Step& s) {
   }
 }
 
-void shuffle(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.list[0], shuffle_group); }
+void shuffle(Lanes& l, const Step& s) {
+  for_each_group(static_cast<Warp&>(l), s, s.list[0], shuffle_group);
+}
 
 enum VoteMode : u32 { vote_all, vote_any, vote_uni, vote_ballot };
 
@@ -92,7 +95,9 @@ void vote_group(Warp& w, const Step& s) {
     for (u32 i = 0; i < 32; ++i) d[i] = ((w.mask >> i) & 1) != 0 ? p : d[i];
     return;
   }
-  const bool r = s.aux == vote_all ? p == w.mask : s.aux == vote_any ? p != 0 : p == 0 || p == w.mask;
+  const bool r = s.aux == vote_all   ? p == w.mask
+                 : s.aux == vote_any ? p != 0
+                                     : p == 0 || p == w.mask;
   u32& q = w.predicate(s.o[0]);
   q = r ? q | w.mask : q & ~w.mask;
 }
@@ -108,11 +113,13 @@ void active_mask(Lanes& l, const Step& s) {
 void match_group(Warp& w, const Step& s) {
   u32* d = w.at<u32>(s.o[0]);
   u64 value[32];
-  for (u32 i = 0; i < 32; ++i) value[i] = s.width == 8 ? w.at<u64>(s.o[2])[i] : w.at<u32>(s.o[2])[i];
+  for (u32 i = 0; i < 32; ++i)
+    value[i] = s.width == 8 ? w.at<u64>(s.o[2])[i] : w.at<u32>(s.o[2])[i];
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 i = first_lane(rest);
     u32 same = 0;
-    for (u32 j = 0; j < 32; ++j) same |= static_cast<u32>(((w.mask >> j) & 1) != 0 && value[j] == value[i]) << j;
+    for (u32 j = 0; j < 32; ++j)
+      same |= static_cast<u32>(((w.mask >> j) & 1) != 0 && value[j] == value[i]) << j;
     if (s.aux == 0) {
       d[i] = same;
       continue;
@@ -125,9 +132,20 @@ void match_group(Warp& w, const Step& s) {
   }
 }
 
-void match(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[3], match_group); }
+void match(Lanes& l, const Step& s) {
+  for_each_group(static_cast<Warp&>(l), s, s.o[3], match_group);
+}
 
-enum ReduceMode : u32 { reduce_add, reduce_min_u, reduce_max_u, reduce_min_s, reduce_max_s, reduce_and, reduce_or, reduce_xor };
+enum ReduceMode : u32 {
+  reduce_add,
+  reduce_min_u,
+  reduce_max_u,
+  reduce_min_s,
+  reduce_max_s,
+  reduce_and,
+  reduce_or,
+  reduce_xor
+};
 
 void reduce_group(Warp& w, const Step& s) {
   u32* d = w.at<u32>(s.o[0]);
@@ -166,7 +184,9 @@ void reduce_group(Warp& w, const Step& s) {
   for (u32 i = 0; i < 32; ++i) d[i] = ((w.mask >> i) & 1) != 0 ? r : d[i];
 }
 
-void reduce(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[2], reduce_group); }
+void reduce(Lanes& l, const Step& s) {
+  for_each_group(static_cast<Warp&>(l), s, s.o[2], reduce_group);
+}
 
 void elect_group(Warp& w, const Step& s) {
   const u32 leader = first_lane(w.mask);
@@ -178,7 +198,9 @@ void elect_group(Warp& w, const Step& s) {
   p = (p & ~w.mask) | (1u << leader);
 }
 
-void elect(Lanes& l, const Step& s) { for_each_group(static_cast<Warp&>(l), s, s.o[2], elect_group); }
+void elect(Lanes& l, const Step& s) {
+  for_each_group(static_cast<Warp&>(l), s, s.o[2], elect_group);
+}
 
 // Row addresses of `count` 8x8 matrices of 16-bit elements: lanes 8i .. 8i+7 give matrix i.
 bool matrix_rows(Warp& w, const Step& s, Intent intent, LanePointers& rows) {
@@ -187,7 +209,8 @@ bool matrix_rows(Warp& w, const Step& s, Intent intent, LanePointers& rows) {
   if ((s.flags & space_mask) == space_generic) {
     for (u32 i = 0; i < 8u * s.count; ++i) {
       if ((a.at[i] & window_mask) != shared_window) {
-        fault(w, s, i, "run.out_of_bounds", fmt::format("address 0x{:x} is not in shared memory", a.at[i]));
+        fault(w, s, i, "run.out_of_bounds",
+              fmt::format("address 0x{:x} is not in shared memory", a.at[i]));
         return false;
       }
       a.at[i] &= ~window_mask;
@@ -208,7 +231,8 @@ void load_matrix(Lanes& l, const Step& s) {
     for (u32 r = 0; r < 8; ++r) std::memcpy(cells[r], rows.at[8 * m + r], 16);
     for (u32 lane = 0; lane < 32; ++lane) {
       const u32 r = lane / 4, c = (lane % 4) * 2;
-      d[lane] = s.aux == 0 ? cells[r][c] | (u32{cells[r][c + 1]} << 16) : cells[c][r] | (u32{cells[c + 1][r]} << 16);
+      d[lane] = s.aux == 0 ? cells[r][c] | (u32{cells[r][c + 1]} << 16)
+                           : cells[c][r] | (u32{cells[c + 1][r]} << 16);
     }
   }
 }
@@ -249,7 +273,10 @@ bool decode_shuffle(Decoder& d, Step& step) {
   const Form& form = d.form();
   if (!form.has("sync")) d.refuse("the form without .sync does not exist since sm_70");
   d.want_operands(5, 5);
-  step.aux = form.has("up") ? shuffle_up : form.has("down") ? shuffle_down : form.has("bfly") ? shuffle_bfly : shuffle_idx;
+  step.aux = form.has("up")     ? shuffle_up
+             : form.has("down") ? shuffle_down
+             : form.has("bfly") ? shuffle_bfly
+                                : shuffle_idx;
   const std::vector<Operand> results = d.parts(d.operand(0));
   step.o[0] = d.target(results[0], 4);
   if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
@@ -264,8 +291,12 @@ bool decode_vote(Decoder& d, Step& step) {
   const Form& form = d.form();
   if (!form.has("sync")) d.refuse("the form without .sync does not exist since sm_70");
   d.want_operands(3, 3);
-  step.aux = form.has("all") ? vote_all : form.has("any") ? vote_any : form.has("uni") ? vote_uni : vote_ballot;
-  step.o[0] = step.aux == vote_ballot ? d.target(d.operand(0), 4) : d.target_predicate(d.operand(0));
+  step.aux = form.has("all")   ? vote_all
+             : form.has("any") ? vote_any
+             : form.has("uni") ? vote_uni
+                               : vote_ballot;
+  step.o[0] =
+      step.aux == vote_ballot ? d.target(d.operand(0), 4) : d.target_predicate(d.operand(0));
   if (step.o[0] == no_slot || step.o[0] == 0) d.refuse("the result cannot be left out");
   bool inverted = false;
   step.o[1] = d.source_predicate(d.operand(1), inverted);
@@ -295,7 +326,8 @@ bool decode_match(Decoder& d, Step& step) {
 bool decode_reduce(Decoder& d, Step& step) {
   const Form& form = d.form();
   d.want_operands(3, 3);
-  if (form.types.size() != 1 || bytes_of(form.types[0]) != 4 || is_float(form.types[0])) return false;
+  if (form.types.size() != 1 || bytes_of(form.types[0]) != 4 || is_float(form.types[0]))
+    return false;
   const bool is_s = is_signed(form.types[0]);
   step.aux = form.has("add")   ? reduce_add
              : form.has("min") ? (is_s ? reduce_min_s : reduce_min_u)

@@ -1,5 +1,5 @@
-// Branches, returns and barriers. A divergent branch runs its sides one after the other; lanes meet again at the
-// branch's immediate post-dominator.
+// Branches, returns and barriers. A divergent branch runs its sides one after the other; lanes meet
+// again at the branch's immediate post-dominator.
 #include <algorithm>
 #include <cstring>
 
@@ -18,7 +18,8 @@ void push(Warp& w, const Step& s, StackEntry entry) {
   if (entry.mask == 0) return;
   constexpr std::size_t max_stack = 4096;
   if (w.stack.size() >= max_stack) {
-    fault(w, s, first_lane(entry.mask), "run.unsupported", "branches diverge deeper than the virtual device can follow");
+    fault(w, s, first_lane(entry.mask), "run.unsupported",
+          "branches diverge deeper than the virtual device can follow");
     return;
   }
   w.stack.push_back(entry);
@@ -65,7 +66,8 @@ void branch_indexed(Lanes& l, const Step& s) {
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     if (index[lane] >= s.offset) {
-      fault(w, s, lane, "run.trap", fmt::format("brx.idx with index {} in a list of {}", index[lane], s.offset));
+      fault(w, s, lane, "run.trap",
+            fmt::format("brx.idx with index {} in a list of {}", index[lane], s.offset));
       return;
     }
     add(s.list[index[lane]], 1u << lane);
@@ -138,12 +140,12 @@ void release(Block& block, Barrier& barrier) {
   settle_suspect(block);
 }
 
-// Bits of Step::aux: which reduction; bar without a count, as __syncthreads() is compiled to, which CUDA lets no part of a block
-// meet at another place of the code, though PTX does.
+// Bits of Step::aux: which reduction; bar without a count, as __syncthreads() is compiled to, which
+// CUDA lets no part of a block meet at another place of the code, though PTX does.
 constexpr u32 reductions = 3u << 2, of_language = 1u << 4;
 
-// o[0] number, o[1] thread count (aux bit 0: given), aux bit 1: arrive only, bits 2-3 reduction, o[2] its result, o[3] its
-// predicate.
+// o[0] number, o[1] thread count (aux bit 0: given), aux bit 1: arrive only, bits 2-3 reduction,
+// o[2] its result, o[3] its predicate.
 void run_barrier(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   Block& block = *w.block;
@@ -152,7 +154,8 @@ void run_barrier(Lanes& l, const Step& s) {
     const u32 missing = w.live & ~w.mask;
     barrier_failed(
         w, s,
-        fmt::format("a barrier is reached by lanes 0x{:08x} of warp {} but not by lanes 0x{:08x}", w.mask, w.index, missing));
+        fmt::format("a barrier is reached by lanes 0x{:08x} of warp {} but not by lanes 0x{:08x}",
+                    w.mask, w.index, missing));
     return;
   }
   const u32 lane = first_lane(w.mask);
@@ -168,11 +171,16 @@ void run_barrier(Lanes& l, const Step& s) {
     barrier.expected = expected;
     barrier.step = &s;
   } else if (barrier.expected != expected) {
-    return barrier_failed(w, s, fmt::format("warps meet at barrier {} with counts {} and {}", id, barrier.expected, expected));
+    return barrier_failed(w, s,
+                          fmt::format("warps meet at barrier {} with counts {} and {}", id,
+                                      barrier.expected, expected));
   } else if (barrier.step != &s && id == 0 && ((barrier.step->aux | s.aux) & of_language) != 0) {
-    return barrier_failed(w, s, fmt::format("warps meet at barrier {} from different places of the code", id));
+    return barrier_failed(
+        w, s, fmt::format("warps meet at barrier {} from different places of the code", id));
   } else if (((barrier.step->aux ^ s.aux) & reductions) != 0) {
-    return barrier_failed(w, s, fmt::format("warps meet at barrier {} of which some reduce otherwise than others", id));
+    return barrier_failed(
+        w, s,
+        fmt::format("warps meet at barrier {} of which some reduce otherwise than others", id));
   }
   count_up(w, Counter::barriers, 1);
   barrier.arrived += given ? 32 : static_cast<u32>(__builtin_popcount(w.live));
@@ -205,7 +213,8 @@ bool decode_barrier(Decoder& d, Step& step) {
   if (form.has("warp")) {
     d.want_operands(1, 1);
     const Operand& members = d.operand(0);
-    if (members.kind != OperandKind::immediate || static_cast<u32>(members.bits) != full_mask) d.program.lanes_in_part = true;
+    if (members.kind != OperandKind::immediate || static_cast<u32>(members.bits) != full_mask)
+      d.program.lanes_in_part = true;
     step.o[0] = d.source(members, 4);
     step.run = warp_barrier;
     return true;
@@ -218,7 +227,8 @@ bool decode_barrier(Decoder& d, Step& step) {
     if (kind == 0) return false;
     step.aux |= kind << 2;
     step.o[2] = kind == 1 ? d.target(d.operand(next++), 4) : d.target_predicate(d.operand(next++));
-    if (step.o[2] == no_slot || (kind != 1 && step.o[2] == 0)) d.refuse("the result cannot be left out");
+    if (step.o[2] == no_slot || (kind != 1 && step.o[2] == 0))
+      d.refuse("the result cannot be left out");
   }
   d.want_operands(next + 1, next + 3);
   step.o[0] = d.source(d.operand(next++), 4);
@@ -255,7 +265,8 @@ void run_branch(Lanes& l, const Step& s) {
   split(w, s, targets, 2, w.code->reconverge[s.instruction]);
 }
 
-// Lanes that reach the end are taken up by the loop before this runs, since every path there meets its post-dominator.
+// Lanes that reach the end are taken up by the loop before this runs, since every path there meets
+// its post-dominator.
 void run_leave(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   --w.pc;
@@ -265,7 +276,8 @@ void run_leave(Lanes& l, const Step& s) {
 void settle_barrier(Block& block, std::uint32_t id) {
   Barrier& barrier = block.barriers[id];
   if (barrier.arrived == 0) return;
-  const u32 wanted = barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
+  const u32 wanted =
+      barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
   if (barrier.arrived >= wanted) release(block, barrier);
 }
 

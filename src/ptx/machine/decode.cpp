@@ -17,17 +17,22 @@ namespace {
 constexpr std::uint32_t max_frame = 8u << 20;
 constexpr std::uint64_t max_lane_bytes = 128u << 10;
 
-std::uint32_t register_bytes(Type type) { return type == Type::pred ? 0 : std::max(2u, bytes_of(type)); }
+std::uint32_t register_bytes(Type type) {
+  return type == Type::pred ? 0 : std::max(2u, bytes_of(type));
+}
 
 std::uint32_t special_bytes(Special s) {
-  return s == Special::clock64 || s == Special::globaltimer || s == Special::current_graph_exec ? 8 : 4;
+  return s == Special::clock64 || s == Special::globaltimer || s == Special::current_graph_exec ? 8
+                                                                                                : 4;
 }
 
 // Bits of a literal as an operand of `bytes`.
 std::uint64_t literal(const Operand& o, std::uint32_t bytes, bool as_float) {
-  if (o.type == Type::f64 && bytes == 4) return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(o.bits)));
+  if (o.type == Type::f64 && bytes == 4)
+    return std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(o.bits)));
   if (o.type == Type::f32 && bytes == 8) {
-    return std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(o.bits))));
+    return std::bit_cast<std::uint64_t>(
+        static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(o.bits))));
   }
   if (as_float && (o.type == Type::s64 || o.type == Type::u64)) {
     const double value = static_cast<double>(static_cast<std::int64_t>(o.bits));
@@ -40,7 +45,10 @@ std::uint64_t literal(const Operand& o, std::uint32_t bytes, bool as_float) {
 }  // namespace
 
 Decoder::Decoder(Program& owner, Code& out, std::uint32_t function_index)
-    : program(owner), code(out), module(*owner.module), function(owner.module->functions[function_index]) {
+    : program(owner),
+      code(out),
+      module(*owner.module),
+      function(owner.module->functions[function_index]) {
   code.function = function_index;
 }
 
@@ -65,9 +73,12 @@ void Decoder::want_operands(std::size_t least, std::size_t greatest) const {
 }
 
 std::uint32_t Decoder::take(std::uint32_t bytes) {
-  const std::uint32_t size = static_cast<std::uint32_t>(aligned(bytes == 0 ? 4 : std::uint64_t{bytes} * 32, bytes == 0 ? 4 : 64));
-  const std::uint32_t at = static_cast<std::uint32_t>(aligned(code.frame_bytes, bytes == 0 ? 4 : 64));
-  if (at + size > max_frame) throw Unsupported{function.line, function.name + " needs too many registers"};
+  const std::uint32_t size = static_cast<std::uint32_t>(
+      aligned(bytes == 0 ? 4 : std::uint64_t{bytes} * 32, bytes == 0 ? 4 : 64));
+  const std::uint32_t at =
+      static_cast<std::uint32_t>(aligned(code.frame_bytes, bytes == 0 ? 4 : 64));
+  if (at + size > max_frame)
+    throw Unsupported{function.line, function.name + " needs too many registers"};
   code.frame_bytes = at + size;
   return at;
 }
@@ -104,15 +115,17 @@ std::uint32_t Decoder::source(const Operand& o, std::uint32_t bytes, bool as_flo
   switch (o.kind) {
     case OperandKind::reg:
       if (register_bytes(o.type) != bytes) {
-        refuse(fmt::format("register {} has {} bits where {} are wanted", function.registers[o.index].name,
-                           register_bytes(o.type) * 8, bytes * 8));
+        refuse(fmt::format("register {} has {} bits where {} are wanted",
+                           function.registers[o.index].name, register_bytes(o.type) * 8,
+                           bytes * 8));
       }
       return register_slot_[o.index];
     case OperandKind::immediate:
       return constant(literal(o, bytes, as_float), bytes);
     case OperandKind::special: {
       const auto special = static_cast<Special>(o.index);
-      if (special >= Special::clock && special <= Special::globaltimer_hi) refuse("a clock can only be moved");
+      if (special >= Special::clock && special <= Special::globaltimer_hi)
+        refuse("a clock can only be moved");
       if (special == Special::other) refuse("a special register that the virtual device lacks");
       return special_slot(special, bytes);
     }
@@ -144,7 +157,8 @@ std::uint32_t Decoder::source_predicate(const Operand& o, bool& inverted) {
 
 std::uint32_t Decoder::target_predicate(const Operand& o) {
   if (o.kind == OperandKind::sink) return 0;
-  if (o.kind != OperandKind::reg || o.type != Type::pred) refuse("the result should be a predicate");
+  if (o.kind != OperandKind::reg || o.type != Type::pred)
+    refuse("the result should be a predicate");
   return register_slot_[o.index];
 }
 
@@ -190,7 +204,8 @@ void Decoder::address(Step& step, const Operand& o, MemorySpace space, int slot)
   if (o.kind != OperandKind::address) refuse("an operand should be an address in brackets");
   step.offset = o.offset;
   step.flags = static_cast<std::uint8_t>((step.flags & ~space_mask) | space);
-  if (space == space_generic || (space == space_shared && form().has("shared::cluster"))) step.flags |= flag_far;
+  if (space == space_generic || (space == space_shared && form().has("shared::cluster")))
+    step.flags |= flag_far;
   switch (o.base) {
     case OperandKind::reg: {
       const std::uint32_t width = register_bytes(o.type);
@@ -201,7 +216,8 @@ void Decoder::address(Step& step, const Operand& o, MemorySpace space, int slot)
     }
     case OperandKind::variable: {
       const Variable& v = module.variables[o.index];
-      if (v.space == Space::shared && space == space_generic) refuse("a shared variable needs the .shared space");
+      if (v.space == Space::shared && space == space_generic)
+        refuse("a shared variable needs the .shared space");
       step.o[slot] = constant(static_cast<std::uint64_t>(variable_address(o.index)), 8);
       return;
     }
@@ -248,7 +264,8 @@ void Decoder::lay_out_variables() {
     code.variable_offset.back() = static_cast<std::uint32_t>(at);
     at += v.bytes;
     if (at > max_lane_bytes)
-      throw Unsupported{v.line, fmt::format("local memory of {} passes {} bytes a thread", function.name, max_lane_bytes)};
+      throw Unsupported{v.line, fmt::format("local memory of {} passes {} bytes a thread",
+                                            function.name, max_lane_bytes)};
   }
   code.lane_bytes = static_cast<std::uint32_t>(aligned(at, 16));
 }
@@ -262,25 +279,29 @@ void Decoder::lay_out_registers() {
     if (function.registers[i].type == Type::pred) register_slot_[i] = take(0);
   }
   for (std::size_t i = 0; i < function.registers.size(); ++i) {
-    if (function.registers[i].type != Type::pred) register_slot_[i] = take(register_bytes(function.registers[i].type));
+    if (function.registers[i].type != Type::pred)
+      register_slot_[i] = take(register_bytes(function.registers[i].type));
   }
-  code.first_constant = code.frame_bytes = static_cast<std::uint32_t>(aligned(code.frame_bytes, 64));
+  code.first_constant = code.frame_bytes =
+      static_cast<std::uint32_t>(aligned(code.frame_bytes, 64));
 }
 
 Step Decoder::decode_one() {
   Step step;
   step.instruction = static_cast<std::uint32_t>(instruction_ - function.instructions.data());
   if (instruction_->guard != none_index) {
-    if (function.registers[instruction_->guard].type != Type::pred) refuse("the guard is no predicate");
+    if (function.registers[instruction_->guard].type != Type::pred)
+      refuse("the guard is no predicate");
     step.guard = register_slot_[instruction_->guard];
     step.guard_invert = instruction_->guard_negated ? full_mask : 0;
   }
   if (form().opcode == Opcode::unknown) refuse("the virtual device does not know this instruction");
-  const bool known = decode_arithmetic(*this, step) || decode_move(*this, step) || decode_memory(*this, step) ||
-                     decode_atomic(*this, step) || decode_async(*this, step) || decode_mbarrier(*this, step) ||
-                     decode_bulk(*this, step) || decode_cluster(*this, step) || decode_collective(*this, step) ||
-                     decode_control(*this, step) || decode_wgmma(*this, step) || decode_wmma(*this, step) ||
-                     decode_video(*this, step) || decode_lop3(*this, step);
+  const bool known =
+      decode_arithmetic(*this, step) || decode_move(*this, step) || decode_memory(*this, step) ||
+      decode_atomic(*this, step) || decode_async(*this, step) || decode_mbarrier(*this, step) ||
+      decode_bulk(*this, step) || decode_cluster(*this, step) || decode_collective(*this, step) ||
+      decode_control(*this, step) || decode_wgmma(*this, step) || decode_wmma(*this, step) ||
+      decode_video(*this, step) || decode_lop3(*this, step);
   if (!known) refuse("the virtual device does not know this form");
   return step;
 }

@@ -18,14 +18,24 @@ struct Unsupported {
 };
 
 // How an access names its memory.
-enum MemorySpace : std::uint8_t { space_generic, space_global, space_shared, space_local, space_param, space_constant };
+enum MemorySpace : std::uint8_t {
+  space_generic,
+  space_global,
+  space_shared,
+  space_local,
+  space_param,
+  space_constant
+};
 inline constexpr std::uint8_t space_mask = 7;
-inline constexpr std::uint8_t flag_signed = 8;         // sign-extends into the register
-inline constexpr std::uint8_t flag_strong = 16;        // volatile, relaxed, acquire, release, atomic: does not race with its like
-inline constexpr std::uint8_t flag_frame = 32;         // offset is relative to the frame's local memory
-inline constexpr std::uint8_t flag_narrow = 64;        // the base register has 32 bits
-inline constexpr std::uint8_t flag_far = 128;          // generic, shared: may name the shared memory of other blocks
-inline constexpr std::uint8_t flag_read_only = 128;    // global: ld.nc, memory that nobody writes while the kernel runs
+inline constexpr std::uint8_t flag_signed = 8;  // sign-extends into the register
+inline constexpr std::uint8_t flag_strong =
+    16;  // volatile, relaxed, acquire, release, atomic: does not race with its like
+inline constexpr std::uint8_t flag_frame = 32;   // offset is relative to the frame's local memory
+inline constexpr std::uint8_t flag_narrow = 64;  // the base register has 32 bits
+inline constexpr std::uint8_t flag_far =
+    128;  // generic, shared: may name the shared memory of other blocks
+inline constexpr std::uint8_t flag_read_only =
+    128;  // global: ld.nc, memory that nobody writes while the kernel runs
 inline constexpr std::uint32_t no_slot = 0xffffffffu;  // a sink
 
 class Decoder {
@@ -58,7 +68,9 @@ class Decoder {
   void address(Step& step, const Operand& o, MemorySpace space, int slot);
   const std::uint32_t* list(std::vector<std::uint32_t> values);
   std::uint32_t code_for(std::uint32_t function_index);
-  std::uint32_t slot_of(std::uint32_t register_index) const { return register_slot_[register_index]; }
+  std::uint32_t slot_of(std::uint32_t register_index) const {
+    return register_slot_[register_index];
+  }
   std::int64_t variable_address(std::uint32_t variable) const;
   MemorySpace memory_space() const;
   void note_shared_unit(std::uint32_t bytes);

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "ptx/machine/decode.hpp"
 #include "ptx/lanes/set.hpp"
+#include "ptx/machine/decode.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -31,7 +31,8 @@ LaneSet chosen_set() {
 }
 
 const Row* row_of(std::string_view spelling) {
-  static const RowMap maps[] = {build_rows(base_rows()), build_rows(avx2_rows()), build_rows(avx512_rows())};
+  static const RowMap maps[] = {build_rows(base_rows()), build_rows(avx2_rows()),
+                                build_rows(avx512_rows())};
   const RowMap& map = maps[static_cast<int>(chosen_set())];
   const auto found = map.find(spelling);
   return found == map.end() ? nullptr : found->second;
@@ -70,7 +71,8 @@ void by_letters(Decoder& d, Step& step, const Row& row) {
   }
 }
 
-// What set writes where the comparison holds: 1.0 of a float, else all ones; of one half when two are compared. 0: no such form.
+// What set writes where the comparison holds: 1.0 of a float, else all ones; of one half when two
+// are compared. 0: no such form.
 std::int64_t yes_of(Type to, bool packed) {
   switch (to) {
     case Type::f16:
@@ -160,8 +162,9 @@ struct Rounding {
   std::uint32_t mode;
   bool integral;
 };
-constexpr Rounding roundings[] = {{"rn", 0, false}, {"rz", 1, false}, {"rm", 2, false}, {"rp", 3, false}, {"rna", 4, false},
-                                  {"rni", 0, true}, {"rzi", 1, true}, {"rmi", 2, true}, {"rpi", 3, true}};
+constexpr Rounding roundings[] = {{"rn", 0, false}, {"rz", 1, false},  {"rm", 2, false},
+                                  {"rp", 3, false}, {"rna", 4, false}, {"rni", 0, true},
+                                  {"rzi", 1, true}, {"rmi", 2, true},  {"rpi", 3, true}};
 
 bool decode_convert(Decoder& d, Step& step) {
   const Form& form = d.form();
@@ -179,7 +182,9 @@ bool decode_convert(Decoder& d, Step& step) {
   const std::uint32_t to_bytes = d.width_of(d.operand(0)),
                       from_bytes = pair ? 4
                                         : std::max(d.width_of(d.operand(1)),
-                                                   d.operand(1).kind == OperandKind::reg ? 0u : std::max(2u, bytes_of(from)));
+                                                   d.operand(1).kind == OperandKind::reg
+                                                       ? 0u
+                                                       : std::max(2u, bytes_of(from)));
   if (d.operand(0).kind != OperandKind::reg || to_bytes == 0) d.refuse("the result is no register");
   if (const Row* row = row_of(form.text)) {
     const std::size_t count = std::strlen(row->operands);
@@ -191,7 +196,8 @@ bool decode_convert(Decoder& d, Step& step) {
       return true;
     }
   }
-  std::uint32_t mode = to == Type::f16 || to == Type::bf16 || to == Type::f32 || to == Type::f64 ? 0 : 1;
+  std::uint32_t mode =
+      to == Type::f16 || to == Type::bf16 || to == Type::f32 || to == Type::f64 ? 0 : 1;
   for (const std::string& m : form.modifiers) {
     for (const Rounding& r : roundings) {
       if (m != r.name) continue;
@@ -204,8 +210,8 @@ bool decode_convert(Decoder& d, Step& step) {
     if (m == "relu") step.flags |= 4;
   }
   const auto scalar = [](Type t) {
-    return (t >= Type::u8 && t <= Type::s64) || t == Type::f16 || t == Type::bf16 || t == Type::f32 || t == Type::f64 ||
-           t == Type::tf32;
+    return (t >= Type::u8 && t <= Type::s64) || t == Type::f16 || t == Type::bf16 ||
+           t == Type::f32 || t == Type::f64 || t == Type::tf32;
   };
   Type single = to;
   if (pair) {
@@ -214,13 +220,15 @@ bool decode_convert(Decoder& d, Step& step) {
              : to == Type::e4m3x2 ? Type::e4m3
              : to == Type::e5m2x2 ? Type::e5m2
                                   : Type::none;
-    if (single == Type::none || from != Type::f32 || to_bytes != std::max(2u, bytes_of(to))) return false;
-  } else if (!scalar(to) || !scalar(from) || to_bytes < bytes_of(to) || from_bytes < bytes_of(from) || to_bytes > 8 ||
-             from_bytes > 8) {
+    if (single == Type::none || from != Type::f32 || to_bytes != std::max(2u, bytes_of(to)))
+      return false;
+  } else if (!scalar(to) || !scalar(from) || to_bytes < bytes_of(to) ||
+             from_bytes < bytes_of(from) || to_bytes > 8 || from_bytes > 8) {
     return false;
   }
   step.run = row_of(pair ? "cvt.pair" : "cvt")->run;
-  step.aux = static_cast<std::uint32_t>(single) | (static_cast<std::uint32_t>(from) << 8) | (mode << 16);
+  step.aux =
+      static_cast<std::uint32_t>(single) | (static_cast<std::uint32_t>(from) << 8) | (mode << 16);
   step.width = static_cast<std::uint8_t>(to_bytes);
   step.bytes = static_cast<std::uint8_t>(from_bytes);
   step.o[0] = d.target(d.operand(0), to_bytes);
@@ -229,7 +237,8 @@ bool decode_convert(Decoder& d, Step& step) {
   return true;
 }
 
-// D, A, B, C are vectors of registers, as many as the row says; with an s in front metadata and its selector follow.
+// D, A, B, C are vectors of registers, as many as the row says; with an s in front metadata and its
+// selector follow.
 bool decode_mma(Decoder& d, Step& step, const Row& row) {
   const bool sparse = row.operands[0] == 's';
   const std::uint32_t bytes = row.operands[0] == 'n' ? 8 : 4;
@@ -262,7 +271,8 @@ bool decode_mma(Decoder& d, Step& step, const Row& row) {
 
 Multiply product_of(std::string_view name) {
   const ProductRow* const tables[] = {base_products(), avx2_products(), avx512_products()};
-  for (const ProductRow* row = tables[static_cast<int>(chosen_set())]; row->name != nullptr; ++row) {
+  for (const ProductRow* row = tables[static_cast<int>(chosen_set())]; row->name != nullptr;
+       ++row) {
     if (name == row->name) return row->run;
   }
   return nullptr;
@@ -276,7 +286,9 @@ Handler handler_of(std::string_view form) {
 std::vector<LaneSet> lane_sets() {
   std::vector<LaneSet> out{LaneSet::base};
 #if defined(__x86_64__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") || !__builtin_cpu_supports("bmi2")) return out;
+  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma") ||
+      !__builtin_cpu_supports("bmi2"))
+    return out;
   out.push_back(LaneSet::avx2);
 #ifndef CUPILOT_NARROW_LANES
   const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
@@ -291,16 +303,19 @@ void prefer(LaneSet set) { preferred = static_cast<int>(set); }
 
 bool decode_arithmetic(Decoder& d, Step& step) {
   const Form& form = d.form();
-  if (form.opcode == Opcode::op_setp || form.opcode == Opcode::op_set) return decode_compare(d, step);
+  if (form.opcode == Opcode::op_setp || form.opcode == Opcode::op_set)
+    return decode_compare(d, step);
   if (form.opcode == Opcode::op_selp) return decode_selp(d, step);
   if (form.opcode == Opcode::op_cvt) return decode_convert(d, step);
   if (form.opcode == Opcode::op_mov) {
     // Vectors, addresses, parameters and clocks are moved elsewhere.
     d.want_operands(2, 2);
     const Operand &to = d.operand(0), &from = d.operand(1);
-    const bool plain = to.kind == OperandKind::reg && (from.kind == OperandKind::reg || from.kind == OperandKind::immediate);
+    const bool plain = to.kind == OperandKind::reg &&
+                       (from.kind == OperandKind::reg || from.kind == OperandKind::immediate);
     if (!plain || (from.kind == OperandKind::reg && from.negated)) return false;
-    if (form.types.size() == 1 && form.types[0] == Type::pred && from.kind != OperandKind::reg) return false;
+    if (form.types.size() == 1 && form.types[0] == Type::pred && from.kind != OperandKind::reg)
+      return false;
   }
   const Row* row = row_of(form.text);
   if (row == nullptr || row->operands[0] == '\0') return false;

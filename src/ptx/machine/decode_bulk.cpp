@@ -18,8 +18,9 @@ using u64 = std::uint64_t;
 constexpr struct {
   const char* name;
   AtomicOp op;
-} reductions[] = {{"add", AtomicOp::add}, {"min", AtomicOp::min},  {"max", AtomicOp::max}, {"inc", AtomicOp::inc},
-                  {"dec", AtomicOp::dec}, {"and", AtomicOp::and_}, {"or", AtomicOp::or_},  {"xor", AtomicOp::xor_}};
+} reductions[] = {{"add", AtomicOp::add}, {"min", AtomicOp::min}, {"max", AtomicOp::max},
+                  {"inc", AtomicOp::inc}, {"dec", AtomicOp::dec}, {"and", AtomicOp::and_},
+                  {"or", AtomicOp::or_},  {"xor", AtomicOp::xor_}};
 
 void decode_reduction(const Decoder& d, BulkForm& f) {
   f.reduces = 1;
@@ -27,7 +28,8 @@ void decode_reduction(const Decoder& d, BulkForm& f) {
     if (!d.form().has(row.name)) continue;
     f.op = static_cast<u32>(row.op);
     if (f.rank != 0) return;  // the map tells the type
-    if (d.form().types.size() != 1 || !atomic_allowed(row.op, d.form().types[0])) d.refuse("has no such reduction");
+    if (d.form().types.size() != 1 || !atomic_allowed(row.op, d.form().types[0]))
+      d.refuse("has no such reduction");
     f.type = static_cast<u32>(d.form().types[0]);
     return;
   }
@@ -45,7 +47,8 @@ void keep_map(Decoder& d, BulkForm& f, const Operand& o) {
   if (o.kind != OperandKind::address || o.count != f.rank)
     d.refuse(fmt::format("needs a tensor map with {} coordinates", f.rank));
   keep_place(d, f.other, o, space_generic);
-  for (u32 i = 0; i < f.rank; ++i) f.coordinates[i] = d.source(d.function.operands[o.coordinates + i], 4);
+  for (u32 i = 0; i < f.rank; ++i)
+    f.coordinates[i] = d.source(d.function.operands[o.coordinates + i], 4);
 }
 
 u32 dimensions(const Form& form) {
@@ -74,13 +77,14 @@ bool decode_copy(Decoder& d, Step& step, bool reduces) {
   BulkForm f{};
   f.rank = form.has("tensor") ? dimensions(form) : 0;
   if (form.has("tensor") && f.rank == 0) return false;
-  for (const char* lacking : {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs", "tile::gather4", "tile::scatter4",
-                              "cta_group::1", "cta_group::2"}) {
+  for (const char* lacking : {"im2col", "im2col::w", "im2col::w::128", "im2col_no_offs",
+                              "tile::gather4", "tile::scatter4", "cta_group::1", "cta_group::2"}) {
     if (form.has(lacking)) return false;
   }
-  const auto first = std::find_if(form.modifiers.begin(), form.modifiers.end(), [](const std::string& m) {
-    return m == "global" || m == "shared::cta" || m == "shared::cluster";
-  });
+  const auto first =
+      std::find_if(form.modifiers.begin(), form.modifiers.end(), [](const std::string& m) {
+        return m == "global" || m == "shared::cta" || m == "shared::cluster";
+      });
   if (first == form.modifiers.end()) return false;
   const std::string to = *first, from = first + 1 == form.modifiers.end() ? "" : *(first + 1);
   if (reduces) decode_reduction(d, f);
@@ -102,7 +106,8 @@ bool decode_copy(Decoder& d, Step& step, bool reduces) {
     if (reduces && from != "shared::cta") return false;
     keep_place(d, f.shared, d.operand(next++), space_shared);
     if (f.rank != 0) keep_map(d, f, d.operand(next++));
-    if (f.rank == 0) keep_place(d, f.other, d.operand(next++), from == "global" ? space_global : space_shared);
+    if (f.rank == 0)
+      keep_place(d, f.other, d.operand(next++), from == "global" ? space_global : space_shared);
     if (f.rank == 0) f.size = d.source(d.operand(next++), 4);
     keep_place(d, f.barrier, d.operand(next++), space_shared);
   } else {
@@ -129,7 +134,8 @@ bool decode_send(Decoder& d, Step& step, bool reduces) {
   keep_place(d, f.shared, d.operand(0), space);
   keep_place(d, f.barrier, d.operand(2), space);
   const std::vector<Operand> values = d.parts(d.operand(1));
-  if (values.size() != form.vector || (reduces && values.size() != 1)) d.refuse("the vector has the wrong number of parts");
+  if (values.size() != form.vector || (reduces && values.size() != 1))
+    d.refuse("the vector has the wrong number of parts");
   std::vector<u32> list(bulk_form_words);
   std::memcpy(list.data(), &f, sizeof(f));
   for (const Operand& v : values) list.push_back(d.source(v, bytes, is_float(form.types[0])));

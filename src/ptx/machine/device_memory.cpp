@@ -32,7 +32,8 @@ void ThreadStamps::forget_reads() {
   if (launch == 0 && reads.load() != nullptr) std::fill_n(reads.load(), cells, 0u);
 }
 
-Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past) {
+Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Access access,
+                                      std::uint64_t past) {
   Buffer buffer;
   buffer.name = std::move(name);
   buffer.bytes = bytes;
@@ -40,7 +41,8 @@ Result<std::size_t> DeviceMemory::add(std::string name, std::uint64_t bytes, Acc
   return add(std::move(buffer), past, true);
 }
 
-Result<std::size_t> DeviceMemory::add_later(std::string name, std::uint64_t bytes, Buffer::Make make) {
+Result<std::size_t> DeviceMemory::add_later(std::string name, std::uint64_t bytes,
+                                            Buffer::Make make) {
   Buffer buffer;
   buffer.name = std::move(name);
   buffer.bytes = bytes;
@@ -55,17 +57,20 @@ Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past, bool cl
   const bool writable = buffer.access == Access::read_write;
   const std::uint64_t cost = writable ? 2 * buffer.bytes : buffer.bytes;
   if (buffer.bytes > limit_ || used_ + cost > limit_) {
-    return Error{ErrorCode::failure,
-                 fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes", buffer.name,
-                             buffer.bytes, limit_),
-                 "use smaller shapes"};
+    return Error{
+        ErrorCode::failure,
+        fmt::format("buffer {} of {} bytes does not fit the virtual device's memory of {} bytes",
+                    buffer.name, buffer.bytes, limit_),
+        "use smaller shapes"};
   }
   const std::uint64_t rounded = (buffer.bytes + 31) / 16 * 16;
   // What is not cleared takes pages of the host only as it is made.
-  buffer.data.reset(cleared ? new (std::nothrow) std::uint8_t[rounded]() : new (std::nothrow) std::uint8_t[rounded]);
+  buffer.data.reset(cleared ? new (std::nothrow) std::uint8_t[rounded]()
+                            : new (std::nothrow) std::uint8_t[rounded]);
   if (writable) buffer.state.reset(new (std::nothrow) std::uint32_t[words_of(buffer) + 1]());
   if (!buffer.data || (writable && !buffer.state)) {
-    return Error{ErrorCode::failure, fmt::format("no host memory for buffer {} of {} bytes", buffer.name, buffer.bytes),
+    return Error{ErrorCode::failure,
+                 fmt::format("no host memory for buffer {} of {} bytes", buffer.name, buffer.bytes),
                  "use smaller shapes"};
   }
   used_ += cost;
@@ -75,7 +80,9 @@ Result<std::size_t> DeviceMemory::add(Buffer buffer, std::uint64_t past, bool cl
   return buffers_.size() - 1;
 }
 
-std::span<std::uint8_t> DeviceMemory::data(std::size_t index) { return {buffers_[index].data.get(), buffers_[index].bytes}; }
+std::span<std::uint8_t> DeviceMemory::data(std::size_t index) {
+  return {buffers_[index].data.get(), buffers_[index].bytes};
+}
 std::span<const std::uint8_t> DeviceMemory::data(std::size_t index) const {
   return {buffers_[index].data.get(), buffers_[index].bytes};
 }
@@ -109,7 +116,8 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   const Buffer& b = buffers_[index];
   if (!b.state) return 0;
   std::uint64_t written = 0;
-  for (std::uint64_t w = 0; w < words_of(b); ++w) written += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
+  for (std::uint64_t w = 0; w < words_of(b); ++w)
+    written += static_cast<std::uint64_t>(std::popcount(b.state[w] & all_written));
   // The last word may be marked beyond the buffer's end.
   if (const std::uint64_t tail = b.bytes % 4; tail != 0) {
     const std::uint32_t beyond = all_written & (all_written << tail);
@@ -118,7 +126,8 @@ std::uint64_t DeviceMemory::unwritten_bytes(std::size_t index) const {
   return b.bytes - written;
 }
 
-std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index, std::span<const std::uint64_t> ranks) const {
+std::vector<std::uint64_t> DeviceMemory::written_at(std::size_t index,
+                                                    std::span<const std::uint64_t> ranks) const {
   const Buffer& b = buffers_[index];
   if (!b.state) return {ranks.begin(), ranks.end()};
   std::vector<std::uint64_t> found;
@@ -170,7 +179,8 @@ DeviceMemory::Kept DeviceMemory::keep() const {
 void DeviceMemory::restore(const Kept& kept) {
   for (std::size_t i = 0; i < kept.data.size(); ++i) {
     std::copy(kept.data[i].begin(), kept.data[i].end(), buffers_[i].data.get());
-    if (!kept.state[i].empty()) std::copy(kept.state[i].begin(), kept.state[i].end(), buffers_[i].state.get());
+    if (!kept.state[i].empty())
+      std::copy(kept.state[i].begin(), kept.state[i].end(), buffers_[i].state.get());
   }
 }
 
@@ -206,7 +216,8 @@ void DeviceMemory::forget_threads() {
 const Buffer* DeviceMemory::find(std::uint64_t address, std::uint64_t bytes) const {
   // Addresses ascend with the index.
   const auto after =
-      std::upper_bound(buffers_.begin(), buffers_.end(), address, [](std::uint64_t a, const Buffer& b) { return a < b.address; });
+      std::upper_bound(buffers_.begin(), buffers_.end(), address,
+                       [](std::uint64_t a, const Buffer& b) { return a < b.address; });
   if (after == buffers_.begin()) return nullptr;
   const Buffer& b = *(after - 1);
   const std::uint64_t offset = address - b.address;
@@ -222,7 +233,9 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
   std::uint64_t distance = ~0ull;
   for (const Buffer& b : buffers_) {
     const std::uint64_t end = b.address + b.bytes;
-    const std::uint64_t d = address < b.address ? b.address - address : address < end ? 0 : address - end + 1;
+    const std::uint64_t d = address < b.address ? b.address - address
+                            : address < end     ? 0
+                                                : address - end + 1;
     if (d < distance) {
       distance = d;
       best = &b;
@@ -230,10 +243,13 @@ std::string DeviceMemory::describe(std::uint64_t address) const {
   }
   if (best == nullptr || distance > 64 * gap) return "no buffer is near";
   if (address < best->address)
-    return fmt::format("{} bytes before {} ({} bytes)", best->address - address, best->name, best->bytes);
+    return fmt::format("{} bytes before {} ({} bytes)", best->address - address, best->name,
+                       best->bytes);
   const std::uint64_t offset = address - best->address;
-  if (offset < best->bytes) return fmt::format("offset {} of {} ({} bytes)", offset, best->name, best->bytes);
-  return fmt::format("{} bytes past the end of {} ({} bytes)", offset - best->bytes, best->name, best->bytes);
+  if (offset < best->bytes)
+    return fmt::format("offset {} of {} ({} bytes)", offset, best->name, best->bytes);
+  return fmt::format("{} bytes past the end of {} ({} bytes)", offset - best->bytes, best->name,
+                     best->bytes);
 }
 
 }  // namespace cupilot::ptx

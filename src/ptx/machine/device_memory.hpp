@@ -1,4 +1,5 @@
-// The virtual device's global memory: named buffers at 64-bit addresses with unmapped gaps between them.
+// The virtual device's global memory: named buffers at 64-bit addresses with unmapped gaps between
+// them.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,8 @@ namespace cupilot::ptx {
 
 enum class Access : std::uint8_t { read_only, read_write };
 
-inline constexpr std::uint32_t whole_word = 0xf0000000u;  // of a state word: all its bytes were written
+inline constexpr std::uint32_t whole_word =
+    0xf0000000u;  // of a state word: all its bytes were written
 
 // Which thread of a block touched each cell of a buffer last, within one launch: thread_order.hpp.
 struct ThreadStamps {
@@ -26,10 +28,13 @@ struct ThreadStamps {
   std::uint64_t cells = 0;
   // Stamps of the last write, 0 by no thread; they mean something where `state` names the block.
   std::unique_ptr<std::uint32_t[]> writes;
-  std::atomic<std::uint64_t*> reads{nullptr};  // of reads: `reader` of the block, stamp; made by the first
-  std::uint32_t launch = 0;                    // tells this launch's reads from those of 15 before
+  std::atomic<std::uint64_t*> reads{
+      nullptr};              // of reads: `reader` of the block, stamp; made by the first
+  std::uint32_t launch = 0;  // tells this launch's reads from those of 15 before
 
-  std::uint32_t reader(std::uint64_t block) const { return launch << 28 | (static_cast<std::uint32_t>(block + 1) & ~whole_word); }
+  std::uint32_t reader(std::uint64_t block) const {
+    return launch << 28 | (static_cast<std::uint32_t>(block + 1) & ~whole_word);
+  }
 
   ThreadStamps() = default;
   ThreadStamps(const ThreadStamps&) = delete;
@@ -38,8 +43,9 @@ struct ThreadStamps {
   void forget_reads();
 };
 
-// A buffer. `state` holds one word for each 4 bytes (read_write buffers only): bits 28..31 say which of the bytes were
-// written, the low bits name the block (index + 1) that wrote last within the launch in progress, 0 for none.
+// A buffer. `state` holds one word for each 4 bytes (read_write buffers only): bits 28..31 say
+// which of the bytes were written, the low bits name the block (index + 1) that wrote last within
+// the launch in progress, 0 for none.
 struct Buffer {
   std::string name;
   std::uint64_t address = 0;
@@ -47,11 +53,13 @@ struct Buffer {
   Access access = Access::read_write;
   std::unique_ptr<std::uint8_t[]> data;  // bytes rounded up to 16
   std::unique_ptr<std::uint32_t[]> state;
-  // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host threads run; else empty.
+  // Blocks (index + 1; several: all ones) that read each 4 bytes of a launch that several host
+  // threads run; else empty.
   std::unique_ptr<std::uint32_t[]> readers;
   std::unique_ptr<ThreadStamps> threads;  // of a launch that checks races; else empty
 
-  // Content that is made chunk by chunk when it is first read: of read_only buffers, in launches of one block.
+  // Content that is made chunk by chunk when it is first read: of read_only buffers, in launches of
+  // one block.
   static constexpr std::uint64_t chunk_bytes = 32;
   using Make = std::function<void(std::uint64_t offset, std::span<std::uint8_t> chunk)>;
   struct Later {
@@ -74,15 +82,18 @@ struct Buffer {
 class DeviceMemory {
  public:
   // At most `limit` bytes in all.
-  explicit DeviceMemory(std::uint64_t limit = 4ull << 30, std::uint64_t first_address = 0x0a00'0000'0000ull)
+  explicit DeviceMemory(std::uint64_t limit = 4ull << 30,
+                        std::uint64_t first_address = 0x0a00'0000'0000ull)
       : limit_(limit), next_(first_address) {}
 
-  // A new buffer, its address `past` bytes (a multiple of 4) beyond a multiple of 512, 1 MiB or more of unmapped space on both
-  // sides. A read_only buffer counts as initialised; a read_write one as never written until `mark_written` or a kernel's store.
-  // Returns its index.
-  Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access, std::uint64_t past = 0);
+  // A new buffer, its address `past` bytes (a multiple of 4) beyond a multiple of 512, 1 MiB or
+  // more of unmapped space on both sides. A read_only buffer counts as initialised; a read_write
+  // one as never written until `mark_written` or a kernel's store. Returns its index.
+  Result<std::size_t> add(std::string name, std::uint64_t bytes, Access access,
+                          std::uint64_t past = 0);
 
-  // A read_only buffer whose content `make` writes in whole chunks (the last may be short), each once, when a launch reads it.
+  // A read_only buffer whose content `make` writes in whole chunks (the last may be short), each
+  // once, when a launch reads it.
   Result<std::size_t> add_later(std::string name, std::uint64_t bytes, Buffer::Make make);
 
   std::size_t size() const { return buffers_.size(); }
@@ -98,8 +109,10 @@ class DeviceMemory {
   void set_access(std::size_t index, Access access);
   bool is_written(std::size_t index, std::uint64_t byte) const;
   std::uint64_t unwritten_bytes(std::size_t index) const;
-  // Offsets of the written bytes of these ranks among all written ones; ranks ascend and are fewer than there are.
-  std::vector<std::uint64_t> written_at(std::size_t index, std::span<const std::uint64_t> ranks) const;
+  // Offsets of the written bytes of these ranks among all written ones; ranks ascend and are fewer
+  // than there are.
+  std::vector<std::uint64_t> written_at(std::size_t index,
+                                        std::span<const std::uint64_t> ranks) const;
   std::optional<std::uint64_t> first_unwritten(std::size_t index) const;  // byte offset
 
   // Forgets which block wrote what; a launch does this when it starts.
@@ -115,7 +128,8 @@ class DeviceMemory {
   void restore(const Kept& kept);
   // Begins or ends remembering who reads what can be written.
   void watch_readers(bool on);
-  // Begins a launch whose threads are told apart in cells of 2^shift bytes. Nothing is kept of buffers beyond a limit in all.
+  // Begins a launch whose threads are told apart in cells of 2^shift bytes. Nothing is kept of
+  // buffers beyond a limit in all.
   void watch_threads(std::uint32_t shift);
   void forget_threads();
 

@@ -19,7 +19,8 @@ constexpr std::uint64_t max_host_bytes = 6ull << 30;
 Dim3 cluster_of(const Program& program, const Launch& launch) {
   const Dim3& asked = launch.cluster;
   if (asked.x * asked.y * asked.z != 1) return asked;
-  const std::vector<std::uint64_t> required = program.module->functions[program.codes[0].function].directive("reqnctapercluster");
+  const std::vector<std::uint64_t> required =
+      program.module->functions[program.codes[0].function].directive("reqnctapercluster");
   Dim3 out;
   std::uint32_t* sides[] = {&out.x, &out.y, &out.z};
   for (std::size_t i = 0; i < required.size() && i < 3; ++i)
@@ -27,64 +28,83 @@ Dim3 cluster_of(const Program& program, const Launch& launch) {
   return out;
 }
 
-std::optional<Rejected> cluster_fault(const Program& program, const Launch& launch, const ExecuteOptions& options) {
+std::optional<Rejected> cluster_fault(const Program& program, const Launch& launch,
+                                      const ExecuteOptions& options) {
   const Function& entry = program.module->functions[program.codes[0].function];
-  const auto no = [&](std::string message) { return reject("run.launch", std::move(message), entry.name); };
+  const auto no = [&](std::string message) {
+    return reject("run.launch", std::move(message), entry.name);
+  };
   const Dim3 &g = launch.grid, &asked = launch.cluster, c = cluster_of(program, launch);
   const std::vector<std::uint64_t> required = entry.directive("reqnctapercluster");
   const std::uint32_t sides[] = {asked.x, asked.y, asked.z};
   const bool explicit_size = asked.x * asked.y * asked.z > 1;
   for (std::size_t i = 0; i < required.size() && i < 3; ++i) {
-    if (explicit_size && required[i] != sides[i]) return no("the cluster has not the size that the kernel requires");
+    if (explicit_size && required[i] != sides[i])
+      return no("the cluster has not the size that the kernel requires");
   }
   const std::uint64_t size = std::uint64_t{c.x} * c.y * c.z;
-  if (size == 0 || size > 16) return no(fmt::format("a cluster of {} x {} x {} blocks passes the limit of 16", c.x, c.y, c.z));
+  if (size == 0 || size > 16)
+    return no(
+        fmt::format("a cluster of {} x {} x {} blocks passes the limit of 16", c.x, c.y, c.z));
   if (g.x % c.x != 0 || g.y % c.y != 0 || g.z % c.z != 0)
-    return no(fmt::format("a grid of {} x {} x {} blocks is no multiple of its clusters of {} x {} x {}", g.x, g.y, g.z, c.x, c.y,
-                          c.z));
+    return no(
+        fmt::format("a grid of {} x {} x {} blocks is no multiple of its clusters of {} x {} x {}",
+                    g.x, g.y, g.z, c.x, c.y, c.z));
   const std::uint64_t blocks = std::uint64_t{g.x} * g.y * g.z;
   if (launch.cooperative && blocks > std::max(1u, options.resident))
     return no(
-        fmt::format("a cooperative grid of {} blocks does not fit the {} that are resident at once", blocks, options.resident));
+        fmt::format("a cooperative grid of {} blocks does not fit the {} that are resident at once",
+                    blocks, options.resident));
   return std::nullopt;
 }
 
-std::optional<Rejected> launch_fault(const Program& program, const Launch& launch, const ExecuteOptions& options) {
+std::optional<Rejected> launch_fault(const Program& program, const Launch& launch,
+                                     const ExecuteOptions& options) {
   const Function& entry = program.module->functions[program.codes[0].function];
-  const auto no = [&](std::string message) { return reject("run.launch", std::move(message), entry.name); };
+  const auto no = [&](std::string message) {
+    return reject("run.launch", std::move(message), entry.name);
+  };
   const Dim3 &g = launch.grid, &b = launch.block;
-  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0) return no("a grid or block of no threads");
+  if (g.x == 0 || g.y == 0 || g.z == 0 || b.x == 0 || b.y == 0 || b.z == 0)
+    return no("a grid or block of no threads");
   if (g.x > 0x7fffffffu || g.y > 65535 || g.z > 65535)
     return no(fmt::format("a grid of {} x {} x {} blocks passes the limits", g.x, g.y, g.z));
   if (auto fault = cluster_fault(program, launch, options)) return fault;
   const std::uint64_t threads = std::uint64_t{b.x} * b.y * b.z;
   if (b.x > 1024 || b.y > 1024 || b.z > 64 || threads > options.max_threads || threads > 1024) {
-    return no(fmt::format("a block of {} x {} x {} threads passes the limit of {}", b.x, b.y, b.z, options.max_threads));
+    return no(fmt::format("a block of {} x {} x {} threads passes the limit of {}", b.x, b.y, b.z,
+                          options.max_threads));
   }
   std::uint64_t most = 1;
-  for (std::uint64_t v : entry.directive("maxntid")) most = v != 0 && most <= 1024 ? most * v : most;
+  for (std::uint64_t v : entry.directive("maxntid"))
+    most = v != 0 && most <= 1024 ? most * v : most;
   if (!entry.directive("maxntid").empty() && threads > most) {
-    return no(fmt::format("a block of {} threads passes the kernel's launch bound of {}", threads, most));
+    return no(
+        fmt::format("a block of {} threads passes the kernel's launch bound of {}", threads, most));
   }
   const std::vector<std::uint64_t> required = entry.directive("reqntid");
   const std::uint64_t asked[] = {b.x, b.y, b.z};
   for (std::size_t i = 0; i < required.size() && i < 3; ++i) {
     if (required[i] != asked[i]) return no("the block has not the size that the kernel requires");
   }
-  const std::uint64_t shared = program.shared.device.dynamic_at + std::uint64_t{launch.dynamic_shared};
+  const std::uint64_t shared =
+      program.shared.device.dynamic_at + std::uint64_t{launch.dynamic_shared};
   if (shared > options.max_shared) {
-    return no(fmt::format("{} bytes of shared memory a block pass the limit of {}", shared, options.max_shared));
+    return no(fmt::format("{} bytes of shared memory a block pass the limit of {}", shared,
+                          options.max_shared));
   }
   if (launch.parameters.size() != program.layout.bytes) {
-    return no(
-        fmt::format("{} bytes of parameters were given, the kernel takes {}", launch.parameters.size(), program.layout.bytes));
+    return no(fmt::format("{} bytes of parameters were given, the kernel takes {}",
+                          launch.parameters.size(), program.layout.bytes));
   }
   const std::uint64_t warps = (threads + 31) / 32;
   const std::uint64_t held = program.shared.here.dynamic_at + std::uint64_t{launch.dynamic_shared};
-  const std::uint64_t each = warps * (program.codes[0].frame_bytes + 64ull * program.codes[0].lane_bytes) + 9 * held;
+  const std::uint64_t each =
+      warps * (program.codes[0].frame_bytes + 64ull * program.codes[0].lane_bytes) + 9 * held;
   const std::uint64_t alive = std::max<std::uint64_t>(options.threads, options.resident);
   if (each * alive > max_host_bytes)
-    return no(fmt::format("{} blocks at a time need more than {} bytes of host memory", alive, max_host_bytes));
+    return no(fmt::format("{} blocks at a time need more than {} bytes of host memory", alive,
+                          max_host_bytes));
   return std::nullopt;
 }
 
@@ -97,7 +117,8 @@ void add_traffic(LineTraffic& sum, const LineTraffic& more) {
 }
 
 // A reader of counts wants them for the whole grid.
-void fill_counts(Report& report, const Program& program, const std::vector<Worker>& workers, std::uint64_t total_blocks) {
+void fill_counts(Report& report, const Program& program, const std::vector<Worker>& workers,
+                 std::uint64_t total_blocks) {
   std::array<double, counter_count> sum{};
   const auto add = [&](Counter c, double v) { sum[static_cast<std::size_t>(c)] += v; };
   std::uint64_t run = 0;
@@ -122,13 +143,15 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
       if (w.counter != Counter::count_) {
         const double live_warps = w.per_warp == 0 ? 0 : static_cast<double>(threads) / 32;
         add(w.counter, static_cast<double>(threads) * w.per_thread + live_warps * w.per_warp);
-        if (w.also != Counter::count_) add(w.also, static_cast<double>(threads) * w.also_per_thread);
+        if (w.also != Counter::count_)
+          add(w.also, static_cast<double>(threads) * w.also_per_thread);
       }
-      report.lines.push_back({code.function, static_cast<std::uint32_t>(i), n.warps, threads, traffic[code.first_count + i]});
+      report.lines.push_back({code.function, static_cast<std::uint32_t>(i), n.warps, threads,
+                              traffic[code.first_count + i]});
     }
   }
-  add(Counter::issue_slots,
-      sum[static_cast<std::size_t>(Counter::warp_instructions)] + sum[static_cast<std::size_t>(Counter::shared_conflicts)]);
+  add(Counter::issue_slots, sum[static_cast<std::size_t>(Counter::warp_instructions)] +
+                                sum[static_cast<std::size_t>(Counter::shared_conflicts)]);
   add(Counter::blocks, static_cast<double>(run));
   add(Counter::l2_bytes, 32 * (sum[static_cast<std::size_t>(Counter::global_load_sectors)] +
                                sum[static_cast<std::size_t>(Counter::global_store_sectors)]));
@@ -151,7 +174,8 @@ void fill_counts(Report& report, const Program& program, const std::vector<Worke
 
 namespace {
 
-void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, const char* name, std::string message) {
+void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, const char* name,
+            std::string message) {
   Block& block = *warp.block;
   LaunchContext& launch = *block.launch;
   const std::lock_guard<std::mutex> hold(launch.lock);
@@ -164,8 +188,9 @@ void record(Warp& warp, const Code& code, const Step& step, std::uint32_t lane, 
     out.block = block.index;
     out.thread = warp.index * 32 + lane;
     const Dim3& b = launch.launch->block;
-    out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x, block.position.y, block.position.z,
-                            out.thread % b.x, out.thread / b.x % b.y, out.thread / (b.x * b.y));
+    out.where = fmt::format("block ({},{},{}) thread ({},{},{})", block.position.x,
+                            block.position.y, block.position.z, out.thread % b.x,
+                            out.thread / b.x % b.y, out.thread / (b.x * b.y));
     if (step.instruction < function.instructions.size()) {
       const Instruction& ins = function.instructions[step.instruction];
       out.ptx_line = ins.line;
@@ -188,10 +213,12 @@ void settle_suspect(Block& block) {
   if (suspect.warp == nullptr) return;
   block.faulted = true;
   suspect.warp->stop = true;
-  record(*suspect.warp, *suspect.code, *suspect.step, suspect.lane, "run.uninitialised", suspect.message);
+  record(*suspect.warp, *suspect.code, *suspect.step, suspect.lane, "run.uninitialised",
+         suspect.message);
 }
 
-void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, std::string message) {
+void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code,
+           std::string message) {
   Block& block = *warp.block;
   warp.stop = true;
   // What went wrong after a read of nothing is its consequence, but for the race that explains it.
@@ -204,11 +231,13 @@ void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, s
 void fault_here(Warp& warp, const char* code, std::string message) {
   const auto last = static_cast<std::uint32_t>(warp.code->steps.size() - 2);
   const std::uint32_t pc = warp.state == WarpState::waiting ? warp.pc - 1 : warp.pc;
-  const std::uint32_t lane = warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0;
+  const std::uint32_t lane =
+      warp.active != 0 ? static_cast<std::uint32_t>(__builtin_ctz(warp.active)) : 0;
   fault(warp, warp.steps[std::min(pc, last)], lane, code, std::move(message));
 }
 
-Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch, const ExecuteOptions& options) {
+Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch,
+                        const ExecuteOptions& options) {
   if (auto fault = launch_fault(program, launch, options)) return *fault;
   LaunchContext context;
   context.program = &program;
@@ -219,12 +248,14 @@ Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& la
   context.warps = (context.threads + 31) / 32;
   context.shared_bytes = program.shared.here.bytes(launch.dynamic_shared);
   context.device_shared = program.shared.device.bytes(launch.dynamic_shared);
-  context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
+  context.budget =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
   context.cluster = cluster_of(program, launch);
   const std::uint64_t blocks = std::uint64_t{launch.grid.x} * launch.grid.y * launch.grid.z;
   for (std::uint64_t block : options.blocks) {
     if (block >= blocks)
-      return Error{ErrorCode::failure, fmt::format("block {} lies outside a grid of {}", block, blocks),
+      return Error{ErrorCode::failure,
+                   fmt::format("block {} lies outside a grid of {}", block, blocks),
                    "choose blocks of the grid"};
   }
   memory.begin_launch();

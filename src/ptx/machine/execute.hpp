@@ -21,8 +21,8 @@ struct Dim3 {
   std::uint32_t x = 1, y = 1, z = 1;
 };
 
-// A module made ready to run: decoded once, used for any number of launches. Module variables in .global space live here
-// and start from their initialisers at every launch.
+// A module made ready to run: decoded once, used for any number of launches. Module variables in
+// .global space live here and start from their initialisers at every launch.
 class Program;
 
 struct ProgramDeleter {
@@ -30,17 +30,19 @@ struct ProgramDeleter {
 };
 using ProgramPtr = std::unique_ptr<Program, ProgramDeleter>;
 
-// Decodes one entry and every function it may call. An instruction that the interpreter lacks is a rejection
-// `run.unsupported` that names the form and its line; an operand that does not fit its form likewise.
+// Decodes one entry and every function it may call. An instruction that the interpreter lacks is a
+// rejection `run.unsupported` that names the form and its line; an operand that does not fit its
+// form likewise.
 Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::string_view entry);
 
 struct Launch {
   Dim3 grid, block;
-  std::uint32_t dynamic_shared = 0;      // bytes
-  std::vector<std::uint8_t> parameters;  // the entry's parameter block; a tensor map in it as tensor_map.hpp encodes it
-  Dim3 cluster{};                        // blocks that run together; 1 x 1 x 1: none asked for
-  bool cooperative = false;              // the whole grid must be resident at once
-  std::uint32_t registers = 0;           // a thread has at its start; 0: unknown
+  std::uint32_t dynamic_shared = 0;  // bytes
+  std::vector<std::uint8_t>
+      parameters;  // the entry's parameter block; a tensor map in it as tensor_map.hpp encodes it
+  Dim3 cluster{};  // blocks that run together; 1 x 1 x 1: none asked for
+  bool cooperative = false;     // the whole grid must be resident at once
+  std::uint32_t registers = 0;  // a thread has at its start; 0: unknown
 };
 
 // Byte offset of every parameter in the block and its whole size.
@@ -51,19 +53,22 @@ struct ParameterLayout {
 ParameterLayout parameter_layout(const Function& entry);
 
 struct ExecuteOptions {
-  std::uint64_t instruction_budget = 2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
-  // Draws what a device leaves open: the order of blocks and of the warps in one, whether others come between the strong
-  // accesses of a thread (in half of the seeds, where races are looked for), what registers and local memory hold before they
-  // are written. 0: ascending, nobody, 0xff.
+  std::uint64_t instruction_budget =
+      2'000'000'000;  // warp instructions of the launch, 8 for starting a warp; past it: run.hang
+  // Draws what a device leaves open: the order of blocks and of the warps in one, whether others
+  // come between the strong accesses of a thread (in half of the seeds, where races are looked
+  // for), what registers and local memory hold before they are written. 0: ascending, nobody, 0xff.
   std::uint64_t seed = 0;
-  bool late = false;              // asynchronous copies move at the last legal moment, not at the first
-  bool check_races = true;        // shared and read-write global memory
+  bool late = false;        // asynchronous copies move at the last legal moment, not at the first
+  bool check_races = true;  // shared and read-write global memory
   bool check_initialised = true;  // shared, local and read-write global memory
   bool count = true;
-  bool by_instruction = false;        // and count memory and divergence instruction by instruction (LineCount)
+  bool by_instruction =
+      false;  // and count memory and divergence instruction by instruction (LineCount)
   std::vector<std::uint64_t> blocks;  // run only these (linear index, x fastest); empty: all
   std::uint32_t threads = 1;          // host threads that blocks are spread over
-  std::uint32_t resident = 1;         // blocks taken in turn when one does not end by itself; grid barriers need the whole grid
+  std::uint32_t resident =
+      1;  // blocks taken in turn when one does not end by itself; grid barriers need the whole grid
   std::uint32_t max_faults = 8;       // the launch ends at this many
   std::uint32_t max_shared = 232448;  // bytes a block may have, static and dynamic
   std::uint32_t max_threads = 1024;
@@ -82,9 +87,10 @@ struct Fault {
 
 // What the executions of one instruction of the text added to the counters.
 struct LineTraffic {
-  std::uint64_t requests = 0, sectors = 0;      // of global memory
-  std::uint64_t wavefronts = 0, conflicts = 0;  // of shared memory; conflicts: wavefronts beyond the least
-  std::uint64_t divergences = 0;                // branches whose lanes parted
+  std::uint64_t requests = 0, sectors = 0;  // of global memory
+  std::uint64_t wavefronts = 0,
+                conflicts = 0;    // of shared memory; conflicts: wavefronts beyond the least
+  std::uint64_t divergences = 0;  // branches whose lanes parted
 };
 
 // How often one instruction of the text was issued, and by how many threads.
@@ -100,15 +106,17 @@ struct Report {
   std::vector<LineCount> lines;  // only executed ones
   std::uint64_t warp_instructions = 0;
   std::uint64_t blocks_run = 0;
-  std::uint32_t threads = 1;      // host threads that ran them
-  bool independent = true;        // no block read what another wrote and no returning atomic touched global memory
+  std::uint32_t threads = 1;  // host threads that ran them
+  bool independent =
+      true;  // no block read what another wrote and no returning atomic touched global memory
   std::string dependence;         // why not: the first instance
   std::uint32_t local_bytes = 0;  // a thread
 };
 
-// Runs the launch. An Error is a bad request (grid of zero, wrong parameter size, too much shared memory is a Rejected
-// `run.launch`); what the kernel does wrong stands in Report::faults.
-Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch, const ExecuteOptions& options = {});
+// Runs the launch. An Error is a bad request (grid of zero, wrong parameter size, too much shared
+// memory is a Rejected `run.launch`); what the kernel does wrong stands in Report::faults.
+Attempt<Report> execute(Program& program, DeviceMemory& memory, const Launch& launch,
+                        const ExecuteOptions& options = {});
 
 // The first fault as a rejection.
 Rejected rejection_of(const Report& report);

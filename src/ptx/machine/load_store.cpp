@@ -74,7 +74,8 @@ bool agree(Warp& w, const Step& s, const LaneAddresses& a) {
       for (std::uint32_t j = 0; j < s.count; ++j) {
         const R* d = w.at<R>(s.list[j]);
         if (static_cast<E>(d[k]) == static_cast<E>(d[i])) continue;
-        fault(w, s, i, "run.race", "two threads of a warp store different values to one address at once");
+        fault(w, s, i, "run.race",
+              "two threads of a warp store different values to one address at once");
         return false;
       }
       break;
@@ -97,8 +98,11 @@ void store(Lanes& lanes, const Step& s) {
   const std::uint8_t space = s.flags & space_mask;
   if (space == space_shared || space == space_global || space == space_generic) {
     const PatternMemo* memos = &w.block->worker->memos[2 * (w.code->first_count + s.instruction)];
-    const auto repeats = [&](const PatternMemo& memo) { return (memo.mask & w.mask) != 0 && memo.leaders != memo.mask; };
-    const bool doubled = (space != space_shared && repeats(memos[0])) || (space != space_global && repeats(memos[1]));
+    const auto repeats = [&](const PatternMemo& memo) {
+      return (memo.mask & w.mask) != 0 && memo.leaders != memo.mask;
+    };
+    const bool doubled = (space != space_shared && repeats(memos[0])) ||
+                         (space != space_global && repeats(memos[1]));
     if (doubled && w.block->launch->options->check_races && !agree<E, R>(w, s, a)) return;
   }
   move_out<E, R>(w, s, p);
@@ -114,8 +118,9 @@ using u8 = std::uint8_t;
 using u16 = std::uint16_t;
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
-constexpr MoveRow move_rows[] = {MOVE(u8, u16),  MOVE(u8, u32),  MOVE(u8, u64),  MOVE(u16, u16), MOVE(u16, u32),
-                                 MOVE(u16, u64), MOVE(u32, u32), MOVE(u32, u64), MOVE(u64, u64), MOVE(U128, U128)};
+constexpr MoveRow move_rows[] = {MOVE(u8, u16),  MOVE(u8, u32),   MOVE(u8, u64),  MOVE(u16, u16),
+                                 MOVE(u16, u32), MOVE(u16, u64),  MOVE(u32, u32), MOVE(u32, u64),
+                                 MOVE(u64, u64), MOVE(U128, U128)};
 
 // A kernel parameter at a known place: the same for every lane.
 template <class E, class R>
@@ -129,7 +134,8 @@ void load_parameter(Lanes& lanes, const Step& s) {
     std::memcpy(&v, at + j * sizeof(E), sizeof(E));
     R wide = static_cast<R>(v);
     if constexpr (sizeof(E) < sizeof(R) && sizeof(E) < 8) {
-      if ((s.flags & flag_signed) != 0) wide = static_cast<R>(static_cast<std::make_signed_t<E>>(v));
+      if ((s.flags & flag_signed) != 0)
+        wide = static_cast<R>(static_cast<std::make_signed_t<E>>(v));
     }
     R* d = w.at<R>(s.list[j]);
     for (u32 i = 0; i < 32; ++i) d[i] = ((w.mask >> i) & 1) != 0 ? wide : d[i];
@@ -141,9 +147,10 @@ struct ParameterRow {
 };
 #define PARAMETER(E, R) \
   { sizeof(E), sizeof(R), load_parameter<E, R> }
-constexpr ParameterRow parameter_rows[] = {PARAMETER(u8, u16),  PARAMETER(u8, u32),   PARAMETER(u8, u64),  PARAMETER(u16, u16),
-                                           PARAMETER(u16, u32), PARAMETER(u16, u64),  PARAMETER(u32, u32), PARAMETER(u32, u64),
-                                           PARAMETER(u64, u64), PARAMETER(U128, U128)};
+constexpr ParameterRow parameter_rows[] = {
+    PARAMETER(u8, u16),  PARAMETER(u8, u32),   PARAMETER(u8, u64),  PARAMETER(u16, u16),
+    PARAMETER(u16, u32), PARAMETER(u16, u64),  PARAMETER(u32, u32), PARAMETER(u32, u64),
+    PARAMETER(u64, u64), PARAMETER(U128, U128)};
 
 void nothing(Lanes&, const Step&) {}
 
@@ -168,16 +175,19 @@ bool decode_access(Decoder& d, Step& step, bool is_load) {
   for (const Operand& v : values) width = std::max(width, d.width_of(v));
   if (width == 0) width = std::max(2u, bytes);
   std::vector<u32> list;
-  for (const Operand& v : values) list.push_back(is_load ? d.target(v, width) : d.source(v, width, is_float(type)));
+  for (const Operand& v : values)
+    list.push_back(is_load ? d.target(v, width) : d.source(v, width, is_float(type)));
   step.list = d.list(std::move(list));
   step.count = static_cast<u8>(values.size());
   d.address(step, d.operand(is_load ? 1 : 0), d.memory_space(), 0);
   d.note_shared_unit(bytes);
   if (!is_load) d.note_written_unit(bytes);
   if (step.count * bytes > 32) d.refuse("moves more than 32 bytes a thread");
-  if (is_load && (step.flags & space_mask) == space_param && d.operand(1).base == OperandKind::formal) {
+  if (is_load && (step.flags & space_mask) == space_param &&
+      d.operand(1).base == OperandKind::formal) {
     const u64 at = static_cast<u64>(step.offset) - param_window, all = d.program.layout.bytes;
-    if (at % bytes != 0 || at > all || u64{step.count} * bytes > all - at)  // before them: `at` is huge
+    if (at % bytes != 0 || at > all ||
+        u64{step.count} * bytes > all - at)  // before them: `at` is huge
       d.refuse("reads outside the kernel's parameters");
     for (const ParameterRow& row : parameter_rows) {
       if (row.element == bytes && row.width == width) step.run = row.load;

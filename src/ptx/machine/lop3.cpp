@@ -1,4 +1,5 @@
-// lop3 with a predicate: the result of the table, and whether it is zero joined with another predicate.
+// lop3 with a predicate: the result of the table, and whether it is zero joined with another
+// predicate.
 #include <cstdint>
 
 #include "ptx/machine/decode.hpp"
@@ -17,7 +18,8 @@ u32 by_table(u32 a, u32 b, u32 c, u32 table) {
   return r;
 }
 
-// o: result, predicate, a, b, c; aux: table, bit 8 for .and; list: the other predicate and what flips it.
+// o: result, predicate, a, b, c; aux: table, bit 8 for .and; list: the other predicate and what
+// flips it.
 void run_lop3(Lanes& l, const Step& s) {
   const u32 *a = l.at<u32>(s.o[2]), *b = l.at<u32>(s.o[3]), *c = l.at<u32>(s.o[4]);
   const u32 other = l.predicate(s.list[0]) ^ s.list[1];
@@ -40,7 +42,8 @@ bool decode_lop3(Decoder& d, Step& step) {
   if (form.opcode != Opcode::op_lop3 || (!form.has("and") && !form.has("or"))) return false;
   d.want_operands(6, 6);
   const std::vector<Operand> results = d.parts(d.operand(0));
-  if (results.size() != 2 || d.operand(4).kind != OperandKind::immediate) d.refuse("needs a result, a predicate and a table");
+  if (results.size() != 2 || d.operand(4).kind != OperandKind::immediate)
+    d.refuse("needs a result, a predicate and a table");
   step.o[0] = d.target(results[0], 4);
   step.o[1] = d.target_predicate(results[1]);
   if (step.o[1] == 0) d.refuse("the predicate cannot be left out");

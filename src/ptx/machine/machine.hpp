@@ -1,4 +1,5 @@
-// The running state of the virtual device: decoded steps, warps, blocks. Internal to the interpreter.
+// The running state of the virtual device: decoded steps, warps, blocks. Internal to the
+// interpreter.
 #pragma once
 
 #include <array>
@@ -11,20 +12,22 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ptx/machine/execute.hpp"
 #include "ptx/lanes/lanes.hpp"
+#include "ptx/machine/execute.hpp"
 #include "ptx/machine/shared_layout.hpp"
 #include "ptx/machine/stamp.hpp"
 #include "ptx/machine/unwritten.hpp"
 
 namespace cupilot::ptx {
 
-inline constexpr std::uint32_t shared_base = 1024;  // shared addresses below it are the system's, as on sm_90
+inline constexpr std::uint32_t shared_base =
+    1024;  // shared addresses below it are the system's, as on sm_90
 inline constexpr std::uint64_t shared_window = 0x00007f0000000000ull;
 inline constexpr std::uint64_t local_window = 0x00007e0000000000ull;
 inline constexpr std::uint64_t param_window = 0x00007d0000000000ull;
 inline constexpr std::uint64_t window_mask = 0xffffffff00000000ull;
-// A shared address that mapa gave names a block of the cluster above this bit, by its rank + 1; one of the block's own has 0.
+// A shared address that mapa gave names a block of the cluster above this bit, by its rank + 1; one
+// of the block's own has 0.
 inline constexpr std::uint32_t rank_shift = 24;
 
 struct Code;
@@ -60,12 +63,13 @@ struct Watched {
 };
 
 struct Code {
-  std::uint32_t function = 0;                    // Module::functions
-  std::vector<Step> steps;                       // one an instruction, and one last that leaves the function
+  std::uint32_t function = 0;  // Module::functions
+  std::vector<Step> steps;     // one an instruction, and one last that leaves the function
   std::vector<std::uint32_t> reconverge;         // immediate post-dominator of every step
   std::deque<std::vector<std::uint32_t>> lists;  // of steps with many operands
   std::vector<Work> work;
-  std::vector<std::uint8_t> image;  // a frame's constants at their places, which lie before and after its registers
+  std::vector<std::uint8_t>
+      image;  // a frame's constants at their places, which lie before and after its registers
   std::uint32_t first_register = 0, first_constant = 0;
   std::vector<SpecialSlot> specials;
   std::uint32_t frame_bytes = 0;
@@ -85,8 +89,9 @@ class Program {
   std::vector<std::uint32_t> code_of;  // function -> code, none_index
   std::uint32_t entry_code = 0;
   std::vector<std::uint64_t> variable_address;
-  std::vector<std::pair<std::size_t, std::size_t>> variable_buffer;  // variable, buffer of `constants`
-  std::uint64_t grid_barrier = 0;                                    // address of a cooperative grid's; 0: nobody asks
+  std::vector<std::pair<std::size_t, std::size_t>>
+      variable_buffer;             // variable, buffer of `constants`
+  std::uint64_t grid_barrier = 0;  // address of a cooperative grid's; 0: nobody asks
   SharedLayout shared;
   DeviceMemory constants{1ull << 30, 0x0100'0000'0000ull};  // .const and .global variables
   ParameterLayout layout;
@@ -95,14 +100,18 @@ class Program {
   std::uint32_t shadow_shift = 2;  // log2 of the bytes that one cell of shared shadow covers
   std::uint32_t global_shift = 2;  // the same of what is written to global memory
   std::uint64_t local_bytes = 0;   // a thread, all frames but recursion
-  bool orders_blocks = false;      // holds an instruction that could order one block's accesses after another's
-  bool orders_proxies = false;     // holds one that could have the asynchronous proxy see what threads wrote to global memory
-  bool updates_global = false;     // holds atomics on memory that blocks share
-  bool orders_threads = false;     // holds fences, acquires or releases that could order threads of a block
-  bool async = false;              // uses mbarriers or the asynchronous proxy
-  bool meets_in_part = false;      // has barriers that not all warps of a block pass
-  bool lanes_in_part = false;      // has barriers that not all lanes of a warp may pass
-  // Clusters that former launches ran, a list a host thread: the next one runs its own in their memory.
+  bool orders_blocks =
+      false;  // holds an instruction that could order one block's accesses after another's
+  bool orders_proxies = false;  // holds one that could have the asynchronous proxy see what threads
+                                // wrote to global memory
+  bool updates_global = false;  // holds atomics on memory that blocks share
+  bool orders_threads =
+      false;           // holds fences, acquires or releases that could order threads of a block
+  bool async = false;  // uses mbarriers or the asynchronous proxy
+  bool meets_in_part = false;  // has barriers that not all warps of a block pass
+  bool lanes_in_part = false;  // has barriers that not all lanes of a warp may pass
+  // Clusters that former launches ran, a list a host thread: the next one runs its own in their
+  // memory.
   std::vector<std::vector<std::unique_ptr<Cluster>>> spare;
 };
 
@@ -134,22 +143,27 @@ struct AsyncCopy {
   const std::uint8_t* from = nullptr;
 };
 
-// Copies that lanes committed in one instruction, each lane its own. `lanes`: those that have not waited for the group.
+// Copies that lanes committed in one instruction, each lane its own. `lanes`: those that have not
+// waited for the group.
 struct CopyGroup {
   std::uint32_t lanes = 0;
   std::vector<AsyncCopy> copies;
 };
 
-// What only kernels with asynchronous copies or clusters need to know of the past; empty vectors know nothing.
+// What only kernels with asynchronous copies or clusters need to know of the past; empty vectors
+// know nothing.
 struct Beyond {
-  std::vector<std::uint32_t> far;      // clock of every warp of the cluster (32 a block) up to which its accesses are known
+  std::vector<std::uint32_t>
+      far;  // clock of every warp of the cluster (32 a block) up to which its accesses are known
   std::vector<std::uint32_t> proxied;  // the same, with a proxy fence since
-  std::vector<std::uint32_t> drained;  // the same of its reads, with a proxy fence or a barrier of warps since
-  std::vector<std::uint32_t> seen;     // phases seen to complete, of every mbarrier and stream of groups (their slots)
+  std::vector<std::uint32_t>
+      drained;  // the same of its reads, with a proxy fence or a barrier of warps since
+  std::vector<std::uint32_t>
+      seen;  // phases seen to complete, of every mbarrier and stream of groups (their slots)
 };
 
-// Of accesses at clocks from `from` to before `to`, those of `lanes` are not known after all: others of the warp spoke for
-// themselves. `one`: just one lane did.
+// Of accesses at clocks from `from` to before `to`, those of `lanes` are not known after all:
+// others of the warp spoke for themselves. `one`: just one lane did.
 struct Doubt {
   std::uint32_t from = 0, to = 0, lanes = 0;
   bool one = false;
@@ -164,16 +178,20 @@ struct Knowledge {
 
 // What lanes of a warp know of each other since some of them, and not all, were ordered.
 struct Peers {
-  std::array<std::array<std::uint32_t, 32>, 32> known;  // of each lane, clock of every lane up to which it knows its accesses
-  std::array<std::uint32_t, 32> last;                   // of lanes in `held`: clock of the last access that may be known
-  std::uint32_t held = 0;                               // lanes that touched shared memory before they were ordered with some
+  std::array<std::array<std::uint32_t, 32>, 32>
+      known;  // of each lane, clock of every lane up to which it knows its accesses
+  std::array<std::uint32_t, 32>
+      last;                // of lanes in `held`: clock of the last access that may be known
+  std::uint32_t held = 0;  // lanes that touched shared memory before they were ordered with some
 };
 
 // Groups of bulk copies of one thread.
 struct BulkStream {
   std::uint32_t slot = 0;  // 0: none issued yet
   std::uint32_t committed = 0;
-  std::uint32_t issued = 0, waited = 0;  // groups that hold a copy out of shared memory, and those that a wait covered
+  std::uint32_t
+      issued = 0,
+      waited = 0;  // groups that hold a copy out of shared memory, and those that a wait covered
 };
 
 // polling: a wait on an mbarrier whose phase is not complete.
@@ -194,38 +212,44 @@ struct Warp : Lanes {
   std::vector<std::uint8_t> local;  // lane-major
   std::vector<std::uint8_t> local_written;
   std::uint32_t local_stride = 0;
-  // Clock of every warp of the block up to which its accesses are ordered before ours; of its own lanes, before each other's.
+  // Clock of every warp of the block up to which its accesses are ordered before ours; of its own
+  // lanes, before each other's.
   std::array<std::uint32_t, 32> known{};
   std::vector<Doubt> doubts;  // of them; empty: none
   std::uint32_t clock = 1;    // of its accesses
   std::uint32_t heard = 0;    // its own clock from which on it has learnt nothing of other warps
   std::uint32_t touched = 0;  // lanes that touched shared memory since the lanes were last ordered
-  std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and nothing ordered them since
+  std::uint32_t behind = 0;   // lanes that know only what stands in `before`: others waited, and
+                              // nothing ordered them since
   Knowledge before;
-  std::unique_ptr<Peers> peers;        // null: never needed
-  bool parted = false;                 // `peers` says more than `known`
-  std::uint32_t undefined = 0;         // shuffles so far, each of which may give values of its own where none is defined
+  std::unique_ptr<Peers> peers;  // null: never needed
+  bool parted = false;           // `peers` says more than `known`
+  std::uint32_t undefined =
+      0;  // shuffles so far, each of which may give values of its own where none is defined
   Doubt unfenced;                      // its own writes that a proxy fence by other lanes left out
   std::vector<AsyncCopy> open_copies;  // issued, not committed
   std::deque<CopyGroup> groups;        // of a lane those that name it, oldest first
   std::uint32_t barrier = 0;           // waiting at
-  std::uint32_t barrier_result = 0;    // slot that takes a reduction's result; of a predicate or a register
+  std::uint32_t barrier_result =
+      0;  // slot that takes a reduction's result; of a predicate or a register
   bool barrier_predicate = false;
   std::uint8_t barrier_reduce = 0;  // 0 none, 1 popc, 2 and, 3 or
   StepCount* counts = nullptr;      // of the code being run
   std::uint32_t local_top = 0;      // bytes of a thread's local memory in use
   std::uint32_t frames_bytes = 0;   // of all frames in use
   Beyond beyond;
-  std::vector<BulkStream> streams;            // of lanes; empty: no bulk copies yet
-  std::uint64_t polled = 0;                   // the wait that failed last: slot and phase; 0: none
-  std::uint32_t poll_at = 0;                  // index of its mbarrier in the cluster
-  bool timed_out = false;                     // the next failing wait says so instead of sleeping
-  std::uint32_t cluster_owed = 0;             // lanes that arrived at the cluster's barrier and have not waited
-  std::uint32_t cluster_phase = 0;            // of their arrival
-  std::uint32_t far_mark = 0, far_clock = 0;  // the mark of its last access to another block, and its clock
-  std::shared_ptr<Products> products;         // of wgmma; null: none yet
-  std::uint32_t registers = 0;                // a thread, as setmaxnreg left them; 0: unknown
-  std::uint64_t drawn = 0;                    // what the device leaves open is taken from here; 0: nothing is
+  std::vector<BulkStream> streams;  // of lanes; empty: no bulk copies yet
+  std::uint64_t polled = 0;         // the wait that failed last: slot and phase; 0: none
+  std::uint32_t poll_at = 0;        // index of its mbarrier in the cluster
+  bool timed_out = false;           // the next failing wait says so instead of sleeping
+  std::uint32_t cluster_owed =
+      0;  // lanes that arrived at the cluster's barrier and have not waited
+  std::uint32_t cluster_phase = 0;  // of their arrival
+  std::uint32_t far_mark = 0,
+                far_clock = 0;  // the mark of its last access to another block, and its clock
+  std::shared_ptr<Products> products;  // of wgmma; null: none yet
+  std::uint32_t registers = 0;         // a thread, as setmaxnreg left them; 0: unknown
+  std::uint64_t drawn = 0;  // what the device leaves open is taken from here; 0: nothing is
   Unwritten unwritten;
 };
 
@@ -233,11 +257,13 @@ struct Barrier {
   std::uint32_t expected = 0, arrived = 0;
   Knowledge released;  // what the arrived know
   std::vector<Warp*> waiting;
-  const Step* step = nullptr;              // the first to arrive
-  std::uint32_t true_count = 0, seen = 0;  // barrier.red: threads with a true predicate, of those seen
+  const Step* step = nullptr;  // the first to arrive
+  std::uint32_t true_count = 0,
+                seen = 0;  // barrier.red: threads with a true predicate, of those seen
 };
 
-// What is counted of a pattern: sectors of a load or store or of an atomic on global memory; wavefronts on shared memory.
+// What is counted of a pattern: sectors of a load or store or of an atomic on global memory;
+// wavefronts on shared memory.
 enum class PatternKind : std::uint8_t { none, sectors, atomic_sectors, load, store, atomic, rows };
 
 // Sectors or wavefronts of the address pattern a step met last.
@@ -262,9 +288,11 @@ struct LaunchContext {
   const Launch* launch = nullptr;
   const ExecuteOptions* options = nullptr;
   std::uint32_t threads = 0, warps = 0;
-  std::uint32_t shared_bytes = 0, device_shared = 0;  // of a block: with the gaps between its variables, and without
-  Dim3 cluster{};                                     // blocks
-  std::atomic<std::int64_t> budget{0};                // warp instructions left; below zero when several threads end it at once
+  std::uint32_t shared_bytes = 0,
+                device_shared = 0;  // of a block: with the gaps between its variables, and without
+  Dim3 cluster{};                   // blocks
+  std::atomic<std::int64_t> budget{
+      0};  // warp instructions left; below zero when several threads end it at once
   std::atomic<bool> halt{false};
   std::mutex lock;  // faults and dependence
   std::atomic_flag atomics = ATOMIC_FLAG_INIT;
@@ -272,7 +300,8 @@ struct LaunchContext {
   std::atomic<bool> independent{true};
   std::string dependence;
   bool parallel = false;
-  std::atomic<bool> conflict{false};  // parallel: two blocks touched one word, and one of them wrote it
+  std::atomic<bool> conflict{
+      false};  // parallel: two blocks touched one word, and one of them wrote it
 };
 
 // One host thread's totals.
@@ -286,7 +315,8 @@ struct Worker {
   std::uint64_t instructions = 0;
 };
 
-// A read of shared memory that nobody has written yet: a race when somebody writes it before the next barrier.
+// A read of shared memory that nobody has written yet: a race when somebody writes it before the
+// next barrier.
 struct Suspect {
   Warp* warp = nullptr;
   const Step* step = nullptr;
@@ -317,12 +347,15 @@ struct Block {
   std::vector<std::uint8_t> shared;   // from shared_base on; 16 spare bytes
   std::vector<std::uint32_t> writer;  // shadow: stamp of the last write
   std::vector<std::uint32_t> reader;  // stamp of the last read
-  std::vector<std::uint32_t> lanes;   // that read, where the stamp names several of a warp; empty unless lanes_in_part
+  std::vector<std::uint32_t>
+      lanes;  // that read, where the stamp names several of a warp; empty unless lanes_in_part
   ReaderSets readers;
-  std::shared_ptr<Signals> signals;        // signal.hpp; null: none yet
-  std::vector<std::uint16_t> mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
+  std::shared_ptr<Signals> signals;  // signal.hpp; null: none yet
+  std::vector<std::uint16_t>
+      mbarrier_at;  // of every 8 bytes: 1 + index in the cluster's; empty before the first
   std::array<Barrier, 16> barriers;
-  std::vector<std::vector<std::uint64_t>> products_issued;  // hashes, of each warpgroup's wgmma in order
+  std::vector<std::vector<std::uint64_t>>
+      products_issued;  // hashes, of each warpgroup's wgmma in order
   std::vector<std::uint32_t> order;
   std::uint32_t exited_threads = 0;
   std::uint32_t done_warps = 0;
@@ -330,8 +363,9 @@ struct Block {
   bool finished = false;
   Suspect suspect;
   std::uint64_t clock = 0;
-  std::vector<std::uint32_t> far_users;  // clock of the last access by every warp of the cluster from another block
-  std::uint32_t registers_free = 0;      // given back by setmaxnreg, for all threads
+  std::vector<std::uint32_t>
+      far_users;  // clock of the last access by every warp of the cluster from another block
+  std::uint32_t registers_free = 0;  // given back by setmaxnreg, for all threads
 };
 
 // Records a fault of `thread` (lane of the warp) at the current step and stops the block.
@@ -340,19 +374,23 @@ void fault(Warp& warp, const Step& step, std::uint32_t lane, const char* code, s
 void fault_here(Warp& warp, const char* code, std::string message);
 // Reports the suspect as the fault it is once no race explains it.
 void settle_suspect(Block& block);
-// Makes frame `depth` of a warp ready for a code: constants and special registers filled, the rest unwritten.
+// Makes frame `depth` of a warp ready for a code: constants and special registers filled, the rest
+// unwritten.
 void enter_frame(Warp& warp, std::uint32_t code, std::uint32_t depth);
 void return_from_call(Warp& warp);
 // Releases the warps waiting at a barrier when all have come.
 void settle_barrier(Block& block, std::uint32_t id);
 
-// Hands what the executing lanes know and did to a barrier; has them take what a barrier was given. order.cpp.
+// Hands what the executing lanes know and did to a barrier; has them take what a barrier was given.
+// order.cpp.
 void release_to(Warp& warp, Knowledge& to);
 void acquire_from(Warp& warp, const Knowledge& from);
 void merge_knowledge(Knowledge& into, const Knowledge& from);
-// fence.proxy.async: writes known so far may be read by the asynchronous proxy, what was read so far it may overwrite.
+// fence.proxy.async: writes known so far may be read by the asynchronous proxy, what was read so
+// far it may overwrite.
 void fence_proxy(Warp& warp);
-// A barrier of warps: it waits for the warp's own reads, and the asynchronous proxy may overwrite what they read.
+// A barrier of warps: it waits for the warp's own reads, and the asynchronous proxy may overwrite
+// what they read.
 void drain_reads(Warp& warp);
 // Whether all 32 lanes execute a warp-wide instruction; else a fault.
 bool whole_warp(Warp& warp, const Step& step);
@@ -371,12 +409,14 @@ inline void warp_ordered(Warp& warp) {
 // After one that orders the executing lanes. order.cpp.
 void lanes_ordered(Warp& warp);
 // Whether a lane knows of another's accesses at a clock though the warp as a whole does not.
-inline bool lane_knows(const Warp& warp, std::uint32_t lane, std::uint32_t other, std::uint32_t clock) {
+inline bool lane_knows(const Warp& warp, std::uint32_t lane, std::uint32_t other,
+                       std::uint32_t clock) {
   return warp.parted && clock < warp.peers->known[lane][other];
 }
 // The same of the write that a stamp names, if a lane of the warp made it.
 inline bool lane_knows_write(const Warp& warp, std::uint32_t lane, std::uint32_t stamp) {
-  return ((stamp >> 5) & 31) == warp.index && lane_knows(warp, lane, stamp & 31, stamp_clock(stamp));
+  return ((stamp >> 5) & 31) == warp.index &&
+         lane_knows(warp, lane, stamp & 31, stamp_clock(stamp));
 }
 
 // While it lives, the warp knows what the lane does.

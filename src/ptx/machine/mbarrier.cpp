@@ -1,5 +1,5 @@
-// mbarriers: phases of arrivals and bytes to come. Their state is kept by the cluster; the eight bytes in shared memory hold a
-// word that only says which one it is and that nobody overwrote it.
+// mbarriers: phases of arrivals and bytes to come. Their state is kept by the cluster; the eight
+// bytes in shared memory hold a word that only says which one it is and that nobody overwrote it.
 #include <algorithm>
 #include <cstring>
 
@@ -80,13 +80,16 @@ void init(Lanes& l, const Step& s) {
     if (block.mbarrier_at.empty()) block.mbarrier_at.assign(block.launch->shared_bytes / 8 + 1, 0);
     u16& index = block.mbarrier_at[at.offset / 8];
     Mbarrier* old = index != 0 ? &cluster.mbarriers[index - 1] : nullptr;
-    if (old != nullptr && old->live && (!old->waiting.empty() || old->transactions != 0 || old->pending != old->expected)) {
-      misuse(w, s, lane, fmt::format("initialises again {}, which is in use", describe(cluster, *old)));
+    if (old != nullptr && old->live &&
+        (!old->waiting.empty() || old->transactions != 0 || old->pending != old->expected)) {
+      misuse(w, s, lane,
+             fmt::format("initialises again {}, which is in use", describe(cluster, *old)));
       return;
     }
     if (old != nullptr) old->live = false;
     if (old == nullptr && !check_shared_write(w, s, lane, at.offset, 8, false)) return;
-    if (cluster.mbarriers.size() >= 65535) return fault(w, s, lane, "run.unsupported", "more than 65535 mbarriers in a cluster");
+    if (cluster.mbarriers.size() >= 65535)
+      return fault(w, s, lane, "run.unsupported", "more than 65535 mbarriers in a cluster");
     Mbarrier& made = cluster.mbarriers.emplace_back();
     index = static_cast<u16>(cluster.mbarriers.size());
     made.rank = block.rank;
@@ -111,7 +114,8 @@ void invalidate(Lanes& l, const Step& s) {
     Mbarrier* b = named(w, s, lane, s.list, a.at[lane], false);
     if (b == nullptr) return;
     if (!b->waiting.empty()) {
-      misuse(w, s, lane, "invalidates " + describe(*w.block->cluster, *b) + " while a warp waits for it");
+      misuse(w, s, lane,
+             "invalidates " + describe(*w.block->cluster, *b) + " while a warp waits for it");
       return;
     }
     b->live = false;
@@ -120,13 +124,22 @@ void invalidate(Lanes& l, const Step& s) {
   }
 }
 
-enum ArriveFlag : u32 { arrive_counts = 1, arrive_bytes = 2, arrive_drops = 4, arrive_keeps = 8, arrive_relaxed = 16 };
+enum ArriveFlag : u32 {
+  arrive_counts = 1,
+  arrive_bytes = 2,
+  arrive_drops = 4,
+  arrive_keeps = 8,
+  arrive_relaxed = 16
+};
 
 bool arrive_once(Warp& w, const Step& s, u32 lane, Mbarrier& b, u32 count) {
   Cluster& cluster = *w.block->cluster;
-  if (count == 0 || count > most_arrivals) return misuse(w, s, lane, fmt::format("arrives with a count of {}", count));
+  if (count == 0 || count > most_arrivals)
+    return misuse(w, s, lane, fmt::format("arrives with a count of {}", count));
   if (count > b.pending)
-    return misuse(w, s, lane, fmt::format("arrives {} times at {}: more than it expects", count, describe(cluster, b)));
+    return misuse(
+        w, s, lane,
+        fmt::format("arrives {} times at {}: more than it expects", count, describe(cluster, b)));
   if ((s.aux & arrive_keeps) != 0 && count == b.pending)
     return misuse(w, s, lane, "arrive.noComplete completes the phase of " + describe(cluster, b));
   if ((s.aux & arrive_drops) != 0) b.expected -= std::min(b.expected, count);
@@ -186,7 +199,8 @@ void transact(Lanes& l, const Step& s) {
 
 enum WaitFlag : u32 { wait_parity = 1, wait_relaxed = 2 };
 
-// A first failing wait answers "not yet", so that code which does not ask again goes wrong; the next sleeps.
+// A first failing wait answers "not yet", so that code which does not ask again goes wrong; the
+// next sleeps.
 void not_yet(Warp& w, const Mbarrier& b, u32 index) {
   const u64 key = (u64{b.slot} << 32) | (b.phase + 1);
   w.stop = true;
@@ -222,8 +236,9 @@ void wait(Lanes& l, const Step& s) {
       const u32 phase = token_phase(token);
       if ((token & 1) == 0 || phase > b->phase || phase + 1 < b->phase) {
         misuse(w, s, lane,
-               fmt::format("waits for phase {} of {}: only the current and the one before may be asked for", phase,
-                           describe(cluster, *b)));
+               fmt::format(
+                   "waits for phase {} of {}: only the current and the one before may be asked for",
+                   phase, describe(cluster, *b)));
         return;
       }
       done = phase < b->phase;
@@ -267,19 +282,21 @@ void decode_place(Decoder& d, Step& step, std::size_t operand) {
 
 bool decode_arrive(Decoder& d, Step& step) {
   const Form& form = d.form();
-  if (!one_of(form, {"noComplete", "expect_tx", "release", "relaxed", "cta", "cluster", "shared", "shared::cta",
-                     "shared::cluster", "b64"}))
+  if (!one_of(form, {"noComplete", "expect_tx", "release", "relaxed", "cta", "cluster", "shared",
+                     "shared::cta", "shared::cluster", "b64"}))
     return false;
   const bool bytes = form.has("expect_tx");
   d.want_operands(bytes ? 3 : 2, 3);
   step.aux = (bytes                    ? arrive_bytes
               : d.operand_count() == 3 ? arrive_counts
                                        : 0u) |
-             (form.modifiers[0] == "arrive_drop" ? arrive_drops : 0u) | (form.has("noComplete") ? arrive_keeps : 0u) |
+             (form.modifiers[0] == "arrive_drop" ? arrive_drops : 0u) |
+             (form.has("noComplete") ? arrive_keeps : 0u) |
              (form.has("relaxed") ? arrive_relaxed : 0u);
   if (form.has("noComplete") && d.operand_count() != 3) d.refuse("needs a count");
   step.o[0] = d.target(d.operand(0), 8);
-  if (form.has("shared::cluster") && step.o[0] != no_slot) d.refuse("gives no state of a barrier that may be another block's");
+  if (form.has("shared::cluster") && step.o[0] != no_slot)
+    d.refuse("gives no state of a barrier that may be another block's");
   if (d.operand_count() == 3) step.o[1] = d.source(d.operand(2), 4);
   decode_place(d, step, 1);
   step.run = arrive;
@@ -288,7 +305,9 @@ bool decode_arrive(Decoder& d, Step& step) {
 
 bool decode_wait(Decoder& d, Step& step) {
   const Form& form = d.form();
-  if (!one_of(form, {"parity", "acquire", "relaxed", "cta", "cluster", "shared", "shared::cta", "b64"})) return false;
+  if (!one_of(form,
+              {"parity", "acquire", "relaxed", "cta", "cluster", "shared", "shared::cta", "b64"}))
+    return false;
   const bool hint = form.modifiers[0] == "try_wait";
   d.want_operands(3, hint ? 4 : 3);
   step.aux = (form.has("parity") ? wait_parity : 0u) | (form.has("relaxed") ? wait_relaxed : 0u);
@@ -307,7 +326,8 @@ std::string describe(const Cluster& cluster, const Mbarrier& b) {
   const Block& block = *cluster.blocks[b.rank];
   std::string out = "the mbarrier at " + place_name(block, b.offset);
   if (cluster.blocks.size() > 1) out += fmt::format(" of block {} of the cluster", b.rank);
-  return out + fmt::format(" (phase {}: {} of {} arrivals and {} bytes to come)", b.phase, b.pending, b.expected, b.transactions);
+  return out + fmt::format(" (phase {}: {} of {} arrivals and {} bytes to come)", b.phase,
+                           b.pending, b.expected, b.transactions);
 }
 
 Mbarrier* mbarrier_at(Warp& w, const Step& s, u32 lane, const SharedPlace& place) {
@@ -316,7 +336,8 @@ Mbarrier* mbarrier_at(Warp& w, const Step& s, u32 lane, const SharedPlace& place
   const u32 index = block.mbarrier_at.empty() ? 0u : block.mbarrier_at[place.offset / 8];
   if (index == 0) {
     fault(w, s, lane, "run.uninitialised",
-          fmt::format("uses {} as an mbarrier, which nobody initialised", place_name(block, place.offset)));
+          fmt::format("uses {} as an mbarrier, which nobody initialised",
+                      place_name(block, place.offset)));
     return nullptr;
   }
   Mbarrier& b = cluster.mbarriers[index - 1];
@@ -328,9 +349,11 @@ Mbarrier* mbarrier_at(Warp& w, const Step& s, u32 lane, const SharedPlace& place
   }
   const u32 warp = b.owner & 31;
   const bool own = block.rank == w.block->rank;
-  const bool ordered = own ? warp == w.index || b.owner_clock < w.known[warp] : b.owner_clock < w.beyond.far[b.owner];
+  const bool ordered = own ? warp == w.index || b.owner_clock < w.known[warp]
+                           : b.owner_clock < w.beyond.far[b.owner];
   if (ordered || !w.block->launch->options->check_races) return &b;
-  fault(w, s, lane, "run.race", fmt::format("uses {} without a barrier after its initialisation", describe(cluster, b)));
+  fault(w, s, lane, "run.race",
+        fmt::format("uses {} without a barrier after its initialisation", describe(cluster, b)));
   return nullptr;
 }
 
@@ -372,13 +395,18 @@ bool decode_mbarrier(Decoder& d, Step& step) {
     step.run = pending_count;
     return true;
   }
-  if (!one_of(form, {"relaxed", "cta", "cluster", "shared", "shared::cta", "shared::cluster", "b64"})) return false;
+  if (!one_of(form,
+              {"relaxed", "cta", "cluster", "shared", "shared::cta", "shared::cluster", "b64"}))
+    return false;
   const bool inval = kind == "inval";
   d.want_operands(inval ? 1 : 2, inval ? 1 : 2);
   if (!inval) step.o[1] = d.source(d.operand(1), 4);
   decode_place(d, step, 0);
   step.aux = kind == "complete_tx" ? 1 : 0;
-  step.run = kind == "init" ? init : inval ? invalidate : kind == "expect_tx" || kind == "complete_tx" ? transact : nullptr;
+  step.run = kind == "init"                                 ? init
+             : inval                                        ? invalidate
+             : kind == "expect_tx" || kind == "complete_tx" ? transact
+                                                            : nullptr;
   return step.run != nullptr;
 }
 

@@ -28,8 +28,9 @@ LaneGroups member_groups(Warp& w, const Step& s, const u32* members) {
     }
     if (alike != named) {
       fault(w, s, lane, "run.divergence",
-            fmt::format("a .sync instruction names lanes 0x{:08x} but lanes 0x{:08x} execute it with that mask", members[lane],
-                        alike));
+            fmt::format("a .sync instruction names lanes 0x{:08x} but lanes 0x{:08x} execute it "
+                        "with that mask",
+                        members[lane], alike));
       return {};
     }
     out.lanes[out.count++] = alike;

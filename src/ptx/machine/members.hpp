@@ -1,5 +1,5 @@
-// Member masks of .sync instructions: each executing lane meets the lanes that its own mask names, so that one execution by a
-// warp may be several by groups of its lanes. Internal.
+// Member masks of .sync instructions: each executing lane meets the lanes that its own mask names,
+// so that one execution by a warp may be several by groups of its lanes. Internal.
 #pragma once
 
 #include "ptx/machine/machine.hpp"
@@ -14,10 +14,12 @@ struct LaneGroups {
 
 // Whether the mask of every executing lane names just the executing lanes, exited ones aside.
 bool one_group(const Warp& warp, const std::uint32_t* members);
-// The lanes by what they name; a lane that names others than those who name the same is a fault and no groups.
+// The lanes by what they name; a lane that names others than those who name the same is a fault and
+// no groups.
 LaneGroups member_groups(Warp& warp, const Step& step, const std::uint32_t* members);
 
-// Calls `each` once a group with Warp::mask its lanes. The masks are read before anything is written.
+// Calls `each` once a group with Warp::mask its lanes. The masks are read before anything is
+// written.
 template <class Each>
 void for_each_group(Warp& warp, const Step& step, std::uint32_t mask_slot, Each each) {
   const std::uint32_t* members = warp.at<std::uint32_t>(mask_slot);

@@ -30,61 +30,75 @@ bool inside(const Buffer& buffer, std::uint64_t least, std::uint64_t most, std::
   return least >= buffer.address && most - buffer.address + bytes <= buffer.bytes && most >= least;
 }
 
-void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes, Intent intent) {
-  const char* verb = intent == Intent::load ? "reads" : intent == Intent::store ? "writes" : "updates";
+void explain_bounds(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address,
+                    std::uint32_t bytes, Intent intent) {
+  const char* verb = intent == Intent::load    ? "reads"
+                     : intent == Intent::store ? "writes"
+                                               : "updates";
   constexpr std::uint64_t null_page = 1u << 16;
   LaunchContext& launch = *warp.block->launch;
-  const std::string near = address == 0          ? "a null pointer"
-                           : address < null_page ? fmt::format("a null pointer and {} bytes", address)
-                                                 : launch.memory->describe(address);
-  fault(warp, step, lane, "run.out_of_bounds", fmt::format("{} {} bytes at address 0x{:x}: {}", verb, bytes, address, near));
+  const std::string near = address == 0 ? "a null pointer"
+                           : address < null_page
+                               ? fmt::format("a null pointer and {} bytes", address)
+                               : launch.memory->describe(address);
+  fault(warp, step, lane, "run.out_of_bounds",
+        fmt::format("{} {} bytes at address 0x{:x}: {}", verb, bytes, address, near));
 }
 
-// Whether a load may see what `by` (a block's number and one) wrote in this launch; else the reason stands as a fault.
-bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by, std::uint32_t owner, const Buffer& buffer,
-             std::uint64_t offset) {
+// Whether a load may see what `by` (a block's number and one) wrote in this launch; else the reason
+// stands as a fault.
+bool may_see(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t by,
+             std::uint32_t owner, const Buffer& buffer, std::uint64_t offset) {
   if (by == 0 || !warp.block->launch->options->check_races) return true;
   if ((step.flags & flag_read_only) != 0 && (step.flags & space_mask) == space_global) {
     fault(warp, step, lane, "run.race",
-          fmt::format("reads {} at offset {}, which this launch wrote, by a load for memory that nobody writes", buffer.name,
-                      offset));
+          fmt::format("reads {} at offset {}, which this launch wrote, by a load for memory that "
+                      "nobody writes",
+                      buffer.name, offset));
     return false;
   }
   const bool strong = (step.flags & flag_strong) != 0 && (step.aux & within_block) == 0;
   if (by == owner || warp.block->program->orders_blocks || strong) return true;
-  fault(
-      warp, step, lane, "run.race",
-      fmt::format("reads {} at offset {} that another block wrote, and the kernel has no fence, acquire or release to order them",
-                  buffer.name, offset));
+  fault(warp, step, lane, "run.race",
+        fmt::format("reads {} at offset {} that another block wrote, and the kernel has no fence, "
+                    "acquire or release to order them",
+                    buffer.name, offset));
   return false;
 }
 
-// Whether a thread may write or update a word that another block wrote; else the reason stands as a fault. Without a fence
-// between blocks no lock can guard what a block reads and writes back, however strong both accesses are.
-bool may_change(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer, std::uint64_t offset, Intent intent) {
+// Whether a thread may write or update a word that another block wrote; else the reason stands as a
+// fault. Without a fence between blocks no lock can guard what a block reads and writes back,
+// however strong both accesses are.
+bool may_change(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer,
+                std::uint64_t offset, Intent intent) {
   const Program& program = *warp.block->program;
   if (program.orders_blocks || !warp.block->launch->options->check_races) return true;
-  const bool lost = intent == Intent::store && (step.flags & flag_strong) != 0 && block_read(warp, buffer, offset / 4);
+  const bool lost = intent == Intent::store && (step.flags & flag_strong) != 0 &&
+                    block_read(warp, buffer, offset / 4);
   if (!lost && (intent != Intent::atomic || (step.aux & within_block) == 0)) return true;
   fault(warp, step, lane, "run.race",
-        lost ? fmt::format("writes {} at offset {}, which the block read and another block wrote: an update is lost", buffer.name,
-                           offset)
-             : fmt::format("updates {} at offset {}, which another block wrote, by an atomic of the block's scope", buffer.name,
-                           offset));
+        lost ? fmt::format("writes {} at offset {}, which the block read and another block wrote: "
+                           "an update is lost",
+                           buffer.name, offset)
+             : fmt::format("updates {} at offset {}, which another block wrote, by an atomic of "
+                           "the block's scope",
+                           buffer.name, offset));
   return false;
 }
 
 constexpr std::uint32_t several_readers = 0xffffffffu;
 
-// The same on one of several host threads: a word that another block touches too, one of both writing it, ends the launch, which
-// then runs on one thread. Each side leaves its name before it looks for the other's, so that one of them sees it, and before it
-// touches the data.
-bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_t owner, std::uint32_t want, Intent intent) {
+// The same on one of several host threads: a word that another block touches too, one of both
+// writing it, ends the launch, which then runs on one thread. Each side leaves its name before it
+// looks for the other's, so that one of them sees it, and before it touches the data.
+bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_t owner,
+           std::uint32_t want, Intent intent) {
   const std::atomic_ref<std::uint32_t> written(state), read(reader);
   std::uint32_t other = 0;
   if (intent == Intent::load) {
     const std::uint32_t before = read.load();
-    if (before != owner && before != several_readers && read.exchange(owner) != 0) read.store(several_readers);
+    if (before != owner && before != several_readers && read.exchange(owner) != 0)
+      read.store(several_readers);
     other = written.load() & owner_bits;
   } else {
     std::uint32_t before = written.load();
@@ -101,29 +115,38 @@ bool alone(Warp& warp, std::uint32_t& state, std::uint32_t& reader, std::uint32_
 }
 
 // State words of one access. Stores and atomics take them over for the block.
-bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer, std::uint64_t offset, std::uint32_t bytes,
-                  Intent intent, Agent agent) {
+bool global_state(Warp& warp, const Step& step, std::uint32_t lane, Buffer& buffer,
+                  std::uint64_t offset, std::uint32_t bytes, Intent intent, Agent agent) {
   const std::uint32_t owner = static_cast<std::uint32_t>(warp.block->index + 1) & owner_bits;
   std::uint32_t* state = buffer.state.get() + offset / 4;
   const std::uint32_t words = std::max(bytes / 4, 1u);
   const std::uint32_t want = bytes >= 4 ? written_bits : ((1u << bytes) - 1) << (28 + offset % 4);
   LaunchContext& launch = *warp.block->launch;
   for (std::uint32_t w = 0; w < words; ++w) {
-    const std::uint32_t s = launch.parallel ? std::atomic_ref<std::uint32_t>(state[w]).load() : state[w];
+    const std::uint32_t s =
+        launch.parallel ? std::atomic_ref<std::uint32_t>(state[w]).load() : state[w];
     const std::uint32_t by = s & owner_bits;
-    if (launch.parallel && !alone(warp, state[w], buffer.readers[offset / 4 + w], owner, want, intent)) return false;
+    if (launch.parallel &&
+        !alone(warp, state[w], buffer.readers[offset / 4 + w], owner, want, intent))
+      return false;
     if (intent != Intent::store && (s & want) != want && launch.options->check_initialised) {
       fault(warp, step, lane, "run.uninitialised",
             fmt::format("reads {} at offset {} that nobody wrote", buffer.name, offset + 4 * w));
       return false;
     }
-    if (intent == Intent::load && !may_see(warp, step, lane, by, owner, buffer, offset + 4 * w)) return false;
+    if (intent == Intent::load && !may_see(warp, step, lane, by, owner, buffer, offset + 4 * w))
+      return false;
     const bool others = by != 0 && by != owner;
-    if (others && agent != Agent::proxy && !may_change(warp, step, lane, buffer, offset + 4 * w, intent)) return false;
+    if (others && agent != Agent::proxy &&
+        !may_change(warp, step, lane, buffer, offset + 4 * w, intent))
+      return false;
     if (others && intent != Intent::atomic) {
-      depends(warp, step, intent == Intent::load ? "a block reads what another block wrote" : "two blocks write one address");
+      depends(warp, step,
+              intent == Intent::load ? "a block reads what another block wrote"
+                                     : "two blocks write one address");
     }
-    if (buffer.threads && !thread_ordered(warp, step, lane, buffer, {offset / 4 + w, want, intent, by == owner, agent}))
+    if (buffer.threads && !thread_ordered(warp, step, lane, buffer,
+                                          {offset / 4 + w, want, intent, by == owner, agent}))
       return false;
     if (intent == Intent::load || launch.parallel) continue;
     state[w] = (s & written_bits) | want | owner;
@@ -137,7 +160,8 @@ std::uint64_t bits_of(std::uint32_t mask, const LaneAddresses& addresses, std::u
   if (mask == full_mask) {
     for (const std::uint64_t address : addresses.at) bits |= address + offset;
   } else {
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) bits |= addresses.at[first_lane(rest)] + offset;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+      bits |= addresses.at[first_lane(rest)] + offset;
   }
   return bits;
 }
@@ -162,7 +186,8 @@ Extent extent_of(std::uint32_t mask, const LaneAddresses& addresses, const Patte
 }
 
 // Patterns are of aligned addresses only.
-bool aligned(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes) {
+bool aligned(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses,
+             std::uint32_t bytes) {
   if ((bits_of(mask, addresses, 0) & (bytes - 1)) == 0) return true;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
@@ -178,15 +203,18 @@ bool aligned(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddress
 // Of lanes whose accesses to one buffer need no further look. (Those beside them point anywhere.)
 void point_into(const Buffer& buffer, const LaneAddresses& addresses, LanePointers& out) {
   const std::uint64_t from = reinterpret_cast<std::uintptr_t>(buffer.data.get()) - buffer.address;
-  for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = reinterpret_cast<std::uint8_t*>(from + addresses.at[i]);
+  for (std::uint32_t i = 0; i < 32; ++i)
+    out.at[i] = reinterpret_cast<std::uint8_t*>(from + addresses.at[i]);
 }
 
-bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out, Tally tally) {
+bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask,
+                    const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
+                    LanePointers& out, Tally tally) {
   if (!aligned(warp, step, mask, addresses, bytes)) return false;
   LaunchContext& launch = *warp.block->launch;
-  const PatternKind kind =
-      intent == Intent::atomic && tally != Tally::together ? PatternKind::atomic_sectors : PatternKind::sectors;
+  const PatternKind kind = intent == Intent::atomic && tally != Tally::together
+                               ? PatternKind::atomic_sectors
+                               : PatternKind::sectors;
   PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind);
   if (tally == Tally::none) {
     // the caller's
@@ -196,7 +224,8 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
   } else {
     const bool load = intent == Intent::load;
     count_up(warp, load ? Counter::global_load_requests : Counter::global_store_requests, 1);
-    count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors, memo.passes);
+    count_up(warp, load ? Counter::global_load_sectors : Counter::global_store_sectors,
+             memo.passes);
   }
   const auto [least, most] = extent_of(mask, addresses, memo);
   Buffer* common = memo.buffer;
@@ -206,8 +235,10 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     memo.buffer = common;
   }
   const bool writable = common != nullptr && common->access == Access::read_write;
-  const bool taken = writable && take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
-  const bool stateless = common != nullptr && !common->state && (writable || intent == Intent::load);
+  const bool taken =
+      writable && take_stretch(warp, step, mask, memo, *common, least - common->address, intent);
+  const bool stateless =
+      common != nullptr && !common->state && (writable || intent == Intent::load);
   if ((taken || stateless) && !common->later) {
     point_into(*common, addresses, out);
     warp.touched |= common->threads ? mask : 0;
@@ -224,12 +255,16 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
     const std::uint64_t offset = addresses.at[lane] - buffer->address;
     if (buffer->access == Access::read_only && intent != Intent::load) {
       fault(warp, step, lane, "run.input_write",
-            fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
+            fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset,
+                        buffer->name));
       return false;
     }
     // What was writable before, as a table is to setup launches, remembers which of it was written.
-    const Agent agent = intent == Intent::load || ((memo.leaders >> lane) & 1) != 0 ? Agent::thread : Agent::alike;
-    if (!taken && buffer->state && !global_state(warp, step, lane, *buffer, offset, bytes, intent, agent)) return false;
+    const Agent agent =
+        intent == Intent::load || ((memo.leaders >> lane) & 1) != 0 ? Agent::thread : Agent::alike;
+    if (!taken && buffer->state &&
+        !global_state(warp, step, lane, *buffer, offset, bytes, intent, agent))
+      return false;
     touched |= buffer->threads ? 1u << lane : 0u;
     out.at[lane] = buffer->at(offset, bytes);
   }
@@ -237,24 +272,26 @@ bool resolve_global(Warp& warp, const Step& step, std::uint32_t mask, const Lane
   return true;
 }
 
-bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                   Intent intent, LanePointers& out) {
+bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses,
+                   std::uint32_t bytes, Intent intent, LanePointers& out) {
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const std::uint64_t at = addresses.at[lane];
     if (at % bytes != 0) {
-      fault(warp, step, lane, "run.misaligned", fmt::format("local address {} is not aligned to {} bytes", at, bytes));
+      fault(warp, step, lane, "run.misaligned",
+            fmt::format("local address {} is not aligned to {} bytes", at, bytes));
       return false;
     }
     if (at + bytes > warp.local_top || at + bytes < at) {
       fault(warp, step, lane, "run.out_of_bounds",
-            fmt::format("{} bytes at local offset {}, but the thread has {} bytes", bytes, static_cast<std::int64_t>(at),
-                        warp.local_top));
+            fmt::format("{} bytes at local offset {}, but the thread has {} bytes", bytes,
+                        static_cast<std::int64_t>(at), warp.local_top));
       return false;
     }
     const std::size_t index = static_cast<std::size_t>(lane) * warp.local_stride + at;
     std::uint8_t* written = warp.local_written.data() + index;
-    // Compilers load more than they use (a struct's padding, an array speculatively): what was never written holds anything.
+    // Compilers load more than they use (a struct's padding, an array speculatively): what was
+    // never written holds anything.
     if (intent != Intent::store && std::memchr(written, 0, bytes) != nullptr) {
       for (std::uint32_t b = 0; b < bytes; ++b) {
         if (written[b] == 0) warp.local[index + b] = warp.unwritten.at(index + b);
@@ -264,23 +301,26 @@ bool resolve_local(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
     out.at[lane] = warp.local.data() + index;
   }
   const auto lanes = static_cast<std::uint32_t>(__builtin_popcount(mask));
-  if ((step.flags & flag_frame) == 0) count_up(warp, Counter::local_bytes, std::uint64_t{lanes} * bytes);
+  if ((step.flags & flag_frame) == 0)
+    count_up(warp, Counter::local_bytes, std::uint64_t{lanes} * bytes);
   return true;
 }
 
-bool resolve_param(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                   Intent intent, LanePointers& out) {
+bool resolve_param(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses,
+                   std::uint32_t bytes, Intent intent, LanePointers& out) {
   const std::vector<std::uint8_t>& block = warp.block->launch->launch->parameters;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const std::uint64_t at = addresses.at[lane] - param_window;
     if (at > block.size() || bytes > block.size() - at) {
       fault(warp, step, lane, "run.out_of_bounds",
-            fmt::format("{} bytes at parameter offset {}, but there are {}", bytes, static_cast<std::int64_t>(at), block.size()));
+            fmt::format("{} bytes at parameter offset {}, but there are {}", bytes,
+                        static_cast<std::int64_t>(at), block.size()));
       return false;
     }
     if (at % bytes != 0) {
-      fault(warp, step, lane, "run.misaligned", fmt::format("parameter offset {} is not aligned to {} bytes", at, bytes));
+      fault(warp, step, lane, "run.misaligned",
+            fmt::format("parameter offset {} is not aligned to {} bytes", at, bytes));
       return false;
     }
     if (intent != Intent::load) {
@@ -292,8 +332,9 @@ bool resolve_param(Warp& warp, const Step& step, std::uint32_t mask, const LaneA
   return true;
 }
 
-bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                     Intent intent, LanePointers& out, Tally tally) {
+bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask,
+                     const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
+                     LanePointers& out, Tally tally) {
   std::uint32_t in_shared = 0, in_local = 0, in_param = 0;
   LaneAddresses inner = addresses;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
@@ -305,8 +346,10 @@ bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask, const Lan
     if (window == shared_window || window == local_window) inner.at[lane] &= ~window_mask;
   }
   const std::uint32_t in_global = mask & ~(in_shared | in_local | in_param);
-  return (in_global == 0 || resolve_global(warp, step, in_global, addresses, bytes, intent, out, tally)) &&
-         (in_shared == 0 || resolve_shared(warp, step, in_shared, inner, bytes, intent, out, tally)) &&
+  return (in_global == 0 ||
+          resolve_global(warp, step, in_global, addresses, bytes, intent, out, tally)) &&
+         (in_shared == 0 ||
+          resolve_shared(warp, step, in_shared, inner, bytes, intent, out, tally)) &&
          (in_local == 0 || resolve_local(warp, step, in_local, inner, bytes, intent, out)) &&
          (in_param == 0 || resolve_param(warp, step, in_param, addresses, bytes, intent, out));
 }
@@ -315,16 +358,19 @@ bool resolve_generic(Warp& warp, const Step& step, std::uint32_t mask, const Lan
 
 void note_returning_atomic(Warp& warp, const Step& step, const LaneAddresses& addresses) {
   const std::uint8_t space = step.flags & space_mask;
-  const bool global =
-      space == space_global || (space == space_generic && (addresses.at[first_lane(warp.mask)] & window_mask) != shared_window);
+  const bool global = space == space_global ||
+                      (space == space_generic &&
+                       (addresses.at[first_lane(warp.mask)] & window_mask) != shared_window);
   if (global) depends(warp, step, "an atomic's result is used");
 }
 
-void add_place(Decoder& d, std::vector<std::uint32_t>& list, const Operand& operand, MemorySpace space) {
+void add_place(Decoder& d, std::vector<std::uint32_t>& list, const Operand& operand,
+               MemorySpace space) {
   Step step;
   d.address(step, operand, space, 0);
   const auto offset = static_cast<std::uint64_t>(step.offset);
-  list.insert(list.end(), {step.o[0], step.flags, static_cast<std::uint32_t>(offset), static_cast<std::uint32_t>(offset >> 32)});
+  list.insert(list.end(), {step.o[0], step.flags, static_cast<std::uint32_t>(offset),
+                           static_cast<std::uint32_t>(offset >> 32)});
 }
 
 void place_addresses(const Warp& warp, const std::uint32_t* place, LaneAddresses& out) {
@@ -336,16 +382,19 @@ void place_addresses(const Warp& warp, const std::uint32_t* place, LaneAddresses
 
 namespace {
 
-// Whether the asynchronous proxy may read what threads of this launch wrote; else the reason stands as a fault.
-bool proxy_may_see(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer, std::uint64_t offset,
-                   std::uint64_t bytes) {
+// Whether the asynchronous proxy may read what threads of this launch wrote; else the reason stands
+// as a fault.
+bool proxy_may_see(Warp& warp, const Step& step, std::uint32_t lane, const Buffer& buffer,
+                   std::uint64_t offset, std::uint64_t bytes) {
   const LaunchContext& launch = *warp.block->launch;
   if (launch.program->orders_proxies || !launch.options->check_races) return true;
   for (std::uint64_t w = offset / 4; w < (offset + bytes + 3) / 4; ++w) {
-    const std::uint32_t state = launch.parallel ? std::atomic_ref<std::uint32_t>(buffer.state[w]).load() : buffer.state[w];
+    const std::uint32_t state =
+        launch.parallel ? std::atomic_ref<std::uint32_t>(buffer.state[w]).load() : buffer.state[w];
     if ((state & owner_bits) == 0) continue;
     fault(warp, step, lane, "run.race",
-          fmt::format("has the asynchronous proxy read {} at offset {}, which this launch wrote, without a fence.proxy.async for "
+          fmt::format("has the asynchronous proxy read {} at offset {}, which this launch wrote, "
+                      "without a fence.proxy.async for "
                       "global memory",
                       buffer.name, 4 * w));
     return false;
@@ -356,8 +405,8 @@ bool proxy_may_see(Warp& warp, const Step& step, std::uint32_t lane, const Buffe
 }  // namespace
 
 // Bytes at the ends of a span share their state word with others.
-std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint64_t bytes,
-                          Intent intent) {
+std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address,
+                          std::uint64_t bytes, Intent intent) {
   LaunchContext& launch = *warp.block->launch;
   Buffer* buffer = locate(launch, address, bytes);
   if (buffer == nullptr) {
@@ -367,14 +416,17 @@ std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std:
   const std::uint64_t offset = address - buffer->address;
   if (buffer->access == Access::read_only && intent != Intent::load) {
     fault(warp, step, lane, "run.input_write",
-          fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset, buffer->name));
+          fmt::format("writes {} bytes at offset {} of {}, which is read-only", bytes, offset,
+                      buffer->name));
     return nullptr;
   }
   if (buffer->state) {
-    if (intent == Intent::load && !proxy_may_see(warp, step, lane, *buffer, offset, bytes)) return nullptr;
+    if (intent == Intent::load && !proxy_may_see(warp, step, lane, *buffer, offset, bytes))
+      return nullptr;
     for (std::uint64_t at = offset; at < offset + bytes;) {
       const std::uint64_t left = offset + bytes - at;
-      const std::uint32_t piece = at % 4 == 0 && left >= 4   ? static_cast<std::uint32_t>(left & ~std::uint64_t{3})
+      const std::uint32_t piece = at % 4 == 0 && left >= 4
+                                      ? static_cast<std::uint32_t>(left & ~std::uint64_t{3})
                                   : at % 2 == 0 && left >= 2 ? 2u
                                                              : 1u;
       if (!global_state(warp, step, lane, *buffer, at, piece, intent, Agent::proxy)) return nullptr;
@@ -401,8 +453,9 @@ void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, Lane
   for (int i = 0; i < 32; ++i) out.at[i] = base[i] + offset;
 }
 
-bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
-             std::uint32_t bytes, Intent intent, LanePointers& out, Tally tally) {
+bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask,
+             const LaneAddresses& addresses, std::uint32_t bytes, Intent intent, LanePointers& out,
+             Tally tally) {
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
   if (strong && warp.block->gives_way && space != space_local) warp.stop = warp.gave_way = true;
   switch (space) {

@@ -11,11 +11,12 @@ namespace cupilot::ptx {
 
 enum class Intent : std::uint8_t { load, store, atomic };
 
-// How an access counts: by the lanes' own addresses, as rows of matrices whose bytes are shared out among the lanes (ldmatrix),
-// an atomic as a store, or not at all, for the caller does.
+// How an access counts: by the lanes' own addresses, as rows of matrices whose bytes are shared out
+// among the lanes (ldmatrix), an atomic as a store, or not at all, for the caller does.
 enum class Tally : std::uint8_t { lanes, rows, together, none };
 
-// Bit of Step::aux of ld, st, atom and red: of the block's scope, so that to other blocks it is as if weak.
+// Bit of Step::aux of ld, st, atom and red: of the block's scope, so that to other blocks it is as
+// if weak.
 inline constexpr std::uint32_t within_block = 0x2000;
 
 struct LaneAddresses {
@@ -29,53 +30,64 @@ struct LanePointers {
 // base + offset of every lane, by the step's flags; `slot` is the address operand.
 void lane_addresses(const Warp& warp, const Step& step, std::uint32_t slot, LaneAddresses& out);
 
-// Resolves `bytes` at each lane's address for the lanes of `mask`; a bad one is a fault and false. Counts requests, sectors
-// and wavefronts, and marks what a store initialises.
-bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask, const LaneAddresses& addresses,
-             std::uint32_t bytes, Intent intent, LanePointers& out, Tally tally = Tally::lanes);
+// Resolves `bytes` at each lane's address for the lanes of `mask`; a bad one is a fault and false.
+// Counts requests, sectors and wavefronts, and marks what a store initialises.
+bool resolve(Warp& warp, const Step& step, std::uint8_t space, std::uint32_t mask,
+             const LaneAddresses& addresses, std::uint32_t bytes, Intent intent, LanePointers& out,
+             Tally tally = Tally::lanes);
 
-bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out, Tally tally = Tally::lanes);
+bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
+                    const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
+                    LanePointers& out, Tally tally = Tally::lanes);
 
 // resolve_shared when a lane's address names another block of the cluster.
-bool resolve_far(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                 Intent intent, LanePointers& out);
+bool resolve_far(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses,
+                 std::uint32_t bytes, Intent intent, LanePointers& out);
 
-// `bytes` of global memory from an address on, for the asynchronous proxy: bounds, access and first-read checks, state marked.
-// nullptr after a fault.
-std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint64_t bytes,
-                          Intent intent);
+// `bytes` of global memory from an address on, for the asynchronous proxy: bounds, access and
+// first-read checks, state marked. nullptr after a fault.
+std::uint8_t* global_span(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address,
+                          std::uint64_t bytes, Intent intent);
 
 // Shadow of shared memory, used by resolve_shared, ldmatrix and cp.async.
-bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong);
-bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong);
-void stamp_shared_write(Warp& warp, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong);
+bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
+                       std::uint32_t bytes, bool strong);
+bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
+                        std::uint32_t bytes, bool strong);
+void stamp_shared_write(Warp& warp, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes,
+                        bool strong);
 
-// The asynchronous proxy reads or writes shared memory of `target` for a thread: ordered after what the thread knows, reads
-// after a proxy fence too. The cells carry the mark (cluster.hpp) from then on.
-bool check_async_read(Warp& warp, const Step& step, std::uint32_t lane, Block& target, std::uint32_t offset, std::uint32_t bytes,
-                      std::uint32_t mark);
-bool check_async_write(Warp& warp, const Step& step, std::uint32_t lane, Block& target, std::uint32_t offset, std::uint32_t bytes,
-                       std::uint32_t mark);
+// The asynchronous proxy reads or writes shared memory of `target` for a thread: ordered after what
+// the thread knows, reads after a proxy fence too. The cells carry the mark (cluster.hpp) from then
+// on.
+bool check_async_read(Warp& warp, const Step& step, std::uint32_t lane, Block& target,
+                      std::uint32_t offset, std::uint32_t bytes, std::uint32_t mark);
+bool check_async_write(Warp& warp, const Step& step, std::uint32_t lane, Block& target,
+                       std::uint32_t offset, std::uint32_t bytes, std::uint32_t mark);
 // "smem+16 (shared offset 16)"
 std::string place_name(const Block& block, std::uint32_t offset);
 // The fault of an access to the gap after a variable; false.
-bool past_variable(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset);
+bool past_variable(Warp& warp, const Step& step, std::uint32_t lane, const Block& target,
+                   std::uint32_t offset);
 // A read of shared memory that nobody wrote: kept until a race explains it.
-void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset);
-// Stamps that name a mark; what a warp of any block of the cluster knows of a write or read in `target`.
+void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target,
+                  std::uint32_t offset);
+// Stamps that name a mark; what a warp of any block of the cluster knows of a write or read in
+// `target`.
 bool is_mark(std::uint32_t writer_stamp);
 bool write_ordered(const Warp& warp, const Block& target, std::uint32_t stamp);
 bool read_ordered(const Warp& warp, std::uint32_t lane, const Block& target, std::uint32_t stamp);
-// Who made an unordered write: "the asynchronous copy issued by thread (0,0,0)", "thread (3,0,0) of block 1 of the cluster"
+// Who made an unordered write: "the asynchronous copy issued by thread (0,0,0)", "thread (3,0,0) of
+// block 1 of the cluster"
 std::string writer_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 std::string reader_name(const Warp& warp, const Block& target, std::uint32_t stamp);
 
 // Passes that the pattern of addresses needs; remembered for the step.
-PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                        PatternKind kind);
+PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
+                        const LaneAddresses& addresses, std::uint32_t bytes, PatternKind kind);
 
-// A warp's cp.async: `sizes` bytes from each source, 0 for lanes of `mask` that only clear their destination.
+// A warp's cp.async: `sizes` bytes from each source, 0 for lanes of `mask` that only clear their
+// destination.
 struct CopyPattern {
   const LaneAddresses &from, &to;
   const std::uint32_t* sizes = nullptr;
@@ -97,10 +109,15 @@ inline void count_up(Warp& warp, Counter counter, std::uint64_t by) {
 }
 // An address among an instruction's operands, kept as four words of its list: base, flags, offset.
 inline constexpr std::size_t place_words = 4;
-void add_place(Decoder& decoder, std::vector<std::uint32_t>& list, const Operand& operand, MemorySpace space);
+void add_place(Decoder& decoder, std::vector<std::uint32_t>& list, const Operand& operand,
+               MemorySpace space);
 void place_addresses(const Warp& warp, const std::uint32_t* place, LaneAddresses& out);
-inline std::uint8_t place_space(const std::uint32_t* place) { return static_cast<std::uint8_t>(place[1] & space_mask); }
+inline std::uint8_t place_space(const std::uint32_t* place) {
+  return static_cast<std::uint8_t>(place[1] & space_mask);
+}
 
-inline std::uint32_t first_lane(std::uint32_t mask) { return static_cast<std::uint32_t>(__builtin_ctz(mask)); }
+inline std::uint32_t first_lane(std::uint32_t mask) {
+  return static_cast<std::uint32_t>(__builtin_ctz(mask));
+}
 
 }  // namespace cupilot::ptx

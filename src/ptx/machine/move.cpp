@@ -39,7 +39,8 @@ void pack(Lanes& l, const Step& s) {
   std::uint8_t whole[32][16] = {};
   const u32 stride = register_stride(s.bytes);
   for (u32 j = 0; j < s.count; ++j) {
-    for (u32 i = 0; i < 32; ++i) std::memcpy(whole[i] + j * s.bytes, l.regs + s.list[j] + i * stride, s.bytes);
+    for (u32 i = 0; i < 32; ++i)
+      std::memcpy(whole[i] + j * s.bytes, l.regs + s.list[j] + i * stride, s.bytes);
   }
   for (u32 i = 0; i < 32; ++i) {
     if (((l.mask >> i) & 1) != 0) std::memcpy(l.regs + s.o[0] + i * s.width, whole[i], s.width);
@@ -62,12 +63,14 @@ void unpack(Lanes& l, const Step& s) {
   }
 }
 
-// The usual case, a register of two halves: exp of an fp64 is made of them, and so is arithmetic on half2.
+// The usual case, a register of two halves: exp of an fp64 is made of them, and so is arithmetic on
+// half2.
 template <class Whole, class Half>
 void pack_halves(Lanes& l, const Step& s) {
   const Half *low = l.at<Half>(s.list[0]), *high = l.at<Half>(s.list[1]);
   alignas(64) Whole whole[32];
-  for (int i = 0; i < 32; ++i) whole[i] = static_cast<Whole>(low[i] | static_cast<Whole>(high[i]) << 8 * sizeof(Half));
+  for (int i = 0; i < 32; ++i)
+    whole[i] = static_cast<Whole>(low[i] | static_cast<Whole>(high[i]) << 8 * sizeof(Half));
   keep(l, s.o[0], whole);
 }
 
@@ -89,7 +92,8 @@ Handler move_of_parts(bool packing, u32 count, u32 bytes) {
 
 void copy_wide(Lanes& l, const Step& s) {
   for (u32 i = 0; i < 32; ++i) {
-    if (((l.mask >> i) & 1) != 0) std::memmove(l.regs + s.o[0] + i * 16, l.regs + s.o[1] + i * 16, 16);
+    if (((l.mask >> i) & 1) != 0)
+      std::memmove(l.regs + s.o[0] + i * 16, l.regs + s.o[1] + i * 16, 16);
   }
 }
 
@@ -117,7 +121,8 @@ void set_predicate(Lanes& l, const Step& s) {
   p = s.aux != 0 ? p | l.mask : p & ~l.mask;
 }
 
-// Whether the launch or the kernel asked for clusters; the clusters of one block that every launch has do not count.
+// Whether the launch or the kernel asked for clusters; the clusters of one block that every launch
+// has do not count.
 void ask_cluster(Lanes& l, const Step& s) {
   const Dim3& cluster = static_cast<Warp&>(l).block->launch->cluster;
   u32& p = l.predicate(s.o[0]);
@@ -140,8 +145,10 @@ void is_space(Lanes& l, const Step& s) {
   u32 bits = 0;
   const u64 own = static_cast<Warp&>(l).block->rank + 1;
   for (u32 i = 0; i < 32; ++i) {
-    const u64 address = lane_value(l, s.o[1], s.width, i), window = address & window_mask, rank = (address >> rank_shift) & 0xff;
-    const bool special = window == shared_window || window == local_window || window == param_window;
+    const u64 address = lane_value(l, s.o[1], s.width, i), window = address & window_mask,
+              rank = (address >> rank_shift) & 0xff;
+    const bool special =
+        window == shared_window || window == local_window || window == param_window;
     const bool mine = s.aux == 0 || rank == 0 || rank == own;
     const bool yes = s.offset != 0 ? window == static_cast<u64>(s.offset) && mine : !special;
     bits |= static_cast<u32>(yes) << i;
@@ -164,8 +171,8 @@ bool decode_mov(Decoder& d, Step& step) {
   const u32 bytes = bytes_of(type);
   const Operand &to = d.operand(0), &from = d.operand(1);
   if (type == Type::pred) {
-    const bool explicit_cluster =
-        from.kind == OperandKind::special && static_cast<Special>(from.index) == Special::is_explicit_cluster;
+    const bool explicit_cluster = from.kind == OperandKind::special &&
+                                  static_cast<Special>(from.index) == Special::is_explicit_cluster;
     if (from.kind != OperandKind::immediate && !explicit_cluster) return false;
     step.o[0] = d.target_predicate(to);
     if (step.o[0] == 0) d.refuse("the result cannot be left out");
@@ -178,13 +185,15 @@ bool decode_mov(Decoder& d, Step& step) {
     const bool packing = from.kind == OperandKind::vector;
     if (packing && to.kind == OperandKind::vector) return false;
     const std::vector<Operand> parts = d.parts(packing ? from : to);
-    if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0) d.refuse("the vector's parts do not fill the register");
+    if (parts.empty() || parts.size() > 8 || bytes % parts.size() != 0)
+      d.refuse("the vector's parts do not fill the register");
     step.bytes = static_cast<u8>(bytes / parts.size());
     step.width = static_cast<u8>(bytes);
     step.count = static_cast<u8>(parts.size());
     std::vector<u32> list;
     for (const Operand& p : parts)
-      list.push_back(packing ? d.source(p, register_stride(step.bytes)) : d.target(p, register_stride(step.bytes)));
+      list.push_back(packing ? d.source(p, register_stride(step.bytes))
+                             : d.target(p, register_stride(step.bytes)));
     step.list = d.list(std::move(list));
     step.o[0] = packing ? d.target(to, bytes) : d.source(from, bytes);
     if (step.o[0] == no_slot) d.refuse("the result cannot be left out");
@@ -209,7 +218,8 @@ bool decode_mov(Decoder& d, Step& step) {
   }
   if (from.kind == OperandKind::formal) {
     const Variable& v = d.function.variables[from.index];
-    const bool parameter = d.function.is_entry && v.space == Space::param && from.index < d.function.parameter_count;
+    const bool parameter =
+        d.function.is_entry && v.space == Space::param && from.index < d.function.parameter_count;
     if (parameter) {
       step.o[1] = d.constant(param_window + d.program.layout.offsets[from.index], bytes);
       step.run = convert_address;  // aux 0: a copy
@@ -246,7 +256,8 @@ bool decode_cvta(Decoder& d, Step& step) {
   }
   if (form.space == Space::shared || form.space == Space::local) {
     step.aux = from_generic ? 2 : 1;
-    step.offset = static_cast<std::int64_t>(form.space == Space::shared ? shared_window : local_window);
+    step.offset =
+        static_cast<std::int64_t>(form.space == Space::shared ? shared_window : local_window);
   }
   step.run = convert_address;
   return true;
@@ -285,7 +296,8 @@ bool decode_move(Decoder& d, Step& step) {
       step.run = convert_address;
       return true;
     case Opcode::op_fence:
-      step.run = form.has("proxy") && form.has("async") && !form.has("global") ? proxy_fence : nothing;
+      step.run =
+          form.has("proxy") && form.has("async") && !form.has("global") ? proxy_fence : nothing;
       if (!form.has("proxy") && !form.has("mbarrier_init")) return decode_fence(d, step);
       return true;
     case Opcode::op_membar:

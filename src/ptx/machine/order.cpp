@@ -30,11 +30,13 @@ void share_own(Warp& w) {
   w.beyond.far[32 * w.block->rank + w.index] = w.clock;
 }
 
-// What two sides know of one warp, each up to a clock and but for a doubt: in doubt stays what both leave out.
+// What two sides know of one warp, each up to a clock and but for a doubt: in doubt stays what both
+// leave out.
 Doubt combined(u32 a, const Doubt& x, u32 b, const Doubt& y) {
   Doubt out = x.lanes == 0 ? y : x;
   if (x.lanes != 0 && y.lanes != 0) {
-    out = {std::max(x.from, y.from), std::max(x.to, y.to), x.lanes & y.lanes, x.one && y.one && x.lanes == y.lanes};
+    out = {std::max(x.from, y.from), std::max(x.to, y.to), x.lanes & y.lanes,
+           x.one && y.one && x.lanes == y.lanes};
   } else {
     out.from = std::max(out.from, x.lanes == 0 ? a : b);
   }
@@ -91,7 +93,9 @@ u32 known_of(const Warp& w, u32 lane) {
   return clock;
 }
 
-u32 touched_lanes(const Warp& w) { return w.live & (w.parted ? w.touched | w.peers->held : w.touched); }
+u32 touched_lanes(const Warp& w) {
+  return w.live & (w.parted ? w.touched | w.peers->held : w.touched);
+}
 
 // Those of them that the executing lanes cannot speak for.
 u32 silent_lanes(const Warp& w) {
@@ -106,7 +110,8 @@ u32 silent_lanes(const Warp& w) {
 // The executing lanes know, each, what any of them knew, and what each of them did.
 void join_lanes(Warp& w, Peers& peers) {
   std::array<u32, 32> joined{};
-  for (u32 lane = 0; lane < 32; ++lane) joined[lane] = ((w.mask >> lane) & 1) != 0 ? w.clock : known_of(w, lane);
+  for (u32 lane = 0; lane < 32; ++lane)
+    joined[lane] = ((w.mask >> lane) & 1) != 0 ? w.clock : known_of(w, lane);
   for (u32 rest = w.mask; rest != 0; rest &= rest - 1) peers.known[first_lane(rest)] = joined;
 }
 
@@ -121,7 +126,8 @@ void lanes_ordered(Warp& w) {
     peers.held = 0;
     w.parted = true;
   }
-  for (u32 rest = w.touched & w.mask; rest != 0; rest &= rest - 1) peers.last[first_lane(rest)] = w.clock;
+  for (u32 rest = w.touched & w.mask; rest != 0; rest &= rest - 1)
+    peers.last[first_lane(rest)] = w.clock;
   peers.held |= w.touched & w.mask;
   w.touched &= ~w.mask;
   tick(w);
@@ -145,7 +151,8 @@ void release_to(Warp& w, Knowledge& to) {
     std::vector<Doubt> doubts = w.doubts;
     doubts.resize(32);
     u32 from = w.clock;
-    for (u32 rest = silent; rest != 0; rest &= rest - 1) from = std::min(from, known_of(w, first_lane(rest)));
+    for (u32 rest = silent; rest != 0; rest &= rest - 1)
+      from = std::min(from, known_of(w, first_lane(rest)));
     doubts[w.index] = {from, w.clock, silent, std::popcount(touched_lanes(w) & ~silent) <= 1};
     merge(to.known, to.doubts, known, doubts);
   }
@@ -196,8 +203,11 @@ u32 add_mark(Cluster& cluster, const Mark& mark) {
 
 bool mark_ordered(const Warp& w, const Mark& mark) {
   if (mark.slot == 0 && !mark.far) return true;
-  if (!mark.far) return mark.slot < w.beyond.seen.size() && mark.phase != phase_open && w.beyond.seen[mark.slot] > mark.phase;
-  if (mark.slot / 32 == w.block->rank) return mark.phase < w.known[mark.slot % 32] || mark.slot % 32 == w.index;
+  if (!mark.far)
+    return mark.slot < w.beyond.seen.size() && mark.phase != phase_open &&
+           w.beyond.seen[mark.slot] > mark.phase;
+  if (mark.slot / 32 == w.block->rank)
+    return mark.phase < w.known[mark.slot % 32] || mark.slot % 32 == w.index;
   return mark.slot < w.beyond.far.size() && mark.phase < w.beyond.far[mark.slot];
 }
 

@@ -7,13 +7,17 @@
 namespace cupilot::ptx {
 namespace {
 
-std::uint32_t place_of(const PatternMemo& memo, std::uint32_t lane) { return memo.delta[lane] + memo.residue; }
+std::uint32_t place_of(const PatternMemo& memo, std::uint32_t lane) {
+  return memo.delta[lane] + memo.residue;
+}
 
-// Distinct 32-byte sectors of lanes whose addresses never fall: a sector is new, or it is the last one.
+// Distinct 32-byte sectors of lanes whose addresses never fall: a sector is new, or it is the last
+// one.
 std::uint32_t sectors_in_order(const PatternMemo& memo) {
   std::uint32_t count = 0, next = 0;
   for (std::uint32_t rest = memo.mask; rest != 0; rest &= rest - 1) {
-    const std::uint32_t place = place_of(memo, first_lane(rest)), first = std::max(place >> 5, next);
+    const std::uint32_t place = place_of(memo, first_lane(rest)),
+                        first = std::max(place >> 5, next);
     const std::uint32_t end = ((place + memo.bytes - 1) >> 5) + 1;
     if (end <= first) continue;
     count += end - first;
@@ -24,13 +28,15 @@ std::uint32_t sectors_in_order(const PatternMemo& memo) {
 
 // Distinct 32-byte sectors.
 std::uint32_t sectors(const PatternMemo& memo) {
-  if (memo.gapless) return ((memo.residue + static_cast<std::uint32_t>(memo.most) + memo.bytes - 1) >> 5) + 1;
+  if (memo.gapless)
+    return ((memo.residue + static_cast<std::uint32_t>(memo.most) + memo.bytes - 1) >> 5) + 1;
   if (memo.rising) return sectors_in_order(memo);
   std::uint32_t seen[64];
   std::uint32_t count = 0;
   for (std::uint32_t rest = memo.mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
-    const std::uint32_t first = place_of(memo, lane) >> 5, last = (place_of(memo, lane) + memo.bytes - 1) >> 5;
+    const std::uint32_t first = place_of(memo, lane) >> 5,
+                        last = (place_of(memo, lane) + memo.bytes - 1) >> 5;
     for (std::uint32_t s = first;; ++s) {
       if (std::find(seen, seen + count, s) == seen + count && count < 64) seen[count++] = s;
       if (s == last) break;
@@ -47,7 +53,8 @@ std::uint32_t atomic_sectors(const PatternMemo& memo) {
     std::uint32_t alike = 0;
     for (std::uint32_t lanes = memo.mask; lanes != 0; lanes &= lanes - 1)
       alike += place_of(memo, first_lane(lanes)) == place ? 1 : 0;
-    const auto at = static_cast<std::uint32_t>(std::find(sector, sector + count, place >> 5) - sector);
+    const auto at =
+        static_cast<std::uint32_t>(std::find(sector, sector + count, place >> 5) - sector);
     if (at == count) {
       sector[count] = place >> 5;
       turns[count++] = 0;
@@ -75,7 +82,8 @@ bool loads_in_pairs(const PatternMemo& memo) {
   return false;
 }
 
-// Passes over 32 banks of 4 bytes for lanes [start, end): equal words count once, but each lane of an atomic by itself.
+// Passes over 32 banks of 4 bytes for lanes [start, end): equal words count once, but each lane of
+// an atomic by itself.
 void add_passes(PatternMemo& memo, std::uint32_t start, std::uint32_t end) {
   const std::uint32_t words = std::max(memo.bytes / 4, 1u);
   std::uint32_t list[32][32];
@@ -84,7 +92,8 @@ void add_passes(PatternMemo& memo, std::uint32_t start, std::uint32_t end) {
     if (((memo.mask >> lane) & 1) == 0) continue;
     for (std::uint32_t w = 0; w < words; ++w) {
       const std::uint32_t word = place_of(memo, lane) / 4 + w, bank = word & 31;
-      const bool known = std::find(list[bank], list[bank] + depth[bank], word) != list[bank] + depth[bank];
+      const bool known =
+          std::find(list[bank], list[bank] + depth[bank], word) != list[bank] + depth[bank];
       if ((known && memo.kind != PatternKind::atomic) || depth[bank] == 32) continue;
       list[bank][depth[bank]++] = word;
       deepest = std::max(deepest, depth[bank]);
@@ -105,10 +114,12 @@ void describe(PatternMemo& memo) {
     const std::uint32_t lane = first_lane(rest);
     const auto delta = static_cast<std::int32_t>(memo.delta[lane]);
     memo.rising = memo.rising && delta >= memo.most;
-    memo.gapless = memo.gapless && memo.rising && delta - memo.most <= static_cast<std::int32_t>(memo.bytes);
+    memo.gapless =
+        memo.gapless && memo.rising && delta - memo.most <= static_cast<std::int32_t>(memo.bytes);
     bool repeated = memo.rising && memo.leaders != 0 && delta == memo.most;
     if (!memo.rising) {
-      for (std::uint32_t lower = memo.mask & ((1u << lane) - 1); lower != 0 && !repeated; lower &= lower - 1) {
+      for (std::uint32_t lower = memo.mask & ((1u << lane) - 1); lower != 0 && !repeated;
+           lower &= lower - 1) {
         leader = first_lane(lower);
         repeated = memo.delta[leader] == memo.delta[lane];
       }
@@ -161,14 +172,16 @@ void count_at_step(Warp& warp, Counter counter, std::uint64_t by) {
   }
 }
 
-PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                        PatternKind kind) {
+PatternMemo& pattern_of(Warp& warp, const Step& step, std::uint32_t mask,
+                        const LaneAddresses& addresses, std::uint32_t bytes, PatternKind kind) {
   const bool shared = kind >= PatternKind::load;
-  PatternMemo& memo = warp.block->worker->memos[2 * (warp.code->first_count + step.instruction) + (shared ? 1 : 0)];
+  PatternMemo& memo =
+      warp.block->worker->memos[2 * (warp.code->first_count + step.instruction) + (shared ? 1 : 0)];
   const std::uint64_t base = addresses.at[first_lane(mask)];
   const std::uint32_t residue = static_cast<std::uint32_t>(base & (shared ? 3 : 31));
   alignas(64) std::array<std::uint32_t, 32> delta;
-  for (std::uint32_t i = 0; i < 32; ++i) delta[i] = static_cast<std::uint32_t>(addresses.at[i] - base);
+  for (std::uint32_t i = 0; i < 32; ++i)
+    delta[i] = static_cast<std::uint32_t>(addresses.at[i] - base);
   if (mask != full_mask) {
     for (std::uint32_t i = 0; i < 32; ++i) delta[i] = ((mask >> i) & 1) != 0 ? delta[i] : 0;
   }

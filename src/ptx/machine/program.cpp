@@ -13,13 +13,15 @@
 namespace cupilot::ptx {
 namespace {
 
-// Functions that the entry may call, and the variables that they name: what other kernels declare takes no memory here.
+// Functions that the entry may call, and the variables that they name: what other kernels declare
+// takes no memory here.
 struct Reach {
   std::vector<char> function, variable;
 };
 
 Reach reach_of(const Module& module, std::uint32_t entry) {
-  Reach out{std::vector<char>(module.functions.size(), 0), std::vector<char>(module.variables.size(), 0)};
+  Reach out{std::vector<char>(module.functions.size(), 0),
+            std::vector<char>(module.variables.size(), 0)};
   std::vector<std::uint32_t> todo{entry};
   out.function[entry] = 1;
   while (!todo.empty()) {
@@ -39,7 +41,9 @@ Reach reach_of(const Module& module, std::uint32_t entry) {
 
 Result<void> place_shared(Program& program, const Reach& reach) {
   const std::vector<Variable>& variables = program.module->variables;
-  const auto placed = [&](std::size_t i) { return reach.variable[i] && variables[i].space == Space::shared; };
+  const auto placed = [&](std::size_t i) {
+    return reach.variable[i] && variables[i].space == Space::shared;
+  };
   std::vector<const Variable*> held;
   std::uint64_t bytes = 0;
   std::uint32_t extern_align = 16;
@@ -49,14 +53,16 @@ Result<void> place_shared(Program& program, const Reach& reach) {
     if (v.bytes == 0) extern_align = std::max(extern_align, v.align);
     if (v.bytes != 0) held.push_back(&v);
     bytes += v.bytes + v.align;
-    if (bytes > (1u << 24)) return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
+    if (bytes > (1u << 24))
+      return Error{ErrorCode::failure, "static shared memory passes 16 MiB", "declare less"};
   }
   program.shared = shared_layout(held, extern_align);
   std::size_t next = 0;
   for (std::size_t i = 0; i < variables.size(); ++i) {
     if (!placed(i)) continue;
-    program.variable_address[i] =
-        variables[i].bytes == 0 ? shared_base + program.shared.here.dynamic_at : program.shared.address[next++];
+    program.variable_address[i] = variables[i].bytes == 0
+                                      ? shared_base + program.shared.here.dynamic_at
+                                      : program.shared.address[next++];
   }
   return {};
 }
@@ -68,7 +74,8 @@ Result<void> place_variables(Program& program, const Reach& reach) {
   for (std::size_t i = 0; i < module.variables.size(); ++i) {
     const Variable& v = module.variables[i];
     if (!reach.variable[i] || v.space == Space::shared) continue;
-    auto added = program.constants.add(v.name, v.bytes, v.space == Space::constant ? Access::read_only : Access::read_write);
+    auto added = program.constants.add(
+        v.name, v.bytes, v.space == Space::constant ? Access::read_only : Access::read_write);
     if (!added) return added.error();
     program.variable_address[i] = program.constants.address(*added);
     program.variable_buffer.emplace_back(i, *added);
@@ -81,7 +88,8 @@ Result<void> place_grid_barrier(Program& program, const Reach& reach) {
   constexpr std::size_t bytes = 16;
   for (std::size_t i = 0; i < program.module->functions.size(); ++i) {
     const std::vector<Operand>& operands = program.module->functions[i].operands;
-    if (!reach.function[i] || std::none_of(operands.begin(), operands.end(), of_grid_barrier)) continue;
+    if (!reach.function[i] || std::none_of(operands.begin(), operands.end(), of_grid_barrier))
+      continue;
     auto added = program.constants.add("the grid's barrier", bytes, Access::read_write);
     if (!added) return added.error();
     program.grid_barrier = program.constants.address(*added);
@@ -123,24 +131,31 @@ void ProgramDeleter::operator()(Program* program) const { delete program; }
 
 namespace {
 
-// Without any of these no block's plain accesses come after another's: atomics by themselves are relaxed.
+// Without any of these no block's plain accesses come after another's: atomics by themselves are
+// relaxed.
 bool orders_blocks(const Form& form) {
-  const bool within_block = form.has("cta") || (form.space == Space::shared && !form.has("shared::cluster"));
+  const bool within_block =
+      form.has("cta") || (form.space == Space::shared && !form.has("shared::cluster"));
   if (within_block) return false;
-  if (form.opcode == Opcode::op_fence || form.opcode == Opcode::op_membar || form.opcode == Opcode::op_mbarrier) return true;
+  if (form.opcode == Opcode::op_fence || form.opcode == Opcode::op_membar ||
+      form.opcode == Opcode::op_mbarrier)
+    return true;
   static constexpr std::array words = {"acquire", "release", "acq_rel", "cluster"};
   return std::any_of(words.begin(), words.end(), [&](const char* word) { return form.has(word); });
 }
 
 // A fence of both proxies for global memory, or stores that are the asynchronous proxy's own.
 bool orders_proxies(const Form& form) {
-  if (form.opcode == Opcode::op_fence && form.has("proxy")) return !form.has("shared::cta") && !form.has("shared::cluster");
-  return form.text.find("bulk") != std::string::npos && form.text.find("global.shared") != std::string::npos;
+  if (form.opcode == Opcode::op_fence && form.has("proxy"))
+    return !form.has("shared::cta") && !form.has("shared::cluster");
+  return form.text.find("bulk") != std::string::npos &&
+         form.text.find("global.shared") != std::string::npos;
 }
 
 // Blocks that add to the same words are better not begun on several threads.
 bool updates_global(const Form& form) {
-  const bool adds = form.opcode == Opcode::op_atom || form.opcode == Opcode::op_red || form.has("reduce");
+  const bool adds =
+      form.opcode == Opcode::op_atom || form.opcode == Opcode::op_red || form.has("reduce");
   return adds && form.space != Space::shared;
 }
 
@@ -163,13 +178,15 @@ void note_order(Program& program, const Reach& reach) {
 Attempt<ProgramPtr> make_program(std::shared_ptr<const Module> module, std::string_view entry) {
   const Function* found = module->entry(entry);
   if (found == nullptr || !found->has_body) {
-    return Error{ErrorCode::failure, fmt::format("the PTX holds no kernel named {}", entry), "name one of its entries"};
+    return Error{ErrorCode::failure, fmt::format("the PTX holds no kernel named {}", entry),
+                 "name one of its entries"};
   }
   ProgramPtr program(new Program);
   program->module = module;
   program->layout = parameter_layout(*found);
   if (program->layout.bytes > 32764)
-    return reject("run.unsupported", fmt::format("{} takes more than 32764 bytes of parameters", entry));
+    return reject("run.unsupported",
+                  fmt::format("{} takes more than 32764 bytes of parameters", entry));
   program->code_of.assign(module->functions.size(), none_index);
   const auto index = static_cast<std::uint32_t>(found - module->functions.data());
   const Reach reach = reach_of(*module, index);

@@ -1,4 +1,5 @@
-// Sets of warps that read a cell, each with its clock and who of it read. Cells that are read alike share one.
+// Sets of warps that read a cell, each with its clock and who of it read. Cells that are read alike
+// share one.
 #include "ptx/machine/reader_stamp.hpp"
 
 #include <bit>
@@ -14,7 +15,8 @@ constexpr std::size_t most_sets = 1u << 15;
 
 const std::array<std::uint32_t, 32>* clocks_of(const Block& block, std::uint32_t stamp) {
   const std::uint32_t number = stamp >> 6;
-  return number < block.readers.first ? nullptr : &block.readers.clocks[number - block.readers.first];
+  return number < block.readers.first ? nullptr
+                                      : &block.readers.clocks[number - block.readers.first];
 }
 
 }  // namespace
@@ -23,7 +25,8 @@ bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which) {
   const std::array<std::uint32_t, 32>* clocks = clocks_of(*warp.block, stamp);
   for (std::uint32_t i = 0; clocks != nullptr && i < 32; ++i) {
     const std::uint32_t clock = (*clocks)[i] >> 6;
-    if (i == warp.index || (clock < warp.known[i] && !doubted(warp, i, clock, (*clocks)[i] & 63))) continue;
+    if (i == warp.index || (clock < warp.known[i] && !doubted(warp, i, clock, (*clocks)[i] & 63)))
+      continue;
     if (which != nullptr) *which = i;
     return true;
   }
@@ -55,7 +58,8 @@ std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std
   const std::uint64_t key = (std::uint64_t{before} << 32) | base | (mine & 63);
   const auto found = sets.made.find(key);
   if (found != sets.made.end()) return found->second;
-  if (sets.clocks.size() >= most_sets || sets.first + sets.clocks.size() >= 1u << 25) return base | read_by_warps;
+  if (sets.clocks.size() >= most_sets || sets.first + sets.clocks.size() >= 1u << 25)
+    return base | read_by_warps;
   std::array<std::uint32_t, 32> clocks{};
   if (grown) {
     clocks = *clocks_of(*warp.block, before);
@@ -70,7 +74,8 @@ std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std
 
 void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32_t lanes) {
   Block& block = *warp.block;
-  const std::uint32_t before = block.reader[cell], who = std::has_single_bit(lanes) ? first_lane(lanes) : read_by_lanes;
+  const std::uint32_t before = block.reader[cell],
+                      who = std::has_single_bit(lanes) ? first_lane(lanes) : read_by_lanes;
   const std::uint32_t after = read_stamp(warp, before, base, who);
   // Who is ordered after these lanes is ordered after what they know of.
   std::uint32_t kept = reads_of_lanes(warp, before) ? block.lanes[cell] : 0;
@@ -82,7 +87,8 @@ void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32
   }
   block.lanes[cell] = kept | lanes;
   const bool one = std::has_single_bit(block.lanes[cell]);
-  block.reader[cell] = read_who(after) > read_by_lanes ? after : base | (one ? first_lane(lanes) : read_by_lanes);
+  block.reader[cell] =
+      read_who(after) > read_by_lanes ? after : base | (one ? first_lane(lanes) : read_by_lanes);
 }
 
 bool lane_knows_reads(const Warp& warp, std::uint32_t lane, std::uint32_t cell) {

@@ -1,10 +1,11 @@
-// The stamp of the reads of a cell of shared memory since it was last written: by one lane, by several lanes of a warp, or by
-// several warps. Internal.
+// The stamp of the reads of a cell of shared memory since it was last written: by one lane, by
+// several lanes of a warp, or by several warps. Internal.
 //
-// Bit 31 set: bits 0..30 are a mark of the cluster. Else bits 11..30 hold a clock, bits 6..10 a warp, bits 0..5 who of it read:
-// a lane, or one of the values below. A set's number takes the place of clock and warp. Where there are no sets, a stamp of
-// several warps names the one that read last: a writer of another warp must know of that one at least, and one of the same warp
-// must have heard of others since. With no barriers but those of whole blocks that misses none.
+// Bit 31 set: bits 0..30 are a mark of the cluster. Else bits 11..30 hold a clock, bits 6..10 a
+// warp, bits 0..5 who of it read: a lane, or one of the values below. A set's number takes the
+// place of clock and warp. Where there are no sets, a stamp of several warps names the one that
+// read last: a writer of another warp must know of that one at least, and one of the same warp must
+// have heard of others since. With no barriers but those of whole blocks that misses none.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@
 namespace cupilot::ptx {
 
 inline constexpr std::uint32_t read_by_lanes = 32;  // several of the warp
-inline constexpr std::uint32_t read_by_warps = 33;  // the warp named, and others that it knew nothing of
+inline constexpr std::uint32_t read_by_warps =
+    33;  // the warp named, and others that it knew nothing of
 inline constexpr std::uint32_t read_strongly = 34;  // nothing but volatile or relaxed reads
 inline constexpr std::uint32_t read_by_set = 35;    // of warps, in Block::readers
 inline constexpr std::uint32_t read_mark = 1u << 31;
@@ -26,8 +28,10 @@ inline std::uint32_t read_who(std::uint32_t stamp) { return stamp & 63; }
 // Of a read by this warp now; `who` of it is to be added.
 inline std::uint32_t read_base(const Warp& warp) { return (warp.clock << 11) | (warp.index << 6); }
 
-// Whether a write with a writer's stamp, or reads by `who` of a warp, are in doubt though a later clock is known.
-inline bool doubted(const Warp& warp, std::uint32_t reader, std::uint32_t clock, std::uint32_t who) {
+// Whether a write with a writer's stamp, or reads by `who` of a warp, are in doubt though a later
+// clock is known.
+inline bool doubted(const Warp& warp, std::uint32_t reader, std::uint32_t clock,
+                    std::uint32_t who) {
   if (warp.doubts.empty()) return false;
   const Doubt& d = warp.doubts[reader];
   if (clock < d.from || clock >= d.to) return false;
@@ -49,7 +53,8 @@ inline bool write_known(const Warp& warp, std::uint32_t stamp) {
 std::string thread_name(const Warp& warp, std::uint32_t thread);
 std::string readers_name(const Warp& warp, std::uint32_t stamp);
 
-// Of a set's stamp: whether a warp other than this read, and this one knows nothing of it; which one. reader_stamp.cpp.
+// Of a set's stamp: whether a warp other than this read, and this one knows nothing of it; which
+// one. reader_stamp.cpp.
 bool set_open(const Warp& warp, std::uint32_t stamp, std::uint32_t* which = nullptr);
 // The stamp of the set of `before` and reads by `who` of the warp now.
 std::uint32_t set_with(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who);
@@ -66,19 +71,24 @@ inline bool reads_open(const Warp& warp, std::uint32_t stamp) {
 }
 
 // The stamp of a cell that `who` of the warp now reads too.
-inline std::uint32_t read_stamp(Warp& warp, std::uint32_t before, std::uint32_t base, std::uint32_t who) {
+inline std::uint32_t read_stamp(Warp& warp, std::uint32_t before, std::uint32_t base,
+                                std::uint32_t who) {
   const std::uint32_t earlier = read_who(before);
-  if ((before & read_mark) != 0 || earlier == read_strongly || !reads_open(warp, before)) return base | who;
+  if ((before & read_mark) != 0 || earlier == read_strongly || !reads_open(warp, before))
+    return base | who;
   if (who == read_strongly) return before;
-  const bool shared = earlier == read_by_set || earlier == read_by_warps || read_warp(before) != warp.index;
+  const bool shared =
+      earlier == read_by_set || earlier == read_by_warps || read_warp(before) != warp.index;
   if (!shared) return base | (earlier == who ? who : read_by_lanes);
-  return warp.block->program->meets_in_part ? set_with(warp, before, base, who) : base | read_by_warps;
+  return warp.block->program->meets_in_part ? set_with(warp, before, base, who)
+                                            : base | read_by_warps;
 }
 
-// Whether the stamp (no mark) names lanes of this warp since its lanes were last ordered; then Block::lanes has them.
+// Whether the stamp (no mark) names lanes of this warp since its lanes were last ordered; then
+// Block::lanes has them.
 inline bool reads_of_lanes(const Warp& warp, std::uint32_t stamp) {
-  return (stamp & read_mark) == 0 && read_who(stamp) <= read_by_lanes && read_warp(stamp) == warp.index &&
-         reads_open(warp, stamp);
+  return (stamp & read_mark) == 0 && read_who(stamp) <= read_by_lanes &&
+         read_warp(stamp) == warp.index && reads_open(warp, stamp);
 }
 // read_stamp where Block::lanes is kept: of a cell that the lanes now read too. reader_stamp.cpp.
 void stamp_lanes(Warp& warp, std::uint32_t cell, std::uint32_t base, std::uint32_t lanes);

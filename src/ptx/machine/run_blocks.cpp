@@ -38,7 +38,8 @@ class ClusterQueue {
     const std::uint64_t i = next_.fetch_add(1);
     if (i >= count_) return std::nullopt;
     if (!list_.empty()) return list_[i];
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(i) * step_ + first_) % count_);
+    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(i) * step_ + first_) %
+                                      count_);
   }
 
  private:
@@ -54,8 +55,10 @@ class ClusterQueue {
   std::atomic<std::uint64_t> next_{0};
 };
 
-// Runs clusters until none is left, `resident` at a time in turn. `spare`: such as have ended, taken from and added to.
-void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident, std::vector<std::unique_ptr<Cluster>>& spare) {
+// Runs clusters until none is left, `resident` at a time in turn. `spare`: such as have ended,
+// taken from and added to.
+void work(Worker& worker, ClusterQueue& queue, std::uint32_t resident,
+          std::vector<std::unique_ptr<Cluster>>& spare) {
   LaunchContext& launch = *worker.launch;
   std::vector<std::unique_ptr<Cluster>> alive;
   bool more = true;
@@ -89,7 +92,8 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   Program& program = *context.program;
   const ExecuteOptions& options = *context.options;
   context.parallel = threads > 1;
-  context.budget = static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
+  context.budget =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(options.instruction_budget, 1ull << 62));
   reset_variables(program);
   program.spare.resize(std::max<std::size_t>(program.spare.size(), threads));
   std::vector<Worker> workers(threads);
@@ -105,7 +109,9 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   std::vector<std::jthread> pool;
   try {
     for (std::uint32_t i = 1; i < threads; ++i) {
-      pool.emplace_back([&, i] { spent[i] = helping_as_device([&] { work(workers[i], queue, resident, program.spare[i]); }); });
+      pool.emplace_back([&, i] {
+        spent[i] = helping_as_device([&] { work(workers[i], queue, resident, program.spare[i]); });
+      });
     }
   } catch (const std::system_error&) {
     // The machine gives no more threads: fewer take the same blocks from the queue.
@@ -116,18 +122,22 @@ std::vector<Worker> run_on(LaunchContext& context, std::uint32_t threads, Cluste
   return workers;
 }
 
-// Threads that a launch may be spread over: one where its blocks are known to wait for or add to each other.
+// Threads that a launch may be spread over: one where its blocks are known to wait for or add to
+// each other.
 std::uint32_t threads_for(const LaunchContext& context, const ClusterQueue& queue) {
   const ExecuteOptions& options = *context.options;
   const Dim3& grid = context.launch->grid;
-  const bool shared = context.launch->cooperative || context.program->updates_global || !options.check_races;
-  if (options.threads <= 1 || shared || std::uint64_t{grid.x} * grid.y * grid.z >= 1u << 28) return 1;
+  const bool shared =
+      context.launch->cooperative || context.program->updates_global || !options.check_races;
+  if (options.threads <= 1 || shared || std::uint64_t{grid.x} * grid.y * grid.z >= 1u << 28)
+    return 1;
   const DeviceMemory& memory = *context.memory;
   if (memory.writable_bytes() > most_kept_bytes) return 1;
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (memory[i].later) return 1;
   }
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>({options.threads, queue.clusters(), 256}));
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>({options.threads, queue.clusters(), 256}));
 }
 
 }  // namespace

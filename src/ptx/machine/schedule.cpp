@@ -1,5 +1,5 @@
-// Whose turn it is: the warps of a cluster's blocks run in an order drawn from the seed; when none can, asynchronous copies
-// finish, waits expire, and what then still stands is stuck.
+// Whose turn it is: the warps of a cluster's blocks run in an order drawn from the seed; when none
+// can, asynchronous copies finish, waits expire, and what then still stands is stuck.
 #include <algorithm>
 #include <numeric>
 
@@ -11,7 +11,8 @@
 namespace cupilot::ptx {
 namespace {
 
-// A warp gives way after so many instructions, so that one that waits for another by spinning lets it run.
+// A warp gives way after so many instructions, so that one that waits for another by spinning lets
+// it run.
 constexpr std::uint64_t turn = 20000;
 // Rounds of expired waits without any progress after which a kernel hangs.
 constexpr std::uint32_t patience = 16;
@@ -42,7 +43,8 @@ std::string starvation(const Cluster& cluster, std::uint32_t first) {
     for (const Warp& warp : block->warps) {
       if (warp.state != WarpState::polling || named.size() >= 4) continue;
       if (std::find(named.begin(), named.end(), warp.poll_at) != named.end()) continue;
-      out += (named.size() == 1 ? ", as other warps do for " : " and ") + describe(cluster, cluster.mbarriers[warp.poll_at]);
+      out += (named.size() == 1 ? ", as other warps do for " : " and ") +
+             describe(cluster, cluster.mbarriers[warp.poll_at]);
       named.push_back(warp.poll_at);
     }
   }
@@ -56,11 +58,14 @@ void stuck(Cluster& cluster) {
   Warp* warp = first_in(cluster, WarpState::waiting);
   if (warp == nullptr) return;
   Block& block = *warp->block;
-  if (warp->barrier >= block.barriers.size()) return fault_here(*warp, "run.divergence", waiting_reason(*warp));
+  if (warp->barrier >= block.barriers.size())
+    return fault_here(*warp, "run.divergence", waiting_reason(*warp));
   const Barrier& barrier = block.barriers[warp->barrier];
-  const std::uint32_t wanted = barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
+  const std::uint32_t wanted =
+      barrier.expected != 0 ? barrier.expected : block.thread_count - block.exited_threads;
   fault_here(*warp, "run.divergence",
-             fmt::format("barrier {} waits for {} threads but only {} ever come", warp->barrier, wanted, barrier.arrived));
+             fmt::format("barrier {} waits for {} threads but only {} ever come", warp->barrier,
+                         wanted, barrier.arrived));
 }
 
 void out_of_budget(Cluster& cluster) {
@@ -74,7 +79,8 @@ void out_of_budget(Cluster& cluster) {
     }
   }
   if (chosen == nullptr) return;
-  if (chosen->polled != 0) message += ", waiting for " + describe(cluster, cluster.mbarriers[chosen->poll_at]);
+  if (chosen->polled != 0)
+    message += ", waiting for " + describe(cluster, cluster.mbarriers[chosen->poll_at]);
   fault_here(*chosen, "run.hang", message);
 }
 
@@ -86,7 +92,8 @@ bool take_turn(Cluster& cluster, Warp& warp) {
     out_of_budget(cluster);
     launch.halt = true;
   } else {
-    const std::uint64_t took = run_warp(warp, std::min<std::uint64_t>(turn, static_cast<std::uint64_t>(left)));
+    const std::uint64_t took =
+        run_warp(warp, std::min<std::uint64_t>(turn, static_cast<std::uint64_t>(left)));
     cluster.used += took;
     cluster.worker->instructions += took;
     launch.budget.fetch_sub(static_cast<std::int64_t>(took), std::memory_order_relaxed);
@@ -94,7 +101,8 @@ bool take_turn(Cluster& cluster, Warp& warp) {
   return !warp.block->faulted && !launch.halt.load(std::memory_order_relaxed);
 }
 
-// A warp that gave way may be put off for some rounds, so that who comes next is not who came before.
+// A warp that gave way may be put off for some rounds, so that who comes next is not who came
+// before.
 bool sits_out(Warp& warp) {
   if (!warp.gave_way) return false;
   warp.drawn = mixed(warp.drawn) | 1;
@@ -109,11 +117,13 @@ bool relieve(Cluster& cluster) {
 }
 
 bool all_done(const Cluster& cluster) {
-  return std::all_of(cluster.blocks.begin(), cluster.blocks.end(), [](const auto& block) { return block->finished; });
+  return std::all_of(cluster.blocks.begin(), cluster.blocks.end(),
+                     [](const auto& block) { return block->finished; });
 }
 
 bool faulted(const Cluster& cluster) {
-  return std::any_of(cluster.blocks.begin(), cluster.blocks.end(), [](const auto& block) { return block->faulted; });
+  return std::any_of(cluster.blocks.begin(), cluster.blocks.end(),
+                     [](const auto& block) { return block->faulted; });
 }
 
 }  // namespace
@@ -124,7 +134,8 @@ void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index) {
   const Dim3 clusters{grid.x / size.x, grid.y / size.y, grid.z / size.z};
   cluster.launch = &launch;
   cluster.worker = &worker;
-  cluster.position = {static_cast<std::uint32_t>(index % clusters.x), static_cast<std::uint32_t>(index / clusters.x % clusters.y),
+  cluster.position = {static_cast<std::uint32_t>(index % clusters.x),
+                      static_cast<std::uint32_t>(index / clusters.x % clusters.y),
                       static_cast<std::uint32_t>(index / (std::uint64_t{clusters.x} * clusters.y))};
   cluster.mbarriers.clear();
   cluster.slots = 1;
@@ -145,7 +156,8 @@ void start_cluster(Cluster& cluster, Worker& worker, std::uint64_t index) {
     start_block(block, cluster, rank);
     block.order.resize(launch.warps);
     std::iota(block.order.begin(), block.order.end(), 0u);
-    if (launch.options->seed != 0) shuffle(block.order, mixed(launch.options->seed ^ mixed(block.index + 1)));
+    if (launch.options->seed != 0)
+      shuffle(block.order, mixed(launch.options->seed ^ mixed(block.index + 1)));
   }
 }
 

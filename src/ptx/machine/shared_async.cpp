@@ -1,5 +1,5 @@
-// Shared memory as the asynchronous proxy and other blocks of a cluster reach it: the same shadow, asked by those whom the
-// block's own clocks do not name.
+// Shared memory as the asynchronous proxy and other blocks of a cluster reach it: the same shadow,
+// asked by those whom the block's own clocks do not name.
 #include <cstring>
 
 #include <fmt/format.h>
@@ -16,7 +16,9 @@ using u64 = std::uint64_t;
 
 constexpr u32 strong_bit = 0x80000000u;
 
-const Mark& mark_of(const Block& block, u32 stamp) { return block.cluster->marks[(stamp & ~strong_bit) - mark_base]; }
+const Mark& mark_of(const Block& block, u32 stamp) {
+  return block.cluster->marks[(stamp & ~strong_bit) - mark_base];
+}
 
 std::string thread_name(const Block& block, u32 thread) {
   const Dim3& b = block.launch->launch->block;
@@ -35,16 +37,20 @@ bool write_proxied(const Warp& w, const Block& target, u32 stamp) {
   const u32 s = stamp & ~strong_bit;
   if (is_mark(s)) {
     const Mark& mark = mark_of(target, s);
-    return !mark.far || (mark.slot < w.beyond.proxied.size() && mark.phase < w.beyond.proxied[mark.slot]);
+    return !mark.far ||
+           (mark.slot < w.beyond.proxied.size() && mark.phase < w.beyond.proxied[mark.slot]);
   }
   const u32 clock = stamp_clock(s);
   const bool own = target.rank == w.block->rank && ((s >> 5) & 31) == w.index;
-  if (own && clock >= w.unfenced.from && clock < w.unfenced.to && ((w.unfenced.lanes >> (s & 31)) & 1) != 0) return false;
+  if (own && clock >= w.unfenced.from && clock < w.unfenced.to &&
+      ((w.unfenced.lanes >> (s & 31)) & 1) != 0)
+    return false;
   const u32 index = 32 * target.rank + ((s >> 5) & 31);
   return index < w.beyond.proxied.size() && clock < w.beyond.proxied[index];
 }
 
-// Whether all reads of a stamp (no mark) of the target's shared memory lie before these clocks of its warps.
+// Whether all reads of a stamp (no mark) of the target's shared memory lie before these clocks of
+// its warps.
 bool reads_before(const Block& target, u32 stamp, const u32* clocks) {
   if (read_who(stamp) != read_by_set) return read_clock(stamp) < clocks[read_warp(stamp)];
   const ReaderSets& sets = target.readers;
@@ -56,20 +62,22 @@ bool reads_before(const Block& target, u32 stamp, const u32* clocks) {
   return true;
 }
 
-// Whether reads by threads are over for the asynchronous proxy too. An mbarrier does not say so: a warp arrives while loads that
-// it issued are still on their way, and a copy issued upon the arrival overtakes them. PTX wants a proxy fence between; barriers
-// of warps wait for loads.
+// Whether reads by threads are over for the asynchronous proxy too. An mbarrier does not say so: a
+// warp arrives while loads that it issued are still on their way, and a copy issued upon the
+// arrival overtakes them. PTX wants a proxy fence between; barriers of warps wait for loads.
 bool read_drained(const Warp& w, const Block& target, u32 stamp) {
   const std::vector<u32>& drained = w.beyond.drained;
   if (stamp == 0 || drained.empty()) return true;
-  if ((stamp & read_mark) == 0) return reads_before(target, stamp, drained.data() + 32 * target.rank);
+  if ((stamp & read_mark) == 0)
+    return reads_before(target, stamp, drained.data() + 32 * target.rank);
   const Mark& mark = target.cluster->marks[stamp & ~read_mark];
   return !mark.far || mark.phase < drained[mark.slot];
 }
 
 // Whether the lane made a write, or its warp another lane's that it knows of.
 bool write_known(const Warp& w, u32 lane, const Block& target, u32 stamp) {
-  if (is_mark(stamp) || stamp_clock(stamp) > clock_max || target.rank != w.block->rank) return false;
+  if (is_mark(stamp) || stamp_clock(stamp) > clock_max || target.rank != w.block->rank)
+    return false;
   return (stamp & 1023) == w.index * 32 + lane || lane_knows_write(w, lane, stamp);
 }
 
@@ -80,11 +88,14 @@ bool race(Warp& w, const Step& s, u32 lane, std::string message) {
 
 // Who read, where that is in order but for the asynchronous proxy.
 std::string loader_name(const Warp& w, const Block& target, u32 stamp) {
-  if ((stamp & read_mark) != 0) return far_name(w, target.cluster->marks[stamp & ~read_mark].thread);
-  return read_who(stamp) == read_by_set ? "several warps" : fmt::format("warp {}", read_warp(stamp));
+  if ((stamp & read_mark) != 0)
+    return far_name(w, target.cluster->marks[stamp & ~read_mark].thread);
+  return read_who(stamp) == read_by_set ? "several warps"
+                                        : fmt::format("warp {}", read_warp(stamp));
 }
 
-bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32 offset, u32 stamp) {
+bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32 offset,
+                      u32 stamp) {
   const ExecuteOptions& options = *w.block->launch->options;
   if (stamp == stamp_gap) return past_variable(w, s, lane, target, offset);
   if (stamp == stamp_never) {
@@ -93,29 +104,35 @@ bool async_reads_cell(Warp& w, const Step& s, u32 lane, const Block& target, u32
   }
   if (!options.check_races) return true;
   if (!write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
-    return race(
-        w, s, lane,
-        fmt::format("has the asynchronous proxy read {} while {}", place_name(target, offset), writer_name(w, target, stamp)));
+    return race(w, s, lane,
+                fmt::format("has the asynchronous proxy read {} while {}",
+                            place_name(target, offset), writer_name(w, target, stamp)));
   }
   if (write_proxied(w, target, stamp)) return true;
-  return race(w, s, lane,
-              fmt::format("has the asynchronous proxy read {} that {} wrote without fence.proxy.async between",
-                          place_name(target, offset),
-                          far_name(w, is_mark(stamp) ? mark_of(target, stamp).thread : (target.rank << 10) | (stamp & 1023))));
+  return race(
+      w, s, lane,
+      fmt::format(
+          "has the asynchronous proxy read {} that {} wrote without fence.proxy.async between",
+          place_name(target, offset),
+          far_name(w, is_mark(stamp) ? mark_of(target, stamp).thread
+                                     : (target.rank << 10) | (stamp & 1023))));
 }
 
 // A thread of another block reads or writes a cell.
-bool far_cell(Warp& w, const Step& s, u32 lane, Block& target, u32 cell, Intent intent, bool strong, u32 mark) {
+bool far_cell(Warp& w, const Step& s, u32 lane, Block& target, u32 cell, Intent intent, bool strong,
+              u32 mark) {
   const ExecuteOptions& options = *w.block->launch->options;
   const u32 stamp = target.writer[cell], offset = cell << target.program->shadow_shift;
   const bool alike = strong && (stamp & strong_bit) != 0;
   if (stamp == stamp_gap) return past_variable(w, s, lane, target, offset);
   if (stamp == stamp_never) {
-    if (intent != Intent::store && options.check_initialised) suspect_read(w, s, lane, target, offset);
+    if (intent != Intent::store && options.check_initialised)
+      suspect_read(w, s, lane, target, offset);
   } else if (options.check_races && !alike && !write_ordered(w, target, stamp)) {
     return race(w, s, lane,
-                fmt::format("{} {} of block {} of the cluster while {}", intent == Intent::load ? "reads" : "writes",
-                            place_name(target, offset), target.rank, writer_name(w, target, stamp)));
+                fmt::format("{} {} of block {} of the cluster while {}",
+                            intent == Intent::load ? "reads" : "writes", place_name(target, offset),
+                            target.rank, writer_name(w, target, stamp)));
   }
   if (intent == Intent::load) {
     target.reader[cell] = read_mark | mark;
@@ -123,8 +140,9 @@ bool far_cell(Warp& w, const Step& s, u32 lane, Block& target, u32 cell, Intent 
   }
   if (options.check_races && !alike && !read_ordered(w, lane, target, target.reader[cell])) {
     return race(w, s, lane,
-                fmt::format("writes {} of block {} of the cluster that {} may still read", place_name(target, offset),
-                            target.rank, reader_name(w, target, target.reader[cell])));
+                fmt::format("writes {} of block {} of the cluster that {} may still read",
+                            place_name(target, offset), target.rank,
+                            reader_name(w, target, target.reader[cell])));
   }
   target.writer[cell] = (mark_base + mark) | (strong ? strong_bit : 0);
   return true;
@@ -143,7 +161,8 @@ bool write_ordered(const Warp& w, const Block& target, u32 stamp) {
   if (s == stamp_never) return true;
   const u32 clock = stamp_clock(s), warp = (s >> 5) & 31;
   if (target.rank == w.block->rank) return clock < w.known[warp] && !doubted(w, s);
-  return 32 * target.rank + warp < w.beyond.far.size() && clock < w.beyond.far[32 * target.rank + warp];
+  return 32 * target.rank + warp < w.beyond.far.size() &&
+         clock < w.beyond.far[32 * target.rank + warp];
 }
 
 bool read_ordered(const Warp& w, u32 lane, const Block& target, u32 stamp) {
@@ -159,22 +178,30 @@ std::string writer_name(const Warp& w, const Block& target, u32 stamp) {
     if (stamp_clock(stamp) == clock_pending)
       return fmt::format("the asynchronous copy issued by {} has not been waited for",
                          far_name(w, (target.rank << 10) | (stamp & 1023)));
-    return fmt::format("the write of {} is not ordered before by a barrier", far_name(w, (target.rank << 10) | (stamp & 1023)));
+    return fmt::format("the write of {} is not ordered before by a barrier",
+                       far_name(w, (target.rank << 10) | (stamp & 1023)));
   }
   const Mark& mark = mark_of(target, stamp);
-  if (mark.far) return fmt::format("the write of {} is not ordered before by a barrier", far_name(w, mark.thread));
-  return fmt::format("the asynchronous copy issued by {} has not been waited for", far_name(w, mark.thread));
+  if (mark.far)
+    return fmt::format("the write of {} is not ordered before by a barrier",
+                       far_name(w, mark.thread));
+  return fmt::format("the asynchronous copy issued by {} has not been waited for",
+                     far_name(w, mark.thread));
 }
 
 std::string reader_name(const Warp& w, const Block& target, u32 stamp) {
-  if (read_who(stamp) == read_by_set && (stamp & read_mark) == 0) return "several warps (no barrier between)";
-  if ((stamp & read_mark) == 0) return fmt::format("warp {} (no barrier between)", read_warp(stamp));
+  if (read_who(stamp) == read_by_set && (stamp & read_mark) == 0)
+    return "several warps (no barrier between)";
+  if ((stamp & read_mark) == 0)
+    return fmt::format("warp {} (no barrier between)", read_warp(stamp));
   const Mark& mark = target.cluster->marks[stamp & ~read_mark];
   if (mark.far) return far_name(w, mark.thread) + " (no barrier between)";
-  return fmt::format("the asynchronous copy or product issued by {} (it has not been waited for)", far_name(w, mark.thread));
+  return fmt::format("the asynchronous copy or product issued by {} (it has not been waited for)",
+                     far_name(w, mark.thread));
 }
 
-bool check_async_read(Warp& w, const Step& s, u32 lane, Block& target, u32 offset, u32 bytes, u32 mark) {
+bool check_async_read(Warp& w, const Step& s, u32 lane, Block& target, u32 offset, u32 bytes,
+                      u32 mark) {
   if (target.writer.empty()) return true;
   const AsLane as(w, lane);
   const u32 shift = target.program->shadow_shift;
@@ -189,7 +216,8 @@ bool check_async_read(Warp& w, const Step& s, u32 lane, Block& target, u32 offse
   return true;
 }
 
-bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offset, u32 bytes, u32 mark) {
+bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offset, u32 bytes,
+                       u32 mark) {
   if (target.writer.empty()) return true;
   const AsLane as(w, lane);
   const u32 shift = target.program->shadow_shift;
@@ -199,21 +227,21 @@ bool check_async_write(Warp& w, const Step& s, u32 lane, Block& target, u32 offs
     if (stamp == stamp_gap) return past_variable(w, s, lane, target, c << shift);
     if (check && !write_known(w, lane, target, stamp) && !write_ordered(w, target, stamp)) {
       return race(w, s, lane,
-                  fmt::format("has an asynchronous copy write {} while {}", place_name(target, c << shift),
-                              writer_name(w, target, stamp)));
+                  fmt::format("has an asynchronous copy write {} while {}",
+                              place_name(target, c << shift), writer_name(w, target, stamp)));
     }
     const bool read_known = target.rank == w.block->rank && lane_knows_reads(w, lane, c);
     if (check && reader != 0 && !read_known && !read_ordered(w, lane, target, reader)) {
       return race(w, s, lane,
-                  fmt::format("has an asynchronous copy write {} that {} may still read", place_name(target, c << shift),
-                              reader_name(w, target, reader)));
+                  fmt::format("has an asynchronous copy write {} that {} may still read",
+                              place_name(target, c << shift), reader_name(w, target, reader)));
     }
     if (check && !read_drained(w, target, reader)) {
-      return race(
-          w, s, lane,
-          fmt::format("has an asynchronous copy write {} while loads of {} may be on their way: an mbarrier does not wait "
-                      "for them, fence.proxy.async before the arrival does",
-                      place_name(target, c << shift), loader_name(w, target, reader)));
+      return race(w, s, lane,
+                  fmt::format("has an asynchronous copy write {} while loads of {} may be on their "
+                              "way: an mbarrier does not wait "
+                              "for them, fence.proxy.async before the arrival does",
+                              place_name(target, c << shift), loader_name(w, target, reader)));
     }
     target.writer[c] = mark_base + mark;
   }
@@ -224,61 +252,75 @@ u32 far_mark(Warp& w) {
   const u32 clock = w.clock;
   if (w.far_clock != clock || w.far_mark == 0) {
     w.far_clock = clock;
-    w.far_mark = add_mark(
-        *w.block->cluster,
-        {.far = true, .slot = 32 * w.block->rank + w.index, .phase = clock, .thread = (w.block->rank << 10) | (w.index * 32)});
+    w.far_mark = add_mark(*w.block->cluster, {.far = true,
+                                              .slot = 32 * w.block->rank + w.index,
+                                              .phase = clock,
+                                              .thread = (w.block->rank << 10) | (w.index * 32)});
   }
   return w.far_mark;
 }
 
-bool shared_place(Warp& w, const Step& s, u32 lane, u64 address, std::uint8_t space, u64 bytes, u32 align, bool far_allowed,
-                  SharedPlace& out) {
+bool shared_place(Warp& w, const Step& s, u32 lane, u64 address, std::uint8_t space, u64 bytes,
+                  u32 align, bool far_allowed, SharedPlace& out) {
   const auto no = [&](const char* code, std::string message) {
     fault(w, s, lane, code, std::move(message));
     return false;
   };
   if (space == space_generic) {
     if ((address & window_mask) != shared_window)
-      return no("run.out_of_bounds", fmt::format("address 0x{:x} is not in shared memory", address));
+      return no("run.out_of_bounds",
+                fmt::format("address 0x{:x} is not in shared memory", address));
     address &= ~window_mask;
   }
   const Cluster& cluster = *w.block->cluster;
   const u64 rank = address >> rank_shift;
   if (rank > cluster.blocks.size())
-    return no("run.out_of_bounds", fmt::format("shared address 0x{:x} names no block of the cluster", address));
+    return no("run.out_of_bounds",
+              fmt::format("shared address 0x{:x} names no block of the cluster", address));
   out.block = rank == 0 ? w.block : cluster.blocks[rank - 1].get();
   const u64 inner = address & ((1u << rank_shift) - 1);
   if (out.block != w.block && !far_allowed)
-    return no("run.out_of_bounds",
-              fmt::format("address 0x{:x} lies in another block's shared memory, the instruction wants its own", address));
+    return no(
+        "run.out_of_bounds",
+        fmt::format(
+            "address 0x{:x} lies in another block's shared memory, the instruction wants its own",
+            address));
   if (inner % align != 0)
-    return no("run.misaligned", fmt::format("shared address 0x{:x} is not aligned to {} bytes", address, align));
+    return no("run.misaligned",
+              fmt::format("shared address 0x{:x} is not aligned to {} bytes", address, align));
   if (inner < shared_base || inner - shared_base + bytes > w.block->launch->shared_bytes) {
     return no("run.out_of_bounds",
-              fmt::format("{} bytes at shared address 0x{:x} (offset {}), but the block has {} bytes of shared memory", bytes,
-                          address, static_cast<std::int64_t>(inner) - shared_base, w.block->launch->device_shared));
+              fmt::format("{} bytes at shared address 0x{:x} (offset {}), but the block has {} "
+                          "bytes of shared memory",
+                          bytes, address, static_cast<std::int64_t>(inner) - shared_base,
+                          w.block->launch->device_shared));
   }
   out.offset = static_cast<u32>(inner - shared_base);
   if (out.block != w.block) {
     if (out.block->finished)
-      return no("run.race", fmt::format("uses shared memory of block {} of the cluster, which has ended", out.block->rank));
+      return no("run.race",
+                fmt::format("uses shared memory of block {} of the cluster, which has ended",
+                            out.block->rank));
     note_far(w, *out.block);
   }
   return true;
 }
 
-bool resolve_far(Warp& w, const Step& s, u32 mask, const LaneAddresses& addresses, u32 bytes, Intent intent, LanePointers& out) {
+bool resolve_far(Warp& w, const Step& s, u32 mask, const LaneAddresses& addresses, u32 bytes,
+                 Intent intent, LanePointers& out) {
   const bool strong = intent == Intent::atomic || (s.flags & flag_strong) != 0;
   w.touched |= mask;
   for (u32 rest = mask; rest != 0; rest &= rest - 1) {
     const u32 lane = first_lane(rest);
     SharedPlace at;
-    if (!shared_place(w, s, lane, addresses.at[lane], space_shared, bytes, bytes, true, at)) return false;
+    if (!shared_place(w, s, lane, addresses.at[lane], space_shared, bytes, bytes, true, at))
+      return false;
     out.at[lane] = at.block->shared.data() + at.offset;
     if (at.block->writer.empty()) continue;
     const AsLane as(w, lane);
     if (at.block == w.block) {
-      if (intent != Intent::store && !check_shared_read(w, s, lane, at.offset, bytes, strong)) return false;
+      if (intent != Intent::store && !check_shared_read(w, s, lane, at.offset, bytes, strong))
+        return false;
       if (intent == Intent::load) continue;
       if (!check_shared_write(w, s, lane, at.offset, bytes, strong)) return false;
       stamp_shared_write(w, lane, at.offset, bytes, strong);

@@ -8,14 +8,18 @@
 namespace cupilot::ptx {
 namespace {
 
-std::uint32_t offset(std::uint64_t address) { return static_cast<std::uint32_t>(address - shared_base); }
+std::uint32_t offset(std::uint64_t address) {
+  return static_cast<std::uint32_t>(address - shared_base);
+}
 
-// Multiples of 128 bytes, so that what is spread over banks, and for the widest what is aligned or swizzled by 1 KiB, lies as on
-// a device. The first is wide enough for most strides that run past.
+// Multiples of 128 bytes, so that what is spread over banks, and for the widest what is aligned or
+// swizzled by 1 KiB, lies as on a device. The first is wide enough for most strides that run past.
 constexpr std::uint32_t gap_bytes[] = {1024, 128, 0};
-constexpr std::uint32_t most_gaps = 24 << 10;  // in all: a block's 227 KiB must stay where descriptors of wgmma reach, 256 KiB
+constexpr std::uint32_t most_gaps =
+    24 << 10;  // in all: a block's 227 KiB must stay where descriptors of wgmma reach, 256 KiB
 
-SharedLayout with_gaps(const std::vector<const Variable*>& variables, std::uint32_t extern_align, std::uint32_t gap) {
+SharedLayout with_gaps(const std::vector<const Variable*>& variables, std::uint32_t extern_align,
+                       std::uint32_t gap) {
   SharedLayout out;
   std::uint64_t end = shared_base, device_end = shared_base;
   const auto next = [&](std::uint64_t align) {
@@ -41,7 +45,8 @@ SharedLayout with_gaps(const std::vector<const Variable*>& variables, std::uint3
 
 }  // namespace
 
-SharedLayout shared_layout(const std::vector<const Variable*>& variables, std::uint32_t extern_align) {
+SharedLayout shared_layout(const std::vector<const Variable*>& variables,
+                           std::uint32_t extern_align) {
   SharedLayout out;
   for (const std::uint32_t gap : gap_bytes) {
     out = with_gaps(variables, extern_align, gap);

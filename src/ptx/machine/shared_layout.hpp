@@ -13,11 +13,13 @@ struct SharedExtent {
   std::uint32_t variables = 0;   // the end of the last
   std::uint32_t dynamic_at = 0;  // of the extern array
   // Dynamic memory starts on 16 bytes; a block without any ends where its variables end.
-  std::uint32_t bytes(std::uint32_t dynamic) const { return dynamic == 0 ? variables : dynamic_at + dynamic; }
+  std::uint32_t bytes(std::uint32_t dynamic) const {
+    return dynamic == 0 ? variables : dynamic_at + dynamic;
+  }
 };
 
-// After a variable: memory that no variable holds, so that what runs past the variable meets no other. What follows lies
-// `moved` bytes later than on a device.
+// After a variable: memory that no variable holds, so that what runs past the variable meets no
+// other. What follows lies `moved` bytes later than on a device.
 struct SharedGap {
   std::uint32_t begin = 0, end = 0, moved = 0;  // offsets; bytes
 };
@@ -29,6 +31,7 @@ struct SharedLayout {
 };
 
 // Variables one after another, then the extern array.
-SharedLayout shared_layout(const std::vector<const Variable*>& variables, std::uint32_t extern_align);
+SharedLayout shared_layout(const std::vector<const Variable*>& variables,
+                           std::uint32_t extern_align);
 
 }  // namespace cupilot::ptx

@@ -1,5 +1,6 @@
-// Shared memory and its shadow: who wrote and read each cell last, and at which clock. An access is ordered after another
-// when its warp knows (by barriers) a later clock of the other's warp; see Warp::known.
+// Shared memory and its shadow: who wrote and read each cell last, and at which clock. An access is
+// ordered after another when its warp knows (by barriers) a later clock of the other's warp; see
+// Warp::known.
 #include <cxxabi.h>
 
 #include <bit>
@@ -46,32 +47,40 @@ std::string place_name(const Block& block, std::uint32_t offset) {
     if (gap.end <= offset) moved = gap.moved;
   }
   if (best == nullptr) return fmt::format("shared offset {}", offset);
-  return fmt::format("{}+{} (shared offset {})", source_name(best->name), address - best_at, offset - moved);
+  return fmt::format("{}+{} (shared offset {})", source_name(best->name), address - best_at,
+                     offset - moved);
 }
 
-bool past_variable(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset) {
-  fault(warp, step, lane, "run.out_of_bounds", "touches " + place_name(target, offset) + ", where no shared variable lies");
+bool past_variable(Warp& warp, const Step& step, std::uint32_t lane, const Block& target,
+                   std::uint32_t offset) {
+  fault(warp, step, lane, "run.out_of_bounds",
+        "touches " + place_name(target, offset) + ", where no shared variable lies");
   return false;
 }
 
-void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target, std::uint32_t offset) {
+void suspect_read(Warp& warp, const Step& step, std::uint32_t lane, const Block& target,
+                  std::uint32_t offset) {
   Suspect& suspect = warp.block->suspect;
   if (suspect.warp == nullptr)
-    suspect = {&warp, &step, warp.code, lane, "reads shared memory that nobody wrote: " + place_name(target, offset)};
+    suspect = {&warp, &step, warp.code, lane,
+               "reads shared memory that nobody wrote: " + place_name(target, offset)};
 }
 
 namespace {
 
-std::string place(const Warp& warp, std::uint32_t offset) { return place_name(*warp.block, offset); }
+std::string place(const Warp& warp, std::uint32_t offset) {
+  return place_name(*warp.block, offset);
+}
 
-// Two strong accesses do not race. Lanes of a warp step together here and need not on a device: among them only atomics may
-// count on each other, a volatile access may not.
+// Two strong accesses do not race. Lanes of a warp step together here and need not on a device:
+// among them only atomics may count on each other, a volatile access may not.
 bool excused(const Warp& warp, const Step& step, std::uint32_t stamp, bool strong) {
   if (!strong || (stamp & 0x80000000u) == 0) return false;
   return is_mark(stamp) || ((stamp >> 5) & 31) != warp.index || (step.flags & flag_strong) == 0;
 }
 
-bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t stamp, bool strong) {
+bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
+                  std::uint32_t stamp, bool strong) {
   const ExecuteOptions& options = *warp.block->launch->options;
   const std::uint32_t writer = stamp & 1023, me = warp.index * 32 + lane;
   if (stamp == stamp_gap) return past_variable(warp, step, lane, *warp.block, offset);
@@ -82,29 +91,35 @@ bool explain_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_
   }
   if (!options.check_races) return true;
   if (is_mark(stamp) || stamp == stamp_barrier) {
-    if (write_ordered(warp, *warp.block, stamp) || (strong && (stamp & 0x80000000u) != 0)) return true;
+    if (write_ordered(warp, *warp.block, stamp) || (strong && (stamp & 0x80000000u) != 0))
+      return true;
     fault(warp, step, lane, "run.race",
-          fmt::format("reads {} while {}", place(warp, offset), writer_name(warp, *warp.block, stamp)));
+          fmt::format("reads {} while {}", place(warp, offset),
+                      writer_name(warp, *warp.block, stamp)));
     return false;
   }
   if (stamp_clock(stamp) == clock_pending) {
     fault(warp, step, lane, "run.race",
-          fmt::format("reads {} while the asynchronous copy issued by {} has not been waited for", place(warp, offset),
-                      thread_name(warp, writer)));
+          fmt::format("reads {} while the asynchronous copy issued by {} has not been waited for",
+                      place(warp, offset), thread_name(warp, writer)));
     return false;
   }
-  if (writer == me || excused(warp, step, stamp, strong) || lane_knows_write(warp, lane, stamp)) return true;
+  if (writer == me || excused(warp, step, stamp, strong) || lane_knows_write(warp, lane, stamp))
+    return true;
   fault(warp, step, lane, "run.race",
-        fmt::format("reads {} that {} wrote without a barrier between", place(warp, offset), thread_name(warp, writer)));
+        fmt::format("reads {} that {} wrote without a barrier between", place(warp, offset),
+                    thread_name(warp, writer)));
   return false;
 }
 
-bool explain_reads(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong) {
+bool explain_reads(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
+                   std::uint32_t bytes, bool strong) {
   const Block& block = *warp.block;
   const std::uint32_t shift = block.program->shadow_shift;
   for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
     const std::uint32_t s = block.writer[c];
-    if (!write_known(warp, s) && !explain_read(warp, step, lane, c << shift, s, strong)) return false;
+    if (!write_known(warp, s) && !explain_read(warp, step, lane, c << shift, s, strong))
+      return false;
   }
   return true;
 }
@@ -112,30 +127,36 @@ bool explain_reads(Warp& warp, const Step& step, std::uint32_t lane, std::uint32
 // Near the block's memory by variable, else by number.
 std::string address_name(const Block& block, std::uint64_t address) {
   constexpr std::uint64_t near = 1u << 20;
-  if (address >= shared_base && address < near) return place_name(block, static_cast<std::uint32_t>(address) - shared_base);
-  return fmt::format("shared address {} (offset {})", address, static_cast<std::int64_t>(address) - shared_base);
+  if (address >= shared_base && address < near)
+    return place_name(block, static_cast<std::uint32_t>(address) - shared_base);
+  return fmt::format("shared address {} (offset {})", address,
+                     static_cast<std::int64_t>(address) - shared_base);
 }
 
-bool in_range(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address, std::uint32_t bytes) {
+bool in_range(Warp& warp, const Step& step, std::uint32_t lane, std::uint64_t address,
+              std::uint32_t bytes) {
   if (address % bytes != 0) {
     fault(warp, step, lane, "run.misaligned",
           fmt::format("{} is not aligned to {} bytes", address_name(*warp.block, address), bytes));
     return false;
   }
-  if (address >= shared_base && address - shared_base + bytes <= warp.block->launch->shared_bytes) return true;
+  if (address >= shared_base && address - shared_base + bytes <= warp.block->launch->shared_bytes)
+    return true;
   fault(warp, step, lane, "run.out_of_bounds",
-        fmt::format("{} bytes at {}, but the block has {} bytes of shared memory", bytes, address_name(*warp.block, address),
-                    warp.block->launch->device_shared));
+        fmt::format("{} bytes at {}, but the block has {} bytes of shared memory", bytes,
+                    address_name(*warp.block, address), warp.block->launch->device_shared));
   return false;
 }
 
 }  // namespace
 
-bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong) {
+bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
+                       std::uint32_t bytes, bool strong) {
   Block& block = *warp.block;
   if (block.writer.empty()) return true;
   if (!explain_reads(warp, step, lane, offset, bytes, strong)) return false;
-  const std::uint32_t shift = block.program->shadow_shift, base = read_base(warp), who = strong ? read_strongly : lane;
+  const std::uint32_t shift = block.program->shadow_shift, base = read_base(warp),
+                      who = strong ? read_strongly : lane;
   for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c) {
     if (block.lanes.empty() || strong) {
       block.reader[c] = read_stamp(warp, block.reader[c], base, who);
@@ -146,8 +167,8 @@ bool check_shared_read(Warp& warp, const Step& step, std::uint32_t lane, std::ui
   return true;
 }
 
-bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes,
-                        bool strong) {
+bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::uint32_t offset,
+                        std::uint32_t bytes, bool strong) {
   Block& block = *warp.block;
   if (block.writer.empty() || !block.launch->options->check_races) return true;
   const std::uint32_t shift = block.program->shadow_shift, me = warp.index * 32 + lane;
@@ -155,48 +176,56 @@ bool check_shared_write(Warp& warp, const Step& step, std::uint32_t lane, std::u
   for (std::uint32_t c = first; c < first + cells; ++c) {
     const std::uint32_t s = block.writer[c], r = block.reader[c];
     if (s == stamp_gap) return past_variable(warp, step, lane, block, c << shift);
-    const bool after_write = write_known(warp, s) || s == stamp_never || (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
+    const bool after_write = write_known(warp, s) || s == stamp_never ||
+                             (stamp_clock(s) <= clock_max && (s & 1023) == me) ||
                              excused(warp, step, s, strong) || lane_knows_write(warp, lane, s) ||
                              (is_mark(s) && write_ordered(warp, block, s));
     if (!after_write && (is_mark(s) || s == stamp_barrier)) {
-      fault(warp, step, lane, "run.race",
-            fmt::format("writes {} while {}", place(warp, c << shift), writer_name(warp, block, s)));
+      fault(
+          warp, step, lane, "run.race",
+          fmt::format("writes {} while {}", place(warp, c << shift), writer_name(warp, block, s)));
       return false;
     }
     if (!after_write) {
-      const char* what = stamp_clock(s) == clock_pending ? "an asynchronous copy not waited for, issued by " : "";
+      const char* what =
+          stamp_clock(s) == clock_pending ? "an asynchronous copy not waited for, issued by " : "";
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {}{} wrote without a barrier between", place(warp, c << shift), what,
-                        thread_name(warp, s & 1023)));
+            fmt::format("writes {} that {}{} wrote without a barrier between",
+                        place(warp, c << shift), what, thread_name(warp, s & 1023)));
       return false;
     }
     if ((r >> 31) != 0) {
       if (read_ordered(warp, lane, block, r)) continue;
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {} may still read", place(warp, c << shift), reader_name(warp, block, r)));
+            fmt::format("writes {} that {} may still read", place(warp, c << shift),
+                        reader_name(warp, block, r)));
       return false;
     }
     if (!after_reads(warp, lane, r, strong) && !lane_knows_reads(warp, lane, c)) {
       fault(warp, step, lane, "run.race",
-            fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift), readers_name(warp, r)));
+            fmt::format("writes {} that {} read without a barrier between", place(warp, c << shift),
+                        readers_name(warp, r)));
       return false;
     }
   }
   return true;
 }
 
-void stamp_shared_write(Warp& warp, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes, bool strong) {
+void stamp_shared_write(Warp& warp, std::uint32_t lane, std::uint32_t offset, std::uint32_t bytes,
+                        bool strong) {
   Block& block = *warp.block;
   if (block.writer.empty()) return;
   const std::uint32_t shift = block.program->shadow_shift, stamp = own_stamp(warp, lane, strong);
-  for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c) block.writer[c] = stamp;
+  for (std::uint32_t c = offset >> shift; c < (offset + bytes) >> shift; ++c)
+    block.writer[c] = stamp;
 }
 
 namespace {
 
-// Whether all addresses of a known pattern are aligned and inside. Of addresses below 2^32 the pattern tells all.
-bool fits(const Step& step, std::uint32_t mask, const PatternMemo& memo, const LaneAddresses& addresses, std::uint32_t bytes,
-          std::uint32_t size) {
+// Whether all addresses of a known pattern are aligned and inside. Of addresses below 2^32 the
+// pattern tells all.
+bool fits(const Step& step, std::uint32_t mask, const PatternMemo& memo,
+          const LaneAddresses& addresses, std::uint32_t bytes, std::uint32_t size) {
   std::uint64_t all = 0;
   if ((step.flags & flag_narrow) == 0) {
     if (mask != full_mask) return false;
@@ -204,10 +233,12 @@ bool fits(const Step& step, std::uint32_t mask, const PatternMemo& memo, const L
   }
   const auto first = static_cast<std::int64_t>(addresses.at[first_lane(mask)]);
   return (all >> 32) == 0 && ((static_cast<std::uint64_t>(first) | memo.odd) & (bytes - 1)) == 0 &&
-         first + memo.least >= shared_base && first + memo.most + bytes <= std::int64_t{shared_base} + size;
+         first + memo.least >= shared_base &&
+         first + memo.most + bytes <= std::int64_t{shared_base} + size;
 }
 
-bool in_range_all(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes) {
+bool in_range_all(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses,
+                  std::uint32_t bytes) {
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     if (!in_range(warp, step, lane, addresses.at[lane], bytes)) return false;
@@ -217,7 +248,8 @@ bool in_range_all(Warp& warp, const Step& step, std::uint32_t mask, const LaneAd
 
 bool names_ranks(std::uint32_t mask, const LaneAddresses& addresses) {
   std::uint64_t all = 0;
-  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) all |= addresses.at[first_lane(rest)];
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    all |= addresses.at[first_lane(rest)];
   return (all >> rank_shift) != 0;
 }
 
@@ -228,7 +260,8 @@ bool alike(const std::uint32_t* cells, std::uint64_t without) {
   std::memcpy(&high, cells + 2, 8);
   return (((low ^ high) | (low ^ std::rotl(low, 32))) & ~without) == 0;
 }
-constexpr std::uint64_t lane_bits = 0x8000001f'8000001full;  // of a writer's stamp, and its strength
+constexpr std::uint64_t lane_bits =
+    0x8000001f'8000001full;  // of a writer's stamp, and its strength
 
 // Reads of cells by one warp at one moment.
 struct CellReads {
@@ -263,12 +296,15 @@ struct CellReads {
 };
 
 // What read_checks notes of the cells, where it matters which lanes of several read one.
-bool read_by_each(Warp& warp, std::uint32_t mask, std::uint32_t several, const LaneAddresses& addresses, std::uint32_t bytes) {
+bool read_by_each(Warp& warp, std::uint32_t mask, std::uint32_t several,
+                  const LaneAddresses& addresses, std::uint32_t bytes) {
   Block& block = *warp.block;
-  const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift, base = read_base(warp);
+  const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift,
+                      base = read_base(warp);
   bool fine = true;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-    const std::uint32_t lane = first_lane(rest), lanes = several == full_mask ? full_mask : 1u << lane;
+    const std::uint32_t lane = first_lane(rest),
+                        lanes = several == full_mask ? full_mask : 1u << lane;
     const auto first = static_cast<std::uint32_t>(addresses.at[lane] - shared_base) >> shift;
     for (std::uint32_t c = first; c < first + cells; ++c) {
       fine &= stamp_clock(block.writer[c]) < warp.known[(block.writer[c] >> 5) & 31];
@@ -279,8 +315,9 @@ bool read_by_each(Warp& warp, std::uint32_t mask, std::uint32_t several, const L
 }
 
 // `rows`: what an address names is handed out among the lanes. An atomic is known by its write.
-bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders, std::uint32_t several,
-                 const LaneAddresses& addresses, std::uint32_t bytes, Intent intent) {
+bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders,
+                 std::uint32_t several, const LaneAddresses& addresses, std::uint32_t bytes,
+                 Intent intent) {
   Block& block = *warp.block;
   const std::uint32_t shift = block.program->shadow_shift, cells = bytes >> shift;
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
@@ -290,7 +327,9 @@ bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t
   if (each) reads.fine &= read_by_each(warp, mask, several, addresses, bytes);
   for (std::uint32_t rest = each ? 0 : mask & leaders; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
-    const std::uint32_t who = strong ? read_strongly : ((several >> lane) & 1) != 0 ? read_by_lanes : lane;
+    const std::uint32_t who = strong                         ? read_strongly
+                              : ((several >> lane) & 1) != 0 ? read_by_lanes
+                                                             : lane;
     const auto first = static_cast<std::uint32_t>(addresses.at[lane] - shared_base) >> shift;
     if (intent == Intent::atomic) {
       for (std::uint32_t c = first; c < first + cells; ++c) reads.check(reads.writer[c]);
@@ -303,13 +342,15 @@ bool read_checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t
   if (reads.fine) return true;
   for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
-    if (!explain_reads(warp, step, lane, static_cast<std::uint32_t>(addresses.at[lane] - shared_base), bytes, strong))
+    if (!explain_reads(warp, step, lane,
+                       static_cast<std::uint32_t>(addresses.at[lane] - shared_base), bytes, strong))
       return false;
   }
   return true;
 }
 
-// Whether the cells' last write and reads come before what the warp does now; no: the slow way tells why, or excuses it.
+// Whether the cells' last write and reads come before what the warp does now; no: the slow way
+// tells why, or excuses it.
 bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::uint32_t cells) {
   bool fine = true;
   for (std::uint32_t c = first; c < first + cells; ++c) {
@@ -320,14 +361,15 @@ bool untouched(const Warp& warp, const Block& block, std::uint32_t first, std::u
   return fine;
 }
 
-bool write_checks(Warp& warp, const Step& step, std::uint32_t lanes, const LaneAddresses& addresses, std::uint32_t bytes,
-                  bool strong) {
+bool write_checks(Warp& warp, const Step& step, std::uint32_t lanes, const LaneAddresses& addresses,
+                  std::uint32_t bytes, bool strong) {
   Block& block = *warp.block;
   const std::uint32_t shift = block.program->shadow_shift;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = first_lane(rest);
     const auto offset = static_cast<std::uint32_t>(addresses.at[lane] - shared_base);
-    if (!untouched(warp, block, offset >> shift, bytes >> shift) && !check_shared_write(warp, step, lane, offset, bytes, strong))
+    if (!untouched(warp, block, offset >> shift, bytes >> shift) &&
+        !check_shared_write(warp, step, lane, offset, bytes, strong))
       return false;
     stamp_shared_write(warp, lane, offset, bytes, strong);
   }
@@ -337,42 +379,55 @@ bool write_checks(Warp& warp, const Step& step, std::uint32_t lanes, const LaneA
 PatternKind kind_of(Intent intent, Tally tally) {
   if (tally == Tally::rows) return PatternKind::rows;
   if (intent == Intent::load) return PatternKind::load;
-  return intent == Intent::store || tally == Tally::together ? PatternKind::store : PatternKind::atomic;
+  return intent == Intent::store || tally == Tally::together ? PatternKind::store
+                                                             : PatternKind::atomic;
 }
 
 // Of the lanes of `mask`; those of `leaders` name every cell.
-bool checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders, std::uint32_t several,
-            const LaneAddresses& addresses, std::uint32_t bytes, Intent intent) {
+bool checks(Warp& warp, const Step& step, std::uint32_t mask, std::uint32_t leaders,
+            std::uint32_t several, const LaneAddresses& addresses, std::uint32_t bytes,
+            Intent intent) {
   const bool strong = intent == Intent::atomic || (step.flags & flag_strong) != 0;
-  if (intent != Intent::store && !read_checks(warp, step, mask, leaders, several, addresses, bytes, intent)) return false;
-  return intent == Intent::load || write_checks(warp, step, mask & leaders, addresses, bytes, strong);
+  if (intent != Intent::store &&
+      !read_checks(warp, step, mask, leaders, several, addresses, bytes, intent))
+    return false;
+  return intent == Intent::load ||
+         write_checks(warp, step, mask & leaders, addresses, bytes, strong);
 }
 
 }  // namespace
 
-bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask, const LaneAddresses& addresses, std::uint32_t bytes,
-                    Intent intent, LanePointers& out, Tally tally) {
+bool resolve_shared(Warp& warp, const Step& step, std::uint32_t mask,
+                    const LaneAddresses& addresses, std::uint32_t bytes, Intent intent,
+                    LanePointers& out, Tally tally) {
   if ((step.flags & flag_far) != 0 && warp.block->beyond && names_ranks(mask, addresses))
     return resolve_far(warp, step, mask, addresses, bytes, intent, out);
   Block& block = *warp.block;
   const PatternMemo& memo = pattern_of(warp, step, mask, addresses, bytes, kind_of(intent, tally));
-  if (!fits(step, mask, memo, addresses, bytes, block.launch->shared_bytes) && !in_range_all(warp, step, mask, addresses, bytes))
+  if (!fits(step, mask, memo, addresses, bytes, block.launch->shared_bytes) &&
+      !in_range_all(warp, step, mask, addresses, bytes))
     return false;
   if (tally != Tally::none) {
-    count_up(warp, intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts, memo.passes);
+    count_up(
+        warp,
+        intent == Intent::load ? Counter::shared_load_wavefronts : Counter::shared_store_wavefronts,
+        memo.passes);
     count_up(warp, Counter::shared_conflicts, memo.passes - memo.ideal);
   }
   if (!block.writer.empty()) {
     warp.touched |= mask;
     const std::uint32_t late = mask & warp.behind;
     const std::uint32_t several = tally == Tally::rows ? full_mask : memo.doubled;
-    if (!checks(warp, step, mask & ~late, memo.leaders, several, addresses, bytes, intent)) return false;
+    if (!checks(warp, step, mask & ~late, memo.leaders, several, addresses, bytes, intent))
+      return false;
     const AsLane as(warp, late != 0);
-    if (late != 0 && !checks(warp, step, late, late, several, addresses, bytes, intent)) return false;
+    if (late != 0 && !checks(warp, step, late, late, several, addresses, bytes, intent))
+      return false;
   }
   // As numbers: a lane that takes no part may have any address.
   const auto base = reinterpret_cast<std::uintptr_t>(block.shared.data()) - shared_base;
-  for (std::uint32_t i = 0; i < 32; ++i) out.at[i] = reinterpret_cast<std::uint8_t*>(base + addresses.at[i]);
+  for (std::uint32_t i = 0; i < 32; ++i)
+    out.at[i] = reinterpret_cast<std::uint8_t*>(base + addresses.at[i]);
   return true;
 }
 

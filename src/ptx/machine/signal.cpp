@@ -1,5 +1,6 @@
-// Each word that a strong write reached holds what its writers' last fences released; who reads it strongly takes that at its
-// next fence. What was held is never dropped, so no order that PTX gives is missed.
+// Each word that a strong write reached holds what its writers' last fences released; who reads it
+// strongly takes that at its next fence. What was held is never dropped, so no order that PTX gives
+// is missed.
 #include "ptx/machine/signal.hpp"
 
 #include <algorithm>
@@ -80,7 +81,8 @@ void release_now(Warp& w, Fenced& fenced) {
   fenced.any = true;
 }
 
-// What the executing lanes tell by a strong write: what was released at the fence, and what barriers have told them since.
+// What the executing lanes tell by a strong write: what was released at the fence, and what
+// barriers have told them since.
 Knowledge told_by(const Warp& w, const Fenced& fenced) {
   Knowledge out{w.known, w.doubts, {}};
   out.known[w.index] = 0;
@@ -91,10 +93,12 @@ Knowledge told_by(const Warp& w, const Fenced& fenced) {
   }
   // Lanes that fenced too, but were not ordered with these, speak for themselves.
   const u32 silent = fenced.touched & w.live & ~w.mask;
-  const bool ordered = w.known[w.index] >= fenced.clock || w.parted || w.block->cluster->blocks.size() > 1;
+  const bool ordered =
+      w.known[w.index] >= fenced.clock || w.parted || w.block->cluster->blocks.size() > 1;
   if (silent == 0 || ordered) return out;
   out.doubts.resize(32);
-  out.doubts[w.index] = {fenced.from, fenced.clock, silent, std::popcount(fenced.touched & w.mask) <= 1};
+  out.doubts[w.index] = {fenced.from, fenced.clock, silent,
+                         std::popcount(fenced.touched & w.mask) <= 1};
   return out;
 }
 
@@ -135,7 +139,8 @@ void after_strong(Warp& w, const Step& s, const LaneAddresses& a, u32 bytes, Int
 std::uint32_t order_bits(Decoder& d) {
   const Form& form = d.form();
   const bool both = form.has("acq_rel");
-  const u32 bits = (both || form.has("acquire") ? acquires : 0u) | (both || form.has("release") ? releases : 0u);
+  const u32 bits =
+      (both || form.has("acquire") ? acquires : 0u) | (both || form.has("release") ? releases : 0u);
   if (bits != 0) d.program.orders_threads = true;
   return bits | (form.has("cta") ? within_block : 0u);
 }

@@ -10,8 +10,9 @@ namespace cupilot::ptx {
 inline constexpr std::uint32_t clock_max = 0xffff0u;
 inline constexpr std::uint32_t mark_base = 0x180000u << 10;
 inline constexpr std::uint32_t mark_end = 0x1ffff0u << 10;
-inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;    // nobody wrote
-inline constexpr std::uint32_t clock_pending = 0x1ffffeu;        // an asynchronous copy not yet waited for
+inline constexpr std::uint32_t stamp_never = 0x1fffffu << 10;  // nobody wrote
+inline constexpr std::uint32_t clock_pending =
+    0x1ffffeu;  // an asynchronous copy not yet waited for
 inline constexpr std::uint32_t stamp_barrier = 0x1ffffcu << 10;  // the words of an mbarrier
 inline constexpr std::uint32_t stamp_gap = 0x1ffffdu << 10;      // between two variables
 inline std::uint32_t stamp_clock(std::uint32_t stamp) { return (stamp >> 10) & 0x1fffffu; }

@@ -47,10 +47,13 @@ bool in_a_row(u32 mask, const PatternMemo& memo) {
 
 }  // namespace
 
-bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& memo, Buffer& buffer, u64 offset, Intent intent) {
+bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& memo, Buffer& buffer,
+                  u64 offset, Intent intent) {
   ThreadStamps* const stamps = buffer.threads.get();
-  if (stamps == nullptr || stamps->shift != 2 || warp.block->launch->parallel || warp.behind != 0) return false;
-  if (intent == Intent::atomic || (step.flags & flag_strong) != 0 || !in_a_row(mask, memo)) return false;
+  if (stamps == nullptr || stamps->shift != 2 || warp.block->launch->parallel || warp.behind != 0)
+    return false;
+  if (intent == Intent::atomic || (step.flags & flag_strong) != 0 || !in_a_row(mask, memo))
+    return false;
   u64* const reads = stamps->reads.load(std::memory_order_relaxed);
   const u32 first = first_lane(mask), owner = static_cast<u32>(warp.block->index + 1);
   const u32 shift = static_cast<u32>(std::countr_zero(memo.bytes / 4));
@@ -63,7 +66,8 @@ bool take_stretch(Warp& warp, const Step& step, u32 mask, const PatternMemo& mem
                     owner,
                     own_stamp(warp, first, false),
                     u64{stamps->reader(warp.block->index)} << 32 | read_base(warp) | first};
-  if (!untouched(words, intent == Intent::load) || (reads != nullptr && !unread(words))) return false;
+  if (!untouched(words, intent == Intent::load) || (reads != nullptr && !unread(words)))
+    return false;
   if (intent == Intent::load) {
     if (reads == nullptr) return false;
     for (u32 i = 0; i < words.count; ++i) words.reads[i] = words.read + (i >> shift);

@@ -24,7 +24,8 @@ struct Packed {
   std::uint8_t spare[33] = {};
   std::uint64_t sum = 0;
 };
-static_assert(sizeof(Packed) == tensor_map_bytes && std::has_unique_object_representations_v<Packed>);  // summed byte by byte
+static_assert(sizeof(Packed) == tensor_map_bytes &&
+              std::has_unique_object_representations_v<Packed>);  // summed byte by byte
 
 std::uint64_t sum_of(const Packed& packed) {
   std::uint8_t bytes[sizeof(Packed)];
@@ -59,7 +60,8 @@ std::optional<TensorMap> decode_map(std::span<const std::uint8_t> bytes) {
   Packed packed;
   if (bytes.size() < sizeof(packed)) return std::nullopt;
   std::memcpy(&packed, bytes.data(), sizeof(packed));
-  if (packed.mark != magic || packed.sum != sum_of(packed) || packed.rank < 1 || packed.rank > 5) return std::nullopt;
+  if (packed.mark != magic || packed.sum != sum_of(packed) || packed.rank < 1 || packed.rank > 5)
+    return std::nullopt;
   TensorMap map;
   map.address = packed.address;
   map.rank = packed.rank;
@@ -71,9 +73,11 @@ std::optional<TensorMap> decode_map(std::span<const std::uint8_t> bytes) {
     map.dims[i] = std::uint64_t{packed.last[i]} + 1;
     map.box[i] = packed.box[i];
     map.step[i] = packed.step[i];
-    if (map.box[i] < 1 || map.box[i] > 256 || map.step[i] < 1 || map.step[i] > 8) return std::nullopt;
+    if (map.box[i] < 1 || map.box[i] > 256 || map.step[i] < 1 || map.step[i] > 8)
+      return std::nullopt;
   }
-  if (packed.type > static_cast<std::uint8_t>(Type::s4) || bytes_of(map.type) == 0) return std::nullopt;
+  if (packed.type > static_cast<std::uint8_t>(Type::s4) || bytes_of(map.type) == 0)
+    return std::nullopt;
   return map;
 }
 
@@ -86,7 +90,8 @@ std::uint32_t tile_rows(const TensorMap& map) {
   return rows;
 }
 
-// At most 256 to the fifth of 8 bytes would pass 32 bits; no tile larger than shared memory is ever moved.
+// At most 256 to the fifth of 8 bytes would pass 32 bits; no tile larger than shared memory is ever
+// moved.
 std::uint32_t tile_bytes(const TensorMap& map) {
   std::uint64_t bytes = element_bytes(map);
   for (std::uint32_t i = 0; i < map.rank; ++i) bytes *= side(map, i);
@@ -106,7 +111,8 @@ TileRow tile_row(const TensorMap& map, const std::array<std::int32_t, 5>& at, st
   }
   if (!inside) return out;
   const std::int64_t start = at[0], first = std::max<std::int64_t>(0, -start);
-  const std::int64_t past = std::min<std::int64_t>(map.box[0], static_cast<std::int64_t>(map.dims[0]) - start);
+  const std::int64_t past =
+      std::min<std::int64_t>(map.box[0], static_cast<std::int64_t>(map.dims[0]) - start);
   if (past <= first) return out;
   out.first = static_cast<std::uint32_t>(first);
   out.count = static_cast<std::uint32_t>(past - first);

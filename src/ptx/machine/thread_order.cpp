@@ -30,45 +30,56 @@ struct Touch {
 
 std::string place(const Touch& a, const Cell& cell) {
   const u64 offset = 4 * a.at.word + static_cast<u32>(std::countr_zero(cell.bytes >> 28));
-  return fmt::format("{} at offset {} (address 0x{:x})", a.buffer.name, offset, a.buffer.address + offset);
+  return fmt::format("{} at offset {} (address 0x{:x})", a.buffer.name, offset,
+                     a.buffer.address + offset);
 }
 
 bool race(const Touch& a, const char* verb, const Cell& cell, const std::string& who) {
-  fault(a.warp, a.step, a.lane, "run.race",
-        fmt::format("{} {} that {} without a barrier or fences between", verb, place(a, cell), who));
+  fault(
+      a.warp, a.step, a.lane, "run.race",
+      fmt::format("{} {} that {} without a barrier or fences between", verb, place(a, cell), who));
   return false;
 }
 
-const char* verb_of(Intent intent) { return intent == Intent::load ? "reads" : intent == Intent::store ? "writes" : "updates"; }
+const char* verb_of(Intent intent) {
+  return intent == Intent::load ? "reads" : intent == Intent::store ? "writes" : "updates";
+}
 
 // Bit 30 of a write's stamp, which clocks leave free: an atomic made it.
 constexpr u32 by_atomic = 1u << 30;
 static_assert(clock_max << 10 < by_atomic);
 
-// Two strong accesses do not race. Lanes of one warp step together here and need not on a device: a warp may poll what one of its
-// lanes adds to by an atomic, and not count on what a lane stores, were it volatile.
+// Two strong accesses do not race. Lanes of one warp step together here and need not on a device: a
+// warp may poll what one of its lanes adds to by an atomic, and not count on what a lane stores,
+// were it volatile.
 bool after_write(const Touch& a, u32 written) {
   const u32 stamp = written & ~by_atomic;
   const bool atomic = a.at.intent == Intent::atomic || stamp != written;
-  const bool both_strong = a.strong && (stamp >> 31) != 0 && (atomic || ((stamp >> 5) & 31) != a.warp.index);
-  return both_strong || write_known(a.warp, stamp) || (stamp & 1023) == a.warp.index * 32 + a.lane ||
-         lane_knows_write(a.warp, a.lane, stamp);
+  const bool both_strong =
+      a.strong && (stamp >> 31) != 0 && (atomic || ((stamp >> 5) & 31) != a.warp.index);
+  return both_strong || write_known(a.warp, stamp) ||
+         (stamp & 1023) == a.warp.index * 32 + a.lane || lane_knows_write(a.warp, a.lane, stamp);
 }
 
 bool check_write_before(const Touch& a, const Cell& cell) {
   if (!a.at.mine) return true;
-  const u32 stamp = std::atomic_ref<u32>(a.buffer.threads->writes[cell.index]).load(std::memory_order_relaxed);
-  return after_write(a, stamp) || race(a, verb_of(a.at.intent), cell, thread_name(a.warp, stamp & 1023) + " wrote");
+  const u32 stamp =
+      std::atomic_ref<u32>(a.buffer.threads->writes[cell.index]).load(std::memory_order_relaxed);
+  return after_write(a, stamp) ||
+         race(a, verb_of(a.at.intent), cell, thread_name(a.warp, stamp & 1023) + " wrote");
 }
 
-// Where barriers order some lanes of a warp only, which of several lanes read is not kept: those of one's own warp pass.
+// Where barriers order some lanes of a warp only, which of several lanes read is not kept: those of
+// one's own warp pass.
 bool check_reads_before(const Touch& a, const Cell& cell) {
   u64* reads = a.buffer.threads->reads.load(std::memory_order_acquire);
   if (reads == nullptr) return true;
   const u64 entry = std::atomic_ref<u64>(reads[cell.index]).load(std::memory_order_relaxed);
   const auto stamp = static_cast<u32>(entry);
   if (entry >> 32 != a.reader() || after_reads(a.warp, a.lane, stamp, a.strong)) return true;
-  if (a.warp.block->program->lanes_in_part && read_who(stamp) != read_by_set && read_warp(stamp) == a.warp.index) return true;
+  if (a.warp.block->program->lanes_in_part && read_who(stamp) != read_by_set &&
+      read_warp(stamp) == a.warp.index)
+    return true;
   return race(a, verb_of(a.at.intent), cell, readers_name(a.warp, stamp) + " read");
 }
 
@@ -91,7 +102,8 @@ void note_read(const Touch& a, const Cell& cell) {
 
 void note_write(const Touch& a, const Cell& cell, bool whole) {
   const std::atomic_ref<u32> entry(a.buffer.threads->writes[cell.index]);
-  const u32 stamp = own_stamp(a.warp, a.lane, a.strong) | (a.at.intent == Intent::atomic ? by_atomic : 0);
+  const u32 stamp =
+      own_stamp(a.warp, a.lane, a.strong) | (a.at.intent == Intent::atomic ? by_atomic : 0);
   entry.store(whole && a.at.agent == Agent::thread ? stamp : 0, std::memory_order_relaxed);
 }
 
@@ -111,7 +123,8 @@ bool check_cell(const Touch& a, const Cell& cell) {
 }  // namespace
 
 bool block_read(const Warp& warp, const Buffer& buffer, u64 word) {
-  u64* const reads = buffer.threads ? buffer.threads->reads.load(std::memory_order_acquire) : nullptr;
+  u64* const reads =
+      buffer.threads ? buffer.threads->reads.load(std::memory_order_acquire) : nullptr;
   const u32 cells = 4 >> (buffer.threads ? buffer.threads->shift : 2);
   for (u32 i = 0; reads != nullptr && i < cells; ++i) {
     const u64 entry = std::atomic_ref<u64>(reads[word * cells + i]).load(std::memory_order_relaxed);
@@ -121,7 +134,8 @@ bool block_read(const Warp& warp, const Buffer& buffer, u64 word) {
 }
 
 bool check_word(Warp& warp, const Step& step, u32 lane, Buffer& buffer, const WordAccess& at) {
-  const Touch a{warp, step, lane, buffer, at, at.intent == Intent::atomic || (step.flags & flag_strong) != 0};
+  const Touch a{warp,   step, lane,
+                buffer, at,   at.intent == Intent::atomic || (step.flags & flag_strong) != 0};
   const AsLane as(warp, lane);
   const u32 shift = buffer.threads->shift, wide = 1u << shift;
   for (u32 i = 0; i < 4; i += wide) {

@@ -1,4 +1,5 @@
-// Moving the data of asynchronous copies: source to tile, tile to destination, then the barriers are told.
+// Moving the data of asynchronous copies: source to tile, tile to destination, then the barriers
+// are told.
 #include "ptx/machine/transfer.hpp"
 
 #include <algorithm>
@@ -22,7 +23,8 @@ u8* global_bytes(LaunchContext& launch, u64 address, u64 bytes) {
   return found == nullptr ? nullptr : found->at(address - found->address, bytes);
 }
 
-// What lies outside the tensor: zero, or a NaN of every floating type (the pattern that an H200 writes).
+// What lies outside the tensor: zero, or a NaN of every floating type (the pattern that an H200
+// writes).
 void fill(const TensorMap& map, std::vector<u8>& tile) {
   std::fill(tile.begin(), tile.end(), u8{0});
   for (std::size_t i = 0; map.fill_nan && i < tile.size(); ++i) tile[i] = i % 2 == 0 ? 0xf7 : 0x7f;
@@ -36,14 +38,16 @@ void for_runs(const Transfer& t, F f) {
   for (u32 r = 0; r < rows; ++r) {
     const TileRow row = tile_row(t.map, t.at, r);
     if (row.count == 0) continue;
-    f((r * t.map.box[0] + row.first) * wide, row.address, t.way == Way::store ? stored_bytes(t.map, row) : row.count * wide);
+    f((r * t.map.box[0] + row.first) * wide, row.address,
+      t.way == Way::store ? stored_bytes(t.map, row) : row.count * wide);
   }
 }
 
 void read_global(LaunchContext& launch, const Transfer& t, std::vector<u8>& tile) {
   if (t.tensor) fill(t.map, tile);
   for_runs(t, [&](u32 at, u64 address, u32 bytes) {
-    if (const u8* from = global_bytes(launch, address, bytes)) std::memcpy(tile.data() + at, from, bytes);
+    if (const u8* from = global_bytes(launch, address, bytes))
+      std::memcpy(tile.data() + at, from, bytes);
   });
 }
 
@@ -75,13 +79,14 @@ void write_global(LaunchContext& launch, const Transfer& t, const std::vector<u8
   });
 }
 
-// Calls f(offset in the tile, offset in shared memory, bytes) for the pieces of a tile that lie together there: 16-byte units
-// where a pattern exchanges them.
+// Calls f(offset in the tile, offset in shared memory, bytes) for the pieces of a tile that lie
+// together there: 16-byte units where a pattern exchanges them.
 template <class F>
 void for_pieces(const Transfer& t, u32 offset, std::size_t bytes, F f) {
   if (!t.tensor || t.map.swizzle == 0) return f(std::size_t{0}, offset, bytes);
   const std::size_t row = row_bytes(t.map);
-  for (std::size_t i = 0; i < bytes; i += 16) f(i, shared_offset(t.map, offset, i / row, i % row), std::size_t{16});
+  for (std::size_t i = 0; i < bytes; i += 16)
+    f(i, shared_offset(t.map, offset, i / row, i % row), std::size_t{16});
 }
 
 void read_shared(const Transfer& t, std::vector<u8>& tile) {
@@ -162,13 +167,15 @@ void finish_transfer(Cluster& cluster, Transfer& t) {
 
 void start_transfer(Cluster& cluster, Transfer&& t) {
   // One instruction may move much: it is charged for what a warp's own loads would take.
-  cluster.launch->budget.fetch_sub(static_cast<std::int64_t>(t.bytes / 512), std::memory_order_relaxed);
+  cluster.launch->budget.fetch_sub(static_cast<std::int64_t>(t.bytes / 512),
+                                   std::memory_order_relaxed);
   if (!cluster.launch->options->late) return finish_transfer(cluster, t);
   if (cluster.pending.empty()) cluster.pending_since = cluster.used;
   cluster.pending.push_back(std::move(t));
 }
 
-// Stores wait for their group's wait, which forces them; they are taken here only when nothing else is left.
+// Stores wait for their group's wait, which forces them; they are taken here only when nothing else
+// is left.
 bool finish_some(Cluster& cluster) {
   if (cluster.pending.empty()) return false;
   cluster.pending_since = cluster.used;
@@ -214,7 +221,8 @@ void finish_block(Block& block) {
   Cluster& cluster = *block.cluster;
   for (std::size_t i = 0; i < cluster.pending.size();) {
     Transfer& t = cluster.pending[i];
-    const bool lands = std::any_of(t.to.begin(), t.to.end(), [&](const Landing& to) { return to.block == &block; });
+    const bool lands = std::any_of(t.to.begin(), t.to.end(),
+                                   [&](const Landing& to) { return to.block == &block; });
     if (t.warp->block != &block && t.from != &block && !lands) {
       ++i;
       continue;

@@ -51,7 +51,8 @@ struct Transfer {
 };
 
 // Where byte `at` of row `row` of a tile lies in shared memory, whose tile starts at `offset`.
-inline std::uint32_t shared_offset(const TensorMap& map, std::uint32_t offset, std::size_t row, std::size_t at) {
+inline std::uint32_t shared_offset(const TensorMap& map, std::uint32_t offset, std::size_t row,
+                                   std::size_t at) {
   const std::uint64_t plain = std::uint64_t{shared_base} + offset + row * row_pitch(map) + at;
   return static_cast<std::uint32_t>(swizzled(plain, map.swizzle) - shared_base);
 }
@@ -62,9 +63,11 @@ void start_transfer(Cluster& cluster, Transfer&& transfer);
 void finish_transfer(Cluster& cluster, Transfer& transfer);
 // Finishes one pending transfer, the generator's choice; false: there is none.
 bool finish_some(Cluster& cluster);
-// What a wait for all but `open` groups of the thread's bulk copies makes happen; `reads_only`: only that sources are read.
+// What a wait for all but `open` groups of the thread's bulk copies makes happen; `reads_only`:
+// only that sources are read.
 void finish_groups(Warp& warp, std::uint32_t lane, std::uint32_t open, bool reads_only);
-// Finishes transfers that name the block, which is about to end, and (arrive) those of the executing lanes' cp.async.
+// Finishes transfers that name the block, which is about to end, and (arrive) those of the
+// executing lanes' cp.async.
 void finish_block(Block& block);
 void finish_copies(Warp& warp);
 

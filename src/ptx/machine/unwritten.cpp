@@ -43,9 +43,12 @@ void Unwritten::fill(std::uint8_t* to, std::size_t bytes) const {
     std::memset(to, byte_, bytes);
     return;
   }
-  for (std::size_t at = 0; at < bytes; at += half) std::memcpy(to + at, noise_, std::min(half, bytes - at));
+  for (std::size_t at = 0; at < bytes; at += half)
+    std::memcpy(to + at, noise_, std::min(half, bytes - at));
 }
 
-std::uint8_t Unwritten::at(std::size_t index) const { return noise_ == nullptr ? byte_ : noise_[index % half]; }
+std::uint8_t Unwritten::at(std::size_t index) const {
+  return noise_ == nullptr ? byte_ : noise_[index % half];
+}
 
 }  // namespace cupilot::ptx

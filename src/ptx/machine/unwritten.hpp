@@ -1,4 +1,5 @@
-// What registers and local memory hold before anything is written there: on a device whatever a former kernel left.
+// What registers and local memory hold before anything is written there: on a device whatever a
+// former kernel left.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,9 @@
 
 namespace cupilot::ptx {
 
-// One warp's: not a number in every float type and -1, zeros, large positive numbers, or noise. A kernel that is right over one
-// of them by luck meets another in the next warp or launch. Drawn from 0 it is 0xff everywhere.
+// One warp's: not a number in every float type and -1, zeros, large positive numbers, or noise. A
+// kernel that is right over one of them by luck meets another in the next warp or launch. Drawn
+// from 0 it is 0xff everywhere.
 class Unwritten {
  public:
   Unwritten() = default;

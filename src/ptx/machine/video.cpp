@@ -1,4 +1,5 @@
-// Packed video instructions: an operation on the two halves or four bytes of a register, merged into or added to a third.
+// Packed video instructions: an operation on the two halves or four bytes of a register, merged
+// into or added to a third.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
@@ -11,7 +12,15 @@ namespace {
 using s64 = std::int64_t;
 using u32 = std::uint32_t;
 
-enum VideoOp : u32 { video_add, video_sub, video_difference, video_average, video_min, video_max, video_set };
+enum VideoOp : u32 {
+  video_add,
+  video_sub,
+  video_difference,
+  video_average,
+  video_min,
+  video_max,
+  video_set
+};
 enum VideoCompare : u32 { compare_eq, compare_ne, compare_lt, compare_le, compare_gt, compare_ge };
 enum VideoFlag : u32 { signed_d = 1, signed_a = 2, signed_b = 4, saturates = 8, accumulates = 16 };
 
@@ -65,10 +74,12 @@ u32 video_of(const Video& v, u32 a, u32 b, u32 c) {
   u32 merged = 0;
   s64 sum = c;
   for (u32 at = 0; at < 32; at += v.bits) {
-    s64 r = operate(v, part_of(a, at, v.bits, (v.flags & signed_a) != 0), part_of(b, at, v.bits, (v.flags & signed_b) != 0));
+    s64 r = operate(v, part_of(a, at, v.bits, (v.flags & signed_a) != 0),
+                    part_of(b, at, v.bits, (v.flags & signed_b) != 0));
     if ((v.flags & saturates) != 0) {
       const bool is_signed = (v.flags & signed_d) != 0;
-      const s64 low = is_signed ? -(s64{1} << (v.bits - 1)) : 0, high = (s64{1} << (v.bits - (is_signed ? 1 : 0))) - 1;
+      const s64 low = is_signed ? -(s64{1} << (v.bits - 1)) : 0,
+                high = (s64{1} << (v.bits - (is_signed ? 1 : 0))) - 1;
       r = std::clamp(r, low, high);
     }
     sum += r;

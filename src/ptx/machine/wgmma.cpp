@@ -1,5 +1,6 @@
-// wgmma: a product of 64 x K by K x N spread over four warps, each of which computes its 16 rows here. The sums appear when they
-// are issued or (late mode) when their group is waited for; registers and shared memory are in use until then either way.
+// wgmma: a product of 64 x K by K x N spread over four warps, each of which computes its 16 rows
+// here. The sums appear when they are issued or (late mode) when their group is waited for;
+// registers and shared memory are in use until then either way.
 #include "ptx/machine/wgmma.hpp"
 
 #include <algorithm>
@@ -25,12 +26,13 @@ constexpr std::size_t most_groups = 4096;
 
 // What a form says, as words of Step::list; the registers of D and A follow.
 struct GroupForm {
-  u32 n, k;                          // of the product, in elements
-  u32 element_bits;                  // single bits count as words of 32
-  u32 sparse, metadata, first_lane;  // A holds half of k; slot of the metadata, its first lane in every quad
-  u32 sums, a_registers;             // registers; a_registers 0: A in shared memory
-  u32 packed;                        // two fp16 sums a register
-  u32 a, b;                          // slots of the descriptors
+  u32 n, k;          // of the product, in elements
+  u32 element_bits;  // single bits count as words of 32
+  u32 sparse, metadata,
+      first_lane;         // A holds half of k; slot of the metadata, its first lane in every quad
+  u32 sums, a_registers;  // registers; a_registers 0: A in shared memory
+  u32 packed;             // two fp16 sums a register
+  u32 a, b;               // slots of the descriptors
   u32 scale_d, scale_inverted;
   u32 negate_a, negate_b;  // bits to flip in every element
   u32 transpose_a, transpose_b;
@@ -45,7 +47,9 @@ GroupForm form_of(const Step& s) {
 }
 const u32* sum_slots(const Step& s) { return s.list + form_words; }
 
-GroupMatrix matrix_a(const GroupForm& f, u64 descriptor) { return {descriptor, f.transpose_a != 0}; }
+GroupMatrix matrix_a(const GroupForm& f, u64 descriptor) {
+  return {descriptor, f.transpose_a != 0};
+}
 GroupMatrix matrix_b(const GroupForm& f, u64 descriptor) {
   return {descriptor, f.transpose_b != 0, f.sparse != 0 ? 2 * k_bytes : k_bytes};
 }
@@ -58,7 +62,8 @@ void gather_registers(const Warp& w, const GroupForm& f, const u32* slots, u32* 
     for (u32 lane = 0; lane < 32; ++lane) {
       for (u32 e = 0; e < per; ++e) {
         const u32 k = (lane % 4 + 4 * (r >> 1)) * per + e,
-                  raw = per == 1 ? v[lane] : (v[lane] >> (f.element_bits * e)) & ((1u << f.element_bits) - 1);
+                  raw = per == 1 ? v[lane]
+                                 : (v[lane] >> (f.element_bits * e)) & ((1u << f.element_bits) - 1);
         out[k * 16 + lane / 4 + 8 * (r & 1)] = raw ^ f.negate_a;
       }
     }
@@ -70,7 +75,8 @@ template <bool Read>
 void move_sums(const Warp& w, const GroupForm& f, const u32* slots, u32* d) {
   for (u32 r = 0; r < f.sums; ++r) {
     u32* v = w.at<u32>(slots[r]);
-    const u32 pair = f.packed != 0 ? r : r / 2, column = pair / 2 * 8 + (f.packed != 0 ? 0 : r % 2), down = 8 * (pair % 2);
+    const u32 pair = f.packed != 0 ? r : r / 2, column = pair / 2 * 8 + (f.packed != 0 ? 0 : r % 2),
+              down = 8 * (pair % 2);
     u32* const at = d + column * 16 + down;
     for (u32 lane = 0; lane < 32; ++lane) {
       u32& x = at[lane % 4 * 32 + lane / 4];
@@ -93,15 +99,17 @@ void move_sums(const Warp& w, const GroupForm& f, const u32* slots, u32* d) {
 // What a sparse A leaves out; see the lanes' tables.
 constexpr u32 hole = 0xffffffffu;
 
-// Four bits of metadata a group of four say which two are kept; of 32-bit elements, which one of two. A quad of lanes holds what
-// mma.sp's does: of 16 bits or more both rows 8 apart, of fewer eight groups of one row.
+// Four bits of metadata a group of four say which two are kept; of 32-bit elements, which one of
+// two. A quad of lanes holds what mma.sp's does: of 16 bits or more both rows 8 apart, of fewer
+// eight groups of one row.
 void expand_rows(const GroupForm& f, const u32* metadata, const u32* packed, u32* a) {
   const u32 group = f.element_bits == 32 ? 2 : 4, kept = group / 2;
   std::fill_n(a, f.k * 16, hole);
   for (u32 g = 0; g < f.k / group; ++g) {
     for (u32 row = 0; row < 16; ++row) {
       const bool wide = f.element_bits >= 16;
-      const u32 lane = wide ? g / 4 : g / 8 * 2 + row / 8, shift = wide ? 16 * (row / 8) + 4 * (g % 4) : 4 * (g % 8);
+      const u32 lane = wide ? g / 4 : g / 8 * 2 + row / 8,
+                shift = wide ? 16 * (row / 8) + 4 * (g % 4) : 4 * (g % 8);
       const u32 where = metadata[row % 8 * 4 + lane + f.first_lane] >> shift;
       for (u32 j = 0; j < kept; ++j) {
         const u32 at = (where >> (2 * j)) & 3;
@@ -122,7 +130,8 @@ void compute(Warp& w, const GroupItem& item) {
   if (f.a_registers != 0) {
     gather_registers(w, f, sums + f.sums, held);
   } else {
-    gather_matrix(w, matrix_a(f, item.a), {f.element_bits, f.negate_a, 16 * (w.index % 4), 16, 1, 16}, held);
+    gather_matrix(w, matrix_a(f, item.a),
+                  {f.element_bits, f.negate_a, 16 * (w.index % 4), 16, 1, 16}, held);
   }
   if (f.sparse != 0) expand_rows(f, item.metadata.data(), held, a.data());
   gather_matrix(w, matrix_b(f, item.b), {f.element_bits, f.negate_b, 0, f.n, f.k, 1}, b.data());
@@ -140,7 +149,8 @@ bool in_use(Warp& w, const Step& s, const std::string& why) {
   return false;
 }
 
-// Registers may pass from other instructions to wgmma only over a wgmma.fence, and from wgmma to wgmma of the same shape.
+// Registers may pass from other instructions to wgmma only over a wgmma.fence, and from wgmma to
+// wgmma of the same shape.
 bool take_registers(Warp& w, const Step& s, const GroupForm& f, Products& p) {
   const u32* slots = sum_slots(s);
   for (u32 i = 0; i < f.sums + f.a_registers; ++i) {
@@ -148,14 +158,21 @@ bool take_registers(Warp& w, const Step& s, const GroupForm& f, Products& p) {
     RegisterUse& use = p.use[slots[i] / 64];
     const char* role = sum ? "accumulator" : "A";
     if (use.dirty)
-      return in_use(w, s, fmt::format("a register of {} was touched by another instruction since the last wgmma.fence", role));
+      return in_use(
+          w, s,
+          fmt::format(
+              "a register of {} was touched by another instruction since the last wgmma.fence",
+              role));
     const bool busy = use.group > p.completed;
     if (busy && sum && (!use.sum || use.shape != f.n))
-      return in_use(w, s, "an accumulator is still in use by a wgmma of another shape, or as its A");
+      return in_use(w, s,
+                    "an accumulator is still in use by a wgmma of another shape, or as its A");
     if (busy && !sum && use.sum)
-      return in_use(w, s, "a register of A is the accumulator of a wgmma that has not been waited for");
+      return in_use(w, s,
+                    "a register of A is the accumulator of a wgmma that has not been waited for");
   }
-  for (u32 i = 0; i < f.sums + f.a_registers; ++i) p.use[slots[i] / 64] = {false, i < f.sums, p.committed + 1, f.n};
+  for (u32 i = 0; i < f.sums + f.a_registers; ++i)
+    p.use[slots[i] / 64] = {false, i < f.sums, p.committed + 1, f.n};
   return true;
 }
 
@@ -168,7 +185,8 @@ bool whole_group(Warp& w, const Step& s) {
 
 // The four warps must issue the same products in the same order.
 bool same_in_group(Warp& w, const Step& s, const GroupItem& item, u64 number) {
-  const u64 what[] = {reinterpret_cast<std::uintptr_t>(item.step), item.a, item.b, item.adds ? 1u : 0u};
+  const u64 what[] = {reinterpret_cast<std::uintptr_t>(item.step), item.a, item.b,
+                      item.adds ? 1u : 0u};
   u64 hash = 0;
   for (const u64 v : what) hash = mixed(hash ^ v) + 1;
   Block& block = *w.block;
@@ -180,7 +198,8 @@ bool same_in_group(Warp& w, const Step& s, const GroupItem& item, u64 number) {
   }
   if (log[number] == hash) return true;
   fault(w, s, 0, "run.divergence",
-        "the four warps of a warpgroup execute different wgmma instructions, or with different descriptors");
+        "the four warps of a warpgroup execute different wgmma instructions, or with different "
+        "descriptors");
   return false;
 }
 
@@ -193,26 +212,34 @@ void issue(Lanes& l, const Step& s) {
   if (!p.fenced) return void(in_use(w, s, "wgmma.mma_async before the first wgmma.fence"));
   if (!take_registers(w, s, f, p)) return;
   const u32 scale = w.predicate(f.scale_d) ^ (f.scale_inverted != 0 ? full_mask : 0);
-  GroupItem item{&s, f.a_registers != 0 ? 0 : w.at<u64>(f.a)[0], w.at<u64>(f.b)[0], scale != 0, 0, 0, {}};
+  GroupItem item{
+      &s, f.a_registers != 0 ? 0 : w.at<u64>(f.a)[0], w.at<u64>(f.b)[0], scale != 0, 0, 0, {}};
   if (f.sparse != 0) item.metadata.assign(w.at<u32>(f.metadata), w.at<u32>(f.metadata) + 32);
   for (u32 lane = 1; lane < 32; ++lane) {
-    const bool same = w.at<u64>(f.b)[lane] == item.b && (f.a_registers != 0 || w.at<u64>(f.a)[lane] == item.a);
+    const bool same =
+        w.at<u64>(f.b)[lane] == item.b && (f.a_registers != 0 || w.at<u64>(f.a)[lane] == item.a);
     if (!same || (scale != 0 && scale != full_mask)) {
-      fault(w, s, lane, "run.divergence", "the lanes of a warp give wgmma different descriptors or scales");
+      fault(w, s, lane, "run.divergence",
+            "the lanes of a warp give wgmma different descriptors or scales");
       return;
     }
   }
   if (!same_in_group(w, s, item, p.issued++)) return;
   if (p.slot == 0) p.slot = take_slot(*w.block->cluster);
   if (p.mark == 0)
-    p.mark = add_mark(*w.block->cluster,
-                      {.far = false, .slot = p.slot, .phase = p.committed, .thread = (w.block->rank << 10) | (w.index * 32)});
-  if (f.a_registers == 0 && !check_matrix(w, s, "A", matrix_a(f, item.a), 16 * (w.index % 4), 16, p.mark)) return;
+    p.mark = add_mark(*w.block->cluster, {.far = false,
+                                          .slot = p.slot,
+                                          .phase = p.committed,
+                                          .thread = (w.block->rank << 10) | (w.index * 32)});
+  if (f.a_registers == 0 &&
+      !check_matrix(w, s, "A", matrix_a(f, item.a), 16 * (w.index % 4), 16, p.mark))
+    return;
   const GroupMatrix b = matrix_b(f, item.b);
   if (!check_matrix(w, s, "B", b, 0, f.n, p.mark)) return;
   // Each warp reads its rows of A, the warpgroup B once: 128 bytes a pass, whatever the swizzle.
-  count_up(w, Counter::shared_load_wavefronts,
-           (f.a_registers == 0 ? 16 * k_bytes / 128 : 0) + (w.index % 4 == 0 ? f.n * b.bytes / 128 : 0));
+  count_up(
+      w, Counter::shared_load_wavefronts,
+      (f.a_registers == 0 ? 16 * k_bytes / 128 : 0) + (w.index % 4 == 0 ? f.n * b.bytes / 128 : 0));
   if (w.block->launch->options->late) {
     p.open.push_back(std::move(item));
   } else {
@@ -232,7 +259,8 @@ void commit(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (w.mask == 0 || !whole_group(w, s)) return;
   Products& p = products_of(w);
-  if (p.groups.size() >= most_groups) return fault(w, s, 0, "run.unsupported", "too many wgmma groups without a wait");
+  if (p.groups.size() >= most_groups)
+    return fault(w, s, 0, "run.unsupported", "too many wgmma groups without a wait");
   p.groups.push_back(std::move(p.open));
   p.open.clear();
   ++p.committed;
@@ -257,7 +285,8 @@ void wait(Lanes& l, const Step& s) {
 }
 
 u32 number_operand(Decoder& d, std::size_t i) {
-  if (d.operand(i).kind != OperandKind::immediate) d.refuse("a scale or transposition must be a number");
+  if (d.operand(i).kind != OperandKind::immediate)
+    d.refuse("a scale or transposition must be a number");
   return static_cast<u32>(d.operand(i).bits);
 }
 
@@ -272,7 +301,9 @@ u32 negation(Decoder& d, std::size_t i, u32 sign_bit) {
 u32 columns_of(Decoder& d, const std::string& shape, u32 k, bool integers) {
   const std::string tail = fmt::format("k{}", k);
   const std::size_t at = shape.find('k');
-  const u32 n = shape.rfind("m64n", 0) == 0 ? static_cast<u32>(std::strtoul(shape.c_str() + 4, nullptr, 10)) : 0;
+  const u32 n = shape.rfind("m64n", 0) == 0
+                    ? static_cast<u32>(std::strtoul(shape.c_str() + 4, nullptr, 10))
+                    : 0;
   const u32 step = integers && n > 32 ? 16 : 8;
   if (n == 0 || n % step != 0 || n > 256 || at == std::string::npos || shape.substr(at) != tail)
     d.refuse("has a shape that does not exist");
@@ -281,15 +312,18 @@ u32 columns_of(Decoder& d, const std::string& shape, u32 k, bool integers) {
 
 void take_slots(Decoder& d, const Operand& o, u32 count, bool result, std::vector<u32>& list) {
   const std::vector<Operand> parts = d.parts(o);
-  if (parts.size() != count) d.refuse(fmt::format("a fragment has {} registers, not {}", parts.size(), count));
+  if (parts.size() != count)
+    d.refuse(fmt::format("a fragment has {} registers, not {}", parts.size(), count));
   for (const Operand& p : parts) {
     list.push_back(result ? d.target(p, 4) : d.source(p, 4));
-    if (list.back() == no_slot || p.kind != OperandKind::reg) d.refuse("a fragment must be registers");
+    if (list.back() == no_slot || p.kind != OperandKind::reg)
+      d.refuse("a fragment must be registers");
     d.code.product_slots.push_back(list.back());
   }
 }
 
-// Metadata and its selector: lanes 0 and 1 of a quad hold it or lanes 2 and 3, of 8-bit elements all four.
+// Metadata and its selector: lanes 0 and 1 of a quad hold it or lanes 2 and 3, of 8-bit elements
+// all four.
 void take_metadata(Decoder& d, GroupForm& f) {
   f.metadata = d.source(d.operand(3), 4);
   const u32 selector = number_operand(d, 4);
@@ -309,11 +343,13 @@ bool decode_product(Decoder& d, Step& step) {
   const u32 k = bits ? 256 : f.k, more = f.sparse != 0 ? 2 : 0;
   if (bits && f.sparse != 0) return false;
   f.n = columns_of(d, form.modifiers[f.sparse != 0 ? 4 : 3], k, integers);
-  const Multiply run = product_of(fmt::format("{}{}.{}.{}{}.k{}", form.has("satfinite") ? "satfinite." : "", name_of(td),
-                                              name_of(ta), name_of(tb), bits ? ".and" : "", k));
+  const Multiply run =
+      product_of(fmt::format("{}{}.{}.{}{}.k{}", form.has("satfinite") ? "satfinite." : "",
+                             name_of(td), name_of(ta), name_of(tb), bits ? ".and" : "", k));
   if (run == nullptr) return false;
   const bool in_registers = d.operand(1).kind == OperandKind::vector;
-  const std::size_t fixed = (integers ? 4u : 6u) + more, extra = halves ? (in_registers ? 1 : 2) : 0;
+  const std::size_t fixed = (integers ? 4u : 6u) + more,
+                    extra = halves ? (in_registers ? 1 : 2) : 0;
   d.want_operands(fixed + extra, fixed + extra);
   f.packed = td == Type::f16 ? 1 : 0;
   f.sums = f.n / (f.packed != 0 ? 4 : 2);
@@ -360,7 +396,10 @@ bool decode_wgmma(Decoder& d, Step& step) {
   d.program.async = true;
   const std::string& verb = form.modifiers[0];
   if (verb == "mma_async") return decode_product(d, step);
-  step.run = verb == "fence" ? fence : verb == "commit_group" ? commit : verb == "wait_group" ? wait : nullptr;
+  step.run = verb == "fence"          ? fence
+             : verb == "commit_group" ? commit
+             : verb == "wait_group"   ? wait
+                                      : nullptr;
   if (step.run == nullptr) return false;
   if (verb != "wait_group") return true;
   d.want_operands(1, 1);

@@ -39,7 +39,9 @@ struct Products {
 
 // The warp's state, made when there is none.
 Products& products_of(Warp& warp);
-inline bool pending(const Products& p, std::uint32_t slot) { return p.use[slot / 64].group > p.completed; }
+inline bool pending(const Products& p, std::uint32_t slot) {
+  return p.use[slot / 64].group > p.completed;
+}
 
 inline constexpr std::uint32_t k_bytes = 32;  // of one row of A or B in one product, in every type
 inline constexpr int most_k = 64;             // elements
@@ -52,17 +54,19 @@ struct GroupMatrix {
   std::uint32_t address(std::uint32_t row, std::uint32_t k) const;
 };
 
-// Every unit of the rows lies in the block's shared memory, was written before and may be read by the asynchronous proxy; they
-// carry the mark from then on. False after a fault.
-bool check_matrix(Warp& warp, const Step& step, const char* name, const GroupMatrix& matrix, std::uint32_t first,
-                  std::uint32_t rows, std::uint32_t mark);
+// Every unit of the rows lies in the block's shared memory, was written before and may be read by
+// the asynchronous proxy; they carry the mark from then on. False after a fault.
+bool check_matrix(Warp& warp, const Step& step, const char* name, const GroupMatrix& matrix,
+                  std::uint32_t first, std::uint32_t rows, std::uint32_t mark);
 
-// Which rows to read, what to flip in every element, and how far apart rows and k lie in the result.
+// Which rows to read, what to flip in every element, and how far apart rows and k lie in the
+// result.
 struct Gathering {
   std::uint32_t element_bits = 0, negate = 0;
   std::uint32_t first = 0, rows = 0;
   std::uint32_t row_step = 0, k_step = 0;
 };
-void gather_matrix(const Warp& warp, const GroupMatrix& matrix, const Gathering& gathering, std::uint32_t* out);
+void gather_matrix(const Warp& warp, const GroupMatrix& matrix, const Gathering& gathering,
+                   std::uint32_t* out);
 
 }  // namespace cupilot::ptx

@@ -1,5 +1,5 @@
-// Who touches the registers of a product besides wgmma: such instructions check first that no product still uses them, and note
-// what they wrote.
+// Who touches the registers of a product besides wgmma: such instructions check first that no
+// product still uses them, and note what they wrote.
 #include <algorithm>
 #include <unordered_set>
 
@@ -7,8 +7,8 @@
 
 #include "ptx/machine/decode.hpp"
 #include "ptx/machine/memory.hpp"
-#include "ptx/syntax/spread.hpp"
 #include "ptx/machine/wgmma.hpp"
+#include "ptx/syntax/spread.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -47,7 +47,8 @@ void run_watched(Lanes& l, const Step& s) {
     if (!w.block->launch->options->late) watched.run(l, s);
     return;
   }
-  // Compilers put plain moves wherever they like, and ptxas orders them; only what they copy counts.
+  // Compilers put plain moves wherever they like, and ptxas orders them; only what they copy
+  // counts.
   const bool dirty = !watched.moves || (watched.copies && p.use[watched.reads[0] / 64].dirty);
   for (const u32 slot : watched.writes) p.use[slot / 64].dirty = dirty;
   watched.run(l, s);
@@ -92,7 +93,8 @@ void watch_registers(Decoder& d) {
     Step& step = code.steps[i];
     const Operand& from = d.function.operands[ins.first_operand + (ins.operand_count > 1 ? 1 : 0)];
     watched.moves = form.opcode == Opcode::op_mov;
-    watched.copies = watched.moves && watched.reads.size() == 1 && watched.writes.size() == 1 && from.kind == OperandKind::reg;
+    watched.copies = watched.moves && watched.reads.size() == 1 && watched.writes.size() == 1 &&
+                     from.kind == OperandKind::reg;
     watched.run = step.run;
     step.run = run_watched;
     code.watch_of[i] = static_cast<u32>(code.watched.size());

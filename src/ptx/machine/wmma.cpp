@@ -1,5 +1,5 @@
-// wmma: matrices in memory to fragments, their product, and back. Fragments are laid out as those of mma.sync; where PTX gives
-// a fragment more registers than that needs, the others repeat them.
+// wmma: matrices in memory to fragments, their product, and back. Fragments are laid out as those
+// of mma.sync; where PTX gives a fragment more registers than that needs, the others repeat them.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -22,7 +22,8 @@ struct Shape {
   u32 m, n, k;
 };
 
-// One matrix of the three: how its elements lie in a warp's registers. A and B hold `per` elements along k a register.
+// One matrix of the three: how its elements lie in a warp's registers. A and B hold `per` elements
+// along k a register.
 struct Fragment {
   char which;         // a, b, c (also d)
   u32 rows, columns;  // of A: m x k; of B: n x k; of C: m x n
@@ -51,7 +52,8 @@ Cell cell_of(const Fragment& f, u32 r, u32 lane) {
 // Registers that PTX gives a fragment of 16-bit floats: more than they need.
 constexpr u32 half_registers = 8;
 
-constexpr Shape shapes[] = {{16, 16, 16}, {32, 8, 16}, {8, 32, 16}, {16, 16, 8}, {8, 8, 4}, {8, 8, 32}, {8, 8, 128}};
+constexpr Shape shapes[] = {{16, 16, 16}, {32, 8, 16}, {8, 32, 16}, {16, 16, 8},
+                            {8, 8, 4},    {8, 8, 32},  {8, 8, 128}};
 
 struct ElementRow {
   Type type;
@@ -61,10 +63,12 @@ struct ElementRow {
   u32 shape_count;
 };
 constexpr ElementRow elements[] = {
-    {Type::f16, 16, true, {0, 1, 2}, 3}, {Type::bf16, 16, false, {0, 1, 2}, 3}, {Type::tf32, 32, false, {3}, 1},
-    {Type::f64, 64, true, {4}, 1},       {Type::s8, 8, false, {0, 1, 2}, 3},    {Type::u8, 8, false, {0, 1, 2}, 3},
-    {Type::s4, 4, false, {5}, 1},        {Type::u4, 4, false, {5}, 1},          {Type::b1, 1, false, {6}, 1},
-    {Type::f32, 32, true, {}, 0},        {Type::s32, 32, true, {}, 0},
+    {Type::f16, 16, true, {0, 1, 2}, 3}, {Type::bf16, 16, false, {0, 1, 2}, 3},
+    {Type::tf32, 32, false, {3}, 1},     {Type::f64, 64, true, {4}, 1},
+    {Type::s8, 8, false, {0, 1, 2}, 3},  {Type::u8, 8, false, {0, 1, 2}, 3},
+    {Type::s4, 4, false, {5}, 1},        {Type::u4, 4, false, {5}, 1},
+    {Type::b1, 1, false, {6}, 1},        {Type::f32, 32, true, {}, 0},
+    {Type::s32, 32, true, {}, 0},
 };
 
 const ElementRow& element_of(const Decoder& d, Type type) {
@@ -85,7 +89,9 @@ Fragment fragment_of(const Decoder& d, char which, const Shape& s, Type type) {
   const ElementRow& e = element_of(d, type);
   const bool sum = which == 'c' || which == 'd';
   if (sum && !e.sums) d.refuse("accumulates in a type that it cannot");
-  Fragment f{sum ? 'c' : which, which == 'b' ? s.n : s.m, sum ? s.n : s.k, e.bits, e.bits == 64 ? 8u : 4u, 0};
+  Fragment f{sum ? 'c' : which,      which == 'b' ? s.n : s.m,
+             sum ? s.n : s.k,        e.bits,
+             e.bits == 64 ? 8u : 4u, 0};
   if (e.bits == 1) {
     f.bits = 32;
     f.columns /= 32;
@@ -104,18 +110,22 @@ struct Access {
 constexpr std::size_t access_words = 8;
 void keep_access(std::vector<u32>& list, const Access& a) {
   const Fragment& f = a.fragment;
-  list.insert(list.end(),
-              {static_cast<u32>(f.which), f.rows, f.columns, f.bits, f.width, f.registers, a.along ? 1u : 0u, a.element_bits});
+  list.insert(list.end(), {static_cast<u32>(f.which), f.rows, f.columns, f.bits, f.width,
+                           f.registers, a.along ? 1u : 0u, a.element_bits});
 }
-Access access_of(const u32* w) { return {{static_cast<char>(w[0]), w[1], w[2], w[3], w[4], w[5]}, w[6] != 0, w[7]}; }
+Access access_of(const u32* w) {
+  return {{static_cast<char>(w[0]), w[1], w[2], w[3], w[4], w[5]}, w[6] != 0, w[7]};
+}
 
 bool aligned_as_needed(Warp& w, const Step& s, const Access& a, u64 base, u64 stride) {
   if (base % 32 != 0) {
-    fault(w, s, 0, "run.misaligned", fmt::format("the matrix at 0x{:x} is not aligned to 32 bytes", base));
+    fault(w, s, 0, "run.misaligned",
+          fmt::format("the matrix at 0x{:x} is not aligned to 32 bytes", base));
     return false;
   }
   if ((a.element_bits == 16 || a.element_bits == 32) && stride * a.element_bits % 128 != 0) {
-    fault(w, s, 0, "run.misaligned", fmt::format("the stride of {} elements is no multiple of 16 bytes", stride));
+    fault(w, s, 0, "run.misaligned",
+          fmt::format("the stride of {} elements is no multiple of 16 bytes", stride));
     return false;
   }
   return true;
@@ -143,17 +153,21 @@ void transfer(Lanes& l, const Step& s) {
       for (u32 lane = 0; lane < 32; ++lane) {
         const Cell c = cell_of(f, r, lane);
         const u64 unit = f.bits / std::min(a.element_bits, f.bits);
-        const u64 index = a.along ? c.row * stride + (c.column + e) * unit : (c.column + e) * stride + c.row;
+        const u64 index =
+            a.along ? c.row * stride + (c.column + e) * unit : (c.column + e) * stride + c.row;
         at.at[lane] = base.at[lane] + index * a.element_bits / 8;
       }
-      if (!resolve(w, s, s.flags & space_mask, full_mask, at, bytes, Load ? Intent::load : Intent::store, p)) return;
+      if (!resolve(w, s, s.flags & space_mask, full_mask, at, bytes,
+                   Load ? Intent::load : Intent::store, p))
+        return;
       for (u32 lane = 0; lane < 32; ++lane) {
         if constexpr (Load) {
           u64 piece = 0;
           std::memcpy(&piece, p.at[lane], bytes);
           value[r][lane] |= piece << (e * f.bits);
         } else {
-          const u64 whole = f.width == 8 ? w.at<u64>(registers[r])[lane] : w.at<u32>(registers[r])[lane];
+          const u64 whole =
+              f.width == 8 ? w.at<u64>(registers[r])[lane] : w.at<u32>(registers[r])[lane];
           const u64 piece = whole >> (e * f.bits);
           std::memcpy(p.at[lane], &piece, bytes);
         }
@@ -185,10 +199,12 @@ void each_element(const Warp& w, const Fragment& f, const u32* registers, Visit 
 // Between fp16 and the fp32 that sums are kept in when D and C are not of one type.
 void widen(u32* sums, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
-    sums[i] = std::bit_cast<u32>(static_cast<float>(half_value(static_cast<std::uint16_t>(sums[i]), false)));
+    sums[i] = std::bit_cast<u32>(
+        static_cast<float>(half_value(static_cast<std::uint16_t>(sums[i]), false)));
 }
 void narrow(u32* sums, std::size_t count) {
-  for (std::size_t i = 0; i < count; ++i) sums[i] = half_bits(static_cast<double>(std::bit_cast<float>(sums[i])), false);
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i] = half_bits(static_cast<double>(std::bit_cast<float>(sums[i])), false);
 }
 
 // list: the four fragments, then the registers of D, A, B, C.
@@ -196,20 +212,27 @@ void multiply(Lanes& l, const Step& s) {
   Warp& w = static_cast<Warp&>(l);
   if (!whole_warp(w, s)) return;
   const Fragment d = access_of(s.list).fragment, a = access_of(s.list + access_words).fragment,
-                 b = access_of(s.list + 2 * access_words).fragment, c = access_of(s.list + 3 * access_words).fragment;
-  const u32 *dl = s.list + 4 * access_words, *al = dl + d.registers, *bl = al + a.registers, *cl = bl + b.registers;
+                 b = access_of(s.list + 2 * access_words).fragment,
+                 c = access_of(s.list + 3 * access_words).fragment;
+  const u32 *dl = s.list + 4 * access_words, *al = dl + d.registers, *bl = al + a.registers,
+            *cl = bl + b.registers;
   const u32 k = a.columns, n = b.rows;
   alignas(64) std::array<u32, 32 * 32> ea{}, eb{}, ed{};
-  const auto bits = [](u32 word, u32 at, u32 count) { return count == 32 ? word : (word >> at) & ((1u << count) - 1); };
+  const auto bits = [](u32 word, u32 at, u32 count) {
+    return count == 32 ? word : (word >> at) & ((1u << count) - 1);
+  };
   each_element(w, a, al, [&](u32& word, u32 at, u32 row, u32 column) {
     ea[(row / 16 * k + column) * 16 + row % 16] = bits(word, at, a.bits);
   });
-  each_element(w, b, bl, [&](u32& word, u32 at, u32 row, u32 column) { eb[row * k + column] = bits(word, at, b.bits); });
+  each_element(w, b, bl, [&](u32& word, u32 at, u32 row, u32 column) {
+    eb[row * k + column] = bits(word, at, b.bits);
+  });
   each_element(w, c, cl, [&](u32& word, u32 at, u32 row, u32 column) {
     ed[(row / 16 * n + column) * 16 + row % 16] = bits(word, at, c.bits);
   });
   if (c.bits < d.bits) widen(ed.data(), ed.size());
-  w.block->program->products[s.aux]({ea.data(), eb.data(), ed.data(), static_cast<int>((a.rows + 15) / 16), static_cast<int>(n)});
+  w.block->program->products[s.aux](
+      {ea.data(), eb.data(), ed.data(), static_cast<int>((a.rows + 15) / 16), static_cast<int>(n)});
   if (d.bits < c.bits) narrow(ed.data(), ed.size());
   each_element(w, d, dl, [&](u32& word, u32 at, u32 row, u32 column) {
     const u32 v = ed[(row / 16 * n + column) * 16 + row % 16];
@@ -217,9 +240,11 @@ void multiply(Lanes& l, const Step& s) {
   });
 }
 
-void take_registers(Decoder& d, const Operand& o, const Fragment& f, bool result, std::vector<u32>& list) {
+void take_registers(Decoder& d, const Operand& o, const Fragment& f, bool result,
+                    std::vector<u32>& list) {
   const std::vector<Operand> parts = d.parts(o);
-  if (parts.size() != f.registers) d.refuse(fmt::format("a fragment has {} registers, not {}", parts.size(), f.registers));
+  if (parts.size() != f.registers)
+    d.refuse(fmt::format("a fragment has {} registers, not {}", parts.size(), f.registers));
   for (const Operand& p : parts) {
     list.push_back(result ? d.target(p, f.width) : d.source(p, f.width));
     if (list.back() == no_slot) d.refuse("a result cannot be left out");
@@ -235,7 +260,8 @@ bool decode_transfer(Decoder& d, Step& step, bool load) {
   const Fragment f = fragment_of(d, which[0], shape_of(d), type);
   const bool row = form.has("row");
   const Access a{f, f.which == 'b' ? !row : row, element_of(d, type).bits};
-  if (a.element_bits < 8 && !a.along) d.refuse("elements below a byte need A by rows and B by columns");
+  if (a.element_bits < 8 && !a.along)
+    d.refuse("elements below a byte need A by rows and B by columns");
   std::vector<u32> list;
   keep_access(list, a);
   take_registers(d, d.operand(load ? 0 : 1), f, load, list);
@@ -257,25 +283,27 @@ bool decode_product(Decoder& d, Step& step) {
   d.want_operands(4, 4);
   const bool halves = form.types.size() == 2;
   if (!halves && form.types.size() != 4) return false;
-  const Type td = form.types.front(), tc = form.types.back(), ta = halves ? Type::f16 : form.types[1],
-             tb = halves ? Type::f16 : form.types[2];
+  const Type td = form.types.front(), tc = form.types.back(),
+             ta = halves ? Type::f16 : form.types[1], tb = halves ? Type::f16 : form.types[2];
   const Shape shape = shape_of(d);
-  const Fragment f[] = {fragment_of(d, 'd', shape, td), fragment_of(d, 'a', shape, ta), fragment_of(d, 'b', shape, tb),
-                        fragment_of(d, 'c', shape, tc)};
+  const Fragment f[] = {fragment_of(d, 'd', shape, td), fragment_of(d, 'a', shape, ta),
+                        fragment_of(d, 'b', shape, tb), fragment_of(d, 'c', shape, tc)};
   std::vector<u32> list;
   if (td == Type::f64) {
     for (std::size_t i = 0; i < 4; ++i) take_registers(d, d.operand(i), f[i], i == 0, list);
     step.list = d.list(std::move(list));
     step.run = run_mma;
     std::string rounding;
-    for (const char* mode : {"rz", "rm", "rp"}) rounding += form.has(mode) ? std::string(mode) + "." : "";
+    for (const char* mode : {"rz", "rm", "rp"})
+      rounding += form.has(mode) ? std::string(mode) + "." : "";
     step.inner = handler_of("mma.sync.aligned.m8n8k4.row.col." + rounding + "f64.f64.f64.f64");
     return true;
   }
-  if (td != tc && (!halves || bytes_of(td) + bytes_of(tc) != 6)) d.refuse("has types that do not go together");
+  if (td != tc && (!halves || bytes_of(td) + bytes_of(tc) != 6))
+    d.refuse("has types that do not go together");
   const Type sums = td == tc ? td : Type::f32;
-  std::string name =
-      fmt::format("{}{}.{}.{}", form.has("satfinite") ? "satfinite." : "", name_of(sums), name_of(ta), name_of(tb));
+  std::string name = fmt::format("{}{}.{}.{}", form.has("satfinite") ? "satfinite." : "",
+                                 name_of(sums), name_of(ta), name_of(tb));
   if (ta == Type::b1) name += form.has("and") ? ".and" : ".xor";
   name += fmt::format(".k{}", shape.k);
   const Multiply own = product_of("wmma." + name), run = own != nullptr ? own : product_of(name);

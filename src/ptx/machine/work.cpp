@@ -1,6 +1,6 @@
-// What an instruction counts for: a multiply-add is two operations, a tensor instruction 2 m n k for the warp. What a chip has no
-// instruction for counts what its assembler makes of it for ordinary numbers, as seen on an H200
-// (docs/results/counters-h200.json).
+// What an instruction counts for: a multiply-add is two operations, a tensor instruction 2 m n k
+// for the warp. What a chip has no instruction for counts what its assembler makes of it for
+// ordinary numbers, as seen on an H200 (docs/results/counters-h200.json).
 #include <string>
 
 #include "ptx/machine/decode.hpp"
@@ -11,10 +11,12 @@ namespace {
 // wmma on fp16 names only the types of the sums.
 Work tensor_work(const Form& form) {
   if (form.types.size() < 2) return {};
-  const Type factors = form.opcode == Opcode::op_wmma && form.types.size() == 2 ? Type::f16 : form.types[1];
+  const Type factors =
+      form.opcode == Opcode::op_wmma && form.types.size() == 2 ? Type::f16 : form.types[1];
   for (const std::string& m : form.modifiers) {
     const std::size_t n_at = m.find('n'), k_at = m.find('k');
-    if (m[0] != 'm' || n_at == std::string::npos || k_at == std::string::npos || k_at < n_at) continue;
+    if (m[0] != 'm' || n_at == std::string::npos || k_at == std::string::npos || k_at < n_at)
+      continue;
     const auto number = [&](std::size_t at) {
       std::uint32_t v = 0;
       for (; at < m.size() && m[at] >= '0' && m[at] <= '9' && v < 100000; ++at)
@@ -22,7 +24,8 @@ Work tensor_work(const Form& form) {
       return v;
     };
     // Of a warpgroup's product each warp does a quarter.
-    const std::uint32_t ops = 2 * number(1) * number(n_at + 1) * number(k_at + 1) / (form.opcode == Opcode::op_wgmma ? 4 : 1);
+    const std::uint32_t ops = 2 * number(1) * number(n_at + 1) * number(k_at + 1) /
+                              (form.opcode == Opcode::op_wgmma ? 4 : 1);
     switch (factors) {
       case Type::bf16:
         return {Counter::ops_tensor_bf16, 0, ops};
@@ -62,7 +65,8 @@ Work float_work(Type type, std::uint32_t operations) {
   }
 }
 
-// Division: estimate, multiply-adds to refine quotient and remainder. Approximate ones are a multiplication.
+// Division: estimate, multiply-adds to refine quotient and remainder. Approximate ones are a
+// multiplication.
 Work division(const Form& form, Type type) {
   if (!is_float(type)) return {Counter::integer_ops, 1, 0};
   const bool rounded = !form.has("approx") && !form.has("full");
@@ -71,7 +75,8 @@ Work division(const Form& form, Type type) {
   return float_work(type, 1);
 }
 
-// Of the special-function unit, with the steps of Newton that a rounded result takes, and the turns that sine takes.
+// Of the special-function unit, with the steps of Newton that a rounded result takes, and the turns
+// that sine takes.
 Work special(const Form& form, Type type) {
   struct Row {
     Opcode opcode;
@@ -80,15 +85,17 @@ Work special(const Form& form, Type type) {
     std::uint32_t flops;
   };
   static constexpr Row rows[] = {
-      {Opcode::op_rcp, Type::f32, true, 5},   {Opcode::op_sqrt, Type::f32, true, 6}, {Opcode::op_rcp, Type::f64, true, 10},
-      {Opcode::op_sqrt, Type::f64, true, 13}, {Opcode::op_sin, Type::f32, false, 1}, {Opcode::op_cos, Type::f32, false, 1},
+      {Opcode::op_rcp, Type::f32, true, 5},  {Opcode::op_sqrt, Type::f32, true, 6},
+      {Opcode::op_rcp, Type::f64, true, 10}, {Opcode::op_sqrt, Type::f64, true, 13},
+      {Opcode::op_sin, Type::f32, false, 1}, {Opcode::op_cos, Type::f32, false, 1},
   };
   // Subnormal numbers are scaled before and after.
   if (form.opcode == Opcode::op_rcp && type == Type::f32 && form.has("approx") && !form.has("ftz"))
     return {Counter::special_ops, 1, 0, Counter::flops_fp32, 2};
   Work work{Counter::special_ops, 1, 0};
   for (const Row& row : rows) {
-    if (row.opcode != form.opcode || row.type != type || row.rounded == form.has("approx")) continue;
+    if (row.opcode != form.opcode || row.type != type || row.rounded == form.has("approx"))
+      continue;
     work.also = type == Type::f64 ? Counter::flops_fp64 : Counter::flops_fp32;
     work.also_per_thread = row.flops;
   }
@@ -98,7 +105,8 @@ Work special(const Form& form, Type type) {
 }  // namespace
 
 Work work_of(const Form& form) {
-  if (form.opcode == Opcode::op_mma || form.opcode == Opcode::op_wmma || form.opcode == Opcode::op_wgmma)
+  if (form.opcode == Opcode::op_mma || form.opcode == Opcode::op_wmma ||
+      form.opcode == Opcode::op_wgmma)
     return tensor_work(form);
   if (form.types.empty()) return {};
   const Type type = form.types.back();

@@ -62,17 +62,23 @@ constexpr Need needs[] = {
 
 Arch need_of(const Form& form) {
   for (const Need& need : needs) {
-    if (need.opcode == form.opcode && (need.modifier.empty() || form.has(need.modifier))) return need.arch;
+    if (need.opcode == form.opcode && (need.modifier.empty() || form.has(need.modifier)))
+      return need.arch;
   }
   if (form.has("cluster") || form.has("shared::cluster")) return hopper;
   const auto is_fp8 = [](Type type) { return type == Type::e4m3 || type == Type::e5m2; };
-  const bool narrow = std::any_of(form.types.begin(), form.types.end(), is_fp8) || form.has("e4m3x2") || form.has("e5m2x2");
+  const bool narrow = std::any_of(form.types.begin(), form.types.end(), is_fp8) ||
+                      form.has("e4m3x2") || form.has("e5m2x2");
   return narrow ? Arch{89, false} : Arch{};
 }
 
-bool has(const Arch& arch, const Arch& need) { return arch.number >= need.number && (!need.exact || arch.exact); }
+bool has(const Arch& arch, const Arch& need) {
+  return arch.number >= need.number && (!need.exact || arch.exact);
+}
 
-std::string name_of(const Arch& arch) { return fmt::format("sm_{}{}", arch.number, arch.exact ? "a" : ""); }
+std::string name_of(const Arch& arch) {
+  return fmt::format("sm_{}{}", arch.number, arch.exact ? "a" : "");
+}
 
 }  // namespace
 
@@ -86,8 +92,10 @@ std::optional<Rejected> check_arch(const Module& module, std::string_view arch) 
       const Form& form = module.form(instruction);
       const Arch need = need_of(form);
       if (has(target, need)) continue;
-      return reject("load.failed", fmt::format("{} needs {}, the PTX is for {}", form.text, name_of(need), module.target),
-                    fmt::format("ptx line {} ({})", instruction.line, form.text));
+      return reject(
+          "load.failed",
+          fmt::format("{} needs {}, the PTX is for {}", form.text, name_of(need), module.target),
+          fmt::format("ptx line {} ({})", instruction.line, form.text));
     }
   }
   return std::nullopt;

@@ -35,13 +35,16 @@ void BodyParser::close_scope() {
 
 void BodyParser::add_name(std::string_view name, Symbol symbol, std::uint32_t line) {
   percent_names_ |= name.starts_with('%');
-  if (!scopes_[open_.back()].names.add(name, symbol)) fail(line, "'" + std::string(name) + "' is declared twice");
+  if (!scopes_[open_.back()].names.add(name, symbol))
+    fail(line, "'" + std::string(name) + "' is declared twice");
 }
 
-// Most texts are one body, and most of their lines are alike; a text of many bodies must not take this much for each.
+// Most texts are one body, and most of their lines are alike; a text of many bodies must not take
+// this much for each.
 void BodyParser::make_room() {
   constexpr std::size_t most_text = 256u << 10;
-  const std::size_t bytes = scope_.module.functions.size() == 1 ? std::min(lexer_.bytes_left(), most_text) : 0;
+  const std::size_t bytes =
+      scope_.module.functions.size() == 1 ? std::min(lexer_.bytes_left(), most_text) : 0;
   function_.operands.reserve(bytes / 16);
   function_.instructions.reserve(bytes / 48);
   function_.registers.reserve(bytes / 64);
@@ -62,7 +65,8 @@ void BodyParser::parse() {
   const std::uint32_t start = lexer_.line();
   lexer_.expect('{');
   while (!open_.empty()) {
-    if (lexer_.peek().kind == TokenKind::end) fail(start, "the body of " + function_.name + " is never closed");
+    if (lexer_.peek().kind == TokenKind::end)
+      fail(start, "the body of " + function_.name + " is never closed");
     statement();
   }
   resolve_labels();
@@ -72,7 +76,8 @@ void BodyParser::statement() {
   const Token& next = lexer_.peek();
   if (next.kind == TokenKind::word) {
     if (next.text[0] != '.') return instruction(none_index, false);
-    if (!directive()) fail(next.line, "the directive " + std::string(next.text) + " has no place in a body");
+    if (!directive())
+      fail(next.line, "the directive " + std::string(next.text) + " has no place in a body");
     return;
   }
   if (lexer_.accept('{')) return open_scope();
@@ -82,7 +87,8 @@ void BodyParser::statement() {
     const bool negated = lexer_.accept('!');
     const std::uint32_t line = lexer_.line();
     const std::uint32_t guard = find_register(lexer_.expect_word("a predicate"));
-    if (guard == none_index || function_.registers[guard].type != Type::pred) fail(line, "a guard must be a predicate register");
+    if (guard == none_index || function_.registers[guard].type != Type::pred)
+      fail(line, "a guard must be a predicate register");
     return instruction(guard, negated);
   }
   instruction(none_index, false);
@@ -115,7 +121,8 @@ bool BodyParser::directive() {
 void BodyParser::registers() {
   const std::uint32_t line = lexer_.line();
   std::string spelling(lexer_.take().text.substr(4));
-  while (lexer_.peek().kind == TokenKind::word && lexer_.peek().text[0] == '.') spelling += lexer_.take().text;
+  while (lexer_.peek().kind == TokenKind::word && lexer_.peek().text[0] == '.')
+    spelling += lexer_.take().text;
   if (spelling.empty()) fail(line, ".reg without a type");
   const std::optional<Type> type = type_named(spelling.substr(1));
   if (!type) fail(line, "unknown register type " + spelling);
@@ -133,7 +140,8 @@ void BodyParser::registers() {
       fail(line, "'" + std::string(name) + "<' is declared twice");
     }
     recent_ = {};
-    if (++scope_.variables > scope_.limits.instructions) fail(line, "more declarations than the limit");
+    if (++scope_.variables > scope_.limits.instructions)
+      fail(line, "more declarations than the limit");
   } while (lexer_.accept(','));
   lexer_.expect(';');
 }
@@ -164,10 +172,15 @@ void BodyParser::declare(Space space) {
     const std::string name = variable.name;
     if (space == Space::param || space == Space::local) {
       function_.variables.push_back(std::move(variable));
-      add_name(name, {Symbol::Kind::formal, static_cast<std::uint32_t>(function_.variables.size() - 1)}, line);
+      add_name(name,
+               {Symbol::Kind::formal, static_cast<std::uint32_t>(function_.variables.size() - 1)},
+               line);
     } else {
       scope_.module.variables.push_back(std::move(variable));
-      add_name(name, {Symbol::Kind::variable, static_cast<std::uint32_t>(scope_.module.variables.size() - 1)}, line);
+      add_name(
+          name,
+          {Symbol::Kind::variable, static_cast<std::uint32_t>(scope_.module.variables.size() - 1)},
+          line);
     }
   } while (false);
   lexer_.expect(';');
@@ -240,8 +253,13 @@ void BodyParser::instruction(std::uint32_t guard, bool negated) {
   }
   if (word[0] == '%' || word[0] == '$' || word[0] == '.')
     fail(line, "'" + std::string(word.substr(0, 60)) + "' is no instruction");
-  if (++scope_.instructions > scope_.limits.instructions) fail(line, "more instructions than the limit");
-  Instruction out{.guard = guard, .guard_negated = negated, .line = line, .source_file = file_, .source_line = source_line_};
+  if (++scope_.instructions > scope_.limits.instructions)
+    fail(line, "more instructions than the limit");
+  Instruction out{.guard = guard,
+                  .guard_negated = negated,
+                  .line = line,
+                  .source_file = file_,
+                  .source_line = source_line_};
   out.form = form_index(scope_, word, line);
   const Opcode opcode = scope_.module.forms[out.form].opcode;
   const std::size_t first_use = uses_.size();
@@ -275,7 +293,8 @@ void BodyParser::resolve_labels() {
       if (target != nullptr || scope == 0) break;
       scope = scopes_[scope].parent;
     }
-    if (target == nullptr) fail(use.line, "the label '" + std::string(use.name) + "' is not in reach");
+    if (target == nullptr)
+      fail(use.line, "the label '" + std::string(use.name) + "' is not in reach");
     if (use.in_table) {
       function_.tables[use.table].targets[use.slot] = *target;
     } else {

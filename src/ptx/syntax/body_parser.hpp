@@ -18,7 +18,13 @@ namespace cupilot::ptx {
 
 // What a name stands for.
 struct Symbol {
-  enum class Kind : std::uint8_t { registers, variable, formal, function, table } kind = Kind::variable;
+  enum class Kind : std::uint8_t {
+    registers,
+    variable,
+    formal,
+    function,
+    table
+  } kind = Kind::variable;
   std::uint32_t index = 0;  // of variable, formal, function, table; of registers: group
 };
 
@@ -41,14 +47,16 @@ struct ModuleScope {
   std::size_t variables = 0;
 };
 
-// `.align 4 .b8 name[16] = {...}` after its state space; the semicolon stays. `parameter` allows .ptr and no initialiser.
+// `.align 4 .b8 name[16] = {...}` after its state space; the semicolon stays. `parameter` allows
+// .ptr and no initialiser.
 Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool parameter);
 std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uint32_t line);
 
 // Parses the body of one function, its opening brace being next.
 class BodyParser {
  public:
-  BodyParser(Lexer& lexer, ModuleScope& scope, Function& function) : lexer_(lexer), scope_(scope), function_(function) {}
+  BodyParser(Lexer& lexer, ModuleScope& scope, Function& function)
+      : lexer_(lexer), scope_(scope), function_(function) {}
   void parse();
 
  private:
@@ -95,7 +103,9 @@ class BodyParser {
   std::optional<Operand> special(std::string_view name);
   std::uint32_t add_group(Type type, std::uint64_t count);
   std::uint32_t make_register(std::uint32_t group, std::uint64_t number, std::string_view name);
-  [[noreturn]] void fail(std::uint32_t line, std::string message) const { throw SyntaxError{line, std::move(message)}; }
+  [[noreturn]] void fail(std::uint32_t line, std::string message) const {
+    throw SyntaxError{line, std::move(message)};
+  }
 
   Lexer& lexer_;
   ModuleScope& scope_;
@@ -104,8 +114,8 @@ class BodyParser {
   std::vector<std::size_t> open_;  // indices into scopes_
   std::vector<RegisterGroup> groups_;
   std::uint64_t may_list_ = 65536;  // numbers of groups yet to come
-  // Groups found by the name before the number, by its last letter. They are forgotten when what is in reach changes, and not
-  // asked once some single name is like theirs.
+  // Groups found by the name before the number, by its last letter. They are forgotten when what is
+  // in reach changes, and not asked once some single name is like theirs.
   std::array<std::pair<std::string_view, std::uint32_t>, 16> recent_{};
   bool percent_names_ = false;
   std::vector<LabelUse> uses_;

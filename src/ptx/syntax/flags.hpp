@@ -1,4 +1,5 @@
-// Oddities of instructions: recorded with every kernel, some refused. docs/formats/ptx-gate.md lists them.
+// Oddities of instructions: recorded with every kernel, some refused. docs/formats/ptx-gate.md
+// lists them.
 #pragma once
 
 #include <span>
@@ -23,10 +24,12 @@ const FlagRule& rule_of(std::string_view flag);
 std::vector<std::string> flags_of(const Form& form);
 std::string_view flag_of(Special special);  // "": none
 
-// The halves of the address where the driver keeps the barrier of a cooperative grid: cooperative_groups' grid sync.
+// The halves of the address where the driver keeps the barrier of a cooperative grid:
+// cooperative_groups' grid sync.
 inline bool of_grid_barrier(const Operand& operand) {
   const auto special = static_cast<Special>(operand.index);
-  return operand.kind == OperandKind::special && (special == Special::envreg1 || special == Special::envreg2);
+  return operand.kind == OperandKind::special &&
+         (special == Special::envreg1 || special == Special::envreg2);
 }
 
 }  // namespace cupilot::ptx

@@ -68,7 +68,8 @@ std::vector<std::uint32_t> reverse_order(const Blocks& blocks) {
 
 }  // namespace
 
-std::vector<std::uint32_t> post_dominators(const std::vector<std::vector<std::uint32_t>>& successors) {
+std::vector<std::uint32_t> post_dominators(
+    const std::vector<std::vector<std::uint32_t>>& successors) {
   const auto n = static_cast<std::uint32_t>(successors.size());
   const Blocks blocks = fold(successors);
   const auto exit = static_cast<std::uint32_t>(blocks.last.size() - 1);

@@ -6,8 +6,9 @@
 
 namespace cupilot::ptx {
 
-// Successors of every node; node n - 1 is the exit. Returns the immediate post-dominator of each node; the exit where a node
-// never reaches it.
-std::vector<std::uint32_t> post_dominators(const std::vector<std::vector<std::uint32_t>>& successors);
+// Successors of every node; node n - 1 is the exit. Returns the immediate post-dominator of each
+// node; the exit where a node never reaches it.
+std::vector<std::uint32_t> post_dominators(
+    const std::vector<std::vector<std::uint32_t>>& successors);
 
 }  // namespace cupilot::ptx

@@ -27,16 +27,17 @@ struct Access {
   Space space;
   std::string_view load, store, atomic;
 };
-constexpr Access accesses[] = {{Space::global, "load global", "store global", "atomic global"},
-                               {Space::shared, "load shared", "store shared", "atomic shared"},
-                               {Space::local, "load local", "store local", "other"},
-                               {Space::param, "load constant", "move", "other"},  // an argument of a call is moved
-                               {Space::constant, "load constant", "other", "other"},
-                               {Space::generic, "load generic", "store generic", "atomic global"}};
+constexpr Access accesses[] = {
+    {Space::global, "load global", "store global", "atomic global"},
+    {Space::shared, "load shared", "store shared", "atomic shared"},
+    {Space::local, "load local", "store local", "other"},
+    {Space::param, "load constant", "move", "other"},  // an argument of a call is moved
+    {Space::constant, "load constant", "other", "other"},
+    {Space::generic, "load generic", "store generic", "atomic global"}};
 
 const Access& access(Space space) {
-  const auto* const found =
-      std::find_if(std::begin(accesses), std::end(accesses), [&](const Access& a) { return a.space == space; });
+  const auto* const found = std::find_if(std::begin(accesses), std::end(accesses),
+                                         [&](const Access& a) { return a.space == space; });
   return found == std::end(accesses) ? std::end(accesses)[-1] : *found;
 }
 
@@ -45,12 +46,16 @@ struct Row {
   std::string_view kind;
 };
 
-// Kinds that turn on the type: what the row says for fp32, "fp64" and "half" for those, else "integer".
-constexpr Row typed[] = {{Opcode::op_fma, "fp32 fma"},     {Opcode::op_mad, "fp32 fma"},    {Opcode::op_add, "fp32 add"},
-                         {Opcode::op_sub, "fp32 add"},     {Opcode::op_mul, "fp32 mul"},    {Opcode::op_div, "fp32 other"},
-                         {Opcode::op_min, "fp32 other"},   {Opcode::op_max, "fp32 other"},  {Opcode::op_abs, "fp32 other"},
-                         {Opcode::op_neg, "fp32 other"},   {Opcode::op_set, "fp32 other"},  {Opcode::op_copysign, "fp32 other"},
-                         {Opcode::op_testp, "fp32 other"}, {Opcode::op_setp, "fp32 other"}, {Opcode::op_slct, "fp32 other"}};
+// Kinds that turn on the type: what the row says for fp32, "fp64" and "half" for those, else
+// "integer".
+constexpr Row typed[] = {{Opcode::op_fma, "fp32 fma"},     {Opcode::op_mad, "fp32 fma"},
+                         {Opcode::op_add, "fp32 add"},     {Opcode::op_sub, "fp32 add"},
+                         {Opcode::op_mul, "fp32 mul"},     {Opcode::op_div, "fp32 other"},
+                         {Opcode::op_min, "fp32 other"},   {Opcode::op_max, "fp32 other"},
+                         {Opcode::op_abs, "fp32 other"},   {Opcode::op_neg, "fp32 other"},
+                         {Opcode::op_set, "fp32 other"},   {Opcode::op_copysign, "fp32 other"},
+                         {Opcode::op_testp, "fp32 other"}, {Opcode::op_setp, "fp32 other"},
+                         {Opcode::op_slct, "fp32 other"}};
 
 // Kinds of their own; opcodes in neither table are "integer".
 constexpr Row plain[] = {{Opcode::op_ex2, "special"},
@@ -126,7 +131,9 @@ std::string_view kind_of(const Form& form) {
     case Opcode::op_multimem:
       return access(form.space).atomic;
     case Opcode::op_cp:  // cp.async and its groups, bulk and tensor copies
-      return form.has("commit_group") || form.has("wait_group") || form.has("wait_all") ? "synchronize" : "async copy";
+      return form.has("commit_group") || form.has("wait_group") || form.has("wait_all")
+                 ? "synchronize"
+                 : "async copy";
     case Opcode::op_wgmma:
       return form.has("mma_async") ? "tensor" : "synchronize";
     case Opcode::op_wmma:
@@ -135,7 +142,8 @@ std::string_view kind_of(const Form& form) {
     default:
       break;
   }
-  if (const std::string_view fp32 = row_of(typed, form.opcode); !fp32.empty()) return arithmetic(form, fp32);
+  if (const std::string_view fp32 = row_of(typed, form.opcode); !fp32.empty())
+    return arithmetic(form, fp32);
   const std::string_view kind = row_of(plain, form.opcode);
   return kind.empty() ? "integer" : kind;
 }

@@ -35,7 +35,8 @@ std::string shown(const Token& token) {
 }  // namespace
 
 void Lexer::fail_to_find(std::string_view spelling) const {
-  throw SyntaxError{next_.line, "expected '" + std::string(spelling) + "' but found " + shown(next_)};
+  throw SyntaxError{next_.line,
+                    "expected '" + std::string(spelling) + "' but found " + shown(next_)};
 }
 
 std::string_view Lexer::expect_word(std::string_view what) {
@@ -74,7 +75,8 @@ void Lexer::skip_comment() {
   }
   const std::size_t end = text_.find("*/", position_ + 2);
   if (end == std::string_view::npos) throw SyntaxError{line_, "a comment is never closed"};
-  line_ += static_cast<std::uint32_t>(std::count(text_.begin() + position_, text_.begin() + end, '\n'));
+  line_ +=
+      static_cast<std::uint32_t>(std::count(text_.begin() + position_, text_.begin() + end, '\n'));
   position_ = end + 2;
 }
 
@@ -96,7 +98,8 @@ void Lexer::advance() {
   } else {
     constexpr char digits[] = "0123456789abcdef";
     const auto byte = static_cast<unsigned char>(c);
-    throw SyntaxError{line_, std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15] + " has no place in PTX"};
+    throw SyntaxError{line_, std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15] +
+                                 " has no place in PTX"};
   }
 }
 
@@ -109,12 +112,15 @@ void Lexer::take_until(TokenKind kind, std::size_t end, std::uint64_t bits) {
   position_ = end;
 }
 
-// A word holds its dots: an opcode with modifiers, a directive, or a name. "::" belongs to it when a letter or digit follows.
+// A word holds its dots: an opcode with modifiers, a directive, or a name. "::" belongs to it when
+// a letter or digit follows.
 std::size_t Lexer::end_of_word() const {
   std::size_t end = position_ + 1;
   for (;;) {
     while (end < text_.size() && is(letter | digit, text_[end])) ++end;
-    const std::size_t mark_bytes = at(end) == '.' ? 1 : at(end) == ':' && at(end + 1) == ':' ? 2 : 0;
+    const std::size_t mark_bytes = at(end) == '.'                         ? 1
+                                   : at(end) == ':' && at(end + 1) == ':' ? 2
+                                                                          : 0;
     if (mark_bytes == 0 || !is(letter | digit, at(end + mark_bytes))) return end;
     end += mark_bytes + 1;
   }
@@ -125,7 +131,8 @@ void Lexer::hex_float(std::size_t digits, TokenKind kind) {
   std::uint64_t bits = 0;
   for (std::size_t i = position_ + 2; i < end; ++i) {
     const char c = at(i);
-    if (!is(hex, c)) throw SyntaxError{line_, "a hexadecimal float needs " + std::to_string(digits) + " digits"};
+    if (!is(hex, c))
+      throw SyntaxError{line_, "a hexadecimal float needs " + std::to_string(digits) + " digits"};
     bits = bits * 16 + static_cast<std::uint64_t>(is(digit, c) ? c - '0' : (c | 32) - 'a' + 10);
   }
   take_until(kind, end, bits);
@@ -139,7 +146,8 @@ bool Lexer::plain_number() {
   for (; end < text_.size() && is(digit, text_[end]) && end - position_ < most_digits; ++end)
     bits = bits * 10 + static_cast<std::uint64_t>(text_[end] - '0');
   const char next = at(end);
-  if ((text_[position_] == '0' && end - position_ > 1) || is(digit | letter, next) || next == '.') return false;
+  if ((text_[position_] == '0' && end - position_ > 1) || is(digit | letter, next) || next == '.')
+    return false;
   take_until(TokenKind::integer, end, bits);
   return true;
 }
@@ -154,13 +162,18 @@ void Lexer::number() {
   const char first = at(position_), second = static_cast<char>(at(position_ + 1) | 32);
   if (first == '0' && second == 'f') return hex_float(8, TokenKind::float32);
   if (first == '0' && second == 'd') return hex_float(16, TokenKind::float64);
-  const int base = first != '0' ? 10 : second == 'x' ? 16 : second == 'b' ? 2 : is(digit, at(position_ + 1)) ? 8 : 10;
+  const int base = first != '0'                   ? 10
+                   : second == 'x'                ? 16
+                   : second == 'b'                ? 2
+                   : is(digit, at(position_ + 1)) ? 8
+                                                  : 10;
   const std::size_t start = position_ + (base == 16 || base == 2 ? 2 : 0);
   std::size_t end = end_of_digits(start, base == 16 ? hex : digit);
   if (base == 10 && (at(end) == '.' || (at(end) | 32) == 'e')) return fraction(end);
   std::uint64_t bits = 0;
   const auto [stop, error] = std::from_chars(text_.data() + start, text_.data() + end, bits, base);
-  if (error != std::errc{} || stop != text_.data() + end) throw SyntaxError{line_, "a number does not fit 64 bits"};
+  if (error != std::errc{} || stop != text_.data() + end)
+    throw SyntaxError{line_, "a number does not fit 64 bits"};
   const bool is_unsigned = (at(end) | 32) == 'u';
   take_until(TokenKind::integer, end + (is_unsigned ? 1 : 0), bits);
   next_.is_unsigned = is_unsigned;
@@ -175,12 +188,14 @@ void Lexer::fraction(std::size_t end) {
     end = end_of_digits(end, digit);
   }
   const std::string copy(text_.substr(position_, end - position_));
-  take_until(TokenKind::float64, end, std::bit_cast<std::uint64_t>(std::strtod(copy.c_str(), nullptr)));
+  take_until(TokenKind::float64, end,
+             std::bit_cast<std::uint64_t>(std::strtod(copy.c_str(), nullptr)));
 }
 
 void Lexer::quoted() {
   const std::size_t start = ++position_;
-  while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n') ++position_;
+  while (position_ < text_.size() && text_[position_] != '"' && text_[position_] != '\n')
+    ++position_;
   if (at(position_) != '"') throw SyntaxError{line_, "a quoted text is never closed"};
   const std::size_t end = std::exchange(position_, start);
   take_until(TokenKind::text, end);

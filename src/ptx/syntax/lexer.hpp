@@ -22,7 +22,9 @@ struct Token {
   bool is_unsigned = false;
   std::uint32_t line = 0;
 
-  bool is(std::string_view spelling) const { return (kind == TokenKind::word || kind == TokenKind::mark) && text == spelling; }
+  bool is(std::string_view spelling) const {
+    return (kind == TokenKind::word || kind == TokenKind::mark) && text == spelling;
+  }
   bool is(char mark) const { return kind == TokenKind::mark && text.front() == mark; }
 };
 

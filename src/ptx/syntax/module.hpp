@@ -1,4 +1,5 @@
-// The parsed form of one PTX module: what the text says, resolved to indices, nothing interpreted yet.
+// The parsed form of one PTX module: what the text says, resolved to indices, nothing interpreted
+// yet.
 #pragma once
 
 #include <array>
@@ -29,10 +30,12 @@ inline constexpr std::uint32_t none_index = 0xffffffffu;
 struct Form {
   std::string text;
   Opcode opcode = Opcode::unknown;
-  std::vector<std::string> modifiers;  // "global", "nc", "v4", "f32"; "::" stays inside ("L2::128B")
-  std::vector<Type> types;             // the modifiers that are types, in order
-  Space space = Space::generic;        // the first state space among the modifiers (".shared::cta" counts as shared)
-  std::uint8_t vector = 1;             // 2, 4 or 8 for .v2 .v4 .v8
+  std::vector<std::string>
+      modifiers;                 // "global", "nc", "v4", "f32"; "::" stays inside ("L2::128B")
+  std::vector<Type> types;       // the modifiers that are types, in order
+  Space space = Space::generic;  // the first state space among the modifiers (".shared::cta" counts
+                                 // as shared)
+  std::uint8_t vector = 1;       // 2, 4 or 8 for .v2 .v4 .v8
 
   bool has(std::string_view modifier) const;
 };
@@ -42,12 +45,14 @@ enum class OperandKind : std::uint8_t {
   reg,        // index: Function::registers
   immediate,  // bits; type: s64, u64, f32 or f64 as the literal was written
   variable,   // the address of a variable: index in Module::variables
-  formal,     // a parameter or a parameter-space variable of the function: index in Function::variables
+  formal,     // a parameter or a parameter-space variable of the function: index in
+              // Function::variables
   function,   // index: Module::functions
   label,      // index: target instruction of the same function (its size: falls off the end)
   special,    // index: Special
   table,      // index: Function::tables (branch targets, call targets, prototypes)
-  address,    // [base + offset]: `base` says what `index` is (reg, variable, formal, immediate); offset
+  address,    // [base + offset]: `base` says what `index` is (reg, variable, formal, immediate);
+              // offset
   vector,     // {a, b, c}: `index` is the first of `count` operands in Function::operands; also d|p
   sink,       // _
 };
@@ -59,7 +64,8 @@ struct Operand {
   bool pair = false;                     // a vector that was written d|p
   Type type = Type::none;                // of a register or an immediate
   std::uint32_t index = 0;
-  std::uint32_t count = 0;        // of a vector; of an address: coordinates that follow the base ([map, {x, y}])
+  std::uint32_t count =
+      0;  // of a vector; of an address: coordinates that follow the base ([map, {x, y}])
   std::uint32_t coordinates = 0;  // of an address with count > 0: first operand of the coordinates
   std::int64_t offset = 0;        // of an address
   std::uint64_t bits = 0;         // of an immediate
@@ -138,7 +144,8 @@ struct Function {
   bool is_entry = false;
   bool is_visible = false, is_extern = false, is_weak = false;
   bool has_body = false;
-  std::vector<Variable> variables;  // results, then parameters, then param-space and local variables of the body
+  std::vector<Variable>
+      variables;  // results, then parameters, then param-space and local variables of the body
   std::uint32_t result_count = 0;
   std::uint32_t parameter_count = 0;
   std::vector<Register> registers;
@@ -163,8 +170,10 @@ struct Module {
   std::string target;  // "sm_90a"
   std::uint32_t address_bits = 64;
   std::vector<Form> forms;
-  std::vector<Variable> variables;  // module scope, and .shared / .global / .const variables declared in bodies
-  std::vector<Function> functions;  // entries and device functions; a declaration and its definition are one
+  std::vector<Variable>
+      variables;  // module scope, and .shared / .global / .const variables declared in bodies
+  std::vector<Function>
+      functions;  // entries and device functions; a declaration and its definition are one
   std::vector<SourceFile> files;
   std::vector<Directive> directives;  // pragmas and aliases of module scope
 

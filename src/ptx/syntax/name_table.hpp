@@ -64,7 +64,8 @@ class NameTable {
   }
 
   std::vector<Row> rows_;
-  std::vector<std::uint32_t> places_;  // 0: free, else a row's number from 1; a power of two of them, at most half taken
+  std::vector<std::uint32_t>
+      places_;  // 0: free, else a row's number from 1; a power of two of them, at most half taken
 };
 
 }  // namespace cupilot::ptx

@@ -1,4 +1,5 @@
-// Every opcode of PTX ISA 9.0 that sm_80 to sm_90a code may hold, and how it ends a line of text: `op.modifier.modifier`.
+// Every opcode of PTX ISA 9.0 that sm_80 to sm_90a code may hold, and how it ends a line of text:
+// `op.modifier.modifier`.
 #pragma once
 
 #include <cstdint>

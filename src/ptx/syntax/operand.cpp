@@ -48,7 +48,9 @@ Split split_number(std::string_view name) {
     for (std::size_t i = digits; i < name.size(); ++i)
       split.number = split.number * 10 + static_cast<std::uint64_t>(name[i] - '0');
   } else {
-    split.numbered = std::from_chars(name.data() + digits, name.data() + name.size(), split.number).ec == std::errc{};
+    split.numbered =
+        std::from_chars(name.data() + digits, name.data() + name.size(), split.number).ec ==
+        std::errc{};
   }
   return split;
 }
@@ -66,11 +68,15 @@ std::uint32_t BodyParser::add_group(Type type, std::uint64_t count) {
   return static_cast<std::uint32_t>(groups_.size() - 1);
 }
 
-std::uint32_t BodyParser::make_register(std::uint32_t group_index, std::uint64_t number, std::string_view name) {
+std::uint32_t BodyParser::make_register(std::uint32_t group_index, std::uint64_t number,
+                                        std::string_view name) {
   RegisterGroup& group = groups_[group_index];
-  std::uint32_t& index = group.indices.empty() ? group.some.try_emplace(number, none_index).first->second : group.indices[number];
+  std::uint32_t& index = group.indices.empty()
+                             ? group.some.try_emplace(number, none_index).first->second
+                             : group.indices[number];
   if (index != none_index) return index;
-  if (function_.registers.size() >= scope_.limits.registers) fail(lexer_.line(), "more registers than the limit");
+  if (function_.registers.size() >= scope_.limits.registers)
+    fail(lexer_.line(), "more registers than the limit");
   index = static_cast<std::uint32_t>(function_.registers.size());
   function_.registers.push_back({std::string(name), group.type});
   return index;
@@ -85,7 +91,8 @@ std::uint32_t BodyParser::find_register(std::string_view name) {
   for (std::size_t i = open_.size(); i-- > 0;) {
     const Scope& scope = scopes_[open_[i]];
     if (const Symbol* symbol = scope.names.find(name))
-      return symbol->kind == Symbol::Kind::registers ? make_register(symbol->index, 0, name) : none_index;
+      return symbol->kind == Symbol::Kind::registers ? make_register(symbol->index, 0, name)
+                                                     : none_index;
     const std::uint32_t* group = split.numbered ? scope.groups.find(split.stem) : nullptr;
     if (group == nullptr) continue;
     if (split.number < groups_[*group].count) {
@@ -98,7 +105,8 @@ std::uint32_t BodyParser::find_register(std::string_view name) {
 }
 
 std::optional<Operand> BodyParser::special(std::string_view name) {
-  if (name == "WARP_SZ") return Operand{.kind = OperandKind::immediate, .type = Type::s64, .bits = 32};
+  if (name == "WARP_SZ")
+    return Operand{.kind = OperandKind::immediate, .type = Type::s64, .bits = 32};
   if (name[0] != '%') return std::nullopt;
   const std::optional<Special> found = special_named(name);
   if (!found) return std::nullopt;
@@ -108,14 +116,16 @@ std::optional<Operand> BodyParser::special(std::string_view name) {
 Operand BodyParser::named(std::string_view name, std::uint32_t line, bool label_allowed) {
   if (name == "_") return Operand{.kind = OperandKind::sink};
   if (const std::uint32_t found = find_register(name); found != none_index)
-    return Operand{.kind = OperandKind::reg, .type = function_.registers[found].type, .index = found};
+    return Operand{
+        .kind = OperandKind::reg, .type = function_.registers[found].type, .index = found};
   if (const auto found = special(name)) return *found;
   const Symbol* symbol = nullptr;
-  for (std::size_t i = open_.size(); i-- > 0 && symbol == nullptr;) symbol = scopes_[open_[i]].names.find(name);
+  for (std::size_t i = open_.size(); i-- > 0 && symbol == nullptr;)
+    symbol = scopes_[open_[i]].names.find(name);
   if (symbol == nullptr) symbol = scope_.names.find(name);
   if (symbol != nullptr) {
-    constexpr OperandKind kinds[] = {OperandKind::none, OperandKind::variable, OperandKind::formal, OperandKind::function,
-                                     OperandKind::table};
+    constexpr OperandKind kinds[] = {OperandKind::none, OperandKind::variable, OperandKind::formal,
+                                     OperandKind::function, OperandKind::table};
     return Operand{.kind = kinds[static_cast<int>(symbol->kind)], .index = symbol->index};
   }
   if (!label_allowed) fail(line, "'" + std::string(name) + "' is not declared");
@@ -136,7 +146,8 @@ Operand BodyParser::number(bool negative, bool inverted) {
   return out;
 }
 
-// The parts of a vector stand together: what was added to the function's operands since there were `first`.
+// The parts of a vector stand together: what was added to the function's operands since there were
+// `first`.
 Operand BodyParser::vector_since(std::size_t first) {
   Operand out{.kind = OperandKind::vector};
   out.index = static_cast<std::uint32_t>(first);
@@ -162,7 +173,8 @@ Operand BodyParser::parentheses() {
   lexer_.expect('(');
   if (!lexer_.accept(')')) {
     do {
-      if (function_.operands.size() - first >= max_parts) fail(line, "a call with too many arguments");
+      if (function_.operands.size() - first >= max_parts)
+        fail(line, "a call with too many arguments");
       function_.operands.push_back(unary_or_name(false));
     } while (lexer_.accept(','));
     lexer_.expect(')');
@@ -174,10 +186,12 @@ Operand BodyParser::address() {
   const std::uint32_t line = lexer_.line();
   lexer_.expect('[');
   const Operand base = unary_or_name(false);
-  Operand out{.kind = OperandKind::address, .base = base.kind, .type = base.type, .index = base.index};
+  Operand out{
+      .kind = OperandKind::address, .base = base.kind, .type = base.type, .index = base.index};
   if (base.kind == OperandKind::immediate) {
     out.offset = static_cast<std::int64_t>(base.bits);
-  } else if (base.kind != OperandKind::reg && base.kind != OperandKind::variable && base.kind != OperandKind::formal) {
+  } else if (base.kind != OperandKind::reg && base.kind != OperandKind::variable &&
+             base.kind != OperandKind::formal) {
     fail(line, "an address must start with a register, a variable or a number");
   }
   for (;;) {
@@ -186,7 +200,8 @@ Operand BodyParser::address() {
     lexer_.take();
     const bool second = lexer_.accept('-');
     const std::uint64_t value = lexer_.expect_integer("an offset");
-    out.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.offset) + (minus != second ? 0 - value : value));
+    out.offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(out.offset) +
+                                           (minus != second ? 0 - value : value));
   }
   if (lexer_.accept(',')) {
     const std::size_t first = function_.operands.size();
@@ -223,8 +238,10 @@ Operand BodyParser::unary_or_name(bool label_allowed) {
   }
   const bool negative = lexer_.accept('-'), inverted = !negative && lexer_.accept('~');
   const TokenKind kind = lexer_.peek().kind;
-  if (kind == TokenKind::integer || kind == TokenKind::float32 || kind == TokenKind::float64) return number(negative, inverted);
-  fail(line, "expected an operand but found '" + std::string(lexer_.peek().text.substr(0, 40)) + "'");
+  if (kind == TokenKind::integer || kind == TokenKind::float32 || kind == TokenKind::float64)
+    return number(negative, inverted);
+  fail(line,
+       "expected an operand but found '" + std::string(lexer_.peek().text.substr(0, 40)) + "'");
 }
 
 Operand BodyParser::operand(bool label_allowed) {

@@ -16,7 +16,9 @@ struct Linkage {
 
 class ModuleParser {
  public:
-  ModuleParser(std::string_view text, const ParseLimits& limits) : lexer_(text) { scope_.limits = limits; }
+  ModuleParser(std::string_view text, const ParseLimits& limits) : lexer_(text) {
+    scope_.limits = limits;
+  }
 
   Module parse() {
     while (lexer_.peek().kind != TokenKind::end) item();
@@ -56,7 +58,8 @@ void ModuleParser::item() {
   const Token next = lexer_.peek();
   if (next.kind != TokenKind::word || next.text[0] != '.') {
     if (lexer_.accept(';')) return;
-    throw SyntaxError{next.line, "expected a directive but found '" + std::string(next.text.substr(0, 60)) + "'"};
+    throw SyntaxError{
+        next.line, "expected a directive but found '" + std::string(next.text.substr(0, 60)) + "'"};
   }
   const std::string_view stem = next.text.substr(0, next.text.find('.', 1));
   if (stem == ".global") return variable(Space::global, linkage);
@@ -76,10 +79,14 @@ void ModuleParser::header(std::string_view word) {
   if (word == ".version") {
     const Token token = lexer_.take();
     const std::size_t dot = token.text.find('.');
-    if (token.kind != TokenKind::float64 || dot == std::string_view::npos) throw SyntaxError{line, ".version needs major.minor"};
-    module.version_major = static_cast<std::uint32_t>(std::strtoul(std::string(token.text.substr(0, dot)).c_str(), nullptr, 10));
-    module.version_minor = static_cast<std::uint32_t>(std::strtoul(std::string(token.text.substr(dot + 1)).c_str(), nullptr, 10));
-    if (module.version_major == 0 || module.version_major > 99) throw SyntaxError{line, "no such PTX version"};
+    if (token.kind != TokenKind::float64 || dot == std::string_view::npos)
+      throw SyntaxError{line, ".version needs major.minor"};
+    module.version_major = static_cast<std::uint32_t>(
+        std::strtoul(std::string(token.text.substr(0, dot)).c_str(), nullptr, 10));
+    module.version_minor = static_cast<std::uint32_t>(
+        std::strtoul(std::string(token.text.substr(dot + 1)).c_str(), nullptr, 10));
+    if (module.version_major == 0 || module.version_major > 99)
+      throw SyntaxError{line, "no such PTX version"};
   } else if (word == ".target") {
     module.target = std::string(lexer_.expect_word("a target"));
     while (lexer_.accept(',')) lexer_.expect_word("a target option");
@@ -111,14 +118,15 @@ void ModuleParser::header(std::string_view word) {
   }
 }
 
-// .section .debug_info { .b8 1, 2  label: .b32 .debug_abbrev+4 }: data alone, so that nothing else hides there.
+// .section .debug_info { .b8 1, 2  label: .b32 .debug_abbrev+4 }: data alone, so that nothing else
+// hides there.
 void ModuleParser::section() {
   lexer_.expect('{');
   while (!lexer_.accept('}')) {
     const Token token = lexer_.take();
     const bool directive = token.kind == TokenKind::word && token.text[0] == '.';
-    const bool data =
-        token.is(".b8") || token.is(".b16") || token.is(".b32") || token.is(".b64") || token.text.rfind(".debug", 0) == 0;
+    const bool data = token.is(".b8") || token.is(".b16") || token.is(".b32") || token.is(".b64") ||
+                      token.text.rfind(".debug", 0) == 0;
     if (token.kind == TokenKind::end || token.is('{') || (directive && !data)) {
       throw SyntaxError{token.line, "a section may hold data alone"};
     }
@@ -132,7 +140,8 @@ void ModuleParser::variable(Space space, const Linkage& linkage) {
   variable.is_extern = linkage.is_extern;
   const auto index = static_cast<std::uint32_t>(scope_.module.variables.size());
   if (const Symbol* known = scope_.names.find(variable.name)) {
-    if (known->kind != Symbol::Kind::variable) throw SyntaxError{line, variable.name + " is declared twice"};
+    if (known->kind != Symbol::Kind::variable)
+      throw SyntaxError{line, variable.name + " is declared twice"};
     Variable& earlier = scope_.module.variables[known->index];
     if (earlier.space != space || !(earlier.is_extern || variable.is_extern)) {
       throw SyntaxError{line, variable.name + " is declared twice"};
@@ -149,7 +158,8 @@ void ModuleParser::parameter_list(Function& function) {
   if (lexer_.accept(')')) return;
   do {
     const Token next = lexer_.peek();
-    if (next.kind != TokenKind::word || (next.text.rfind(".param", 0) != 0 && next.text.rfind(".reg", 0) != 0)) {
+    if (next.kind != TokenKind::word ||
+        (next.text.rfind(".param", 0) != 0 && next.text.rfind(".reg", 0) != 0)) {
       throw SyntaxError{next.line, "a parameter must start with .param or .reg"};
     }
     if (function.variables.size() >= 4096) throw SyntaxError{next.line, "too many parameters"};
@@ -169,7 +179,8 @@ void ModuleParser::directives(Function& function) {
       directive.values.push_back(lexer_.take().bits);
       while (lexer_.accept(',')) directive.values.push_back(lexer_.expect_integer("a number"));
     }
-    if (function.directives.size() >= 4096 || directive.values.size() > 16) throw SyntaxError{token.line, "too many directives"};
+    if (function.directives.size() >= 4096 || directive.values.size() > 16)
+      throw SyntaxError{token.line, "too many directives"};
     if (directive.name == "pragma") lexer_.accept(';');
     function.directives.push_back(std::move(directive));
   }
@@ -184,9 +195,11 @@ Function& ModuleParser::declare(Function&& function) {
     module.functions.push_back(std::move(function));
     return module.functions.back();
   }
-  if (known->kind != Symbol::Kind::function) throw SyntaxError{function.line, function.name + " is declared twice"};
+  if (known->kind != Symbol::Kind::function)
+    throw SyntaxError{function.line, function.name + " is declared twice"};
   Function& earlier = module.functions[known->index];
-  if (earlier.is_entry != function.is_entry || earlier.variables.size() != function.variables.size()) {
+  if (earlier.is_entry != function.is_entry ||
+      earlier.variables.size() != function.variables.size()) {
     throw SyntaxError{function.line, function.name + " is declared twice, differently"};
   }
   if (!earlier.has_body) earlier = std::move(function);
@@ -204,7 +217,8 @@ void ModuleParser::function(bool is_entry, const Linkage& linkage) {
   parsed.result_count = static_cast<std::uint32_t>(parsed.variables.size());
   parsed.name = std::string(lexer_.expect_word("a function name"));
   if (lexer_.peek().is('(')) parameter_list(parsed);
-  parsed.parameter_count = static_cast<std::uint32_t>(parsed.variables.size()) - parsed.result_count;
+  parsed.parameter_count =
+      static_cast<std::uint32_t>(parsed.variables.size()) - parsed.result_count;
   directives(parsed);
   const bool has_body = lexer_.peek().is('{');
   const std::uint32_t line = parsed.line;
@@ -223,7 +237,8 @@ void ModuleParser::function(bool is_entry, const Linkage& linkage) {
 
 Attempt<Module> parse(std::string_view text, const ParseLimits& limits) {
   if (text.size() > limits.bytes) {
-    return reject("gate.ptx_syntax", "the PTX text has " + std::to_string(text.size()) + " bytes, more than the limit",
+    return reject("gate.ptx_syntax",
+                  "the PTX text has " + std::to_string(text.size()) + " bytes, more than the limit",
                   "ptx line 1");
   }
   try {

@@ -18,8 +18,9 @@ struct ParseLimits {
   std::size_t initial_bytes = 16u << 20;  // of all initialisers together
 };
 
-// Parses what NVRTC emits and what inline assembly may add. Text that is no PTX, or passes a limit, is a rejection
-// `gate.ptx_syntax` whose `where` is "ptx line N". An opcode the table lacks is no fault here.
+// Parses what NVRTC emits and what inline assembly may add. Text that is no PTX, or passes a limit,
+// is a rejection `gate.ptx_syntax` whose `where` is "ptx line N". An opcode the table lacks is no
+// fault here.
 Attempt<Module> parse(std::string_view text, const ParseLimits& limits = {});
 
 }  // namespace cupilot::ptx

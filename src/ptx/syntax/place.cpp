@@ -5,7 +5,8 @@
 namespace cupilot::ptx {
 namespace {
 
-// Not computed yet; a number that stands on no variable; arrays of dynamic shared memory, which all begin at one address.
+// Not computed yet; a number that stands on no variable; arrays of dynamic shared memory, which all
+// begin at one address.
 constexpr Place unseen = 1, number = 2, dynamic_shared = 3;
 
 // Of one value or another.
@@ -21,7 +22,8 @@ Place sum(Place a, Place b) {
   return any_place;
 }
 
-// Whether the operand of an opcode may point somewhere and the result points there, further on. The first is 1.
+// Whether the operand of an opcode may point somewhere and the result points there, further on. The
+// first is 1.
 bool carries(Opcode opcode, std::uint32_t operand) {
   switch (opcode) {
     case Opcode::op_add:
@@ -57,8 +59,10 @@ Places::Places(const Module& module, const Function& function)
 
 Place Places::of_operand(OperandKind kind, std::uint32_t index) const {
   if (kind == OperandKind::reg) return of_register_[index];
-  if (kind == OperandKind::variable) return module_.variables[index].is_extern ? dynamic_shared : first_variable + index;
-  if (kind == OperandKind::formal) return first_variable + static_cast<Place>(module_.variables.size()) + index;
+  if (kind == OperandKind::variable)
+    return module_.variables[index].is_extern ? dynamic_shared : first_variable + index;
+  if (kind == OperandKind::formal)
+    return first_variable + static_cast<Place>(module_.variables.size()) + index;
   return number;
 }
 
@@ -78,14 +82,16 @@ Place Places::result_of(const Instruction& instruction) const {
   for (std::uint32_t i = 1; i < instruction.operand_count; ++i) {
     const Operand& operand = function_.operands[instruction.first_operand + i];
     if (operand.kind != OperandKind::vector) take(operand, i);
-    for (std::uint32_t part = 0; operand.kind == OperandKind::vector && part < operand.count; ++part)
+    for (std::uint32_t part = 0; operand.kind == OperandKind::vector && part < operand.count;
+         ++part)
       take(function_.operands[operand.index + part], i);
   }
   return place;
 }
 
 Place Places::of(const Operand& address) const {
-  const Place place = address.kind == OperandKind::address ? of_operand(address.base, address.index) : number;
+  const Place place =
+      address.kind == OperandKind::address ? of_operand(address.base, address.index) : number;
   return place < first_variable && place != dynamic_shared ? any_place : place;
 }
 

@@ -12,16 +12,19 @@ namespace cupilot::ptx {
 using Place = std::uint32_t;
 inline constexpr Place any_place = 0;
 
-// Of a function's registers, by what they were computed from. An index that leads out of its variable is not seen: that is a
-// fault of its own where kernels are run with every access checked.
+// Of a function's registers, by what they were computed from. An index that leads out of its
+// variable is not seen: that is a fault of its own where kernels are run with every access checked.
 class Places {
  public:
   Places(const Module& module, const Function& function);
   Place of(const Operand& address) const;
-  std::size_t count() const { return first_variable + module_.variables.size() + function_.variables.size(); }
+  std::size_t count() const {
+    return first_variable + module_.variables.size() + function_.variables.size();
+  }
 
  private:
-  static constexpr Place first_variable = 4;  // below: any_place, and what place.cpp tells apart besides
+  static constexpr Place first_variable =
+      4;  // below: any_place, and what place.cpp tells apart besides
 
   Place of_operand(OperandKind kind, std::uint32_t index) const;
   Place result_of(const Instruction& instruction) const;

@@ -11,7 +11,8 @@ constexpr std::uint64_t most_bytes = 1ull << 62;
 
 class Initialiser {
  public:
-  Initialiser(Lexer& lexer, ModuleScope& scope, Variable& variable) : lexer_(lexer), scope_(scope), variable_(variable) {}
+  Initialiser(Lexer& lexer, ModuleScope& scope, Variable& variable)
+      : lexer_(lexer), scope_(scope), variable_(variable) {}
 
   void parse() {
     if (lexer_.peek().is('{')) {
@@ -58,8 +59,10 @@ class Initialiser {
       throw SyntaxError{token.line, "expected a value in the initialiser of " + variable_.name};
     }
     scope_.initial_bytes += size;
-    if (scope_.initial_bytes > scope_.limits.initial_bytes) throw SyntaxError{token.line, "initialisers pass the limit"};
-    for (std::uint32_t i = 0; i < size; ++i) variable_.initial.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
+    if (scope_.initial_bytes > scope_.limits.initial_bytes)
+      throw SyntaxError{token.line, "initialisers pass the limit"};
+    for (std::uint32_t i = 0; i < size; ++i)
+      variable_.initial.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : 0);
   }
 
   void symbol(const Token& token) {
@@ -72,9 +75,10 @@ class Initialiser {
   }
 
   std::uint64_t as_type(const Token& token, bool negative) const {
-    double number = token.kind == TokenKind::float32
-                        ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(token.bits)))
-                        : std::bit_cast<double>(token.bits);
+    double number =
+        token.kind == TokenKind::float32
+            ? static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(token.bits)))
+            : std::bit_cast<double>(token.bits);
     if (negative) number = -number;
     if (variable_.type == Type::f64) return std::bit_cast<std::uint64_t>(number);
     if (token.kind == TokenKind::float32 && variable_.type == Type::f32) {
@@ -88,9 +92,12 @@ class Initialiser {
   Variable& variable_;
 };
 
-std::uint64_t times(std::uint64_t a, std::uint64_t b) { return b != 0 && a > most_bytes / b ? most_bytes : a * b; }
+std::uint64_t times(std::uint64_t a, std::uint64_t b) {
+  return b != 0 && a > most_bytes / b ? most_bytes : a * b;
+}
 
-// Reads ".align 4", ".ptr .global", a type and vector width, in any order; words may be glued (".v4.f32").
+// Reads ".align 4", ".ptr .global", a type and vector width, in any order; words may be glued
+// (".v4.f32").
 void attributes(Lexer& lexer, Variable& variable, std::uint32_t& vector, bool parameter) {
   while (lexer.peek().kind == TokenKind::word && lexer.peek().text[0] == '.') {
     const Token token = lexer.take();
@@ -112,7 +119,8 @@ void attributes(Lexer& lexer, Variable& variable, std::uint32_t& vector, bool pa
         lexer.expect(')');
       } else if (word == "v2" || word == "v4" || word == "v8") {
         vector = static_cast<std::uint32_t>(word[1] - '0');
-      } else if (variable.pointer && (word == "global" || word == "shared" || word == "const" || word == "local")) {
+      } else if (variable.pointer &&
+                 (word == "global" || word == "shared" || word == "const" || word == "local")) {
         variable.pointee = word == "global"   ? Space::global
                            : word == "shared" ? Space::shared
                            : word == "const"  ? Space::constant
@@ -134,7 +142,8 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
   Variable variable;
   variable.space = space;
   variable.line = lexer.line();
-  if (++scope.variables > scope.limits.instructions) throw SyntaxError{variable.line, "more declarations than the limit"};
+  if (++scope.variables > scope.limits.instructions)
+    throw SyntaxError{variable.line, "more declarations than the limit"};
   // The state space may carry glued attributes: ".param.b64".
   const Token first = lexer.peek();
   std::uint32_t vector = 1;
@@ -174,7 +183,8 @@ Variable parse_variable(Lexer& lexer, ModuleScope& scope, Space space, bool para
 
 std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uint32_t line) {
   if (const std::uint32_t* known = scope.forms.find(spelling)) return *known;
-  if (scope.module.forms.size() >= 65536) throw SyntaxError{line, "more distinct instruction forms than the limit"};
+  if (scope.module.forms.size() >= 65536)
+    throw SyntaxError{line, "more distinct instruction forms than the limit"};
   Form form;
   form.text = std::string(spelling);
   std::string_view rest = spelling;
@@ -186,7 +196,8 @@ std::uint32_t form_index(ModuleScope& scope, std::string_view spelling, std::uin
     const std::string_view word = rest.substr(0, rest.find('.'));
     form.modifiers.emplace_back(word);
     if (const auto type = type_named(word)) form.types.push_back(*type);
-    if (word == "v2" || word == "v4" || word == "v8") form.vector = static_cast<std::uint8_t>(word[1] - '0');
+    if (word == "v2" || word == "v4" || word == "v8")
+      form.vector = static_cast<std::uint8_t>(word[1] - '0');
     const std::string_view stem = word.substr(0, word.find("::"));
     constexpr std::pair<std::string_view, Space> spaces[] = {{"param", Space::param},
                                                              {"shared", Space::shared},

@@ -1,4 +1,5 @@
-// Models in the seats of strategist and writer, as a script: who is asked what, and what comes of each answer.
+// Models in the seats of strategist and writer, as a script: who is asked what, and what comes of
+// each answer.
 #include <cupilot/parts/model_agents.hpp>
 
 #include <set>
@@ -65,22 +66,27 @@ const std::string free_reply =
 
 const std::string good_file =
     "```cuda\n// cupilot: "
-    "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"rows\"],\"block\":[32],\"args\":[\"x\",\"y\"]}]}}\n"
-    "#include \"cupilot/vector.cuh\"\nextern \"C\" __global__ void f(const float* x, float* y) { y[0] = x[0]; }\n```\n";
+    "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"rows\"],\"block\":[32],\"args\":[\"x\","
+    "\"y\"]}]}}\n"
+    "#include \"cupilot/vector.cuh\"\nextern \"C\" __global__ void f(const float* x, float* y) { "
+    "y[0] = x[0]; }\n```\n";
 
 Strategy free_strategy() {
   Strategy strategy;
-  strategy.uses = {{"row_per_block", {{"block_threads", 64}}, "", {}}, {"free", {}, "a warp a row", {}}};
+  strategy.uses = {{"row_per_block", {{"block_threads", 64}}, "", {}},
+                   {"free", {}, "a warp a row", {}}};
   return strategy;
 }
 
 }  // namespace
 
-TEST_CASE("the model's wishes are made feasible, its own techniques beside them", "[agents][model]") {
+TEST_CASE("the model's wishes are made feasible, its own techniques beside them",
+          "[agents][model]") {
   Room room;
   ScriptedChat model([](const ChatRequest&) { return said(free_reply); });
   const auto strategist = model_strategist(room.seat(model), *room.rules);
-  const auto proposed = strategist->propose(room.brief(BreedKind::explore, 3, 1), Rng::of(1, "t", 0));
+  const auto proposed =
+      strategist->propose(room.brief(BreedKind::explore, 3, 1), Rng::of(1, "t", 0));
   REQUIRE(proposed);
   REQUIRE(proposed->has_value());
   const Strategy& strategy = **proposed;
@@ -93,11 +99,14 @@ TEST_CASE("the model's wishes are made feasible, its own techniques beside them"
   CHECK(!model.asked.front().schema.empty());
 }
 
-TEST_CASE("an answer that cannot be read is asked for once more, then the built-in strategist proposes", "[agents][model]") {
+TEST_CASE(
+    "an answer that cannot be read is asked for once more, then the built-in strategist proposes",
+    "[agents][model]") {
   Room room;
   ScriptedChat model([](const ChatRequest&) { return said("no"); });
   const auto strategist = model_strategist(room.seat(model), *room.rules);
-  const auto proposed = strategist->propose(room.brief(BreedKind::explore, 3, 1), Rng::of(1, "t", 0));
+  const auto proposed =
+      strategist->propose(room.brief(BreedKind::explore, 3, 1), Rng::of(1, "t", 0));
   REQUIRE(proposed);
   CHECK(proposed->has_value());
   REQUIRE(model.asked.size() == 2);
@@ -115,7 +124,8 @@ TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[age
   });
   const auto strategist = model_strategist(room.seat(model), *room.rules);
   const auto propose = [&](std::int64_t slot, int generation) {
-    const auto proposed = strategist->propose(room.brief(BreedKind::explore, slot, generation), Rng::of(1, "t", 0));
+    const auto proposed =
+        strategist->propose(room.brief(BreedKind::explore, slot, generation), Rng::of(1, "t", 0));
     REQUIRE(proposed);
     return proposed->has_value() && !(*proposed)->uses.back().text.empty();
   };
@@ -178,14 +188,17 @@ TEST_CASE("templates write what they can, the model what only it can", "[agents]
   REQUIRE(written);
   CHECK(written->template_name.empty());
   CHECK(written->strategy_id == strategy_id(strategy));
-  CHECK(written->text.find("load_vector") != std::string::npos);  // the device header stands in the text
+  CHECK(written->text.find("load_vector") !=
+        std::string::npos);  // the device header stands in the text
   REQUIRE(model.asked.size() == 1);
   CHECK(model.asked[0].agent == "translator");
   CHECK(model.asked[0].key == "slot 5/write/0");
-  CHECK(model.asked[0].messages.back().text.find("rms_norm") != std::string::npos);  // the template's kernel to begin with
+  CHECK(model.asked[0].messages.back().text.find("rms_norm") !=
+        std::string::npos);  // the template's kernel to begin with
 }
 
-TEST_CASE("a refused kernel goes back with the reason, and a silent model is nobody's fault", "[agents][model]") {
+TEST_CASE("a refused kernel goes back with the reason, and a silent model is nobody's fault",
+          "[agents][model]") {
   Room room;
   bool alive = true;
   ScriptedChat model([&](const ChatRequest&) -> Result<ChatReply> {
@@ -197,12 +210,16 @@ TEST_CASE("a refused kernel goes back with the reason, and a silent model is nob
   WriterBrief brief = room.writing(strategy);
   KernelSource refused;
   refused.text = "extern \"C\" __global__ void f() { undeclared; }\n";
-  brief.failed = {refused, {Stage::compile, "compile.error", "identifier \"undeclared\" is undefined", "line 1"}, 2};
+  brief.failed = {
+      refused,
+      {Stage::compile, "compile.error", "identifier \"undeclared\" is undefined", "line 1"},
+      2};
   REQUIRE(writer->write(brief));
   const ChatRequest& asked = model.asked.front();
   CHECK(asked.agent == "reviser");
   CHECK(asked.key == "slot 5/repair/0");
-  for (const char* part : {"undeclared; }", "is undefined", "compile.error", "repair 2", "a warp a row"})
+  for (const char* part :
+       {"undeclared; }", "is undefined", "compile.error", "repair 2", "a warp a row"})
     CHECK(asked.messages.back().text.find(part) != std::string::npos);
   alive = false;
   const auto lost = writer->write(brief);
@@ -224,7 +241,9 @@ TEST_CASE("an unreadable kernel is a rejection that names the fault", "[agents][
 
 TEST_CASE("claims without trace are dropped, and only what ran is added", "[agents][align]") {
   Strategy claimed;
-  claimed.uses = {{"async_copy", {}, "", {}}, {"vector_load", {{"vector", 4}}, "", {}}, {"free", {}, "a warp a row", {}}};
+  claimed.uses = {{"async_copy", {}, "", {}},
+                  {"vector_load", {{"vector", 4}}, "", {}},
+                  {"free", {}, "a warp a row", {}}};
   CompiledKernel kernel;
   kernel.facts.opcodes = {{"ld.global.v4.f32", 2}, {"mma.sync.aligned.m16n8k16", 1}};
   Counts counts;
@@ -263,7 +282,8 @@ TEST_CASE("texts instead of strategies are crossed where that is asked", "[agent
   CHECK(asked.find("the second") != std::string::npos);
 }
 
-TEST_CASE("without a kernel to begin with the generator is asked, with the user's words", "[agents][model]") {
+TEST_CASE("without a kernel to begin with the generator is asked, with the user's words",
+          "[agents][model]") {
   Room room;
   ScriptedChat model([](const ChatRequest&) { return said(good_file); });
   ModelSeat seat = room.seat(model);

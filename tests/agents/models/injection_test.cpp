@@ -22,7 +22,8 @@ struct Shape {
 
 std::size_t count(const std::string& text, const std::string& word) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++found;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+    ++found;
   return found;
 }
 
@@ -41,7 +42,8 @@ Shape shape_of(const ChatRequest& request, const std::string& stranger) {
   std::string quote = tamed_line(stranger, 400);
   std::replace(quote.begin(), quote.end(), '"', '\'');
   quote = '"' + quote + '"';
-  for (std::size_t at = shape.tail.find(quote); at != std::string::npos; at = shape.tail.find(quote, at))
+  for (std::size_t at = shape.tail.find(quote); at != std::string::npos;
+       at = shape.tail.find(quote, at))
     shape.tail.erase(at, quote.size());
   return shape;
 }
@@ -65,7 +67,8 @@ std::vector<ChatRequest> prompts_with(const std::string& stranger) {
   brief.kind = BreedKind::cross;
   brief.parents = {parent, parent};
   brief.failures = {{parent.strategy, "run.race"}};
-  static_cast<void>(ask_strategist(model, strategist_head(*task, device, **space), brief, 2, "slot 1"));
+  static_cast<void>(
+      ask_strategist(model, strategist_head(*task, device, **space), brief, 2, "slot 1"));
   KernelSource kernel;
   kernel.text = "// " + stranger + "\nextern \"C\" __global__ void f() {}\n";
   kernel.plan.launches.resize(1);

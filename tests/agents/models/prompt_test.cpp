@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "agents/models/asking.hpp"
-#include "agents/write/device_headers.hpp"
 #include "agents/models/prompt_parts.hpp"
+#include "agents/write/device_headers.hpp"
 #include "base/embedded.hpp"
 #include "catch.hpp"
 #include "kernel/kernel_files.hpp"
@@ -51,11 +51,13 @@ struct Room {
 
 Individual individual(std::int64_t threads, double us) {
   Individual one;
-  one.strategy.uses = {{"row_per_block", {{"block_threads", threads}}, "", {}}, {"free", {}, "rows in registers", {}}};
+  one.strategy.uses = {{"row_per_block", {{"block_threads", threads}}, "", {}},
+                       {"free", {}, "rows in registers", {}}};
   one.strategy.rationale = "reads once";
   one.time_us = us;
   one.verdict.pressures = {{Resource::launch, 0.7}, {Resource::issue, 0.4}, {Resource::dram, 0.17}};
-  one.verdict.digest = {"launch binds; shares of the time each would need alone: launch 70%, issue 40%, dram 17%."};
+  one.verdict.digest = {
+      "launch binds; shares of the time each would need alone: launch 70%, issue 40%, dram 17%."};
   return one;
 }
 
@@ -105,16 +107,19 @@ TEST_CASE("writers' prompts are what they are", "[agents][prompt]") {
   brief.digest = {"launch binds."};
   const std::string head = writer_head(room.task, room.device);
   check_golden("writer_head", head);
-  static_cast<void>(ask_generator(room.model, head, brief, "y = x / x.pow(2).mean(-1, keepdim=True).add(1e-5).sqrt()"));
+  static_cast<void>(ask_generator(room.model, head, brief,
+                                  "y = x / x.pow(2).mean(-1, keepdim=True).add(1e-5).sqrt()"));
   check_golden("generator", room.last());
   static_cast<void>(ask_translator(room.model, head, brief, small_kernel()));
   check_golden("translator", room.last());
   static_cast<void>(ask_crosser(room.model, head, brief, small_kernel(), small_kernel()));
   check_golden("crossing", room.last());
-  brief.failed = {small_kernel(), {Stage::run, "run.race", "reads what another wrote", "line 1"}, 1};
+  brief.failed = {
+      small_kernel(), {Stage::run, "run.race", "reads what another wrote", "line 1"}, 1};
   static_cast<void>(ask_reviser(room.model, head, brief));
   check_golden("reviser", room.last());
-  static_cast<void>(ask_aligner(room.model, strategy, {"async_copy dropped: the PTX holds no cp.async"}, "slot 4"));
+  static_cast<void>(ask_aligner(room.model, strategy,
+                                {"async_copy dropped: the PTX holds no cp.async"}, "slot 4"));
   check_golden("aligner", room.last());
 }
 
@@ -135,9 +140,11 @@ TEST_CASE("a request names its agent and key, and says what stays the same", "[a
 
 TEST_CASE("device headers are shown without bodies and taken back whole", "[agents][prompt]") {
   const std::string outline = outline_of(
-      "// Adds.\ntemplate <int N>\n__device__ int add(int a) {\n  if (a) { return '}'; }\n  return N;  // }\n}\nstruct P { int "
+      "// Adds.\ntemplate <int N>\n__device__ int add(int a) {\n  if (a) { return '}'; }\n  return "
+      "N;  // }\n}\nstruct P { int "
       "x; };\n");
-  CHECK(outline == "// Adds.\ntemplate <int N>\n__device__ int add(int a);\nstruct P { int x; };\n");
+  CHECK(outline ==
+        "// Adds.\ntemplate <int N>\n__device__ int add(int a);\nstruct P { int x; };\n");
   for (const EmbeddedFile& file : kernel_files()) {
     if (!file.name.starts_with("device/")) continue;
     const std::string include = "#include \"cupilot/" + std::string(file.name.substr(7)) + "\"\n";
@@ -186,7 +193,8 @@ std::string whole_of(const ChatRequest& request) {
 // A strategy of the space beside a technique that no template knows.
 Strategy drawn(const Space& space, std::uint64_t key) {
   Strategy strategy = sample(space, Rng::of(3, "prompt test", key));
-  strategy.uses.push_back({"free", {}, "another order of loads, number " + std::to_string(key), {}});
+  strategy.uses.push_back(
+      {"free", {}, "another order of loads, number " + std::to_string(key), {}});
   strategy.rationale = "loads of a step should not queue up behind one another";
   return strategy;
 }
@@ -212,7 +220,8 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
     brief.space = space->get();
     brief.kind = BreedKind::cross;
     brief.parents = {individual(32, 5.5), individual(64, 4.4)};
-    for (Individual& parent : brief.parents) parent.strategy = drawn(**space, 2 * call + (parent.time_us > 5 ? 1 : 0));
+    for (Individual& parent : brief.parents)
+      parent.strategy = drawn(**space, 2 * call + (parent.time_us > 5 ? 1 : 0));
     brief.failures = {{drawn(**space, 500 + call), "verify.bound"}};
     static_cast<void>(ask_strategist(model, head, brief, 2, "slot"));
     const Strategy strategy = drawn(**space, 100 + call);
@@ -232,7 +241,8 @@ TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[age
     kept += same_prefix(text, before);
     before.push_back(text);
   }
-  INFO("mean " << estimated_tokens(std::string(bytes / 50, ' ')) << " tokens, " << 100 * kept / bytes << " % the same");
+  INFO("mean " << estimated_tokens(std::string(bytes / 50, ' ')) << " tokens, "
+               << 100 * kept / bytes << " % the same");
   CHECK(estimated_tokens(std::string(bytes / 50, ' ')) <= 12000);
   CHECK(kept * 10 >= bytes * 7);
 }

@@ -12,7 +12,9 @@ using cupilot::testing::said;
 namespace {
 
 const std::string plan_line =
-    "// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"n\"],\"block\":[256],\"args\":[\"x\"]}]}}\n";
+    "// cupilot: "
+    "{\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"n\"],\"block\":[256],\"args\":[\"x\"]}]}"
+    "}\n";
 const std::string kernel_text = "extern \"C\" __global__ void f(float* x) { x[0] = 1; }\n";
 
 std::string block(const std::string& inside) { return "```cuda\n" + inside + "```\n"; }
@@ -38,7 +40,8 @@ std::string one_strategy(const std::string& uses, const std::string& more = "") 
 
 }  // namespace
 
-TEST_CASE("a kernel's answer is one fenced file with its plan, or a named fault", "[agents][reply]") {
+TEST_CASE("a kernel's answer is one fenced file with its plan, or a named fault",
+          "[agents][reply]") {
   struct Row {
     const char* what;
     std::string text;
@@ -46,20 +49,26 @@ TEST_CASE("a kernel's answer is one fenced file with its plan, or a named fault"
   };
   const std::vector<Row> rows = {
       {"the file", block(plan_line + kernel_text), ""},
-      {"words before and behind", "Here it is.\n" + block(plan_line + kernel_text) + "Good luck.", ""},
+      {"words before and behind", "Here it is.\n" + block(plan_line + kernel_text) + "Good luck.",
+       ""},
       {"carriage returns", "```cuda\r\n" + plan_line + kernel_text + "```\r\n", ""},
       {"nothing", "", "no_file"},
       {"no fence", plan_line + kernel_text, "no_file"},
       {"no end", "```cuda\n" + plan_line + kernel_text, "unclosed"},
       {"two files", block(plan_line + kernel_text) + block(kernel_text), "several_files"},
-      {"a fence inside", "```cuda\n" + plan_line + "```cuda\n" + kernel_text + "```\n", "several_files"},
+      {"a fence inside", "```cuda\n" + plan_line + "```cuda\n" + kernel_text + "```\n",
+       "several_files"},
       {"no plan", block(kernel_text), "no_plan"},
       {"the plan behind code", block(kernel_text + plan_line), "no_plan"},
       {"a plan that is none", block("// cupilot: {\"plan\":[]}\n" + kernel_text), "bad_header"},
-      {"a plan with an unknown key", block("// cupilot: {\"plan\":{\"host\":\"system()\"}}\n" + kernel_text), "bad_header"},
-      {"a header with an unknown key", block("// cupilot: {\"time_us\":0.001}\n" + plan_line + kernel_text), "bad_header"},
+      {"a plan with an unknown key",
+       block("// cupilot: {\"plan\":{\"host\":\"system()\"}}\n" + kernel_text), "bad_header"},
+      {"a header with an unknown key",
+       block("// cupilot: {\"time_us\":0.001}\n" + plan_line + kernel_text), "bad_header"},
       {"an expression that is none",
-       block("// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"1+\"]}]}}\n" + kernel_text), "bad_header"},
+       block("// cupilot: {\"plan\":{\"launches\":[{\"entry\":\"f\",\"grid\":[\"1+\"]}]}}\n" +
+             kernel_text),
+       "bad_header"},
       {"no kernel", block(plan_line + "int x;\n"), "no_kernel"},
       {"a zero byte", std::string("```\n\0```\n", 9), "not_text"},
       {"no UTF-8", "```\n\xC3\x28\n```\n", "not_text"},
@@ -72,10 +81,11 @@ TEST_CASE("a kernel's answer is one fenced file with its plan, or a named fault"
 }
 
 TEST_CASE("an answer that did not end as one is none", "[agents][reply]") {
-  for (const auto& [finish, fault] : std::vector<std::pair<ChatFinish, std::string>>{{ChatFinish::cut, "cut"},
-                                                                                     {ChatFinish::refused, "refused"},
-                                                                                     {ChatFinish::filtered, "filtered"},
-                                                                                     {ChatFinish::invalid, "bad_shape"}}) {
+  for (const auto& [finish, fault] :
+       std::vector<std::pair<ChatFinish, std::string>>{{ChatFinish::cut, "cut"},
+                                                       {ChatFinish::refused, "refused"},
+                                                       {ChatFinish::filtered, "filtered"},
+                                                       {ChatFinish::invalid, "bad_shape"}}) {
     ChatReply reply = said(block(plan_line + kernel_text));
     reply.finish = finish;
     CHECK(outcome(read_kernel_reply(reply)) == fault);
@@ -84,7 +94,8 @@ TEST_CASE("an answer that did not end as one is none", "[agents][reply]") {
 
 TEST_CASE("a kernel's answer names no task, template or strategy", "[agents][reply]") {
   const auto read = read_kernel_reply(said(
-      block("// cupilot: {\"task\":[\"other\"],\"template\":\"gemm_simt\",\"strategy\":\"00\"}\n" + plan_line + kernel_text)));
+      block("// cupilot: {\"task\":[\"other\"],\"template\":\"gemm_simt\",\"strategy\":\"00\"}\n" +
+            plan_line + kernel_text)));
   const auto& source = std::get<KernelSource>(read);
   CHECK(source.template_name.empty());
   CHECK(source.strategy_id.empty());
@@ -98,7 +109,8 @@ TEST_CASE("strategies are read by their schema, values as they come", "[agents][
     std::string text;
     const char* fault;
   };
-  const std::string good = R"({"name":"unroll","settings":[{"name":"unroll_k","value":3}],"text":""})";
+  const std::string good =
+      R"({"name":"unroll","settings":[{"name":"unroll_k","value":3}],"text":""})";
   const std::string free_one = R"({"name":"free","settings":[],"text":"rows in registers"})";
   const std::vector<Row> rows = {
       {"one", one_strategy(good), ""},
@@ -109,11 +121,17 @@ TEST_CASE("strategies are read by their schema, values as they come", "[agents][
       {"a score", one_strategy(good, R"(,"time_us":0.1)"), "bad_shape"},
       {"parents", one_strategy(good, R"(,"parents":["ff"])"), "bad_shape"},
       {"a doubled key", R"({"strategies":[],"strategies":[]})", "bad_shape"},
-      {"an unknown technique", one_strategy(R"({"name":"magic","settings":[],"text":""})"), "bad_shape"},
-      {"a free one without text", one_strategy(R"({"name":"free","settings":[],"text":" "})"), "bad_shape"},
+      {"an unknown technique", one_strategy(R"({"name":"magic","settings":[],"text":""})"),
+       "bad_shape"},
+      {"a free one without text", one_strategy(R"({"name":"free","settings":[],"text":" "})"),
+       "bad_shape"},
       {"a number too large",
-       one_strategy(R"({"name":"unroll","settings":[{"name":"unroll_k","value":18446744073709551615}],"text":""})"), "bad_shape"},
-      {"half a number", one_strategy(R"({"name":"unroll","settings":[{"name":"unroll_k","value":1.5}],"text":""})"), "bad_shape"},
+       one_strategy(
+           R"({"name":"unroll","settings":[{"name":"unroll_k","value":18446744073709551615}],"text":""})"),
+       "bad_shape"},
+      {"half a number",
+       one_strategy(R"({"name":"unroll","settings":[{"name":"unroll_k","value":1.5}],"text":""})"),
+       "bad_shape"},
       {"depth", std::string(100000, '['), "bad_shape"},
       {"none", R"({"strategies":[]})", "nothing_usable"},
       {"no techniques", one_strategy(""), "bad_shape"},
@@ -122,7 +140,8 @@ TEST_CASE("strategies are read by their schema, values as they come", "[agents][
     INFO(row.what);
     CHECK(outcome(read_strategy_reply(said(row.text), *space, 4)) == row.fault);
   }
-  const auto read = read_strategy_reply(said(one_strategy(free_one + "," + free_one + "," + good)), *space, 4);
+  const auto read =
+      read_strategy_reply(said(one_strategy(free_one + "," + free_one + "," + good)), *space, 4);
   const Strategy& strategy = std::get<std::vector<Strategy>>(read).front();
   CHECK(strategy.uses.size() == 2);
   CHECK(strategy.parents.empty());

@@ -1,15 +1,16 @@
 #include <algorithm>
 #include <set>
 
+#include "agents/toy_tunable.hpp"
 #include "kernel/tunable_values.hpp"
 #include "strategy/edit.hpp"
-#include "agents/toy_tunable.hpp"
 
 using namespace cupilot;
 
 namespace {
 
-const Knob* knob_of(const Space& space, const std::string& technique, const std::string& parameter) {
+const Knob* knob_of(const Space& space, const std::string& technique,
+                    const std::string& parameter) {
   for (const Knob& knob : space.knobs()) {
     if (knob.technique == technique && knob.parameter == parameter) return &knob;
   }
@@ -31,11 +32,14 @@ bool realises_all(const Tunable& tunable, const Strategy& strategy) {
   return std::all_of(strategy.uses.begin(), strategy.uses.end(), [&](const Use& use) {
     return std::count(tunable.provides.begin(), tunable.provides.end(), use.technique) != 0 ||
            std::any_of(tunable.parameters.begin(), tunable.parameters.end(),
-                       [&](const TunableParameter& parameter) { return parameter.technique == use.technique; });
+                       [&](const TunableParameter& parameter) {
+                         return parameter.technique == use.technique;
+                       });
   });
 }
 
-// Knobs of its own, an optional technique, a structural one, two parameters that are off together, a switch.
+// Knobs of its own, an optional technique, a structural one, two parameters that are off together,
+// a switch.
 const char* const user_header = R"json({
   "name": "mine", "family": "gemm", "summary": "a user's own", "provides": ["my_trick"], "requires": [],
   "parameters": {
@@ -54,7 +58,8 @@ const char* const user_header = R"json({
 })json";
 
 // The value a strategy gives a technique's parameter, 0 without the technique.
-std::int64_t value_in(const Strategy& strategy, const std::string& technique, const std::string& parameter) {
+std::int64_t value_in(const Strategy& strategy, const std::string& technique,
+                      const std::string& parameter) {
   for (const Use& use : strategy.uses) {
     if (use.technique != technique) continue;
     const auto found = use.values.find(parameter);
@@ -63,7 +68,9 @@ std::int64_t value_in(const Strategy& strategy, const std::string& technique, co
   return 0;
 }
 
-TEST_CASE("a large product starts among others with a ring that fills shared memory and stores deferred") {
+TEST_CASE(
+    "a large product starts among others with a ring that fills shared memory and stores "
+    "deferred") {
   const auto space = make_space(gemm_of(4096, 4096, 4096, DType::bf16), h200(), builtin_tunables());
   REQUIRE(space);
   const auto strategist = rule_strategist();
@@ -74,11 +81,13 @@ TEST_CASE("a large product starts among others with a ring that fills shared mem
   brief.tried = [&tried](const std::string& id) { return tried.contains(id); };
   bool found = false;
   for (int i = 0; i < 16; ++i) {
-    const auto proposed = strategist->propose(brief, Rng::of(1, "start", static_cast<std::uint64_t>(i)));
+    const auto proposed =
+        strategist->propose(brief, Rng::of(1, "start", static_cast<std::uint64_t>(i)));
     REQUIRE(proposed);
     REQUIRE(proposed->has_value());
     const Strategy& strategy = **proposed;
-    found |= value_in(strategy, "deferred_store", "") == 1 && value_in(strategy, "warpgroup_tile", "tile_n") == 256 &&
+    found |= value_in(strategy, "deferred_store", "") == 1 &&
+             value_in(strategy, "warpgroup_tile", "tile_n") == 256 &&
              value_in(strategy, "multistage", "stages") == 4;  // 4 stages of 48 KiB and the strips
     tried.insert(strategy_id(strategy));
   }
@@ -87,7 +96,8 @@ TEST_CASE("a large product starts among others with a ring that fills shared mem
 
 }  // namespace
 
-TEST_CASE("every strategy of the built-in space is legal by the kernel's own judgement", "[make_space]") {
+TEST_CASE("every strategy of the built-in space is legal by the kernel's own judgement",
+          "[make_space]") {
   const DeviceSpec device = h200();
   struct Case {
     std::int64_t m, n, k;
@@ -96,7 +106,11 @@ TEST_CASE("every strategy of the built-in space is legal by the kernel's own jud
   };
   const Case table[] = {{4096, 4096, 4096, DType::f32, {"simt_core", "streamed_simt_core"}},
                         {512, 512, 512, DType::f32, {"simt_core", "streamed_simt_core"}},
-                        {1, 4096, 4096, DType::bf16, {"gemv", "simt_core", "mma_core", "swap_operands", "wgmma_core"}},
+                        {1,
+                         4096,
+                         4096,
+                         DType::bf16,
+                         {"gemv", "simt_core", "mma_core", "swap_operands", "wgmma_core"}},
                         {4095, 4097, 1023, DType::f16, {"mma_core"}}};
   for (const Case& c : table) {
     const Task task = gemm_of(c.m, c.n, c.k, c.dtype);
@@ -105,16 +119,20 @@ TEST_CASE("every strategy of the built-in space is legal by the kernel's own jud
     REQUIRE(space);
     std::set<std::string> cores;
     std::vector<Strategy> drawn;
-    for (std::uint64_t i = 0; i < 150; ++i) drawn.push_back(sample(**space, Rng::of(3, "builtin", i)));
+    for (std::uint64_t i = 0; i < 150; ++i)
+      drawn.push_back(sample(**space, Rng::of(3, "builtin", i)));
     for (std::uint64_t i = 0; i < 300; ++i)
-      drawn.push_back(cross(**space, drawn[i % 150], drawn[(i * 7 + 1) % 150], Rng::of(4, "builtin", i)));
+      drawn.push_back(
+          cross(**space, drawn[i % 150], drawn[(i * 7 + 1) % 150], Rng::of(4, "builtin", i)));
     for (const Strategy& strategy : drawn) {
       for (const Use& use : strategy.uses) {
         if (find_technique(use.technique)->group == "core") cores.insert(use.technique);
       }
       int legal = 0;
       for (const Tunable& tunable : builtin_tunables()) {
-        if (!serves(tunable, task) || !stands_on(tunable, strategy) || !realises_all(tunable, strategy)) continue;
+        if (!serves(tunable, task) || !stands_on(tunable, strategy) ||
+            !realises_all(tunable, strategy))
+          continue;
         const auto constants = constants_for(tunable, task, strategy);
         REQUIRE(constants);
         legal += broken_restriction(tunable, task, device, *constants) ? 0 : 1;
@@ -126,7 +144,10 @@ TEST_CASE("every strategy of the built-in space is legal by the kernel's own jud
   }
 }
 
-TEST_CASE("built-in templates realise at least 25 techniques, all in the catalogue, with domains it knows", "[make_space]") {
+TEST_CASE(
+    "built-in templates realise at least 25 techniques, all in the catalogue, with domains it "
+    "knows",
+    "[make_space]") {
   std::set<std::string> realised;
   for (const Tunable& tunable : builtin_tunables()) {
     if (tunable.family != "gemm") continue;
@@ -141,7 +162,8 @@ TEST_CASE("built-in templates realise at least 25 techniques, all in the catalog
         if (known.name != parameter.name) continue;
         for (const std::int64_t value : parameter.domain) {
           INFO(value);
-          CHECK((value == parameter.plain || std::count(known.domain.begin(), known.domain.end(), value) == 1));
+          CHECK((value == parameter.plain ||
+                 std::count(known.domain.begin(), known.domain.end(), value) == 1));
         }
       }
     }
@@ -153,7 +175,8 @@ TEST_CASE("a switch that is in use without a value means on", "[make_space]") {
   const Task task = gemm_of(512, 512, 512);
   const auto space = make_space(task, h200(), builtin_tunables());
   REQUIRE(space);
-  const auto done = (*space)->complete(Strategy{{{"simt_core", {}, "", {}}, {"serpentine", {}, "", {}}}, "", {}, ""});
+  const auto done = (*space)->complete(
+      Strategy{{{"simt_core", {}, "", {}}, {"serpentine", {}, "", {}}}, "", {}, ""});
   REQUIRE(done);
   const Use* use = find_use(done->strategy, "serpentine");
   REQUIRE(use != nullptr);
@@ -170,21 +193,25 @@ TEST_CASE("a switch that is in use without a value means on", "[make_space]") {
 TEST_CASE("what a template always uses may take its plain values", "[make_space]") {
   const auto space = make_space(gemm_of(4096, 4096, 4096, DType::bf16), h200(), builtin_tunables());
   REQUIRE(space);
-  const Use core{"wgmma_core", {}, "", {}}, tile{"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}, "", {}};
+  const Use core{"wgmma_core", {}, "", {}},
+      tile{"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}, "", {}};
   const auto completed = (*space)->complete(Strategy{{core, tile}, "", {}, "test"});
   REQUIRE(completed);
   for (const std::string& dropped : completed->dropped) FAIL(dropped);
 }
 
-TEST_CASE("a user's tunable evolves by the same machinery, whatever it calls its knobs", "[make_space]") {
+TEST_CASE("a user's tunable evolves by the same machinery, whatever it calls its knobs",
+          "[make_space]") {
   const Tunable tunable = tunable_from(user_header);
   const Task task = gemm_of(1024, 64, 64);
   const auto space = make_space(task, h200(), {tunable});
   INFO((space ? std::string() : space.error().message));
   REQUIRE(space);
-  CHECK(names_of(**space) == std::set<std::string>{"mine", "my_trick", "vector_load", "block_tile", "my_pair", "serpentine",
-                                                   "thread_tile", "simt_core"});
-  // Off is not a value of an optional technique; plain stays one of a structural technique; a template's own knob keeps all.
+  CHECK(names_of(**space) == std::set<std::string>{"mine", "my_trick", "vector_load", "block_tile",
+                                                   "my_pair", "serpentine", "thread_tile",
+                                                   "simt_core"});
+  // Off is not a value of an optional technique; plain stays one of a structural technique; a
+  // template's own knob keeps all.
   REQUIRE(knob_of(**space, "vector_load", "vector") != nullptr);
   CHECK(knob_of(**space, "vector_load", "vector")->domain == std::vector<std::int64_t>{2, 4});
   CHECK(knob_of(**space, "block_tile", "block_m")->domain == std::vector<std::int64_t>{16, 48, 64});
@@ -246,7 +273,8 @@ TEST_CASE("a search starts where the chip is full", "[make_space]") {
   CHECK(small.first * small.second >= 512);
 }
 
-TEST_CASE("tiles that by the template's own estimate waste much are left out, where it matters", "[make_space]") {
+TEST_CASE("tiles that by the template's own estimate waste much are left out, where it matters",
+          "[make_space]") {
   struct Row {
     std::int64_t m, n, k, tile_m, tile_n;
     bool kept;
@@ -257,11 +285,13 @@ TEST_CASE("tiles that by the template's own estimate waste much are left out, wh
       {8192, 8192, 512, 128, 16, false},
       {136, 200, 200, 64, 64, true},  // over before a launch is
   }));
-  const auto space = make_space(gemm_of(row.m, row.n, row.k, DType::bf16), h200(), builtin_tunables());
+  const auto space =
+      make_space(gemm_of(row.m, row.n, row.k, DType::bf16), h200(), builtin_tunables());
   REQUIRE(space);
   const Use tile{"warpgroup_tile", {{"tile_m", row.tile_m}, {"tile_n", row.tile_n}}, "", {}};
   const Use consumers{"warp_specialisation", {{"consumers", 2}}, "", {}};
-  const auto completed = (*space)->complete(Strategy{{{"wgmma_core", {}, "", {}}, tile, consumers}, "", {}, "test"});
+  const auto completed =
+      (*space)->complete(Strategy{{{"wgmma_core", {}, "", {}}, tile, consumers}, "", {}, "test"});
   REQUIRE(completed);
   INFO(row.m << "x" << row.n << "x" << row.k << ", tiles of " << row.tile_m << "x" << row.tile_n);
   const Use* got = find_use(completed->strategy, "warpgroup_tile");
@@ -276,7 +306,8 @@ TEST_CASE("a task that nothing serves is a usage error that names the family", "
     const auto space = make_space(task, h200(), tunables);
     REQUIRE_FALSE(space);
     CHECK(space.error().code == ErrorCode::usage);
-    CHECK(space.error().message.find("neither a tunable nor a model for family 'origami'") != std::string::npos);
+    CHECK(space.error().message.find("neither a tunable nor a model for family 'origami'") !=
+          std::string::npos);
     CHECK(!space.error().hint.empty());
   }
 }

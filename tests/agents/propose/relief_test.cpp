@@ -18,7 +18,8 @@ struct Bound {
   Bound() {
     brief.space = space.get();
     kernel.strategy = space->complete(Strategy{{{"simt_core", {}, "", {}}}, "", {}, ""})->strategy;
-    kernel.verdict.pressures = {{Resource::l2, 0.8}, {Resource::latency, 0.3}, {Resource::launch, 0.02}};
+    kernel.verdict.pressures = {
+        {Resource::l2, 0.8}, {Resource::latency, 0.3}, {Resource::launch, 0.02}};
   }
 };
 
@@ -48,7 +49,9 @@ TEST_CASE("a forecast of the changed strategy goes before shares of time") {
   Bound bound;
   const auto by_share = reliefs(bound.brief, bound.kernel, 100);
   const std::string last = by_share.back().technique->name;
-  bound.brief.forecast = [&](const Strategy& s) { return std::optional(Forecast{find_use(s, last) != nullptr ? 4.0 : 5.0, 1}); };
+  bound.brief.forecast = [&](const Strategy& s) {
+    return std::optional(Forecast{find_use(s, last) != nullptr ? 4.0 : 5.0, 1});
+  };
   const auto all = reliefs(bound.brief, bound.kernel, 100);
   CHECK(all[0].technique->name == last);
   REQUIRE(all[0].log2_gain);
@@ -73,9 +76,15 @@ TEST_CASE("what warps wait for most decides what is said to relieve") {
   };
   const Row rows[] = {
       {"nothing counted", {}, Resource::latency},
-      {"loads", {{Stall::long_scoreboard, 80}, {Stall::short_scoreboard, 5}, {Stall::selected, 15}}, Resource::latency},
-      {"shared memory", {{Stall::mio_throttle, 50}, {Stall::short_scoreboard, 35}, {Stall::selected, 15}}, Resource::shared},
-      {"more cycles than there were", {{Stall::short_scoreboard, 180}, {Stall::selected, 15}}, Resource::latency},
+      {"loads",
+       {{Stall::long_scoreboard, 80}, {Stall::short_scoreboard, 5}, {Stall::selected, 15}},
+       Resource::latency},
+      {"shared memory",
+       {{Stall::mio_throttle, 50}, {Stall::short_scoreboard, 35}, {Stall::selected, 15}},
+       Resource::shared},
+      {"more cycles than there were",
+       {{Stall::short_scoreboard, 180}, {Stall::selected, 15}},
+       Resource::latency},
   };
   for (const Row& row : rows) {
     INFO(row.what);

@@ -1,14 +1,15 @@
-// What is remembered and what is compiled of restrictions says what the plain reading of them says, for every template.
+// What is remembered and what is compiled of restrictions says what the plain reading of them says,
+// for every template.
 #include <algorithm>
 
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 
 #include "agents/propose/tunable_skeleton.hpp"
+#include "agents/toy_tunable.hpp"
 #include "kernel/plan_program.hpp"
 #include "kernel/plan_scope.hpp"
 #include "strategy/skeleton_plan.hpp"
-#include "agents/toy_tunable.hpp"
 
 using namespace cupilot;
 
@@ -16,12 +17,13 @@ namespace {
 
 std::vector<Task> tasks() {
   std::vector<Task> all;
-  for (const std::vector<std::string>& words : {std::vector<std::string>{"m=4096", "n=4096", "k=4096", "dtype=bf16"},
-                                                {"m=100", "n=2048", "k=512", "layout=nt"},
-                                                {"m=4096", "n=4096", "k=4096", "dtype=e4m3"},
-                                                {"m=4096", "n=4096", "k=4096", "dtype=e4m3", "scale=block", "layout=nt"},
-                                                {"m=16", "n=4096", "k=4096", "dtype=fp16"},
-                                                {"m=2048", "n=2048", "k=2048", "precision=bf16x3"}}) {
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"m=4096", "n=4096", "k=4096", "dtype=bf16"},
+        {"m=100", "n=2048", "k=512", "layout=nt"},
+        {"m=4096", "n=4096", "k=4096", "dtype=e4m3"},
+        {"m=4096", "n=4096", "k=4096", "dtype=e4m3", "scale=block", "layout=nt"},
+        {"m=16", "n=4096", "k=4096", "dtype=fp16"},
+        {"m=2048", "n=2048", "k=2048", "precision=bf16x3"}}) {
     auto spec = gemm_spec_from(words);
     REQUIRE(spec);
     auto task = gemm_task(*spec);
@@ -38,26 +40,31 @@ Choice drawn(const SkeletonPlan& plan, Rng& rng) {
   }
   for (std::size_t k = 0; k < plan.slots.size(); ++k) {
     if (!choice.present[static_cast<std::size_t>(plan.slots[k].technique)]) continue;
-    choice.at[k] = static_cast<std::int16_t>(rng.below(static_cast<std::int64_t>(plan.slots[k].knob.domain.size())));
+    choice.at[k] = static_cast<std::int16_t>(
+        rng.below(static_cast<std::int64_t>(plan.slots[k].knob.domain.size())));
   }
   return choice;
 }
 
-// Draws choices of one template's skeleton and asks each restriction twice, with and without its memory.
+// Draws choices of one template's skeleton and asks each restriction twice, with and without its
+// memory.
 void expect_same_answers(const Tunable& tunable, const Task& task, const DeviceSpec& device) {
   SpaceModel model;
   model.techniques.assign(catalogue().begin(), catalogue().end());
-  for (Technique& row : own_techniques(tunable, model.techniques)) model.techniques.push_back(std::move(row));
+  for (Technique& row : own_techniques(tunable, model.techniques))
+    model.techniques.push_back(std::move(row));
   auto graph = ConstraintGraph::build(model.techniques);
   REQUIRE(graph);
-  auto plan = plan_skeleton(model, *graph, tunable_skeleton(tunable, task, device, model.techniques));
+  auto plan =
+      plan_skeleton(model, *graph, tunable_skeleton(tunable, task, device, model.techniques));
   REQUIRE(plan);
   Rng rng = Rng::of(7, "restrictions");
   std::int64_t differ = 0;
   for (int draw = 0; draw < 300; ++draw) {
     const Choice choice = drawn(*plan, rng);
     for (std::size_t r = 0; r < plan->restrictions.size(); ++r) {
-      for (int time = 0; time < 2; ++time) differ += holds(*plan, r, choice) != holds_when_asked(*plan, r, choice) ? 1 : 0;
+      for (int time = 0; time < 2; ++time)
+        differ += holds(*plan, r, choice) != holds_when_asked(*plan, r, choice) ? 1 : 0;
     }
   }
   INFO(tunable.name << " for " << task.name);
@@ -66,7 +73,8 @@ void expect_same_answers(const Tunable& tunable, const Task& task, const DeviceS
 
 bool same(const PlanProgram::Answer& answer, const ExprValue& value) {
   using Is = PlanProgram::Answer::Is;
-  if (const auto* number = std::get_if<std::int64_t>(&value)) return answer.is == Is::number && answer.number == *number;
+  if (const auto* number = std::get_if<std::int64_t>(&value))
+    return answer.is == Is::number && answer.number == *number;
   const bool not_yet = std::get<ExprFault>(value).kind == ExprFault::Kind::not_yet;
   return answer.is == (not_yet ? Is::not_yet : Is::fault);
 }
@@ -80,7 +88,8 @@ std::vector<Expr> expressions_of(const LaunchPlan& plan) {
     all.emplace_back(launch.name + ".ctas * 2 + dev.sms");
     all.emplace_back("resident." + launch.name + " > 1 ? 1 : 2");
   }
-  for (const char* odd : {"no_such_name + 1", "1 / (m - m)", "m % 3 == 1 || m / 0", "cdiv(", "up(m, 128) - pow2(n) * log2(k)"})
+  for (const char* odd : {"no_such_name + 1", "1 / (m - m)", "m % 3 == 1 || m / 0", "cdiv(",
+                          "up(m, 128) - pow2(n) * log2(k)"})
     all.emplace_back(odd);
   return all;
 }
@@ -96,7 +105,8 @@ void expect_same_values(const Tunable& tunable, const Task& task, const DeviceSp
     Constants constants;
     std::vector<std::int64_t> values;
     for (const TunableParameter& p : tunable.parameters) {
-      values.push_back(p.domain[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(p.domain.size())))]);
+      values.push_back(p.domain[static_cast<std::size_t>(
+          rng.below(static_cast<std::int64_t>(p.domain.size())))]);
       constants[p.constant] = values.back();
     }
     PlanScope scope(tunable.plan, constants, task, shape, device, nullptr);
@@ -124,7 +134,8 @@ TEST_CASE("compiled expressions of a plan have the values of the plan's own scop
   const Task task = tasks().front();
   for (const Tunable& tunable : builtin_tunables()) expect_same_values(tunable, task, device);
   Tunable circular = builtin_tunables().front();
-  circular.plan.let = {{"a", Expr("b + 1")}, {"b", Expr("m > 4096 ? 1 : a")}, {"c", Expr("m > 0 ? 3 : a")}};
+  circular.plan.let = {
+      {"a", Expr("b + 1")}, {"b", Expr("m > 4096 ? 1 : a")}, {"c", Expr("m > 0 ? 3 : a")}};
   circular.plan.require.clear();
   expect_same_values(circular, task, device);
 }

@@ -13,7 +13,8 @@ using namespace cupilot;
 
 namespace {
 
-Individual individual(const Strategy& strategy, double fitness, std::vector<Pressure> pressures = {}) {
+Individual individual(const Strategy& strategy, double fitness,
+                      std::vector<Pressure> pressures = {}) {
   Individual one;
   one.strategy = strategy;
   one.fitness = fitness;
@@ -63,7 +64,8 @@ class OddSpace final : public Space {
   OddSpace(const Space& space, bool completes) : space_(space), completes_(completes) {}
   const std::vector<Technique>& techniques() const override { return space_.techniques(); }
   const std::vector<Knob>& knobs() const override { return space_.knobs(); }
-  Result<Completion> complete(const Strategy& wish, const std::vector<std::string>& pinned) const override {
+  Result<Completion> complete(const Strategy& wish,
+                              const std::vector<std::string>& pinned) const override {
     if (!completes_) return Error{ErrorCode::failure, "completes nothing", "ask another space"};
     auto done = space_.complete(wish, pinned);
     if (done) done->strategy.uses.push_back({"unlisted"});
@@ -79,7 +81,9 @@ class OddSpace final : public Space {
 
 }  // namespace
 
-TEST_CASE("every kind of proposal is feasible, untried, labelled and a function of brief and randomness", "[strategist]") {
+TEST_CASE(
+    "every kind of proposal is feasible, untried, labelled and a function of brief and randomness",
+    "[strategist]") {
   const auto space = toy_space();
   REQUIRE(space);
   const Strategy a = sample(*space, Rng(1)), b = sample(*space, Rng(2));
@@ -91,11 +95,13 @@ TEST_CASE("every kind of proposal is feasible, untried, labelled and a function 
     tried.add(b);
     std::vector<Strategy> population = {a, b};
     for (std::uint64_t i = 0; i < 60; ++i) {
-      for (const BreedKind kind : {BreedKind::seed, BreedKind::cross, BreedKind::mutate, BreedKind::explore, BreedKind::tune}) {
+      for (const BreedKind kind : {BreedKind::seed, BreedKind::cross, BreedKind::mutate,
+                                   BreedKind::explore, BreedKind::tune}) {
         StrategyBrief brief = brief_of(*space, kind, tried);
         brief.population = population;
         if (kind == BreedKind::cross) brief.parents = {individual(a, 1), individual(b, 2)};
-        if (kind == BreedKind::mutate || kind == BreedKind::tune) brief.parents = {individual(a, 1)};
+        if (kind == BreedKind::mutate || kind == BreedKind::tune)
+          brief.parents = {individual(a, 1)};
         const Strategy proposed = ask(*strategist, brief, i);
         CHECK(ask(*again, brief, i).uses == proposed.uses);
         CHECK(space->feasible(proposed));
@@ -116,7 +122,8 @@ TEST_CASE("a small space is exhausted without repeats, then nothing is proposed"
     Tried tried;
     std::set<std::string> seen;
     for (std::uint64_t i = 0; i < 40; ++i) {
-      StrategyBrief brief = brief_of(*space, i % 2 == 0 ? BreedKind::seed : BreedKind::explore, tried);
+      StrategyBrief brief =
+          brief_of(*space, i % 2 == 0 ? BreedKind::seed : BreedKind::explore, tried);
       const auto proposed = strategist->propose(brief, Rng::of(8, "exhaust", i));
       REQUIRE(proposed);
       if (!proposed->has_value()) break;
@@ -151,7 +158,9 @@ TEST_CASE("seeds begin with patterns of every core that relieve the zone", "[str
   CHECK(find_use(patterns[0], "launch_bounds") == nullptr);
 }
 
-TEST_CASE("seeds to choose from by forecast differ from draw to draw, what earlier runs found among them", "[strategist]") {
+TEST_CASE(
+    "seeds to choose from by forecast differ from draw to draw, what earlier runs found among them",
+    "[strategist]") {
   const auto space = toy_space();
   REQUIRE(space);
   const auto strategist = rule_strategist();
@@ -173,7 +182,9 @@ TEST_CASE("seeds to choose from by forecast differ from draw to draw, what earli
   CHECK(recalled < 60);
 }
 
-TEST_CASE("a space that completes with what it does not list, or not at all, is bred in without harm", "[strategist]") {
+TEST_CASE(
+    "a space that completes with what it does not list, or not at all, is bred in without harm",
+    "[strategist]") {
   const auto space = toy_space();
   REQUIRE(space);
   const auto strategist = rule_strategist();
@@ -184,10 +195,12 @@ TEST_CASE("a space that completes with what it does not list, or not at all, is 
     const OddSpace odd(*space, completes);
     int proposed = 0;
     for (std::uint64_t i = 0; i < 60; ++i) {
-      for (const BreedKind kind : {BreedKind::seed, BreedKind::explore, BreedKind::cross, BreedKind::mutate, BreedKind::tune}) {
+      for (const BreedKind kind : {BreedKind::seed, BreedKind::explore, BreedKind::cross,
+                                   BreedKind::mutate, BreedKind::tune}) {
         StrategyBrief brief = brief_of(odd, kind, none);
         brief.parents = {individual(with, 0.5), individual(without, 0.4)};
-        if (i % 2 == 0) brief.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+        if (i % 2 == 0)
+          brief.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
         const auto one = strategist->propose(brief, Rng::of(7, "odd", i));
         REQUIRE(one);
         proposed += one->has_value() ? 1 : 0;
@@ -203,10 +216,12 @@ TEST_CASE("exploring stays farther from the population than plain samples do", "
   const auto strategist = rule_strategist();
   const Tried none;
   std::vector<Strategy> population;
-  for (std::uint64_t i = 0; i < 12; ++i) population.push_back(sample(*space, Rng::of(9, "population", i)));
+  for (std::uint64_t i = 0; i < 12; ++i)
+    population.push_back(sample(*space, Rng::of(9, "population", i)));
   const auto apart = [&](const Strategy& strategy) {
     double least = 1e9;
-    for (const Strategy& other : population) least = std::min(least, distance(*space, strategy, other));
+    for (const Strategy& other : population)
+      least = std::min(least, distance(*space, strategy, other));
     return least;
   };
   double explored = 0, sampled = 0;
@@ -253,9 +268,11 @@ TEST_CASE("a cross keeps what both have and most of the better parent", "[strate
   REQUIRE(space);
   const auto strategist = rule_strategist();
   const Tried none;
-  double from_better = 0, from_other = 0, shared = 0, shared_kept = 0, values = 0, their_values = 0, theirs = 0, let_in = 0;
+  double from_better = 0, from_other = 0, shared = 0, shared_kept = 0, values = 0, their_values = 0,
+         theirs = 0, let_in = 0;
   for (std::uint64_t i = 0; i < 300; ++i) {
-    const Strategy a = sample(*space, Rng::of(41, "cross", i)), b = sample(*space, Rng::of(42, "cross", i));
+    const Strategy a = sample(*space, Rng::of(41, "cross", i)),
+                   b = sample(*space, Rng::of(42, "cross", i));
     StrategyBrief brief = brief_of(*space, BreedKind::cross, none);
     brief.parents = {individual(a, 1), individual(b, 3)};
     const Strategy child = ask(*strategist, brief, i);
@@ -272,7 +289,9 @@ TEST_CASE("a cross keeps what both have and most of the better parent", "[strate
       shared_kept += kept != nullptr ? 1 : 0;
       for (const auto& [name, value] : use.values) {
         const auto other = in_b->values.find(name);
-        if (kept == nullptr || other == in_b->values.end() || other->second == value || kept->values.count(name) == 0) continue;
+        if (kept == nullptr || other == in_b->values.end() || other->second == value ||
+            kept->values.count(name) == 0)
+          continue;
         values += 1;
         their_values += kept->values.at(name) == value ? 1 : 0;
       }
@@ -292,7 +311,8 @@ TEST_CASE("tuning takes untried neighbours, nearest first, then pairs", "[strate
   const auto strategist = rule_strategist();
   const Strategy champion = sample(*space, Rng(5));
   std::set<std::string> around;
-  for (const Strategy& neighbour : neighbours(*space, champion)) around.insert(strategy_id(neighbour));
+  for (const Strategy& neighbour : neighbours(*space, champion))
+    around.insert(strategy_id(neighbour));
   Tried tried;
   tried.add(champion);
   double last = 0;

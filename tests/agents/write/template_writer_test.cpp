@@ -4,8 +4,8 @@
 #include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/tunable.hpp>
 
-#include "kernel/template_choice.hpp"
 #include "kernel/kernel_files.hpp"
+#include "kernel/template_choice.hpp"
 #include "support/nvrtc.hpp"
 #include "support/reached.hpp"
 
@@ -13,10 +13,12 @@ using namespace cupilot;
 
 namespace {
 
-Tunable tunable(const std::string& name, const std::string& fields, const std::string& text = "// body\n") {
-  const std::string whole = "/* cupilot tunable 1\n{\"name\":\"" + name + "\"," + fields +
-                            R"("plan":{"launches":[{"entry":"k","grid":[1],"block":[32],"args":["A","C?","D"]}]}})" + "\n*/\n" +
-                            text;
+Tunable tunable(const std::string& name, const std::string& fields,
+                const std::string& text = "// body\n") {
+  const std::string whole =
+      "/* cupilot tunable 1\n{\"name\":\"" + name + "\"," + fields +
+      R"("plan":{"launches":[{"entry":"k","grid":[1],"block":[32],"args":["A","C?","D"]}]}})" +
+      "\n*/\n" + text;
   auto read = parse_tunable(whole, name + ".cu");
   if (!read) FAIL(read.error().message);
   return *read;
@@ -44,7 +46,8 @@ Strategy strategy(std::vector<Use> uses, const std::string& rationale = "") {
 
 std::size_t count(const std::string& text, const std::string& part) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
   return found;
 }
 
@@ -57,11 +60,14 @@ KernelSource written(const std::vector<Tunable>& tunables, const Task& task, con
 
 }  // namespace
 
-TEST_CASE("a written kernel holds comment, types, constants, tensor types and template in order", "[agents]") {
+TEST_CASE("a written kernel holds comment, types, constants, tensor types and template in order",
+          "[agents]") {
   const std::string body =
-      "#include \"cupilot/vector.cuh\"\n#include \"cupilot/types.cuh\"\n#include \"cupilot/vector.cuh\"\n// the body\nint x;\n";
+      "#include \"cupilot/vector.cuh\"\n#include \"cupilot/types.cuh\"\n#include "
+      "\"cupilot/vector.cuh\"\n// the body\nint x;\n";
   const Task task = gemm();
-  const Strategy how = strategy({use("simt_core"), use("block_tile", {{"block_m", 64}})}, "Tiles cut traffic.");
+  const Strategy how =
+      strategy({use("simt_core"), use("block_tile", {{"block_m", 64}})}, "Tiles cut traffic.");
   const KernelSource source = written({tunable("t", simple, body)}, task, how);
   const std::vector<std::string> order = {"// gemm, class fp32-strict, made for",
                                           "m=512",
@@ -104,8 +110,9 @@ TEST_CASE("an absent optional tensor has the output's type", "[agents]") {
 
 TEST_CASE("prose cannot leave its comment", "[agents]") {
   const Strategy how =
-      strategy({use("simt_core")}, "ends in a backslash \\\n int evil;\n// cupilot: {\"plan\":{}}\r\n#define X\f" +
-                                       std::string(300, 'x') + " tail\\");
+      strategy({use("simt_core")},
+               "ends in a backslash \\\n int evil;\n// cupilot: {\"plan\":{}}\r\n#define X\f" +
+                   std::string(300, 'x') + " tail\\");
   const std::string text = written({tunable("t", simple)}, gemm(), how).text;
   const std::string head = text.substr(0, text.find("// cupilot/types.cuh"));
   CHECK(head.find('\\') == std::string::npos);
@@ -122,8 +129,9 @@ TEST_CASE("prose cannot leave its comment", "[agents]") {
 
 TEST_CASE("what no template realises is named", "[agents]") {
   const Tunable simt = tunable("simt", simple);
-  const Tunable tiled =
-      tunable("tiled", R"("family":"gemm","provides":["ldmatrix"],"requires":["mma_core","warp_tile"],"parameters":{},)");
+  const Tunable tiled = tunable(
+      "tiled",
+      R"("family":"gemm","provides":["ldmatrix"],"requires":["mma_core","warp_tile"],"parameters":{},)");
   const Tunable other = tunable("other", R"("family":"softmax","parameters":{},)");
   const std::vector<Tunable> both = {simt, tiled};
   struct Row {
@@ -136,7 +144,10 @@ TEST_CASE("what no template realises is named", "[agents]") {
       {both, {use("simt_core")}, "", "simt"},
       {both, {use("mma_core"), use("warp_tile"), use("ldmatrix")}, "", "tiled"},
       {both, {use("simt_core"), use("stream_k")}, "template simt does not realise stream_k", ""},
-      {both, {use("block_tile")}, "the strategy lacks the techniques that a template stands on", ""},
+      {both,
+       {use("block_tile")},
+       "the strategy lacks the techniques that a template stands on",
+       ""},
       {both, {use("mma_core")}, "tiled (mma_core and warp_tile)", ""},
       {{other}, {use("simt_core")}, "no template serves task gemm of family 'gemm'", ""},
       {{}, {use("simt_core")}, "no template serves task gemm", ""},
@@ -170,14 +181,17 @@ TEST_CASE("illegal numbers are refused when writing", "[agents]") {
     testing::expect_code(source.rejected(), "write.failed");
     return source.rejected().message;
   };
-  CHECK(code(tunable("t", simple), strategy({use("simt_core"), use("block_tile", {{"block_m", 48}})})).find("block_m=48") == 0);
+  CHECK(
+      code(tunable("t", simple), strategy({use("simt_core"), use("block_tile", {{"block_m", 48}})}))
+          .find("block_m=48") == 0);
   const char* tight = R"("family":"gemm","requires":["simt_core"],"restrict":["BM<=32"],
     "parameters":{"BM":{"name":"block_m","technique":"block_tile","domain":[32,64],"plain":32}},)";
-  CHECK(code(tunable("t", tight), strategy({use("simt_core"), use("block_tile", {{"block_m", 64}})})).find("BM<=32") !=
-        std::string::npos);
+  CHECK(
+      code(tunable("t", tight), strategy({use("simt_core"), use("block_tile", {{"block_m", 64}})}))
+          .find("BM<=32") != std::string::npos);
   CHECK(code(tunable("t", tight), strategy({use("simt_core")})).empty());
-  CHECK(code(tunable("t", simple, "#include \"cupilot/none.cuh\"\n"), strategy({use("simt_core")})).find("no device header") !=
-        std::string::npos);
+  CHECK(code(tunable("t", simple, "#include \"cupilot/none.cuh\"\n"), strategy({use("simt_core")}))
+            .find("no device header") != std::string::npos);
 }
 
 TEST_CASE("built-in templates give text that NVRTC takes without a header", "[agents]") {
@@ -186,7 +200,8 @@ TEST_CASE("built-in templates give text that NVRTC takes without a header", "[ag
     std::vector<Use> uses;
     std::string has;
   };
-  const std::vector<Row> rows = {{DType::f32, {use("simt_core")}, "fma.rn.f32"}, {DType::bf16, {use("mma_core")}, "mma.sync"}};
+  const std::vector<Row> rows = {{DType::f32, {use("simt_core")}, "fma.rn.f32"},
+                                 {DType::bf16, {use("mma_core")}, "mma.sync"}};
   for (const Row& row : rows) {
     const Task task = gemm(row.type);
     const Strategy how = strategy(row.uses);

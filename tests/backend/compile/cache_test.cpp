@@ -87,7 +87,8 @@ TEST_CASE("nothing is found of another text, option, name, kind or compiler") {
 TEST_CASE("failures are not kept, nor anything without a folder") {
   const Folder folder;
   const auto cache = CompileCache::open(folder.kept, "compiler");
-  for (const auto kind : {CompileAnswer::Kind::refused, CompileAnswer::Kind::crashed, CompileAnswer::Kind::out_of_time}) {
+  for (const auto kind : {CompileAnswer::Kind::refused, CompileAnswer::Kind::crashed,
+                          CompileAnswer::Kind::out_of_time}) {
     CompileAnswer failed = answer("");
     failed.kind = kind;
     cache.keep(order("x"), failed);

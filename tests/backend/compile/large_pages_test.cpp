@@ -19,7 +19,8 @@ std::string file_at(const void* address) {
     const auto begin = std::stoull(line, &after, 16);
     const auto end = std::stoull(line.substr(after + 1), nullptr, 16);
     const auto at = reinterpret_cast<std::uintptr_t>(address);
-    if (at >= begin && at < end) return line.find('/') == std::string::npos ? "" : line.substr(line.find('/'));
+    if (at >= begin && at < end)
+      return line.find('/') == std::string::npos ? "" : line.substr(line.find('/'));
   }
   return "unmapped";
 }

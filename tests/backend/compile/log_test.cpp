@@ -38,14 +38,16 @@ TEST_CASE("Registers, shared memory, stack and spills are read per entry") {
 TEST_CASE("A log that is no log gives nothing") {
   CHECK(read_assembler_log("").empty());
   CHECK(read_assembler_log("Used 32 registers\nbytes smem\n").empty());
-  const auto odd =
-      read_assembler_log("ptxas info    : Compiling entry function 'a'\nptxas info    : Used 99999999999999999999 registers\n");
+  const auto odd = read_assembler_log(
+      "ptxas info    : Compiling entry function 'a'\nptxas info    : Used 99999999999999999999 "
+      "registers\n");
   CHECK(odd.at("a").registers == 0);
 }
 
 TEST_CASE("What a source writes about itself does not count") {
   const std::string quoted =
-      "kernel.cu(3): warning #1105-D: #warning directive: ptxas info    : Compiling entry function 'k' for 'sm_90a'\n"
+      "kernel.cu(3): warning #1105-D: #warning directive: ptxas info    : Compiling entry function "
+      "'k' for 'sm_90a'\n"
       "kernel.cu(4): warning #1105-D: #warning directive: ptxas info    : Used 1 registers\n";
   CHECK(read_assembler_log(quoted).empty());
   // A #line directive can make a line begin like the assembler's; the assembler speaks last.
@@ -61,7 +63,8 @@ TEST_CASE("What a source writes about itself does not count") {
 TEST_CASE("Serialised pipelines and ignored directives are found") {
   CHECK_FALSE(find_serialised(log_text));
   const auto found = find_serialised(
-      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x\n");
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are "
+      "serialized due to x\n");
   REQUIRE(found);
   testing::expect_code(*found, "compile.serialised");
   CHECK(found->where == "C7510");

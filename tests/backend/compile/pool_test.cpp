@@ -39,7 +39,8 @@ Attempt<CompileOutput> compile(const std::string& text, std::vector<std::string>
 }
 
 const char* saxpy =
-    "extern \"C\" __global__ void saxpy(float a, const float* x, float* y) { y[threadIdx.x] += a * x[threadIdx.x]; }";
+    "extern \"C\" __global__ void saxpy(float a, const float* x, float* y) { y[threadIdx.x] += a * "
+    "x[threadIdx.x]; }";
 
 }  // namespace
 
@@ -53,7 +54,8 @@ TEST_CASE("a plain kernel gives PTX, cubin and ptxas's report") {
 }
 
 TEST_CASE("what was compiled is taken from the folder by the next process, but not anew") {
-  const std::filesystem::path folder = std::filesystem::temp_directory_path() / ("cupilot-images-" + std::to_string(getpid()));
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("cupilot-images-" + std::to_string(getpid()));
   BackendOptions options;
   options.compile_jobs = 1;
   options.compile_cache = folder;
@@ -83,7 +85,8 @@ TEST_CASE("what was compiled is taken from the folder by the next process, but n
 }
 
 TEST_CASE("templates are compiled by name expression") {
-  const auto output = compile("template <int N> __global__ void fill(float* x) { x[threadIdx.x] = N; }", {"fill<3>"});
+  const auto output = compile(
+      "template <int N> __global__ void fill(float* x) { x[threadIdx.x] = N; }", {"fill<3>"});
   REQUIRE(output);
   REQUIRE(output->lowered_names.count("fill<3>") == 1);
   CHECK(output->ptx.find(output->lowered_names.at("fill<3>")) != std::string::npos);
@@ -110,7 +113,8 @@ TEST_CASE("the assembler's reason is part of the message") {
   for (int i = 1; i < 104; ++i) sums += ",s" + std::to_string(i);
   // 640 threads leave 96 registers each, and this instruction alone names more.
   const auto output = compile(
-      "extern \"C\" __global__ void __launch_bounds__(640) k(unsigned long long d) { asm volatile(\"{ .reg .f32 s<104>; "
+      "extern \"C\" __global__ void __launch_bounds__(640) k(unsigned long long d) { asm "
+      "volatile(\"{ .reg .f32 s<104>; "
       "wgmma.mma_async.sync.aligned.m64n208k16.f32.bf16.bf16 {" +
       sums + "}, %0, %0, 1, 1, 1, 0, 0; }\" :: \"l\"(d)); }");
   REQUIRE(output.is_rejected());
@@ -120,7 +124,8 @@ TEST_CASE("the assembler's reason is part of the message") {
 }
 
 TEST_CASE("a source that crashes NVRTC costs nothing but itself") {
-  const auto crash = compile("__global__ void k() {\n}}\n}\nint y = atomicAdd((int*)0, static_cast<T<int>>(1));\n");
+  const auto crash = compile(
+      "__global__ void k() {\n}}\n}\nint y = atomicAdd((int*)0, static_cast<T<int>>(1));\n");
   REQUIRE(crash.is_rejected());
   CHECK(compile(saxpy));
 }
@@ -130,12 +135,14 @@ TEST_CASE("the sandbox says what holds") {
   CHECK(state.limits);
   CHECK(state.seccomp);
   CHECK(!state.compiler_path.empty());
-  WARN("landlock ABI " << state.landlock << ", " << state.compiler << " at " << state.compiler_path);
+  WARN("landlock ABI " << state.landlock << ", " << state.compiler << " at "
+                       << state.compiler_path);
 }
 
 TEST_CASE("no file of the machine reaches the log") {
-  for (const char* text : {"#include \"/etc/passwd\"\n", "#include \"/proc/self/environ\"\n", "#include \"../etc/passwd\"\n",
-                           "#include \"/proc/self/maps\"\n", "#include <etc/passwd>\n"}) {
+  for (const char* text : {"#include \"/etc/passwd\"\n", "#include \"/proc/self/environ\"\n",
+                           "#include \"../etc/passwd\"\n", "#include \"/proc/self/maps\"\n",
+                           "#include <etc/passwd>\n"}) {
     const auto output = compile(std::string(text) + saxpy);
     CAPTURE(text);
     REQUIRE(output.is_rejected());
@@ -163,7 +170,8 @@ TEST_CASE("a template bomb ends at the deadline and the pool goes on") {
   CompileRequest request;
   request.arch = "sm_90a";
   request.text =
-      "template <int D, int I> struct T { static constexpr int v = T<D - 1, 2 * I>::v + T<D - 1, 2 * I + 1>::v; };\n"
+      "template <int D, int I> struct T { static constexpr int v = T<D - 1, 2 * I>::v + T<D - 1, 2 "
+      "* I + 1>::v; };\n"
       "template <int I> struct T<0, I> { static constexpr int v = I; };\n"
       "extern \"C\" __global__ void k(int* x) { *x = T<22, 0>::v; }\n";
   const auto output = (*impatient)->compile(request);
@@ -178,7 +186,8 @@ TEST_CASE("caps hold") {
   REQUIRE(large.is_rejected());
   testing::expect_code(large.rejected(), "gate.source_size");
   std::string noisy = saxpy;
-  for (int i = 0; i < 3000; ++i) noisy += "\n#warning \x01 a long line that fills the log to its cap";
+  for (int i = 0; i < 3000; ++i)
+    noisy += "\n#warning \x01 a long line that fills the log to its cap";
   const auto output = compile(noisy);
   REQUIRE(output);
   CHECK(output->log.size() <= log_cap);
@@ -192,8 +201,10 @@ TEST_CASE("PTX over its cap is refused by size") {
     for (int i = 0; i < 10; ++i) text += std::string(" ") + static_cast<char>(level - 1);
     text += "\n";
   }
-  CompileRequest request{text + "extern \"C\" __global__ void k() { asm volatile(F F); }", "sm_90a", {}, {}, true};
-  BackendOptions options;  // of the common pool's deadline, a sanitized compiler on a busy machine leaves little
+  CompileRequest request{
+      text + "extern \"C\" __global__ void k() { asm volatile(F F); }", "sm_90a", {}, {}, true};
+  BackendOptions options;  // of the common pool's deadline, a sanitized compiler on a busy machine
+                           // leaves little
   options.compile_jobs = 1;
   auto patient = CompilePool::open(options);
   REQUIRE(patient);
@@ -202,7 +213,8 @@ TEST_CASE("PTX over its cap is refused by size") {
 
 TEST_CASE("a log keeps its first and last errors, and is text that may be shown") {
   std::string many;
-  for (int i = 0; i < 3000; ++i) many += "int a" + std::to_string(i) + " = missing" + std::to_string(i) + ";\n";
+  for (int i = 0; i < 3000; ++i)
+    many += "int a" + std::to_string(i) + " = missing" + std::to_string(i) + ";\n";
   const auto output = compile(many + saxpy);
   REQUIRE(output.is_rejected());
   testing::expect_code(output.rejected(), "compile.error");
@@ -215,8 +227,9 @@ TEST_CASE("a log keeps its first and last errors, and is text that may be shown"
   };
   const std::vector<Row> rows = {
       {"a\x1b[2Jb\rc\td\n", "a[2Jbc\td\n"},
-      {"\xc2\x9b 2J \xc2\x85", " 2J "},                              // control characters of eight bits
-      {"\xe2\x80\xae DESSAP \xe2\x81\xa6\xef\xbb\xbf", " DESSAP "},  // letters that turn the reading direction
+      {"\xc2\x9b 2J \xc2\x85", " 2J "},  // control characters of eight bits
+      {"\xe2\x80\xae DESSAP \xe2\x81\xa6\xef\xbb\xbf",
+       " DESSAP "},  // letters that turn the reading direction
       {"\xff\xc0\xaf\xed\xa0\x80\xf5\x80\x80\x80 x\xe2\x82", " x"},  // no UTF-8, cut UTF-8
       {"\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80"},
       {std::string("a\0b\x7f", 4), "ab"},
@@ -250,8 +263,10 @@ TEST_CASE("Landlock alone keeps every file of the machine out of the log") {
     CompileRequest request{text, "sm_90a", {}, {}, true};
     const auto output = pool().compile(request);
     REQUIRE_FALSE(output.is_error());
-    const std::string seen = output.is_rejected() ? output.rejected().message : output->log + output->ptx;
-    for (const char* secret : {"root:x:", "canary-5f1d", "daemon:", "a password file", "VmPeak", "cupilot-worker"}) {
+    const std::string seen =
+        output.is_rejected() ? output.rejected().message : output->log + output->ptx;
+    for (const char* secret :
+         {"root:x:", "canary-5f1d", "daemon:", "a password file", "VmPeak", "cupilot-worker"}) {
       CHECK(seen.find(secret) == std::string::npos);
     }
   }

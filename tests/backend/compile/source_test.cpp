@@ -12,26 +12,29 @@ std::string code_of(std::string_view text, std::vector<std::string> allowed = {}
 }
 
 TEST_CASE("Sources that read files are refused however they are spelt") {
-  const std::string text =
-      GENERATE(as<std::string>(),  //
-               "#include \"/etc/passwd\"\n", "#include </proc/self/environ>\n", "  #  include <x>\n", "#/* c */include <x>\n",
-               "/* c */ #include <x>\n", "#inc\\\nlude <x>\n", "#\\\n include <x>\n", "#inc\\  \nlude <x>\n", "%:include <x>\n",
-               "#import <x>\n", "#include_next <x>\n", "#embed \"/dev/zero\"\n", "#define F <x>\n#include F\n",
-               "#if 0\n#include <x>\n#endif\n", "#if __has_include(\"/etc/shadow\")\n#endif\n", "#ifdef __has_embed\n#endif\n",
-               "// a \\\n comment\n#include <x>\n", "const char* s = \"/*\";\n#include <x>\n", "char c = '\"';\n#include <x>\n",
-               "const char* s = \"\\\\\";\n#include <x>\n", "auto s = R\"x(*/)\" )x\";\n#include <x>\n",
-               "int \xc3\xa9R\"(\" ;\n#include <x>\n// )\"\n", "int \\u00e9R\"(\" ;\n#include <x>\n// )\"\n",
-               "int n = 1'000;\n#include <x> // '\n", "#if 0\n don't\n#endif\n#include <x>\n");
+  const std::string text = GENERATE(
+      as<std::string>(),  //
+      "#include \"/etc/passwd\"\n", "#include </proc/self/environ>\n", "  #  include <x>\n",
+      "#/* c */include <x>\n", "/* c */ #include <x>\n", "#inc\\\nlude <x>\n",
+      "#\\\n include <x>\n", "#inc\\  \nlude <x>\n", "%:include <x>\n", "#import <x>\n",
+      "#include_next <x>\n", "#embed \"/dev/zero\"\n", "#define F <x>\n#include F\n",
+      "#if 0\n#include <x>\n#endif\n", "#if __has_include(\"/etc/shadow\")\n#endif\n",
+      "#ifdef __has_embed\n#endif\n", "// a \\\n comment\n#include <x>\n",
+      "const char* s = \"/*\";\n#include <x>\n", "char c = '\"';\n#include <x>\n",
+      "const char* s = \"\\\\\";\n#include <x>\n", "auto s = R\"x(*/)\" )x\";\n#include <x>\n",
+      "int \xc3\xa9R\"(\" ;\n#include <x>\n// )\"\n", "int \\u00e9R\"(\" ;\n#include <x>\n// )\"\n",
+      "int n = 1'000;\n#include <x> // '\n", "#if 0\n don't\n#endif\n#include <x>\n");
   INFO(text);
   testing::expect_code(code_of(text), "gate.include");
 }
 
 TEST_CASE("Sources that only speak of includes pass") {
-  const std::string text = GENERATE(as<std::string>(),  //
-                                    "// #include <x>\nint a;\n", "/*\n#include <x>\n*/\n", "// splice \\\n#include <x>\n",
-                                    "const char* s = \"\\\n#include <x>\\\n\";\n", "auto s = R\"(\n#include <x>\n)\";\n",
-                                    "auto s = R\"asm(\n#include <x> )\" \n)asm\";\n", "int a = b # include;\n",
-                                    "#define include 1\n", "#pragma unroll 4\n", "int __has_include_more;\n", "", "\n", "\\");
+  const std::string text = GENERATE(
+      as<std::string>(),  //
+      "// #include <x>\nint a;\n", "/*\n#include <x>\n*/\n", "// splice \\\n#include <x>\n",
+      "const char* s = \"\\\n#include <x>\\\n\";\n", "auto s = R\"(\n#include <x>\n)\";\n",
+      "auto s = R\"asm(\n#include <x> )\" \n)asm\";\n", "int a = b # include;\n",
+      "#define include 1\n", "#pragma unroll 4\n", "int __has_include_more;\n", "", "\n", "\\");
   INFO(text);
   CHECK(code_of(text).empty());
 }

@@ -24,7 +24,9 @@ struct Row {
 
 }  // namespace
 
-TEST_CASE("what a counting process does wrong is the kernel's fault, or the end of counting, and never the device's") {
+TEST_CASE(
+    "what a counting process does wrong is the kernel's fault, or the end of counting, and never "
+    "the device's") {
   constexpr const char* refused = "error: hardware counters: not allowed";
   constexpr const char* lost = "error: hardware counters: a counter came back without a value";
   const Row rows[] = {
@@ -67,10 +69,12 @@ TEST_CASE("each set of counters has a process of its own") {
   const FakeWorker fake("counter-count-otherset");
   const auto device = fake.open();
   REQUIRE(device->trust({1}));
-  for (const std::uint64_t counters : {1u, 3u, 3u, 1u, 3u}) CHECK(outcome(*device, 5, counters) == "2 launches");
+  for (const std::uint64_t counters : {1u, 3u, 3u, 1u, 3u})
+    CHECK(outcome(*device, 5, counters) == "2 launches");
 }
 
-TEST_CASE("no process counts before one is asked to or expected to, and a new one does after renewing") {
+TEST_CASE(
+    "no process counts before one is asked to or expected to, and a new one does after renewing") {
   for (const bool expected : {false, true}) {
     const FakeWorker fake("none");
     const auto device = fake.open();

@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "backend/worker/mps.hpp"
 #include "backend/worker/fake_worker.hpp"
+#include "backend/worker/mps.hpp"
 #include "support/reached.hpp"
 
 using namespace cupilot;
@@ -65,7 +65,8 @@ TEST_CASE("a runner is replaced after five hundred images, and when its memory g
   CHECK(grown->restarts() == 1);
 }
 
-TEST_CASE("renewing starts new processes, and a lost runner's place is taken by the one in reserve") {
+TEST_CASE(
+    "renewing starts new processes, and a lost runner's place is taken by the one in reserve") {
   const FakeWorker fake("runner-run-die-once");
   const auto device = fake.open();
   CHECK(device->processes() == 2);
@@ -78,7 +79,8 @@ TEST_CASE("renewing starts new processes, and a lost runner's place is taken by 
 }
 
 TEST_CASE("an MPS server is seen by its control pipe") {
-  const auto folder = std::filesystem::temp_directory_path() / ("cupilot_mps_" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("cupilot_mps_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   CHECK(mps_sign(folder).empty());
   std::ofstream(folder / "control") << "";
@@ -90,8 +92,9 @@ TEST_CASE("slots are shared by size and end within 256 bytes of their region's e
   const FakeWorker fake("none");
   const auto device = fake.open();
   std::vector<Region> first;
-  for (const std::int64_t bytes : {std::int64_t{0}, std::int64_t{1}, std::int64_t{4100}, std::int64_t{2} << 20,
-                                   (std::int64_t{2} << 20) + 1, std::int64_t{100} << 20}) {
+  for (const std::int64_t bytes :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{4100}, std::int64_t{2} << 20,
+        (std::int64_t{2} << 20) + 1, std::int64_t{100} << 20}) {
     const auto region = device->lease(bytes, true);
     REQUIRE(region);
     CHECK(region->bytes == bytes);
@@ -117,8 +120,9 @@ TEST_CASE("a region lies at the asked end, and where asked off the usual alignme
     Fence fence;
     std::int64_t odd, offset;
   };
-  for (const Row& row : {Row{Fence::end, 0, granule - 1024}, Row{Fence::start, 0, 0}, Row{Fence::start, 4, 4},
-                         Row{Fence::end, 4, granule - 1004}, Row{Fence::end, 16, granule - 1008}}) {
+  for (const Row& row :
+       {Row{Fence::end, 0, granule - 1024}, Row{Fence::start, 0, 0}, Row{Fence::start, 4, 4},
+        Row{Fence::end, 4, granule - 1004}, Row{Fence::end, 16, granule - 1008}}) {
     const auto region = device->lease(1000, true, row.fence, row.odd);
     REQUIRE(region);
     CHECK(region->offset == row.offset);

@@ -1,5 +1,6 @@
-// A driver that launches nothing: it holds contexts, memory, modules and events, and writes down what a guest in a host's
-// context may not do. fake_libcuda_refused.c has the calls that such a guest has no use for.
+// A driver that launches nothing: it holds contexts, memory, modules and events, and writes down
+// what a guest in a host's context may not do. fake_libcuda_refused.c has the calls that such a
+// guest has no use for.
 #include <cuda.h>
 
 #include <cstdint>
@@ -28,11 +29,13 @@ CUresult pending = CUDA_SUCCESS;
 thread_local std::vector<CUcontext> stack;
 
 CUresult in_context(const char* call) {
-  if (stack.empty() || stack.back() != handle_of<CUcontext>(0x10)) wrong += std::string(call) + " outside the host's context\n";
+  if (stack.empty() || stack.back() != handle_of<CUcontext>(0x10))
+    wrong += std::string(call) + " outside the host's context\n";
   return state;
 }
 CUresult on_stream(const char* call, CUstream stream) {
-  if (stream != handle_of<CUstream>(0x20)) wrong += std::string(call) + " on another stream than the host's\n";
+  if (stream != handle_of<CUstream>(0x20))
+    wrong += std::string(call) + " on another stream than the host's\n";
   return in_context(call);
 }
 CUresult not_mine(const char* call) {
@@ -56,7 +59,9 @@ void fake_begin(std::uint64_t probe) {
 }
 
 CUresult cuInit(unsigned) { return not_mine("cuInit"); }
-CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice) { return not_mine("cuDevicePrimaryCtxRetain"); }
+CUresult cuDevicePrimaryCtxRetain(CUcontext*, CUdevice) {
+  return not_mine("cuDevicePrimaryCtxRetain");
+}
 CUresult cuCtxSetCurrent(CUcontext) { return not_mine("cuCtxSetCurrent"); }
 CUresult cuCtxSetLimit(CUlimit, std::size_t) { return not_mine("cuCtxSetLimit"); }
 CUresult cuStreamCreate(CUstream*, unsigned) { return not_mine("cuStreamCreate"); }
@@ -71,17 +76,32 @@ CUresult cuCtxPopCurrent(CUcontext* context) {
 }
 CUresult cuCtxGetDevice(CUdevice* device) { return *device = 0, in_context("cuCtxGetDevice"); }
 CUresult cuStreamGetCtx(CUstream stream, CUcontext* context) {
-  return *context = handle_of<CUcontext>(reinterpret_cast<std::uintptr_t>(stream) - 0x10), CUDA_SUCCESS;
+  return *context = handle_of<CUcontext>(reinterpret_cast<std::uintptr_t>(stream) - 0x10),
+         CUDA_SUCCESS;
 }
 
 CUresult cuDriverGetVersion(int* version) { return *version = 13000, CUDA_SUCCESS; }
-CUresult cuDeviceGetName(char* name, int, CUdevice) { return std::strcpy(name, "NVIDIA H200"), CUDA_SUCCESS; }
-CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) { return std::memset(uuid, 7, sizeof *uuid), CUDA_SUCCESS; }
-CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) { return *bytes = 1ull << 30, CUDA_SUCCESS; }
-CUresult cuMemGetInfo(std::size_t* available, std::size_t* total) { return *available = *total = 1ull << 30, CUDA_SUCCESS; }
-CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute, CUdevice) { return *value = 8, CUDA_SUCCESS; }
-CUresult cuGetErrorName(CUresult, const char** name) { return *name = "CUDA_ERROR_OF_THE_FAKE", CUDA_SUCCESS; }
-CUresult cuGetErrorString(CUresult, const char** text) { return *text = "as the test wants it", CUDA_SUCCESS; }
+CUresult cuDeviceGetName(char* name, int, CUdevice) {
+  return std::strcpy(name, "NVIDIA H200"), CUDA_SUCCESS;
+}
+CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+  return std::memset(uuid, 7, sizeof *uuid), CUDA_SUCCESS;
+}
+CUresult cuDeviceTotalMem(std::size_t* bytes, CUdevice) {
+  return *bytes = 1ull << 30, CUDA_SUCCESS;
+}
+CUresult cuMemGetInfo(std::size_t* available, std::size_t* total) {
+  return *available = *total = 1ull << 30, CUDA_SUCCESS;
+}
+CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute, CUdevice) {
+  return *value = 8, CUDA_SUCCESS;
+}
+CUresult cuGetErrorName(CUresult, const char** name) {
+  return *name = "CUDA_ERROR_OF_THE_FAKE", CUDA_SUCCESS;
+}
+CUresult cuGetErrorString(CUresult, const char** text) {
+  return *text = "as the test wants it", CUDA_SUCCESS;
+}
 
 CUresult cuMemAlloc(CUdeviceptr* pointer, std::size_t bytes) {
   *pointer = reinterpret_cast<CUdeviceptr>(std::malloc(bytes));
@@ -93,8 +113,10 @@ CUresult cuMemFree(CUdeviceptr pointer) {
   std::free(reinterpret_cast<void*>(pointer));
   return in_context("cuMemFree");
 }
-CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, std::size_t bytes, CUstream stream) {
-  return std::memset(reinterpret_cast<void*>(pointer), value, bytes), on_stream("cuMemsetD8Async", stream);
+CUresult cuMemsetD8Async(CUdeviceptr pointer, unsigned char value, std::size_t bytes,
+                         CUstream stream) {
+  return std::memset(reinterpret_cast<void*>(pointer), value, bytes),
+         on_stream("cuMemsetD8Async", stream);
 }
 CUresult cuMemcpyDtoH(void* to, CUdeviceptr from, std::size_t bytes) {
   return std::memcpy(to, reinterpret_cast<const void*>(from), bytes), in_context("cuMemcpyDtoH");
@@ -111,9 +133,13 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule, const char* name) {
   entries[*function = handle_of<CUfunction>(++next_handle)] = name;
   return in_context("cuModuleGetFunction");
 }
-CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) { return in_context("cuFuncSetAttribute"); }
+CUresult cuFuncSetAttribute(CUfunction, CUfunction_attribute, int) {
+  return in_context("cuFuncSetAttribute");
+}
 
-CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) { return on_stream("cuStreamBeginCapture", stream); }
+CUresult cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+  return on_stream("cuStreamBeginCapture", stream);
+}
 CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
   return *graph = handle_of<CUgraph>(1), on_stream("cuStreamEndCapture", stream);
 }
@@ -132,10 +158,14 @@ CUresult cuEventDestroy(CUevent event) {
   return events.erase(reinterpret_cast<std::uintptr_t>(event)), in_context("cuEventDestroy");
 }
 CUresult cuEventRecord(CUevent, CUstream stream) { return on_stream("cuEventRecord", stream); }
-CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) { return *milliseconds = 0.05f, state; }
+CUresult cuEventElapsedTime(float* milliseconds, CUevent, CUevent) {
+  return *milliseconds = 0.05f, state;
+}
 
-// "probe_known" leaves the known kernel's value, "fault" an illegal address that the next wait tells of.
-CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters, void**) {
+// "probe_known" leaves the known kernel's value, "fault" an illegal address that the next wait
+// tells of.
+CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                          void**) {
   const std::string& name = entries[function];
   launched += name + " ";
   if (name == "probe_known") {

@@ -1,4 +1,5 @@
-// A device in a host's own context, on a driver that holds things and launches nothing (fake_libcuda.cpp).
+// A device in a host's own context, on a driver that holds things and launches nothing
+// (fake_libcuda.cpp).
 #include "backend/cuda/in_process.hpp"
 
 #include <dlfcn.h>
@@ -16,7 +17,8 @@ namespace {
 const auto context = reinterpret_cast<CUcontext>(0x10);
 const auto stream = reinterpret_cast<CUstream>(0x20), stranger = reinterpret_cast<CUstream>(0x21);
 
-// The driver that the tests of this file share: the loader finds it under the real one's name from then on.
+// The driver that the tests of this file share: the loader finds it under the real one's name from
+// then on.
 struct FakeDriver {
   template <class Function>
   Function* find(const char* name) const {
@@ -62,7 +64,8 @@ std::string outcome(InProcessDevice& device, const RunOrder& order) {
 }  // namespace
 
 TEST_CASE("without a driver in this process there is no context to be a guest in") {
-  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr) return;  // an earlier test's, or a GPU's
+  if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD) != nullptr)
+    return;  // an earlier test's, or a GPU's
   const auto opened = open_in_process(context, stream);
   REQUIRE(!opened);
   CHECK(opened.error().code == ErrorCode::no_device);
@@ -75,9 +78,11 @@ TEST_CASE("handles that cannot be worked with are refused by name") {
     CUstream stream;
     const char* word;
   };
-  for (const Row& row : {Row{nullptr, stream, "no context"}, Row{context, nullptr, "default stream"},
-                         Row{context, CU_STREAM_LEGACY, "default stream"}, Row{context, CU_STREAM_PER_THREAD, "default stream"},
-                         Row{context, stranger, "another context"}}) {
+  for (const Row& row :
+       {Row{nullptr, stream, "no context"}, Row{context, nullptr, "default stream"},
+        Row{context, CU_STREAM_LEGACY, "default stream"},
+        Row{context, CU_STREAM_PER_THREAD, "default stream"},
+        Row{context, stranger, "another context"}}) {
     const auto opened = open_in_process(row.context, row.stream);
     CAPTURE(row.word);
     REQUIRE(!opened);
@@ -87,7 +92,9 @@ TEST_CASE("handles that cannot be worked with are refused by name") {
   CHECK(driver.held() == 0);
 }
 
-TEST_CASE("a guest works in the host's context and stream, from any thread, and takes everything with it", "[threads]") {
+TEST_CASE(
+    "a guest works in the host's context and stream, from any thread, and takes everything with it",
+    "[threads]") {
   const FakeDriver driver;
   {
     const auto device = open_trusted();
@@ -111,7 +118,8 @@ TEST_CASE("a guest works in the host's context and stream, from any thread, and 
 TEST_CASE("memory is leased once, and had again after its release") {
   const FakeDriver driver;
   const auto device = open_trusted();
-  const auto first = device->lease(1000, true, Fence::start), second = device->lease(1000, false, Fence::end);
+  const auto first = device->lease(1000, true, Fence::start),
+             second = device->lease(1000, false, Fence::end);
   REQUIRE((first && second));
   CHECK(first->slot != second->slot);
   CHECK(first->offset == 0);
@@ -128,8 +136,9 @@ TEST_CASE("a fault ends the context: the kernel is told of, then every order is 
   const FakeDriver driver;
   const auto device = open_trusted();
   testing::expect_code(outcome(*device, order_of("fault")), "run.out_of_bounds");
-  for (const std::string& said : {outcome(*device, order_of("k")), device->judge(DeviceMessage::probe, "").error().message,
-                                  device->lease(1, true).error().message, device->renew().error().message}) {
+  for (const std::string& said :
+       {outcome(*device, order_of("k")), device->judge(DeviceMessage::probe, "").error().message,
+        device->lease(1, true).error().message, device->renew().error().message}) {
     CHECK(said.find("the host's context is lost") != std::string::npos);
   }
 }

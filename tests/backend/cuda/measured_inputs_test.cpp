@@ -1,5 +1,5 @@
-// A measurement on a device that holds no memory: where inputs can be written, each timed launch's are compared with what was
-// made for it; and how many launches it takes.
+// A measurement on a device that holds no memory: where inputs can be written, each timed launch's
+// are compared with what was made for it; and how many launches it takes.
 #include <cstring>
 #include <map>
 #include <memory>
@@ -16,7 +16,8 @@ using namespace cupilot;
 
 namespace {
 
-// Says yes to everything, and counts inputs that are compared with another recipe than the one they were filled by.
+// Says yes to everything, and counts inputs that are compared with another recipe than the one they
+// were filled by.
 class Notebook : public TrialDevice {
  public:
   Notebook() {
@@ -29,7 +30,9 @@ class Notebook : public TrialDevice {
 
   const DeviceHello& hello() const override { return hello_; }
   double empty_launch_us() const override { return 1; }
-  Result<Region> lease(std::int64_t bytes, bool, Fence, std::int64_t) override { return Region{slots_++, 0, bytes}; }
+  Result<Region> lease(std::int64_t bytes, bool, Fence, std::int64_t) override {
+    return Region{slots_++, 0, bytes};
+  }
   void release_all() override {}
   bool crowded() const override { return false; }
   void seal(const Region&) override {}
@@ -41,9 +44,11 @@ class Notebook : public TrialDevice {
     return payloads;
   }
   Result<void> load_in_judge(const NamedImage&) override { return {}; }
-  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order, double) override {
+  Result<std::variant<DeviceRun, RunnerFault>> run(const NamedImage&, const RunOrder& order,
+                                                   double) override {
     launched += order.timing.mode == VisitTiming::Mode::timed ? 1 : order.timing.replays;
-    const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0, launch_us);
+    const std::vector<double> times(order.timing.mode == VisitTiming::Mode::timed ? 1 : 0,
+                                    launch_us);
     return std::variant<DeviceRun, RunnerFault>(DeviceRun{{times, launch_us}, launch_us + 100});
   }
   void settle() override {}
@@ -76,7 +81,8 @@ class Notebook : public TrialDevice {
     answer.nonzero.resize(order.zeros.size());
     for (const PrepareItem& input : order.unchanged) {
       ++compared;
-      const bool same = std::memcmp(&filled_[input.region.slot], &input.recipe, sizeof input.recipe) == 0;
+      const bool same =
+          std::memcmp(&filled_[input.region.slot], &input.recipe, sizeof input.recipe) == 0;
       mistaken += same ? 0 : 1;
       answer.changed.push_back(same ? 0 : 1);
     }
@@ -98,7 +104,8 @@ struct Trials {
   Task task = *gemm_task({.m = 16384, .n = 128, .k = 16384});
 
   ContestantReport measure(const Contestant& contestant, const MeasureOptions& options) {
-    auto reports = trials.measure(task, task_id(task), task.time_shapes.front(), {&contestant, 1}, options);
+    auto reports =
+        trials.measure(task, task_id(task), task.time_shapes.front(), {&contestant, 1}, options);
     REQUIRE(reports);
     const auto& measured = reports->front().measurement;
     if (measured.is_rejected()) FAIL(measured.rejected().message);
@@ -128,7 +135,8 @@ TEST_CASE("whichever timed launch was wrong, its kernel leaves and is launched n
     CAPTURE(wrong);
     on.device.checks = on.device.launched = 0;
     on.device.wrong_check = wrong;
-    auto reports = on.trials.measure(on.task, task_id(on.task), on.task.time_shapes.front(), {&plain_kernel, 1}, options);
+    auto reports = on.trials.measure(on.task, task_id(on.task), on.task.time_shapes.front(),
+                                     {&plain_kernel, 1}, options);
     REQUIRE(reports);
     REQUIRE(reports->front().measurement.is_rejected());
     testing::expect_code(reports->front().measurement.rejected(), "measure.timed_launch");
@@ -142,8 +150,10 @@ TEST_CASE("a slow plain kernel takes a twentieth of the time, and one launch at 
     int launches;
     std::size_t samples;
   };
-  // Of the 100 ms that are a twentieth of 2 s. A first launch that is not the only one is no sample.
-  const Case c = GENERATE(from_range(std::vector<Case>{{2'000'000, 1, 1}, {60'000, 1, 1}, {40'000, 3, 2}, {30'000, 4, 3}}));
+  // Of the 100 ms that are a twentieth of 2 s. A first launch that is not the only one is no
+  // sample.
+  const Case c = GENERATE(from_range(
+      std::vector<Case>{{2'000'000, 1, 1}, {60'000, 1, 1}, {40'000, 3, 2}, {30'000, 4, 3}}));
   Trials on;
   on.device.launch_us = c.launch_us;
   const ContestantReport report = on.measure(plain_kernel, {7, 2.0, true, 1});
@@ -167,7 +177,8 @@ TEST_CASE("a long first launch counts where few rounds are asked for") {
   kernel.source.text = "candidate";
   kernel.source.plan.launches = {{.name = "main", .entry = "gemm", .grid = {"1"}, .block = {"32"}}};
   kernel.entries = {{.name = "gemm", .source_name = "gemm"}};
-  const ContestantReport report = on.measure({Contestant::Kind::candidate, "candidate", &kernel}, {c.rounds, 1.0, true, 1});
+  const ContestantReport report =
+      on.measure({Contestant::Kind::candidate, "candidate", &kernel}, {c.rounds, 1.0, true, 1});
   CAPTURE(c.launch_us, c.rounds);
   CHECK(on.device.launched == c.launches);
   CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));

@@ -1,4 +1,5 @@
-// Judge and runner that hang, die, lie and break the protocol at every step: what the controller makes of each.
+// Judge and runner that hang, die, lie and break the protocol at every step: what the controller
+// makes of each.
 #include <cupilot/parts/rejection.hpp>
 
 #include "backend/cuda/trials.hpp"
@@ -27,7 +28,8 @@ Task zero_task() {
   task.tensors = {x, y};
   task.time_shapes = {{{{"n", 1000}}, 1.0}};
   task.work.flops = "n";
-  task.reference.text = "__device__ real reference_y(const Inputs& in, long long index) { return in.x(index); }";
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long index) { return in.x(index); }";
   return task;
 }
 
@@ -65,14 +67,16 @@ std::string outcome(const CaseReport& report) {
   if (report.outputs[0].failed > 0) return "wrong";
   if (report.outputs[0].never_written > 0) return "never written";
   if (report.outputs[0].repeat_differs > 0) return "differs";
-  return report.recomputed > 0 && report.repeats_done == report.what.repeats ? "good" : "not looked at";
+  return report.recomputed > 0 && report.repeats_done == report.what.repeats ? "good"
+                                                                             : "not looked at";
 }
 
 // Of the first case that is not good.
 std::string outcome(const Result<std::vector<CaseReport>>& reports) {
   if (!reports) return reports.error().code == ErrorCode::no_device ? "suspect" : "error";
   for (const CaseReport& report : *reports) {
-    if (const std::string one = outcome(report); one != "good") return &report == &reports->back() ? one : one + ", then more";
+    if (const std::string one = outcome(report); one != "good")
+      return &report == &reports->back() ? one : one + ", then more";
   }
   return reports->size() == 2 ? "good" : "too few";
 }
@@ -162,7 +166,8 @@ constexpr Row rows[] = {
     {"judge-check-checkwrong", "wrong, then more", "measure.timed_launch"},
     {"judge-check-checkpoison", "never written, then more", "measure.timed_launch"},
     {"judge-check-checkguard", "run.guard", "run.guard"},
-    {"judge-check-checkguard-once", "run.guard", "measured"},  // of the first case, told when the second was run
+    {"judge-check-checkguard-once", "run.guard",
+     "measured"},  // of the first case, told when the second was run
     {"judge-check-checkpadding", "run.guard", "run.guard"},
     {"judge-repeat-differs", "differs", "measured"},
     {"judge-repeat-shortrepeat", "error", "measured"},
@@ -273,13 +278,17 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
     REQUIRE(device->trust({1}));
     CudaTrials trials(*device, programs, spot, *spec, hangs(row.behaviour, "") ? 0.5 : 20);
     expect_outcome(outcome(trials.prove(task, key, kernel, cases)), row.proved);
-    auto measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
-    if (!measured) measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
+    auto measured =
+        trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
+    if (!measured)
+      measured = trials.measure(task, key, cases[0].workload, {&contestant, 1}, {3, 0.01, true, 1});
     expect_outcome(outcome(measured), row.measured);
   }
 }
 
-TEST_CASE("a kernel that asks for more memory than it may have is refused, and the machine has not failed") {
+TEST_CASE(
+    "a kernel that asks for more memory than it may have is refused, and the machine has not "
+    "failed") {
   const Task task = zero_task();
   CompiledKernel kernel = dummy_kernel();
   kernel.source.plan.buffers = {{"much", "n*100000000", BufferContent::scratch}};
@@ -292,9 +301,12 @@ TEST_CASE("a kernel that asks for more memory than it may have is refused, and t
   CudaTrials trials(*device, programs, spot, *spec, 20);
   Case what;
   what.workload = task.time_shapes[0];
-  testing::expect_code(outcome(trials.prove(task, task_id(task), kernel, {&what, 1})), "run.launch");
+  testing::expect_code(outcome(trials.prove(task, task_id(task), kernel, {&what, 1})),
+                       "run.launch");
   const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
-  testing::expect_code(outcome(trials.measure(task, task_id(task), what.workload, {&contestant, 1}, {})), "run.launch");
+  testing::expect_code(
+      outcome(trials.measure(task, task_id(task), what.workload, {&contestant, 1}, {})),
+      "run.launch");
 }
 
 TEST_CASE("a device that cannot be relied on from the start is not opened") {

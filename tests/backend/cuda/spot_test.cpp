@@ -11,7 +11,8 @@
 namespace cupilot {
 namespace {
 
-TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole", "[virtual][threads]") {
+TEST_CASE("values of a few elements over the parts of inputs they read equal those over the whole",
+          "[virtual][threads]") {
   BackendOptions options = testing::kept_images();
   options.compile_jobs = 1;
   auto pool = CompilePool::open(options);
@@ -43,7 +44,8 @@ TEST_CASE("values of a few elements over the parts of inputs they read equal tho
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < (*few)->indices.size(); ++i) {
         const auto at = static_cast<std::size_t>((*few)->indices[i]);
-        const bool same = (*few)->values[i] == (*all)->values.at(at) && (*few)->sums[i] == (*all)->sums.at(at);
+        const bool same =
+            (*few)->values[i] == (*all)->values.at(at) && (*few)->sums[i] == (*all)->sums.at(at);
         wrong += same ? 0 : 1;
       }
       CHECK(wrong == 0);

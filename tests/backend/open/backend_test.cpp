@@ -7,8 +7,8 @@
 using namespace cupilot;
 
 TEST_CASE("device names that name nothing are usage errors") {
-  for (const char* name :
-       {"", "cuda:x", "cuda:-1", "cuda:1x", "gpu", "recorded", "recorded:", "fake:", "opencl:0", "virtual:h201"}) {
+  for (const char* name : {"", "cuda:x", "cuda:-1", "cuda:1x", "gpu", "recorded",
+                           "recorded:", "fake:", "opencl:0", "virtual:h201"}) {
     const auto opened = open_backend(name);
     CAPTURE(name);
     REQUIRE(!opened);
@@ -35,7 +35,8 @@ TEST_CASE("auto is never an error where NVRTC is", "[threads]") {
 
 TEST_CASE("every lack has a cost and everything present a detail") {
   const std::vector<Finding> found = examine_machine();
-  for (const char* name : {"worker", "nvrtc", "landlock", "seccomp", "rlimits", "libcuda", "gpu", "cublaslt", "cupti"}) {
+  for (const char* name : {"worker", "nvrtc", "landlock", "seccomp", "rlimits", "libcuda", "gpu",
+                           "cublaslt", "cupti"}) {
     CAPTURE(name);
     bool there = false;
     for (const Finding& finding : found) {

@@ -17,7 +17,8 @@ TEST_CASE("a tensor that several threads fill holds what one would write", "[vir
   const auto task = gemm_task(spec);
   REQUIRE(task);
   const Workload& shape = task->time_shapes.front();
-  for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe, ContentKind::integers}) {
+  for (const ContentKind kind :
+       {ContentKind::ordinary, ContentKind::probe, ContentKind::integers}) {
     const Content content{.seed = 7, .kind = kind};
     VirtualInputs inputs(64 << 20);
     const auto made = inputs.get(*task, "t", 0, shape, content);

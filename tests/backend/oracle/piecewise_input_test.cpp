@@ -37,8 +37,10 @@ TEST_CASE("pieces of an input are what the whole holds", "[virtual]") {
       {100, 14, 2},  // every second place
   };
   for (const auto& strides : layouts) {
-    for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe, ContentKind::special, ContentKind::hard_line}) {
-      INFO(strides[0] << " " << strides[1] << " " << strides[2] << " kind " << static_cast<int>(kind));
+    for (const ContentKind kind : {ContentKind::ordinary, ContentKind::probe, ContentKind::special,
+                                   ContentKind::hard_line}) {
+      INFO(strides[0] << " " << strides[1] << " " << strides[2] << " kind "
+                      << static_cast<int>(kind));
       const FillParams params = recipe(strides, kind);
       std::vector<std::byte> whole(static_cast<std::size_t>(params.span) * 4), pieces(whole.size());
       fill(params, whole);
@@ -46,7 +48,8 @@ TEST_CASE("pieces of an input are what the whole holds", "[virtual]") {
       REQUIRE(input);
       for (std::int64_t first = 0; first < params.span; first += 8) {
         const auto count = static_cast<std::size_t>(std::min<std::int64_t>(8, params.span - first));
-        input->make(first, std::span(pieces).subspan(static_cast<std::size_t>(first) * 4, count * 4));
+        input->make(first,
+                    std::span(pieces).subspan(static_cast<std::size_t>(first) * 4, count * 4));
       }
       const bool same = whole == pieces;
       CHECK(same);
@@ -63,10 +66,12 @@ TEST_CASE("where a place may be several elements there are no pieces", "[virtual
 TEST_CASE("content that is made later is made once, as far as it is read", "[virtual]") {
   ptx::DeviceMemory memory(1 << 20);
   std::vector<std::uint64_t> made;
-  const auto index = memory.add_later("A", 1000, [&](std::uint64_t offset, std::span<std::uint8_t> chunk) {
-    made.push_back(offset);
-    for (std::size_t i = 0; i < chunk.size(); ++i) chunk[i] = static_cast<std::uint8_t>(offset + i);
-  });
+  const auto index =
+      memory.add_later("A", 1000, [&](std::uint64_t offset, std::span<std::uint8_t> chunk) {
+        made.push_back(offset);
+        for (std::size_t i = 0; i < chunk.size(); ++i)
+          chunk[i] = static_cast<std::uint8_t>(offset + i);
+      });
   REQUIRE(index);
   const std::uint64_t address = memory.address(*index);
   ptx::Buffer* buffer = memory.find(address + 60, 8);

@@ -17,11 +17,13 @@ namespace {
 constexpr int slots = 4;
 
 std::string result_of(int slot) {
-  const parts::Json rejected = parts::put(Rejected{Stage::measure, "measure.failed", "two clocks", {}});
-  const parts::Json json = {
-      {"slot", slot},
-      {"kernel_hash", "k"},
-      {"candidate", {{"strategy_id", "s" + std::to_string(slot)}, {"outcome", {{"kind", "rejected"}, {"rejected", rejected}}}}}};
+  const parts::Json rejected =
+      parts::put(Rejected{Stage::measure, "measure.failed", "two clocks", {}});
+  const parts::Json json = {{"slot", slot},
+                            {"kernel_hash", "k"},
+                            {"candidate",
+                             {{"strategy_id", "s" + std::to_string(slot)},
+                              {"outcome", {{"kind", "rejected"}, {"rejected", rejected}}}}}};
   return json.dump();
 }
 
@@ -38,7 +40,8 @@ struct Recorded {
                                 {"techniques", parts::Json::array()}};
     add(RecordType::header, header.dump());
     add(RecordType::baselines, R"({"baselines":[{"name":"plain","time_us":70.5}]})");
-    for (int slot = 0; slot < slots; ++slot) add(RecordType::proposal, R"({"slot":)" + std::to_string(slot) + "}");
+    for (int slot = 0; slot < slots; ++slot)
+      add(RecordType::proposal, R"({"slot":)" + std::to_string(slot) + "}");
     for (int slot = 0; slot < slots; ++slot) add(RecordType::result, result_of(slot));
   }
 
@@ -64,13 +67,17 @@ TEST_CASE("a recording that was cut anywhere answers what lies before the cut, a
     INFO("cut at byte " << size);
     const auto recording = recording_of_journal(whole.bytes.substr(0, size), "the/journal");
     REQUIRE(recording);
-    const auto before = std::upper_bound(whole.begins.begin(), whole.begins.end(), size) - whole.begins.begin();
-    const bool at_a_record = size == whole.bytes.size() || size == whole.begins[static_cast<std::size_t>(before - 1)];
-    const std::size_t records = static_cast<std::size_t>(before) - (size == whole.bytes.size() ? 0 : 1);
+    const auto before =
+        std::upper_bound(whole.begins.begin(), whole.begins.end(), size) - whole.begins.begin();
+    const bool at_a_record =
+        size == whole.bytes.size() || size == whole.begins[static_cast<std::size_t>(before - 1)];
+    const std::size_t records =
+        static_cast<std::size_t>(before) - (size == whole.bytes.size() ? 0 : 1);
     CHECK(recording->notice.empty() == at_a_record);
     CHECK(recording->answers.size() == (records > first_result ? records - first_result : 0));
     if (at_a_record) continue;
-    const std::string place = "the/journal ended in a torn record at byte " + std::to_string(whole.begins[records]);
+    const std::string place =
+        "the/journal ended in a torn record at byte " + std::to_string(whole.begins[records]);
     CHECK(recording->notice.find(place) == 0);
   }
 }
@@ -87,17 +94,20 @@ TEST_CASE("of a damaged recording what a crash may leave is told, and anything e
     const std::string said = recording ? recording->notice : recording.error().message;
     CHECK(said.find("the/journal") == 0);
     CHECK(said.find(place) != std::string::npos);
-    if (behind > 0) CHECK(said.find(std::to_string(behind) + " whole records") != std::string::npos);
+    if (behind > 0)
+      CHECK(said.find(std::to_string(behind) + " whole records") != std::string::npos);
     if (recording) CHECK(recording->answers.size() == record - first_result);
     if (recording) continue;
     CHECK(recording.error().code == ErrorCode::usage);
-    const std::string cut = record == 0 ? "put back a copy of it" : "truncate -s " + std::to_string(whole.begins[record]);
+    const std::string cut = record == 0 ? "put back a copy of it"
+                                        : "truncate -s " + std::to_string(whole.begins[record]);
     CHECK(recording.error().hint.find(cut) != std::string::npos);
   }
 }
 
 TEST_CASE("what is no journal records nothing") {
-  for (const std::string& bytes : {std::string(), std::string("a text that somebody wrote down here"), frame(4, 0, "{}")}) {
+  for (const std::string& bytes :
+       {std::string(), std::string("a text that somebody wrote down here"), frame(4, 0, "{}")}) {
     const auto recording = recording_of_journal(bytes, "the/journal");
     REQUIRE_FALSE(recording);
     CHECK(recording.error().code == ErrorCode::usage);

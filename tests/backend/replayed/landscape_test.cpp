@@ -32,7 +32,8 @@ double fastest(const Landscape& landscape) {
 }  // namespace
 
 TEST_CASE("the stated optimum is the fastest point") {
-  for (const LandscapeKind kind : {LandscapeKind::additive, LandscapeKind::nk, LandscapeKind::deceptive}) {
+  for (const LandscapeKind kind :
+       {LandscapeKind::additive, LandscapeKind::nk, LandscapeKind::deceptive}) {
     const auto landscape = Landscape::make(small(kind));
     REQUIRE(landscape);
     CHECK(fastest(*landscape) == Approx(landscape->spec().best_us));
@@ -42,7 +43,8 @@ TEST_CASE("the stated optimum is the fastest point") {
 TEST_CASE("a trap rewards every step away from its best") {
   auto landscape = Landscape::make(small(LandscapeKind::deceptive));
   REQUIRE(landscape);
-  // From the best point each single change costs; from any other, a change towards it costs too, but the last.
+  // From the best point each single change costs; from any other, a change towards it costs too,
+  // but the last.
   std::vector<int> best, point(6, 0);
   for (int code = 0; code < 64 && best.empty(); ++code) {
     for (int bit = 0; bit < 6; ++bit) point[static_cast<std::size_t>(bit)] = code >> bit & 1;
@@ -62,7 +64,8 @@ TEST_CASE("points come from a kernel's constants; what is absent is state 0") {
   auto landscape = Landscape::make(small(LandscapeKind::additive));
   REQUIRE(landscape);
   CHECK(landscape->point_of({}) == std::vector<int>(5, 0));
-  CHECK(landscape->point_of({{"v1", 1}, {"v1.value", 2}, {"v4", 1}}) == std::vector<int>{0, 2, 0, 0, 1});
+  CHECK(landscape->point_of({{"v1", 1}, {"v1.value", 2}, {"v4", 1}}) ==
+        std::vector<int>{0, 2, 0, 0, 1});
   CHECK(landscape->point_of({{"v1.value", 2}}) == std::vector<int>(5, 0));
   CHECK(landscape->techniques().size() == 5);
 }
@@ -75,7 +78,8 @@ TEST_CASE("rejections are a function of the point and never hit an optimum") {
   int accepted = 0;
   std::vector<int> point(5, 0);
   for (int code = 0; code < 243; ++code) {
-    for (int site = 0, rest = code; site < 5; ++site, rest /= 3) point[static_cast<std::size_t>(site)] = rest % 3;
+    for (int site = 0, rest = code; site < 5; ++site, rest /= 3)
+      point[static_cast<std::size_t>(site)] = rest % 3;
     accepted += landscape->rejected(point) ? 0 : 1;
   }
   CHECK(accepted == 1);

@@ -19,7 +19,8 @@ std::string header() {
 }
 
 const std::string timed = R"({"id":"0123456789abcdef","kernel":"k1","us":[9,7,8]})";
-const std::string refused = R"({"id":"fedcba9876543210","rejected":"measure.failed","why":"two clocks"})";
+const std::string refused =
+    R"({"id":"fedcba9876543210","rejected":"measure.failed","why":"two clocks"})";
 
 }  // namespace
 
@@ -44,10 +45,13 @@ TEST_CASE("a landscape's lines answer by the beginning of a strategy's id") {
 }
 
 TEST_CASE("a line cut off while it was written is left out, and said to be") {
-  const auto recording = recording_of_table(header() + timed + "\n" + refused.substr(0, 20), "the/file");
+  const auto recording =
+      recording_of_table(header() + timed + "\n" + refused.substr(0, 20), "the/file");
   REQUIRE(recording);
   CHECK(recording->answers.size() == 1);
-  CHECK(recording->notice == "the/file ended in a torn line of 20 bytes, as a crash leaves it; the lines before it answer");
+  CHECK(recording->notice ==
+        "the/file ended in a torn line of 20 bytes, as a crash leaves it; the lines before it "
+        "answer");
   const auto whole = recording_of_table(header() + timed + "\n", "the/file");
   REQUIRE(whole);
   CHECK(whole->notice.empty());

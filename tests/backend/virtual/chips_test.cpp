@@ -1,4 +1,5 @@
-// Every chip compiles for its own architecture, runs, counts and profiles; what it lacks is refused.
+// Every chip compiles for its own architecture, runs, counts and profiles; what it lacks is
+// refused.
 #include <cupilot/parts/profile.hpp>
 
 #include "catch.hpp"
@@ -51,15 +52,18 @@ TEST_CASE("every chip compiles, proves, times and profiles a kernel", "[chips][t
     const LaunchProfile& launch = profile->launches.at(0);
     CHECK(profile->device == "virtual:" + name);
     CHECK(profile->floor_us > 0);
-    CHECK(launch.residency.blocks == resident_blocks(backend->device(), 128, launch.registers, 512));
+    CHECK(launch.residency.blocks ==
+          resident_blocks(backend->device(), 128, launch.registers, 512));
     CHECK(launch.residency.limit == "threads");
     CHECK(launch.total.warps == Approx(launch.counts[Counter::warp_instructions].value));
     CHECK(launch.time.us <= profile->time.us);
   }
 }
 
-TEST_CASE("what came with Hopper does not compile for earlier chips, in CUDA and in PTX", "[chips]") {
-  KernelSource source = row_sum_source(std::string(row_sum_head) + "{ asm volatile(\"wgmma.fence.sync.aligned;\"); y[0] = 0; }");
+TEST_CASE("what came with Hopper does not compile for earlier chips, in CUDA and in PTX",
+          "[chips]") {
+  KernelSource source = row_sum_source(
+      std::string(row_sum_head) + "{ asm volatile(\"wgmma.fence.sync.aligned;\"); y[0] = 0; }");
   KernelSource text;
   text.language = Language::ptx;
   text.text = ".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k() { ret; }\n";

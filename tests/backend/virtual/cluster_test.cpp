@@ -5,7 +5,8 @@
 namespace cupilot {
 namespace {
 
-// Two blocks share a row; tiles of 64 columns arrive through a map, the second block's sum through its shared memory.
+// Two blocks share a row; tiles of 64 columns arrive through a map, the second block's sum through
+// its shared memory.
 const std::string shared_row = R"(
 typedef unsigned u32; struct __align__(64) Map { char bytes[128]; };
 __device__ u32 sm(const void* p) { return (u32)__cvta_generic_to_shared(p); }
@@ -40,7 +41,13 @@ extern "C" __global__ void k(const __grid_constant__ Map x, float* y, int rows, 
 
 KernelSource source_of(const std::string& text) {
   KernelSource source = row_sum_source(text);
-  source.plan.maps = {{"tile", "x", DType::f32, {Expr("cols"), Expr("rows")}, {Expr("cols*4")}, {Expr(64), Expr(1)}, 0}};
+  source.plan.maps = {{"tile",
+                       "x",
+                       DType::f32,
+                       {Expr("cols"), Expr("rows")},
+                       {Expr("cols*4")},
+                       {Expr(64), Expr(1)},
+                       0}};
   PlanLaunch& launch = source.plan.launches[0];
   launch.grid = {Expr("rows*2")};
   launch.block = {Expr(64)};
@@ -52,7 +59,9 @@ KernelSource source_of(const std::string& text) {
 std::string verdict(const KernelSource& source, std::uint64_t seed) {
   const Task task = row_sum_task(5, 200);
   const Attempt<CompiledKernel> kernel = virtual_h200().compile(source);
-  if (!kernel) return kernel.is_rejected() ? kernel.rejected().code + ": " + kernel.rejected().message : kernel.error().message;
+  if (!kernel)
+    return kernel.is_rejected() ? kernel.rejected().code + ": " + kernel.rejected().message
+                                : kernel.error().message;
   Case what;
   what.workload = task.time_shapes[0];
   what.content.seed = seed;
@@ -67,7 +76,8 @@ std::string changed(const std::string& line, const std::string& to) {
   return out.replace(at, line.size(), to);
 }
 
-// A block sums the first half of another's row; past the grid's barrier each adds the second half of its own.
+// A block sums the first half of another's row; past the grid's barrier each adds the second half
+// of its own.
 const std::string halves = R"(
 #include <cooperative_groups.h>
 __device__ float sum(const float* x, int from, int to) { float a = 0; for (int c = from; c < to; ++c) a += x[c]; return a; }
@@ -96,7 +106,8 @@ TEST_CASE("A row sum through a tensor map and a cluster is proved in both modes"
   for (const std::uint64_t seed : {1, 2}) CHECK(verdict(source_of(shared_row), seed) == "");
 }
 
-TEST_CASE("A row sum through a tensor map and a cluster is refused without a wait or a barrier", "[threads]") {
+TEST_CASE("A row sum through a tensor map and a cluster is refused without a wait or a barrier",
+          "[threads]") {
   CHECK(verdict(source_of(changed("    wait(&full, parity);\n", "")), 1).rfind("run.", 0) == 0);
   CHECK(verdict(source_of(changed("    __syncthreads();\n  }", "  }")), 1).rfind("run.", 0) == 0);
   CHECK(verdict(source_of(changed("  cluster_sync();\n  if", "  if")), 1).rfind("run.", 0) == 0);

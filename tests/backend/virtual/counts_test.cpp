@@ -21,8 +21,8 @@ double total(const std::vector<Sample>& samples) {
 
 TEST_CASE("Samples stand for every block of the grid once") {
   using Grid = std::array<std::int64_t, 3>;
-  const Grid grid = GENERATE(Grid{1, 1, 1}, Grid{2, 1, 1}, Grid{7, 1, 1}, Grid{1000, 1, 1}, Grid{32, 16, 1}, Grid{1, 5, 1},
-                             Grid{3, 4, 8}, Grid{9, 1, 4});
+  const Grid grid = GENERATE(Grid{1, 1, 1}, Grid{2, 1, 1}, Grid{7, 1, 1}, Grid{1000, 1, 1},
+                             Grid{32, 16, 1}, Grid{1, 5, 1}, Grid{3, 4, 8}, Grid{9, 1, 4});
   for (const bool columns : {false, true}) {
     const auto samples = choose_samples(grid, columns);
     INFO(grid[0] << "," << grid[1] << "," << grid[2] << " columns " << columns);
@@ -47,7 +47,8 @@ TEST_CASE("A column holds every block along the last side") {
 TEST_CASE("Witnesses come from all of the grid, whole columns where asked") {
   std::set<std::uint64_t> alone, along;
   for (std::uint64_t i = 0; i < 200; ++i) {
-    const Sample one = witness_of({3, 2, 4}, false, Rng(i)), column = witness_of({3, 2, 4}, true, Rng(i));
+    const Sample one = witness_of({3, 2, 4}, false, Rng(i)),
+                 column = witness_of({3, 2, 4}, true, Rng(i));
     REQUIRE(one.blocks.size() == 1);
     alone.insert(one.blocks[0]);
     REQUIRE(column.blocks.size() == 4);
@@ -62,7 +63,10 @@ TEST_CASE("Witnesses come from all of the grid, whole columns where asked") {
 
 Task three_axes() {
   Task task;
-  task.axes = {{"m", AxisKind::free}, {"n", AxisKind::free}, {"k", AxisKind::reduced}, {"f", AxisKind::fixed}};
+  task.axes = {{"m", AxisKind::free},
+               {"n", AxisKind::free},
+               {"k", AxisKind::reduced},
+               {"f", AxisKind::fixed}};
   return task;
 }
 
@@ -79,7 +83,8 @@ TEST_CASE("Shrunk axes keep residues, order and at least the asked tiles") {
       CHECK(axis.low / 128 >= tiles);
     }
   }
-  CHECK(shrunk_axes(task, {{{"m", 384}, {"n", 1}, {"k", 100}, {"f", 9}}, 1}, 128, 2).size() == 1);  // k: one and two
+  CHECK(shrunk_axes(task, {{{"m", 384}, {"n", 1}, {"k", 100}, {"f", 9}}, 1}, 128, 2).size() ==
+        1);  // k: one and two
 }
 
 TEST_CASE("The residue step is a multiple of what fits") {
@@ -95,13 +100,15 @@ TEST_CASE("The residue step is a multiple of what fits") {
 TEST_CASE("The fit is exact for products of axes and blind to nothing it was given") {
   const std::vector<AxisPair> axes = {{"m", 2, 3, 40}, {"n", 5, 9, 60}, {"k", 1, 2, 8}};
   const auto truth = [](const Sizes& s) {
-    const double m = static_cast<double>(s.at("m")), n = static_cast<double>(s.at("n")), k = static_cast<double>(s.at("k"));
+    const double m = static_cast<double>(s.at("m")), n = static_cast<double>(s.at("n")),
+                 k = static_cast<double>(s.at("k"));
     return 3 + 2 * m + n - 4 * k + 0.5 * m * n + m * k + 7 * m * n * k;
   };
   std::vector<double> values;
   for (std::size_t i = 0; i < 8; ++i) {
     Sizes sizes;
-    for (std::size_t a = 0; a < 3; ++a) sizes[axes[a].axis] = (i >> a & 1) != 0 ? axes[a].high : axes[a].low;
+    for (std::size_t a = 0; a < 3; ++a)
+      sizes[axes[a].axis] = (i >> a & 1) != 0 ? axes[a].high : axes[a].low;
     values.push_back(truth(sizes));
   }
   const Sizes full = {{"m", 40}, {"n", 60}, {"k", 8}};
@@ -111,8 +118,11 @@ TEST_CASE("The fit is exact for products of axes and blind to nothing it was giv
 
 TEST_CASE("Counting shrinks the longest free axes until tensors fit, and keeps residues") {
   Task task = three_axes();
-  task.tensors = {{"a", Role::in, DType::f32, {"m", "k"}, {}, {}, {}}, {"d", Role::out, DType::f32, {"m", "n"}, {}, {}, {}}};
-  const PlanAt always = [](const Workload&) -> Attempt<Resolution> { return Resolution{ResolvedPlan{}}; };
+  task.tensors = {{"a", Role::in, DType::f32, {"m", "k"}, {}, {}, {}},
+                  {"d", Role::out, DType::f32, {"m", "n"}, {}, {}, {}}};
+  const PlanAt always = [](const Workload&) -> Attempt<Resolution> {
+    return Resolution{ResolvedPlan{}};
+  };
   const Workload full{{{"m", 8195}, {"n", 8193}, {"k", 4096}, {"f", 3}}, 1};
   const Workload smaller = counting_workload(task, always, full, 128);
   const std::int64_t m = smaller.sizes.at("m"), n = smaller.sizes.at("n");
@@ -131,7 +141,8 @@ TEST_CASE("Counting shrinks the longest free axes until tensors fit, and keeps r
 
 ptx::Module module_of(const std::string& body) {
   auto module = ptx::parse(
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<4>; "
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg "
+      ".b32 %r<4>; "
       ".reg .b64 %rd<4>;\n" +
       body + "\nret;\n}\n");
   REQUIRE(module);
@@ -146,7 +157,8 @@ Measurement modelled_on_h200(const Task& task, const CompiledKernel& kernel) {
   return *reports->front().measurement;
 }
 
-TEST_CASE("Blocks that stay are counted at full size, where fewer tiles would tell of another deal") {
+TEST_CASE(
+    "Blocks that stay are counted at full size, where fewer tiles would tell of another deal") {
   const Task task = gemm({"m=4096", "n=6144", "k=128", "dtype=bf16"});
   const std::vector<Use> uses = {{"wgmma_core"},
                                  {"warp_specialisation", {{"consumers", 2}}},
@@ -190,7 +202,9 @@ TEST_CASE("What a text told of a launch becomes the time model's input") {
   input.blocks = 264;
   input.threads_per_block = 128;
   input.shared_bytes = 100 << 10;
-  const auto set = [&](Counter counter, double value) { input.counts[counter] = {value, value, value, CountHow::exact}; };
+  const auto set = [&](Counter counter, double value) {
+    input.counts[counter] = {value, value, value, CountHow::exact};
+  };
   set(Counter::global_load_requests, 264 * 4 * 60);
   set(Counter::barriers, 264 * 4 * 10);
   ptx::Chain chain;
@@ -213,7 +227,8 @@ TEST_CASE("What a text told of a launch becomes the time model's input") {
   CHECK(input.blocks == 1000);
 }
 
-TEST_CASE("Blocks that wait for one another are counted at the work each has on the whole device", "[templates]") {
+TEST_CASE("Blocks that wait for one another are counted at the work each has on the whole device",
+          "[templates]") {
   const Task task = gemm({"m=2048", "n=4096", "k=4096", "dtype=bf16"});
   const std::vector<Use> uses = {{"wgmma_core"},
                                  {"warpgroup_tile", {{"tile_m", 128}, {"tile_n", 128}}},
@@ -230,8 +245,8 @@ TEST_CASE("Blocks that wait for one another are counted at the work each has on 
   CHECK(counts[Counter::l2_bytes].value < 1.1 * operands + 2 * parts);
 }
 
-// Kernels whose times on an H200 are kept: docs/results/h200-evolve/fp32-512.json, hopper-gemm/fp32-1024.json and
-// acceptance-1.json, and bench/landscapes/h200/bf16-4096.
+// Kernels whose times on an H200 are kept: docs/results/h200-evolve/fp32-512.json,
+// hopper-gemm/fp32-1024.json and acceptance-1.json, and bench/landscapes/h200/bf16-4096.
 struct Timed {
   std::vector<std::string> words;
   std::vector<Use> uses;
@@ -293,17 +308,21 @@ TEST_CASE("Times modelled from counts lie within a quarter of an H200's", "[temp
 TEST_CASE("Traffic lies between unique bytes and requests") {
   Task task;
   task.axes = {{"n", AxisKind::free}};
-  task.tensors = {{"x", Role::in, DType::f32, {"n"}, {}, {}, {}}, {"y", Role::out, DType::f32, {"n"}, {}, {}, {}}};
+  task.tensors = {{"x", Role::in, DType::f32, {"n"}, {}, {}, {}},
+                  {"y", Role::out, DType::f32, {"n"}, {}, {}, {}}};
   const Workload workload{{{"n", 64 << 20}}, 1};
   const DeviceSpec device = *chip("h200");
   ResolvedPlan plan;
   plan.launches.resize(1);
-  plan.launches[0].args = {{ResolvedArgument::Kind::tensor, 0, {}}, {ResolvedArgument::Kind::tensor, 1, {}}};
+  plan.launches[0].args = {{ResolvedArgument::Kind::tensor, 0, {}},
+                           {ResolvedArgument::Kind::tensor, 1, {}}};
   std::vector<ModelInput> launches(1);
   launches[0].blocks = 1 << 16;
   launches[0].threads_per_block = 256;
   const double bytes = 256.0 * (1 << 20);
-  const auto set = [&](Counter counter, double value) { launches[0].counts[counter] = {value, value, value, CountHow::exact}; };
+  const auto set = [&](Counter counter, double value) {
+    launches[0].counts[counter] = {value, value, value, CountHow::exact};
+  };
   set(Counter::global_load_sectors, 4 * bytes / 32);
   set(Counter::global_store_sectors, bytes / 32);
   REQUIRE(estimate_traffic(device, task, workload, plan, launches));

@@ -23,7 +23,8 @@ std::vector<ContestantReport> measured(const Task& task, const CompiledKernel* k
   return *reports;
 }
 
-TEST_CASE("A tiled kernel is modelled faster than the plain baseline, and libraries claim nothing") {
+TEST_CASE(
+    "A tiled kernel is modelled faster than the plain baseline, and libraries claim nothing") {
   const Task task = gemm({"m=512", "n=512", "k=512", "dtype=fp32"});
   const CompiledKernel kernel = kernel_of(task, simt);
   const auto reports = measured(task, &kernel);
@@ -58,11 +59,14 @@ TEST_CASE("Tensor cores are counted in their own class") {
   CHECK(reports[1].measurement->counts[Counter::ops_tensor_bf16].value >= 2.0 * 256 * 256 * 256);
 }
 
-TEST_CASE("A plan that asks for rows of whole 16-byte units is counted at smaller shapes that have them") {
+TEST_CASE(
+    "A plan that asks for rows of whole 16-byte units is counted at smaller shapes that have "
+    "them") {
   const Task task = gemm({"m=136", "n=520", "k=200", "dtype=bf16", "layout=tt"});
-  const CompiledKernel kernel = kernel_of(task, {{"wgmma_core", {}, "", {}},
-                                                 {"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 208}}, "", {}},
-                                                 {"split_k", {{"split", 2}}, "", {}}});
+  const CompiledKernel kernel =
+      kernel_of(task, {{"wgmma_core", {}, "", {}},
+                       {"warpgroup_tile", {{"tile_m", 64}, {"tile_n", 208}}, "", {}},
+                       {"split_k", {{"split", 2}}, "", {}}});
   const auto reports = measured(task, &kernel);
   if (reports[1].measurement.is_rejected()) FAIL(reports[1].measurement.rejected().message);
   CHECK(reports[1].measurement->time_us > 0);
@@ -79,27 +83,35 @@ Attempt<Measurement> measured_sum(const Task& task, const std::string& body) {
 
 // Rows of which a block does those that `rows_of_it` counts; `work` columns of each.
 std::string sums(const std::string& first, const std::string& count, const std::string& work) {
-  return "{ __shared__ float part[4]; for (int i = 0; i < (" + count + "); ++i) { const int row = " + first +
-         " + i; float a = 0;" + "for (int c = threadIdx.x; c < (" + work + "); c += 128) a += x[(long long)row * cols + c];" +
+  return "{ __shared__ float part[4]; for (int i = 0; i < (" + count +
+         "); ++i) { const int row = " + first + " + i; float a = 0;" +
+         "for (int c = threadIdx.x; c < (" + work +
+         "); c += 128) a += x[(long long)row * cols + c];" +
          "for (int h = 16; h > 0; h /= 2) a += __shfl_down_sync(0xffffffffu, a, h);" +
          "if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = a; __syncthreads();" +
-         "if (threadIdx.x == 0) y[row] = part[0] + part[1] + part[2] + part[3]; __syncthreads(); } }";
+         "if (threadIdx.x == 0) y[row] = part[0] + part[1] + part[2] + part[3]; __syncthreads(); } "
+         "}";
 }
 
-TEST_CASE("A kernel whose counted blocks leave their work to others is not modelled faster for it", "[threads]") {
-  // The places of six samples along 1026 blocks; what stands there is done by the block before, or after the first.
+TEST_CASE("A kernel whose counted blocks leave their work to others is not modelled faster for it",
+          "[threads]") {
+  // The places of six samples along 1026 blocks; what stands there is done by the block before, or
+  // after the first.
   const Task task = row_sum_task(1026, 256);
-  const std::string counted = "(rows == 1026 && blockIdx.x % 205 == 0)", after = "(rows == 1026 && blockIdx.x == 1)",
+  const std::string counted = "(rows == 1026 && blockIdx.x % 205 == 0)",
+                    after = "(rows == 1026 && blockIdx.x == 1)",
                     before = "(rows == 1026 && (blockIdx.x + 1) % 205 == 0)";
   const auto honest = measured_sum(task, sums("blockIdx.x", "1", "cols"));
   const auto hidden =
-      measured_sum(task, sums("(int)blockIdx.x - " + after, counted + " ? 0 : 1 + (" + after + " || " + before + ")", "cols"));
+      measured_sum(task, sums("(int)blockIdx.x - " + after,
+                              counted + " ? 0 : 1 + (" + after + " || " + before + ")", "cols"));
   REQUIRE(honest);
   if (hidden.is_rejected()) FAIL(hidden.rejected().message);
   CHECK(hidden->time_us > 0.8 * honest->time_us);
   // Another part of the row in place of nothing, so that each counted block stores something.
-  const auto busy = measured_sum(
-      task, sums("(int)blockIdx.x - " + after, "1 + (" + after + " || " + before + ")", counted + " && i == 0 ? 128 : cols"));
+  const auto busy =
+      measured_sum(task, sums("(int)blockIdx.x - " + after, "1 + (" + after + " || " + before + ")",
+                              counted + " && i == 0 ? 128 : cols"));
   if (busy) CHECK(busy->time_us > 0.8 * honest->time_us);
 }
 
@@ -117,10 +129,13 @@ TEST_CASE("What was not done, or done wrong, has no modelled time", "[threads]")
   const auto row = GENERATE_COPY(values<Row>({
       {"half of each sum", sums("blockIdx.x", "1", "cols / 2"), "were wrong"},
       {"nothing", "{ if (rows < 0) y[0] = 1; }", "no block that was counted wrote anything"},
-      {"nothing, when warps come as they are counted", in_order + "return; " + sums("blockIdx.x", "1", "cols") + "}",
+      {"nothing, when warps come as they are counted",
+       in_order + "return; " + sums("blockIdx.x", "1", "cols") + "}",
        "no block that was counted wrote anything"},
       {"nothing then, by a launch that is counted whole",
-       in_order + "if (*(volatile const float*)x < 1e30f) return; " + sums("blockIdx.x", "1", "cols") + "}", "never written"},
+       in_order + "if (*(volatile const float*)x < 1e30f) return; " +
+           sums("blockIdx.x", "1", "cols") + "}",
+       "never written"},
   }));
   INFO(row.what);
   const auto time = measured_sum(task, row.body);
@@ -155,7 +170,9 @@ TEST_CASE("Honest kernels of the templates are accepted", "[threads]") {
   };
   const auto row = GENERATE(values<Row>({
       {{"m=129", "n=65", "k=67", "dtype=fp32"}, simt},
-      {{"m=70", "n=66", "k=33", "dtype=fp32", "layout=tt", "batch=2", "alpha=2", "beta=0.5", "bias=1", "act=gelu"}, simt},
+      {{"m=70", "n=66", "k=33", "dtype=fp32", "layout=tt", "batch=2", "alpha=2", "beta=0.5",
+        "bias=1", "act=gelu"},
+       simt},
       {{"m=72", "n=136", "k=80", "dtype=bf16"}, tensor},
       {{"m=65", "n=70", "k=47", "dtype=fp16", "layout=nt"}, tensor},
   }));
@@ -168,7 +185,8 @@ TEST_CASE("Honest kernels of the templates are accepted", "[threads]") {
   const auto report = virtual_h200().run(task, kernel, cases);
   REQUIRE(report);
   for (const CaseReport& one : report->cases) {
-    for (const Fault& fault : one.faults) UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
+    for (const Fault& fault : one.faults)
+      UNSCOPED_INFO(fault.code << ": " << fault.message << " " << fault.where);
   }
   CHECK(verdict_of(report).empty());
 }

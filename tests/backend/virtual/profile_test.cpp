@@ -43,7 +43,8 @@ KernelSource strided_source() {
 void check_sums(const LaunchProfile& launch) {
   double kinds = 0, lines = 0, sectors = 0;
   for (const InstructionKind& kind : launch.kinds) kinds += kind.work.warps;
-  for (const ProfiledLine& line : launch.lines) lines += line.work.warps, sectors += line.work.sectors;
+  for (const ProfiledLine& line : launch.lines)
+    lines += line.work.warps, sectors += line.work.sectors;
   const double counted = launch.counts[Counter::warp_instructions].value;
   CHECK(kinds == Approx(counted));
   CHECK(lines == Approx(counted));
@@ -62,8 +63,10 @@ TEST_CASE("a small plan is profiled from all its blocks", "[profile][threads]") 
   CHECK(launch.total.requests == 8 * 64 + 8);
 }
 
-TEST_CASE("a large plan is profiled from some of its blocks, a fault there or at a small shape refuses it",
-          "[profile][threads]") {
+TEST_CASE(
+    "a large plan is profiled from some of its blocks, a fault there or at a small shape refuses "
+    "it",
+    "[profile][threads]") {
   const Task task = row_sum_task(1 << 16, 2048);
   const LaunchProfile launch = profiled(task, strided_source());
   CAPTURE(launch.lines_from);
@@ -109,7 +112,9 @@ extern "C" __global__ void k(const float* x, float* y, float* parts, unsigned* t
                          {"tickets", Expr("rows * 4"), BufferContent::zeroed}};
   PlanLaunch& launch = source.plan.launches[0];
   launch.grid = {Expr("rows"), Expr(4)};
-  const auto name = [](const char* what) { return PlanArgument{PlanArgument::Kind::name, what, 0}; };
+  const auto name = [](const char* what) {
+    return PlanArgument{PlanArgument::Kind::name, what, 0};
+  };
   launch.args.insert(launch.args.begin() + 2, {name("parts"), name("tickets")});
   const LaunchProfile profile = profiled(task, source);
   CAPTURE(profile.lines_from);

@@ -7,7 +7,9 @@ namespace {
 
 CaseReport ran(const KernelSource& source, const Task& task, Case what) {
   const Attempt<CompiledKernel> kernel = virtual_h200().compile(source);
-  if (!kernel) throw std::runtime_error(kernel.is_error() ? kernel.error().message : kernel.rejected().message);
+  if (!kernel)
+    throw std::runtime_error(kernel.is_error() ? kernel.error().message
+                                               : kernel.rejected().message);
   what.workload = task.time_shapes[0];
   auto report = virtual_h200().run(task, *kernel, {&what, 1});
   if (!report) throw std::runtime_error(report.error().message);
@@ -19,7 +21,8 @@ KernelSource row_sum(const std::string& body) { return row_sum_source(row_sum_he
 // A row by several blocks that add to it: legal, but the order is the device's.
 KernelSource atomic_sum() {
   KernelSource source = row_sum_source(
-      "extern \"C\" __global__ void clear(float* y, int rows) { if (threadIdx.x < rows) y[threadIdx.x] = 0; }\n"
+      "extern \"C\" __global__ void clear(float* y, int rows) { if (threadIdx.x < rows) "
+      "y[threadIdx.x] = 0; }\n"
       "extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols) {\n"
       "  float a = 0;\n"
       "  for (int c = blockIdx.y; c < cols; c += gridDim.y) a += x[blockIdx.x * cols + c];\n"
@@ -79,7 +82,8 @@ TEST_CASE("Relations hold bitwise for arithmetic that knows no scale and no plac
       {"order by row, swapped", by_row_parity, Variation::swapped, false},
   }));
   INFO(row.what);
-  const CaseReport report = ran(row_sum(row.body), row_sum_task(37, 200), {.content = {.variation = row.variation}});
+  const CaseReport report =
+      ran(row_sum(row.body), row_sum_task(37, 200), {.content = {.variation = row.variation}});
   CHECK(report.related);
   REQUIRE(report.outputs.size() == 1);
   CHECK(report.outputs[0].failed == 0);
@@ -88,8 +92,11 @@ TEST_CASE("Relations hold bitwise for arithmetic that knows no scale and no plac
 
 TEST_CASE("A relation the reference does not obey is not asked for", "[threads]") {
   Task task = row_sum_task(16, 40);
-  task.reference.text.replace(task.reference.text.find("return sum;"), 11, "return sum + real(1.0);");
-  const std::string body = std::string(row_sum_honest).replace(std::string(row_sum_honest).find("= s[0]"), 6, "= s[0] + 1.f");
+  task.reference.text.replace(task.reference.text.find("return sum;"), 11,
+                              "return sum + real(1.0);");
+  const std::string body =
+      std::string(row_sum_honest)
+          .replace(std::string(row_sum_honest).find("= s[0]"), 6, "= s[0] + 1.f");
   const CaseReport report = ran(row_sum(body), task, {.content = {.variation = Variation::scaled}});
   CHECK(report.outputs.at(0).failed == 0);
   CHECK_FALSE(report.related);
@@ -107,13 +114,15 @@ Task add_task(std::int64_t alignment) {
   task.tensors[2].check.length = 1;
   for (Tensor& tensor : task.tensors) tensor.alignment = alignment;
   task.operations.clear();
-  task.reference.text = "__device__ real reference_y(const Inputs& in, long long i) { return in.x(i) + in.z(i); }\n";
+  task.reference.text =
+      "__device__ real reference_y(const Inputs& in, long long i) { return in.x(i) + in.z(i); }\n";
   return task;
 }
 
 KernelSource add_source(const std::string& body) {
   KernelSource source = row_sum_source(
-      "extern \"C\" __global__ void k(const float* x, const float* z, float* y, int rows, int cols) {\n"
+      "extern \"C\" __global__ void k(const float* x, const float* z, float* y, int rows, int "
+      "cols) {\n"
       "  const int i = blockIdx.x * 128 + threadIdx.x;\n" +
       body + "}");
   auto& launch = source.plan.launches[0];
@@ -132,7 +141,8 @@ TEST_CASE("Overlapping inputs are one buffer, and right answers stay right", "[t
 
 TEST_CASE("Bases are no better aligned than the task says", "[threads]") {
   const KernelSource wide = add_source(
-      "if (4 * i < rows * cols) { const float4 a = ((const float4*)x)[i], b = ((const float4*)z)[i];\n"
+      "if (4 * i < rows * cols) { const float4 a = ((const float4*)x)[i], b = ((const "
+      "float4*)z)[i];\n"
       "  ((float4*)y)[i] = make_float4(a.x + b.x, a.y + b.y, a.z + b.z, a.w + b.w); }");
   const Case least{.least_aligned = true};
   CHECK(ran(wide, add_task(256), least).faults.empty());
@@ -140,7 +150,9 @@ TEST_CASE("Bases are no better aligned than the task says", "[threads]") {
   const CaseReport bad = ran(wide, add_task(4), least);
   REQUIRE_FALSE(bad.faults.empty());
   CHECK(bad.faults[0].code == "run.misaligned");
-  CHECK(ran(add_source("if (i < rows * cols) y[i] = x[i] + z[i];"), add_task(4), least).outputs.at(0).failed == 0);
+  CHECK(ran(add_source("if (i < rows * cols) y[i] = x[i] + z[i];"), add_task(4), least)
+            .outputs.at(0)
+            .failed == 0);
 }
 
 TEST_CASE("Values of one term are known, and what they lost is told", "[threads]") {

@@ -41,34 +41,43 @@ TEST_CASE("Wrong kernels are rejected with the right code", "[threads]") {
       {"honest", "{", "{", ""},
       {"tail not computed", "c < cols", "c < cols / 128 * 128", "verify.bound"},
       {"off by one", "c < cols", "c < cols - 1", "verify.bound"},
-      {"last row skipped", "{\n", "{\n  if (blockIdx.x == rows - 1) return;\n", "verify.never_written"},
+      {"last row skipped", "{\n", "{\n  if (blockIdx.x == rows - 1) return;\n",
+       "verify.never_written"},
       {"nothing done", "{\n", "{\n  if (rows > 0) return;\n", "verify.never_written"},
       {"no barrier", "s[t] = a;\n  __syncthreads();", "s[t] = a;", "run.race"},
-      {"barrier missing in the loop", "s[t] += s[t + h];\n    __syncthreads();", "s[t] += s[t + h];", "run.race"},
+      {"barrier missing in the loop", "s[t] += s[t + h];\n    __syncthreads();",
+       "s[t] += s[t + h];", "run.race"},
       {"shared memory not filled", "s[t] = a;", "if (t < 100) s[t] = a;", "run.uninitialised"},
       {"write to an input", "s[t] = a;", "s[t] = a; ((float*)x)[0] = 0;", "run.input_write"},
-      {"input changed and restored", "s[t] = a;", "s[t] = a; *(volatile float*)(x + t) = x[t];", "run.input_write"},
+      {"input changed and restored", "s[t] = a;", "s[t] = a; *(volatile float*)(x + t) = x[t];",
+       "run.input_write"},
       {"reads its own output", "= s[0];", "= y[blockIdx.x] * 0 + s[0];", "run.uninitialised"},
       {"adds to its output", "= s[0];", "+= s[0];", "run.uninitialised"},
       {"reads past the end", "c < cols", "c < cols + 128", "run.out_of_bounds"},
       {"guard <= for <", "c < cols", "c <= cols", "run.out_of_bounds"},
       {"writes past the end", "y[blockIdx.x] =", "y[blockIdx.x + 1] =", "run.out_of_bounds"},
       {"writes before the start", "y[blockIdx.x] =", "y[-1] =", "run.out_of_bounds"},
-      {"no end", "float a = 0;", "float a = 0; while (*(volatile const float*)x != 12345.f) a += 1;", "run.hang"},
-      {"barrier for half a block", "s[t] = a;", "s[t] = a; if (t < 64) __syncthreads();", "run.divergence"},
-      {"misaligned vector", "s[t] = a;", "float4 v = *(const float4*)(x + 1); s[t] = a + v.x + v.y + v.z + v.w;",
-       "run.misaligned"},
+      {"no end", "float a = 0;",
+       "float a = 0; while (*(volatile const float*)x != 12345.f) a += 1;", "run.hang"},
+      {"barrier for half a block", "s[t] = a;", "s[t] = a; if (t < 64) __syncthreads();",
+       "run.divergence"},
+      {"misaligned vector", "s[t] = a;",
+       "float4 v = *(const float4*)(x + 1); s[t] = a + v.x + v.y + v.z + v.w;", "run.misaligned"},
       {"infinity for a value", "= s[0];", "= __int_as_float(0x7f800000);", "verify.bound"},
       {"NaN for a value", "= s[0];", "= __int_as_float(0x7fc00000);", "verify.bound"},
       {"zeros", "= s[0];", "= 0.f;", "verify.bound"},
       {"operands cut to bf16", "a += x[blockIdx.x * cols + c]",
-       "a += __uint_as_float(__float_as_uint(x[blockIdx.x * cols + c]) & 0xffff0000u)", "verify.bound"},
+       "a += __uint_as_float(__float_as_uint(x[blockIdx.x * cols + c]) & 0xffff0000u)",
+       "verify.bound"},
       {"summed in fp16", "s[t] = a;",
-       "s[t] = a; asm volatile(\"{.reg .b16 h; cvt.rn.f16.f32 h, %0; add.rn.f16 h, h, h;}\" :: \"f\"(a));", "gate.precision"},
+       "s[t] = a; asm volatile(\"{.reg .b16 h; cvt.rn.f16.f32 h, %0; add.rn.f16 h, h, h;}\" :: "
+       "\"f\"(a));",
+       "gate.precision"},
   }));
   INFO(m.name);
   const Task task = row_sum_task(37, 200);
-  testing::expect_code(verdict(row_sum_source(row_sum_head + replaced(row_sum_honest, m.from, m.to)), task), m.code);
+  testing::expect_code(
+      verdict(row_sum_source(row_sum_head + replaced(row_sum_honest, m.from, m.to)), task), m.code);
 }
 
 TEST_CASE("Bad arguments are refused before anything runs") {
@@ -122,8 +131,10 @@ TEST_CASE("Buffers: restored ones are checked, scratch is poisoned, zeroed is ze
   const Task task = row_sum_task(9, 150);
   const auto source = [&](const std::string& reset, BufferContent content) {
     KernelSource made = row_sum_source("#define RESET " + reset + "\n" + counted);
-    made.plan.buffers = {{"count", 4, content}, {"part", Expr("rows*128*4"), BufferContent::scratch}};
-    for (const char* name : {"count", "part"}) made.plan.launches[0].args.push_back({PlanArgument::Kind::name, name, 0});
+    made.plan.buffers = {{"count", 4, content},
+                         {"part", Expr("rows*128*4"), BufferContent::scratch}};
+    for (const char* name : {"count", "part"})
+      made.plan.launches[0].args.push_back({PlanArgument::Kind::name, name, 0});
     return made;
   };
   CHECK(verdict(source("0", BufferContent::restored), task).empty());
@@ -135,12 +146,14 @@ TEST_CASE("Buffers: restored ones are checked, scratch is poisoned, zeroed is ze
 TEST_CASE("A table holds what setup wrote, and a plan's memory has an end", "[threads]") {
   const Task task = row_sum_task(9, 150);
   const auto source = [&](const std::string& filled, const Expr& bytes) {
-    KernelSource made =
-        row_sum_source("extern \"C\" __global__ void fill(float* kept, int rows) { if (threadIdx.x < " + filled +
-                       ") kept[threadIdx.x] = 0; }\n" +
-                       "extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols, const float* kept) {\n"
-                       "  float a = kept[blockIdx.x];\n  for (int c = 0; c < cols; ++c) a += x[blockIdx.x * cols + c];\n"
-                       "  if (threadIdx.x == 0) y[blockIdx.x] = a;\n}");
+    KernelSource made = row_sum_source(
+        "extern \"C\" __global__ void fill(float* kept, int rows) { if (threadIdx.x < " + filled +
+        ") kept[threadIdx.x] = 0; }\n" +
+        "extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols, const float* "
+        "kept) {\n"
+        "  float a = kept[blockIdx.x];\n  for (int c = 0; c < cols; ++c) a += x[blockIdx.x * cols "
+        "+ c];\n"
+        "  if (threadIdx.x == 0) y[blockIdx.x] = a;\n}");
     PlanLaunch fill = made.plan.launches[0];
     fill.name = fill.entry = "fill";
     fill.when = When::setup;
@@ -156,9 +169,11 @@ TEST_CASE("A table holds what setup wrote, and a plan's memory has an end", "[th
   testing::expect_code(verdict(source("rows", Expr("rows*4294967296")), task), "run.unsupported");
 }
 
-TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to compare", "[threads]") {
+TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to compare",
+          "[threads]") {
   const Task task = row_sum_task(1000, 64);
-  const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
+  const auto kernel =
+      virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
   REQUIRE(kernel);
   std::vector<Case> cases(3);
   for (Case& one : cases) one.workload = task.time_shapes[0];
@@ -180,7 +195,8 @@ TEST_CASE("A trial ends at the first faulty case, and drawn elements suffice to 
 
 TEST_CASE("Reports are the same whatever threads ask", "[threads]") {
   const Task task = row_sum_task(64, 100);
-  const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
+  const auto kernel =
+      virtual_h200().compile(row_sum_source(std::string(row_sum_head) + row_sum_honest));
   REQUIRE(kernel);
   Case what;
   what.workload = task.time_shapes[0];
@@ -193,7 +209,8 @@ TEST_CASE("Reports are the same whatever threads ask", "[threads]") {
       const auto report = virtual_h200().run(task, *kernel, {&what, 1});
       if (!report) return;
       const OutputReport& output = report->cases[0].outputs[0];
-      seen[i] = output.bits_hash + std::to_string(output.worst_ratio) + std::to_string(output.worst_index) +
+      seen[i] = output.bits_hash + std::to_string(output.worst_ratio) +
+                std::to_string(output.worst_index) +
                 std::to_string(report->cases[0].counts[Counter::warp_instructions].value);
     });
   }
@@ -228,10 +245,11 @@ TEST_CASE("Integers that reference values do not hold are said to be beyond judg
     task.tensors[0].fill = {.kind = FillKind::integers, .below = below};
     task.tensors[1].check = {.kind = CheckKind::bitwise};
     task.precision = Precision::integer;
-    const auto kernel = virtual_h200().compile(
-        row_sum_source("extern \"C\" __global__ void k(const long long* x, long long* y, int rows, int cols) {"
-                       " long long sum = 0; for (int c = 0; c < cols; ++c) sum += x[(long long)blockIdx.x * cols + c];"
-                       " if (threadIdx.x == 0) y[blockIdx.x] = sum; }"));
+    const auto kernel = virtual_h200().compile(row_sum_source(
+        "extern \"C\" __global__ void k(const long long* x, long long* y, int rows, int cols) {"
+        " long long sum = 0; for (int c = 0; c < cols; ++c) sum += x[(long long)blockIdx.x * cols "
+        "+ c];"
+        " if (threadIdx.x == 0) y[blockIdx.x] = sum; }"));
     REQUIRE(kernel);
     const Case whole{.workload = task.time_shapes[0]};
     const auto report = virtual_h200().run(task, *kernel, {&whole, 1});
@@ -240,7 +258,8 @@ TEST_CASE("Integers that reference values do not hold are said to be beyond judg
     if (report) {
       CHECK(verdict_of(report).empty());
     } else {
-      CHECK(report.error().message.find("above 2^53 integers cannot be judged") != std::string::npos);
+      CHECK(report.error().message.find("above 2^53 integers cannot be judged") !=
+            std::string::npos);
     }
   }
 }

@@ -51,14 +51,19 @@ inline KernelSource row_sum_source(const std::string& text) {
   launch.name = launch.entry = "k";
   launch.grid = {Expr("rows")};
   launch.block = {Expr(128)};
-  const auto name = [](const char* what) { return PlanArgument{PlanArgument::Kind::name, what, 0}; };
-  const auto number = [](const char* what) { return PlanArgument{PlanArgument::Kind::i32, "", what}; };
+  const auto name = [](const char* what) {
+    return PlanArgument{PlanArgument::Kind::name, what, 0};
+  };
+  const auto number = [](const char* what) {
+    return PlanArgument{PlanArgument::Kind::i32, "", what};
+  };
   launch.args = {name("x"), name("y"), number("rows"), number("cols")};
   source.plan.launches = {launch};
   return source;
 }
 
-inline const char* const row_sum_head = "extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols) ";
+inline const char* const row_sum_head =
+    "extern \"C\" __global__ void k(const float* x, float* y, int rows, int cols) ";
 inline const char* const row_sum_honest = R"({
   __shared__ float s[128];
   const int t = threadIdx.x;
@@ -73,7 +78,8 @@ inline const char* const row_sum_honest = R"({
   if (t == 0) y[blockIdx.x] = s[0];
 })";
 
-// The first thing wrong with a report: a fault's code, verify.never_written, verify.bound; "" when all is well.
+// The first thing wrong with a report: a fault's code, verify.never_written, verify.bound; "" when
+// all is well.
 inline std::string verdict_of(const Result<TrialReport>& report) {
   if (!report) return "error: " + report.error().message;
   for (const CaseReport& one : report->cases) {

@@ -30,9 +30,11 @@ struct Pair {
 // The bytes of one good frame.
 std::string frame_bytes(const std::string& body) {
   Pair pair;
-  REQUIRE(std::holds_alternative<std::monostate>(send_frame(pair.ends[0], {7, 42, body, {}}, deadline_in(1))));
+  REQUIRE(std::holds_alternative<std::monostate>(
+      send_frame(pair.ends[0], {7, 42, body, {}}, deadline_in(1))));
   std::string bytes(32 + body.size(), '\0');
-  REQUIRE(recv(pair.ends[1], bytes.data(), bytes.size(), MSG_WAITALL) == static_cast<ssize_t>(bytes.size()));
+  REQUIRE(recv(pair.ends[1], bytes.data(), bytes.size(), MSG_WAITALL) ==
+          static_cast<ssize_t>(bytes.size()));
   return bytes;
 }
 
@@ -51,7 +53,8 @@ TEST_CASE("a frame arrives whole, also when larger than the socket's buffer", "[
   Pair pair;
   const std::string body(3u << 20, 'x');
   std::thread sender([&] {
-    CHECK(std::holds_alternative<std::monostate>(send_frame(pair.ends[0], {3, 9, body, {}}, deadline_in(5))));
+    CHECK(std::holds_alternative<std::monostate>(
+        send_frame(pair.ends[0], {3, 9, body, {}}, deadline_in(5))));
   });
   const auto result = receive_frame(pair.ends[1], deadline_in(5));
   sender.join();
@@ -65,7 +68,8 @@ TEST_CASE("a frame arrives whole, also when larger than the socket's buffer", "[
 TEST_CASE("a frame is read whole into memory of another's") {
   for (const std::size_t before : {0u, 3u, 400u}) {
     Pair pair;
-    REQUIRE(std::holds_alternative<std::monostate>(send_frame(pair.ends[0], {1, 2, "a body", {}}, deadline_in(1))));
+    REQUIRE(std::holds_alternative<std::monostate>(
+        send_frame(pair.ends[0], {1, 2, "a body", {}}, deadline_in(1))));
     const auto result = receive_frame(pair.ends[1], deadline_in(1), 1000, std::string(before, 'o'));
     REQUIRE(std::holds_alternative<Frame>(result));
     CHECK(std::get<Frame>(result).body == "a body");
@@ -76,7 +80,8 @@ TEST_CASE("descriptors travel with their frame") {
   Pair pair;
   int pipe_ends[2];
   REQUIRE(pipe(pipe_ends) == 0);
-  REQUIRE(std::holds_alternative<std::monostate>(send_frame(pair.ends[0], {1, 1, "with", {pipe_ends[1]}}, deadline_in(1))));
+  REQUIRE(std::holds_alternative<std::monostate>(
+      send_frame(pair.ends[0], {1, 1, "with", {pipe_ends[1]}}, deadline_in(1))));
   auto result = receive_frame(pair.ends[1], deadline_in(1));
   REQUIRE(std::holds_alternative<Frame>(result));
   const Frame& frame = std::get<Frame>(result);
@@ -112,7 +117,11 @@ TEST_CASE("a frame cut short is malformed, silence a timeout, a closed peer clos
 
 TEST_CASE("a body reader stays failed past the end") {
   BodyWriter out;
-  out.put(std::int32_t{-5}).put("text").put(std::vector<double>{1, 2}).put(std::vector<std::string>{"a", ""}).put(true);
+  out.put(std::int32_t{-5})
+      .put("text")
+      .put(std::vector<double>{1, 2})
+      .put(std::vector<std::string>{"a", ""})
+      .put(true);
   const std::string body = out.take();
   BodyReader in(body);
   CHECK(in.get<std::int32_t>() == -5);

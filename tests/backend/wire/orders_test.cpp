@@ -16,7 +16,8 @@ namespace {
 template <class Unpack>
 void only_whole(const std::string& body, Unpack unpack) {
   REQUIRE(unpack(body));
-  for (std::size_t cut = 0; cut < body.size(); ++cut) CHECK(!unpack(std::string_view(body).substr(0, cut)));
+  for (std::size_t cut = 0; cut < body.size(); ++cut)
+    CHECK(!unpack(std::string_view(body).substr(0, cut)));
   CHECK(!unpack(body + "x"));
 }
 
@@ -57,7 +58,8 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   only_whole(pack(hello), [](std::string_view body) { return unpack_device_hello(body); });
   only_whole(pack(DeviceAnswer{DeviceAnswer::State::sticky, 700, "what", "payload"}),
              [](std::string_view body) { return unpack_device_answer(body); });
-  only_whole(pack(LoadOrder{"name", {1, 2}, {"entry"}, {{8, 4}}}), [](std::string_view body) { return unpack_load(body); });
+  only_whole(pack(LoadOrder{"name", {1, 2}, {"entry"}, {{8, 4}}}),
+             [](std::string_view body) { return unpack_load(body); });
   const SeveralOrder several{{{DeviceMessage::check, "a check"}, {DeviceMessage::conditions, ""}}};
   only_whole(pack(several), [](std::string_view body) { return unpack_several(body); });
   const std::vector<DeviceOrder> orders = unpack_several(pack(several))->orders;
@@ -65,8 +67,10 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   CHECK(orders[0].type == DeviceMessage::check);
   CHECK(orders[0].body == "a check");
   CHECK(orders[1].type == DeviceMessage::conditions);
-  only_whole(pack(SeveralAnswer{{"one", "", "three"}}), [](std::string_view body) { return unpack_several_answer(body); });
-  only_whole(pack(SlotOrder{1, 2, true, {3}}), [](std::string_view body) { return unpack_slot(body); });
+  only_whole(pack(SeveralAnswer{{"one", "", "three"}}),
+             [](std::string_view body) { return unpack_several_answer(body); });
+  only_whole(pack(SlotOrder{1, 2, true, {3}}),
+             [](std::string_view body) { return unpack_slot(body); });
   PrepareOrder prepare;
   prepare.items.resize(2);
   prepare.oracles.push_back({"key", "image", "entry", {{1, 0, 8}}, {1.5}, {64}, {0}, 64, 64});
@@ -78,18 +82,26 @@ TEST_CASE("orders and answers survive the channel and nothing else does") {
   only_whole(pack(check), [](std::string_view body) { return unpack_check(body); });
   only_whole(pack(CheckAnswer{{CheckedOutput{}}, {CheckedGuard{}}, {1}, {2}}),
              [](std::string_view body) { return unpack_check_answer(body); });
-  only_whole(pack(RunAnswer{{1.0, 2.0}, 5.0}), [](std::string_view body) { return unpack_run_answer(body); });
-  only_whole(pack(LibraryOrder{}, {{1, 0, 8}}), [](std::string_view body) { return unpack_library(body); });
-  only_whole(pack(ProbeAnswer{7, 1.5, 2.5}), [](std::string_view body) { return unpack_probe_answer(body); });
+  only_whole(pack(RunAnswer{{1.0, 2.0}, 5.0}),
+             [](std::string_view body) { return unpack_run_answer(body); });
+  only_whole(pack(LibraryOrder{}, {{1, 0, 8}}),
+             [](std::string_view body) { return unpack_library(body); });
+  only_whole(pack(ProbeAnswer{7, 1.5, 2.5}),
+             [](std::string_view body) { return unpack_probe_answer(body); });
   RepeatOrder repeat;
   repeat.outputs.resize(2);
   repeat.items.resize(1);
   only_whole(pack(repeat), [](std::string_view body) { return unpack_repeat(body); });
-  only_whole(pack(RepeatAnswer{{1, 2}}), [](std::string_view body) { return unpack_repeat_answer(body); });
-  only_whole(pack(ReadOrder{{1, 0, 8}, {}, "key", {3}, {4}}), [](std::string_view body) { return unpack_read(body); });
-  only_whole(pack(ReadAnswer{{1}, {2.0}, {3.0}}), [](std::string_view body) { return unpack_read_answer(body); });
-  only_whole(pack(CardConditions{"note", 1, 2, 3, 4, 5, {6}}), [](std::string_view body) { return unpack_conditions(body); });
-  only_whole(pack(Probe{{true, "a"}, {false, "b"}}), [](std::string_view body) { return unpack_probe(body); });
+  only_whole(pack(RepeatAnswer{{1, 2}}),
+             [](std::string_view body) { return unpack_repeat_answer(body); });
+  only_whole(pack(ReadOrder{{1, 0, 8}, {}, "key", {3}, {4}}),
+             [](std::string_view body) { return unpack_read(body); });
+  only_whole(pack(ReadAnswer{{1}, {2.0}, {3.0}}),
+             [](std::string_view body) { return unpack_read_answer(body); });
+  only_whole(pack(CardConditions{"note", 1, 2, 3, 4, 5, {6}}),
+             [](std::string_view body) { return unpack_conditions(body); });
+  only_whole(pack(Probe{{true, "a"}, {false, "b"}}),
+             [](std::string_view body) { return unpack_probe(body); });
 }
 
 TEST_CASE("the judge's kernels and a task's references compile") {
@@ -107,7 +119,8 @@ TEST_CASE("the judge's kernels and a task's references compile") {
     CHECK((*image)->image.image.size() > 1000);
   }
   Task broken = *task;
-  broken.reference.text = "__device__ real reference_D(const Inputs& in, long long index) { return nothing; }";
+  broken.reference.text =
+      "__device__ real reference_D(const Inputs& in, long long index) { return nothing; }";
   const auto refused = programs.reference(broken, "broken", ReferenceBuild::tracked);
   REQUIRE(!refused);
   CHECK(refused.error().code == ErrorCode::usage);
@@ -115,7 +128,8 @@ TEST_CASE("the judge's kernels and a task's references compile") {
 
 TEST_CASE("the library's product is the row-major one with its operands swapped") {
   GemmSpec spec;
-  spec.m = 10, spec.n = 20, spec.k = 30, spec.layout = "tn", spec.batch = 2, spec.alpha = 2, spec.beta = 3, spec.bias = true;
+  spec.m = 10, spec.n = 20, spec.k = 30, spec.layout = "tn", spec.batch = 2, spec.alpha = 2,
+  spec.beta = 3, spec.bias = true;
   const auto task = gemm_task(spec);
   REQUIRE(task);
   std::vector<Region> regions;

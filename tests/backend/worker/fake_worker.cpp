@@ -1,6 +1,7 @@
-// A device worker without a device, for tests of the controller. Its behaviour is the name it is started by: parts joined by
-// '+', each "ROLE-STEP-WHAT", with "-once" the first time only, with "-late" every time but the first. Elsewhere it answers as an
-// honest one would, for tasks whose reference values are zero.
+// A device worker without a device, for tests of the controller. Its behaviour is the name it is
+// started by: parts joined by
+// '+', each "ROLE-STEP-WHAT", with "-once" the first time only, with "-late" every time but the
+// first. Elsewhere it answers as an honest one would, for tasks whose reference values are zero.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -63,7 +64,9 @@ std::string step_of(DeviceMessage type, const std::string& body) {
       return "count";
     case DeviceMessage::run: {
       const VisitTiming::Mode mode = unpack_run(body)->timing.mode;
-      return mode == VisitTiming::Mode::once ? "run" : mode == VisitTiming::Mode::timed ? "timed" : "burst";
+      return mode == VisitTiming::Mode::once    ? "run"
+             : mode == VisitTiming::Mode::timed ? "timed"
+                                                : "burst";
     }
     default:
       return "other";
@@ -99,7 +102,8 @@ CheckAnswer honest_check(const std::string& body) {
 
 ReadAnswer honest_read(const std::string& body) {
   const std::size_t count = unpack_read(body)->indices.size();
-  return {std::vector<std::uint64_t>(count), std::vector<double>(count), std::vector<double>(count)};
+  return {std::vector<std::uint64_t>(count), std::vector<double>(count),
+          std::vector<double>(count)};
 }
 
 std::string honest_payload(DeviceMessage type, const std::string& body) {
@@ -117,7 +121,8 @@ std::string honest_payload(DeviceMessage type, const std::string& body) {
     case DeviceMessage::probe:
       return pack(ProbeAnswer{probe_value(), 30, 4});
     case DeviceMessage::count:
-      return pack(CountAnswer{"GH100", 2, 0.1, std::vector<CountedLaunch>(unpack_count(body)->run.launches.size())});
+      return pack(CountAnswer{"GH100", 2, 0.1,
+                              std::vector<CountedLaunch>(unpack_count(body)->run.launches.size())});
     case DeviceMessage::conditions:
       return pack(CardConditions{"", 1980, 3201, 40, 200000, 0, {1, 2}});
     default:
@@ -127,13 +132,15 @@ std::string honest_payload(DeviceMessage type, const std::string& body) {
 
 // Lies in a well-formed answer; nullopt: not one of these.
 std::optional<std::string> lie(const std::string& what, const std::string& body) {
-  constexpr double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
+                   infinite = std::numeric_limits<double>::infinity();
   const auto timed = [&](double event, double wall = 50) { return pack(RunAnswer{{event}, wall}); };
   if (what == "1ns") return timed(0.001);
   if (what == "25us") return timed(25);
   if (what == "slowly") return pack(honest_run(body, 300));
   if (what == "late") {  // as a busy host answers: by so much, however many launches were asked for
-    if (unpack_run(body)->timing.replays > 0) std::this_thread::sleep_for(std::chrono::milliseconds(6));
+    if (unpack_run(body)->timing.replays > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(6));
     return pack(honest_run(body));
   }
   if (what == "zero") return timed(0);
@@ -190,7 +197,8 @@ std::string frame_bytes(const Frame& frame) {
   });
   std::string bytes;
   char piece[4096];
-  for (ssize_t got; (got = read(ends[1], piece, sizeof piece)) > 0;) bytes.append(piece, static_cast<std::size_t>(got));
+  for (ssize_t got; (got = read(ends[1], piece, sizeof piece)) > 0;)
+    bytes.append(piece, static_cast<std::size_t>(got));
   sender.join();
   close(ends[1]);
   return bytes;
@@ -214,7 +222,8 @@ bool break_protocol(const std::string& what, Frame& reply) {
   if (what == "killed") raise(SIGKILL);
   if (what == "flood") flood();
   if (what == "grow") {
-    static char* volatile kept = new char[300 << 20];  // volatile: what nobody reads need not be allocated
+    static char* volatile kept =
+        new char[300 << 20];  // volatile: what nobody reads need not be allocated
     std::fill_n(kept, 300 << 20, 'x');
   }
   if (what == "misnumber") reply.id += 1;
@@ -239,8 +248,10 @@ bool break_protocol(const std::string& what, Frame& reply) {
 
 // A driver error by number: "e700" sticky, "r701" refused.
 std::optional<DeviceAnswer> driver_error(const std::string& what) {
-  if (what == "norights") return DeviceAnswer{DeviceAnswer::State::refused, no_counters, "not allowed", ""};
-  if (what.size() < 2 || (what[0] != 'e' && what[0] != 'r') || std::isdigit(static_cast<unsigned char>(what[1])) == 0)
+  if (what == "norights")
+    return DeviceAnswer{DeviceAnswer::State::refused, no_counters, "not allowed", ""};
+  if (what.size() < 2 || (what[0] != 'e' && what[0] != 'r') ||
+      std::isdigit(static_cast<unsigned char>(what[1])) == 0)
     return std::nullopt;
   const auto state = what[0] == 'e' ? DeviceAnswer::State::sticky : DeviceAnswer::State::refused;
   return DeviceAnswer{state, std::atoi(what.c_str() + 1), "running k: CUDA_ERROR", ""};
@@ -255,10 +266,12 @@ void end_at_other_counters(const std::string& body) {
 }
 
 // What is said to one order; `whats`: and how the protocol is broken by it.
-DeviceAnswer answer_to(const std::string& role, DeviceMessage type, const std::string& body, std::vector<std::string>& whats) {
+DeviceAnswer answer_to(const std::string& role, DeviceMessage type, const std::string& body,
+                       std::vector<std::string>& whats) {
   const std::string step = step_of(type, body);
   std::string what = behaviour_at(role, step);
-  if (what.empty() && step == "timed") what = behaviour_at(role, "run");  // a candidate that is timed runs in no other way
+  if (what.empty() && step == "timed")
+    what = behaviour_at(role, "run");  // a candidate that is timed runs in no other way
   whats.push_back(what);
   if (what == "otherset") end_at_other_counters(body);
   DeviceAnswer answer;
@@ -272,7 +285,8 @@ DeviceAnswer answer_to(const std::string& role, DeviceMessage type, const std::s
   return answer;
 }
 
-DeviceAnswer answer_to_several(const std::string& role, const std::string& body, std::vector<std::string>& whats) {
+DeviceAnswer answer_to_several(const std::string& role, const std::string& body,
+                               std::vector<std::string>& whats) {
   SeveralAnswer all;
   const SeveralOrder orders = *unpack_several(body);
   for (const DeviceOrder& one : orders.orders) {
@@ -291,8 +305,9 @@ DeviceAnswer answer_to_several(const std::string& role, const std::string& body,
 void serve(const std::string& role, const Frame& order) {
   const auto type = static_cast<DeviceMessage>(order.type);
   std::vector<std::string> whats;
-  const DeviceAnswer answer =
-      type == DeviceMessage::several ? answer_to_several(role, order.body, whats) : answer_to(role, type, order.body, whats);
+  const DeviceAnswer answer = type == DeviceMessage::several
+                                  ? answer_to_several(role, order.body, whats)
+                                  : answer_to(role, type, order.body, whats);
   Frame reply{static_cast<std::uint32_t>(DeviceMessage::answer), order.id, pack(answer), {}};
   if (type == DeviceMessage::make_slot) reply.descriptors = {0};
   for (const std::string& what : whats) {

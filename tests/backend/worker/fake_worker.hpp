@@ -16,7 +16,8 @@ struct FakeWorker {
   BackendOptions options;
   explicit FakeWorker(const std::string& behaviour) {
     static int made = 0;
-    folder = std::filesystem::temp_directory_path() / ("cupilot_fake_" + std::to_string(getpid()) + "_" + std::to_string(made++));
+    folder = std::filesystem::temp_directory_path() /
+             ("cupilot_fake_" + std::to_string(getpid()) + "_" + std::to_string(made++));
     std::filesystem::create_directories(folder);
     std::filesystem::create_symlink(CUPILOT_FAKE_WORKER, folder / behaviour);
     options.worker_path = (folder / behaviour).string();

@@ -25,8 +25,10 @@ Process shell(const std::string& script, std::vector<std::string> environment = 
 TEST_CASE("a process has an empty environment, its own session and no foreign descriptors") {
   setenv("CUPILOT_CANARY", "canary-77", 1);
   const int leaked = open("/dev/null", O_RDONLY);
-  Process process = shell("echo \"[$CUPILOT_CANARY][$GIVEN]\"; ls /proc/self/fd | tr '\\n' ' '; ps -o sid= $$ >/dev/null",
-                          {"GIVEN=yes", "PATH=/bin:/usr/bin"});
+  Process process = shell(
+      "echo \"[$CUPILOT_CANARY][$GIVEN]\"; ls /proc/self/fd | tr '\\n' ' '; ps -o sid= $$ "
+      ">/dev/null",
+      {"GIVEN=yes", "PATH=/bin:/usr/bin"});
   const Ending ending = process.wait(deadline_in(5));
   CHECK(ending.known);
   const std::string said = process.output();
@@ -48,7 +50,9 @@ TEST_CASE("a deadline passes, then the whole group is killed") {
 }
 
 // A zombie whose tracer does not look at it cannot be reaped by its parent: as if a driver held it.
-TEST_CASE("a process that does not end when it is killed is waited for until the deadline, and reaped later") {
+TEST_CASE(
+    "a process that does not end when it is killed is waited for until the deadline, and reaped "
+    "later") {
   Process process = shell("sleep 100");
   const int pid = process.pid();
   int ready[2];
@@ -81,13 +85,15 @@ TEST_CASE("a process that does not end when it is killed is waited for until the
 
 TEST_CASE("endings are told apart") {
   CHECK(describe(shell("exit 3").wait(deadline_in(5))) == "exited with 3");
-  CHECK(describe(shell("kill -SEGV $$").wait(deadline_in(5))).find("signal 11") != std::string::npos);
+  CHECK(describe(shell("kill -SEGV $$").wait(deadline_in(5))).find("signal 11") !=
+        std::string::npos);
   CHECK(describe(Ending{}) == "no ending known");
 }
 
 TEST_CASE("a flood of output neither blocks the child nor passes the cap") {
   Process process = shell(
-      "i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789012345678901234567890123456789; i=$((i+1)); "
+      "i=0; while [ $i -lt 3000 ]; do echo "
+      "0123456789012345678901234567890123456789012345678901234567890123456789; i=$((i+1)); "
       "done 2>/dev/null; exit 0");
   CHECK(process.wait(deadline_in(10)).known);
   CHECK(process.output().size() <= (64u << 10));

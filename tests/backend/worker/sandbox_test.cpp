@@ -1,5 +1,5 @@
-// What is lacking is said, in the greeting, by doctor and with every kernel; and what a compiler may do never harms the
-// controller.
+// What is lacking is said, in the greeting, by doctor and with every kernel; and what a compiler
+// may do never harms the controller.
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ const char* plain = "extern \"C\" __global__ void k(float* y) { y[threadIdx.x] =
 
 // A worker program of the given name.
 std::string worker_named(const std::string& name) {
-  const std::filesystem::path link = std::filesystem::path(CUPILOT_LACKING_WORKER).parent_path() / name;
+  const std::filesystem::path link =
+      std::filesystem::path(CUPILOT_LACKING_WORKER).parent_path() / name;
   std::error_code exists;
   std::filesystem::create_symlink(CUPILOT_LACKING_WORKER, link, exists);
   return link;
@@ -63,10 +64,11 @@ TEST_CASE("A machine that lacks a protection compiles on and says so everywhere"
     const char *worker, *finding, *words;
     bool limits = true;
   };
-  const auto row = GENERATE(values<Row>({{"lacking-landlock", "landlock", "NO landlock, seccomp, rlimits"},
-                                         {"lacking-seccomp", "seccomp", "NO seccomp, rlimits"},
-                                         {"lacking-rlimits", "rlimits", "seccomp, NO rlimits", false},
-                                         {"lacking-everything", "landlock", "NO landlock, NO seccomp, NO rlimits", false}}));
+  const auto row = GENERATE(values<Row>(
+      {{"lacking-landlock", "landlock", "NO landlock, seccomp, rlimits"},
+       {"lacking-seccomp", "seccomp", "NO seccomp, rlimits"},
+       {"lacking-rlimits", "rlimits", "seccomp, NO rlimits", false},
+       {"lacking-everything", "landlock", "NO landlock, NO seccomp, NO rlimits", false}}));
   if (!row.limits && !can_lack_limits) return;
   INFO(row.worker);
   const BackendOptions options = options_for(row.worker);
@@ -76,7 +78,8 @@ TEST_CASE("A machine that lacks a protection compiles on and says so everywhere"
   REQUIRE(output);
   CHECK(output->confinement == describe(pool->sandbox()));
   CHECK(has_finding(examine_machine(options), row.finding, false));
-  CHECK(lacks_of(pool->sandbox()).size() == (std::string(row.worker) == "lacking-everything" ? 3 : 1));
+  CHECK(lacks_of(pool->sandbox()).size() ==
+        (std::string(row.worker) == "lacking-everything" ? 3 : 1));
   const auto device = open_backend("virtual:h200", options);
   REQUIRE(device);
   CHECK((*device)->notices().size() == 1 + lacks_of(pool->sandbox()).size());
@@ -84,14 +87,17 @@ TEST_CASE("A machine that lacks a protection compiles on and says so everywhere"
 
 TEST_CASE("Without Landlock a source that says include is not compiled") {
   const auto pool = open_pool(options_for("lacking-landlock"));
-  for (const std::string include : {"#include <cuda_fp16.h>\n", "#inc\\\nlude </etc/passwd>\n", "#embed \"/etc/passwd\"\n"}) {
+  for (const std::string include :
+       {"#include <cuda_fp16.h>\n", "#inc\\\nlude </etc/passwd>\n", "#embed \"/etc/passwd\"\n"}) {
     testing::expect_code(pool->compile(request_of(include + plain)), "gate.include");
   }
 }
 
-TEST_CASE("What a compile server meets is blamed on the source only when a fresh server meets it too") {
+TEST_CASE(
+    "What a compile server meets is blamed on the source only when a fresh server meets it too") {
   struct Row {
-    const char *worker, *code;  // a word a server, in the order they are started; "": compiled, "error": the machine's fault
+    const char *worker, *code;  // a word a server, in the order they are started; "": compiled,
+                                // "error": the machine's fault
   };
   const auto row = GENERATE(values<Row>({{"compiler-dies-serves", ""},
                                          {"compiler-hangs-serves", ""},
@@ -135,7 +141,8 @@ TEST_CASE("Compile servers that are gone before they are asked cost nothing", "[
     CHECK(compile());
     CHECK(beside.get());
   }
-  const auto children = std::filesystem::path("/proc/self/task") / std::to_string(getpid()) / "children";
+  const auto children =
+      std::filesystem::path("/proc/self/task") / std::to_string(getpid()) / "children";
   std::ifstream listed(children);
   int killed = 0;
   for (pid_t child = 0; listed >> child; ++killed) kill(child, SIGKILL);
@@ -149,11 +156,13 @@ TEST_CASE("Only a compiler that read the reference blames its text") {
     ErrorCode error;
     const char* hint;
   };
-  const auto row = GENERATE(values<Row>({{"compile.error", ErrorCode::usage, "correct the reference text"},
-                                         {"compile.memory", ErrorCode::usage, "correct the reference text"},
-                                         {"compile.crash", ErrorCode::failure, "try again"},
-                                         {"compile.timeout", ErrorCode::failure, "try again"}}));
-  const Error error = reference_not_compiled("reference of task t", reject(row.code, "why", "kernel.cu:2"));
+  const auto row =
+      GENERATE(values<Row>({{"compile.error", ErrorCode::usage, "correct the reference text"},
+                            {"compile.memory", ErrorCode::usage, "correct the reference text"},
+                            {"compile.crash", ErrorCode::failure, "try again"},
+                            {"compile.timeout", ErrorCode::failure, "try again"}}));
+  const Error error =
+      reference_not_compiled("reference of task t", reject(row.code, "why", "kernel.cu:2"));
   CHECK(error.code == row.error);
   CHECK(error.hint.rfind(row.hint, 0) == 0);
   CHECK(error.message == "reference of task t: why at kernel.cu:2");
@@ -175,5 +184,6 @@ TEST_CASE("A compiler that dies, hangs or babbles costs one rejection each") {
   BackendOptions options = options_for(row.worker);
   options.compile_seconds = 0.5;
   const auto pool = open_pool(options);
-  for (int again = 0; again < 2; ++again) testing::expect_code(pool->compile(request_of(plain)), row.code);
+  for (int again = 0; again < 2; ++again)
+    testing::expect_code(pool->compile(request_of(plain)), row.code);
 }

@@ -16,12 +16,16 @@ class Counting : public Backend {
   Provenance provenance() const override { return Provenance::measured; }
   std::string identity() const override { return "counting"; }
   Attempt<CompiledKernel> compile(const KernelSource&) override { return lacking(); }
-  Result<TrialReport> run(const Task&, const CompiledKernel&, std::span<const Case>) override { return lacking(); }
-  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&, std::span<const Contestant>,
+  Result<TrialReport> run(const Task&, const CompiledKernel&, std::span<const Case>) override {
+    return lacking();
+  }
+  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&,
+                                                std::span<const Contestant>,
                                                 const MeasureOptions&) override {
     return lacking();
   }
-  Attempt<std::vector<LaunchCounts>> count(const Task&, const CompiledKernel&, const Workload&, CountDepth) override {
+  Attempt<std::vector<LaunchCounts>> count(const Task&, const CompiledKernel&, const Workload&,
+                                           CountDepth) override {
     return answer_;
   }
 
@@ -55,7 +59,9 @@ Accepted counted(Attempt<std::vector<LaunchCounts>> answer, const CountPlan& pla
   return accepted;
 }
 
-TEST_CASE("the chip's counters enter measurement and verdict, launches added up, over what was known", "[counters]") {
+TEST_CASE(
+    "the chip's counters enter measurement and verdict, launches added up, over what was known",
+    "[counters]") {
   const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6), launch(2e6, 3e6)});
   CHECK(accepted.measurement.counts.rung == "counters");
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].value == 10e6);
@@ -66,7 +72,8 @@ TEST_CASE("the chip's counters enter measurement and verdict, launches added up,
   CHECK(accepted.verdict.stalls.empty());
 }
 
-TEST_CASE("what warps waited for is added up over the launches, and enters the verdict", "[counters]") {
+TEST_CASE("what warps waited for is added up over the launches, and enters the verdict",
+          "[counters]") {
   LaunchCounts one = launch(8e6, 1e6), other = launch(2e6, 3e6);
   one.warps.resident = 100, one.warps[Stall::barrier] = 30, one.warps[Stall::selected] = 70;
   other.warps.resident = 300, other.warps[Stall::barrier] = 210, other.warps[Stall::wait] = 90;
@@ -77,13 +84,17 @@ TEST_CASE("what warps waited for is added up over the launches, and enters the v
   CHECK(accepted.verdict.stalls[1].share == Approx(0.225));
 }
 
-TEST_CASE("without counters the verdict stands on the next rung and says why, unless there never were any", "[counters]") {
+TEST_CASE(
+    "without counters the verdict stands on the next rung and says why, unless there never were "
+    "any",
+    "[counters]") {
   struct Row {
     Attempt<std::vector<LaunchCounts>> answer;
     const char* said;  // nullptr: nothing
   };
   const Row rows[] = {
-      {Error{ErrorCode::no_device, "hardware counters: taking the counters: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", ""},
+      {Error{ErrorCode::no_device,
+             "hardware counters: taking the counters: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", ""},
        "INSUFFICIENT_PRIVILEGES"},
       {reject("run.hang", "no end under the hardware counters"), "no end"},
       {Error{ErrorCode::usage, "recorded has no hardware counters", ""}, nullptr},
@@ -100,11 +111,14 @@ TEST_CASE("without counters the verdict stands on the next rung and says why, un
   }
 }
 
-TEST_CASE("counters that have had their time are left alone, and the verdict says so", "[counters]") {
-  const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6)}, {CountDepth::few, "they have had their share"});
+TEST_CASE("counters that have had their time are left alone, and the verdict says so",
+          "[counters]") {
+  const Accepted accepted = counted(std::vector<LaunchCounts>{launch(8e6, 1e6)},
+                                    {CountDepth::few, "they have had their share"});
   CHECK(accepted.verdict.rung == "analytic");
   CHECK(accepted.measurement.counts[Counter::dram_read_bytes].how == CountHow::unknown);
-  CHECK(accepted.verdict.digest.back() == "Counted without the chip's own counters: they have had their share.");
+  CHECK(accepted.verdict.digest.back() ==
+        "Counted without the chip's own counters: they have had their share.");
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
-// What a search does with hardware counters: how much time they may take, and what becomes of it when they are refused.
+// What a search does with hardware counters: how much time they may take, and what becomes of it
+// when they are refused.
 #include <thread>
 
 #include "catch.hpp"
 #include "evolution/evaluate/count_budget.hpp"
-#include "evolution/journal/run_state.hpp"
 #include "evolution/hooked.hpp"
+#include "evolution/journal/run_state.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -27,9 +28,12 @@ TEST_CASE("counting keeps to its share of the time once its price is known") {
 }
 
 TEST_CASE("waiting for a device is no counting") {
-  const PhaseSeconds phases = {
-      {"search/counters/counter/passes", 1}, {"search/counters", 2},        {"search/counters/wait for the device", 4},
-      {"search/timing/counters", 8},         {"search/virtual counts", 16}, {"confirm/timing", 32}};
+  const PhaseSeconds phases = {{"search/counters/counter/passes", 1},
+                               {"search/counters", 2},
+                               {"search/counters/wait for the device", 4},
+                               {"search/timing/counters", 8},
+                               {"search/virtual counts", 16},
+                               {"confirm/timing", 32}};
   CHECK(counting_seconds(phases) == 11);
 }
 
@@ -58,8 +62,11 @@ void measures(Hooked& device) {
 
 }  // namespace
 
-TEST_CASE("with profiling refused the same search works on the next rung, and says so", "[threads]") {
-  const Error refused{ErrorCode::no_device, "hardware counters: taking the counters: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES", ""};
+TEST_CASE("with profiling refused the same search works on the next rung, and says so",
+          "[threads]") {
+  const Error refused{ErrorCode::no_device,
+                      "hardware counters: taking the counters: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES",
+                      ""};
   for (const bool allowed : {true, false}) {
     INFO(allowed);
     const TempDir dir;
@@ -78,14 +85,16 @@ TEST_CASE("with profiling refused the same search works on the next rung, and sa
     REQUIRE(report->best);
     CHECK(report->evaluations == 40);
     CHECK(asked[CountDepth::few] >= 1);
-    CHECK(asked[CountDepth::few] <= (allowed ? 4 : 1));  // one candidate in ten; who is refused asks once
+    CHECK(asked[CountDepth::few] <=
+          (allowed ? 4 : 1));  // one candidate in ten; who is refused asks once
     CHECK(asked[CountDepth::all] == (allowed ? 1 : 0));
     const Verdict& verdict = std::get<Accepted>(report->best->candidate.outcome).verdict;
     CHECK(verdict.rung == (allowed ? "counters" : "analytic"));
     const std::string why = "Counted without the chip's own counters: " + refused.message + ".";
     CHECK((verdict.digest.back() == why) == !allowed);
     const std::string page = read_all(dir / "run/report.html");
-    CHECK((page.find("Warps waited 60% of their cycles for the rest of their block (barrier)") != std::string::npos) == allowed);
+    CHECK((page.find("Warps waited 60% of their cycles for the rest of their block (barrier)") !=
+           std::string::npos) == allowed);
     CHECK((page.find("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES") != std::string::npos) == !allowed);
     CHECK(report->counting_seconds > 0);
     CHECK(report->controller_cpu_seconds > 0);
@@ -95,6 +104,7 @@ TEST_CASE("with profiling refused the same search works on the next rung, and sa
     REQUIRE(read_back.stalls.size() == (allowed ? 1 : 0));
     if (allowed) CHECK(read_back.stalls[0].share == Approx(0.6));
     CHECK(kept->report.counting_seconds == Approx(report->counting_seconds));
-    CHECK(kept->report.controller_cpu_seconds == Approx(report->controller_cpu_seconds).epsilon(0.5));
+    CHECK(kept->report.controller_cpu_seconds ==
+          Approx(report->controller_cpu_seconds).epsilon(0.5));
   }
 }

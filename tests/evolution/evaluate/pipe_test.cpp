@@ -1,4 +1,5 @@
-// The straight pipe on a device that lies: nothing impossible becomes a number, nothing unproved is timed.
+// The straight pipe on a device that lies: nothing impossible becomes a number, nothing unproved is
+// timed.
 #include <chrono>
 #include <future>
 #include <limits>
@@ -19,7 +20,8 @@ namespace {
 
 struct Bench {
   TempDir dir;
-  Hooked device{fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})"))};
+  Hooked device{fake_device(
+      write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})"))};
   Task task = landscape_task();
   Pipe pipe{&task, &device, nullptr, 1};
 
@@ -37,11 +39,14 @@ struct Bench {
   }
   Accepted accepted(ProofLevel level = ProofLevel::candidate) {
     const Candidate candidate = evaluated(level);
-    if (const auto* no = std::get_if<Rejected>(&candidate.outcome)) FAIL(no->code + ": " + no->message);
+    if (const auto* no = std::get_if<Rejected>(&candidate.outcome))
+      FAIL(no->code + ": " + no->message);
     return std::get<Accepted>(candidate.outcome);
   }
   void claim(double us) {
-    device.on_measure = [us](auto, std::vector<ContestantReport>& reports) { set_time(reports.front(), us); };
+    device.on_measure = [us](auto, std::vector<ContestantReport>& reports) {
+      set_time(reports.front(), us);
+    };
   }
 };
 
@@ -91,7 +96,9 @@ TEST_CASE("samples that do not add up are no time", "[pipe]") {
     samples = {5e6, 5e6, 5e6}, us = 5e6;
   }
   SECTION("an empty launch reads the same") {
-    bench.device.on_measure = [](auto, std::vector<ContestantReport>& reports) { reports[0].measurement->too_short = true; };
+    bench.device.on_measure = [](auto, std::vector<ContestantReport>& reports) {
+      reports[0].measurement->too_short = true;
+    };
     expect_code(bench.refused(), "measure.failed");
     return;
   }
@@ -118,7 +125,8 @@ TEST_CASE("times are believed down to the floor less its margin", "[pipe]") {
   const DeviceSpec h200 = *chip("h200");
   bench.device.spec() = h200;
   bench.task = *gemm_task({.m = 1024, .n = 1024, .k = 1024});
-  const double floor = *floor_us(bench.task, bench.task.time_shapes[0], h200, Precision::fp32_strict);
+  const double floor =
+      *floor_us(bench.task, bench.task.time_shapes[0], h200, Precision::fp32_strict);
   REQUIRE(floor > 10);
   bench.claim(floor * 0.975);
   CHECK(bench.accepted().measurement.time_us == Approx(floor * 0.975));
@@ -146,7 +154,8 @@ TEST_CASE("what a device reports of a run is the candidate's rejection", "[pipe]
     Bench bench;
     bench.device.on_run = [&](const CompiledKernel&, TrialReport& report) {
       report.cases.resize(1);
-      report.cases.front().faults.push_back({std::string(row.code), "as the test says", "block (0,0,0)"});
+      report.cases.front().faults.push_back(
+          {std::string(row.code), "as the test says", "block (0,0,0)"});
     };
     const Rejected refused = bench.refused();
     expect_code(refused, row.code);
@@ -188,7 +197,8 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
   bench.device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "landlock 4"; };
   const auto fault = [&](const std::string& code) {
     screen.on_run = [code](const CompiledKernel&, TrialReport& report) {
-      report.cases.front().faults.push_back({code, "as the test says", "block (0,0,0) thread (1,0,0) ptx:7"});
+      report.cases.front().faults.push_back(
+          {code, "as the test says", "block (0,0,0) thread (1,0,0) ptx:7"});
     };
   };
   SECTION("a race is found before device time is spent") {
@@ -204,7 +214,8 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
     CHECK(bench.device.runs == 1);
     CHECK(accepted.conditions.screened_on.empty());
     REQUIRE_FALSE(accepted.verification.unproved.empty());
-    CHECK(accepted.verification.unproved.back().find("virtual:h200 could not run it") != std::string::npos);
+    CHECK(accepted.verification.unproved.back().find("virtual:h200 could not run it") !=
+          std::string::npos);
   }
   SECTION("a right candidate is interpreted at few small shapes, and both say what they held") {
     const Accepted accepted = bench.accepted();
@@ -226,7 +237,8 @@ TEST_CASE("cases that several threads interpret end as those of one would", "[pi
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;
   bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
-  const std::vector<Case> all = battery(bench.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
+  const std::vector<Case> all =
+      battery(bench.task, {}, screen.device(), ProofLevel::finalist, bench.pipe.seed, false);
   REQUIRE(all.size() > 8);
   const auto same = [](const Case& a, const Case& b) {
     return a.workload.sizes == b.workload.sizes && a.content == b.content && a.poison == b.poison;
@@ -246,7 +258,8 @@ TEST_CASE("cases that several threads interpret end as those of one would", "[pi
   }
 }
 
-TEST_CASE("what was screened before is screened while the device runs, and both must hold", "[pipe][threads]") {
+TEST_CASE("what was screened before is screened while the device runs, and both must hold",
+          "[pipe][threads]") {
   Bench bench, other;
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;

@@ -1,4 +1,5 @@
-// What a search does with kernels that are too fast, finalists that fail, baselines that drift and luck.
+// What a search does with kernels that are too fast, finalists that fail, baselines that drift and
+// luck.
 #include <cmath>
 #include <thread>
 
@@ -29,14 +30,17 @@ double noisy(double us, Rng& rng, double deviation) {
 
 }  // namespace
 
-TEST_CASE("a kernel below the floor is banned for the run, a resumed one included", "[quarantine][threads]") {
+TEST_CASE("a kernel below the floor is banned for the run, a resumed one included",
+          "[quarantine][threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
   // Sixteen texts in all, two of which claim to be faster than any kernel can be.
   const auto liar = [](const CompiledKernel& kernel) { return kernel.facts.normalized_hash < "2"; };
   device.on_compile = [](CompiledKernel& kernel) { kernel.facts.normalized_hash.resize(1); };
-  device.on_measure = [&](std::span<const Contestant> contestants, std::vector<ContestantReport>& reports) {
-    if (contestants[0].kind == Contestant::Kind::candidate && liar(*contestants[0].kernel)) set_time(reports[0], 1e-4);
+  device.on_measure = [&](std::span<const Contestant> contestants,
+                          std::vector<ContestantReport>& reports) {
+    if (contestants[0].kind == Contestant::Kind::candidate && liar(*contestants[0].kernel))
+      set_time(reports[0], 1e-4);
   };
   const auto honest = [&](const EvolveReport& report) {
     auto kernel = device.compile(report.best->candidate.source);
@@ -61,14 +65,19 @@ TEST_CASE("a kernel below the floor is banned for the run, a resumed one include
   CHECK(honest(*halves));
 }
 
-TEST_CASE("a kernel that was once below the floor is no finalist, whichever of its slots came first", "[quarantine][threads]") {
+TEST_CASE(
+    "a kernel that was once below the floor is no finalist, whichever of its slots came first",
+    "[quarantine][threads]") {
   const TempDir dir;
-  Hooked device(fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})")));
+  Hooked device(fake_device(
+      write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 1})")));
   // Every kernel has the same text; one of them is caught.
   device.on_compile = [](CompiledKernel& kernel) { kernel.facts.normalized_hash = "same"; };
   int calls = 0;
-  device.on_measure = [&](std::span<const Contestant> contestants, std::vector<ContestantReport>& reports) {
-    if (contestants[0].kind == Contestant::Kind::candidate && ++calls == 3) set_time(reports[0], 1e-4);
+  device.on_measure = [&](std::span<const Contestant> contestants,
+                          std::vector<ContestantReport>& reports) {
+    if (contestants[0].kind == Contestant::Kind::candidate && ++calls == 3)
+      set_time(reports[0], 1e-4);
   };
   EvolveOptions options = small_run("", 20);
   options.search.parallel = 1;
@@ -99,21 +108,25 @@ TEST_CASE("a finalist that fails in fresh processes is not published", "[quarant
   CHECK(run->report.best->candidate.kernel_id == report->best->candidate.kernel_id);
 }
 
-TEST_CASE("a baseline that drifts is an alarm in the report and in the run", "[quarantine][threads]") {
+TEST_CASE("a baseline that drifts is an alarm in the report and in the run",
+          "[quarantine][threads]") {
   const double drift = GENERATE(0.01, 0.05, -0.05);
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
-  device.on_measure = [&](std::span<const Contestant> contestants, std::vector<ContestantReport>& reports) {
+  device.on_measure = [&](std::span<const Contestant> contestants,
+                          std::vector<ContestantReport>& reports) {
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      if (contestants[i].kind == Contestant::Kind::plain) set_time(reports[i], 100 * (device.renewed > 0 ? 1 + drift : 1));
+      if (contestants[i].kind == Contestant::Kind::plain)
+        set_time(reports[i], 100 * (device.renewed > 0 ? 1 + drift : 1));
     }
   };
   auto report = evolve(Task{}, device, small_run(dir / "run", 20));
   REQUIRE_OK(report);
   CHECK(report->best->baselines.front().drift == Approx(drift));
   const auto alarms = [](const std::vector<std::string>& notices) {
-    return std::count_if(notices.begin(), notices.end(),
-                         [](const std::string& notice) { return notice.find("baseline plain drifted") == 0; });
+    return std::count_if(notices.begin(), notices.end(), [](const std::string& notice) {
+      return notice.find("baseline plain drifted") == 0;
+    });
   };
   CHECK(alarms(report->notices) == (std::abs(drift) > 0.02 ? 1 : 0));
   auto run = read_run(dir / "run");
@@ -121,15 +134,18 @@ TEST_CASE("a baseline that drifts is an alarm in the report and in the run", "[q
   CHECK(alarms(run->report.notices) == alarms(report->notices));
 }
 
-// 1 000 kernels that are all as fast as the baseline, each sample off by 2 %: the fastest of them was lucky by several percent.
+// 1 000 kernels that are all as fast as the baseline, each sample off by 2 %: the fastest of them
+// was lucky by several percent.
 TEST_CASE("luck is not published as a gain", "[quarantine][threads]") {
   const TempDir dir;
-  Hooked device(fake_device(
-      write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "values": 8, "seed": 1})")));
+  Hooked device(fake_device(write_landscape(
+      dir,
+      R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "values": 8, "seed": 1})")));
   device.kind = Provenance::measured;
   Rng rng(1);
   double luckiest = 10;
-  device.on_measure = [&](std::span<const Contestant> contestants, std::vector<ContestantReport>& reports) {
+  device.on_measure = [&](std::span<const Contestant> contestants,
+                          std::vector<ContestantReport>& reports) {
     double spent = 0;
     for (std::size_t i = 0; i < reports.size(); ++i) {
       if (!reports[i].measurement) continue;
@@ -139,8 +155,10 @@ TEST_CASE("luck is not published as a gain", "[quarantine][threads]") {
       std::sort(sorted.begin(), sorted.end());
       reports[i].measurement->time_us = sorted[sorted.size() / 2];
       const std::vector<double>& first = reports[0].measurement->samples_us;
-      for (std::size_t round = 0; round < samples.size(); ++round) reports[i].ratio[round] = samples[round] / first[round];
-      if (contestants[i].kind == Contestant::Kind::candidate) luckiest = std::min(luckiest, reports[i].measurement->time_us);
+      for (std::size_t round = 0; round < samples.size(); ++round)
+        reports[i].ratio[round] = samples[round] / first[round];
+      if (contestants[i].kind == Contestant::Kind::candidate)
+        luckiest = std::min(luckiest, reports[i].measurement->time_us);
     }
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(spent));
   };

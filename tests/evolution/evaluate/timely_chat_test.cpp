@@ -4,8 +4,8 @@
 #include <cupilot/parts/run_report.hpp>
 
 #include "catch.hpp"
-#include "evolution/run/circle.hpp"
 #include "evolution/journal/tally.hpp"
+#include "evolution/run/circle.hpp"
 #include "evolution/support.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
@@ -79,7 +79,8 @@ TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]
   CHECK(client.last.seconds <= 30);
 }
 
-TEST_CASE("a run tells from its journal whether models take part, whatever files lie beside it", "[threads]") {
+TEST_CASE("a run tells from its journal whether models take part, whatever files lie beside it",
+          "[threads]") {
   if (sanitized_for_threads()) return;  // host_loop_test has the threads of such a search
   const auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE(device);

@@ -79,7 +79,8 @@ TEST_CASE("a journal cut at a record boundary resumes to the same end", "[thread
   REQUIRE(read.records.size() > 60);
   const std::size_t stride = sanitized() ? 5 : 1;
   for (std::size_t i = 0; i < read.records.size(); i += stride) {
-    const std::size_t end = static_cast<std::size_t>(read.records[i].at) + read.records[i].payload.size() + frame_overhead;
+    const std::size_t end = static_cast<std::size_t>(read.records[i].at) +
+                            read.records[i].payload.size() + frame_overhead;
     const std::string run_dir = dir / ("cut" + std::to_string(i));
     REQUIRE(real_host().make_directories(run_dir));
     // Now and then half a record more: a torn one.

@@ -1,4 +1,5 @@
-// A disk that fails at the i-th write: a clean stop that names the file, and a journal that resume can end.
+// A disk that fails at the i-th write: a clean stop that names the file, and a journal that resume
+// can end.
 #include <fcntl.h>
 
 #include <filesystem>
@@ -48,20 +49,31 @@ class FailingHost : public Host {
   explicit FailingHost(int calls) { disk_.left = calls; }
   double monotonic_seconds() override { return real_host().monotonic_seconds(); }
   std::string utc_now() override { return "2026-01-31T12:00:00Z"; }
-  Result<std::string> read_file(const std::string& path) override { return real_host().read_file(path); }
+  Result<std::string> read_file(const std::string& path) override {
+    return real_host().read_file(path);
+  }
   bool exists(const std::string& path) override { return real_host().exists(path); }
-  Result<void> write_file_atomically(const std::string& path, std::string_view bytes, bool sync) override {
+  Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                     bool sync) override {
     if (disk_.full()) return no_space(path);
     return real_host().write_file_atomically(path, bytes, sync);
   }
-  Result<void> make_directories(const std::string& path) override { return real_host().make_directories(path); }
-  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path, std::int64_t truncate_to) override {
+  Result<void> make_directories(const std::string& path) override {
+    return real_host().make_directories(path);
+  }
+  Result<std::unique_ptr<AppendFile>> open_append(const std::string& path,
+                                                  std::int64_t truncate_to) override {
     auto file = real_host().open_append(path, truncate_to);
     if (!file) return file;
-    return std::unique_ptr<AppendFile>(std::make_unique<FailingFile>(std::move(*file), disk_, path));
+    return std::unique_ptr<AppendFile>(
+        std::make_unique<FailingFile>(std::move(*file), disk_, path));
   }
-  Result<std::vector<std::string>> list(const std::string& dir) override { return real_host().list(dir); }
-  Result<std::shared_ptr<void>> lock(const std::string& path) override { return real_host().lock(path); }
+  Result<std::vector<std::string>> list(const std::string& dir) override {
+    return real_host().list(dir);
+  }
+  Result<std::shared_ptr<void>> lock(const std::string& path) override {
+    return real_host().lock(path);
+  }
 
  private:
   FailingDisk disk_;
@@ -121,7 +133,9 @@ TEST_CASE("no file gets the number of a standard stream that is closed") {
   CHECK(free_beside_lock);
 }
 
-TEST_CASE("a file has one writer, whatever became of the lock beside it and by whatever name it is opened") {
+TEST_CASE(
+    "a file has one writer, whatever became of the lock beside it and by whatever name it is "
+    "opened") {
   const TempDir dir;
   auto journal = std::make_optional(Journal::create(real_host(), dir / "run"));
   REQUIRE_OK(*journal);
@@ -148,12 +162,13 @@ TEST_CASE("a journal that lost its name is written no more") {
     const char* what;
     std::function<void(const std::string& run)> happens;
   };
-  const Row rows[] = {{"removed", [](const std::string& run) { std::filesystem::remove_all(run); }},
-                      {"renamed", [](const std::string& run) { std::filesystem::rename(run, run + "x"); }},
-                      {"replaced", [](const std::string& run) {
-                         std::filesystem::rename(run, run + "x");
-                         static_cast<void>(Journal::create(real_host(), run));
-                       }}};
+  const Row rows[] = {
+      {"removed", [](const std::string& run) { std::filesystem::remove_all(run); }},
+      {"renamed", [](const std::string& run) { std::filesystem::rename(run, run + "x"); }},
+      {"replaced", [](const std::string& run) {
+         std::filesystem::rename(run, run + "x");
+         static_cast<void>(Journal::create(real_host(), run));
+       }}};
   for (const Row& row : rows) {
     INFO(row.what);
     const TempDir dir;
@@ -165,7 +180,8 @@ TEST_CASE("a journal that lost its name is written no more") {
     journal->add(RecordType::proposal, "{}");
     const auto done = journal->commit();
     REQUIRE_FALSE(done);
-    CHECK(done.error().message.find(dir / "run/journal was removed, renamed or replaced") != std::string::npos);
+    CHECK(done.error().message.find(dir / "run/journal was removed, renamed or replaced") !=
+          std::string::npos);
     CHECK_FALSE(done.error().hint.empty());
   }
 }
@@ -174,7 +190,8 @@ TEST_CASE("a finished run on a disk that cannot be written tells what it found",
   struct ReadOnlyHost : FailingHost {
     ReadOnlyHost() : FailingHost(0) {}
     Result<std::shared_ptr<void>> lock(const std::string& path) override {
-      return Error{ErrorCode::failure, "cannot lock " + path + ": Read-only file system", "choose another with --run"};
+      return Error{ErrorCode::failure, "cannot lock " + path + ": Read-only file system",
+                   "choose another with --run"};
     }
   } host;
   const TempDir dir;

@@ -8,7 +8,9 @@ using namespace cupilot::testing;
 
 namespace {
 
-std::string three_frames() { return frame(1, 0, "first") + frame(2, 1, "") + frame(3, 2, std::string(300, 'x')); }
+std::string three_frames() {
+  return frame(1, 0, "first") + frame(2, 1, "") + frame(3, 2, std::string(300, 'x'));
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ TEST_CASE("no flipped bit passes for a record") {
     INFO("bit " << bit);
     CHECK(read.records.size() < 3);
     CHECK_FALSE(read.damage.empty());
-    for (std::size_t i = 0; i < read.records.size(); ++i) CHECK(read.records[i].payload == whole.records[i].payload);
+    for (std::size_t i = 0; i < read.records.size(); ++i)
+      CHECK(read.records[i].payload == whole.records[i].payload);
   }
 }
 
@@ -69,12 +72,14 @@ TEST_CASE("whole records are found behind any damage, and nothing else is") {
   };
   const std::int64_t second = frame_overhead + 5, third = 2 * frame_overhead + 5;
   CHECK(count(bytes) == std::vector<std::int64_t>{0, second, third});
-  CHECK(count("some text of no frame" + bytes.substr(3)) == std::vector<std::int64_t>{18 + second, 18 + third});
+  CHECK(count("some text of no frame" + bytes.substr(3)) ==
+        std::vector<std::int64_t>{18 + second, 18 + third});
   CHECK(count(bytes.substr(0, bytes.size() - 1)) == std::vector<std::int64_t>{0, second});
   CHECK(count(std::string(4096, '\0')).empty());
   for (int bit = 0; bit < 8 * static_cast<int>(frame_overhead + 5); ++bit) {
     std::string damaged = bytes;
-    damaged[static_cast<std::size_t>(bit / 8)] = static_cast<char>(damaged[static_cast<std::size_t>(bit / 8)] ^ (1 << (bit % 8)));
+    damaged[static_cast<std::size_t>(bit / 8)] =
+        static_cast<char>(damaged[static_cast<std::size_t>(bit / 8)] ^ (1 << (bit % 8)));
     INFO("bit " << bit);
     CHECK(count(damaged) == std::vector<std::int64_t>{second, third});
   }
@@ -100,7 +105,8 @@ TEST_CASE("a directory is begun in again only where a run left less than its hea
       {"a damaged header with a record behind it", broken + behind, false},
       {"one whose length is damaged", longer + behind, false},
       {"a damaged header with half a record behind it", broken + behind.substr(0, 15), false},
-      {"a text of somebody", "a list of what is to be done today, by no means a journal of a search", false}};
+      {"a text of somebody",
+       "a list of what is to be done today, by no means a journal of a search", false}};
   for (const Row& row : rows) {
     INFO(row.what);
     const TempDir dir;
@@ -116,7 +122,9 @@ TEST_CASE("a directory is begun in again only where a run left less than its hea
 TEST_CASE("what is no journal of ours is refused with its reason") {
   const TempDir dir;
   REQUIRE(real_host().make_directories(dir / "run"));
-  const auto put = [&](const std::string& bytes) { std::ofstream(dir / "run/journal", std::ios::binary) << bytes; };
+  const auto put = [&](const std::string& bytes) {
+    std::ofstream(dir / "run/journal", std::ios::binary) << bytes;
+  };
   std::string expected;
   SECTION("no directory") {
     auto read = read_journal(real_host(), dir / "nowhere");
@@ -140,7 +148,9 @@ TEST_CASE("what is no journal of ours is refused with its reason") {
     std::string bytes = frame(1, 0, "{}") + frame(2, 1, "{}") + frame(3, 2, "{}");
     bytes[17] = 'x';
     put(bytes);
-    expected = "is damaged: a record with a wrong checksum at byte 0, which is its header; 2 whole records lie behind it";
+    expected =
+        "is damaged: a record with a wrong checksum at byte 0, which is its header; 2 whole "
+        "records lie behind it";
   }
   SECTION("another version") {
     put(frame(1, 0, R"({"cupilot_journal": 99, "program": "7.0"})"));
@@ -184,7 +194,8 @@ TEST_CASE("records survive their JSON") {
   REQUIRE(kept.stalls.size() == 2);
   CHECK(kept.stalls[1].stall == Stall::misc);
   CHECK(kept.stalls[1].share == 0.125);
-  // Neither the clock nor its parts are part of what journals are compared by, and older journals lack the parts.
+  // Neither the clock nor its parts are part of what journals are compared by, and older journals
+  // lack the parts.
   ResultRecord slower = record;
   slower.seconds = 9;
   slower.phases["search/compile"] = 8.5;

@@ -13,7 +13,8 @@ namespace {
 
 Strategy wgmma(std::int64_t tile_n) {
   Strategy strategy;
-  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"}) strategy.uses.push_back({name});
+  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"})
+    strategy.uses.push_back({name});
   strategy.uses.push_back({"warp_specialisation", {{"consumers", 2}}});
   strategy.uses.push_back({"warpgroup_tile", {{"tile_m", 64}, {"tile_n", tile_n}}});
   return strategy;
@@ -28,7 +29,8 @@ RunState run_of(const std::vector<std::int64_t>& tiles, double slower) {
   state.task = *gemm_task(spec);
   state.header.task_json = *task_to_json(state.task);
   state.header.device = *chip("h200");
-  const Forecaster forecaster = make_forecaster(state.task, state.header.device, builtin_tunables());
+  const Forecaster forecaster =
+      make_forecaster(state.task, state.header.device, builtin_tunables());
   for (const std::int64_t tile_n : tiles) {
     ResultRecord result;
     result.candidate.strategy = wgmma(tile_n);

@@ -20,7 +20,9 @@ constexpr const char* additive =
 class Single final : public Strategist {
  public:
   explicit Single(Strategy strategy) : strategy_(std::move(strategy)) {}
-  Result<std::optional<Strategy>> propose(const StrategyBrief&, Rng) override { return std::optional(strategy_); }
+  Result<std::optional<Strategy>> propose(const StrategyBrief&, Rng) override {
+    return std::optional(strategy_);
+  }
 
  private:
   Strategy strategy_;
@@ -39,7 +41,8 @@ Strategy everything(const Landscape& landscape) {
   Strategy strategy;
   for (const Technique& technique : landscape.techniques()) {
     Use use{technique.name, {}, "", {}};
-    for (const TechniqueParameter& parameter : technique.parameters) use.values[parameter.name] = parameter.domain.front();
+    for (const TechniqueParameter& parameter : technique.parameters)
+      use.values[parameter.name] = parameter.domain.front();
     strategy.uses.push_back(std::move(use));
   }
   return strategy;
@@ -52,7 +55,8 @@ Strategy without_one(Strategy strategy, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("each technique is worth what the kernel loses without it, and idle ones go", "[threads]") {
+TEST_CASE("each technique is worth what the kernel loses without it, and idle ones go",
+          "[threads]") {
   const TempDir dir;
   const std::string file = write_landscape(dir, additive);
   const auto backend = fake_device(file);

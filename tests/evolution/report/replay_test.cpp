@@ -37,7 +37,8 @@ TEST_CASE("a run is repeated from its directory, proposal by proposal", "[replay
   CHECK(again->best_us > 0);
 }
 
-TEST_CASE("a replay takes another policy and says what the run does not know", "[replay][threads]") {
+TEST_CASE("a replay takes another policy and says what the run does not know",
+          "[replay][threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE(device);
@@ -58,7 +59,8 @@ TEST_CASE("a replay takes another policy and says what the run does not know", "
 
   int asked = 0;
   ReplayOptions mixed;
-  mixed.strategist = [&](const Task&, const DeviceSpec&, const SearchOptions&, Strategist& built_in) {
+  mixed.strategist = [&](const Task&, const DeviceSpec&, const SearchOptions&,
+                         Strategist& built_in) {
     return Result<std::unique_ptr<Strategist>>(std::make_unique<Mixed>(built_in, &asked));
   };
   REQUIRE_OK(replay(dir / "run", mixed));

@@ -37,7 +37,8 @@ Evolution begin(const EvolutionOptions& options) {
   return std::move(*evolution);
 }
 
-// A host whose answer is a function of the strategy: a time, a rejection, an equal kernel, or silence.
+// A host whose answer is a function of the strategy: a time, a rejection, an equal kernel, or
+// silence.
 void answer(Evolution& evolution, const Proposal& proposal) {
   const Rng rng = Rng::of(3, strategy_id(proposal.strategy));
   const auto draw = Rng(rng).below(10);
@@ -54,10 +55,12 @@ void answer(Evolution& evolution, const Proposal& proposal) {
 
 // One step of a host that works on up to three jobs at once. False: the search is over.
 bool step(Evolution& evolution, Rng& rng) {
-  if (evolution.open().size() < 3 && rng.below(2) == 0 && !jobs_of(evolution, 1).empty()) return true;
+  if (evolution.open().size() < 3 && rng.below(2) == 0 && !jobs_of(evolution, 1).empty())
+    return true;
   const auto open = evolution.open();
   if (open.empty()) return !jobs_of(evolution, 2).empty();
-  const std::uint64_t id = open[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(open.size())))];
+  const std::uint64_t id =
+      open[static_cast<std::size_t>(rng.below(static_cast<std::int64_t>(open.size())))];
   auto job = evolution.job(id);
   REQUIRE_OK(job);
   answer(evolution, job->proposal);
@@ -118,7 +121,9 @@ TEST_CASE("another process continues a saved search") {
   const std::string path = dir / "saved";
   std::ofstream(path) << save(broken);
   const std::string program = std::filesystem::read_symlink("/proc/self/exe");
-  REQUIRE(std::system(("CUPILOT_SAVED=" + path + " " + program + " '[.continue]' > /dev/null").c_str()) == 0);
+  REQUIRE(std::system(
+              ("CUPILOT_SAVED=" + path + " " + program + " '[.continue]' > /dev/null").c_str()) ==
+          0);
   CHECK(read_all(path + ".end") == last);
 }
 
@@ -133,7 +138,8 @@ TEST_CASE("kernels come with their launches in numbers, and are made anew on dem
     auto again = evolution->job(job.proposal.id);
     REQUIRE_OK(again);
     CHECK((again->source->text == job.source->text));
-    auto resolution = resolve(*job.source, *task, task->time_shapes.front(), *chip("h200"), nullptr);
+    auto resolution =
+        resolve(*job.source, *task, task->time_shapes.front(), *chip("h200"), nullptr);
     if (!resolution) {
       CHECK(job.plans.empty());
       continue;
@@ -183,7 +189,8 @@ TEST_CASE("answers that come late, twice, never or for nobody are named") {
       CHECK(waiting->ids == std::vector<std::uint64_t>{3});
       return;
     }
-    for (const Job& job : std::get<std::vector<Job>>(*asked)) CHECK(told(job.proposal.id) == Told::taken);
+    for (const Job& job : std::get<std::vector<Job>>(*asked))
+      CHECK(told(job.proposal.id) == Told::taken);
   }
   FAIL("the search never waited");
 }
@@ -192,7 +199,8 @@ TEST_CASE("nonsense is refused with its reason and changes nothing") {
   Evolution evolution = begin(small_search());
   REQUIRE(jobs_of(evolution, 1).size() == 1);
   const std::string before = save(evolution);
-  const double nan = std::numeric_limits<double>::quiet_NaN(), infinite = std::numeric_limits<double>::infinity();
+  const double nan = std::numeric_limits<double>::quiet_NaN(),
+               infinite = std::numeric_limits<double>::infinity();
   const auto refused = [&](const Result<Receipt>& receipt, const std::string& reason) {
     INFO(reason);
     REQUIRE_FALSE(receipt);
@@ -203,22 +211,26 @@ TEST_CASE("nonsense is refused with its reason and changes nothing") {
   for (const double us : {nan, infinite, -infinite, 0.0, -0.0, -3.0}) {
     refused(evolution.tell(1, Reported{us, "", {}}), "is not a positive number");
   }
-  for (const double us : {1e11, 1e300}) refused(evolution.tell(1, Reported{us, "", {}}), "is longer than a day");
+  for (const double us : {1e11, 1e300})
+    refused(evolution.tell(1, Reported{us, "", {}}), "is longer than a day");
   for (const double number : {nan, infinite, -1.0}) {
     for (double Count::*const part : {&Count::value, &Count::low, &Count::high}) {
       Reported counted{5, "", {}};
       counted.counts.rung = "counters";
       counted.counts[Counter::dram_read_bytes].*part = number;
-      refused(evolution.tell(1, counted), "the count " + std::string(name_of(Counter::dram_read_bytes)) + " holds");
+      refused(evolution.tell(1, counted),
+              "the count " + std::string(name_of(Counter::dram_read_bytes)) + " holds");
     }
     for (const bool resident : {true, false}) {
       Reported counted{5, "", {}};
       counted.counts.rung = "counters";
       (resident ? counted.warps.resident : counted.warps[Stall::barrier]) = number;
-      refused(evolution.tell(1, counted), std::string("the warps' cycles ") + (resident ? "resident" : "barrier") + " hold");
+      refused(evolution.tell(1, counted),
+              std::string("the warps' cycles ") + (resident ? "resident" : "barrier") + " hold");
     }
   }
-  refused(evolution.tell(1, Rejected{Stage::run, "no.such", "", ""}), "no rejection code 'no.such'");
+  refused(evolution.tell(1, Rejected{Stage::run, "no.such", "", ""}),
+          "no rejection code 'no.such'");
   Candidate candidate;
   candidate.outcome = Rejected{Stage::run, "", "", ""};
   refused(evolution.tell(1, candidate), "no rejection code ''");

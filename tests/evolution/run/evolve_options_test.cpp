@@ -36,7 +36,9 @@ TEST_CASE("stop rules compose") {
     INFO(row.best.size());
     CHECK(!stagnation(2, 0.01)(history(row.best)).empty() == row.stagnates);
   }
-  const auto always = [](std::string reason) { return [reason](std::span<const Progress>) { return reason; }; };
+  const auto always = [](std::string reason) {
+    return [reason](std::span<const Progress>) { return reason; };
+  };
   CHECK(any_of({always(""), always("b"), always("c")})({}) == "b");
   CHECK(any_of({})({}).empty());
   CHECK(all_of({always("a"), always("")})({}).empty());
@@ -52,7 +54,9 @@ TEST_CASE("evolve obeys the host's stop rule, and the resumed run stays ended", 
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   EvolveOptions options = small_run(dir / "run", 200);
-  options.stop = [](std::span<const Progress> all) -> std::string { return all.size() >= 3 ? "three are enough" : ""; };
+  options.stop = [](std::span<const Progress> all) -> std::string {
+    return all.size() >= 3 ? "three are enough" : "";
+  };
   auto report = evolve(landscape_task(), *device, options);
   REQUIRE_OK(report);
   CHECK(report->stopped == "three are enough");
@@ -73,8 +77,12 @@ TEST_CASE("evolve takes the host's strategist and writer", "[threads]") {
     }
   };
   struct Constant : KernelWriter {
-    std::optional<std::string> lacks(const Task&, const Strategy&) const override { return std::nullopt; }
-    Attempt<KernelSource> write(const WriterBrief&) override { return reject("write.failed", "this one writes nothing"); }
+    std::optional<std::string> lacks(const Task&, const Strategy&) const override {
+      return std::nullopt;
+    }
+    Attempt<KernelSource> write(const WriterBrief&) override {
+      return reject("write.failed", "this one writes nothing");
+    }
   };
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
@@ -97,17 +105,20 @@ TEST_CASE("numbers that no journal can hold are refused before anything is made"
     const char* name;
     std::function<void(EvolveOptions& options, double value)> set;
   };
-  const Row rows[] = {{"--seconds", [](EvolveOptions& o, double value) { o.max_seconds = value; }},
-                      {"--target", [](EvolveOptions& o, double value) { o.search.target_us = value; }},
-                      {"tune_share", [](EvolveOptions& o, double value) { o.search.tune_share = value; }},
-                      {"utilisation_weight", [](EvolveOptions& o, double value) { o.search.utilisation_weight = value; }},
-                      {"--model-share", [](EvolveOptions& o, double value) { o.seats.share = value; }}};
+  const Row rows[] = {
+      {"--seconds", [](EvolveOptions& o, double value) { o.max_seconds = value; }},
+      {"--target", [](EvolveOptions& o, double value) { o.search.target_us = value; }},
+      {"tune_share", [](EvolveOptions& o, double value) { o.search.tune_share = value; }},
+      {"utilisation_weight",
+       [](EvolveOptions& o, double value) { o.search.utilisation_weight = value; }},
+      {"--model-share", [](EvolveOptions& o, double value) { o.seats.share = value; }}};
   for (const Row& row : rows) {
     for (const double value : {std::nan(""), HUGE_VAL, -HUGE_VAL}) {
       INFO(row.name << " " << value);
       EvolveOptions options = small_run(dir / "run");
       row.set(options, value);
-      for (const auto& report : {evolve(Task{}, *device, options), resume(dir / "run", *device, options)}) {
+      for (const auto& report :
+           {evolve(Task{}, *device, options), resume(dir / "run", *device, options)}) {
         REQUIRE_FALSE(report);
         CHECK(report.error().code == ErrorCode::usage);
         CHECK(report.error().message.find(row.name) != std::string::npos);
@@ -124,29 +135,32 @@ TEST_CASE("numbers below what a search can be made of are refused by name") {
     const char* name;
     std::function<void(SearchOptions&)> set;
   };
-  const Row rows[] = {{"population", [](SearchOptions& o) { o.population = 0; }},
-                      {"initial", [](SearchOptions& o) { o.initial = -1; }},
-                      {"children", [](SearchOptions& o) { o.children = 0; }},
-                      {"elites", [](SearchOptions& o) { o.elites = -4; }},
-                      {"tournament", [](SearchOptions& o) { o.tournament = 0; }},
-                      {"generations_per_epoch", [](SearchOptions& o) { o.generations_per_epoch = 0; }},
-                      {"lookahead", [](SearchOptions& o) { o.lookahead = -1; }},
-                      {"brood", [](SearchOptions& o) { o.brood = 0; }},
-                      {"repairs", [](SearchOptions& o) { o.repairs = -1; }},
-                      {"max_evaluations", [](SearchOptions& o) { o.max_evaluations = -200; }},
-                      {"max_generations", [](SearchOptions& o) { o.max_generations = -1; }},
-                      {"parallel", [](SearchOptions& o) { o.parallel = -1; }},
-                      {"target_us", [](SearchOptions& o) { o.target_us = -0.5; }},
-                      {"tune_share", [](SearchOptions& o) { o.tune_share = -0.1; }}};
+  const Row rows[] = {
+      {"population", [](SearchOptions& o) { o.population = 0; }},
+      {"initial", [](SearchOptions& o) { o.initial = -1; }},
+      {"children", [](SearchOptions& o) { o.children = 0; }},
+      {"elites", [](SearchOptions& o) { o.elites = -4; }},
+      {"tournament", [](SearchOptions& o) { o.tournament = 0; }},
+      {"generations_per_epoch", [](SearchOptions& o) { o.generations_per_epoch = 0; }},
+      {"lookahead", [](SearchOptions& o) { o.lookahead = -1; }},
+      {"brood", [](SearchOptions& o) { o.brood = 0; }},
+      {"repairs", [](SearchOptions& o) { o.repairs = -1; }},
+      {"max_evaluations", [](SearchOptions& o) { o.max_evaluations = -200; }},
+      {"max_generations", [](SearchOptions& o) { o.max_generations = -1; }},
+      {"parallel", [](SearchOptions& o) { o.parallel = -1; }},
+      {"target_us", [](SearchOptions& o) { o.target_us = -0.5; }},
+      {"tune_share", [](SearchOptions& o) { o.tune_share = -0.1; }}};
   const auto named = [](const auto& made, const char* name) {
-    return !made && made.error().code == ErrorCode::usage && made.error().message.find(name) != std::string::npos;
+    return !made && made.error().code == ErrorCode::usage &&
+           made.error().message.find(name) != std::string::npos;
   };
   for (const Row& row : rows) {
     INFO(row.name);
     EvolveOptions options = small_run(dir / "run");
     row.set(options.search);
     CHECK(named(evolve(landscape_task(), *device, options), row.name));
-    CHECK(named(Evolution::begin(landscape_task(), device->device(), {.search = options.search}), row.name));
+    CHECK(named(Evolution::begin(landscape_task(), device->device(), {.search = options.search}),
+                row.name));
   }
   EvolveOptions options = small_run(dir / "run");
   options.raise_evaluations = -1;

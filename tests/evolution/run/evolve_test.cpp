@@ -23,14 +23,15 @@ TEST_CASE("a run on the fake device finds the optimum and leaves its directory",
   CHECK(report->evaluations == 60);
   CHECK(report->rejected.count("verify.bound") == 1);
   CHECK(report->rejected.count("gate.duplicate") == 1);
-  for (const char* name :
-       {"/best/kernel.cu", "/best/launch.json", "/best/strategy.json", "/best/evidence.json", "/report.html"}) {
+  for (const char* name : {"/best/kernel.cu", "/best/launch.json", "/best/strategy.json",
+                           "/best/evidence.json", "/report.html"}) {
     INFO(name);
     CHECK(real_host().exists(dir / "run" + name));
   }
   CHECK(read_all(dir / "run/report.html").find("<svg") != std::string::npos);
   CHECK(read_all(dir / "run/report.html").find("search/timing") != std::string::npos);
-  for (const char* phase : {"baselines", "search/proof", "search/timing", "confirm/proof", "confirm/timing"}) {
+  for (const char* phase :
+       {"baselines", "search/proof", "search/timing", "confirm/proof", "confirm/timing"}) {
     INFO(phase);
     CHECK(report->phase_seconds.count(phase) == 1);
   }
@@ -97,7 +98,8 @@ TEST_CASE("a search looks as far ahead as keeps a measuring device's compilers b
     device.compiles_at_once = row.compiles;
     EvolveOptions options = small_run(dir / "run", 4);
     options.search.lookahead = row.given;
-    static_cast<void>(evolve(Task{}, device, options));  // the journal's header is written whatever becomes of the run
+    static_cast<void>(evolve(
+        Task{}, device, options));  // the journal's header is written whatever becomes of the run
     auto read = read_journal(real_host(), options.run_dir);
     REQUIRE_OK(read);
     auto header = header_from(read->records.front().payload);
@@ -150,7 +152,8 @@ TEST_CASE("one reading of a run tells what three do", "[threads]") {
   REQUIRE_OK(without);
   CHECK_FALSE(without->page);
   CHECK(without->summary.lines == summary->lines);
-  CHECK(read_beginning(dir / "nowhere").error().message == read_run(dir / "nowhere").error().message);
+  CHECK(read_beginning(dir / "nowhere").error().message ==
+        read_run(dir / "nowhere").error().message);
 }
 
 TEST_CASE("a run directory is used once and by one process", "[threads]") {
@@ -197,7 +200,8 @@ TEST_CASE("a run directory is used once and by one process", "[threads]") {
   }
   SECTION("another device is refused") {
     const TempDir other;
-    const auto stranger = fake_device(write_landscape(other, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 9})"));
+    const auto stranger = fake_device(
+        write_landscape(other, R"({"cupilot_landscape": 1, "kind": "additive", "seed": 9})"));
     auto report = resume(dir / "run", *stranger, {});
     REQUIRE_FALSE(report);
     CHECK(report.error().code == ErrorCode::usage);
@@ -237,8 +241,8 @@ TEST_CASE("limits end a run and say so", "[threads]") {
 
 TEST_CASE("without a valid candidate a run ends with the reason", "[threads]") {
   const TempDir dir;
-  const auto device =
-      fake_device(write_landscape(dir, R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "reject": 1})"));
+  const auto device = fake_device(write_landscape(
+      dir, R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "reject": 1})"));
   EvolveOptions options = small_run(dir / "run", 2);
   options.search.seed = 3;
   auto report = evolve(Task{}, *device, options);
@@ -336,7 +340,8 @@ TEST_CASE("times that were measured when they were recorded are replayed at once
   auto report = evolve(Task{}, **replay, small_run("", 60));
   REQUIRE_OK(report);
   REQUIRE(report->best);
-  CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance == Provenance::measured);
+  CHECK(std::get<Accepted>(report->best->candidate.outcome).measurement.provenance ==
+        Provenance::measured);
 }
 
 TEST_CASE("a search that a recording cannot answer is told to record more", "[threads]") {
@@ -351,17 +356,22 @@ TEST_CASE("a search that a recording cannot answer is told to record more", "[th
   CHECK(report.error().hint.find("--all") != std::string::npos);
 }
 
-TEST_CASE("a torn recording is replayed and says so, a damaged one is neither replayed nor gone on with", "[threads]") {
+TEST_CASE(
+    "a torn recording is replayed and says so, a damaged one is neither replayed nor gone on with",
+    "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   REQUIRE_OK(record_landscape(Task{}, *device, dir / "recording", {.count = 20}));
   const std::string whole = read_all(dir / "recording/journal");
-  const auto put = [&](const std::string& bytes) { std::ofstream(dir / "recording/journal", std::ios::binary) << bytes; };
+  const auto put = [&](const std::string& bytes) {
+    std::ofstream(dir / "recording/journal", std::ios::binary) << bytes;
+  };
   put(whole.substr(0, whole.size() - 5));
   auto torn = open_recorded(dir / "recording", {});
   REQUIRE_OK(torn);
   REQUIRE((*torn)->notices().size() == 2);
-  CHECK((*torn)->notices().back().find("recording/journal ended in a torn record") != std::string::npos);
+  CHECK((*torn)->notices().back().find("recording/journal ended in a torn record") !=
+        std::string::npos);
   std::string damaged = whole;
   damaged[static_cast<std::size_t>(read_records(whole).records[1].at) + 30] ^= 1;
   put(damaged);
@@ -371,7 +381,9 @@ TEST_CASE("a torn recording is replayed and says so, a damaged one is neither re
   REQUIRE_FALSE(gone_on);
   for (const Error& error : {replayed.error(), gone_on.error()}) {
     CHECK(error.code == ErrorCode::usage);
-    CHECK(error.message.find("recording/journal is damaged: a record with a wrong checksum at byte") != std::string::npos);
+    CHECK(error.message.find(
+              "recording/journal is damaged: a record with a wrong checksum at byte") !=
+          std::string::npos);
   }
   CHECK(read_all(dir / "recording/journal") == damaged);
 }
@@ -389,8 +401,12 @@ TEST_CASE("what is no recording is refused") {
 TEST_CASE("what a host's device says of its confinement stands in the evidence", "[threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
-  device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "unconfined: compiled in this process"; };
-  device.on_run = [](const CompiledKernel&, TrialReport& report) { report.confinement = "unconfined: runs in this process"; };
+  device.on_compile = [](CompiledKernel& kernel) {
+    kernel.confinement = "unconfined: compiled in this process";
+  };
+  device.on_run = [](const CompiledKernel&, TrialReport& report) {
+    report.confinement = "unconfined: runs in this process";
+  };
   REQUIRE_OK(evolve(Task{}, device, small_run(dir / "run", 20)));
   auto best = read_candidate(dir / "run", "best");
   REQUIRE_OK(best);

@@ -70,7 +70,8 @@ double plain_us(const EvolveReport& report) {
   return 0;
 }
 
-void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run, int width, std::uint64_t order) {
+void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run, int width,
+                    std::uint64_t order) {
   auto report = evolve(task, backend, run);
   REQUIRE_OK(report);
   EvolutionOptions options;
@@ -80,7 +81,8 @@ void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run
   options.techniques = backend.techniques();
   auto evolution = Evolution::begin(task, backend.device(), options);
   REQUIRE_OK(evolution);
-  const Ends by_hand = ends_by_hand(*evolution, {&task, &backend, nullptr, run.search.seed}, width, order);
+  const Ends by_hand =
+      ends_by_hand(*evolution, {&task, &backend, nullptr, run.search.seed}, width, order);
   const Ends by_evolve = ends_of_run(run.run_dir);
   CHECK(by_hand.size() == by_evolve.size());
   for (const auto& [slot, end] : by_evolve) {
@@ -95,7 +97,8 @@ TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
   const TempDir dir;
   const auto device = fake_device(write_landscape(dir));
   int number = 0;
-  const std::vector<std::uint64_t> seeds = sanitized() ? std::vector<std::uint64_t>{7} : std::vector<std::uint64_t>{1, 7, 12};
+  const std::vector<std::uint64_t> seeds =
+      sanitized() ? std::vector<std::uint64_t>{7} : std::vector<std::uint64_t>{1, 7, 12};
   for (const std::uint64_t seed : seeds) {
     for (const int width : {1, 4}) {
       EvolveOptions run = small_run(dir / std::to_string(++number), 40);
@@ -105,8 +108,8 @@ TEST_CASE("a host's loop makes the search that evolve makes", "[threads]") {
   }
 }
 
-// Interpreting kernels takes long under a sanitizer: ThreadSanitizer sees a whole pipe at work here, AddressSanitizer in
-// test_cli.
+// Interpreting kernels takes long under a sanitizer: ThreadSanitizer sees a whole pipe at work
+// here, AddressSanitizer in test_cli.
 TEST_CASE("a host's loop makes the search that evolve makes on kernels", "[threads]") {
   if (sanitized_for_addresses()) return;
   const TempDir dir;
@@ -124,7 +127,8 @@ TEST_CASE("a job that would be the best is proved as an elite", "[threads]") {
   REQUIRE_OK(task);
   auto device = open_backend("virtual:h200", testing::kept_images());
   REQUIRE_OK(device);
-  auto evolution = Evolution::begin(*task, (*device)->device(), {.provenance = Provenance::modelled});
+  auto evolution =
+      Evolution::begin(*task, (*device)->device(), {.provenance = Provenance::modelled});
   REQUIRE_OK(evolution);
   for (Job& job : jobs_of(*evolution, 12)) {
     const auto level = [&](double elite_below_us) {

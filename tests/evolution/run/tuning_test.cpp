@@ -1,12 +1,13 @@
-// The search on a user's kernel whose every setting was timed before: examples/stencil/exhaustive.csv.
+// The search on a user's kernel whose every setting was timed before:
+// examples/stencil/exhaustive.csv.
 #include <algorithm>
 #include <fstream>
 #include <map>
 #include <sstream>
 
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/search.hpp>
 #include <cupilot/parts/tunable.hpp>
+#include <cupilot/search.hpp>
 
 #include "catch.hpp"
 
@@ -56,8 +57,10 @@ std::unique_ptr<Space> stencil_space() {
   return std::move(*space);
 }
 
-// Evaluations until within 3 % of the best; one more than the budget where the search never came so near.
-std::int64_t evaluations_to_near(const Space& space, const Table& table, std::uint64_t seed, std::int64_t budget) {
+// Evaluations until within 3 % of the best; one more than the budget where the search never came so
+// near.
+std::int64_t evaluations_to_near(const Space& space, const Table& table, std::uint64_t seed,
+                                 std::int64_t budget) {
   SearchOptions options;
   options.seed = seed;
   options.max_evaluations = budget;
@@ -98,7 +101,8 @@ TEST_CASE("a tenth of the exhaustive evaluations comes within 3 % of the optimum
   const auto space = stencil_space();
   const auto budget = static_cast<std::int64_t>(table.times.size() / 10);
   std::vector<std::int64_t> counts;
-  for (std::uint64_t seed = 1; seed <= 9; ++seed) counts.push_back(evaluations_to_near(*space, table, seed, budget));
+  for (std::uint64_t seed = 1; seed <= 9; ++seed)
+    counts.push_back(evaluations_to_near(*space, table, seed, budget));
   std::sort(counts.begin(), counts.end());
   INFO("least " << counts.front() << ", most " << counts.back());
   CHECK(counts[counts.size() / 2] <= budget);

@@ -34,7 +34,8 @@ Strategy of(const std::set<std::string>& names, std::int64_t size = 0) {
   return strategy;
 }
 
-Individual individual(Strategy strategy, double time_us, const std::vector<Strategy>& parents = {}) {
+Individual individual(Strategy strategy, double time_us,
+                      const std::vector<Strategy>& parents = {}) {
   Individual one;
   for (const Strategy& parent : parents) strategy.parents.push_back(strategy_id(parent));
   one.strategy = std::move(strategy);
@@ -53,10 +54,12 @@ Task toy_task() {
 
 }  // namespace
 
-TEST_CASE("a run leaves its fastest kernels that differ in techniques, with what each technique did") {
+TEST_CASE(
+    "a run leaves its fastest kernels that differ in techniques, with what each technique did") {
   const Strategy bare = of({}, 16), with_a = of({"a"}, 16);
-  const std::vector<Individual> fastest = {individual(of({"a", "b"}, 32), 4, {with_a}), individual(of({"a", "b"}, 64), 5),
-                                           individual(with_a, 8, {bare}), individual(bare, 16), individual(of({"c"}, 16), 32)};
+  const std::vector<Individual> fastest = {
+      individual(of({"a", "b"}, 32), 4, {with_a}), individual(of({"a", "b"}, 64), 5),
+      individual(with_a, 8, {bare}), individual(bare, 16), individual(of({"c"}, 16), 32)};
   DeviceSpec device;
   device.name = "h200";
   const auto lessons = lessons_of(toy_task(), device, Provenance::measured, 64, fastest, {"tag"});
@@ -77,7 +80,9 @@ TEST_CASE("a run leaves its fastest kernels that differ in techniques, with what
   CHECK(gain_b == Approx(1));
 }
 
-TEST_CASE("another run starts from what is feasible to it, of its type, and never from what it must not know") {
+TEST_CASE(
+    "another run starts from what is feasible to it, of its type, and never from what it must not "
+    "know") {
   auto space = build_space({rows(), {}});
   REQUIRE(space);
   auto pool = StrategyPool::open(":memory:");
@@ -85,7 +90,8 @@ TEST_CASE("another run starts from what is feasible to it, of its type, and neve
   DeviceSpec device;
   device.name = "h200";
   const Task task = toy_task();
-  const auto keep = [&](Strategy strategy, const std::string& of_task, Precision precision, const std::string& tag) {
+  const auto keep = [&](Strategy strategy, const std::string& of_task, Precision precision,
+                        const std::string& tag) {
     PoolEntry entry;
     entry.strategy = std::move(strategy);
     entry.family = "toy";
@@ -114,7 +120,8 @@ TEST_CASE("another run starts from what is feasible to it, of its type, and neve
   REQUIRE(free);
   for (const Strategy& strategy : free->strategies) CHECK((*space)->feasible(strategy));
   CHECK(techniques(*free) == std::set<std::set<std::string>>{{"a", "tile"}, {"b"}, {"a", "c"}});
-  const auto guarded = remember(task, device, **space, Zone::compute, *pool, {task_id(task), {"mine"}});
+  const auto guarded =
+      remember(task, device, **space, Zone::compute, *pool, {task_id(task), {"mine"}});
   REQUIRE(guarded);
   CHECK(techniques(*guarded) == std::set<std::set<std::string>>{{"a", "tile"}});
   REQUIRE(guarded->effects.size() == 1);
@@ -151,7 +158,8 @@ Task gemm(std::int64_t m, DType type = DType::bf16) {
 
 Strategy tile(std::int64_t columns) {
   Strategy strategy;
-  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"}) strategy.uses.push_back({name});
+  for (const char* name : {"wgmma_core", "tensor_map_copy", "persistent", "shared_swizzle"})
+    strategy.uses.push_back({name});
   strategy.uses.push_back({"warp_specialisation", {{"consumers", 2}}});
   strategy.uses.push_back({"warpgroup_tile", {{"tile_m", 64}, {"tile_n", columns}}});
   strategy.uses.push_back({"multistage", {{"stages", 4}}});
@@ -166,7 +174,8 @@ TEST_CASE("times tell of their kind alone") {
   CHECK(kind == kind_of_times(gemm(128), h200, Provenance::measured));
   CHECK(kind != kind_of_times(gemm(4096, DType::f16), h200, Provenance::measured));
   CHECK(kind != kind_of_times(gemm(4096), h100, Provenance::measured));
-  CHECK(kind_of_times(gemm(4096), h200, Provenance::modelled).empty());  // a forecast learns from no model's word
+  CHECK(kind_of_times(gemm(4096), h200, Provenance::modelled)
+            .empty());  // a forecast learns from no model's word
   Task two = gemm(4096);
   two.time_shapes.push_back(two.time_shapes.front());
   CHECK(kind_of_times(two, h200, Provenance::measured).empty());

@@ -1,4 +1,5 @@
-// A search that learns from the last one: what a run timed waits in the pool, and a later one forecasts by it.
+// A search that learns from the last one: what a run timed waits in the pool, and a later one
+// forecasts by it.
 #include <cmath>
 #include <regex>
 #include <span>
@@ -31,7 +32,9 @@ class OddCard : public Backend {
  public:
   const DeviceSpec& device() const override { return spec_; }
   Provenance provenance() const override { return Provenance::measured; }
-  std::string identity() const override { return "recorded:a card of a test"; }  // whose times took longer than telling them
+  std::string identity() const override {
+    return "recorded:a card of a test";
+  }  // whose times took longer than telling them
   Attempt<CompiledKernel> compile(const KernelSource& source) override {
     CompiledKernel kernel;
     kernel.source = source;
@@ -40,7 +43,8 @@ class OddCard : public Backend {
     kernel.facts.normalized_hash = kernel.id;
     return kernel;
   }
-  Result<TrialReport> run(const Task& task, const CompiledKernel&, std::span<const Case> cases) override {
+  Result<TrialReport> run(const Task& task, const CompiledKernel&,
+                          std::span<const Case> cases) override {
     TrialReport report;
     for (const Case& what : cases) {
       CaseReport& entry = report.cases.emplace_back();
@@ -54,7 +58,8 @@ class OddCard : public Backend {
     }
     return report;
   }
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&, std::span<const Contestant> contestants,
+  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&,
+                                                std::span<const Contestant> contestants,
                                                 const MeasureOptions& options) override {
     const double edge = static_cast<double>(task.time_shapes.front().sizes.at("m"));
     std::vector<ContestantReport> reports;
@@ -64,8 +69,10 @@ class OddCard : public Backend {
       Measurement measured;
       measured.provenance = Provenance::measured;
       measured.time_us = std::pow(edge / 1024, 3) * 40;
-      if (contestant.kind == Contestant::Kind::candidate) measured.time_us *= share_of(contestant.kernel->source.constants);
-      measured.samples_us.assign(static_cast<std::size_t>(std::max(1, options.rounds)), measured.time_us);
+      if (contestant.kind == Contestant::Kind::candidate)
+        measured.time_us *= share_of(contestant.kernel->source.constants);
+      measured.samples_us.assign(static_cast<std::size_t>(std::max(1, options.rounds)),
+                                 measured.time_us);
       measured.interval_low_us = measured.interval_high_us = measured.time_us;
       report.ratio.assign(measured.samples_us.size(), 1);
       report.measurement = std::move(measured);
@@ -80,7 +87,8 @@ class OddCard : public Backend {
       const auto found = constants.find(name);
       return found == constants.end() ? 1.0 : static_cast<double>(found->second);
     };
-    return 0.1 * std::sqrt(value("STAGES")) * (1 + value("BLOCK_K") / 64) * (1 + value("TILE_N") / 512);
+    return 0.1 * std::sqrt(value("STAGES")) * (1 + value("BLOCK_K") / 64) *
+           (1 + value("TILE_N") / 512);
   }
 
   DeviceSpec spec_ = *chip("h200");
@@ -133,15 +141,17 @@ bool entries_in(const std::string& pool, const std::vector<std::string>& tags) {
   REQUIRE_OK(open);
   auto all = open->find({.family = "gemm", .limit = 100});
   REQUIRE_OK(all);
-  return std::any_of(all->begin(), all->end(),
-                     [&](const PoolMatch& one) { return one.entry.origin == "measured" && one.entry.tags == tags; });
+  return std::any_of(all->begin(), all->end(), [&](const PoolMatch& one) {
+    return one.entry.origin == "measured" && one.entry.tags == tags;
+  });
 }
 
 std::map<std::string, double> times_of(const RunState& state) {
   std::map<std::string, double> times;
   for (const SearchEvent& event : state.events) {
     const auto* result = std::get_if<ResultRecord>(&event);
-    const auto* accepted = result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
+    const auto* accepted =
+        result == nullptr ? nullptr : std::get_if<Accepted>(&result->candidate.outcome);
     if (accepted != nullptr) times[result->candidate.strategy_id] = accepted->measurement.time_us;
   }
   return times;
@@ -149,8 +159,9 @@ std::map<std::string, double> times_of(const RunState& state) {
 
 bool says_learnt(const EvolveReport& report, std::size_t kernels) {
   const std::string words = "forecasts learnt from " + std::to_string(kernels) + " kernels";
-  return std::any_of(report.notices.begin(), report.notices.end(),
-                     [&](const std::string& notice) { return notice.find(words) != std::string::npos; });
+  return std::any_of(report.notices.begin(), report.notices.end(), [&](const std::string& notice) {
+    return notice.find(words) != std::string::npos;
+  });
 }
 
 }  // namespace
@@ -172,7 +183,8 @@ TEST_CASE("a second search forecasts by what the first one timed at another size
   CHECK(says_learnt(*second, timed));
   const RunState after = state_of(dir / "second");
   CHECK(after.header.learnt.size() == timed);
-  CHECK(score(after).find("what " + std::to_string(timed) + " kernels of earlier runs took") != std::string::npos);
+  CHECK(score(after).find("what " + std::to_string(timed) + " kernels of earlier runs took") !=
+        std::string::npos);
   INFO(score(before) << "; " << score(after));
   CHECK(median_error(score(after)) < median_error(score(before)) * 2 / 3);
 
@@ -184,14 +196,16 @@ TEST_CASE("a second search forecasts by what the first one timed at another size
   CHECK_FALSE(says_learnt(*blind, timed));
 }
 
-TEST_CASE("a recording of measured times leaves them in the pool as the run that measured them did", "[threads]") {
+TEST_CASE("a recording of measured times leaves them in the pool as the run that measured them did",
+          "[threads]") {
   const TempDir dir;
   OddCard card;
   REQUIRE_OK(evolve(gemm(2048), card, run_with(dir / "pool.sqlite", dir / "run")));
   auto recorded = open_recorded(dir / "run", {});
   REQUIRE_OK(recorded);
   REQUIRE_OK(evolve(gemm(2048), **recorded, run_with(dir / "other.sqlite", "")));
-  const auto left = outcomes_in(dir / "other.sqlite", gemm(2048)), held = outcomes_in(dir / "pool.sqlite", gemm(2048));
+  const auto left = outcomes_in(dir / "other.sqlite", gemm(2048)),
+             held = outcomes_in(dir / "pool.sqlite", gemm(2048));
   CHECK(left.size() > 20);
   CHECK(left == held);
   // Into the pool that has them they bring nothing new.
@@ -199,7 +213,8 @@ TEST_CASE("a recording of measured times leaves them in the pool as the run that
   CHECK(outcomes_in(dir / "pool.sqlite", gemm(2048)) == held);
 }
 
-TEST_CASE("a recording answers for the task that it is of, and names it to any other", "[threads]") {
+TEST_CASE("a recording answers for the task that it is of, and names it to any other",
+          "[threads]") {
   const TempDir dir;
   OddCard card;
   EvolveOptions options = run_with("", dir / "run");
@@ -220,11 +235,13 @@ TEST_CASE("a recording answers for the task that it is of, and names it to any o
   REQUIRE_FALSE(searched);
   for (const Error& refused : {run.error(), measured.error(), searched.error()}) {
     CHECK(refused.code == ErrorCode::usage);
-    CHECK(refused.message.find("holds times of another task than gemm: gemm m=2048") != std::string::npos);
+    CHECK(refused.message.find("holds times of another task than gemm: gemm m=2048") !=
+          std::string::npos);
   }
 }
 
-TEST_CASE("a resumed search teaches the pool that it began with, or the one that it is told", "[threads]") {
+TEST_CASE("a resumed search teaches the pool that it began with, or the one that it is told",
+          "[threads]") {
   struct Stopping : SearchObserver {
     std::atomic<bool> cancel{false};
     int left = 10;
@@ -242,7 +259,9 @@ TEST_CASE("a resumed search teaches the pool that it began with, or the one that
                                  {"first", "off", {}, false, false}};
   for (const Row& row : std::span(rows).first(sanitized() ? 2 : rows.size())) {
     const TempDir dir;
-    const auto place = [&](const std::string& pool) { return pool.empty() || pool == "off" ? pool : dir / pool; };
+    const auto place = [&](const std::string& pool) {
+      return pool.empty() || pool == "off" ? pool : dir / pool;
+    };
     OddCard card;
     Stopping stopping;
     EvolveOptions options = run_with(place(row.begun_with), dir / "run");

@@ -47,8 +47,9 @@ std::vector<std::uint64_t> ids(const Population& population) {
 }
 
 int count_of(const Population& population, int core) {
-  return static_cast<int>(std::count_if(population.members().begin(), population.members().end(),
-                                        [&](const Member& one) { return one.core == core_name(core); }));
+  return static_cast<int>(
+      std::count_if(population.members().begin(), population.members().end(),
+                    [&](const Member& one) { return one.core == core_name(core); }));
 }
 
 }  // namespace
@@ -59,14 +60,15 @@ TEST_CASE("of two that differ in little and are as fast the slower leaves") {
     Member first, second;
     std::vector<std::uint64_t> left;
   };
-  const std::vector<Row> rows = {{"a change that changes nothing", member(0, "", 10, 1), member(0, "a", 10, 2), {1}},
-                                 {"two of them", member(0, "", 10, 1), member(0, "ab", 10, 2), {1}},
-                                 {"three", member(0, "", 10, 1), member(0, "abc", 10, 2), {1, 2}},
-                                 {"one that helps a little", member(0, "", 10, 1), member(0, "a", 9.95, 2), {2}},
-                                 {"one that harms a little", member(0, "", 10, 1), member(0, "a", 10.05, 2), {1}},
-                                 {"one that helps", member(0, "", 10, 1), member(0, "a", 9.8, 2), {1, 2}},
-                                 {"one that harms", member(0, "", 10, 1), member(0, "a", 10.2, 2), {1, 2}},
-                                 {"another core and more", member(0, "", 10, 1), member(1, "a", 10, 2), {1, 2}}};
+  const std::vector<Row> rows = {
+      {"a change that changes nothing", member(0, "", 10, 1), member(0, "a", 10, 2), {1}},
+      {"two of them", member(0, "", 10, 1), member(0, "ab", 10, 2), {1}},
+      {"three", member(0, "", 10, 1), member(0, "abc", 10, 2), {1, 2}},
+      {"one that helps a little", member(0, "", 10, 1), member(0, "a", 9.95, 2), {2}},
+      {"one that harms a little", member(0, "", 10, 1), member(0, "a", 10.05, 2), {1}},
+      {"one that helps", member(0, "", 10, 1), member(0, "a", 9.8, 2), {1, 2}},
+      {"one that harms", member(0, "", 10, 1), member(0, "a", 10.2, 2), {1, 2}},
+      {"another core and more", member(0, "", 10, 1), member(1, "a", 10, 2), {1, 2}}};
   const auto space = space_of(2);
   for (const Row& row : rows) {
     INFO(row.what);
@@ -90,8 +92,10 @@ TEST_CASE("one that is as fast as two others takes the place of both") {
 TEST_CASE("the few fastest of a core live on beside a faster one") {
   const auto space = space_of(2);
   Population population(*space, {8, 2, 3});
-  for (std::uint64_t i = 1; i <= 5; ++i) population.add(member(1, "", 100 + 5.0 * static_cast<double>(i), i), Rng(i));
-  for (std::uint64_t i = 6; i <= 60; ++i) population.add(member(0, "", 70 - static_cast<double>(i), i), Rng(i));
+  for (std::uint64_t i = 1; i <= 5; ++i)
+    population.add(member(1, "", 100 + 5.0 * static_cast<double>(i), i), Rng(i));
+  for (std::uint64_t i = 6; i <= 60; ++i)
+    population.add(member(0, "", 70 - static_cast<double>(i), i), Rng(i));
   CHECK(population.members().size() == 8);
   CHECK(count_of(population, 1) == 3);
   CHECK(population.members().front().individual.id == 1);  // the fastest of it
@@ -104,7 +108,8 @@ TEST_CASE("the few fastest of a core live on beside a faster one") {
 TEST_CASE("more cores than a population has room for leave it no larger") {
   const auto space = space_of(12);
   Population population(*space, {6, 2, 3});
-  for (int i = 0; i < 12; ++i) population.add(member(i, "", 10 + i, static_cast<std::uint64_t>(i)), Rng(1));
+  for (int i = 0; i < 12; ++i)
+    population.add(member(i, "", 10 + i, static_cast<std::uint64_t>(i)), Rng(1));
   CHECK(population.members().size() == 6);
   CHECK(count_of(population, 0) == 1);
   CHECK(count_of(population, 1) == 1);
@@ -123,7 +128,8 @@ TEST_CASE("a core is bred by what its best can do") {
   for (std::uint64_t seed = 0; seed < 9000; ++seed) ++drawn[population.draw_core(Rng(seed))];
   CHECK(drawn.size() == 2);
   CHECK(drawn["core_1"] == Approx(1000).margin(120));  // an eighth as often
-  for (std::uint64_t seed = 0; seed < 40; ++seed) CHECK(population.select(Rng(seed), "core_1").individual.id == 3);
+  for (std::uint64_t seed = 0; seed < 40; ++seed)
+    CHECK(population.select(Rng(seed), "core_1").individual.id == 3);
   Population again(*space, {});
   again.restore(population.members());
   CHECK(again.draw_core(Rng(7)) == population.draw_core(Rng(7)));

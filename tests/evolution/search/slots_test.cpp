@@ -132,7 +132,8 @@ TEST_CASE("a replayed search is the search") {
   };
   while (step(whole)) {
   }
-  for (const std::size_t kept : {std::size_t{0}, std::size_t{3}, std::size_t{17}, std::size_t{33}, told.size()}) {
+  for (const std::size_t kept :
+       {std::size_t{0}, std::size_t{3}, std::size_t{17}, std::size_t{33}, told.size()}) {
     Search resumed = world.search();
     for (std::size_t i = 0; i < kept; ++i) {
       REQUIRE(resumed.replay(told[i].first));
@@ -145,11 +146,13 @@ TEST_CASE("a replayed search is the search") {
   }
 }
 
-// Slots of a search that forgets: it begins to at 288. Fits of hundreds of points take long under a sanitizer.
+// Slots of a search that forgets: it begins to at 288. Fits of hundreds of points take long under a
+// sanitizer.
 const int long_search = testing::sanitized() ? 340 : 600;
 
 // Bred in windows of five, answered oldest first; `after` is called with the slots so far.
-void run_on(Search& search, const World& world, std::deque<Proposal>& open, const std::function<void(std::size_t)>& after) {
+void run_on(Search& search, const World& world, std::deque<Proposal>& open,
+            const std::function<void(std::size_t)>& after) {
   for (std::size_t step = 0;; ++step) {
     auto asked = search.ask(1);
     REQUIRE(asked);
@@ -171,7 +174,9 @@ TEST_CASE("a long search forgets old slots and nothing that matters of them") {
   std::set<std::string> seen;
   std::deque<Proposal> open;
   run_on(search, world, open, [&](std::size_t) {
-    if (open.empty() || !told.emplace(open.back().id, world.score(open.back().strategy).time_us).second) return;
+    if (open.empty() ||
+        !told.emplace(open.back().id, world.score(open.back().strategy).time_us).second)
+      return;
     CHECK(seen.insert(strategy_id(open.back().strategy)).second);
   });
   REQUIRE(told.size() == long_search);
@@ -208,7 +213,8 @@ TEST_CASE("a search restored from what it saved goes on as if nothing had happen
   CHECK_FALSE(other.restore(""));
 }
 
-TEST_CASE("a restored search waits for what was open, and proposes no more than is left beside it") {
+TEST_CASE(
+    "a restored search waits for what was open, and proposes no more than is left beside it") {
   World world = World::make();
   world.options.max_evaluations = 4;
   const auto waits_for = [](Search& search) {
@@ -244,7 +250,9 @@ struct Quiet final : Strategist {
 TEST_CASE("a search that is replayed or restored tells its strategist of a silence") {
   const World world = World::make();
   Quiet first, replayed, restored;
-  const auto search_of = [&](Strategist& s) { return Search(world.options, *world.space, s, Zone::middle, 640); };
+  const auto search_of = [&](Strategist& s) {
+    return Search(world.options, *world.space, s, Zone::middle, 640);
+  };
   Search search = search_of(first), again = search_of(replayed), third = search_of(restored);
   std::string saved;
   for (std::int64_t slot = 0; slot < 16; ++slot) {
@@ -332,7 +340,8 @@ TEST_CASE("a small space is searched to its end") {
     auto asked = search.ask(1);
     REQUIRE(asked);
     if (const auto* finished = std::get_if<Finished>(&*asked)) reason = finished->reason;
-    for (const Proposal& proposal : proposals(asked)) search.tell(proposal.id, world.score(proposal.strategy));
+    for (const Proposal& proposal : proposals(asked))
+      search.tell(proposal.id, world.score(proposal.strategy));
   }
   CHECK(reason.find("exhausted") != std::string::npos);
   CHECK(search.best()->time_us == Approx(world.landscape.spec().best_us));

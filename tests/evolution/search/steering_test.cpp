@@ -23,7 +23,8 @@ class Listener final : public Strategist {
     zones.insert(brief.zone);
     remembered += brief.remembered.size();
     forecasts += brief.forecast ? 1 : 0;
-    for (const StrategyBrief::Effect& effect : brief.effects) told_effect = told_effect || effect.count == 77;
+    for (const StrategyBrief::Effect& effect : brief.effects)
+      told_effect = told_effect || effect.count == 77;
     return own_->propose(brief, rng);
   }
   std::set<BreedKind> kinds;
@@ -107,7 +108,8 @@ TEST_CASE("what is switched off neither breeds nor reaches the strategist") {
 namespace {
 
 // Mean of log2(time) over the first slots of a search, none of which may see a result.
-double first_slots(const Forecaster& forecast, const Space& space, const std::function<double(const Strategy&)>& time_us) {
+double first_slots(const Forecaster& forecast, const Space& space,
+                   const std::function<double(const Strategy&)>& time_us) {
   double sum = 0;
   constexpr int slots = 12, searches = 4;
   const double optimum_us = LandscapeSpec{}.best_us;
@@ -123,7 +125,8 @@ double first_slots(const Forecaster& forecast, const Space& space, const std::fu
     REQUIRE(asked);
     const auto& proposals = std::get<std::vector<Proposal>>(*asked);
     REQUIRE(proposals.size() == slots);
-    for (const Proposal& proposal : proposals) sum += std::log2(time_us(proposal.strategy) / optimum_us);
+    for (const Proposal& proposal : proposals)
+      sum += std::log2(time_us(proposal.strategy) / optimum_us);
   }
   return sum / (slots * searches);
 }
@@ -141,7 +144,9 @@ TEST_CASE("forecasts choose what is tried before there is a result, and leave so
     return world.landscape.time_us(world.landscape.point_of(constants));
   };
   const double blind = first_slots({}, *world.space, time_us);
-  const Forecaster truth = [&](const Strategy& s) { return std::optional(Forecast{std::log2(time_us(s)), 0.1}); };
+  const Forecaster truth = [&](const Strategy& s) {
+    return std::optional(Forecast{std::log2(time_us(s)), 0.1});
+  };
   const double sighted = first_slots(truth, *world.space, time_us);
   CHECK(sighted < 0.6 * blind);
   CHECK(sighted > 0);
@@ -150,7 +155,8 @@ TEST_CASE("forecasts choose what is tried before there is a result, and leave so
 TEST_CASE("a journal's header keeps every switch, and one without them has all parts") {
   HeaderRecord header;
   header.task_json = "{}";
-  header.search.steering = {.roofline = false, .pool = true, .crossover = false, .surrogate = true, .model = false};
+  header.search.steering = {
+      .roofline = false, .pool = true, .crossover = false, .surrogate = true, .model = false};
   header.search.steering.code_crossover = true;
   const std::string text = to_json(header);
   const auto read = header_from(text);

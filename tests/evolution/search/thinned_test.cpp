@@ -6,7 +6,8 @@
 
 using namespace cupilot;
 
-TEST_CASE("a short series is shown whole, of a long one what was marked and an even part of the rest") {
+TEST_CASE(
+    "a short series is shown whole, of a long one what was marked and an even part of the rest") {
   Thinned<int> few(100), many(100);
   for (int i = 0; i < 100; ++i) few.add(i, false);
   CHECK(few.taken().size() == 100);

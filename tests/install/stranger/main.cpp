@@ -1,11 +1,14 @@
-// A GEMM evolved on the virtual device, in a project that knows cupilot only as an installed package.
+// A GEMM evolved on the virtual device, in a project that knows cupilot only as an installed
+// package.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/gemm.hpp>
 
 #include <cstdio>
 
-int fail(const cupilot::Error& error) { return std::fprintf(stderr, "%s\n", error.message.c_str()), 1; }
+int fail(const cupilot::Error& error) {
+  return std::fprintf(stderr, "%s\n", error.message.c_str()), 1;
+}
 
 int main() {
   const auto task = cupilot::gemm_task({.m = 128, .n = 128, .k = 128});
@@ -16,5 +19,6 @@ int main() {
   if (!report) return fail(report.error());
   const auto& best = report->best->candidate;
   const auto& time = std::get<cupilot::Accepted>(best.outcome).measurement;
-  std::printf("%.2f us %s: %s\n", time.time_us, name_of(time.provenance).data(), describe(best.strategy).c_str());
+  std::printf("%.2f us %s: %s\n", time.time_us, name_of(time.provenance).data(),
+              describe(best.strategy).c_str());
 }

@@ -26,7 +26,9 @@ Pair inverse(const Form& f, V v) { return cut(f, ~v[0]); }
 Pair none(const Form&, V v) { return {v[0] == 0 ? u64{1} : 0}; }
 Pair copied(const Form&, V v) { return {v[0]}; }
 
-int amount(const Form& f, u64 n) { return static_cast<int>(std::min<u64>(n, static_cast<u64>(f.bits))); }
+int amount(const Form& f, u64 n) {
+  return static_cast<int>(std::min<u64>(n, static_cast<u64>(f.bits)));
+}
 Pair left(const Form& f, V v) {
   const int n = amount(f, v[1]);
   return by_bit(f, [&](int i) { return bit(v[0], i - n); });
@@ -44,7 +46,9 @@ Pair funnel(const Form& f, V v) {
   return by_bit(f, [&](int i) { return bit(both_words, from + i); });
 }
 // A position or a length. The 32-bit forms look at its low byte.
-int field(const Form& f, u64 v) { return static_cast<int>(f.bits == 32 ? v & 255 : std::min<u64>(v, 256)); }
+int field(const Form& f, u64 v) {
+  return static_cast<int>(f.bits == 32 ? v & 255 : std::min<u64>(v, 256));
+}
 Pair extract(const Form& f, V v) {
   const int at = field(f, v[1]), length = field(f, v[2]);
   const int top = std::min(at + length - 1, f.bits - 1);
@@ -53,7 +57,8 @@ Pair extract(const Form& f, V v) {
 }
 Pair insert(const Form& f, V v) {
   const int at = field(f, v[2]), length = field(f, v[3]);
-  return by_bit(f, [&](int i) { return i >= at && i < at + length ? bit(v[0], i - at) : bit(v[1], i); });
+  return by_bit(
+      f, [&](int i) { return i >= at && i < at + length ? bit(v[0], i - at) : bit(v[1], i); });
 }
 Pair reversed(const Form& f, V v) {
   return by_bit(f, [&](int i) { return bit(v[0], f.bits - 1 - i); });
@@ -105,7 +110,8 @@ Pair permute(const Form& f, V v) {
   u64 r = 0;
   for (int i = 0; i < 4; ++i) {
     const int nibble = static_cast<int>((v[2] >> (4 * i)) & 15);
-    const int picks[] = {nibble & 7, n + i, (n - i) & 7, n, std::max(i, n), std::min(i, n), (n & 1) * 2 + (i & 1)};
+    const int picks[] = {nibble & 7,     n + i,          (n - i) & 7,          n,
+                         std::max(i, n), std::min(i, n), (n & 1) * 2 + (i & 1)};
     u64 byte = (bytes >> (8 * picks[f.number])) & 255;
     if (f.number == 0 && nibble > 7) byte = byte > 127 ? 255 : 0;
     r |= byte << (8 * i);
@@ -115,7 +121,9 @@ Pair permute(const Form& f, V v) {
 u64 by_table(const Form& f, V v) {
   u64 r = 0;
   for (int i = 0; i < 32; ++i)
-    r |= bit(static_cast<u64>(f.number), static_cast<int>(bit(v[0], i) * 4 + bit(v[1], i) * 2 + bit(v[2], i))) << i;
+    r |= bit(static_cast<u64>(f.number),
+             static_cast<int>(bit(v[0], i) * 4 + bit(v[1], i) * 2 + bit(v[2], i)))
+         << i;
   return r;
 }
 Pair table(const Form& f, V v) { return {by_table(f, v)}; }
@@ -141,26 +149,33 @@ struct Row {
   Pair (*run)(const Form&, V);
   int number = 0;
 };
-constexpr Row logic[] = {{"and", "x", "xx", both},   {"or", "x", "xx", either}, {"xor", "x", "xx", differ},
-                         {"not", "x", "x", inverse}, {"cnot", "x", "x", none},  {"shl", "x", "xn", left},
+constexpr Row logic[] = {{"and", "x", "xx", both},   {"or", "x", "xx", either},
+                         {"xor", "x", "xx", differ}, {"not", "x", "x", inverse},
+                         {"cnot", "x", "x", none},   {"shl", "x", "xn", left},
                          {"shr", "x", "xn", right}};
-constexpr Row wide_logic[] = {
-    {"brev", "x", "x", reversed}, {"popc", "i", "x", population}, {"clz", "i", "x", leading}, {"bfi", "x", "xxnn", insert}};
-constexpr Row integer[] = {{"bfe", "x", "xnn", extract}, {"bfind", "i", "x", find, 0}, {"bfind.shiftamt", "i", "x", find, 1}};
-constexpr Row words[] = {{"shf.l.clamp.b32", "i", "iin", funnel, 1}, {"shf.l.wrap.b32", "i", "iin", funnel, 3},
-                         {"shf.r.clamp.b32", "i", "iin", funnel, 0}, {"shf.r.wrap.b32", "i", "iin", funnel, 2},
-                         {"fns.b32", "i", "inn", find_set},          {"bmsk.clamp.b32", "i", "nn", mask, 0},
-                         {"bmsk.wrap.b32", "i", "nn", mask, 1},      {"prmt.b32", "i", "iii", permute, 0},
-                         {"prmt.b32.f4e", "i", "iii", permute, 1},   {"prmt.b32.b4e", "i", "iii", permute, 2},
-                         {"prmt.b32.rc8", "i", "iii", permute, 3},   {"prmt.b32.ecl", "i", "iii", permute, 4},
-                         {"prmt.b32.ecr", "i", "iii", permute, 5},   {"prmt.b32.rc16", "i", "iii", permute, 6}};
+constexpr Row wide_logic[] = {{"brev", "x", "x", reversed},
+                              {"popc", "i", "x", population},
+                              {"clz", "i", "x", leading},
+                              {"bfi", "x", "xxnn", insert}};
+constexpr Row integer[] = {{"bfe", "x", "xnn", extract},
+                           {"bfind", "i", "x", find, 0},
+                           {"bfind.shiftamt", "i", "x", find, 1}};
+constexpr Row words[] = {
+    {"shf.l.clamp.b32", "i", "iin", funnel, 1}, {"shf.l.wrap.b32", "i", "iin", funnel, 3},
+    {"shf.r.clamp.b32", "i", "iin", funnel, 0}, {"shf.r.wrap.b32", "i", "iin", funnel, 2},
+    {"fns.b32", "i", "inn", find_set},          {"bmsk.clamp.b32", "i", "nn", mask, 0},
+    {"bmsk.wrap.b32", "i", "nn", mask, 1},      {"prmt.b32", "i", "iii", permute, 0},
+    {"prmt.b32.f4e", "i", "iii", permute, 1},   {"prmt.b32.b4e", "i", "iii", permute, 2},
+    {"prmt.b32.rc8", "i", "iii", permute, 3},   {"prmt.b32.ecl", "i", "iii", permute, 4},
+    {"prmt.b32.ecr", "i", "iii", permute, 5},   {"prmt.b32.rc16", "i", "iii", permute, 6}};
 // The truth of a predicate is its one bit.
 constexpr Row predicates[] = {{"and.pred", "p", "pp", both},
                               {"or.pred", "p", "pp", either},
                               {"xor.pred", "p", "pp", differ},
                               {"not.pred", "p", "p", inverse},
                               {"mov.pred", "p", "p", copied}};
-constexpr Row szext[] = {{"szext.clamp", "x", "xn", extend, 0}, {"szext.wrap", "x", "xn", extend, 1}};
+constexpr Row szext[] = {{"szext.clamp", "x", "xn", extend, 0},
+                         {"szext.wrap", "x", "xn", extend, 1}};
 
 Form made(const Row& row, const IntegerType& type, const std::string& text) {
   const auto kinds = [&](std::string letters) {
@@ -175,14 +190,18 @@ Form made(const Row& row, const IntegerType& type, const std::string& text) {
           .is_signed = type.is_signed,
           .number = row.number};
 }
-Form typed(const Row& row, const IntegerType& type) { return made(row, type, std::string(row.name) + "." + type.name); }
+Form typed(const Row& row, const IntegerType& type) {
+  return made(row, type, std::string(row.name) + "." + type.name);
+}
 
 constexpr IntegerType word = {"", 32, false, 'i'}, truth = {"", 1, false, 'p'};
 // What selp, slct and mov are called; PTX lists no fp16 for them, the interpreter takes it.
 constexpr IntegerType movable[] = {
-    {"b16", 16, false, 's'}, {"u16", 16, false, 's'}, {"s16", 16, true, 's'}, {"f16", 16, false, 'e'}, {"bf16", 16, false, 'b'},
-    {"b32", 32, false, 'i'}, {"u32", 32, false, 'i'}, {"s32", 32, true, 'i'}, {"f32", 32, false, 'f'}, {"b64", 64, false, 'l'},
-    {"u64", 64, false, 'l'}, {"s64", 64, true, 'l'},  {"f64", 64, false, 'g'}};
+    {"b16", 16, false, 's'}, {"u16", 16, false, 's'},  {"s16", 16, true, 's'},
+    {"f16", 16, false, 'e'}, {"bf16", 16, false, 'b'}, {"b32", 32, false, 'i'},
+    {"u32", 32, false, 'i'}, {"s32", 32, true, 'i'},   {"f32", 32, false, 'f'},
+    {"b64", 64, false, 'l'}, {"u64", 64, false, 'l'},  {"s64", 64, true, 'l'},
+    {"f64", 64, false, 'g'}};
 
 void add_selections(std::vector<Form>& out) {
   for (const IntegerType& type : movable) {
@@ -195,14 +214,17 @@ void add_selections(std::vector<Form>& out) {
     const std::string slct = std::string("slct.") + type.name;
     out.push_back(made({"", "x", "xxi", by_sign}, type, slct + ".s32"));
     out.push_back(made({"", "x", "xxf", by_float_sign}, type, slct + ".f32"));
-    out.push_back(made({"", "x", "xxf", by_float_sign}, type, std::string("slct.ftz.") + type.name + ".f32"));
+    out.push_back(
+        made({"", "x", "xxf", by_float_sign}, type, std::string("slct.ftz.") + type.name + ".f32"));
     out.back().ftz = true;
-    for (std::size_t i = first; i < out.size(); ++i) out[i].assembles = type.kind != 'e' && type.kind != 'b';
+    for (std::size_t i = first; i < out.size(); ++i)
+      out[i].assembles = type.kind != 'e' && type.kind != 'b';
   }
 }
 
 void add_tables(std::vector<Form>& out) {
-  constexpr int tables[] = {0x00, 0x01, 0x02, 0x08, 0x1b, 0x3c, 0x40, 0x69, 0x80, 0x96, 0xaa, 0xca, 0xcc, 0xe8, 0xf0, 0xfe, 0xff};
+  constexpr int tables[] = {0x00, 0x01, 0x02, 0x08, 0x1b, 0x3c, 0x40, 0x69, 0x80,
+                            0x96, 0xaa, 0xca, 0xcc, 0xe8, 0xf0, 0xfe, 0xff};
   for (const int number : tables) {
     const std::string suffix = ", " + std::to_string(number);
     out.push_back(made({"", "i", "iii", table, number}, word, "lop3.b32"));
@@ -210,8 +232,8 @@ void add_tables(std::vector<Form>& out) {
     if (number % 5 != 0) continue;
     for (const bool inverted : {false, true}) {
       for (const bool joins : {false, true}) {
-        out.push_back(
-            made({"", "ip", "iiip", joins ? table_and : table_or, number}, word, joins ? "lop3.and.b32" : "lop3.or.b32"));
+        out.push_back(made({"", "ip", "iiip", joins ? table_and : table_or, number}, word,
+                           joins ? "lop3.and.b32" : "lop3.or.b32"));
         out.back().suffix = suffix;
         out.back().inverted = inverted;
       }

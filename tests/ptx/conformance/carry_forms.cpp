@@ -1,4 +1,5 @@
-// Extended-precision addition: the carry goes in and out by way of an instruction before and behind (see written()).
+// Extended-precision addition: the carry goes in and out by way of an instruction before and behind
+// (see written()).
 #include "ptx/conformance/form.hpp"
 
 namespace conformance {
@@ -18,8 +19,8 @@ Pair sub(const Form& f, V v) {
   return {r.first, r.second != 0 ? 0xffffffffu : 0u};
 }
 u64 part(const Form& f, V v, bool high) {
-  const u128 product =
-      static_cast<u128>(extended(v[0], f.bits, f.is_signed)) * static_cast<u128>(extended(v[1], f.bits, f.is_signed));
+  const u128 product = static_cast<u128>(extended(v[0], f.bits, f.is_signed)) *
+                       static_cast<u128>(extended(v[1], f.bits, f.is_signed));
   return static_cast<u64>(high ? product >> f.bits : product) & low_bits(f.bits);
 }
 Pair mad_lo(const Form& f, V v) { return carried(f, u128{part(f, v, false)} + v[2] + v[3]); }
@@ -43,12 +44,14 @@ void add_carry_forms(std::vector<Form>& out) {
     for (const Row& row : rows) {
       for (const int kind : {1, 2, 3}) {  // 1 a carry comes out, 2 one goes in
         const bool in = (kind & 2) != 0, gives = (kind & 1) != 0;
-        out.push_back({.text = std::string(in ? row.carrying : row.plain) + (gives ? ".cc." : ".") + type.name,
-                       .results = std::string(1, type.kind) + (gives ? "c" : ""),
-                       .arguments = std::string(row.multiplies ? 3 : 2, type.kind) + (in ? "c" : ""),
-                       .run = row.run,
-                       .bits = type.bits,
-                       .is_signed = type.is_signed});
+        out.push_back(
+            {.text =
+                 std::string(in ? row.carrying : row.plain) + (gives ? ".cc." : ".") + type.name,
+             .results = std::string(1, type.kind) + (gives ? "c" : ""),
+             .arguments = std::string(row.multiplies ? 3 : 2, type.kind) + (in ? "c" : ""),
+             .run = row.run,
+             .bits = type.bits,
+             .is_signed = type.is_signed});
       }
     }
   }

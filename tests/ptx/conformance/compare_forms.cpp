@@ -13,12 +13,15 @@ struct Comparison {
   bool less, equal, greater, unordered;
 };
 constexpr Comparison comparisons[] = {
-    {"eq", false, true, false, false}, {"ne", true, false, true, false},  {"lt", true, false, false, false},
-    {"le", true, true, false, false},  {"gt", false, false, true, false}, {"ge", false, true, true, false},
-    {"lo", true, false, false, false}, {"ls", true, true, false, false},  {"hi", false, false, true, false},
-    {"hs", false, true, true, false},  {"num", true, true, true, false},  {"equ", false, true, false, true},
-    {"neu", true, false, true, true},  {"ltu", true, false, false, true}, {"leu", true, true, false, true},
-    {"gtu", false, false, true, true}, {"geu", false, true, true, true},  {"nan", false, false, false, true}};
+    {"eq", false, true, false, false}, {"ne", true, false, true, false},
+    {"lt", true, false, false, false}, {"le", true, true, false, false},
+    {"gt", false, false, true, false}, {"ge", false, true, true, false},
+    {"lo", true, false, false, false}, {"ls", true, true, false, false},
+    {"hi", false, false, true, false}, {"hs", false, true, true, false},
+    {"num", true, true, true, false},  {"equ", false, true, false, true},
+    {"neu", true, false, true, true},  {"ltu", true, false, false, true},
+    {"leu", true, true, false, true},  {"gtu", false, false, true, true},
+    {"geu", false, true, true, true},  {"nan", false, false, false, true}};
 constexpr int first_unsigned = 6, first_float = 10;
 
 enum Join { alone, with_and, with_or, with_xor };
@@ -68,11 +71,14 @@ struct Source {
   bool packed;
 };
 constexpr Source sources[] = {
-    {"u16", 's', 16, false, nullptr, false}, {"s16", 's', 16, true, nullptr, false}, {"b16", 's', 16, false, nullptr, false},
-    {"u32", 'i', 32, false, nullptr, false}, {"s32", 'i', 32, true, nullptr, false}, {"b32", 'i', 32, false, nullptr, false},
-    {"u64", 'l', 64, false, nullptr, false}, {"s64", 'l', 64, true, nullptr, false}, {"b64", 'l', 64, false, nullptr, false},
-    {"f32", 'f', 32, false, &fp32, false},   {"f64", 'g', 64, false, &fp64, false},  {"f16", 'e', 16, false, &fp16, false},
-    {"bf16", 'b', 16, false, &bf16, false},  {"f16x2", 'E', 16, false, &fp16, true}, {"bf16x2", 'B', 16, false, &bf16, true}};
+    {"u16", 's', 16, false, nullptr, false}, {"s16", 's', 16, true, nullptr, false},
+    {"b16", 's', 16, false, nullptr, false}, {"u32", 'i', 32, false, nullptr, false},
+    {"s32", 'i', 32, true, nullptr, false},  {"b32", 'i', 32, false, nullptr, false},
+    {"u64", 'l', 64, false, nullptr, false}, {"s64", 'l', 64, true, nullptr, false},
+    {"b64", 'l', 64, false, nullptr, false}, {"f32", 'f', 32, false, &fp32, false},
+    {"f64", 'g', 64, false, &fp64, false},   {"f16", 'e', 16, false, &fp16, false},
+    {"bf16", 'b', 16, false, &bf16, false},  {"f16x2", 'E', 16, false, &fp16, true},
+    {"bf16x2", 'B', 16, false, &bf16, true}};
 
 bool applies(const Comparison& c, const Source& source) {
   const auto index = &c - comparisons;
@@ -93,8 +99,10 @@ constexpr Target of_numbers[] = {{".u32", 'i', 0xffffffffu},
                                  {".f32", 'f', 0x3f800000u},
                                  {".f16", 'e', 0x3c00},
                                  {".bf16", 'b', 0x3f80}};
-constexpr Target of_halves[] = {
-    {".u16", 's', 0xffff}, {".s16", 's', 0xffff}, {".u32", 'i', 0xffffffffu}, {".s32", 'i', 0xffffffffu}};
+constexpr Target of_halves[] = {{".u16", 's', 0xffff},
+                                {".s16", 's', 0xffff},
+                                {".u32", 'i', 0xffffffffu},
+                                {".s32", 'i', 0xffffffffu}};
 constexpr Target of_pairs[] = {{".u32", 'i', 0xffff}, {".s32", 'i', 0xffff}};  // a half each
 
 std::vector<Target> targets_of(const Source& source, bool ftz) {
@@ -118,11 +126,13 @@ struct Way {
 };
 
 Form made(const Source& source, const Way& way, const Target& target) {
-  const bool is_set = target.kind != 'p', ordered_bits = source.name[0] == 'b' && source.format == nullptr && way.comparison >= 2;
+  const bool is_set = target.kind != 'p', ordered_bits = source.name[0] == 'b' &&
+                                                         source.format == nullptr &&
+                                                         way.comparison >= 2;
   const bool one_predicate = source.bits == 16 && source.format != nullptr && !source.packed;
   const std::string predicate_results = one_predicate ? "p" : "pp";
-  return {.text = std::string(is_set ? "set." : "setp.") + comparisons[way.comparison].name + joins[way.join] +
-                  (way.ftz ? ".ftz" : "") + target.name + "." + source.name,
+  return {.text = std::string(is_set ? "set." : "setp.") + comparisons[way.comparison].name +
+                  joins[way.join] + (way.ftz ? ".ftz" : "") + target.name + "." + source.name,
           .results = is_set ? std::string(1, target.kind) : predicate_results,
           .arguments = std::string(2, source.kind) + (way.join != alone ? "p" : ""),
           .run = is_set          ? value
@@ -162,7 +172,8 @@ void add_compare_forms(std::vector<Form>& out) {
         const Way way{static_cast<int>(&c - comparisons), alone, false, ftz};
         out.push_back(made(source, way, predicates));
         if (out.back().assembles) {
-          for (const Target& target : targets_of(source, ftz)) out.push_back(made(source, way, target));
+          for (const Target& target : targets_of(source, ftz))
+            out.push_back(made(source, way, target));
         }
         add_joins(out, source, way.comparison, ftz);
       }

@@ -1,4 +1,5 @@
-// Floating-point arithmetic: exact numbers, rounded once. A result that is no number is the format's canonical NaN.
+// Floating-point arithmetic: exact numbers, rounded once. A result that is no number is the
+// format's canonical NaN.
 #include <initializer_list>
 
 #include "ptx/conformance/form.hpp"
@@ -11,7 +12,9 @@ using V = const u64*;
 Number in(const Form& f, u64 v) { return argument(f, *f.format, v); }
 
 u64 sign_of(const Format& format) { return u64{1} << (format.fraction + format.exponent); }
-u64 flushed(const Form& f, u64 v) { return f.ftz && is_subnormal(*f.format, v) ? v & sign_of(*f.format) : v; }
+u64 flushed(const Form& f, u64 v) {
+  return f.ftz && is_subnormal(*f.format, v) ? v & sign_of(*f.format) : v;
+}
 
 // `nans`: operands whose NaN fp64 hands on, quiet, the foremost first.
 Pair rounded(const Form& f, const Number& value, std::initializer_list<u64> nans) {
@@ -32,33 +35,50 @@ Pair rounded(const Form& f, const Number& value, std::initializer_list<u64> nans
   return {r};
 }
 
-Pair add(const Form& f, V v) { return rounded(f, sum(in(f, v[0]), in(f, v[1]), f.round), {v[1], v[0]}); }
-Pair sub(const Form& f, V v) { return rounded(f, sum(in(f, v[0]), negated(in(f, v[1])), f.round), {v[1], v[0]}); }
+Pair add(const Form& f, V v) {
+  return rounded(f, sum(in(f, v[0]), in(f, v[1]), f.round), {v[1], v[0]});
+}
+Pair sub(const Form& f, V v) {
+  return rounded(f, sum(in(f, v[0]), negated(in(f, v[1])), f.round), {v[1], v[0]});
+}
 Pair mul(const Form& f, V v) { return rounded(f, product(in(f, v[0]), in(f, v[1])), {v[1], v[0]}); }
 Pair fma(const Form& f, V v) {
-  return rounded(f, sum(product(in(f, v[0]), in(f, v[1])), in(f, v[2]), f.round), {v[1], v[2], v[0]});
+  return rounded(f, sum(product(in(f, v[0]), in(f, v[1])), in(f, v[2]), f.round),
+                 {v[1], v[2], v[0]});
 }
 // The NaN that a tensor copy puts outside a tensor makes the result zero as a factor.
 Pair fma_in_bounds(const Form& f, V v) {
   constexpr u64 outside = 0x7ff7;
   return v[0] == outside || v[1] == outside ? Pair{0} : fma(f, v);
 }
-Pair divide(const Form& f, V v) { return rounded(f, quotient(in(f, v[0]), in(f, v[1])), {v[0], v[1]}); }
-Pair reciprocal(const Form& f, V v) { return rounded(f, quotient(of_integer(1), in(f, v[0])), {v[0]}); }
+Pair divide(const Form& f, V v) {
+  return rounded(f, quotient(in(f, v[0]), in(f, v[1])), {v[0], v[1]});
+}
+Pair reciprocal(const Form& f, V v) {
+  return rounded(f, quotient(of_integer(1), in(f, v[0])), {v[0]});
+}
 Pair square_root(const Form& f, V v) { return rounded(f, root(in(f, v[0])), {v[0]}); }
 
-u64 nan_of(const Form& f, u64 v) { return f.format == &fp64 ? quieted(fp64, v) : f.format->canonical_nan; }
-Pair absolute(const Form& f, V v) { return {is_nan(*f.format, v[0]) ? nan_of(f, v[0]) : flushed(f, v[0]) & ~sign_of(*f.format)}; }
-Pair negative(const Form& f, V v) { return {is_nan(*f.format, v[0]) ? nan_of(f, v[0]) : flushed(f, v[0]) ^ sign_of(*f.format)}; }
+u64 nan_of(const Form& f, u64 v) {
+  return f.format == &fp64 ? quieted(fp64, v) : f.format->canonical_nan;
+}
+Pair absolute(const Form& f, V v) {
+  return {is_nan(*f.format, v[0]) ? nan_of(f, v[0]) : flushed(f, v[0]) & ~sign_of(*f.format)};
+}
+Pair negative(const Form& f, V v) {
+  return {is_nan(*f.format, v[0]) ? nan_of(f, v[0]) : flushed(f, v[0]) ^ sign_of(*f.format)};
+}
 Pair with_sign(const Form& f, V v) {
   const u64 sign = sign_of(*f.format);
   return {(v[0] & sign) | (v[1] & ~sign)};
 }
 
-// The lesser (number -1) or the greater (1) of two; -0 is below +0. One that is no number loses, or wins with .NaN.
+// The lesser (number -1) or the greater (1) of two; -0 is below +0. One that is no number loses, or
+// wins with .NaN.
 Pair extreme(const Form& f, V v) {
   const u64 sign = sign_of(*f.format), signs = (v[0] ^ v[1]) & sign;
-  const u64 a = flushed(f, f.xorsign ? v[0] & ~sign : v[0]), b = flushed(f, f.xorsign ? v[1] & ~sign : v[1]);
+  const u64 a = flushed(f, f.xorsign ? v[0] & ~sign : v[0]),
+            b = flushed(f, f.xorsign ? v[1] & ~sign : v[1]);
   const bool no_a = is_nan(*f.format, a), no_b = is_nan(*f.format, b);
   u64 r = 0;
   if (no_a && no_b) {
@@ -77,9 +97,14 @@ Pair extreme(const Form& f, V v) {
 // number: finite, infinite, number, notanumber, normal (zero too), subnormal
 Pair property(const Form& f, V v) {
   const Number n = decode(*f.format, v[0]);
-  const bool subnormal = is_subnormal(*f.format, v[0]), is_finite = n.kind == Number::zero || n.kind == Number::finite;
-  const bool holds[] = {
-      is_finite, n.kind == Number::infinite, n.kind != Number::nan, n.kind == Number::nan, is_finite && !subnormal, subnormal};
+  const bool subnormal = is_subnormal(*f.format, v[0]),
+             is_finite = n.kind == Number::zero || n.kind == Number::finite;
+  const bool holds[] = {is_finite,
+                        n.kind == Number::infinite,
+                        n.kind != Number::nan,
+                        n.kind == Number::nan,
+                        is_finite && !subnormal,
+                        subnormal};
   return {u64{holds[f.number]}};
 }
 
@@ -88,10 +113,12 @@ struct Row {
   int arguments;
   Pair (*run)(const Form&, V);
 };
-constexpr Row arithmetic[] = {{"add", 2, add}, {"sub", 2, sub}, {"mul", 2, mul}, {"fma", 3, fma}, {"mad", 3, fma}};
+constexpr Row arithmetic[] = {
+    {"add", 2, add}, {"sub", 2, sub}, {"mul", 2, mul}, {"fma", 3, fma}, {"mad", 3, fma}};
 constexpr Row divisions[] = {{"div", 2, divide}, {"rcp", 1, reciprocal}, {"sqrt", 1, square_root}};
 
-Form made(const Row& row, const FloatType& type, const std::string& modifiers, Round round = Round::nearest) {
+Form made(const Row& row, const FloatType& type, const std::string& modifiers,
+          Round round = Round::nearest) {
   return {.text = row.name + modifiers + "." + type.name,
           .results = std::string(1, type.kind),
           .arguments = std::string(static_cast<std::size_t>(row.arguments), type.kind),
@@ -104,13 +131,16 @@ Form made(const Row& row, const FloatType& type, const std::string& modifiers, R
           .nan = modifiers.find(".NaN") != std::string::npos,
           .xorsign = modifiers.find(".xorsign") != std::string::npos,
           .packed = type.packed,
-          .assembles = type.format != &bf16 ||
-                       (modifiers.find(".ftz") == std::string::npos && modifiers.find(".sat") == std::string::npos)};
+          .assembles = type.format != &bf16 || (modifiers.find(".ftz") == std::string::npos &&
+                                                modifiers.find(".sat") == std::string::npos)};
 }
 
 constexpr FloatType f32{"f32", &fp32, 'f'}, f64{"f64", &fp64, 'g'};
-constexpr Rounding spelled[] = {
-    {"", Round::nearest}, {".rn", Round::nearest}, {".rz", Round::zero}, {".rm", Round::down}, {".rp", Round::up}};
+constexpr Rounding spelled[] = {{"", Round::nearest},
+                                {".rn", Round::nearest},
+                                {".rz", Round::zero},
+                                {".rm", Round::down},
+                                {".rp", Round::up}};
 
 void add_wide(std::vector<Form>& out) {
   for (const Row& row : arithmetic) {
@@ -127,7 +157,8 @@ void add_wide(std::vector<Form>& out) {
   }
   for (const Row& row : divisions) {
     for (const Rounding& r : roundings) {
-      for (const char* more : {"", ".ftz"}) out.push_back(made(row, f32, std::string(r.name) + more, r.round));
+      for (const char* more : {"", ".ftz"})
+        out.push_back(made(row, f32, std::string(r.name) + more, r.round));
       out.push_back(made(row, f64, r.name, r.round));
     }
   }
@@ -135,7 +166,8 @@ void add_wide(std::vector<Form>& out) {
     for (const char* more : {"", ".ftz"}) out.push_back(made(row, f32, more));
     out.push_back(made(row, f64, ""));
   }
-  for (const FloatType& type : {f32, f64}) out.push_back(made({"copysign", 2, with_sign}, type, ""));
+  for (const FloatType& type : {f32, f64})
+    out.push_back(made({"copysign", 2, with_sign}, type, ""));
 }
 
 void add_half(std::vector<Form>& out) {
@@ -143,13 +175,15 @@ void add_half(std::vector<Form>& out) {
     for (const Row& row : {arithmetic[0], arithmetic[1], arithmetic[2]}) {
       for (const char* round : {"", ".rn"}) {
         for (const char* more : {"", ".ftz", ".sat", ".ftz.sat"}) {
-          if (type.format == &fp16 || std::string(more) != ".ftz.sat") out.push_back(made(row, type, std::string(round) + more));
+          if (type.format == &fp16 || std::string(more) != ".ftz.sat")
+            out.push_back(made(row, type, std::string(round) + more));
         }
       }
     }
     for (const char* more : {"", ".ftz", ".sat", ".relu", ".ftz.relu", ".ftz.sat"})
       out.push_back(made(arithmetic[3], type, std::string(".rn") + more));
-    for (const char* more : {".rn.oob", ".rn.oob.relu"}) out.push_back(made({"fma", 3, fma_in_bounds}, type, more));
+    for (const char* more : {".rn.oob", ".rn.oob.relu"})
+      out.push_back(made({"fma", 3, fma_in_bounds}, type, more));
     for (const Row& row : {Row{"abs", 1, absolute}, Row{"neg", 1, negative}}) {
       out.push_back(made(row, type, ""));
       if (type.format == &fp16) out.push_back(made(row, type, ".ftz"));
@@ -165,13 +199,15 @@ void add_extremes(std::vector<Form>& out) {
       out.back().number = number;
     };
     for (const char* ftz : {"", ".ftz"}) {
-      for (const char* more : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"}) add(f32, std::string(ftz) + more);
+      for (const char* more : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"})
+        add(f32, std::string(ftz) + more);
     }
     add(f64, "");
     for (const FloatType& type : half_types) {
       for (const char* ftz : {"", ".ftz"}) {
         if (ftz[0] != '\0' && type.format == &bf16) continue;
-        for (const char* more : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"}) add(type, std::string(ftz) + more);
+        for (const char* more : {"", ".NaN", ".xorsign.abs", ".NaN.xorsign.abs"})
+          add(type, std::string(ftz) + more);
       }
     }
   }

@@ -55,7 +55,8 @@ int register_bits(char kind) {
   }
 }
 
-std::string written(const Form& form, const std::vector<std::string>& results, const std::vector<std::string>& arguments) {
+std::string written(const Form& form, const std::vector<std::string>& results,
+                    const std::vector<std::string>& arguments) {
   const bool minus = form.text.rfind("sub", 0) == 0;
   std::string before, behind, list = results[0];
   if (results.size() == 2 && form.results[1] == 'p') list += "|" + results[1];
@@ -64,7 +65,8 @@ std::string written(const Form& form, const std::vector<std::string>& results, c
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const bool last = i + 1 == arguments.size();
     if (form.arguments[i] == 'c') {
-      before = minus ? "sub.cc.u32 %cy, 0, " + arguments[i] + "; " : "add.cc.u32 %cy, " + arguments[i] + ", 0xffffffff; ";
+      before = minus ? "sub.cc.u32 %cy, 0, " + arguments[i] + "; "
+                     : "add.cc.u32 %cy, " + arguments[i] + ", 0xffffffff; ";
     } else {
       if (last && !form.suffix.empty() && form.arguments[i] == 'p') list += form.suffix;
       list += std::string(", ") + (last && form.inverted ? "!" : "") + arguments[i];

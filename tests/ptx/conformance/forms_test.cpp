@@ -1,17 +1,18 @@
-// Every scalar form of PTX that the interpreter decodes, one at a time, against this folder's arithmetic.
+// Every scalar form of PTX that the interpreter decodes, one at a time, against this folder's
+// arithmetic.
 #include <algorithm>
 #include <cctype>
 #include <set>
 #include <sstream>
 
 #include "catch.hpp"
-#include "ptx/syntax/census.hpp"
 #include "ptx/conformance/form.hpp"
 #include "ptx/conformance/values.hpp"
-#include "ptx/lanes/set.hpp"
 #include "ptx/lanes/lanes.hpp"
-#include "ptx/syntax/opcode.hpp"
+#include "ptx/lanes/set.hpp"
 #include "ptx/machine/runner.hpp"
+#include "ptx/syntax/census.hpp"
+#include "ptx/syntax/opcode.hpp"
 #include "support/sanitized.hpp"
 
 using namespace support;
@@ -33,9 +34,12 @@ std::string kernel_of(const Form& form) {
   t << ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry " << name_of(form)
     << "(.param .u64 a, .param .u64 o) {\n.reg .b64 %at<4>, "
        "%v;\n"
-    << ".reg .b32 %i, %c, %cy;\nmov.u32 %i, %tid.x;\nmov.u32 %c, %ctaid.x;\nmad.lo.s32 %i, %c, 128, %i;\n"
-    << "ld.param.u64 %at1, [a];\nld.param.u64 %at2, [o];\nmul.wide.u32 %at3, %i, " << 8 * form.arguments.size() << ";\n"
-    << "add.s64 %at1, %at1, %at3;\nmul.wide.u32 %at3, %i, " << 8 * form.results.size() << ";\nadd.s64 %at2, %at2, %at3;\n";
+    << ".reg .b32 %i, %c, %cy;\nmov.u32 %i, %tid.x;\nmov.u32 %c, %ctaid.x;\nmad.lo.s32 %i, %c, "
+       "128, %i;\n"
+    << "ld.param.u64 %at1, [a];\nld.param.u64 %at2, [o];\nmul.wide.u32 %at3, %i, "
+    << 8 * form.arguments.size() << ";\n"
+    << "add.s64 %at1, %at1, %at3;\nmul.wide.u32 %at3, %i, " << 8 * form.results.size()
+    << ";\nadd.s64 %at2, %at2, %at3;\n";
   std::vector<std::string> arguments, results;
   for (std::size_t i = 0; i < form.arguments.size(); ++i) {
     const std::string type = register_type(form.arguments[i]), name = "%a" + std::to_string(i);
@@ -55,7 +59,9 @@ std::string kernel_of(const Form& form) {
   for (std::size_t i = 0; i < form.results.size(); ++i) {
     const std::string type = register_type(form.results[i]);
     if (type == "pred") t << "selp.b64 %v, 1, 0, " << results[i] << ";\n";
-    if (type != "pred") t << (type == "b64" ? "mov.b64 %v, " : "cvt.u64.u" + type.substr(1) + " %v, ") << results[i] << ";\n";
+    if (type != "pred")
+      t << (type == "b64" ? "mov.b64 %v, " : "cvt.u64.u" + type.substr(1) + " %v, ") << results[i]
+        << ";\n";
     t << "st.global.b64 [%at2+" << 8 * i << "], %v;\n";
   }
   t << "ret;\n}\n";
@@ -84,11 +90,12 @@ void check_form(const Form& form) {
     ptx::prefer(set);
     Device d;
     const auto a = d.input("a", in), o = d.output("o", want.size() * 8);
-    const auto report =
-        d.run(module, name_of(form), {static_cast<u32>(rows.size() / 128)}, {128}, 0, Device::Pointer{a}, Device::Pointer{o});
+    const auto report = d.run(module, name_of(form), {static_cast<u32>(rows.size() / 128)}, {128},
+                              0, Device::Pointer{a}, Device::Pointer{o});
     REQUIRE(faults_of(report) == "");
     const auto got = d.values<u64>(o);
-    const auto at = static_cast<std::size_t>(std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
     if (at == got.size()) continue;
     const std::size_t results = form.results.size();
     FAIL_CHECK(shown(form, rows[at / results], at % results, want[at], got[at])
@@ -96,11 +103,12 @@ void check_form(const Form& form) {
   }
 }
 
-// What stands in the interpreter's tables under a name of several forms, or is an approximation, see approximations_test.
+// What stands in the interpreter's tables under a name of several forms, or is an approximation,
+// see approximations_test.
 bool elsewhere(const std::string& form) {
   static const std::set<std::string> general = {"cvt", "cvt.pair"};
-  return general.count(form) != 0 || form.find(".approx") != std::string::npos || form.find(".full") != std::string::npos ||
-         form.rfind("mma.", 0) == 0;
+  return general.count(form) != 0 || form.find(".approx") != std::string::npos ||
+         form.find(".full") != std::string::npos || form.rfind("mma.", 0) == 0;
 }
 
 }  // namespace
@@ -140,8 +148,12 @@ TEST_CASE("every scalar form that ptxas takes is among the forms", "[conformance
   }
   for (const CensusForm& form : census()) {
     const std::string spelling = form.text.substr(0, form.text.find(' '));
-    const bool by_eight_bits = form.text.find(" c1") != std::string::npos;  // registers that no compiler uses
-    if (opcodes.count(opcode(spelling)) == 0 || elsewhere(spelling) || by_eight_bits || spelling == "mov.b128") continue;
-    if (known.count(spelling) == 0) FAIL_CHECK(form.text << " has no arithmetic in tests/ptx/conformance");
+    const bool by_eight_bits =
+        form.text.find(" c1") != std::string::npos;  // registers that no compiler uses
+    if (opcodes.count(opcode(spelling)) == 0 || elsewhere(spelling) || by_eight_bits ||
+        spelling == "mov.b128")
+      continue;
+    if (known.count(spelling) == 0)
+      FAIL_CHECK(form.text << " has no arithmetic in tests/ptx/conformance");
   }
 }

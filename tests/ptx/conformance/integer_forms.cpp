@@ -13,20 +13,34 @@ Pair cut(const Form& f, s128 v) { return {static_cast<u64>(v) & low_bits(f.bits)
 s128 least(const Form& f) { return f.is_signed ? -(s128{1} << (f.bits - 1)) : 0; }
 s128 most(const Form& f) { return (s128{1} << (f.bits - (f.is_signed ? 1 : 0))) - 1; }
 Pair clamped(const Form& f, s128 v) { return cut(f, std::clamp(v, least(f), most(f))); }
-u128 times(const Form& f, V v) { return static_cast<u128>(at(f, v[0])) * static_cast<u128>(at(f, v[1])); }
+u128 times(const Form& f, V v) {
+  return static_cast<u128>(at(f, v[0])) * static_cast<u128>(at(f, v[1]));
+}
 s128 high(const Form& f, V v) { return at(f, static_cast<u64>(times(f, v) >> f.bits)); }
 
-Pair add(const Form& f, V v) { return f.sat ? clamped(f, at(f, v[0]) + at(f, v[1])) : cut(f, at(f, v[0]) + at(f, v[1])); }
-Pair sub(const Form& f, V v) { return f.sat ? clamped(f, at(f, v[0]) - at(f, v[1])) : cut(f, at(f, v[0]) - at(f, v[1])); }
+Pair add(const Form& f, V v) {
+  return f.sat ? clamped(f, at(f, v[0]) + at(f, v[1])) : cut(f, at(f, v[0]) + at(f, v[1]));
+}
+Pair sub(const Form& f, V v) {
+  return f.sat ? clamped(f, at(f, v[0]) - at(f, v[1])) : cut(f, at(f, v[0]) - at(f, v[1]));
+}
 Pair mul_lo(const Form& f, V v) { return cut(f, static_cast<s128>(times(f, v))); }
 Pair mul_hi(const Form& f, V v) { return cut(f, high(f, v)); }
 Pair mad_lo(const Form& f, V v) { return cut(f, static_cast<s128>(times(f, v) + v[2])); }
-Pair mad_hi(const Form& f, V v) { return f.sat ? clamped(f, high(f, v) + at(f, v[2])) : cut(f, high(f, v) + at(f, v[2])); }
+Pair mad_hi(const Form& f, V v) {
+  return f.sat ? clamped(f, high(f, v) + at(f, v[2])) : cut(f, high(f, v) + at(f, v[2]));
+}
 Pair mul_wide(const Form& f, V v) { return {static_cast<u64>(times(f, v)) & low_bits(2 * f.bits)}; }
-Pair mad_wide(const Form& f, V v) { return {static_cast<u64>(times(f, v) + v[2]) & low_bits(2 * f.bits)}; }
+Pair mad_wide(const Form& f, V v) {
+  return {static_cast<u64>(times(f, v) + v[2]) & low_bits(2 * f.bits)};
+}
 // By zero: all ones, as an H200 does.
-Pair divide(const Form& f, V v) { return at(f, v[1]) == 0 ? cut(f, -1) : cut(f, at(f, v[0]) / at(f, v[1])); }
-Pair remainder(const Form& f, V v) { return at(f, v[1]) == 0 ? cut(f, -1) : cut(f, at(f, v[0]) % at(f, v[1])); }
+Pair divide(const Form& f, V v) {
+  return at(f, v[1]) == 0 ? cut(f, -1) : cut(f, at(f, v[0]) / at(f, v[1]));
+}
+Pair remainder(const Form& f, V v) {
+  return at(f, v[1]) == 0 ? cut(f, -1) : cut(f, at(f, v[0]) % at(f, v[1]));
+}
 Pair lesser(const Form& f, V v) {
   const s128 r = std::min(at(f, v[0]), at(f, v[1]));
   return cut(f, f.relu ? std::max<s128>(r, 0) : r);
@@ -41,7 +55,9 @@ Pair difference(const Form& f, V v) {
 }
 Pair absolute(const Form& f, V v) { return cut(f, std::max(at(f, v[0]), -at(f, v[0]))); }
 Pair negative(const Form& f, V v) { return cut(f, -at(f, v[0])); }
-s128 times24(const Form& f, V v) { return extended(v[0], 24, f.is_signed) * extended(v[1], 24, f.is_signed); }
+s128 times24(const Form& f, V v) {
+  return extended(v[0], 24, f.is_signed) * extended(v[1], 24, f.is_signed);
+}
 Pair mul24_lo(const Form& f, V v) { return cut(f, times24(f, v)); }
 Pair mul24_hi(const Form& f, V v) { return cut(f, times24(f, v) >> 16); }
 Pair mad24_lo(const Form& f, V v) { return cut(f, times24(f, v) + v[2]); }
@@ -53,9 +69,11 @@ Pair mad24_hi(const Form& f, V v) {
 // number: 0 dp4a, 1 dp2a.lo, 2 dp2a.hi
 Pair dot(const Form& f, V v) {
   s128 r = v[2];
-  const int terms = f.number == 0 ? 4 : 2, width = f.number == 0 ? 8 : 16, from = f.number == 2 ? 16 : 0;
+  const int terms = f.number == 0 ? 4 : 2, width = f.number == 0 ? 8 : 16,
+            from = f.number == 2 ? 16 : 0;
   for (int i = 0; i < terms; ++i)
-    r += extended(v[0] >> (width * i), width, f.is_signed) * extended(v[1] >> (from + 8 * i), 8, f.from_signed);
+    r += extended(v[0] >> (width * i), width, f.is_signed) *
+         extended(v[1] >> (from + 8 * i), 8, f.from_signed);
   return {static_cast<u64>(r) & low_bits(32)};
 }
 
@@ -64,16 +82,21 @@ struct Row {
   const char* shape;  // x: the type's own kind
   Pair (*run)(const Form&, V);
 };
-constexpr Row every_type[] = {{"add", "xx", add},       {"sub", "xx", sub},        {"mul.lo", "xx", mul_lo},
-                              {"mul.hi", "xx", mul_hi}, {"mad.lo", "xxx", mad_lo}, {"mad.hi", "xxx", mad_hi},
-                              {"div", "xx", divide},    {"rem", "xx", remainder},  {"min", "xx", lesser},
-                              {"max", "xx", greater},   {"sad", "xxx", difference}};
+constexpr Row every_type[] = {
+    {"add", "xx", add},       {"sub", "xx", sub},        {"mul.lo", "xx", mul_lo},
+    {"mul.hi", "xx", mul_hi}, {"mad.lo", "xxx", mad_lo}, {"mad.hi", "xxx", mad_hi},
+    {"div", "xx", divide},    {"rem", "xx", remainder},  {"min", "xx", lesser},
+    {"max", "xx", greater},   {"sad", "xxx", difference}};
 constexpr Row signed_types[] = {{"abs", "x", absolute}, {"neg", "x", negative}};
 constexpr Row narrow_types[] = {{"mul.wide", "xx", mul_wide}, {"mad.wide", "xxw", mad_wide}};
-constexpr Row types32[] = {
-    {"mul24.lo", "xx", mul24_lo}, {"mul24.hi", "xx", mul24_hi}, {"mad24.lo", "xxx", mad24_lo}, {"mad24.hi", "xxx", mad24_hi}};
-constexpr Row saturating[] = {
-    {"add.sat", "xx", add}, {"sub.sat", "xx", sub}, {"mad.hi.sat", "xxx", mad_hi}, {"mad24.hi.sat", "xxx", mad24_hi}};
+constexpr Row types32[] = {{"mul24.lo", "xx", mul24_lo},
+                           {"mul24.hi", "xx", mul24_hi},
+                           {"mad24.lo", "xxx", mad24_lo},
+                           {"mad24.hi", "xxx", mad24_hi}};
+constexpr Row saturating[] = {{"add.sat", "xx", add},
+                              {"sub.sat", "xx", sub},
+                              {"mad.hi.sat", "xxx", mad_hi},
+                              {"mad24.hi.sat", "xxx", mad24_hi}};
 constexpr Row relus[] = {{"min.relu", "xx", lesser}, {"max.relu", "xx", greater}};
 constexpr Row pairs[] = {{"add", "xx", add}, {"min", "xx", lesser}, {"max", "xx", greater}};
 
@@ -132,13 +155,14 @@ void add_integer_forms(std::vector<Form>& out) {
   for (int number = 0; number < 3; ++number) {
     for (const bool a : {false, true}) {
       for (const bool b : {false, true})
-        out.push_back({.text = std::string(names[number]) + (a ? ".s32" : ".u32") + (b ? ".s32" : ".u32"),
-                       .results = "i",
-                       .arguments = "iii",
-                       .run = dot,
-                       .is_signed = a,
-                       .from_signed = b,
-                       .number = number});
+        out.push_back(
+            {.text = std::string(names[number]) + (a ? ".s32" : ".u32") + (b ? ".s32" : ".u32"),
+             .results = "i",
+             .arguments = "iii",
+             .run = dot,
+             .is_signed = a,
+             .from_signed = b,
+             .number = number});
     }
   }
 }

@@ -50,11 +50,15 @@ Number decode(const Format& f, u64 bits) {
   const u64 fraction = bits & ((u64{1} << f.fraction) - 1), most = (u64{1} << f.exponent) - 1;
   const u64 exponent = (bits >> f.fraction) & most;
   const bool negative = ((bits >> (f.fraction + f.exponent)) & 1) != 0;
-  const int least = 2 - (1 << (f.exponent - 1)) - f.fraction;  // exponent of the last bit of a subnormal number
-  if (f.finite_only && exponent == most && fraction == (u64{1} << f.fraction) - 1) return {Number::nan, negative, 0, 0};
-  if (!f.finite_only && exponent == most) return {fraction != 0 ? Number::nan : Number::infinite, negative, 0, 0};
+  const int least =
+      2 - (1 << (f.exponent - 1)) - f.fraction;  // exponent of the last bit of a subnormal number
+  if (f.finite_only && exponent == most && fraction == (u64{1} << f.fraction) - 1)
+    return {Number::nan, negative, 0, 0};
+  if (!f.finite_only && exponent == most)
+    return {fraction != 0 ? Number::nan : Number::infinite, negative, 0, 0};
   if (exponent == 0) return finite(negative, fraction, least);
-  return finite(negative, fraction | (u64{1} << f.fraction), least + static_cast<int>(exponent) - 1);
+  return finite(negative, fraction | (u64{1} << f.fraction),
+                least + static_cast<int>(exponent) - 1);
 }
 
 u64 encode(const Format& f, const Number& v, Round round, bool clamp) {
@@ -67,19 +71,25 @@ u64 encode(const Format& f, const Number& v, Round round, bool clamp) {
   if (v.kind == Number::infinite) return (sign | (clamp ? largest : overflow)) << f.padding;
   const int least = 2 - (1 << (f.exponent - 1));
   const int exponent = std::max(v.exponent + top_bit(v.magnitude), least);
-  const auto kept = static_cast<u64>(rounded(v.magnitude, exponent - f.fraction - v.exponent, round, v.negative));
-  // The implicit bit of a normal number adds one to the exponent's field; a carry out of the fraction does the right thing too.
+  const auto kept =
+      static_cast<u64>(rounded(v.magnitude, exponent - f.fraction - v.exponent, round, v.negative));
+  // The implicit bit of a normal number adds one to the exponent's field; a carry out of the
+  // fraction does the right thing too.
   const u64 packed = kept + (static_cast<u64>(exponent - least) << f.fraction);
   if (exponent <= 2 - least && packed <= largest) return (sign | packed) << f.padding;
-  const bool inward = round == Round::zero || (round == Round::down && !v.negative) || (round == Round::up && v.negative);
+  const bool inward = round == Round::zero || (round == Round::down && !v.negative) ||
+                      (round == Round::up && v.negative);
   return (sign | (clamp || inward ? largest : overflow)) << f.padding;
 }
 
-Number of_integer(s128 value) { return finite(value < 0, value < 0 ? -static_cast<u128>(value) : static_cast<u128>(value), 0); }
+Number of_integer(s128 value) {
+  return finite(value < 0, value < 0 ? -static_cast<u128>(value) : static_cast<u128>(value), 0);
+}
 
 s128 to_integer(const Number& v, Round round, s128 low, s128 high) {
   if (v.kind == Number::zero) return 0;
-  if (v.kind == Number::infinite || v.exponent + top_bit(v.magnitude) > 100) return v.negative ? low : high;
+  if (v.kind == Number::infinite || v.exponent + top_bit(v.magnitude) > 100)
+    return v.negative ? low : high;
   const u128 whole = rounded(v.magnitude, -v.exponent, round, v.negative);
   const s128 value = v.negative ? -static_cast<s128>(whole) : static_cast<s128>(whole);
   return std::clamp(value, low, high);
@@ -92,7 +102,8 @@ Number sum(const Number& a, const Number& b, Round round) {
     return a.kind == Number::infinite ? a : b;
   }
   const bool both_zero = a.kind == Number::zero && b.kind == Number::zero;
-  if (both_zero) return {Number::zero, a.negative == b.negative ? a.negative : round == Round::down, 0, 0};
+  if (both_zero)
+    return {Number::zero, a.negative == b.negative ? a.negative : round == Round::down, 0, 0};
   if (a.kind == Number::zero) return b;
   if (b.kind == Number::zero) return a;
   Number x = scaled_to(a, 120), y = scaled_to(b, 120);
@@ -101,7 +112,8 @@ Number sum(const Number& a, const Number& b, Round round) {
   if (x.negative == y.negative) return finite(x.negative, x.magnitude + y.magnitude, x.exponent);
   if (x.magnitude == y.magnitude) return {Number::zero, round == Round::down, 0, 0};
   const bool swapped = x.magnitude < y.magnitude;
-  return finite(swapped ? y.negative : x.negative, swapped ? y.magnitude - x.magnitude : x.magnitude - y.magnitude, x.exponent);
+  return finite(swapped ? y.negative : x.negative,
+                swapped ? y.magnitude - x.magnitude : x.magnitude - y.magnitude, x.exponent);
 }
 
 Number product(const Number& a, const Number& b) {
@@ -115,9 +127,11 @@ Number product(const Number& a, const Number& b) {
 
 Number quotient(const Number& a, const Number& b) {
   const bool negative = a.negative != b.negative;
-  if (a.kind == Number::nan || b.kind == Number::nan || (a.kind == b.kind && a.kind != Number::finite))
+  if (a.kind == Number::nan || b.kind == Number::nan ||
+      (a.kind == b.kind && a.kind != Number::finite))
     return {Number::nan, false, 0, 0};
-  if (a.kind == Number::infinite || b.kind == Number::zero) return {Number::infinite, negative, 0, 0};
+  if (a.kind == Number::infinite || b.kind == Number::zero)
+    return {Number::infinite, negative, 0, 0};
   if (a.kind == Number::zero || b.kind == Number::infinite) return {Number::zero, negative, 0, 0};
   const Number x = scaled_to(a, 126);
   const u128 q = x.magnitude / b.magnitude;
@@ -158,18 +172,24 @@ bool is_subnormal(const Format& format, u64 bits) {
          ((bits >> (format.padding + format.fraction)) & ((u64{1} << format.exponent) - 1)) == 0;
 }
 
-u64 quieted(const Format& format, u64 nan) { return nan | (u64{1} << (format.padding + format.fraction - 1)); }
+u64 quieted(const Format& format, u64 nan) {
+  return nan | (u64{1} << (format.padding + format.fraction - 1));
+}
 
 bool is_tiny(const Format& format, const Number& v, Round round) {
   if (v.kind != Number::finite) return false;
   const int below = 2 - (1 << (format.exponent - 1)) - (v.exponent + top_bit(v.magnitude));
   if (below != 1) return below > 1;
-  return rounded(v.magnitude, top_bit(v.magnitude) - format.fraction, round, v.negative) >> (format.fraction + 1) == 0;
+  return rounded(v.magnitude, top_bit(v.magnitude) - format.fraction, round, v.negative) >>
+             (format.fraction + 1) ==
+         0;
 }
 
 int compared(const Number& a, const Number& b) {
   if (a.kind == Number::nan || b.kind == Number::nan) return 2;
-  const auto sign = [](const Number& v) { return v.kind == Number::zero ? 0 : v.negative ? -1 : 1; };
+  const auto sign = [](const Number& v) {
+    return v.kind == Number::zero ? 0 : v.negative ? -1 : 1;
+  };
   if (sign(a) != sign(b)) return sign(a) < sign(b) ? -1 : 1;
   if (sign(a) == 0) return 0;
   if (a.kind == Number::infinite || b.kind == Number::infinite)

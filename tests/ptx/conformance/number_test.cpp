@@ -1,4 +1,5 @@
-// The integer arithmetic of this folder against the host's floating-point unit. Compiled to mind rounding modes.
+// The integer arithmetic of this folder against the host's floating-point unit. Compiled to mind
+// rounding modes.
 #include "ptx/conformance/number.hpp"
 
 #include <bit>
@@ -20,15 +21,17 @@ void compare_with_host(const Format& format, int host_mode, Round round) {
   std::size_t differ = 0;
   std::fesetround(host_mode);
   for (const Arguments& v : rows) {
-    volatile T a = std::bit_cast<T>(static_cast<Bits>(v[0])), b = std::bit_cast<T>(static_cast<Bits>(v[1]));
+    volatile T a = std::bit_cast<T>(static_cast<Bits>(v[0])),
+               b = std::bit_cast<T>(static_cast<Bits>(v[1]));
     volatile T c = std::bit_cast<T>(static_cast<Bits>(v[2]));
     const Number x = decode(format, v[0]), y = decode(format, v[1]), z = decode(format, v[2]);
     const auto same = [&](T host, const Number& number) {
       const u64 mine = encode(format, number, round);
       return host != host ? is_nan(format, mine) : std::bit_cast<Bits>(host) == mine;
     };
-    const bool all = same(a + b, sum(x, y, round)) && same(a * b, product(x, y)) && same(a / b, quotient(x, y)) &&
-                     same(std::sqrt(a), root(x)) && same(std::fma(a, b, c), sum(product(x, y), z, round)) &&
+    const bool all = same(a + b, sum(x, y, round)) && same(a * b, product(x, y)) &&
+                     same(a / b, quotient(x, y)) && same(std::sqrt(a), root(x)) &&
+                     same(std::fma(a, b, c), sum(product(x, y), z, round)) &&
                      same(std::rint(a), rounded_whole(x, round));
     differ += all ? 0 : 1;
   }
@@ -39,8 +42,10 @@ void compare_with_host(const Format& format, int host_mode, Round round) {
 }  // namespace
 
 TEST_CASE("the arithmetic of these tests is the host's", "[conformance]") {
-  const std::pair<int, Round> modes[] = {
-      {FE_TONEAREST, Round::nearest}, {FE_TOWARDZERO, Round::zero}, {FE_DOWNWARD, Round::down}, {FE_UPWARD, Round::up}};
+  const std::pair<int, Round> modes[] = {{FE_TONEAREST, Round::nearest},
+                                         {FE_TOWARDZERO, Round::zero},
+                                         {FE_DOWNWARD, Round::down},
+                                         {FE_UPWARD, Round::up}};
   for (const auto& [host, round] : modes) {
     compare_with_host<float, u32>(fp32, host, round);
     compare_with_host<double, u64>(fp64, host, round);

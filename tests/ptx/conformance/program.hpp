@@ -1,4 +1,5 @@
-// Random straight-line programs over the forms of this folder, run lane by lane on the host and as PTX.
+// Random straight-line programs over the forms of this folder, run lane by lane on the host and as
+// PTX.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace conformance {
 
-// Registers of a program: predicates, then those of 16, 32 and 64 bits. All are read from memory before and written after.
+// Registers of a program: predicates, then those of 16, 32 and 64 bits. All are read from memory
+// before and written after.
 struct Bank {
   int bits, first, count;
 };
@@ -34,7 +36,8 @@ Program random_program(Generator& generator, std::size_t steps);
 State random_state(Generator& generator);
 void run(const Program& program, State& lane);
 
-// An entry of one block of 32 threads: name(.param .u64 before, .param .u64 after), a State a thread.
+// An entry of one block of 32 threads: name(.param .u64 before, .param .u64 after), a State a
+// thread.
 std::string entry_of(const Program& program, const std::string& name);
 std::string module_head();
 // The instructions alone, a line each.

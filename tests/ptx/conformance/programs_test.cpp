@@ -32,31 +32,38 @@ std::vector<u64> on_host(const Program& program, Warp warp) {
   return flat(warp);
 }
 
-std::vector<u64> on_device(const std::shared_ptr<const ptx::Module>& module, const std::string& name, const Warp& warp) {
+std::vector<u64> on_device(const std::shared_ptr<const ptx::Module>& module,
+                           const std::string& name, const Warp& warp) {
   Device d;
-  const auto before = d.input("before", flat(warp)), after = d.output("after", warp.size() * sizeof(State));
-  const auto report = d.run(module, name, {1}, {32}, 0, Device::Pointer{before}, Device::Pointer{after});
+  const auto before = d.input("before", flat(warp)),
+             after = d.output("after", warp.size() * sizeof(State));
+  const auto report =
+      d.run(module, name, {1}, {32}, 0, Device::Pointer{before}, Device::Pointer{after});
   if (!report.faults.empty()) throw std::runtime_error(faults_of(report));
   return d.values<u64>(after);
 }
 
 bool differs(const Program& program, const Warp& warp) {
-  return on_device(module_of(module_head() + entry_of(program, "k")), "k", warp) != on_host(program, warp);
+  return on_device(module_of(module_head() + entry_of(program, "k")), "k", warp) !=
+         on_host(program, warp);
 }
 
-// Without every step that the difference does not need, and on one lane's values where that is enough.
+// Without every step that the difference does not need, and on one lane's values where that is
+// enough.
 std::string shrunk(Program program, Warp warp) {
   for (std::size_t i = program.steps.size(); i-- > 0;) {
     Program fewer = program;
     fewer.steps.erase(fewer.steps.begin() + static_cast<std::ptrdiff_t>(i));
     if (differs(fewer, warp)) program = fewer;
   }
-  const auto want = on_host(program, warp), got = on_device(module_of(module_head() + entry_of(program, "k")), "k", warp);
-  const auto at = static_cast<std::size_t>(std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
+  const auto want = on_host(program, warp),
+             got = on_device(module_of(module_head() + entry_of(program, "k")), "k", warp);
+  const auto at = static_cast<std::size_t>(
+      std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin());
   const std::size_t lane = at / register_count;
   std::ostringstream t;
-  t << listing(program) << "lane " << lane << " register " << at % register_count << std::hex << " is 0x" << got[at] << ", not 0x"
-    << want[at] << "; registers before:";
+  t << listing(program) << "lane " << lane << " register " << at % register_count << std::hex
+    << " is 0x" << got[at] << ", not 0x" << want[at] << "; registers before:";
   for (const u64 v : warp[lane]) t << " " << v;
   return t.str();
 }
@@ -78,7 +85,9 @@ TEST_CASE("random straight-line programs give what the host computes", "[conform
     const auto module = module_of(text);
     for (std::size_t i = 0; i < programs_a_module && wrong < 3; ++i) {
       const Warp warp = random_warp(generator);
-      if (on_device(module, "program" + std::to_string(first + i), warp) == on_host(programs[i], warp)) continue;
+      if (on_device(module, "program" + std::to_string(first + i), warp) ==
+          on_host(programs[i], warp))
+        continue;
       ++wrong;
       FAIL_CHECK("program " << first + i << ":\n" << shrunk(programs[i], warp));
     }

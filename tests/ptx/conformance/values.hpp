@@ -17,7 +17,8 @@ using Arguments = std::array<u64, 5>;  // zeros behind the last
 const std::vector<u64>& edges(char kind);
 u64 random_value(char kind, Generator& generator);
 
-// Every combination of edges as far as `most` reaches, then random ones, among them sums and products that nearly cancel.
+// Every combination of edges as far as `most` reaches, then random ones, among them sums and
+// products that nearly cancel.
 std::vector<Arguments> cases(const std::string& kinds, std::size_t most);
 
 }  // namespace conformance

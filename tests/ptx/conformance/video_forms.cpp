@@ -1,4 +1,5 @@
-// The packed video instructions: two halves or four bytes of a register, kept apart or added to a third operand.
+// The packed video instructions: two halves or four bytes of a register, kept apart or added to a
+// third operand.
 #include <algorithm>
 
 #include "ptx/conformance/form.hpp"
@@ -45,9 +46,11 @@ Pair video(const Form& f, V v) {
   s128 total = static_cast<s128>(v[2]);
   const bool signed_result = (f.from_bits & 1) != 0;
   for (int i = 0; i < parts; ++i) {
-    const s128 a = extended(v[0] >> (f.bits * i), f.bits, f.is_signed), b = extended(v[1] >> (f.bits * i), f.bits, f.from_signed);
+    const s128 a = extended(v[0] >> (f.bits * i), f.bits, f.is_signed),
+               b = extended(v[1] >> (f.bits * i), f.bits, f.from_signed);
     s128 r = operate(f.number & 255, (f.number >> 8) & 255, a, b);
-    const s128 least = signed_result ? -(s128{1} << (f.bits - 1)) : 0, most = (s128{1} << (f.bits - (signed_result ? 1 : 0))) - 1;
+    const s128 least = signed_result ? -(s128{1} << (f.bits - 1)) : 0,
+               most = (s128{1} << (f.bits - (signed_result ? 1 : 0))) - 1;
     if (f.sat) r = std::clamp(r, least, most);
     total += r;
     merged |= (static_cast<u64>(r) & low_bits(f.bits)) << (f.bits * i);
@@ -76,7 +79,8 @@ void add_video_forms(std::vector<Form>& out) {
   for (const int bits : {16, 8}) {
     const std::string size = bits == 16 ? "2" : "4";
     for (int signs = 0; signs < 8; ++signs) {
-      const std::string types = type_name((signs & 1) != 0) + type_name((signs & 2) != 0) + type_name((signs & 4) != 0);
+      const std::string types =
+          type_name((signs & 1) != 0) + type_name((signs & 2) != 0) + type_name((signs & 4) != 0);
       for (const Row& row : rows) {
         const std::string text = row.name + size + types;
         out.push_back(made(text, bits, row.operation, signs));
@@ -86,7 +90,8 @@ void add_video_forms(std::vector<Form>& out) {
     }
     for (int signs = 0; signs < 8; signs += 2) {
       for (int c = 0; c < 6; ++c) {
-        const std::string text = "vset" + size + type_name((signs & 2) != 0) + type_name((signs & 4) != 0) + "." + comparisons[c];
+        const std::string text = "vset" + size + type_name((signs & 2) != 0) +
+                                 type_name((signs & 4) != 0) + "." + comparisons[c];
         out.push_back(made(text, bits, compare | (c << 8), signs));
         out.push_back(made(text + ".add", bits, compare | (c << 8) | (1 << 16), signs));
       }

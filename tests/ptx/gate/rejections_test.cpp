@@ -19,7 +19,8 @@ TEST_CASE("docs/formats/rejections.md is the table of rejection codes") {
   const auto codes = rejection_codes();
   REQUIRE(rows.size() == codes.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    CHECK(rows[i] == "| `" + std::string(codes[i].code) + "` | " + std::string(name_of(codes[i].stage)) + " | " +
+    CHECK(rows[i] == "| `" + std::string(codes[i].code) + "` | " +
+                         std::string(name_of(codes[i].stage)) + " | " +
                          std::string(codes[i].meaning) + " |");
   }
 }

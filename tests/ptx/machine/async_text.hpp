@@ -1,4 +1,5 @@
-// CUDA text that the tests of asynchronous kernels share: thin names for the instructions, and no more.
+// CUDA text that the tests of asynchronous kernels share: thin names for the instructions, and no
+// more.
 #pragma once
 
 #include <string>

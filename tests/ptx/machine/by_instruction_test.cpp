@@ -30,7 +30,8 @@ struct Line {
   cupilot::ptx::LineTraffic traffic;
 };
 
-std::map<std::uint32_t, Line> by_source_line(const cupilot::ptx::Module& module, const cupilot::ptx::Report& report) {
+std::map<std::uint32_t, Line> by_source_line(const cupilot::ptx::Module& module,
+                                             const cupilot::ptx::Report& report) {
   std::map<std::uint32_t, Line> lines;
   for (const cupilot::ptx::LineCount& count : report.lines) {
     const auto& instruction = module.functions[count.function].instructions[count.instruction];
@@ -79,7 +80,9 @@ TEST_CASE("each instruction's traffic stands at its source line", "[by_instructi
 TEST_CASE("traffic by instruction adds up to the counters", "[by_instruction]") {
   const auto report = report_of(true);
   REQUIRE(report.faults.empty());
-  const auto of = [&](Counter counter) { return static_cast<std::uint64_t>(report.counts[counter].value); };
+  const auto of = [&](Counter counter) {
+    return static_cast<std::uint64_t>(report.counts[counter].value);
+  };
   Line sum;
   for (const auto& [line, seen] : by_source_line(*support::module_of_cuda(text), report)) {
     sum.warps += seen.warps;
@@ -90,9 +93,12 @@ TEST_CASE("traffic by instruction adds up to the counters", "[by_instruction]") 
     sum.traffic.divergences += seen.traffic.divergences;
   }
   CHECK(sum.warps == of(Counter::warp_instructions));
-  CHECK(sum.traffic.requests == of(Counter::global_load_requests) + of(Counter::global_store_requests));
-  CHECK(sum.traffic.sectors == of(Counter::global_load_sectors) + of(Counter::global_store_sectors));
-  CHECK(sum.traffic.wavefronts == of(Counter::shared_load_wavefronts) + of(Counter::shared_store_wavefronts));
+  CHECK(sum.traffic.requests ==
+        of(Counter::global_load_requests) + of(Counter::global_store_requests));
+  CHECK(sum.traffic.sectors ==
+        of(Counter::global_load_sectors) + of(Counter::global_store_sectors));
+  CHECK(sum.traffic.wavefronts ==
+        of(Counter::shared_load_wavefronts) + of(Counter::shared_store_wavefronts));
   CHECK(sum.traffic.conflicts == of(Counter::shared_conflicts));
   CHECK(sum.traffic.divergences == of(Counter::divergent_branches));
 }

@@ -12,7 +12,8 @@ namespace {
 // The chain of a body whose instruction i was issued counts[i] times, by one block.
 Chain chain(const std::string& body, const std::vector<std::uint64_t>& counts) {
   auto module = parse(
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg .b32 %r<9>; .reg .f32 %f<9>; "
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 a)\n{\n.reg "
+      ".b32 %r<9>; .reg .f32 %f<9>; "
       ".reg .b64 %rd<9>; .reg .pred %p<9>;\n" +
       body + "\n}\n");
   REQUIRE(module);
@@ -31,7 +32,8 @@ const std::string load_two = "ld.global.f32 %f1, [%rd1]; ld.global.f32 %f2, [%rd
 TEST_CASE("loads that nothing stands between are waited for once", "[chain]") {
   CHECK(chain(load_two + "add.f32 %f3, %f1, %f2; ret;", {1, 1, 1, 1}).waits == Approx(1));
   const std::string apart =
-      "ld.global.f32 %f1, [%rd1]; add.f32 %f1, %f1, %f1; ld.global.f32 %f2, [%rd2]; add.f32 %f2, %f2, %f2; ret;";
+      "ld.global.f32 %f1, [%rd1]; add.f32 %f1, %f1, %f1; ld.global.f32 %f2, [%rd2]; add.f32 %f2, "
+      "%f2, %f2; ret;";
   CHECK(chain(apart, {1, 1, 1, 1, 1}).waits == Approx(2));
   CHECK(chain("ld.shared.f32 %f1, [%r1]; add.f32 %f1, %f1, %f1; ret;", {1, 1, 1}).waits == 0);
 }
@@ -47,8 +49,10 @@ TEST_CASE("what is issued before a load is needed covers it", "[chain]") {
   CHECK(chain(body + "add.f32 %f3, %f1, %f2; ret;", counts).waits == Approx(0.5));
 }
 
-TEST_CASE("a loop counts as often as a warp goes through it, whatever the number of warps", "[chain]") {
-  const std::string loop = "again: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p1 bra again; ret;";
+TEST_CASE("a loop counts as often as a warp goes through it, whatever the number of warps",
+          "[chain]") {
+  const std::string loop =
+      "again: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p1 bra again; ret;";
   const Chain one = chain("mov.u32 %r1, 0; " + loop, {1, 10, 10, 10, 1}),
               four = chain("mov.u32 %r1, 0; " + loop, {4, 40, 40, 40, 4});
   CHECK(one.waits == Approx(10));
@@ -61,7 +65,8 @@ TEST_CASE("loads under short branches go together, under long ones one by one", 
     for (int i = 0; i < more; ++i) text += "mul.f32 %f2, %f3, %f4; ";
     return text + label + ": ";
   };
-  CHECK(chain(guarded("a", 1) + guarded("b", 1) + "ret;", {1, 1, 1, 1, 1, 1, 1}).waits == Approx(1).margin(0.02));
+  CHECK(chain(guarded("a", 1) + guarded("b", 1) + "ret;", {1, 1, 1, 1, 1, 1, 1}).waits ==
+        Approx(1).margin(0.02));
   std::vector<std::uint64_t> counts(2 * 22 + 1, 1);
   CHECK(chain(guarded("a", 20) + guarded("b", 20) + "ret;", counts).waits > 1.5);
 }
@@ -69,14 +74,16 @@ TEST_CASE("loads under short branches go together, under long ones one by one", 
 TEST_CASE("of warps that part for good the longest way counts", "[chain]") {
   // Of four warps one loads eight times, the others once.
   const std::string body =
-      "@%p1 bra few; mov.u32 %r1, 0; many: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p2 bra many; ret; "
+      "@%p1 bra few; mov.u32 %r1, 0; many: ld.global.f32 %f1, [%rd1]; add.f32 %f2, %f2, %f1; @%p2 "
+      "bra many; ret; "
       "few: ld.global.f32 %f3, [%rd1]; add.f32 %f4, %f4, %f3; ret;";
   CHECK(chain(body, {4, 1, 8, 8, 8, 1, 3, 3, 3}).waits == Approx(8));
 }
 
 TEST_CASE("a ring's phases and barriers are counted a block", "[chain]") {
   const std::string body =
-      "mbarrier.init.shared::cta.b64 [%r1], 1; again: mbarrier.arrive.expect_tx.shared::cta.b64 %rd1, [%r1], 16; @%p1 bra again; "
+      "mbarrier.init.shared::cta.b64 [%r1], 1; again: mbarrier.arrive.expect_tx.shared::cta.b64 "
+      "%rd1, [%r1], 16; @%p1 bra again; "
       "ret;";
   const Chain ring = chain(body, {2, 6, 6, 2});
   CHECK(ring.fills == Approx(6 * 32));

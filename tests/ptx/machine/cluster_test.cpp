@@ -1,4 +1,5 @@
-// Clusters: ranks, shared memory of other blocks, barriers, multicast, remote arrivals, and the faults of leaving one out.
+// Clusters: ranks, shared memory of other blocks, barriers, multicast, remote arrivals, and the
+// faults of leaving one out.
 #include <cstdint>
 
 #include "catch.hpp"
@@ -118,7 +119,8 @@ void prepare(Device& d, const Mode& mode, std::uint32_t size) {
   d.cluster = {size, 1, 1};
 }
 
-ptx::Report multicast(Device& d, const std::string& defines, std::uint32_t size, std::vector<std::uint32_t>& got) {
+ptx::Report multicast(Device& d, const std::string& defines, std::uint32_t size,
+                      std::vector<std::uint32_t>& got) {
   std::vector<std::uint32_t> a(32 * 5 * size);
   for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<std::uint32_t>(i * 17 + 3);
   const auto ia = d.input("a", a), io = d.output("o", 4 * size * 5 * 32);
@@ -129,7 +131,8 @@ ptx::Report multicast(Device& d, const std::string& defines, std::uint32_t size,
   map.dims = {32, 5 * size, 1, 1, 1};
   map.pitch = {128};
   map.box = {32, 1, 1, 1, 1};
-  auto report = d.run(module_of_cuda(with(defines)), "multicast", {size}, {64}, 1024, map, P{io}, 5);
+  auto report =
+      d.run(module_of_cuda(with(defines)), "multicast", {size}, {64}, 1024, map, P{io}, 5);
   got = d.values<std::uint32_t>(io);
   return report;
 }
@@ -175,7 +178,8 @@ TEST_CASE("multicast tiles, stores and reductions tell the barriers of other blo
       for (std::uint32_t lap = 0; lap < 5; ++lap) {
         for (std::uint32_t t = 0; t < 32; ++t) {
           std::uint32_t want = 0;
-          for (std::uint32_t j = 0; j < 4; ++j) want += ((lap * 4 + j) * 32 + t) * 17 * (j + 1) + 3 * (j + 1);
+          for (std::uint32_t j = 0; j < 4; ++j)
+            want += ((lap * 4 + j) * 32 + t) * 17 * (j + 1) + 3 * (j + 1);
           REQUIRE(got[(r * 5 + lap) * 32 + t] == want);
         }
       }
@@ -185,9 +189,11 @@ TEST_CASE("multicast tiles, stores and reductions tell the barriers of other blo
     REQUIRE(faults_of(d.run(module_of_cuda(with("")), "bulk", {4}, {32}, 0, P{ib})) == "");
     for (std::uint32_t r = 0; r < 4; ++r) {
       const std::uint32_t from = (r + 3) % 4;
-      for (std::uint32_t t = 0; t < 4; ++t) CHECK(d.values<std::uint32_t>(is)[r * 5 + t] == from + t);
+      for (std::uint32_t t = 0; t < 4; ++t)
+        CHECK(d.values<std::uint32_t>(is)[r * 5 + t] == from + t);
       CHECK(d.values<std::uint32_t>(is)[r * 5 + 4] == 7 + 31 * 16);
-      for (std::uint32_t t = 0; t < 32; ++t) CHECK(d.values<std::uint32_t>(ib)[r * 32 + t] == 100 * from + t);
+      for (std::uint32_t t = 0; t < 32; ++t)
+        CHECK(d.values<std::uint32_t>(ib)[r * 32 + t] == 100 * from + t);
     }
   }
 }
@@ -211,14 +217,19 @@ TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
       {"sends", "#define SENT_WAIT", "run.", ""},
       {"bulk", "#define FENCE_PROXY", "run.race", "without fence.proxy.async"},
       {"half_barrier", "", "run.divergence", "cluster's barrier"},
-      {"exchange", "#define READS_FROM 16", "run.out_of_bounds", "s+256 (shared offset 256), where no shared variable lies"},
-      {"exchange", "#define WRITES_FROM 16", "run.out_of_bounds", "in+256 (shared offset 512), where no shared variable lies"},
-      {"bulk", "#define READS_FROM 16", "run.out_of_bounds", "s+128 (shared offset 128), where no shared variable lies"},
-      {"bulk", "#define WRITES_FROM 16", "run.out_of_bounds", "in+128 (shared offset 256), where no shared variable lies"},
+      {"exchange", "#define READS_FROM 16", "run.out_of_bounds",
+       "s+256 (shared offset 256), where no shared variable lies"},
+      {"exchange", "#define WRITES_FROM 16", "run.out_of_bounds",
+       "in+256 (shared offset 512), where no shared variable lies"},
+      {"bulk", "#define READS_FROM 16", "run.out_of_bounds",
+       "s+128 (shared offset 128), where no shared variable lies"},
+      {"bulk", "#define WRITES_FROM 16", "run.out_of_bounds",
+       "in+128 (shared offset 256), where no shared variable lies"},
   };
   for (const Mutant& mutant : mutants) {
     for (const Mode& mode : modes) {
-      INFO(mutant.entry << " " << mutant.defines << " seed " << mode.seed << (mode.late ? " late" : " eager"));
+      INFO(mutant.entry << " " << mutant.defines << " seed " << mode.seed
+                        << (mode.late ? " late" : " eager"));
       Device d;
       prepare(d, mode, 4);
       ptx::Report report;
@@ -238,7 +249,8 @@ TEST_CASE("what a cluster needs shows when it is removed", "[cluster]") {
   }
 }
 
-TEST_CASE("setmaxnreg moves registers between warps, and waits for what nobody gives", "[cluster]") {
+TEST_CASE("setmaxnreg moves registers between warps, and waits for what nobody gives",
+          "[cluster]") {
   Device d;
   const auto io = d.output("o", 4 * 256);
   d.registers = 136;
@@ -255,7 +267,10 @@ TEST_CASE("launches with clusters or cooperation that cannot be are refused", "[
   REQUIRE(program);
   ptx::DeviceMemory memory;
   const auto refused = [&](ptx::Dim3 grid, ptx::Dim3 cluster, bool cooperative) {
-    ptx::Launch launch{.grid = grid, .block = {1}, .dynamic_shared = 0, .parameters = std::vector<std::uint8_t>(8)};
+    ptx::Launch launch{.grid = grid,
+                       .block = {1},
+                       .dynamic_shared = 0,
+                       .parameters = std::vector<std::uint8_t>(8)};
     launch.cluster = cluster;
     launch.cooperative = cooperative;
     ptx::ExecuteOptions options;

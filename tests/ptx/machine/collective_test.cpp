@@ -94,7 +94,8 @@ TEST_CASE("votes, matches, reductions and shuffles", "[collective]") {
   for (std::uint32_t l = 0; l < 32; ++l) sum += v[l] = l * 7 % 5;
   for (std::uint32_t l = 0; l < 32; ++l) {
     ballot |= static_cast<std::uint32_t>(v[l] > 2) << l;
-    for (std::uint32_t k = 0; k < 32; ++k) match[l] |= static_cast<std::uint32_t>(v[k] == v[l]) << k;
+    for (std::uint32_t k = 0; k < 32; ++k)
+      match[l] |= static_cast<std::uint32_t>(v[k] == v[l]) << k;
   }
   for (std::uint32_t l = 0; l < 32; ++l) {
     CHECK(o[l] == sum);
@@ -143,7 +144,8 @@ TEST_CASE("lanes that name a part of their warp meet that part", "[collective]")
       CHECK(o[128 + l] == twos);
       CHECK(o[160 + l] == nine * 2u + above);
       CHECK(o[192 + l] == (((mine >> next) & 1) != 0 ? next : l));
-      CHECK(o[224 + l] == static_cast<std::uint32_t>((mine & (mine - 1) & (1u << l)) == 0 && (mine & ((1u << l) - 1)) == 0));
+      CHECK(o[224 + l] == static_cast<std::uint32_t>((mine & (mine - 1) & (1u << l)) == 0 &&
+                                                     (mine & ((1u << l) - 1)) == 0));
       CHECK(o[256 + l] == 0xffffffffu);
     }
   }
@@ -175,7 +177,8 @@ TEST_CASE("a shuffle gives nothing to count on from lanes that take no part", "[
   CHECK(moved > drawn / 2);
   CHECK(large > drawn * 3 / 4);
   std::size_t same = 0;
-  for (std::uint32_t i = 10; i < 20; ++i) same += static_cast<std::size_t>(first[i] == first[i + 20]);
+  for (std::uint32_t i = 10; i < 20; ++i)
+    same += static_cast<std::size_t>(first[i] == first[i + 20]);
   CHECK(same < 5);
 }
 
@@ -188,7 +191,8 @@ TEST_CASE("matrix loads and stores transpose and undo it", "[collective]") {
   const auto o = d.values<std::uint16_t>(io);
   for (std::size_t i = 0; i < 256; ++i) REQUIRE(o[i] == a[i]);
   for (std::size_t lane = 0; lane < 32; ++lane) {
-    for (std::size_t e = 0; e < 2; ++e) REQUIRE(o[256 + 2 * lane + e] == a[(lane % 4 * 2 + e) * 8 + lane / 4]);
+    for (std::size_t e = 0; e < 2; ++e)
+      REQUIRE(o[256 + 2 * lane + e] == a[(lane % 4 * 2 + e) * 8 + lane / 4]);
   }
 }
 
@@ -206,7 +210,8 @@ TEST_CASE("named barriers order what they join, and barriers reduce", "[collecti
 
 TEST_CASE("atomics of every kind", "[collective]") {
   Device d;
-  const auto iu = d.output("u", 64), f = d.output("f", 4), q = d.output("q", 24), g = d.output("d", 8);
+  const auto iu = d.output("u", 64), f = d.output("f", 4), q = d.output("q", 24),
+             g = d.output("d", 8);
   for (const auto i : {iu, f, q, g}) d.memory.mark_written(i);
   const std::uint64_t start = 77;
   std::memcpy(d.memory.data(q).data() + 8, &start, 8);

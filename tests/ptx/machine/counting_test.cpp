@@ -1,5 +1,5 @@
-// Sectors and passes of single instructions over patterns of addresses, as an H200's performance monitors count them
-// (docs/results/counters-h200.json has all patterns).
+// Sectors and passes of single instructions over patterns of addresses, as an H200's performance
+// monitors count them (docs/results/counters-h200.json has all patterns).
 #include <algorithm>
 #include <functional>
 #include <random>
@@ -49,16 +49,20 @@ u32 shifted(u32 i) { return i + 1; }
 
 using Pattern = std::function<u32(u32)>;
 
-// What one instruction counts, `global` and `shared` giving each lane's address in units of `bytes`.
-cupilot::Counts counts_of(const std::string& line, u32 bytes, const Pattern& global, const Pattern& shared) {
+// What one instruction counts, `global` and `shared` giving each lane's address in units of
+// `bytes`.
+cupilot::Counts counts_of(const std::string& line, u32 bytes, const Pattern& global,
+                          const Pattern& shared) {
   std::string whole = text;
   whole.replace(whole.find("LINE"), 4, line);
   Device d;
   d.options.check_races = d.options.check_initialised = false;
   std::vector<u32> offsets;
-  for (u32 i = 0; i < 32; ++i) offsets.insert(offsets.end(), {global(i) * bytes, shared(i) * bytes});
+  for (u32 i = 0; i < 32; ++i)
+    offsets.insert(offsets.end(), {global(i) * bytes, shared(i) * bytes});
   const std::size_t data = d.output("data", 65536), table = d.input("offsets", offsets);
-  const auto report = d.run(support::module_of(whole), "probe", {}, {32}, 0, Device::Pointer{data}, Device::Pointer{table});
+  const auto report = d.run(support::module_of(whole), "probe", {}, {32}, 0, Device::Pointer{data},
+                            Device::Pointer{table});
   INFO(line);
   CHECK(support::faults_of(report) == "");
   return report.counts;
@@ -76,7 +80,8 @@ TEST_CASE("sectors of global accesses are those of an H200", "[counting]") {
     Counter counter;
     double sectors;
   };
-  const Counter loads = Counter::global_load_sectors, stores = Counter::global_store_sectors, atomics = Counter::atomic_sectors;
+  const Counter loads = Counter::global_load_sectors, stores = Counter::global_store_sectors,
+                atomics = Counter::atomic_sectors;
   const Row rows[] = {
       {"ld.global.u32 %r6, [%rd5];", 4, row, loads, 4},
       {"ld.global.u32 %r6, [%rd5];", 4, shifted, loads, 5},
@@ -145,7 +150,9 @@ TEST_CASE("passes over shared memory are those of an H200", "[counting]") {
   };
   for (const Row& r : rows) {
     const auto counts = counts_of(r.line, r.bytes, row, r.pattern);
-    CHECK(counts[Counter::shared_load_wavefronts].value + counts[Counter::shared_store_wavefronts].value == r.passes);
+    CHECK(counts[Counter::shared_load_wavefronts].value +
+              counts[Counter::shared_store_wavefronts].value ==
+          r.passes);
   }
 }
 
@@ -182,11 +189,16 @@ TEST_CASE("an operation without an instruction counts those it is made of", "[co
     double a_thread;
   };
   const Row rows[] = {
-      {"div.rn.f32 %f2, %f1, %f1;", Counter::flops_fp32, 10},     {"div.full.f32 %f2, %f1, %f1;", Counter::flops_fp32, 1},
-      {"sqrt.rn.f32 %f2, %f1;", Counter::flops_fp32, 6},          {"sqrt.rn.f32 %f2, %f1;", Counter::special_ops, 1},
-      {"rcp.rn.f32 %f2, %f1;", Counter::flops_fp32, 5},           {"rcp.approx.ftz.f32 %f2, %f1;", Counter::flops_fp32, 0},
-      {"rcp.approx.f32 %f2, %f1;", Counter::flops_fp32, 2},       {"sin.approx.f32 %f2, %f1;", Counter::flops_fp32, 1},
+      {"div.rn.f32 %f2, %f1, %f1;", Counter::flops_fp32, 10},
+      {"div.full.f32 %f2, %f1, %f1;", Counter::flops_fp32, 1},
+      {"sqrt.rn.f32 %f2, %f1;", Counter::flops_fp32, 6},
+      {"sqrt.rn.f32 %f2, %f1;", Counter::special_ops, 1},
+      {"rcp.rn.f32 %f2, %f1;", Counter::flops_fp32, 5},
+      {"rcp.approx.ftz.f32 %f2, %f1;", Counter::flops_fp32, 0},
+      {"rcp.approx.f32 %f2, %f1;", Counter::flops_fp32, 2},
+      {"sin.approx.f32 %f2, %f1;", Counter::flops_fp32, 1},
       {"fma.rn.f32 %f2, %f1, %f1, %f1;", Counter::flops_fp32, 2},
   };
-  for (const Row& r : rows) CHECK(counts_of(r.line, 4, row, row)[r.counter].value == 32 * r.a_thread);
+  for (const Row& r : rows)
+    CHECK(counts_of(r.line, 4, row, row)[r.counter].value == 32 * r.a_thread);
 }

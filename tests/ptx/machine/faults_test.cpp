@@ -109,9 +109,12 @@ const Seeded seeded[] = {
     {"atomic_mix", "run.race", "without a barrier"},
     {"shuffle_for_barrier", "run.race", "without a barrier"},
     {"shared_variable_past", "run.out_of_bounds", "516 bytes of shared memory"},
-    {"shared_read_into_next", "run.out_of_bounds", "middle+512 (shared offset 1024), where no shared variable lies"},
-    {"shared_write_into_next", "run.out_of_bounds", "middle+512 (shared offset 1024), where no shared variable lies"},
-    {"shared_past_into_dynamic", "run.out_of_bounds", "s+512 (shared offset 512), where no shared variable lies"},
+    {"shared_read_into_next", "run.out_of_bounds",
+     "middle+512 (shared offset 1024), where no shared variable lies"},
+    {"shared_write_into_next", "run.out_of_bounds",
+     "middle+512 (shared offset 1024), where no shared variable lies"},
+    {"shared_past_into_dynamic", "run.out_of_bounds",
+     "s+512 (shared offset 512), where no shared variable lies"},
     {"local_past", "run.out_of_bounds", "local offset"},
     {"recursion_bottomless", "run.", ""},
 };
@@ -126,8 +129,9 @@ TEST_CASE("every seeded fault is found", "[faults]") {
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i);
     const auto ia = d.input("a", a), io = d.output("o", 512);
     d.options.instruction_budget = 200000;
-    const auto report = d.run(module_of_cuda(broken), row.entry, {std::string(row.entry) == "off_by_one" ? 2u : 1u}, {128},
-                              std::string(row.entry).rfind("shared_past", 0) == 0 ? 512 : 0, P{ia}, P{io}, 128);
+    const auto report = d.run(
+        module_of_cuda(broken), row.entry, {std::string(row.entry) == "off_by_one" ? 2u : 1u},
+        {128}, std::string(row.entry).rfind("shared_past", 0) == 0 ? 512 : 0, P{ia}, P{io}, 128);
     CHECK(report.faults.size() > 0);
     if (report.faults.empty()) continue;
     const ptx::Fault& f = report.faults[0];
@@ -163,7 +167,9 @@ TEST_CASE("blocks that nothing orders may not read each other's results", "[faul
   };
   for (const Row& row :
        {Row{"o[b] = a[b]; if (b == 1) o[b] += o[0];", "run.race"},
-        Row{"__shared__ int s; s = 0; __syncthreads(); atomicAdd(&s, 1); o[b] = a[b]; if (b == 1) o[b] += o[0];", "run.race"},
+        Row{"__shared__ int s; s = 0; __syncthreads(); atomicAdd(&s, 1); o[b] = a[b]; if (b == 1) "
+            "o[b] += o[0];",
+            "run.race"},
         Row{"o[b] = a[b]; __threadfence(); if (b == 1) o[b] += o[0];", ""},
         Row{"o[b] = a[b]; if (b == 1) o[b] += *(volatile float*)o;", ""},
         Row{"o[b] = 0; atomicAdd(o + b, a[b]); if (b == 1) o[b] += o[0];", "run.race"},
@@ -178,17 +184,24 @@ TEST_CASE("blocks that nothing orders may not read each other's results", "[faul
         Row{"atomicAdd_block(o + 2, a[b]);", "run.race"},
         Row{"atomicAdd_block(o + b, a[b]); atomicAdd(o + 2, a[b]);", ""},
         Row{"__threadfence(); atomicAdd_block(o + 2, a[b]);", ""},
-        Row{"o[b] = a[b]; float v; asm volatile(\"ld.relaxed.cta.global.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(o)); o[b] += v;",
+        Row{"o[b] = a[b]; float v; asm volatile(\"ld.relaxed.cta.global.f32 %0, [%1];\" : "
+            "\"=f\"(v) : \"l\"(o)); o[b] += v;",
             "run.race"},
-        Row{"o[b] = a[b]; float v; asm volatile(\"ld.relaxed.gpu.global.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(o)); o[b] += v;", ""},
-        Row{"o[b] = a[b]; float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(o + b)); o[b] = v;",
+        Row{"o[b] = a[b]; float v; asm volatile(\"ld.relaxed.gpu.global.f32 %0, [%1];\" : "
+            "\"=f\"(v) : \"l\"(o)); o[b] += v;",
+            ""},
+        Row{"o[b] = a[b]; float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : "
+            "\"l\"(o + b)); o[b] = v;",
             "run.race"},
-        Row{"float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(a + b)); o[b] = v;", ""}}) {
+        Row{"float v; asm volatile(\"ld.global.nc.f32 %0, [%1];\" : \"=f\"(v) : \"l\"(a + b)); "
+            "o[b] = v;",
+            ""}}) {
     Device d;
     const auto ia = d.input("a", std::vector<float>(2, 1.0f)), io = d.output("o", 12);
     d.memory.mark_written(io);
     const std::string text =
-        "extern \"C\" __global__ void k(const float* a, float* o) { const int b = blockIdx.x; " + std::string(row.body) + " }";
+        "extern \"C\" __global__ void k(const float* a, float* o) { const int b = blockIdx.x; " +
+        std::string(row.body) + " }";
     const auto report = d.run(module_of_cuda(text), "k", {2}, {1}, 0, P{ia}, P{io});
     CAPTURE(row.body, faults_of(report));
     CHECK((report.faults.empty() ? "" : report.faults[0].code) == row.code);
@@ -196,8 +209,9 @@ TEST_CASE("blocks that nothing orders may not read each other's results", "[faul
 }
 
 TEST_CASE("a seed draws the order of blocks, and every block runs once", "[faults]") {
-  const auto module =
-      module_of_cuda("extern \"C\" __global__ void k(int* next, int* at) { at[blockIdx.x] = atomicAdd(next, 1); }");
+  const auto module = module_of_cuda(
+      "extern \"C\" __global__ void k(int* next, int* at) { at[blockIdx.x] = atomicAdd(next, 1); "
+      "}");
   std::set<std::vector<int>> orders;
   for (const std::uint64_t seed : {0, 1, 2, 3}) {
     for (const std::uint32_t blocks : {1u, 2u, 12u, 97u}) {
@@ -233,7 +247,8 @@ TEST_CASE("a launch that breaks its limits is refused", "[faults]") {
   auto program = ptx::make_program(module, "traps");
   REQUIRE(program);
   ptx::DeviceMemory memory;
-  ptx::Launch good{.grid = {1}, .block = {32}, .dynamic_shared = 0, .parameters = std::vector<std::uint8_t>(20)};
+  ptx::Launch good{
+      .grid = {1}, .block = {32}, .dynamic_shared = 0, .parameters = std::vector<std::uint8_t>(20)};
   const auto refused = [&](auto change) {
     ptx::Launch launch = good;
     change(launch);
@@ -256,10 +271,11 @@ TEST_CASE("checks can be switched off", "[faults]") {
   Device d;
   const auto ia = d.input("a", std::vector<float>(128, 2.0f)), io = d.output("o", 512);
   d.options.check_races = false;
-  CHECK(faults_of(d.run(module_of_cuda(broken), "missing_barrier", {1}, {32}, 0, P{ia}, P{io}, 128)).find("run.race") ==
-        std::string::npos);
+  CHECK(faults_of(d.run(module_of_cuda(broken), "missing_barrier", {1}, {32}, 0, P{ia}, P{io}, 128))
+            .find("run.race") == std::string::npos);
   d.options.check_initialised = false;
-  CHECK(faults_of(d.run(module_of_cuda(broken), "uninitialised_shared", {1}, {128}, 0, P{ia}, P{io}, 128)) == "");
+  CHECK(faults_of(d.run(module_of_cuda(broken), "uninitialised_shared", {1}, {128}, 0, P{ia}, P{io},
+                        128)) == "");
 }
 
 TEST_CASE("a huge grid of empty blocks comes to its end", "[faults]") {
@@ -273,9 +289,10 @@ TEST_CASE("a huge grid of empty blocks comes to its end", "[faults]") {
 
 TEST_CASE("a read before or behind the kernel's parameters is refused", "[faults]") {
   for (const char* place : {"p-2", "p-8", "p+8", "p+7"}) {
-    const auto module =
-        module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 p) { .reg .b16 h; ld.param.u16 h, [" +
-                  std::string(place) + "]; ret; }\n");
+    const auto module = module_of(
+        ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k(.param .u64 p) { .reg .b16 h; "
+        "ld.param.u16 h, [" +
+        std::string(place) + "]; ret; }\n");
     Device d;
     const std::size_t data = d.output("data", 64);
     INFO(place);
@@ -285,8 +302,9 @@ TEST_CASE("a read before or behind the kernel's parameters is refused", "[faults
 }
 
 TEST_CASE("a budget is spent to the last instruction", "[faults]") {
-  const auto module =
-      module_of(".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { .reg .b32 r; mov.b32 r, 1; mov.b32 r, 2; ret; }\n");
+  const auto module = module_of(
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.entry k() { .reg .b32 r; mov.b32 r, 1; "
+      "mov.b32 r, 2; ret; }\n");
   for (const auto& [budget, faults] : {std::pair{10u, 1u}, {11u, 0u}, {12u, 0u}}) {
     Device d;
     d.options.instruction_budget = budget;

@@ -97,7 +97,8 @@ TEST_CASE("vector add with a tail", "[kernels]") {
   for (std::size_t i = 0; i < 1000; ++i) REQUIRE(o[i] == a[i] + b[i]);
   CHECK(d.memory.unwritten_bytes(io) == 0);
   CHECK(report.counts[Counter::flops_fp32].value == 1000);
-  CHECK(report.counts[Counter::global_load_requests].value == 64);  // 31 whole warps and one of 8 lanes, two loads each
+  CHECK(report.counts[Counter::global_load_requests].value ==
+        64);  // 31 whole warps and one of 8 lanes, two loads each
   CHECK(report.counts[Counter::global_load_sectors].value == 250);
   CHECK(report.counts[Counter::global_store_sectors].value == 125);
   CHECK(report.counts[Counter::divergent_branches].value == 1);
@@ -110,7 +111,8 @@ TEST_CASE("what was written is found by its rank", "[kernels]") {
   const auto a = random_floats(1000, 1);
   const auto ia = d.input("a", a), io = d.output("o", 4000);
   // Elements 0 to 99 alone: their 400 bytes.
-  REQUIRE(faults_of(d.run(module_of_cuda(plain), "add", {1}, {128}, 0, P{ia}, P{ia}, P{io}, 100)) == "");
+  REQUIRE(faults_of(d.run(module_of_cuda(plain), "add", {1}, {128}, 0, P{ia}, P{ia}, P{io}, 100)) ==
+          "");
   CHECK(d.memory.unwritten_bytes(io) == 3600);
   const std::uint64_t ranks[] = {0, 0, 5, 399};
   CHECK(d.memory.written_at(io, ranks) == std::vector<std::uint64_t>{0, 0, 5, 399});
@@ -129,7 +131,8 @@ TEST_CASE("row softmax by shuffles", "[kernels]") {
     double sum = 0;
     for (int c = 0; c < cols; ++c) sum += std::exp(static_cast<double>(x[r * cols + c]));
     for (int c = 0; c < cols; ++c)
-      REQUIRE(y[r * cols + c] == Approx(std::exp(static_cast<double>(x[r * cols + c])) / sum).epsilon(1e-5));
+      REQUIRE(y[r * cols + c] ==
+              Approx(std::exp(static_cast<double>(x[r * cols + c])) / sum).epsilon(1e-5));
   }
 }
 
@@ -138,14 +141,16 @@ TEST_CASE("a reference in double, with the library's functions", "[kernels]") {
   const int n = 12, k = 20;
   const auto a = random_floats(n * k, 4), b = random_floats(k * n, 5);
   const auto ia = d.input("a", a), ib = d.input("b", b), io = d.output("o", n * n * 8);
-  const auto report = d.run(module_of_cuda(plain), "reference", {3}, {64}, 0, P{ia}, P{ib}, P{io}, n, k);
+  const auto report =
+      d.run(module_of_cuda(plain), "reference", {3}, {64}, 0, P{ia}, P{ib}, P{io}, n, k);
   REQUIRE(faults_of(report) == "");
   const auto o = d.values<double>(io);
   for (int i = 0; i < n * n; ++i) {
     double s = 0;
-    for (int j = 0; j < k; ++j) s = std::fma(static_cast<double>(a[i / n * k + j]), static_cast<double>(b[j * n + i % n]), s);
-    const double want =
-        std::erf(s) + std::sqrt(std::fabs(s)) / (1.0 + s * s) + std::exp(-s * s) + std::tanh(s) + std::log(2.0 + s * s);
+    for (int j = 0; j < k; ++j)
+      s = std::fma(static_cast<double>(a[i / n * k + j]), static_cast<double>(b[j * n + i % n]), s);
+    const double want = std::erf(s) + std::sqrt(std::fabs(s)) / (1.0 + s * s) + std::exp(-s * s) +
+                        std::tanh(s) + std::log(2.0 + s * s);
     REQUIRE(o[i] == Approx(want).epsilon(1e-14));
   }
 }
@@ -154,11 +159,12 @@ TEST_CASE("split K with atomics and a last arriver", "[kernels]") {
   Device d;
   const int n = 16, k = 64;
   const auto a = random_floats(n * k, 6), b = random_floats(k * n, 7);
-  const auto ia = d.input("a", a), ib = d.input("b", b), io = d.output("o", n * n * 4), it = d.output("tickets", 4),
-             il = d.output("last", n * n * 4);
+  const auto ia = d.input("a", a), ib = d.input("b", b), io = d.output("o", n * n * 4),
+             it = d.output("tickets", 4), il = d.output("last", n * n * 4);
   d.memory.mark_written(io);
   d.memory.mark_written(it);
-  const auto report = d.run(module_of_cuda(plain), "splitk", {1, 4}, {256}, 0, P{ia}, P{ib}, P{io}, P{it}, P{il}, n, k);
+  const auto report = d.run(module_of_cuda(plain), "splitk", {1, 4}, {256}, 0, P{ia}, P{ib}, P{io},
+                            P{it}, P{il}, n, k);
   REQUIRE(faults_of(report) == "");
   const auto o = d.values<float>(io), last = d.values<float>(il);
   for (int i = 0; i < n * n; ++i) {
@@ -225,11 +231,12 @@ TEST_CASE("local memory, calls, recursion, switches and bit counting", "[kernels
     while (s > 100) s *= 0.5f;
     REQUIRE(o[i] == Approx(s).epsilon(1e-6));
     std::uint32_t reversed = 0;
-    for (int b = 0; b < 32; ++b) reversed |= ((static_cast<std::uint32_t>(i) >> b) & 1u) << (31 - b);
+    for (int b = 0; b < 32; ++b)
+      reversed |= ((static_cast<std::uint32_t>(i) >> b) & 1u) << (31 - b);
     const int clz = i == 0 ? 32 : __builtin_clz(static_cast<unsigned>(i));
-    REQUIRE(static_cast<std::uint32_t>(q[i]) == static_cast<std::uint32_t>(ackermann(ackermann, 1 + (i & 1), i & 3)) + 16u +
-                                                    reversed + static_cast<std::uint32_t>(clz) +
-                                                    static_cast<std::uint32_t>(__builtin_ffs(i)));
+    REQUIRE(static_cast<std::uint32_t>(q[i]) ==
+            static_cast<std::uint32_t>(ackermann(ackermann, 1 + (i & 1), i & 3)) + 16u + reversed +
+                static_cast<std::uint32_t>(clz) + static_cast<std::uint32_t>(__builtin_ffs(i)));
   }
   CHECK(report.counts[Counter::local_bytes].value > 0);
 }
@@ -239,10 +246,12 @@ TEST_CASE("equal results for every seed and thread count", "[kernels][threads]")
   for (const auto& [seed, threads] : {std::pair{0, 1u}, {1, 1u}, {99, 1u}, {5, 3u}}) {
     Device d;
     const int rows = 7, cols = 77;
-    const auto ix = d.input("x", random_floats(rows * cols, 3)), iy = d.output("y", rows * cols * 4);
+    const auto ix = d.input("x", random_floats(rows * cols, 3)),
+               iy = d.output("y", rows * cols * 4);
     d.options.seed = static_cast<std::uint64_t>(seed);
     d.options.threads = threads;
-    const auto report = d.run(module_of_cuda(plain), "softmax", {rows}, {96}, 0, P{ix}, P{iy}, cols);
+    const auto report =
+        d.run(module_of_cuda(plain), "softmax", {rows}, {96}, 0, P{ix}, P{iy}, cols);
     REQUIRE(faults_of(report) == "");
     if (first.empty()) first = d.values<float>(iy);
     REQUIRE(d.values<float>(iy) == first);

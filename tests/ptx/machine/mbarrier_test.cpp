@@ -1,4 +1,5 @@
-// mbarriers and bulk copies, through CUDA text: what they compute, in both modes, and the faults of their misuse.
+// mbarriers and bulk copies, through CUDA text: what they compute, in both modes, and the faults of
+// their misuse.
 #include <cstdint>
 
 #include "catch.hpp"
@@ -160,8 +161,10 @@ TEST_CASE("a ring of bulk copies gives the same in both modes", "[mbarrier]") {
     REQUIRE(faults_of(report) == "");
     const auto o = d.values<float>(io);
     for (std::size_t i = 0; i < a.size(); ++i) REQUIRE(o[i] == 2 * a[i]);
-    CHECK(report.counts[cupilot::Counter::async_copy_bytes].value == 4.0 * static_cast<double>(a.size()));
-    CHECK(report.counts[cupilot::Counter::global_store_sectors].value == 4.0 * static_cast<double>(a.size()) / 32);
+    CHECK(report.counts[cupilot::Counter::async_copy_bytes].value ==
+          4.0 * static_cast<double>(a.size()));
+    CHECK(report.counts[cupilot::Counter::global_store_sectors].value ==
+          4.0 * static_cast<double>(a.size()) / 32);
   }
 }
 
@@ -191,7 +194,8 @@ TEST_CASE("what a ring of bulk copies needs shows when it is removed", "[mbarrie
       d.options.instruction_budget = 2'000'000;
       const auto a = ramp(128 * 7);
       const auto ia = d.input("a", a), io = d.output("o", 4 * a.size());
-      const auto report = d.run(module_of_cuda(with(mutant.defines)), "ring", {1}, {64}, 0, P{ia}, P{io}, 7);
+      const auto report =
+          d.run(module_of_cuda(with(mutant.defines)), "ring", {1}, {64}, 0, P{ia}, P{io}, 7);
       REQUIRE(report.faults.size() == 1);
       const ptx::Fault& f = report.faults[0];
       INFO(faults_of(report));
@@ -226,7 +230,8 @@ TEST_CASE("cp.async arrives at an mbarrier", "[mbarrier]") {
       const auto a = ramp(64);
       const auto ia = d.input("a", a), io = d.output("o", 256);
       const std::string own = counted ? "" : "#define NOINC \"\"\n#define OWN arrive(&b);\n";
-      REQUIRE(faults_of(d.run(module_of_cuda(with(own)), "copied", {1}, {64}, 0, P{ia}, P{io})) == "");
+      REQUIRE(faults_of(d.run(module_of_cuda(with(own)), "copied", {1}, {64}, 0, P{ia}, P{io})) ==
+              "");
       const auto o = d.values<float>(io);
       for (std::size_t i = 0; i < 64; ++i) REQUIRE(o[i] == a[63 - i]);
     }
@@ -235,7 +240,8 @@ TEST_CASE("cp.async arrives at an mbarrier", "[mbarrier]") {
     Device d;
     d.options.late = late;
     const auto ia = d.input("a", ramp(64)), io = d.output("o", 256);
-    const auto report = d.run(module_of_cuda(with("#define COPIED_WAIT")), "copied", {1}, {64}, 0, P{ia}, P{io});
+    const auto report =
+        d.run(module_of_cuda(with("#define COPIED_WAIT")), "copied", {1}, {64}, 0, P{ia}, P{io});
     REQUIRE(report.faults.size() == 1);
     CHECK(report.faults[0].code == "run.race");
   }
@@ -251,8 +257,10 @@ TEST_CASE("bulk reductions add to memory", "[mbarrier]") {
     d.memory.mark_written(q);
     const std::uint32_t nine = 9;
     for (int i = 0; i < 16; ++i) std::memcpy(d.memory.data(q).data() + 4 * i, &nine, 4);
-    REQUIRE(faults_of(d.run(module_of_cuda(with("")), "sums", {2}, {64}, 0, P{ia}, P{f}, P{q})) == "");
+    REQUIRE(faults_of(d.run(module_of_cuda(with("")), "sums", {2}, {64}, 0, P{ia}, P{f}, P{q})) ==
+            "");
     for (std::size_t i = 0; i < 64; ++i) CHECK(d.values<float>(f)[i] == 2 * a[i]);
-    for (std::uint32_t i = 0; i < 16; ++i) CHECK(d.values<std::uint32_t>(q)[i] == std::max(i + 1, 9u));
+    for (std::uint32_t i = 0; i < 16; ++i)
+      CHECK(d.values<std::uint32_t>(q)[i] == std::max(i + 1, 9u));
   }
 }

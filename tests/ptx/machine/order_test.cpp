@@ -58,7 +58,8 @@ K flag_by_volatile(const float* a, float* o) {
   if (t == 0) flag = 1; else if (t >= 32) while (flag == 0) { } o[t] = v; }
 )";
 
-// Copies, groups and waits of each thread by itself. `s` by lane as the copy's thread, `r` a second stretch.
+// Copies, groups and waits of each thread by itself. `s` by lane as the copy's thread, `r` a second
+// stretch.
 const std::string copying = R"(
 #define K extern "C" __global__ void
 #define START __shared__ float s[128], r[128]; const int t = threadIdx.x, odd = t & 1;
@@ -239,7 +240,8 @@ void expect_codes(const std::string& text, std::span<const Row> rows) {
       d.options.seed = seed;
       d.options.late = seed == 1;
       d.options.instruction_budget = 1'000'000;
-      const auto report = d.run(module_of_cuda(text), row.entry, {1}, {row.threads}, 0, P{ia}, P{io});
+      const auto report =
+          d.run(module_of_cuda(text), row.entry, {1}, {row.threads}, 0, P{ia}, P{io});
       CAPTURE(row.entry, seed, faults_of(report));
       CHECK((report.faults.empty() ? "" : report.faults[0].code) == row.code);
     }
@@ -248,18 +250,23 @@ void expect_codes(const std::string& text, std::span<const Row> rows) {
 
 }  // namespace
 
-TEST_CASE("a write to shared memory comes after all reads by others, in any order of warps", "[order]") {
+TEST_CASE("a write to shared memory comes after all reads by others, in any order of warps",
+          "[order]") {
   expect_codes(kernels, rows);
 }
 
-TEST_CASE("what one lane waits for, tells or fences holds for the others once they are ordered", "[order]") {
+TEST_CASE("what one lane waits for, tells or fences holds for the others once they are ordered",
+          "[order]") {
   expect_codes(elected, elected_rows);
 }
 
-TEST_CASE("a thread commits and waits for its own copies alone", "[order]") { expect_codes(copying, copying_rows); }
+TEST_CASE("a thread commits and waits for its own copies alone", "[order]") {
+  expect_codes(copying, copying_rows);
+}
 
 TEST_CASE("a bulk copy reads what its launch wrote only past a proxy fence", "[order]") {
-  const Row without[] = {{"loads_what_it_wrote", 128, "run.race"}}, with[] = {{"loads_what_it_wrote", 128, ""}};
+  const Row without[] = {{"loads_what_it_wrote", 128, "run.race"}},
+            with[] = {{"loads_what_it_wrote", 128, ""}};
   expect_codes(unfenced, without);
   expect_codes(fenced, with);
 }

@@ -1,5 +1,6 @@
-// Kernels as authors write them for asynchronous copies and clusters: each computes what it should in both modes and several
-// orders of warps, and each line that it cannot do without is missed when it is gone.
+// Kernels as authors write them for asynchronous copies and clusters: each computes what it should
+// in both modes and several orders of warps, and each line that it cannot do without is missed when
+// it is gone.
 #include <cmath>
 #include <cstdint>
 
@@ -94,13 +95,16 @@ K shared_tile(const __grid_constant__ Map m, float* o, int laps) {
 
 // With the named lines gone.
 std::string without(const std::string& line) {
-  return "#define CUT(NAME, ...) CUT_(KEEP_##NAME, __VA_ARGS__)\n#define CUT_(KEEP, ...) CUT__(KEEP, __VA_ARGS__)\n"
-         "#define CUT__(KEEP, ...) CUT_##KEEP(__VA_ARGS__)\n#define CUT_1(...) __VA_ARGS__\n#define CUT_0(...) ((void)0)\n" +
+  return "#define CUT(NAME, ...) CUT_(KEEP_##NAME, __VA_ARGS__)\n#define CUT_(KEEP, ...) "
+         "CUT__(KEEP, __VA_ARGS__)\n"
+         "#define CUT__(KEEP, ...) CUT_##KEEP(__VA_ARGS__)\n#define CUT_1(...) "
+         "__VA_ARGS__\n#define CUT_0(...) ((void)0)\n" +
          [&] {
            std::string out;
-           for (const char* name : {"INIT_FENCE", "SYNC",      "SYNC2",     "SYNC3",   "SYNC4",   "EMPTY",   "EXPECT",
-                                    "FULL",       "LANES",     "LANES2",    "DRAINED", "LANES3",  "RELEASE", "READ",
-                                    "PROXY",      "MAX_READY", "SUM_READY", "LAST",    "CLEARED", "COUNTED", "FIRST"})
+           for (const char* name :
+                {"INIT_FENCE", "SYNC",      "SYNC2",     "SYNC3",   "SYNC4",   "EMPTY",   "EXPECT",
+                 "FULL",       "LANES",     "LANES2",    "DRAINED", "LANES3",  "RELEASE", "READ",
+                 "PROXY",      "MAX_READY", "SUM_READY", "LAST",    "CLEARED", "COUNTED", "FIRST"})
              out += std::string("#define KEEP_") + name + (line == name ? " 0\n" : " 1\n");
            return out;
          }() +
@@ -140,25 +144,29 @@ Run softmax(Device& d, const std::string& text_of) {
   const auto x = ramp(rows * columns);
   const auto ix = d.input("x", x), iy = d.output("y", 4 * x.size());
   d.cluster = {4, 1, 1};
-  Run run{d.run(module_of_cuda(text_of), "softmax", {8}, {128}, 0, P{ix}, P{iy}, static_cast<int>(columns))};
+  Run run{d.run(module_of_cuda(text_of), "softmax", {8}, {128}, 0, P{ix}, P{iy},
+                static_cast<int>(columns))};
   run.right = true;
   const auto y = d.values<float>(iy);
   for (std::size_t r = 0; r < rows; ++r) {
     float best = 0, sum = 0;
     for (std::size_t i = 0; i < columns; ++i) best = std::max(best, x[r * columns + i]);
     for (std::size_t i = 0; i < columns; ++i) sum += x[r * columns + i] - best;
-    for (std::size_t i = 0; i < columns; ++i) run.right = run.right && y[r * columns + i] == x[r * columns + i] - best - sum;
+    for (std::size_t i = 0; i < columns; ++i)
+      run.right = run.right && y[r * columns + i] == x[r * columns + i] - best - sum;
   }
   return run;
 }
 
 Run histogram(Device& d, const std::string& text_of) {
   std::vector<std::uint32_t> x(3000), want(64, 0);
-  for (std::size_t i = 0; i < x.size(); ++i) ++want[(x[i] = static_cast<std::uint32_t>(i * i + 3 * i)) % 64];
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ++want[(x[i] = static_cast<std::uint32_t>(i * i + 3 * i)) % 64];
   const auto ix = d.input("x", x), ih = d.output("h", 256);
   d.memory.mark_written(ih);
   d.cluster = {2, 1, 1};
-  Run run{d.run(module_of_cuda(text_of), "histogram", {4}, {128}, 0, P{ix}, P{ih}, static_cast<int>(x.size()))};
+  Run run{d.run(module_of_cuda(text_of), "histogram", {4}, {128}, 0, P{ix}, P{ih},
+                static_cast<int>(x.size()))};
   run.right = d.values<std::uint32_t>(ih) == want;
   return run;
 }
@@ -210,11 +218,14 @@ TEST_CASE("every fence, wait, arrival and barrier of a pipeline is missed", "[pi
     const char* line;
   };
   const Mutant mutants[] = {
-      {copy, "SYNC"},         {copy, "EMPTY"},          {copy, "EXPECT"},         {copy, "FULL"},         {copy, "RELEASE"},
-      {copy, "READ"},         {copy, "DRAINED"},        {copy, "PROXY"},          {softmax, "SYNC"},      {softmax, "MAX_READY"},
-      {softmax, "SYNC2"},     {softmax, "SYNC3"},       {softmax, "SUM_READY"},   {softmax, "SYNC4"},     {softmax, "LAST"},
-      {histogram, "CLEARED"}, {histogram, "COUNTED"},   {shared_tile, "FIRST"},   {shared_tile, "EMPTY"}, {shared_tile, "EXPECT"},
-      {shared_tile, "FULL"},  {shared_tile, "RELEASE"}, {shared_tile, "DRAINED"}, {shared_tile, "LAST"},
+      {copy, "SYNC"},           {copy, "EMPTY"},          {copy, "EXPECT"},
+      {copy, "FULL"},           {copy, "RELEASE"},        {copy, "READ"},
+      {copy, "DRAINED"},        {copy, "PROXY"},          {softmax, "SYNC"},
+      {softmax, "MAX_READY"},   {softmax, "SYNC2"},       {softmax, "SYNC3"},
+      {softmax, "SUM_READY"},   {softmax, "SYNC4"},       {softmax, "LAST"},
+      {histogram, "CLEARED"},   {histogram, "COUNTED"},   {shared_tile, "FIRST"},
+      {shared_tile, "EMPTY"},   {shared_tile, "EXPECT"},  {shared_tile, "FULL"},
+      {shared_tile, "RELEASE"}, {shared_tile, "DRAINED"}, {shared_tile, "LAST"},
   };
   for (const Mutant& mutant : mutants) {
     for (const Mode& mode : modes) {
@@ -229,7 +240,8 @@ TEST_CASE("every fence, wait, arrival and barrier of a pipeline is missed", "[pi
       if (run.report.faults.empty()) continue;
       const std::string& code = run.report.faults[0].code;
       INFO(faults_of(run.report));
-      CHECK((code == "run.race" || code == "run.hang" || code == "run.uninitialised" || code == "run.divergence"));
+      CHECK((code == "run.race" || code == "run.hang" || code == "run.uninitialised" ||
+             code == "run.divergence"));
       CHECK(run.report.faults[0].source_line > 0);
     }
   }

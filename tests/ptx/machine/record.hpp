@@ -1,5 +1,5 @@
-// Keeps launches that ended well, with their memory before and after, for bench/replay to repeat on a GPU: set CUPILOT_RECORD
-// to a file name and run a test program of this folder.
+// Keeps launches that ended well, with their memory before and after, for bench/replay to repeat on
+// a GPU: set CUPILOT_RECORD to a file name and run a test program of this folder.
 #pragma once
 
 #include <cstdint>
@@ -31,21 +31,27 @@ class Recorder {
     return recorder.file_ == nullptr ? nullptr : &recorder;
   }
 
-  void name_text(const cupilot::ptx::Module* module, const std::string& text) { texts_[module] = text; }
+  void name_text(const cupilot::ptx::Module* module, const std::string& text) {
+    texts_[module] = text;
+  }
 
   static std::vector<std::vector<std::uint8_t>> copy(const cupilot::ptx::DeviceMemory& memory) {
     std::vector<std::vector<std::uint8_t>> out;
-    for (std::size_t i = 0; i < memory.size(); ++i) out.emplace_back(memory.data(i).begin(), memory.data(i).end());
+    for (std::size_t i = 0; i < memory.size(); ++i)
+      out.emplace_back(memory.data(i).begin(), memory.data(i).end());
     return out;
   }
 
-  void keep(const cupilot::ptx::Module* module, std::string_view entry, const cupilot::ptx::Launch& launch,
-            const std::vector<Patch>& patches, const cupilot::ptx::DeviceMemory& memory,
+  void keep(const cupilot::ptx::Module* module, std::string_view entry,
+            const cupilot::ptx::Launch& launch, const std::vector<Patch>& patches,
+            const cupilot::ptx::DeviceMemory& memory,
             const std::vector<std::vector<std::uint8_t>>& before) {
     std::size_t bytes = 0;
     for (const auto& b : before) bytes += b.size();
     const auto text = texts_.find(module);
-    if (text == texts_.end() || bytes > (4u << 20) || !seen_.insert({key(text->second, entry, launch), 0}).second) return;
+    if (text == texts_.end() || bytes > (4u << 20) ||
+        !seen_.insert({key(text->second, entry, launch), 0}).second)
+      return;
     put(std::string("LAUNCH"));
     put(kept_.insert({text->second, kept_.size()}).second ? text->second : std::string());
     number(kept_.at(text->second));
@@ -80,11 +86,13 @@ class Recorder {
   Recorder() {
     if (const char* name = std::getenv("CUPILOT_RECORD")) file_ = std::fopen(name, "ab");
   }
-  static std::string key(const std::string& text, std::string_view entry, const cupilot::ptx::Launch& launch) {
+  static std::string key(const std::string& text, std::string_view entry,
+                         const cupilot::ptx::Launch& launch) {
     return std::to_string(std::hash<std::string>()(text)) + std::string(entry) +
            std::to_string(launch.grid.x * 7 + launch.block.x) +
            std::to_string(std::hash<std::string_view>()(
-               {reinterpret_cast<const char*>(launch.parameters.data()), launch.parameters.size()}));
+               {reinterpret_cast<const char*>(launch.parameters.data()),
+                launch.parameters.size()}));
   }
   void number(std::uint64_t v) { std::fwrite(&v, 8, 1, file_); }
   template <class T>

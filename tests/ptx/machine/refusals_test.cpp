@@ -1,4 +1,5 @@
-// Asynchronous, mbarrier and cluster forms with operands that do not fit: refused by name, or run to a fault, never worse.
+// Asynchronous, mbarrier and cluster forms with operands that do not fit: refused by name, or run
+// to a fault, never worse.
 #include <string>
 #include <vector>
 
@@ -25,21 +26,28 @@ const char* const forms[] = {
     "mbarrier.pending_count.b64 %r1, %rd1;",
     "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%r1];",
     "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], %r2, [%r3];",
-    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%rd1], %r2, [%r3], %rs1;",
-    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], %r3, [%r4];",
+    "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], "
+    "[%rd1], %r2, [%r3], %rs1;",
+    "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], %r3, "
+    "[%r4];",
     "cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%rd1], [%r1], %r2, %rd2;",
     "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd1], [%r1], %r2;",
-    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r1], [%r2], %r3, [%r4];",
+    "cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.add.u32 [%r1], "
+    "[%r2], %r3, [%r4];",
     "cp.async.bulk.prefetch.L2.global [%rd1], %r2;",
     "cp.async.bulk.commit_group;",
     "cp.async.bulk.wait_group.read 0;",
-    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];",
-    "cp.async.bulk.tensor.5d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3, %r2, %r3, %r2}], [%r4];",
+    "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r1], "
+    "[%rd1, {%r2, %r3}], [%r4];",
+    "cp.async.bulk.tensor.5d.shared::cta.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, "
+    "%r3, %r2, %r3, %r2}], [%r4];",
     "cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r2}], [%r1];",
-    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.min.tile.bulk_group [%rd1, {%r2, %r3}], [%r1];",
+    "cp.reduce.async.bulk.tensor.2d.global.shared::cta.min.tile.bulk_group [%rd1, {%r2, %r3}], "
+    "[%r1];",
     "cp.async.bulk.prefetch.tensor.2d.L2.global [%rd1, {%r2, %r3}];",
     "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], {%r2, %r3}, [%r4];",
-    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, [%r3];",
+    "red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.add.u32 [%r1], %r2, "
+    "[%r3];",
     "mapa.shared::cluster.u32 %r1, %r2, %r3;",
     "mapa.u64 %rd1, %rd2, %r3;",
     "getctarank.shared::cluster.u32 %r1, %r2;",
@@ -54,8 +62,10 @@ const char* const forms[] = {
 };
 
 std::string module_with(const std::string& instruction) {
-  return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n.reg .pred %p<4>;\n.reg .b16 %rs<4>;\n"
-         ".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<4>;\n.shared .align 128 .b8 s[256];\nmov.u32 %r1, s;\nmov.u32 %r2, "
+  return ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n.reg .pred "
+         "%p<4>;\n.reg .b16 %rs<4>;\n"
+         ".reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<4>;\n.shared .align 128 .b8 "
+         "s[256];\nmov.u32 %r1, s;\nmov.u32 %r2, "
          "16;\n"
          "mov.u32 %r3, s;\nmov.u32 %r4, s;\nmbarrier.init.shared.b64 [%r4+128], 1;\n" +
          instruction + "\nret;\n}\n";
@@ -163,7 +173,8 @@ TEST_CASE("asynchronous forms with other operands are refused or fault", "[refus
     auto more = operands;
     more.push_back("%r1");
     attempt(joined(head, more));
-    for (std::size_t dot = head.find('.'); dot != std::string::npos; dot = head.find('.', dot + 1)) {
+    for (std::size_t dot = head.find('.'); dot != std::string::npos;
+         dot = head.find('.', dot + 1)) {
       const std::size_t end = std::min(head.find('.', dot + 1), head.size());
       attempt(joined(head.substr(0, dot) + head.substr(end), operands));
       attempt(joined(head.substr(0, dot) + ".v4" + head.substr(dot), operands));

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "ptx/machine/execute.hpp"
-#include "ptx/syntax/parser.hpp"
 #include "ptx/machine/record.hpp"
 #include "ptx/machine/tensor_map.hpp"
+#include "ptx/syntax/parser.hpp"
 #include "support/nvrtc.hpp"
 
 namespace support {
@@ -22,7 +22,8 @@ namespace ptx = cupilot::ptx;
 
 inline std::shared_ptr<const ptx::Module> module_of(const std::string& text) {
   auto parsed = ptx::parse(text);
-  if (parsed.is_rejected()) throw std::runtime_error(parsed.rejected().message + " at " + parsed.rejected().where);
+  if (parsed.is_rejected())
+    throw std::runtime_error(parsed.rejected().message + " at " + parsed.rejected().where);
   auto out = std::make_shared<const ptx::Module>(std::move(*parsed));
   if (Recorder* recorder = Recorder::get()) recorder->name_text(out.get(), text);
   return out;
@@ -42,10 +43,13 @@ class Device {
   template <class T>
   std::size_t input(const std::string& name, const std::vector<T>& values) {
     const std::size_t index = *memory.add(name, values.size() * sizeof(T), ptx::Access::read_only);
-    if (!values.empty()) std::memcpy(memory.data(index).data(), values.data(), values.size() * sizeof(T));
+    if (!values.empty())
+      std::memcpy(memory.data(index).data(), values.data(), values.size() * sizeof(T));
     return index;
   }
-  std::size_t output(const std::string& name, std::size_t bytes) { return *memory.add(name, bytes, ptx::Access::read_write); }
+  std::size_t output(const std::string& name, std::size_t bytes) {
+    return *memory.add(name, bytes, ptx::Access::read_write);
+  }
   template <class T>
   std::vector<T> values(std::size_t index) const {
     const auto bytes = memory.data(index);
@@ -59,10 +63,11 @@ class Device {
     std::size_t index;
   };
   template <class... A>
-  ptx::Report run(const std::shared_ptr<const ptx::Module>& module, std::string_view entry, ptx::Dim3 grid, ptx::Dim3 block,
-                  std::uint32_t shared, const A&... arguments) {
+  ptx::Report run(const std::shared_ptr<const ptx::Module>& module, std::string_view entry,
+                  ptx::Dim3 grid, ptx::Dim3 block, std::uint32_t shared, const A&... arguments) {
     auto program = ptx::make_program(module, entry);
-    if (program.is_rejected()) throw std::runtime_error(program.rejected().message + " at " + program.rejected().where);
+    if (program.is_rejected())
+      throw std::runtime_error(program.rejected().message + " at " + program.rejected().where);
     if (program.is_error()) throw std::runtime_error(program.error().message);
     ptx::Launch launch{.grid = grid, .block = block, .dynamic_shared = shared, .parameters = {}};
     launch.cluster = cluster;
@@ -74,7 +79,8 @@ class Device {
     patches_.clear();
     (put(launch, layout, i++, arguments), ...);
     Recorder* recorder = Recorder::get();
-    const auto before = recorder != nullptr ? Recorder::copy(memory) : std::vector<std::vector<std::uint8_t>>();
+    const auto before =
+        recorder != nullptr ? Recorder::copy(memory) : std::vector<std::vector<std::uint8_t>>();
     auto report = ptx::execute(**program, memory, launch, options);
     if (report.is_rejected()) throw std::runtime_error(report.rejected().message);
     if (report.is_error()) throw std::runtime_error(report.error().message);
@@ -111,7 +117,8 @@ class Device {
 // Faults of a report as text: "" when there are none.
 inline std::string faults_of(const ptx::Report& report) {
   std::string out;
-  for (const ptx::Fault& f : report.faults) out += f.code + ": " + f.message + " @ " + f.where + "\n";
+  for (const ptx::Fault& f : report.faults)
+    out += f.code + ": " + f.message + " @ " + f.where + "\n";
   return out;
 }
 

@@ -61,7 +61,9 @@ TEST_CASE("shared variables lie apart, as aligned as on a device", "[shared]") {
       device_end = (device_end + one.align - 1) / one.align * one.align;
       CHECK(layout.address[i] % one.align == 0);
       CHECK(at % row.wide == device_end % row.wide);
-      if (i > 0 && row.gaps != 0) CHECK(at - (layout.address[i - 1] - ptx::shared_base + row.declared[i - 1].bytes) >= row.wide);
+      if (i > 0 && row.gaps != 0)
+        CHECK(at - (layout.address[i - 1] - ptx::shared_base + row.declared[i - 1].bytes) >=
+              row.wide);
       if (i > 0 && row.gaps != 0) CHECK(at - layout.gaps[i - 1].moved == device_end);
       device_end += one.bytes;
     }
@@ -90,7 +92,8 @@ extern "C" __global__ void sizes(unsigned* o, int n) {
   }
 }
 
-TEST_CASE("shared variables beyond any device's memory are refused, what alignment leaves out too", "[shared]") {
+TEST_CASE("shared variables beyond any device's memory are refused, what alignment leaves out too",
+          "[shared]") {
   const auto program_of = [](int count, std::uint64_t bytes) {
     std::string declared, named;
     for (int i = 0; i < count; ++i) {
@@ -98,9 +101,10 @@ TEST_CASE("shared variables beyond any device's memory are refused, what alignme
       declared += ".shared .align 4096 .b8 " + name + "[" + std::to_string(bytes) + "];\n";
       named += "  mov.u32 %r1, " + name + ";\n";
     }
-    return ptx::make_program(module_of(".version 8.0\n.target sm_90a\n.address_size 64\n" + declared +
-                                       ".visible .entry k()\n{\n  .reg .b32 %r<2>;\n" + named + "  ret;\n}\n"),
-                             "k");
+    return ptx::make_program(
+        module_of(".version 8.0\n.target sm_90a\n.address_size 64\n" + declared +
+                  ".visible .entry k()\n{\n  .reg .b32 %r<2>;\n" + named + "  ret;\n}\n"),
+        "k");
   };
   CHECK(program_of(4000, 1));
   for (const auto& [count, bytes] : {std::pair{5000, 1}, {2, 16 << 20}}) {

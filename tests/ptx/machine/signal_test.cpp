@@ -1,4 +1,5 @@
-// Order within a block by fences, acquire and release: one side writes and tells, the other is told and reads.
+// Order within a block by fences, acquire and release: one side writes and tells, the other is told
+// and reads.
 #include "catch.hpp"
 #include "ptx/machine/runner.hpp"
 

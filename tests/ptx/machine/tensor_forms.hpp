@@ -1,5 +1,6 @@
-// Every tensor-core form with random and adversarial operands, as PTX that a device and the interpreter run alike: the same
-// text and the same operands on both sides make their results comparable bit for bit.
+// Every tensor-core form with random and adversarial operands, as PTX that a device and the
+// interpreter run alike: the same text and the same operands on both sides make their results
+// comparable bit for bit.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,18 @@
 namespace support {
 
 // What one operand's elements are, for drawing them.
-enum class Element : std::uint8_t { raw, f16, bf16, tf32, e4m3, e5m2, f32, f64, pairs_of_four, one_of_two };
+enum class Element : std::uint8_t {
+  raw,
+  f16,
+  bf16,
+  tf32,
+  e4m3,
+  e5m2,
+  f32,
+  f64,
+  pairs_of_four,
+  one_of_two
+};
 
 struct TensorForm {
   enum Kind : std::uint8_t { warp, sparse, group_registers, group_shared, scalar, matrices };
@@ -23,7 +35,8 @@ struct TensorForm {
 };
 
 const std::vector<TensorForm>& tensor_forms();
-// A kernel `run` that takes the addresses of A, B, C, metadata and D; block = trial, registers of a thread `threads` apart.
+// A kernel `run` that takes the addresses of A, B, C, metadata and D; block = trial, registers of a
+// thread `threads` apart.
 std::string ptx_of(const TensorForm& form);
 
 struct TensorOperands {
@@ -33,8 +46,9 @@ struct TensorOperands {
 // Operands of `trials` blocks, equal for equal arguments.
 TensorOperands operands_of(const TensorForm& form, int trials, std::uint64_t seed);
 
-// Where a descriptor's matrix lies: a kernel `run` (descriptors, results) that gives, for element (row, k) of each of them, the
-// 16-bit unit of shared memory it came from. Descriptors hold addresses from the start of the array.
+// Where a descriptor's matrix lies: a kernel `run` (descriptors, results) that gives, for element
+// (row, k) of each of them, the 16-bit unit of shared memory it came from. Descriptors hold
+// addresses from the start of the array.
 std::string descriptor_ptx(bool matrix_a, bool transposed);
 std::vector<std::uint64_t> descriptors(bool transposed);
 inline constexpr int descriptor_results = 1024;  // of one descriptor, u16 each

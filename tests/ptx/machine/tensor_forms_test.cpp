@@ -1,4 +1,5 @@
-// Every tensor-core form against what an H200 computed: hashes of its results stand in docs/results.
+// Every tensor-core form against what an H200 computed: hashes of its results stand in
+// docs/results.
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -21,7 +22,8 @@ std::map<std::string, Known> known_results() {
   std::ifstream file(std::string(CUPILOT_SOURCE_DIR) + "/docs/results/tensor-rounding-h200.json");
   std::map<std::string, Known> out;
   const nlohmann::json all = nlohmann::json::parse(file);
-  for (const auto& row : all.at("rows")) out[row.at("form")] = {row.at("device_hash"), row.at("equal") == row.at("results")};
+  for (const auto& row : all.at("rows"))
+    out[row.at("form")] = {row.at("device_hash"), row.at("equal") == row.at("results")};
   return out;
 }
 
@@ -49,7 +51,8 @@ TEST_CASE("wgmma finds every element where an H200 does", "[tensor]") {
   const auto known = known_results();
   for (const bool a : {false, true}) {
     for (const bool transposed : {false, true}) {
-      const std::string name = std::string("wgmma descriptor of ") + (a ? "A" : "B") + (transposed ? ", transposed" : "");
+      const std::string name = std::string("wgmma descriptor of ") + (a ? "A" : "B") +
+                               (transposed ? ", transposed" : "");
       INFO(name);
       const Bytes got = interpret_descriptors(a, transposed);
       CHECK(hash_of(got, got.size()) == known.at(name).hash);

@@ -1,4 +1,5 @@
-// Tensor-map copies: boxes, edges, swizzles, steps, stores and reductions, against an index calculation of the test's own.
+// Tensor-map copies: boxes, edges, swizzles, steps, stores and reductions, against an index
+// calculation of the test's own.
 #include <cstdint>
 
 #include "catch.hpp"
@@ -60,8 +61,9 @@ std::vector<std::uint8_t> numbered(std::size_t n) {
   return out;
 }
 
-ptx::TensorMap plane(std::uint64_t address, ptx::Type type, std::uint64_t width, std::uint64_t height, std::uint64_t pitch,
-                     std::uint32_t box_x, std::uint32_t box_y, std::uint32_t swizzle) {
+ptx::TensorMap plane(std::uint64_t address, ptx::Type type, std::uint64_t width,
+                     std::uint64_t height, std::uint64_t pitch, std::uint32_t box_x,
+                     std::uint32_t box_y, std::uint32_t swizzle) {
   ptx::TensorMap map;
   map.address = address;
   map.type = type;
@@ -103,25 +105,34 @@ TEST_CASE("tiles of a plane, with edges, element sizes and swizzles", "[tensorma
   for (const Row& row : rows) {
     for (const bool nan : {false, true}) {
       if (nan && row.type == ptx::Type::u8) continue;
-      INFO("box " << row.box_x << " x " << row.box_y << " swizzle " << row.swizzle << " at " << row.x << ", " << row.y);
+      INFO("box " << row.box_x << " x " << row.box_y << " swizzle " << row.swizzle << " at "
+                  << row.x << ", " << row.y);
       Device d;
       const std::size_t width = 96, height = 33, pitch = 96 * row.wide + 16;
       const auto a = numbered(pitch * height);
-      const std::size_t inner = row.box_x * row.wide, row_pitch = row.swizzle != 0 ? row.swizzle : inner;
+      const std::size_t inner = row.box_x * row.wide,
+                        row_pitch = row.swizzle != 0 ? row.swizzle : inner;
       const std::size_t span = row_pitch * row.box_y;
       const auto ia = d.input("a", a), io = d.output("o", span);
-      auto map = plane(d.memory.address(ia), row.type, width, height, pitch, row.box_x, row.box_y, row.swizzle);
+      auto map = plane(d.memory.address(ia), row.type, width, height, pitch, row.box_x, row.box_y,
+                       row.swizzle);
       map.fill_nan = nan;
-      REQUIRE(faults_of(d.run(module_of_cuda(text), "dump", {1}, {32}, 4096, map, P{io}, 2, row.x, row.y,
-                              static_cast<int>(inner * row.box_y), static_cast<int>(row.shift), static_cast<int>(span))) == "");
+      REQUIRE(faults_of(d.run(module_of_cuda(text), "dump", {1}, {32}, 4096, map, P{io}, 2, row.x,
+                              row.y, static_cast<int>(inner * row.box_y),
+                              static_cast<int>(row.shift), static_cast<int>(span))) == "");
       std::vector<std::uint8_t> want(span, 0);
       for (std::size_t i = 0; i < inner * row.box_y; ++i) {
-        const int x = row.x + static_cast<int>(i % inner / row.wide), y = row.y + static_cast<int>(i / inner);
+        const int x = row.x + static_cast<int>(i % inner / row.wide),
+                  y = row.y + static_cast<int>(i / inner);
         const bool inside = x >= 0 && x < 96 && y >= 0 && y < 33;
-        const std::size_t at = patterned(i / inner * row_pitch + i % inner + row.shift, row.swizzle) - row.shift;
-        const std::uint8_t outside = !nan ? 0 : i % 2 == 0 ? 0xf7 : 0x7f;  // what an H200 writes for every type
-        want[at] =
-            inside ? a[static_cast<std::size_t>(y) * pitch + static_cast<std::size_t>(x) * row.wide + i % row.wide] : outside;
+        const std::size_t at =
+            patterned(i / inner * row_pitch + i % inner + row.shift, row.swizzle) - row.shift;
+        const std::uint8_t outside = !nan         ? 0
+                                     : i % 2 == 0 ? 0xf7
+                                                  : 0x7f;  // what an H200 writes for every type
+        want[at] = inside ? a[static_cast<std::size_t>(y) * pitch +
+                              static_cast<std::size_t>(x) * row.wide + i % row.wide]
+                          : outside;
       }
       REQUIRE(d.values<std::uint8_t>(io) == want);
     }
@@ -138,8 +149,10 @@ TEST_CASE("maps of one and five dimensions, and steps", "[tensormap]") {
   line.rank = 1;
   line.dims = {200, 1, 1, 1, 1};
   line.box = {128, 1, 1, 1, 1};
-  REQUIRE(faults_of(d.run(module_of_cuda(text), "dump", {1}, {32}, 1024, line, P{io}, 1, 160, 0, 128, 0, 128)) == "");
-  for (std::size_t i = 0; i < 128; ++i) REQUIRE(d.values<std::uint8_t>(io)[i] == (i < 40 ? a[160 + i] : 0));
+  REQUIRE(faults_of(d.run(module_of_cuda(text), "dump", {1}, {32}, 1024, line, P{io}, 1, 160, 0,
+                          128, 0, 128)) == "");
+  for (std::size_t i = 0; i < 128; ++i)
+    REQUIRE(d.values<std::uint8_t>(io)[i] == (i < 40 ? a[160 + i] : 0));
   ptx::TensorMap five = line;
   five.rank = 5;
   five.type = ptx::Type::s32;
@@ -147,10 +160,12 @@ TEST_CASE("maps of one and five dimensions, and steps", "[tensormap]") {
   five.pitch = {32, 128, 512, 2048};
   five.box = {4, 3, 2, 1, 2};
   five.step = {2, 2, 1, 1, 1};  // rows 0 and 2 of three; dimension 0 knows no steps
-  REQUIRE(faults_of(d.run(module_of_cuda(text), "dump", {1}, {32}, 1024, five, P{iw}, 5, 4, 2, 128, 0, 128)) == "");
+  REQUIRE(faults_of(d.run(module_of_cuda(text), "dump", {1}, {32}, 1024, five, P{iw}, 5, 4, 2, 128,
+                          0, 128)) == "");
   const auto o = d.values<std::uint8_t>(iw);
   for (std::size_t i = 0; i < 128; ++i) {
-    const std::size_t e = i / 4, x = 4 + e % 4, y = 2 + 2 * (e / 4 % 2), z = 1 + e / 8 % 2, w = 1 + e / 16;
+    const std::size_t e = i / 4, x = 4 + e % 4, y = 2 + 2 * (e / 4 % 2), z = 1 + e / 8 % 2,
+                      w = 1 + e / 16;
     REQUIRE(o[i] == (y < 4 ? a[4 * x + 32 * y + 128 * z + 2048 * w + i % 4] : 0));
   }
 }
@@ -162,7 +177,8 @@ TEST_CASE("stores through a map clip at its edges and undo the pattern", "[tenso
       d.options.late = late;
       const auto io = d.output("o", 80 * 20);
       const auto map = plane(d.memory.address(io), ptx::Type::u16, 36, 20, 80, 32, 8, swizzle);
-      REQUIRE(faults_of(d.run(module_of_cuda(text), "put", {1}, {32}, 1024, map, 8, 15, 1024)) == "");
+      REQUIRE(faults_of(d.run(module_of_cuda(text), "put", {1}, {32}, 1024, map, 8, 15, 1024)) ==
+              "");
       const auto o = d.values<std::uint8_t>(io);
       for (std::size_t y = 0; y < 20; ++y) {
         for (std::size_t b = 0; b < 80; ++b) {
@@ -170,7 +186,8 @@ TEST_CASE("stores through a map clip at its edges and undo the pattern", "[tenso
           const std::size_t at = y * 80 + b;
           REQUIRE(d.memory.is_written(io, at) == inside);
           if (!inside) continue;
-          const std::size_t i = patterned((y - 15) * (swizzle == 128 ? 128 : 64) + (b - 16), swizzle);
+          const std::size_t i =
+              patterned((y - 15) * (swizzle == 128 ? 128 : 64) + (b - 16), swizzle);
           REQUIRE(o[at] == static_cast<std::uint8_t>(i * 7 + (i >> 8)));
         }
       }
@@ -195,7 +212,8 @@ TEST_CASE("reductions through a map, and a transpose", "[tensormap]") {
     std::vector<float> a(rows * columns);
     for (std::size_t i = 0; i < a.size(); ++i) a[i] = static_cast<float>(i);
     const auto ia = d.input("a", a), it = d.output("t", 4 * a.size());
-    const auto from = plane(d.memory.address(ia), ptx::Type::f32, columns, rows, 4 * columns, 32, 32, 0);
+    const auto from =
+        plane(d.memory.address(ia), ptx::Type::f32, columns, rows, 4 * columns, 32, 32, 0);
     const auto to = plane(d.memory.address(it), ptx::Type::f32, rows, columns, 4 * rows, 32, 32, 0);
     REQUIRE(faults_of(d.run(module_of_cuda(text), "transpose", {4, 3}, {128}, 0, from, to)) == "");
     const auto t = d.values<float>(it);
@@ -207,9 +225,11 @@ TEST_CASE("bad tensor-map copies are faults", "[tensormap]") {
   Device d;
   const auto ia = d.input("a", numbered(4096)), io = d.output("o", 4096);
   const auto good = plane(d.memory.address(ia), ptx::Type::u8, 64, 64, 64, 64, 8, 0);
-  const auto code = [&](const ptx::TensorMap& map, std::uint32_t shared, int rank, int bytes, int x = 0) {
+  const auto code = [&](const ptx::TensorMap& map, std::uint32_t shared, int rank, int bytes,
+                        int x = 0) {
     d.options.instruction_budget = 100000;
-    const auto report = d.run(module_of_cuda(text), "dump", {1}, {32}, shared, map, P{io}, rank, x, 0, bytes, 0, 512);
+    const auto report = d.run(module_of_cuda(text), "dump", {1}, {32}, shared, map, P{io}, rank, x,
+                              0, bytes, 0, 512);
     return report.faults.empty() ? std::string() : report.faults[0].code;
   };
   CHECK(code(good, 1024, 2, 512) == "");
@@ -224,7 +244,8 @@ TEST_CASE("bad tensor-map copies are faults", "[tensormap]") {
   auto far = good;
   far.dims[1] = 65;
   far.box[1] = 65;
-  CHECK(code(far, 8192, 2, 65 * 64) == "run.out_of_bounds");  // the map promises more than the buffer holds
+  CHECK(code(far, 8192, 2, 65 * 64) ==
+        "run.out_of_bounds");  // the map promises more than the buffer holds
   auto out = plane(d.memory.address(ia), ptx::Type::u8, 64, 64, 64, 32, 8, 0);
   const auto written = d.run(module_of_cuda(text), "put", {1}, {32}, 1024, out, 0, 0, 256);
   REQUIRE(written.faults.size() == 1);

@@ -41,8 +41,8 @@ Shape shape_of(Element e) {
   }
 }
 
-// Modes: 0 any bits, 1 near one, 2 wide exponents, 3 few significant bits (sums cancel), 4 subnormals, 5 powers of two, 6 zeros
-// and infinities among others, 7 products near the least fp32.
+// Modes: 0 any bits, 1 near one, 2 wide exponents, 3 few significant bits (sums cancel), 4
+// subnormals, 5 powers of two, 6 zeros and infinities among others, 7 products near the least fp32.
 u64 element(Element e, int mode, u64 h) {
   const auto [bits, fraction] = shape_of(e);
   const u64 all = bits == 64 ? ~u64{0} : (u64{1} << bits) - 1;
@@ -81,7 +81,8 @@ u64 element(Element e, int mode, u64 h) {
       exponent = bias / 2 - static_cast<std::int64_t>(h % 16);
       break;
   }
-  exponent = std::clamp<std::int64_t>(exponent, 0, static_cast<std::int64_t>(e == E::e4m3 ? top : top - 1));
+  exponent = std::clamp<std::int64_t>(exponent, 0,
+                                      static_cast<std::int64_t>(e == E::e4m3 ? top : top - 1));
   return sign | (static_cast<u64>(exponent) << fraction) | f;
 }
 
@@ -95,10 +96,12 @@ u64 metadata(Element e, u64 h) {
   return out;
 }
 
-std::vector<std::uint8_t> draw(Element e, int mode_shift, std::size_t words_a_trial, int width, int trials, u64 seed) {
+std::vector<std::uint8_t> draw(Element e, int mode_shift, std::size_t words_a_trial, int width,
+                               int trials, u64 seed) {
   const std::size_t bytes = words_a_trial * static_cast<std::size_t>(width);
   std::vector<std::uint8_t> out(bytes * static_cast<std::size_t>(trials));
-  const std::size_t step = e >= E::pairs_of_four || e == E::raw ? 4 : static_cast<std::size_t>(shape_of(e).bits) / 8;
+  const std::size_t step =
+      e >= E::pairs_of_four || e == E::raw ? 4 : static_cast<std::size_t>(shape_of(e).bits) / 8;
   for (int t = 0; t < trials; ++t) {
     for (std::size_t at = 0; at < bytes; at += step) {
       const u64 h = mixed(seed ^ mixed((static_cast<u64>(t) << 32) | at));
@@ -125,7 +128,8 @@ TensorOperands operands_of(const TensorForm& f, int trials, std::uint64_t seed) 
   out.a = draw(f.in_a, 0, words(f.a), f.width, trials, seed + 1);
   out.b = draw(f.in_b, 0, group ? 64 : words(f.b), f.width, trials, seed + 2);
   out.c = draw(f.in_c, 3, words(f.c), f.width, trials, seed + 3);
-  out.e = draw(f.in_a == E::tf32 ? E::one_of_two : E::pairs_of_four, 0, words(1), 4, trials, seed + 4);
+  out.e =
+      draw(f.in_a == E::tf32 ? E::one_of_two : E::pairs_of_four, 0, words(1), 4, trials, seed + 4);
   out.d_bytes = words(f.d) * static_cast<std::size_t>(f.width) * static_cast<std::size_t>(trials);
   if (f.kind != TensorForm::scalar) return out;
   // Every 16-bit pattern once, or edge values of the shifts and counts that b and c give.
@@ -142,7 +146,8 @@ TensorOperands operands_of(const TensorForm& f, int trials, std::uint64_t seed) 
       std::memcpy(from.data() + i, &v, 4);
     }
   };
-  if (f.text.rfind("fns", 0) == 0 || f.text.rfind("bmsk", 0) == 0 || f.text.rfind("szext", 0) == 0) {
+  if (f.text.rfind("fns", 0) == 0 || f.text.rfind("bmsk", 0) == 0 ||
+      f.text.rfind("szext", 0) == 0) {
     narrow(out.b, 63);
     narrow(out.c, 31);
     if (f.text.rfind("bmsk", 0) == 0) narrow(out.a, 63);

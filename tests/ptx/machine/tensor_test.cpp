@@ -18,7 +18,9 @@ namespace {
 
 const std::string& gemm = mma_gemm;
 
-std::uint16_t bf16_of(float v) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16); }
+std::uint16_t bf16_of(float v) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16);
+}
 float of_bf16(std::uint16_t v) { return std::bit_cast<float>(static_cast<std::uint32_t>(v) << 16); }
 
 std::vector<std::uint16_t> random_bf16(std::size_t n, unsigned seed) {
@@ -36,13 +38,16 @@ struct GemmRun {
 GemmRun run_gemm(const std::string& text, int m, int n, int k, const std::vector<std::uint16_t>& a,
                  const std::vector<std::uint16_t>& b) {
   Device d;
-  const auto ia = d.input("A", a), ib = d.input("B", b), id = d.output("D", static_cast<std::size_t>(m * n) * 4);
-  auto report = d.run(module_of_cuda(text), "gemm", {static_cast<unsigned>(n) / 64, (static_cast<unsigned>(m) + 63) / 64}, {128},
+  const auto ia = d.input("A", a), ib = d.input("B", b),
+             id = d.output("D", static_cast<std::size_t>(m * n) * 4);
+  auto report = d.run(module_of_cuda(text), "gemm",
+                      {static_cast<unsigned>(n) / 64, (static_cast<unsigned>(m) + 63) / 64}, {128},
                       3 * 2 * 64 * 32 * 2, P{ia}, P{ib}, P{id}, m, n, k);
   return {std::move(report), d.values<float>(id)};
 }
 
-// One dot product by the rule measured on an H200, written apart from the interpreter's: long double holds every term.
+// One dot product by the rule measured on an H200, written apart from the interpreter's: long
+// double holds every term.
 float tensor_dot(const std::vector<double>& products, const std::vector<int>& exponents, float c) {
   int highest = c == 0 ? -100000 : std::ilogb(c);
   for (std::size_t i = 0; i < products.size(); ++i) {
@@ -63,8 +68,10 @@ float tensor_dot(const std::vector<double>& products, const std::vector<int>& ex
 TEST_CASE("a pipelined bf16 GEMM is exact where the sums are", "[tensor]") {
   const int m = 100, n = 64, k = 96;
   std::vector<std::uint16_t> a(m * k), b(k * n);
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] = bf16_of(static_cast<float>(static_cast<int>(i * 7 % 13) - 6));
-  for (std::size_t i = 0; i < b.size(); ++i) b[i] = bf16_of(static_cast<float>(static_cast<int>(i * 5 % 11) - 5));
+  for (std::size_t i = 0; i < a.size(); ++i)
+    a[i] = bf16_of(static_cast<float>(static_cast<int>(i * 7 % 13) - 6));
+  for (std::size_t i = 0; i < b.size(); ++i)
+    b[i] = bf16_of(static_cast<float>(static_cast<int>(i * 5 % 11) - 5));
   const auto [report, d] = run_gemm(gemm, m, n, k, a, b);
   REQUIRE(faults_of(report) == "");
   for (int i = 0; i < m; ++i) {
@@ -114,10 +121,12 @@ TEST_CASE("a bf16 GEMM rounds as the tensor core does", "[tensor]") {
   CHECK(differs_from_float > 100);  // the test can tell the two apart
 }
 
-TEST_CASE("reading shared memory before its asynchronous copy was waited for is a race", "[tensor][faults]") {
+TEST_CASE("reading shared memory before its asynchronous copy was waited for is a race",
+          "[tensor][faults]") {
   const auto a = random_bf16(64 * 64, 1);
   for (const char* wait : {"", "asm volatile(\"cp.async.wait_group 2;\")"}) {
-    const auto [report, d] = run_gemm("#define WAIT " + std::string(wait) + "\n" + gemm, 64, 64, 64, a, a);
+    const auto [report, d] =
+        run_gemm("#define WAIT " + std::string(wait) + "\n" + gemm, 64, 64, 64, a, a);
     REQUIRE(report.faults.size() > 0);
     cupilot::testing::expect_code(report.faults[0].code, "run.race");
     CHECK(report.faults[0].message.find("asynchronous copy") != std::string::npos);
@@ -152,7 +161,8 @@ MMA(tf4, "m16n8k4", "f32.tf32.tf32.f32", 2, 1)
     const auto f = std::bit_cast<std::uint32_t>(static_cast<float>(v));
     if (row.bits == 32) return f;
     if (row.bf16) return f >> 16;
-    return v == 0 ? 0 : ((f >> 16) & 0x8000u) | ((((f >> 23) & 255) - 112) << 10) | ((f >> 13) & 1023);
+    return v == 0 ? 0
+                  : ((f >> 16) & 0x8000u) | ((((f >> 23) & 255) - 112) << 10) | ((f >> 13) & 1023);
   };
   for (const Row& row : {Row{"half16", 16, 16, false},
                          {"half8", 8, 16, false},
@@ -170,11 +180,14 @@ MMA(tf4, "m16n8k4", "f32.tf32.tf32.f32", 2, 1)
       const int g = lane / 4, t = lane % 4;
       for (int r = 0; r < ar; ++r) {
         for (int e = 0; e < per; ++e)
-          fa[lane * ar + r] |= encode(a[(g + 8 * (r % 2)) * row.k + t * per + e + (r / 2) * 4 * per], row) << (row.bits * e % 32);
+          fa[lane * ar + r] |=
+              encode(a[(g + 8 * (r % 2)) * row.k + t * per + e + (r / 2) * 4 * per], row)
+              << (row.bits * e % 32);
       }
       for (int r = 0; r < br; ++r) {
         for (int e = 0; e < per; ++e)
-          fb[lane * br + r] |= encode(b[(t * per + e + r * 4 * per) * 8 + g], row) << (row.bits * e % 32);
+          fb[lane * br + r] |= encode(b[(t * per + e + r * 4 * per) * 8 + g], row)
+                               << (row.bits * e % 32);
       }
     }
     Device d;
@@ -185,7 +198,8 @@ MMA(tf4, "m16n8k4", "f32.tf32.tf32.f32", 2, 1)
     for (int lane = 0; lane < 32; ++lane) {
       for (int r = 0; r < 4; ++r) {
         int s = r + 1;
-        for (int q = 0; q < row.k; ++q) s += a[(lane / 4 + 8 * (r / 2)) * row.k + q] * b[q * 8 + lane % 4 * 2 + r % 2];
+        for (int q = 0; q < row.k; ++q)
+          s += a[(lane / 4 + 8 * (r / 2)) * row.k + q] * b[q * 8 + lane % 4 * 2 + r % 2];
         REQUIRE(out[lane * 4 + r] == static_cast<float>(s));
       }
     }

@@ -1,6 +1,6 @@
-// GEMMs on tensor cores, as CUDA text. The one for Hopper: a producer warp feeds tiles through a ring of stages by tensor-map
-// copies, two warpgroups multiply them by wgmma. D (fp32) = A (M x K, bf16, rows along K) times B (N x K, bf16, rows along K)
-// transposed.
+// GEMMs on tensor cores, as CUDA text. The one for Hopper: a producer warp feeds tiles through a
+// ring of stages by tensor-map copies, two warpgroups multiply them by wgmma. D (fp32) = A (M x K,
+// bf16, rows along K) times B (N x K, bf16, rows along K) transposed.
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 
 namespace support {
 
-// D (M x N, fp32) = A (M x K) B (K x N), both bf16: 64 x 64 a block of 128 threads, cp.async, ldmatrix, mma.sync.
+// D (M x N, fp32) = A (M x K) B (K x N), both bf16: 64 x 64 a block of 128 threads, cp.async,
+// ldmatrix, mma.sync.
 inline const std::string mma_gemm = R"(
 typedef unsigned short u16; typedef unsigned u32;
 constexpr int BM = 64, BN = 64, BK = 32, ST = 3;
@@ -64,11 +65,13 @@ extern "C" __global__ void __launch_bounds__(128) gemm(const u16* __restrict__ A
     }
 })";
 
-inline constexpr int gemm_rows = 128, gemm_columns = 128, gemm_depth = 64, gemm_stages = 3, gemm_threads = 384;
+inline constexpr int gemm_rows = 128, gemm_columns = 128, gemm_depth = 64, gemm_stages = 3,
+                     gemm_threads = 384;
 inline constexpr int gemm_shared = 1024 + gemm_stages * (gemm_rows + gemm_columns) * gemm_depth * 2;
 
 // The map of one of its operands: boxes of 128 rows by 64.
-inline cupilot::ptx::TensorMap rows_along_k(std::uint64_t address, int rows, int k, std::uint32_t swizzle = 128) {
+inline cupilot::ptx::TensorMap rows_along_k(std::uint64_t address, int rows, int k,
+                                            std::uint32_t swizzle = 128) {
   cupilot::ptx::TensorMap map;
   map.address = address;
   map.type = cupilot::ptx::Type::bf16;
@@ -88,8 +91,10 @@ inline std::string wgmma_text() {
     outputs += (i == 0 ? "\"+f\"(d[" : ", \"+f\"(d[") + std::to_string(i) + "])";
   }
   return "D void multiply(float (&d)[64], u64 a, u64 b, int adds) {\n"
-         "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" +
-         registers + "}, %64, %65, p, 1, 1, 0, 0; }\" : " + outputs + " : \"l\"(a), \"l\"(b), \"r\"(adds));\n}\n";
+         "  asm volatile(\"{ .reg .pred p; setp.ne.b32 p, %66, 0; "
+         "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {" +
+         registers + "}, %64, %65, p, 1, 1, 0, 0; }\" : " + outputs +
+         " : \"l\"(a), \"l\"(b), \"r\"(adds));\n}\n";
 }
 
 inline const std::string warp_specialised_gemm = async_text + wgmma_text() + R"(

@@ -1,4 +1,5 @@
-// Threads of a block that touch the same bytes of global memory: kernels of a line, each right or with one order missing.
+// Threads of a block that touch the same bytes of global memory: kernels of a line, each right or
+// with one order missing.
 #include "catch.hpp"
 #include "ptx/machine/async_text.hpp"
 #include "ptx/machine/runner.hpp"
@@ -109,7 +110,8 @@ const Touching touching_rows[] = {
 
 }  // namespace
 
-TEST_CASE("threads of a block that touch the same global bytes must be ordered when one writes", "[order]") {
+TEST_CASE("threads of a block that touch the same global bytes must be ordered when one writes",
+          "[order]") {
   for (const Touching& row : touching_rows) {
     for (const std::uint64_t seed : {0, 1, 2}) {
       Device d;
@@ -125,7 +127,8 @@ TEST_CASE("threads of a block that touch the same global bytes must be ordered w
   }
 }
 
-TEST_CASE("blocks and launches that follow know nothing of what threads touched before", "[order]") {
+TEST_CASE("blocks and launches that follow know nothing of what threads touched before",
+          "[order]") {
   const auto module = module_of_cuda(touching);
   Device d;
   const auto ia = d.input("a", std::vector<float>(512, 1.0f)), io = d.output("o", 2048);
@@ -142,7 +145,8 @@ TEST_CASE("a race in global memory names the bytes, both threads and the line", 
   Device d;
   const auto ia = d.input("a", std::vector<float>(512, 1.0f)), io = d.output("o", 2048);
   d.memory.mark_written(io);
-  const auto report = d.run(module_of_cuda(touching), "other_warp_reads", {1}, {128}, 0, P{ia}, P{io});
+  const auto report =
+      d.run(module_of_cuda(touching), "other_warp_reads", {1}, {128}, 0, P{ia}, P{io});
   REQUIRE(!report.faults.empty());
   const ptx::Fault& fault = report.faults[0];
   CAPTURE(faults_of(report));

@@ -51,7 +51,9 @@ TEST_CASE("an update that another warp or block may overtake is lost in some run
   }
 }
 
-TEST_CASE("updates that nobody can overtake are never lost, and who waits for others comes to an end", "[turns]") {
+TEST_CASE(
+    "updates that nobody can overtake are never lost, and who waits for others comes to an end",
+    "[turns]") {
   for (const char* entry : {"by_adding", "by_lock", "by_turns"}) {
     for (std::uint64_t seed = 0; seed <= 32; ++seed) CHECK(counted(entry, seed, true) == 8);
   }

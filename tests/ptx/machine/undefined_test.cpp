@@ -1,4 +1,5 @@
-// What a device leaves open is drawn from a launch's seed: a kernel that needs one outcome of it meets others.
+// What a device leaves open is drawn from a launch's seed: a kernel that needs one outcome of it
+// meets others.
 #include <algorithm>
 #include <numeric>
 #include <set>
@@ -17,8 +18,10 @@ constexpr u32 warps = 4, threads = 32 * warps, blocks = 3, seeds = 12;
 // A block of threads that leaves one word a thread.
 std::shared_ptr<const ptx::Module> kernel(const std::string& body) {
   return module_of(
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 o) {\n.reg .pred %p, %q;\n"
-      ".reg .b32 %i, %block, %v, %w, %never;\n.reg .b64 %to, %at;\n.local .align 8 .b8 place[8];\n.shared .align 4 .b32 word;\n"
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 o) {\n.reg "
+      ".pred %p, %q;\n"
+      ".reg .b32 %i, %block, %v, %w, %never;\n.reg .b64 %to, %at;\n.local .align 8 .b8 "
+      "place[8];\n.shared .align 4 .b32 word;\n"
       "mov.u32 %i, %tid.x;\nmov.u32 %block, %ctaid.x;\nmad.lo.u32 %block, %block, " +
       std::to_string(threads) +
       ", %i;\nld.param.u64 %to, [o];\nmad.wide.u32 %to, %block, 4, %to;\n"
@@ -26,7 +29,8 @@ std::shared_ptr<const ptx::Module> kernel(const std::string& body) {
       body + "\nst.global.u32 [%to], %v;\nret;\n}\n");
 }
 
-std::vector<u32> words(const std::shared_ptr<const ptx::Module>& module, std::uint64_t seed, u32 units = 132) {
+std::vector<u32> words(const std::shared_ptr<const ptx::Module>& module, std::uint64_t seed,
+                       u32 units = 132) {
   Device d;
   d.options.seed = seed;
   d.options.sm_count = units;
@@ -112,12 +116,16 @@ TEST_CASE("lanes of a warp come to an atomic in no order") {
     const char *name, *body;
   };
   static constexpr Row rows[] = {
-      {"all lanes, shared", "setp.lt.u32 %p, %i, 32;\nmov.u32 %v, %i;\n@%p atom.shared.add.u32 %v, [word], 1;"},
+      {"all lanes, shared",
+       "setp.lt.u32 %p, %i, 32;\nmov.u32 %v, %i;\n@%p atom.shared.add.u32 %v, [word], 1;"},
       {"some lanes, global",
-       "mov.u32 %w, %ctaid.x;\nsetp.eq.u32 %p, %w, 0;\nsetp.lt.and.u32 %p, %i, 20, %p;\nmov.u32 %v, 0;\nst.global.u32 [%to], "
+       "mov.u32 %w, %ctaid.x;\nsetp.eq.u32 %p, %w, 0;\nsetp.lt.and.u32 %p, %i, 20, %p;\nmov.u32 "
+       "%v, 0;\nst.global.u32 [%to], "
        "%v;\n"
-       "bar.sync 0;\nld.param.u64 %at, [o];\nmov.u32 %v, %i;\n@%p atom.global.add.u32 %v, [%at+508], 1;\nbar.sync 0;"},
-      {"a pair of lanes", "setp.lt.u32 %p, %i, 2;\nmov.u32 %v, %i;\n@%p atom.shared.add.u32 %v, [word], 1;"},
+       "bar.sync 0;\nld.param.u64 %at, [o];\nmov.u32 %v, %i;\n@%p atom.global.add.u32 %v, "
+       "[%at+508], 1;\nbar.sync 0;"},
+      {"a pair of lanes",
+       "setp.lt.u32 %p, %i, 2;\nmov.u32 %v, %i;\n@%p atom.shared.add.u32 %v, [word], 1;"},
   };
   for (const Row& row : rows) {
     INFO(row.name);

@@ -1,5 +1,6 @@
-// wgmma in every type over widths, swizzles and transpositions, against integer arithmetic: small whole numbers make every
-// product and sum exact. The layouts in shared memory are written apart from the interpreter's.
+// wgmma in every type over widths, swizzles and transpositions, against integer arithmetic: small
+// whole numbers make every product and sum exact. The layouts in shared memory are written apart
+// from the interpreter's.
 #include <bit>
 #include <cstdint>
 #include <random>
@@ -22,8 +23,9 @@ struct TypeRow {
   const char* name;
   int bytes, exponent, fraction;  // exponent 0: an integer
 };
-constexpr TypeRow types[] = {{"bf16", 2, 8, 7}, {"f16", 2, 5, 10}, {"tf32", 4, 8, 23}, {"e4m3", 1, 4, 3},
-                             {"e5m2", 1, 5, 2}, {"s8", 1, 0, 0},   {"u8", 1, 0, 0}};
+constexpr TypeRow types[] = {{"bf16", 2, 8, 7}, {"f16", 2, 5, 10}, {"tf32", 4, 8, 23},
+                             {"e4m3", 1, 4, 3}, {"e5m2", 1, 5, 2}, {"s8", 1, 0, 0},
+                             {"u8", 1, 0, 0}};
 
 std::uint32_t encode(const TypeRow& type, int v) {
   if (type.exponent == 0) return static_cast<std::uint32_t>(v) & 0xff;
@@ -31,8 +33,8 @@ std::uint32_t encode(const TypeRow& type, int v) {
   const auto size = static_cast<std::uint32_t>(std::abs(v));
   const int top = std::bit_width(size) - 1, bias = (1 << (type.exponent - 1)) - 1;
   const std::uint32_t fraction = (size - (1u << top)) << (type.fraction - top);
-  return ((v < 0 ? 1u : 0u) << (type.exponent + type.fraction)) | (static_cast<std::uint32_t>(top + bias) << type.fraction) |
-         fraction;
+  return ((v < 0 ? 1u : 0u) << (type.exponent + type.fraction)) |
+         (static_cast<std::uint32_t>(top + bias) << type.fraction) | fraction;
 }
 
 // A matrix of rows by 32 bytes of k as one of the canonical layouts.
@@ -45,12 +47,14 @@ struct Layout {
   int leading(int rows) const { return transposed && swizzle != 0 ? 2 * stride() : rows / 8 * 128; }
   std::size_t place(int rows, int row, int byte) const {
     int at = 0;
-    if (!transposed && swizzle == 0) at = row / 8 * 128 + row % 8 * 16 + byte / 16 * leading(rows) + byte % 16;
+    if (!transposed && swizzle == 0)
+      at = row / 8 * 128 + row % 8 * 16 + byte / 16 * leading(rows) + byte % 16;
     if (!transposed && swizzle != 0) at = row * pitch() + byte;
     if (transposed) {
       const int k = byte / 2, wide = pitch() / 2;
-      at = swizzle == 0 ? row / 8 * 128 + k / 8 * leading(rows) + k % 8 * 16 + row % 8 * 2
-                        : row / wide * leading(rows) + k / 8 * stride() + k % 8 * pitch() + row % wide * 2;
+      at = swizzle == 0
+               ? row / 8 * 128 + k / 8 * leading(rows) + k % 8 * 16 + row % 8 * 2
+               : row / wide * leading(rows) + k / 8 * stride() + k % 8 * pitch() + row % wide * 2;
     }
     const int mask = swizzle == 128 ? 7 : swizzle == 64 ? 3 : swizzle == 32 ? 1 : 0;
     return static_cast<std::size_t>(at ^ ((at / 128 & mask) * 16));
@@ -73,7 +77,8 @@ std::string text_of(const TypeRow& type, const char* sum, int n, const Layout& a
   for (int i = 0; i < registers; ++i) {
     list += fmt::format("{}%d{}", i == 0 ? "" : ", ", i);
     const int pair = halves ? i : i / 2;
-    const int offset = ((8 * (pair % 2)) * n + pair / 2 * 8 + (halves ? 0 : i % 2)) * (halves ? 2 : 4);
+    const int offset =
+        ((8 * (pair % 2)) * n + pair / 2 * 8 + (halves ? 0 : i % 2)) * (halves ? 2 : 4);
     stores += fmt::format("  st.global.b32 [%pd+{}], %d{};\n", offset, i);
   }
   std::string tail = type.exponent == 0 ? "" : ", 1, 1";
@@ -135,18 +140,21 @@ COPY:
 {10}  ret;
 }}
 )",
-                     tile_bytes / 2, a.descriptor(64), b.descriptor(n), n, k, sum, type.name, list, tail, halves ? 2 : 4, stores);
+                     tile_bytes / 2, a.descriptor(64), b.descriptor(n), n, k, sum, type.name, list,
+                     tail, halves ? 2 : 4, stores);
 }
 
 float half_of(std::uint32_t h) {
   const std::uint32_t e = (h >> 10) & 31, f = h & 1023;
-  const float m = e == 0 ? static_cast<float>(f) * 0x1p-24f : std::bit_cast<float>(((e + 112) << 23) | (f << 13));
+  const float m = e == 0 ? static_cast<float>(f) * 0x1p-24f
+                         : std::bit_cast<float>(((e + 112) << 23) | (f << 13));
   return (h & 0x8000) != 0 ? -m : m;
 }
 
-void check_product(const TypeRow& type, const char* sum, int n, const Layout& la, const Layout& lb) {
-  INFO(type.name << " into " << sum << ", n = " << n << ", swizzles " << la.swizzle << " " << lb.swizzle << ", transposed "
-                 << la.transposed << " " << lb.transposed);
+void check_product(const TypeRow& type, const char* sum, int n, const Layout& la,
+                   const Layout& lb) {
+  INFO(type.name << " into " << sum << ", n = " << n << ", swizzles " << la.swizzle << " "
+                 << lb.swizzle << ", transposed " << la.transposed << " " << lb.transposed);
   std::mt19937 generator(static_cast<unsigned>(n + la.swizzle));
   const int k = 32 / type.bytes;
   const auto matrix = [&](int rows, const Layout& layout, std::vector<int>& values) {
@@ -156,7 +164,8 @@ void check_product(const TypeRow& type, const char* sum, int n, const Layout& la
         const int v = static_cast<int>(generator() % 9) - (type.name[0] == 'u' ? 0 : 4);
         values.push_back(v);
         const std::uint32_t bits = encode(type, v);
-        std::memcpy(out.data() + layout.place(rows, r, q * type.bytes), &bits, static_cast<std::size_t>(type.bytes));
+        std::memcpy(out.data() + layout.place(rows, r, q * type.bytes), &bits,
+                    static_cast<std::size_t>(type.bytes));
       }
     }
     return out;
@@ -166,7 +175,8 @@ void check_product(const TypeRow& type, const char* sum, int n, const Layout& la
   const auto ia = d.input("A", matrix(64, la, a)), ib = d.input("B", matrix(n, lb, b));
   const bool halves = std::string(sum) == "f16";
   const auto out = d.output("D", static_cast<std::size_t>(64 * n * (halves ? 2 : 4)));
-  const auto report = d.run(module_of(text_of(type, sum, n, la, lb)), "run", {1}, {128}, 0, P{ia}, P{ib}, P{out});
+  const auto report =
+      d.run(module_of(text_of(type, sum, n, la, lb)), "run", {1}, {128}, 0, P{ia}, P{ib}, P{out});
   REQUIRE(faults_of(report) == "");
   const auto words = d.values<std::uint32_t>(out);
   const auto pairs = d.values<std::uint16_t>(out);
@@ -174,11 +184,13 @@ void check_product(const TypeRow& type, const char* sum, int n, const Layout& la
   for (int r = 0; r < 64; ++r) {
     for (int c = 0; c < n; ++c) {
       int want = 0;
-      for (int q = 0; q < k; ++q) want += a[static_cast<std::size_t>(r * k + q)] * b[static_cast<std::size_t>(c * k + q)];
+      for (int q = 0; q < k; ++q)
+        want += a[static_cast<std::size_t>(r * k + q)] * b[static_cast<std::size_t>(c * k + q)];
       const auto at = static_cast<std::size_t>(r * n + c);
-      const float got = halves               ? half_of(pairs[at])
-                        : type.exponent == 0 ? static_cast<float>(static_cast<std::int32_t>(words[at]))
-                                             : std::bit_cast<float>(words[at]);
+      const float got = halves ? half_of(pairs[at])
+                        : type.exponent == 0
+                            ? static_cast<float>(static_cast<std::int32_t>(words[at]))
+                            : std::bit_cast<float>(words[at]);
       wrong += got != static_cast<float>(want) ? 1 : 0;
     }
   }
@@ -210,7 +222,8 @@ TEST_CASE("wgmma reads every swizzle and transposition", "[wgmma]") {
                                               : swizzle / 2,
                      false});
     for (const bool ta : {false, true}) {
-      for (const bool tb : {false, true}) check_product(types[0], "f32", 64, {swizzle, ta}, {swizzle, tb});
+      for (const bool tb : {false, true})
+        check_product(types[0], "f32", 64, {swizzle, ta}, {swizzle, tb});
     }
     check_product(types[1], "f16", 128, {swizzle, true}, {swizzle, true});
   }

@@ -1,4 +1,5 @@
-// Sparse products of warpgroups on small integers, which every format holds exactly, against a dense product on the host.
+// Sparse products of warpgroups on small integers, which every format holds exactly, against a
+// dense product on the host.
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -46,22 +47,30 @@ const Kind kinds[] = {
     {"m64n16k64.s32.s8.s8", 8, 64, as_byte, 1, ""},
 };
 
-// A and B lie as cores of 8 rows by 16 bytes, of A in registers four words a thread follow; metadata a word a thread.
+// A and B lie as cores of 8 rows by 16 bytes, of A in registers four words a thread follow;
+// metadata a word a thread.
 std::string text_of(const Kind& kind, bool registers, int selector) {
   const std::string head =
-      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry run(.param .u64 a, .param .u64 b, .param .u64 e, .param "
+      ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry run(.param .u64 a, .param "
+      ".u64 b, .param .u64 e, .param "
       ".u64 d) {\n"
-      ".reg .b32 r<16>;\n.reg .b64 x<12>;\n.reg .b32 s<12>;\n.reg .b32 f<4>;\n.reg .pred p;\n.shared .align 128 .b8 ta[2048];\n"
-      ".shared .align 128 .b8 tb[1024];\nld.param.u64 x0, [a];\nld.param.u64 x1, [b];\nld.param.u64 x2, [e];\nld.param.u64 x3, "
+      ".reg .b32 r<16>;\n.reg .b64 x<12>;\n.reg .b32 s<12>;\n.reg .b32 f<4>;\n.reg .pred "
+      "p;\n.shared .align 128 .b8 ta[2048];\n"
+      ".shared .align 128 .b8 tb[1024];\nld.param.u64 x0, [a];\nld.param.u64 x1, "
+      "[b];\nld.param.u64 x2, [e];\nld.param.u64 x3, "
       "[d];\n"
-      "mov.u32 r0, %tid.x;\nmul.wide.u32 x4, r0, 16;\nadd.s64 x5, x0, x4;\nld.global.v4.u32 {f0, f1, f2, f3}, [x5];\n"
+      "mov.u32 r0, %tid.x;\nmul.wide.u32 x4, r0, 16;\nadd.s64 x5, x0, x4;\nld.global.v4.u32 {f0, "
+      "f1, f2, f3}, [x5];\n"
       "mov.u32 r1, ta;\nmad.lo.u32 r2, r0, 16, r1;\nst.shared.v4.u32 [r2], {f0, f1, f2, f3};\n"
-      "mul.wide.u32 x6, r0, 8;\nadd.s64 x6, x1, x6;\nld.global.v2.u32 {r4, r5}, [x6];\nmov.u32 r3, tb;\nmad.lo.u32 r2, r0, 8, "
+      "mul.wide.u32 x6, r0, 8;\nadd.s64 x6, x1, x6;\nld.global.v2.u32 {r4, r5}, [x6];\nmov.u32 r3, "
+      "tb;\nmad.lo.u32 r2, r0, 8, "
       "r3;\n"
-      "st.shared.v2.u32 [r2], {r4, r5};\nmul.wide.u32 x6, r0, 4;\nadd.s64 x6, x2, x6;\nld.global.u32 r6, [x6];\n"
+      "st.shared.v2.u32 [r2], {r4, r5};\nmul.wide.u32 x6, r0, 4;\nadd.s64 x6, x2, "
+      "x6;\nld.global.u32 r6, [x6];\n"
       "fence.proxy.async.shared::cta;\nbar.sync 0;\n"
       // Leading offsets 128, strides 256 and 512, in units of 16 bytes.
-      "cvt.u64.u32 x7, r1;\nshr.u64 x7, x7, 4;\nor.b64 x7, x7, 0x1000080000;\ncvt.u64.u32 x8, r3;\nshr.u64 x8, x8, 4;\n"
+      "cvt.u64.u32 x7, r1;\nshr.u64 x7, x7, 4;\nor.b64 x7, x7, 0x1000080000;\ncvt.u64.u32 x8, "
+      "r3;\nshr.u64 x8, x8, 4;\n"
       "or.b64 x8, x8, 0x2000080000;\n";
   const std::string zero = [] {
     std::string out;
@@ -72,10 +81,14 @@ std::string text_of(const Kind& kind, bool registers, int selector) {
   if (registers && scales == "1, 1, 0, 0") scales = "1, 1, 0";
   return head + zero +
          fmt::format(
-             "setp.ne.u32 p, r1, 0xffffffff;\nwgmma.fence.sync.aligned;\nwgmma.mma_async.sp.sync.aligned.{} {{s0, s1, s2, s3, "
+             "setp.ne.u32 p, r1, "
+             "0xffffffff;\nwgmma.fence.sync.aligned;\nwgmma.mma_async.sp.sync.aligned.{} {{s0, s1, "
+             "s2, s3, "
              "s4, s5, "
-             "s6, s7}}, {}, x8, r6, {}, p{}{};\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n",
-             kind.types, registers ? "{f0, f1, f2, f3}" : "x7", selector, scales.empty() ? "" : ", ", scales) +
+             "s6, s7}}, {}, x8, r6, {}, "
+             "p{}{};\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n",
+             kind.types, registers ? "{f0, f1, f2, f3}" : "x7", selector,
+             scales.empty() ? "" : ", ", scales) +
          "mul.wide.u32 x9, r0, 32;\nadd.s64 x9, x3, x9;\nst.global.v4.u32 [x9], {s0, s1, s2, s3};\n"
          "st.global.v4.u32 [x9+16], {s4, s5, s6, s7};\nret;\n}\n";
 }
@@ -87,7 +100,8 @@ struct Problem {
 };
 
 void put(std::vector<u8>& bytes, std::size_t at, u32 value, int bits) {
-  for (int i = 0; i < bits / 8; ++i) bytes.at(at + static_cast<std::size_t>(i)) = static_cast<u8>(value >> (8 * i));
+  for (int i = 0; i < bits / 8; ++i)
+    bytes.at(at + static_cast<std::size_t>(i)) = static_cast<u8>(value >> (8 * i));
 }
 
 // Byte `at` of a row among cores, `cores` of them along k.
@@ -96,7 +110,8 @@ std::size_t core(int row, int at, int cores) {
 }
 // Of A in registers: word of row and byte.
 std::size_t fragment(int row, int at) {
-  const int word = at / 4, thread = row / 16 * 32 + row % 8 * 4 + word % 4, reg = row % 16 / 8 + word / 4 * 2;
+  const int word = at / 4, thread = row / 16 * 32 + row % 8 * 4 + word % 4,
+            reg = row % 16 / 8 + word / 4 * 2;
   return static_cast<std::size_t>((thread * 4 + reg) * 4 + at % 4);
 }
 
@@ -119,10 +134,15 @@ Problem problem_of(const Kind& kind, bool registers, int selector) {
       const int one = low % 2;
       const u32 where = group == 2 ? (one == 0 ? 0x4u : 0xeu) : static_cast<u32>(low | high << 2);
       const bool pairs = kind.bits >= 16;
-      const int lane = row / 16 * 32 + row % 8 * 4 + (pairs ? g / 4 + 2 * selector : g / 8 * 2 + row % 16 / 8);
-      out.metadata.at(static_cast<std::size_t>(lane)) |= where << (pairs ? row % 16 / 8 * 16 + 4 * (g % 4) : 4 * (g % 8));
+      const int lane =
+          row / 16 * 32 + row % 8 * 4 + (pairs ? g / 4 + 2 * selector : g / 8 * 2 + row % 16 / 8);
+      out.metadata.at(static_cast<std::size_t>(lane)) |=
+          where << (pairs ? row % 16 / 8 * 16 + 4 * (g % 4) : 4 * (g % 8));
       for (int j = 0; j < kept; ++j) {
-        const int v = drawn(), at = (g * kept + j) * wide, k = g * group + (group == 2 ? one : j == 0 ? low : high);
+        const int v = drawn(), at = (g * kept + j) * wide,
+                  k = g * group + (group == 2 ? one
+                                   : j == 0   ? low
+                                              : high);
         put(out.a, registers ? fragment(row, at) : core(row, at, 2), kind.encode(v), kind.bits);
         for (std::size_t n = 0; n < columns; ++n)
           out.d[static_cast<std::size_t>(row)][n] += v * b[static_cast<std::size_t>(k)][n];
@@ -142,19 +162,25 @@ TEST_CASE("sparse products of warpgroups", "[wgmma][sparse]") {
           const Problem problem = problem_of(kind, registers, selector);
           Device device;
           device.options.late = late;
-          const auto a = device.input("a", problem.a), b = device.input("b", problem.b), e = device.input("e", problem.metadata),
-                     d = device.output("d", 128 * 32);
-          INFO(kind.types << (registers ? " from registers, selector " : " from shared memory, selector ") << selector);
-          const auto report =
-              device.run(module_of(text_of(kind, registers, selector)), "run", {1}, {128}, 0, P{a}, P{b}, P{e}, P{d});
+          const auto a = device.input("a", problem.a), b = device.input("b", problem.b),
+                     e = device.input("e", problem.metadata), d = device.output("d", 128 * 32);
+          INFO(kind.types << (registers ? " from registers, selector "
+                                        : " from shared memory, selector ")
+                          << selector);
+          const auto report = device.run(module_of(text_of(kind, registers, selector)), "run", {1},
+                                         {128}, 0, P{a}, P{b}, P{e}, P{d});
           REQUIRE(faults_of(report) == "");
           const auto found = device.values<u32>(d);
           int wrong = 0;
           for (u32 t = 0; t < 128; ++t) {
             for (u32 i = 0; i < 8; ++i) {
-              const u32 row = t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2), column = i / 4 * 8 + t % 4 * 2 + i % 2;
+              const u32 row = t / 32 * 16 + t % 32 / 4 + 8 * (i / 2 % 2),
+                        column = i / 4 * 8 + t % 4 * 2 + i % 2;
               const int want = problem.d[row][column];
-              wrong += found[t * 8 + i] == (kind.scales[0] == 0 ? static_cast<u32>(want) : as_fp32(want)) ? 0 : 1;
+              wrong +=
+                  found[t * 8 + i] == (kind.scales[0] == 0 ? static_cast<u32>(want) : as_fp32(want))
+                      ? 0
+                      : 1;
             }
           }
           CHECK(wrong == 0);

@@ -1,4 +1,5 @@
-// Products of warpgroups: a warp-specialised GEMM, what happens when one of its orderings is missing, and what wgmma refuses.
+// Products of warpgroups: a warp-specialised GEMM, what happens when one of its orderings is
+// missing, and what wgmma refuses.
 #include <bit>
 #include <cstdint>
 #include <iterator>
@@ -17,7 +18,9 @@ using P = Device::Pointer;
 
 namespace {
 
-std::uint16_t bf16_of(float v) { return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16); }
+std::uint16_t bf16_of(float v) {
+  return static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(v) >> 16);
+}
 
 struct Outcome {
   ptx::Report report;
@@ -25,8 +28,8 @@ struct Outcome {
 };
 
 // Small integers: every sum is exact, so any order of adding gives the same bits.
-Outcome run(const std::string& text, bool late, int m = 128, int n = 128, int k = 448, std::uint64_t seed = 0,
-            std::uint32_t swizzle = 128) {
+Outcome run(const std::string& text, bool late, int m = 128, int n = 128, int k = 448,
+            std::uint64_t seed = 0, std::uint32_t swizzle = 128) {
   std::mt19937 generator(5);
   const auto draw = [&](std::size_t count) {
     std::vector<int> out(count);
@@ -38,18 +41,21 @@ Outcome run(const std::string& text, bool late, int m = 128, int n = 128, int k 
     for (const int v : from) out.push_back(bf16_of(static_cast<float>(v)));
     return out;
   };
-  const std::vector<int> a = draw(static_cast<std::size_t>(m) * k), b = draw(static_cast<std::size_t>(n) * k);
+  const std::vector<int> a = draw(static_cast<std::size_t>(m) * k),
+                         b = draw(static_cast<std::size_t>(n) * k);
   Device d;
   d.options.late = late;
   d.options.seed = seed;
   d.options.instruction_budget = 2'000'000;
   d.options.max_faults = 1;
-  const auto ia = d.input("A", encode(a)), ib = d.input("B", encode(b)), id = d.output("D", static_cast<std::size_t>(m) * n * 4);
+  const auto ia = d.input("A", encode(a)), ib = d.input("B", encode(b)),
+             id = d.output("D", static_cast<std::size_t>(m) * n * 4);
   const ptx::TensorMap ma = rows_along_k(d.memory.address(ia), m, k, swizzle),
                        mb = rows_along_k(d.memory.address(ib), n, k, swizzle);
   Outcome out;
   out.report =
-      d.run(module_of_cuda(text), "gemm", {static_cast<unsigned>(n) / gemm_columns, static_cast<unsigned>(m) / gemm_rows},
+      d.run(module_of_cuda(text), "gemm",
+            {static_cast<unsigned>(n) / gemm_columns, static_cast<unsigned>(m) / gemm_rows},
             {gemm_threads}, gemm_shared, ma, mb, P{id}, n, k);
   if (!out.report.faults.empty()) return out;
   const auto got = d.values<float>(id);
@@ -57,7 +63,8 @@ Outcome run(const std::string& text, bool late, int m = 128, int n = 128, int k 
   for (int i = 0; i < m; ++i) {
     for (int j = 0; j < n; ++j) {
       int sum = 0;
-      for (int q = 0; q < k; ++q) sum += a[static_cast<std::size_t>(i * k + q)] * b[static_cast<std::size_t>(j * k + q)];
+      for (int q = 0; q < k; ++q)
+        sum += a[static_cast<std::size_t>(i * k + q)] * b[static_cast<std::size_t>(j * k + q)];
       out.right = out.right && got[static_cast<std::size_t>(i * n + j)] == static_cast<float>(sum);
     }
   }
@@ -79,13 +86,15 @@ struct Mutant {
 };
 const Mutant mutants[] = {
     {"    multiply_fence();\n", "", "run.race"},
-    {"    multiply_fence();\n    for", "    if (i == 0) multiply_fence();\n    sum[5] += 0.0f;\n    for", "run.race"},
+    {"    multiply_fence();\n    for",
+     "    if (i == 0) multiply_fence();\n    sum[5] += 0.0f;\n    for", "run.race"},
     {"    multiply_commit();\n", "", "run.race"},
     {"  multiply_wait<0>();\n", "", "run.race"},
     {"  multiply_wait<0>();\n", "  multiply_wait<1>();\n", "run.race"},
     {"    multiply_wait<1>();\n", "", "run.race"},
     {"    multiply_wait<1>();\n", "    multiply_wait<2>();\n", "run.race"},
-    {"if (i > 0 && lane == 0) arrive(&empty[(i - 1) % ST]);", "if (lane == 0) arrive(&empty[at]);", "run.race"},
+    {"if (i > 0 && lane == 0) arrive(&empty[(i - 1) % ST]);", "if (lane == 0) arrive(&empty[at]);",
+     "run.race"},
     {"if (i > 0 && lane == 0) arrive(&empty[(i - 1) % ST]);", "", "run.hang"},
     {"if (i > 0 && lane == 0) arrive", "if (i > 0 && lane == 0 && warp < 3) arrive", "run.hang"},
     {"if (i > 0 && lane == 0) arrive", "if (i > 0 && lane < 2) arrive", "run.hang run.race"},
@@ -95,14 +104,16 @@ const Mutant mutants[] = {
     {"    wait(&full[at], (i / ST) & 1);\n", "", "run.race"},
     {"wait(&full[at], (i / ST) & 1);", "wait(&full[at], (i / ST + 1) & 1);", "run.race run.hang"},
     {"        if (i >= ST) wait(&empty[at], (i / ST - 1) & 1);\n", "", "run.race run.divergence"},
-    {"wait(&empty[at], (i / ST - 1) & 1);", "wait(&empty[at], (i / ST) & 1);", "run.race run.divergence"},
+    {"wait(&empty[at], (i / ST - 1) & 1);", "wait(&empty[at], (i / ST) & 1);",
+     "run.race run.divergence"},
     {"if (i >= ST) wait", "if (i > ST) wait", "run.race run.divergence"},
     {"        expect(&full[at], BYTES);\n", "", "run.hang"},
     {"expect(&full[at], BYTES);", "expect(&full[at], BYTES / 2);", "run.race"},
     {"expect(&full[at], BYTES);", "expect(&full[at], BYTES + 16);", "run.hang"},
     {"expect(&full[at], BYTES);", "arrive(&full[at]);", "run.race"},
     {"  __syncthreads();\n", "", "run.race run.uninitialised"},
-    {"        tile2(s + at * BYTES + BM * BK * 2, &mb, i * BK, column, &full[at]);\n", "", "run.hang"},
+    {"        tile2(s + at * BYTES + BM * BK * 2, &mb, i * BK, column, &full[at]);\n", "",
+     "run.hang"},
     {"&mb, i * BK, column, &full[at]", "&mb, i * BK, column, &full[0]", "run.hang run.race"},
     {"(1ull << 62)", "(2ull << 62)", ""},
     {"(64ull << 32)", "(32ull << 32)", ""},
@@ -111,10 +122,12 @@ const Mutant mutants[] = {
     {"a + 2 * j, b + 2 * j", "a + 2 * j, b + 4 * j", "run.race run.out_of_bounds"},
     {"i + j != 0", "1", ""},
     {"i + j != 0", "i != 0", ""},
-    {"  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\");", "  if (t / 32 % 4 == 3) return;", "run.hang"},
-    {"for (int j = 0; j < BK / 16; ++j) multiply", "for (int j = 0; j < BK / 16; ++j) if (j != 2 || warp != 1) multiply",
+    {"  asm volatile(\"setmaxnreg.inc.sync.aligned.u32 232;\");", "  if (t / 32 % 4 == 3) return;",
+     "run.hang"},
+    {"for (int j = 0; j < BK / 16; ++j) multiply",
+     "for (int j = 0; j < BK / 16; ++j) if (j != 2 || warp != 1) multiply", "run.divergence"},
+    {"descriptor(s + at * BYTES + (group - 1)", "descriptor(s + at * BYTES + (warp & 1)",
      "run.divergence"},
-    {"descriptor(s + at * BYTES + (group - 1)", "descriptor(s + at * BYTES + (warp & 1)", "run.divergence"},
 };
 
 }  // namespace
@@ -131,7 +144,8 @@ TEST_CASE("a warp-specialised GEMM of tensor-map copies and wgmma is exact", "[w
   }
 }
 
-TEST_CASE("a warp-specialised GEMM without one of its orderings faults or is wrong", "[wgmma][faults]") {
+TEST_CASE("a warp-specialised GEMM without one of its orderings faults or is wrong",
+          "[wgmma][faults]") {
   for (std::size_t i = 0; i < std::size(mutants); i += cupilot::testing::sanitized() ? 3 : 1) {
     const Mutant& mutant = mutants[i];
     INFO(mutant.from << " -> " << mutant.to);
@@ -215,18 +229,24 @@ const Around arounds[] = {
     {"#define ISSUED if (t < 64) sb[t] = 0\n", "run.race", "may still read"},
     {"#define ISSUED sa[t] = 0\n", "run.race", "may still read"},
     {"#define WAITED __syncthreads(); if (t < 64) sb[t] = 0\n", "", ""},
-    {"#define ISSUED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1]))\n", "run.race", "wait_group"},
-    {"#define REGISTERS\n#define ISSUED asm volatile(\"add.u32 %0, %0, %0;\" : \"+r\"(r[1]))\n", "run.race", "wait_group"},
-    {"#define WAITED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1])); multiply(d, a, b, 1); finish()\n", "run.race",
-     "wgmma.fence"},
-    {"#define WAITED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1])); multiply_fence(); multiply(d, a, b, 1); finish()\n",
+    {"#define ISSUED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1]))\n", "run.race",
+     "wait_group"},
+    {"#define REGISTERS\n#define ISSUED asm volatile(\"add.u32 %0, %0, %0;\" : \"+r\"(r[1]))\n",
+     "run.race", "wait_group"},
+    {"#define WAITED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1])); multiply(d, a, b, 1); "
+     "finish()\n",
+     "run.race", "wgmma.fence"},
+    {"#define WAITED asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1])); multiply_fence(); "
+     "multiply(d, a, b, 1); finish()\n",
      "", ""},
     {"#define WAITED multiply(d, a, b, 1); finish()\n", "", ""},
-    {"#define BEFORE asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1]))\n", "run.race", "wgmma.fence"},
+    {"#define BEFORE asm volatile(\"add.f32 %0, %0, %0;\" : \"+f\"(d[1]))\n", "run.race",
+     "wgmma.fence"},
     {"#define START FENCE_PROXY; __syncthreads()\n", "run.race", "first wgmma.fence"},
     {"#define START __syncthreads(); multiply_fence()\n", "run.race", "fence.proxy.async"},
     {"#define START FENCE_PROXY; multiply_fence()\n", "run.race", ""},
-    {"#define LEADING_A 128\n", "run.out_of_bounds", "touches sa+2048 (shared offset 2048), where no shared variable lies"},
+    {"#define LEADING_A 128\n", "run.out_of_bounds",
+     "touches sa+2048 (shared offset 2048), where no shared variable lies"},
     {"#define LEADING 16\n", "run.out_of_bounds", "row 0 of B lies at sb+256 (shared offset 2304)"},
     {"#define LEADING 0x3000\n", "run.out_of_bounds", "row 0 of B"},
     {"#define LEADING 0x4000\n", "run.misaligned", "no descriptor of B"},
@@ -245,7 +265,8 @@ TEST_CASE("what stands around a wgmma decides whether it is right", "[wgmma][fau
       d.options.late = late;
       d.options.max_faults = 1;
       const auto out = d.output("o", 2048);
-      const auto report = d.run(module_of_cuda(one_product(around.hooks)), "one", {1}, {128}, 0, P{out});
+      const auto report =
+          d.run(module_of_cuda(one_product(around.hooks)), "one", {1}, {128}, 0, P{out});
       INFO(faults_of(report));
       if (around.code[0] == '\0') {
         CHECK(report.faults.empty());
@@ -264,8 +285,9 @@ TEST_CASE("late sums take what shared memory holds when they are waited for", "[
     d.options.late = late;
     d.options.check_races = false;
     const auto out = d.output("o", 2048);
-    const auto report = d.run(module_of_cuda(one_product("#define ISSUED if (t < 64) sb[t] = 0; __syncthreads()\n")), "one", {1},
-                              {128}, 0, P{out});
+    const auto report = d.run(
+        module_of_cuda(one_product("#define ISSUED if (t < 64) sb[t] = 0; __syncthreads()\n")),
+        "one", {1}, {128}, 0, P{out});
     REQUIRE(faults_of(report) == "");
     CHECK(d.values<float>(out)[0] == (late ? 0.0f : 16.0f));
   }

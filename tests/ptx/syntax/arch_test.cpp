@@ -6,18 +6,21 @@
 
 using namespace cupilot;
 
-TEST_CASE("a module runs on its target's architecture and later ones, an a-target on its own only", "[arch]") {
+TEST_CASE("a module runs on its target's architecture and later ones, an a-target on its own only",
+          "[arch]") {
   struct Row {
     const char *target, *arch;
     bool runs;
   };
-  const Row rows[] = {{"sm_80", "sm_80", true},   {"sm_80", "sm_90a", true},   {"sm_70", "sm_89", true},
-                      {"sm_89", "sm_89", true},   {"sm_90", "sm_90a", true},   {"sm_90a", "sm_90a", true},
-                      {"sm_89", "sm_80", false},  {"sm_90", "sm_89", false},   {"sm_90a", "sm_80", false},
-                      {"sm_90a", "sm_89", false}, {"sm_100", "sm_90a", false}, {"sm_80a", "sm_90a", false}};
+  const Row rows[] = {
+      {"sm_80", "sm_80", true},   {"sm_80", "sm_90a", true},   {"sm_70", "sm_89", true},
+      {"sm_89", "sm_89", true},   {"sm_90", "sm_90a", true},   {"sm_90a", "sm_90a", true},
+      {"sm_89", "sm_80", false},  {"sm_90", "sm_89", false},   {"sm_90a", "sm_80", false},
+      {"sm_90a", "sm_89", false}, {"sm_100", "sm_90a", false}, {"sm_80a", "sm_90a", false}};
   for (const Row& row : rows) {
     CAPTURE(row.target, row.arch);
-    const auto module = ptx::parse(std::string(".version 9.0 .target ") + row.target + " .address_size 64 .entry k() { ret; }");
+    const auto module = ptx::parse(std::string(".version 9.0 .target ") + row.target +
+                                   " .address_size 64 .entry k() { ret; }");
     REQUIRE(module);
     const auto refused = ptx::check_arch(*module, row.arch);
     CHECK(refused.has_value() == !row.runs);
@@ -25,7 +28,8 @@ TEST_CASE("a module runs on its target's architecture and later ones, an a-targe
   }
 }
 
-TEST_CASE("an instruction of a later architecture than the target's is refused with its line", "[arch]") {
+TEST_CASE("an instruction of a later architecture than the target's is refused with its line",
+          "[arch]") {
   struct Row {
     const char *instruction, *needs;  // "": runs everywhere
   };
@@ -45,7 +49,8 @@ TEST_CASE("an instruction of a later architecture than the target's is refused w
   for (const Row& row : rows) {
     CAPTURE(row.instruction);
     const auto module =
-        ptx::parse(std::string(".version 9.0 .target sm_80 .address_size 64\n.entry k() {\n.reg .b32 %r<9>; .reg .b16 %h<9>;\n") +
+        ptx::parse(std::string(".version 9.0 .target sm_80 .address_size 64\n.entry k() {\n.reg "
+                               ".b32 %r<9>; .reg .b16 %h<9>;\n") +
                    row.instruction + "\nret; }");
     REQUIRE(module);
     const auto refused = ptx::check_arch(*module, "sm_80");

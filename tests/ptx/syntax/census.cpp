@@ -16,7 +16,8 @@ using Strings = std::vector<std::string>;
 
 // Every way to choose one of each (a|b|).
 void alternatives(const std::string& line, Strings& out) {
-  for (std::size_t open = line.find('('); open != std::string::npos; open = line.find('(', open + 1)) {
+  for (std::size_t open = line.find('('); open != std::string::npos;
+       open = line.find('(', open + 1)) {
     const std::size_t close = line.find(')', open);
     if (line.substr(open, close - open).find('|') == std::string::npos) continue;
     for (std::size_t at = open + 1; at <= close;) {
@@ -47,12 +48,14 @@ char letter_of(ptx::Type type, unsigned times) {
 
 std::string registers(char letter, unsigned first, unsigned count) {
   std::string out;
-  for (unsigned i = 0; i < count; ++i) out += fmt::format("{}{}{}", i == 0 ? "" : ", ", letter, first + i);
+  for (unsigned i = 0; i < count; ++i)
+    out += fmt::format("{}{}{}", i == 0 ? "" : ", ", letter, first + i);
   return out;
 }
 
 void replace_all(std::string& text, const std::string& what, const std::string& with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + with.size())) {
     text.replace(at, what.size(), with);
   }
 }
@@ -81,8 +84,9 @@ std::string operand(char kind, unsigned number, ptx::Type first, ptx::Type last,
     case 'G':
       return "{" + registers('d', 1, number) + "}";
     default:
-      return vector == 1 ? registers(letter_of(last, 1), number, 1)
-                         : "{" + registers(letter_of(last, 1), (number - 1) * vector % 8 + 1, vector) + "}";
+      return vector == 1
+                 ? registers(letter_of(last, 1), number, 1)
+                 : "{" + registers(letter_of(last, 1), (number - 1) * vector % 8 + 1, vector) + "}";
   }
 }
 
@@ -145,21 +149,29 @@ const std::vector<CensusForm>& census() {
 
 std::string census_kernel(const std::string& name, const std::string& form) {
   std::string body = form + ";\n";
-  if (form.rfind("brx", 0) == 0) body = "targets: .branchtargets done, other;\n" + body + "other:\n";
+  if (form.rfind("brx", 0) == 0)
+    body = "targets: .branchtargets done, other;\n" + body + "other:\n";
   if (form.rfind("call", 0) == 0) {
     body =
-        "{\n.param .b32 result;\n.param .b32 argument;\nprototype: .callprototype (.param .b32 _) _ (.param .b32 _);\n"
+        "{\n.param .b32 result;\n.param .b32 argument;\nprototype: .callprototype (.param .b32 _) "
+        "_ (.param .b32 _);\n"
         "prototype0: .callprototype _ ();\nst.param.b32 [argument], r1;\n" +
         body + "}\n";
   }
   return ".entry " + name +
-         " (.param .align 64 .b8 map[128], .param .u64 buffer, .param .align 16 .b8 parameter[16]) .maxntid 128\n{\n"
-         ".reg .b8 c<10>;\n.reg .b16 h<10>;\n.reg .b32 r<10>;\n.reg .b64 d<10>;\n.reg .b128 q<10>;\n.reg .pred p<10>;\n"
-         ".reg .b64 %g, %l, %k, %sg, %mg, %t;\n.reg .b32 %s, %m, %sc, %mc;\n.local .align 16 .b8 stack[256];\n"
+         " (.param .align 64 .b8 map[128], .param .u64 buffer, .param .align 16 .b8 parameter[16]) "
+         ".maxntid 128\n{\n"
+         ".reg .b8 c<10>;\n.reg .b16 h<10>;\n.reg .b32 r<10>;\n.reg .b64 d<10>;\n.reg .b128 "
+         "q<10>;\n.reg .pred p<10>;\n"
+         ".reg .b64 %g, %l, %k, %sg, %mg, %t;\n.reg .b32 %s, %m, %sc, %mc;\n.local .align 16 .b8 "
+         "stack[256];\n"
          ".shared .align 128 .b8 tile[1024];\n.shared .align 8 .b64 barrier;\n"
-         "ld.param.u64 %g, [buffer];\nmov.u64 %l, stack;\nmov.u64 %k, constants;\nmov.u32 %s, tile;\nmov.u32 %m, barrier;\n"
-         "cvt.u64.u32 %sg, %s;\ncvta.shared.u64 %sg, %sg;\ncvt.u64.u32 %mg, %m;\ncvta.shared.u64 %mg, %mg;\nmov.u64 %t, map;\n"
-         "mov.u32 %sc, %s;\nmov.u32 %mc, %m;\nmbarrier.init.shared.b64 [%m], 1;\nmov.u32 r1, 1;\nmov.u32 r2, 32;\n" +
+         "ld.param.u64 %g, [buffer];\nmov.u64 %l, stack;\nmov.u64 %k, constants;\nmov.u32 %s, "
+         "tile;\nmov.u32 %m, barrier;\n"
+         "cvt.u64.u32 %sg, %s;\ncvta.shared.u64 %sg, %sg;\ncvt.u64.u32 %mg, %m;\ncvta.shared.u64 "
+         "%mg, %mg;\nmov.u64 %t, map;\n"
+         "mov.u32 %sc, %s;\nmov.u32 %mc, %m;\nmbarrier.init.shared.b64 [%m], 1;\nmov.u32 r1, "
+         "1;\nmov.u32 r2, 32;\n" +
          body + "done: ret;\n}\n";
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "catch.hpp"
-#include "ptx/syntax/census.hpp"
 #include "ptx/machine/exclusions.hpp"
 #include "ptx/machine/runner.hpp"
+#include "ptx/syntax/census.hpp"
 
 using namespace support;
 
@@ -62,7 +62,8 @@ TEST_CASE("every form of the instruction set runs or is excluded by name", "[cen
   CHECK(census().size() > 12000);
   for (const ptx::Exclusion& row : ptx::exclusions()) {
     INFO(row.what);
-    CHECK((used.count(&row) == 1 || row.covers == nullptr || std::string(row.what) == "what needs sm_100"));
+    CHECK((used.count(&row) == 1 || row.covers == nullptr ||
+           std::string(row.what) == "what needs sm_100"));
   }
 }
 

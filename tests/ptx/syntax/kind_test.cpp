@@ -37,9 +37,11 @@ TEST_CASE("every instruction has the kind that its opcode, type and space say", 
                       {"ret;", "control"}};
   for (const Row& row : rows) {
     CAPTURE(row.instruction);
-    const auto module = ptx::parse(std::string(".version 9.0 .target sm_90a .address_size 64 .entry k() { .reg .f32 %f<9>; .reg "
-                                               ".f64 %d<9>; .reg .b32 %r<9>; .reg .b64 %l<9>; .reg .pred %p<9>; ") +
-                                   row.instruction + " }");
+    const auto module = ptx::parse(
+        std::string(
+            ".version 9.0 .target sm_90a .address_size 64 .entry k() { .reg .f32 %f<9>; .reg "
+            ".f64 %d<9>; .reg .b32 %r<9>; .reg .b64 %l<9>; .reg .pred %p<9>; ") +
+        row.instruction + " }");
     REQUIRE(module);
     CHECK(ptx::kind_of(module->form(module->functions[0].instructions.at(0))) == row.kind);
   }

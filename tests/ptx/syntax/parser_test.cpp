@@ -100,7 +100,9 @@ B: ret;
   CHECK(k.parameter(1).align == 64);
   CHECK(k.directive("maxntid") == std::vector<std::uint64_t>{128, 2, 1});
   REQUIRE(k.instructions.size() == 11);
-  const auto operand = [&](std::size_t i, std::size_t o) { return k.operands[k.instructions[i].first_operand + o]; };
+  const auto operand = [&](std::size_t i, std::size_t o) {
+    return k.operands[k.instructions[i].first_operand + o];
+  };
   CHECK(operand(0, 0).index != operand(2, 0).index);  // two registers named x
   CHECK(operand(0, 1).bits == ~std::uint64_t{0});
   CHECK(operand(1, 0).index == 2);
@@ -129,8 +131,12 @@ TEST_CASE("a register is the nearest of its name", "[parser]") {
   mov.f32 %f29999, %f0;
 })");
   const ptx::Function& k = *module->entry("k");
-  const auto type = [&](std::size_t i, std::size_t o) { return k.operands[k.instructions[i].first_operand + o].type; };
-  const auto index = [&](std::size_t i, std::size_t o) { return k.operands[k.instructions[i].first_operand + o].index; };
+  const auto type = [&](std::size_t i, std::size_t o) {
+    return k.operands[k.instructions[i].first_operand + o].type;
+  };
+  const auto index = [&](std::size_t i, std::size_t o) {
+    return k.operands[k.instructions[i].first_operand + o].index;
+  };
   for (const std::size_t i : {1u, 2u}) {
     CHECK(type(i, 0) == ptx::Type::b16);
     CHECK(index(i, 1) == index(0, 0));
@@ -160,7 +166,9 @@ TEST_CASE("what is no PTX is refused with its line", "[parser]") {
       {".version 9.0 .target sm_90 .entry k() { mov.b32 %r1, 1; }", "%r1"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 %r<2>; mov.b32 %r2, 1; }", "%r2"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 %r<2>; mov.b32 %r01, 1; }", "%r01"},
-      {".version 9.0 .target sm_90 .entry k() { { .reg .b32 %r<9>; mov.b32 %r1, 1; } mov.b32 %r1, 1; }", "%r1"},
+      {".version 9.0 .target sm_90 .entry k() { { .reg .b32 %r<9>; mov.b32 %r1, 1; } mov.b32 %r1, "
+       "1; }",
+       "%r1"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 %r<2>; .reg .b32 %r<3>; }", "twice"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b33 %r<2>; }", "b33"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; .reg .b32 r; }", "twice"},
@@ -172,10 +180,12 @@ TEST_CASE("what is no PTX is refused with its line", "[parser]") {
       {".version 9.0 .target sm_90 .global .align 3 .b8 x;", "power of two"},
       {".version 9.0 .target sm_90 .entry k(.param .u64) { ret; }", "name"},
       {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; mov.b32 r, 0f12; }", "8 digits"},
-      {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; mov.b32 r, 99999999999999999999999; }", "64 bits"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .b32 r; mov.b32 r, 99999999999999999999999; }",
+       "64 bits"},
       {".version 9.0 .target sm_90 .entry k() { .reg .pred p; @p; }", "instruction"},
       {".version 9.0 .target sm_90 .entry k() { @q ret; }", "predicate"},
-      {".version 9.0 .target sm_90 .entry k() { .reg .pred p; bra end|p; end: ret; }", "stands alone"},
+      {".version 9.0 .target sm_90 .entry k() { .reg .pred p; bra end|p; end: ret; }",
+       "stands alone"},
       {".version 9.0 .target sm_90 \x01", "byte 0x01"},
       {".version 9.0 .address_size 32", "64-bit"},
   };
@@ -226,7 +236,8 @@ TEST_CASE("mutated text never crashes the parser or the interpreter", "[parser][
           copy[i] += copy[j];
           break;
         case 3:
-          if (!copy[i].empty()) copy[i][generator() % copy[i].size()] = static_cast<char>(generator() % 256);
+          if (!copy[i].empty())
+            copy[i][generator() % copy[i].size()] = static_cast<char>(generator() % 256);
           break;
         case 4:
           std::swap(copy[i], copy[j]);
@@ -244,13 +255,15 @@ TEST_CASE("mutated text never crashes the parser or the interpreter", "[parser][
     auto program = ptx::make_program(module, "k");
     if (!program) continue;
     ptx::DeviceMemory memory;
-    const auto a = *memory.add("a", 4096, ptx::Access::read_only), o = *memory.add("o", 4096, ptx::Access::read_write);
+    const auto a = *memory.add("a", 4096, ptx::Access::read_only),
+               o = *memory.add("o", 4096, ptx::Access::read_write);
     ptx::Launch launch{.grid = {2}, .block = {64}, .dynamic_shared = 1024, .parameters = {}};
     const ptx::ParameterLayout layout = ptx::parameter_layout(*module->entry("k"));
     launch.parameters.resize(layout.bytes);
     const std::uint64_t addresses[] = {memory.address(a), memory.address(o)};
     for (std::size_t i = 0; i < 2 && i < layout.offsets.size(); ++i) {
-      if (layout.offsets[i] + 8 <= layout.bytes) std::memcpy(launch.parameters.data() + layout.offsets[i], &addresses[i], 8);
+      if (layout.offsets[i] + 8 <= layout.bytes)
+        std::memcpy(launch.parameters.data() + layout.offsets[i], &addresses[i], 8);
     }
     if (layout.offsets.size() > 2 && layout.offsets[2] + 4 <= layout.bytes) {
       const int n = 100;

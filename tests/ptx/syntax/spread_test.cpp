@@ -27,9 +27,10 @@ K last_block_traps(const float* a, float* o, int n) { I o[i] = a[i]; if (b % 16 
 K endless(const float* a, float* o, int n) { I volatile int x = n; while (b == 40 && x > 0) { } o[i] = a[i]; }
 K waits(const float* a, float* o, int n) { I if (b == 63) *(volatile float*)(o + n) = 1; else while (*(volatile float*)(o + n) != 1) { } o[i] = a[i]; }
 )";
-const char* const entries[] = {"apart",         "in_place",         "bytes_of_a_word", "all_add",
-                               "one_word",      "reads_before",     "reads_behind",    "reads_behind_fenced",
-                               "in_a_variable", "last_block_traps", "endless",         "waits"};
+const char* const entries[] = {
+    "apart",         "in_place",         "bytes_of_a_word", "all_add",
+    "one_word",      "reads_before",     "reads_behind",    "reads_behind_fenced",
+    "in_a_variable", "last_block_traps", "endless",         "waits"};
 
 struct Outcome {
   std::string faults, dependence;
@@ -53,10 +54,14 @@ Outcome outcome(const char* entry, std::uint32_t threads, std::uint64_t seed) {
   d.options.seed = seed;
   d.options.resident = 1000;
   d.options.instruction_budget = 400'000;
-  const ptx::Report r = d.run(module_of_cuda(kernels), entry, {grid}, {block}, 0, P{ia}, P{io}, int{n});
-  Outcome out{faults_of(r), r.dependence, {}, {}, {}, r.independent, r.warp_instructions, r.blocks_run};
-  for (std::size_t c = 0; c < cupilot::counter_count; ++c) out.counts.push_back(r.counts[static_cast<cupilot::Counter>(c)].value);
-  for (const ptx::LineCount& line : r.lines) out.lines.insert(out.lines.end(), {line.instruction, line.warps, line.threads});
+  const ptx::Report r =
+      d.run(module_of_cuda(kernels), entry, {grid}, {block}, 0, P{ia}, P{io}, int{n});
+  Outcome out{faults_of(r),  r.dependence,        {},          {}, {},
+              r.independent, r.warp_instructions, r.blocks_run};
+  for (std::size_t c = 0; c < cupilot::counter_count; ++c)
+    out.counts.push_back(r.counts[static_cast<cupilot::Counter>(c)].value);
+  for (const ptx::LineCount& line : r.lines)
+    out.lines.insert(out.lines.end(), {line.instruction, line.warps, line.threads});
   // What stands in memory after a fault depends on when the launch ended.
   if (r.faults.empty()) out.bits = d.values<std::uint32_t>(io);
   return out;
@@ -94,6 +99,7 @@ TEST_CASE("blocks that keep apart are run by several threads, others by one", "[
     return d.run(module_of_cuda(kernels), entry, {grid}, {block}, 0, P{ia}, P{io}, int{n}).threads;
   };
   for (const char* entry : {"apart", "in_place"}) CHECK(threads(entry) == 4);
-  for (const char* entry : {"all_add", "one_word", "reads_before", "reads_behind", "in_a_variable", "last_block_traps"})
+  for (const char* entry :
+       {"all_add", "one_word", "reads_before", "reads_behind", "in_a_variable", "last_block_traps"})
     CHECK(threads(entry) == 1);
 }
