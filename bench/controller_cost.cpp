@@ -16,7 +16,7 @@
 #include <cupilot/search.hpp>
 
 #include "base/hash.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 
 namespace {
 

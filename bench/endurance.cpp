@@ -73,7 +73,7 @@ struct Watch : SearchObserver {
   double began_;
 };
 
-struct Subject {
+struct BenchSubject {
   std::string device, run_dir;
   std::int64_t evaluations = 0;
   std::uint64_t seed = 1;
@@ -81,7 +81,7 @@ struct Subject {
 
 // A sitting of one evaluation more; seconds until its first candidate is told: the journal was read
 // and folded by then.
-Result<Json> reopened(const Subject& subject, Backend& backend) {
+Result<Json> reopened(const BenchSubject& subject, Backend& backend) {
   Watch watch(1);
   EvolveOptions options;
   options.raise_evaluations = subject.evaluations + 1;
@@ -93,7 +93,7 @@ Result<Json> reopened(const Subject& subject, Backend& backend) {
               {"cpu_s_in_all", cpu_seconds() - cpu}};
 }
 
-Result<Json> watched(const Subject& subject) {
+Result<Json> watched(const BenchSubject& subject) {
   auto backend = open_backend(subject.device);
   if (!backend) return backend.error();
   const double idle = resident_mib();
@@ -136,8 +136,8 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "endurance DEVICE EVALUATIONS RUN_DIR OUT.json [SEED]\n");
     return 2;
   }
-  const Subject subject{argv[1], argv[3], std::atoll(argv[2]),
-                        argc > 5 ? static_cast<std::uint64_t>(std::atoll(argv[5])) : 1};
+  const BenchSubject subject{argv[1], argv[3], std::atoll(argv[2]),
+                             argc > 5 ? static_cast<std::uint64_t>(std::atoll(argv[5])) : 1};
   auto json = watched(subject);
   if (!json) {
     std::fprintf(stderr, "%s\n", json.error().message.c_str());

@@ -21,7 +21,7 @@
 
 #include "backend/cuda/trials.hpp"
 #include "base/phases.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 #include "trusted/content.cuh"
 
 namespace {
@@ -226,7 +226,7 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
       return concluded.error();
   }
   const Phase phase("timing");
-  const Contestant contestants[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
+  const Subject contestants[] = {{Subject::Kind::candidate, "candidate", &kernel}};
   const std::string key = task_id(task);
   answering.cases = CudaTrials::cases_of(task.time_shapes.front(), {});
   auto timed = trials.measure(task, key, task.time_shapes.front(), contestants, MeasureOptions{});

@@ -77,7 +77,7 @@ std::int64_t run(const Race& race, std::uint64_t seed, std::int64_t budget, bool
   options.tunables = {race.tunable};
   if (random) {
     options.random_search = true;
-    options.search.brood = 1;  // no surrogate picks among the draws
+    options.search.offspring_per_slot = 1;  // no surrogate picks among the draws
     options.search.tune_share = 0;
   }
   options.observer = &counter;

@@ -19,7 +19,7 @@ std::string data_folder() {
 }  // namespace
 
 void add_steering(CLI::App& verb, EvolveFlags& flags) {
-  Steering& steering = flags.steering;
+  SearchFeatures& steering = flags.steering;
   verb.add_flag("!--no-roofline", steering.roofline,
                 "propose without zones, verdicts and what follows from them, the model included");
   verb.add_flag("!--no-model", steering.model, "propose without forecasts of times");

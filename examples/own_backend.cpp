@@ -37,14 +37,14 @@ class HostTimer : public Backend {
     return prover_->reference(task, workload, tensors);
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions&) override {
-    std::vector<ContestantReport> reports;
-    for (const Contestant& contestant : contestants) {
-      ContestantReport report;
+  Result<std::vector<SubjectReport>> measure(const Task&, const Workload&,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions&) override {
+    std::vector<SubjectReport> reports;
+    for (const Subject& contestant : contestants) {
+      SubjectReport report;
       report.name = contestant.name;
-      if (contestant.kind == Contestant::Kind::library) {
+      if (contestant.kind == Subject::Kind::library) {
         report.measurement =
             Rejected{Stage::measure, "measure.failed", "the host times no library", ""};
       } else {

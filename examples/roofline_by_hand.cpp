@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       "speed)\n",
       measurement.time_us, name_of(measurement.provenance).data(), verdict->floor_us,
       100 * verdict->floor_share);
-  for (const Pressure& pressure : verdict->pressures) {
+  for (const Bottleneck& pressure : verdict->bottlenecks) {
     if (pressure.share > 0.1)
       std::printf("%s %.0f %%\n", name_of(pressure.resource).data(), 100 * pressure.share);
   }

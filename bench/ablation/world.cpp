@@ -32,7 +32,7 @@ Result<World> open_world(Table table) {
   World world{std::move(table), std::move(*whole), nullptr, Zone::middle, {}};
   world.zone = zone_of(world.table.task, world.table.task.time_shapes.front(), world.table.device);
   world.knowledge.forecast =
-      make_forecaster(world.table.task, world.table.device, builtin_tunables());
+      make_cost_model(world.table.task, world.table.device, builtin_tunables());
   return world;
 }
 

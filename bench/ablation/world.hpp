@@ -1,8 +1,8 @@
 // A recorded landscape as searches meet it, and how many evaluations one of them takes.
 #pragma once
 
-#include <cupilot/parts/forecast.hpp>
 #include <cupilot/parts/pool.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include "ablation/table.hpp"
 
@@ -21,7 +21,7 @@ World rest_of(const World& world, const Table& other);
 
 struct Arm {
   const char* name;
-  Steering steering;
+  SearchFeatures steering;
   bool verdicts = true;  // false: the strategist gets neither verdicts nor the zone; forecasts stay
 };
 

@@ -58,14 +58,14 @@ json row_of(const CaseReport& report) {
 
 // A sampled kernel of a subject on its way through the device.
 struct Trial {
-  const Subject* subject = nullptr;
+  const BenchSubject* subject = nullptr;
   const Task* task = nullptr;
   std::string strategy{};
   std::optional<Attempt<KernelSource>> source{};
   std::optional<Attempt<CompiledKernel>> kernel{};
 };
 
-Task task_of(const Subject& subject) {
+Task task_of(const BenchSubject& subject) {
   Result<GemmSpec> spec = gemm_spec_from(subject.words);
   if (!spec) fail(spec.error());
   Result<Task> task = gemm_task(*spec);
@@ -81,7 +81,7 @@ struct Options {
 
 // `count` strategies of the subject, with --odd of every template that is met in a number of draws.
 // One space for all devices: what is sampled must not depend on the machine.
-void sample_subject(const Subject& subject, const Task& task, const Options& options,
+void sample_subject(const BenchSubject& subject, const Task& task, const Options& options,
                     std::uint64_t& drawn, std::vector<Trial>& trials) {
   static const DeviceSpec chip_spec = *chip("h200");
   static const auto writer = template_writer(builtin_tunables());
@@ -145,10 +145,10 @@ json run_trial(Backend& backend, const Trial& trial) {
 int run(const std::string& device, const std::string& out, const Options& options) {
   auto backend = open_backend(device);
   if (!backend) fail(backend.error());
-  const std::vector<Subject> subjects =
+  const std::vector<BenchSubject> subjects =
       options.odd > 0 ? odd_subjects(options.odd, options.seed) : chosen_subjects();
   std::vector<Task> tasks;
-  for (const Subject& subject : subjects) tasks.push_back(task_of(subject));
+  for (const BenchSubject& subject : subjects) tasks.push_back(task_of(subject));
   std::vector<Trial> trials;
   std::uint64_t drawn = 0;  // goes on from task to task, so that each has strategies of its own
   for (std::size_t i = 0; i < subjects.size(); ++i)

@@ -6,7 +6,7 @@
 
 using cupilot::Rng;
 
-std::vector<Subject> chosen_subjects() {
+std::vector<BenchSubject> chosen_subjects() {
   return {
       {{"m=129", "n=65", "k=67", "dtype=fp32"}, true},
       {{"m=96", "n=200", "k=130", "dtype=fp32", "layout=tn"}, true},
@@ -44,8 +44,8 @@ constexpr std::size_t strict_fp32 = 2, approximate = 2;  // of the tables above
 
 }  // namespace
 
-std::vector<Subject> odd_subjects(int count, std::uint64_t seed) {
-  std::vector<Subject> subjects;
+std::vector<BenchSubject> odd_subjects(int count, std::uint64_t seed) {
+  std::vector<BenchSubject> subjects;
   std::size_t at = 0;
   for (int shape = 0; shape < count; ++shape) {
     Rng rng = Rng::of(seed, "odd shape", static_cast<std::uint64_t>(shape));
@@ -56,7 +56,7 @@ std::vector<Subject> odd_subjects(int count, std::uint64_t seed) {
       // The stride makes every layout meet every type; extras follow at another pace.
       const std::size_t type = (at + static_cast<std::size_t>(shape) / 2) % types.size(),
                         extra = at / 3 % extras.size();
-      Subject subject{sizes, type == strict_fp32 && extra != approximate};
+      BenchSubject subject{sizes, type == strict_fp32 && extra != approximate};
       subject.words.push_back(std::string("layout=") + layout);
       for (const std::string& word : types[type]) subject.words.push_back(word);
       for (const std::string& word : extras[extra]) subject.words.push_back(word);

@@ -32,7 +32,7 @@ struct Placed {
 };
 
 struct Loaded {
-  const Subject* subject = nullptr;
+  const BenchSubject* subject = nullptr;
   CUmodule module = nullptr;
   std::vector<Placed> buffers;
   std::vector<std::vector<std::uint8_t>> parameters;  // of each order, in device addresses
@@ -97,7 +97,7 @@ std::vector<std::uint8_t> translate(const Loaded& loaded, const Order& order,
   return block;
 }
 
-void load(const Subject& subject, Loaded& loaded) {
+void load(const BenchSubject& subject, Loaded& loaded) {
   loaded.subject = &subject;
   const void* image =
       subject.cubin.empty() ? static_cast<const void*>(subject.ptx.c_str()) : subject.cubin.data();
@@ -217,7 +217,7 @@ void pass(const std::vector<Loaded>& all, Flusher& flusher, Around around) {
 
 }  // namespace
 
-Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, CompilePool& pool,
+Result<HardwareRun> count_on_device(const std::vector<BenchSubject>& subjects, CompilePool& pool,
                                     const std::vector<std::string>& metrics) {
   if (!driver().reason.empty()) return Error{ErrorCode::no_device, driver().reason, ""};
   HardwareRun run;
@@ -229,7 +229,7 @@ Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, Compil
     check(driver().cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
     check(driver().cuCtxSetCurrent(context), "cuCtxSetCurrent");
     std::size_t launches = 0;
-    for (const Subject& subject : subjects) launches += subject.orders.size();
+    for (const BenchSubject& subject : subjects) launches += subject.orders.size();
     // Before the modules are loaded: some metrics are had by instrumenting their code.
     Result<RangeCounters> ranges = RangeCounters::open(context, 0);
     if (!ranges) return ranges.error();
@@ -256,7 +256,7 @@ Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, Compil
       return Error{ErrorCode::failure,
                    fmt::format("{} ranges of {} came back", values->size(), launches), ""};
     std::size_t at = 0;
-    for (const Subject& subject : subjects) {
+    for (const BenchSubject& subject : subjects) {
       for (const Order& order : subject.orders)
         run.rows.push_back({subject.name, order.label, (*values)[at++]});
     }

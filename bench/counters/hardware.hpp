@@ -22,7 +22,7 @@ struct HardwareRun {
 };
 
 // Every launch counted with a cold L2, memory put back before each pass.
-Result<HardwareRun> count_on_device(const std::vector<Subject>& subjects, CompilePool& pool,
+Result<HardwareRun> count_on_device(const std::vector<BenchSubject>& subjects, CompilePool& pool,
                                     const std::vector<std::string>& metrics);
 
 // Launches of known work, counted and written with what they should be. 0: all within a percent, 8:

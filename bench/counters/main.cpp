@@ -81,12 +81,12 @@ std::vector<std::string> all_metrics() {
 }
 
 // On all cores, in order; what cannot be made is told.
-std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& makers) {
-  std::vector<std::optional<Subject>> made(makers.size());
+std::vector<BenchSubject> make(const std::vector<std::function<Result<BenchSubject>()>>& makers) {
+  std::vector<std::optional<BenchSubject>> made(makers.size());
   std::atomic<std::size_t> next{0};
   const auto work = [&] {
     for (std::size_t i = next++; i < makers.size(); i = next++) {
-      Result<Subject> subject = makers[i]();
+      Result<BenchSubject> subject = makers[i]();
       if (subject) {
         made[i] = std::move(*subject);
       } else {
@@ -98,14 +98,14 @@ std::vector<Subject> make(const std::vector<std::function<Result<Subject>()>>& m
   for (unsigned t = 0; t < std::max(1u, std::thread::hardware_concurrency()); ++t)
     threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
-  std::vector<Subject> all;
+  std::vector<BenchSubject> all;
   for (auto& one : made) {
     if (one) all.push_back(std::move(*one));
   }
   return all;
 }
 
-using Makers = std::vector<std::function<Result<Subject>()>>;
+using Makers = std::vector<std::function<Result<BenchSubject>()>>;
 
 Makers group_of(CompilePool& pool, const std::string& group) {
   return group == "works"      ? works(pool, false)
@@ -116,7 +116,7 @@ Makers group_of(CompilePool& pool, const std::string& group) {
 }
 
 // The machine code of each subject, for nvdisasm, where CUPILOT_CUBINS names a folder.
-void keep_cubins(const std::vector<Subject>& subjects) {
+void keep_cubins(const std::vector<BenchSubject>& subjects) {
   const char* folder = std::getenv("CUPILOT_CUBINS");
   for (std::size_t i = 0; folder != nullptr && i < subjects.size(); ++i) {
     std::string name = subjects[i].name.substr(0, 100);
@@ -129,7 +129,8 @@ void keep_cubins(const std::vector<Subject>& subjects) {
   }
 }
 
-int count_device(CompilePool& pool, const std::string& path, const std::vector<Subject>& subjects) {
+int count_device(CompilePool& pool, const std::string& path,
+                 const std::vector<BenchSubject>& subjects) {
   const std::vector<std::string> metrics = all_metrics();
   keep_cubins(subjects);
   Result<HardwareRun> run = count_on_device(subjects, pool, metrics);
@@ -152,7 +153,7 @@ int count_device(CompilePool& pool, const std::string& path, const std::vector<S
   return 0;
 }
 
-json interpret(Subject& subject, const Order& order) {
+json interpret(BenchSubject& subject, const Order& order) {
   const auto begin = std::chrono::steady_clock::now();
   json row = {{"subject", subject.name}, {"label", order.label}};
   Attempt<ptx::ProgramPtr> program = ptx::make_program(subject.module, order.entry);
@@ -191,9 +192,9 @@ json interpret(Subject& subject, const Order& order) {
   return row;
 }
 
-int count_virtual(const std::string& path, std::vector<Subject>& subjects) {
+int count_virtual(const std::string& path, std::vector<BenchSubject>& subjects) {
   json out = json::array();
-  for (Subject& subject : subjects) {
+  for (BenchSubject& subject : subjects) {
     for (const Order& order : subject.orders) out.push_back(interpret(subject, order));
   }
   std::ofstream(path) << json{{"rows", out}}.dump() << "\n";
@@ -212,10 +213,10 @@ void write_rows(const std::string& path, json head, const json& launches) {
 
 // Counts at full size, from samples and smaller runs, against the whole run: whether the interval
 // holds the truth.
-int check_intervals(const std::string& path, std::vector<Subject>& subjects) {
+int check_intervals(const std::string& path, std::vector<BenchSubject>& subjects) {
   json launches = json::array();
   int held = 0, missed = 0, guessed = 0;
-  for (Subject& subject : subjects) {
+  for (BenchSubject& subject : subjects) {
     const auto full = subject.at_full_size();
     if (!full) {
       std::cerr << subject.name << ": "
@@ -294,13 +295,13 @@ double hardware_count(const json& metrics, const json& values, const std::string
 }
 
 // L2 and DRAM bytes as estimated against the monitors, in rows of [value, low, high, hardware].
-int check_traffic(const std::string& path, std::vector<Subject>& subjects,
+int check_traffic(const std::string& path, std::vector<BenchSubject>& subjects,
                   const std::string& hardware_path) {
   const json hardware = json::parse(std::ifstream(hardware_path));
   json launches = json::array();
   int held = 0, missed = 0;
   std::size_t at = 0;
-  for (Subject& subject : subjects) {
+  for (BenchSubject& subject : subjects) {
     const auto full = subject.at_full_size();
     for (std::size_t i = 0; i < subject.orders.size(); ++i) {
       const json& row = hardware.at("rows").at(at++);
@@ -340,7 +341,7 @@ std::string reason_for(const json& known, const std::string& subject, const std:
 }
 
 // Both sides of every launch; exit 1 when one differs by more than it may and no reason is known.
-int compare(const std::string& path, std::vector<Subject>& subjects,
+int compare(const std::string& path, std::vector<BenchSubject>& subjects,
             const std::string& hardware_path, const std::string& known_path) {
   const json hardware = json::parse(std::ifstream(hardware_path)),
              known = json::parse(std::ifstream(known_path));
@@ -350,7 +351,7 @@ int compare(const std::string& path, std::vector<Subject>& subjects,
         row.at("values"));
   json launches = json::array(), summary;
   int unexplained = 0;
-  for (Subject& subject : subjects) {
+  for (BenchSubject& subject : subjects) {
     for (const Order& order : subject.orders) {
       auto& values = seen[subject.name + "/" + order.label];
       if (values.empty()) continue;
@@ -418,7 +419,7 @@ int main(int argc, char** argv) {
   if (of_peaks && words[0] == "settle") return watch_settling(**pool, words[1]);
   if (of_peaks)
     return words[0] == "known" ? check_known(**pool, words[1]) : check_stalls(**pool, words[1]);
-  std::vector<Subject> subjects = make(group_of(**pool, words[2]));
+  std::vector<BenchSubject> subjects = make(group_of(**pool, words[2]));
   if (words[0] == "device") return count_device(**pool, words[1], subjects);
   if (words[0] == "traffic") return check_traffic(words[1], subjects, words[3]);
   if (words[0] == "full") return check_intervals(words[1], subjects);

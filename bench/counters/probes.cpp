@@ -225,7 +225,7 @@ std::shared_ptr<ProbeMemory> make_memory(unsigned bytes, char type, std::size_t 
   return made;
 }
 
-Result<Subject> compiled(CompilePool& pool, const std::string& name, const std::string& text) {
+Result<BenchSubject> compiled(CompilePool& pool, const std::string& name, const std::string& text) {
   CompileRequest request;
   request.text = text;
   request.arch = "sm_90a";
@@ -233,7 +233,7 @@ Result<Subject> compiled(CompilePool& pool, const std::string& name, const std::
   if (output.is_error()) return output.error();
   if (output.is_rejected())
     return Error{ErrorCode::usage, name + ": " + output.rejected().message, ""};
-  Subject subject;
+  BenchSubject subject;
   subject.name = name;
   subject.ptx = output->ptx;
   subject.cubin = output->cubin;
@@ -249,7 +249,7 @@ void put(std::vector<std::uint8_t>& block, std::uint32_t at, const void* from, s
   std::memcpy(block.data() + at, from, bytes);
 }
 
-Order order_of(const Subject& subject, const ProbeMemory& memory, const std::string& label,
+Order order_of(const BenchSubject& subject, const ProbeMemory& memory, const std::string& label,
                std::size_t pattern, unsigned threads) {
   const ptx::ParameterLayout layout = ptx::parameter_layout(*subject.module->entry("probe"));
   Order order{label, "probe", {}};
@@ -267,10 +267,10 @@ Order order_of(const Subject& subject, const ProbeMemory& memory, const std::str
   return order;
 }
 
-Result<Subject> memory_probe(CompilePool& pool, const Probe& probe) {
+Result<BenchSubject> memory_probe(CompilePool& pool, const Probe& probe) {
   const std::string text = fmt::format(memory_text, probe.side == 2 ? "others" : "offsets",
                                        probe.side == 1 ? "others" : "offsets", probe.line);
-  Result<Subject> subject = compiled(pool, probe.name, text);
+  Result<BenchSubject> subject = compiled(pool, probe.name, text);
   if (!subject) return subject;
   const auto memory = make_memory(probe.bytes, 'n', patterns.size());
   subject->owner = memory;
@@ -365,10 +365,10 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
                      p.a_in_registers ? ", 0" : ", 0, 0", uses, sources);
 }
 
-Result<Subject> product_probe(CompilePool& pool, const Product& p) {
+Result<BenchSubject> product_probe(CompilePool& pool, const Product& p) {
   const std::string name = fmt::format("wgmma m64n{}k16 swizzle {} A in {}", p.n, p.swizzle,
                                        p.a_in_registers ? "registers" : "shared");
-  Result<Subject> subject = compiled(pool, name, product_text(p));
+  Result<BenchSubject> subject = compiled(pool, name, product_text(p));
   if (!subject) return subject;
   const auto memory = make_memory(4, 'n', 1);
   subject->owner = memory;
@@ -387,9 +387,9 @@ extern "C" __global__ void probe(char* data, const unsigned* offsets, const unsi
 }}
 )";
 
-Result<Subject> single(CompilePool& pool, const std::string& name, const std::string& text,
-                       char type) {
-  Result<Subject> subject = compiled(pool, name, text);
+Result<BenchSubject> single(CompilePool& pool, const std::string& name, const std::string& text,
+                            char type) {
+  Result<BenchSubject> subject = compiled(pool, name, text);
   if (!subject) return subject;
   const auto memory = make_memory(4, type, type == 'r' ? 2 : 1);
   subject->owner = memory;
@@ -398,7 +398,7 @@ Result<Subject> single(CompilePool& pool, const std::string& name, const std::st
   return subject;
 }
 
-Result<Subject> chain_probe(CompilePool& pool, const Arithmetic& op) {
+Result<BenchSubject> chain_probe(CompilePool& pool, const Arithmetic& op) {
   const char* type = op.type == 'f' ? "float" : op.type == 'd' ? "double" : "unsigned";
   return single(pool, op.name, fmt::format(chain_text, type, op.line, op.type), op.type);
 }
@@ -415,7 +415,7 @@ std::string registers(const std::string& kinds, const std::string& array, unsign
   return "{" + list + "}";
 }
 
-Result<Subject> square_probe(CompilePool& pool, const Square& op) {
+Result<BenchSubject> square_probe(CompilePool& pool, const Square& op) {
   const auto type = [](char kind) {
     return kind == 'f' ? "float" : kind == 'd' ? "double" : "unsigned";
   };
@@ -449,15 +449,15 @@ const std::vector<Product> products = {{8, 128, false},   {16, 128, false},  {64
 
 }  // namespace
 
-std::vector<std::function<Result<Subject>()>> probes(CompilePool& pool) {
-  std::vector<std::function<Result<Subject>()>> all;
+std::vector<std::function<Result<BenchSubject>()>> probes(CompilePool& pool) {
+  std::vector<std::function<Result<BenchSubject>()>> all;
   for (const Probe& probe : memory_probes)
     all.push_back([&pool, &probe] { return memory_probe(pool, probe); });
   return all;
 }
 
-std::vector<std::function<Result<Subject>()>> product_probes(CompilePool& pool) {
-  std::vector<std::function<Result<Subject>()>> all;
+std::vector<std::function<Result<BenchSubject>()>> product_probes(CompilePool& pool) {
+  std::vector<std::function<Result<BenchSubject>()>> all;
   for (const Arithmetic& op : chains) all.push_back([&pool, &op] { return chain_probe(pool, op); });
   for (const Square& op : squares) all.push_back([&pool, &op] { return square_probe(pool, op); });
   for (const Product& p : products) all.push_back([&pool, &p] { return product_probe(pool, p); });

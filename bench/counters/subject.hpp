@@ -25,7 +25,7 @@ struct Order {
 
 // A module, its memory before the first launch, and the launches in order. Pointers in the
 // parameters are the interpreter's.
-struct Subject {
+struct BenchSubject {
   std::string name;
   std::string ptx;
   std::vector<std::uint8_t> cubin;
@@ -40,10 +40,10 @@ struct Subject {
 };
 
 // Kernels of the repository at moderate sizes; `big`: at sizes where only traffic is compared.
-std::vector<std::function<Result<Subject>()>> works(CompilePool& pool, bool big);
+std::vector<std::function<Result<BenchSubject>()>> works(CompilePool& pool, bool big);
 // One instruction by many patterns of addresses, or by itself.
-std::vector<std::function<Result<Subject>()>> probes(CompilePool& pool);
+std::vector<std::function<Result<BenchSubject>()>> probes(CompilePool& pool);
 // wgmma of several widths and swizzles.
-std::vector<std::function<Result<Subject>()>> product_probes(CompilePool& pool);
+std::vector<std::function<Result<BenchSubject>()>> product_probes(CompilePool& pool);
 
 }  // namespace counters

@@ -38,8 +38,8 @@ Error unfit(const std::string& name, const Rejected& rejected) {
   return {ErrorCode::usage, name + ": " + rejected.code + ": " + rejected.message, ""};
 }
 
-Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Task& task,
-                           const Workload& workload, const KernelSource& source) {
+Result<BenchSubject> subject_of(CompilePool& pool, const std::string& name, const Task& task,
+                                const Workload& workload, const KernelSource& source) {
   Attempt<CompiledKernel> kernel = compile_and_admit(pool, source, h200().arch);
   if (kernel.is_error()) return kernel.error();
   if (kernel.is_rejected()) return unfit(name, kernel.rejected());
@@ -60,7 +60,7 @@ Result<Subject> subject_of(CompilePool& pool, const std::string& name, const Tas
   Attempt<KernelPrograms> programs = KernelPrograms::parse(*kernel);
   if (!programs) return Error{ErrorCode::usage, name + ": its PTX cannot be read", ""};
 
-  Subject subject;
+  BenchSubject subject;
   subject.name = name;
   subject.ptx = kernel->ptx;
   subject.cubin = kernel->cubin;
@@ -140,8 +140,8 @@ Workload grown(const Task& task, const std::map<std::string, std::int64_t>& size
   return workload;
 }
 
-Result<Subject> honest(CompilePool& pool, const std::string& file,
-                       const std::map<std::string, std::int64_t>& sizes) {
+Result<BenchSubject> honest(CompilePool& pool, const std::string& file,
+                            const std::map<std::string, std::int64_t>& sizes) {
   const std::string name = fs::path(file).stem().string();
   Result<StandaloneKernel> kernel = read_standalone(file);
   if (!kernel) return kernel.error();
@@ -150,8 +150,8 @@ Result<Subject> honest(CompilePool& pool, const std::string& file,
   return subject_of(pool, name, *task, grown(*task, sizes), kernel->source);
 }
 
-Result<Subject> from_template(CompilePool& pool, const std::vector<std::string>& words,
-                              const Strategy& strategy) {
+Result<BenchSubject> from_template(CompilePool& pool, const std::vector<std::string>& words,
+                                   const Strategy& strategy) {
   Result<GemmSpec> spec = gemm_spec_from(words);
   if (!spec) return spec.error();
   Result<Task> task = gemm_task(*spec);
@@ -238,8 +238,8 @@ std::string file_of(const std::string& name) {
 
 }  // namespace
 
-std::vector<std::function<Result<Subject>()>> works(CompilePool& pool, bool big) {
-  std::vector<std::function<Result<Subject>()>> all;
+std::vector<std::function<Result<BenchSubject>()>> works(CompilePool& pool, bool big) {
+  std::vector<std::function<Result<BenchSubject>()>> all;
   if (big) {
     for (const Big& one : big_files)
       all.push_back([&pool, &one] { return honest(pool, file_of(one.file), one.sizes); });

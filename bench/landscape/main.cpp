@@ -28,8 +28,8 @@ namespace {
   std::exit(static_cast<int>(error.code));
 }
 
-Subject subject_of(const std::string& text) {
-  Subject subject;
+BenchSubject subject_of(const std::string& text) {
+  BenchSubject subject;
   const std::size_t colon = text.find(':');
   subject.name = text.substr(0, colon);
   std::string word;
@@ -62,7 +62,7 @@ int record_all(const std::vector<std::string>& words, RecordRules rules) {
     const double spent =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     rules.seconds = (seconds - spent) / static_cast<double>(words.size() - i);
-    const Subject subject = subject_of(words[i]);
+    const BenchSubject subject = subject_of(words[i]);
     const std::string folder = words[2] + "/" + subject.name;
     std::filesystem::create_directories(folder);
     auto told = record(subject, **backend, **counting, rules, folder);

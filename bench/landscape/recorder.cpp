@@ -31,7 +31,7 @@ struct Ready {
 
 class Recorder {
  public:
-  Recorder(const Subject& subject, Backend& backend, const Counting& counting,
+  Recorder(const BenchSubject& subject, Backend& backend, const Counting& counting,
            const RecordRules& rules, const std::string& folder)
       : subject_(subject),
         backend_(backend),
@@ -65,9 +65,8 @@ class Recorder {
 
   // Baselines and the anchor: the first strategy drawn that can be timed.
   Result<void> begin() {
-    const Contestant contestants[] = {
-        {Contestant::Kind::plain, "plain", nullptr},
-        {Contestant::Kind::library, library_name(subject_.task), nullptr}};
+    const Subject contestants[] = {{Subject::Kind::plain, "plain", nullptr},
+                                   {Subject::Kind::library, library_name(subject_.task), nullptr}};
     auto baselines =
         backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
     if (!baselines) return baselines.error();
@@ -76,7 +75,7 @@ class Recorder {
       auto kernel = backend_.compile(drawn.source);
       if (kernel.is_error()) return kernel.error();
       if (!kernel) continue;
-      const Contestant own[] = {{Contestant::Kind::candidate, "anchor", &*kernel}};
+      const Subject own[] = {{Subject::Kind::candidate, "anchor", &*kernel}};
       auto timed = backend_.measure(subject_.task, subject_.task.time_shapes.front(), own, quick());
       if (!timed) return timed.error();
       if (!timed->front().measurement) continue;
@@ -161,10 +160,9 @@ class Recorder {
       write(results_, result_line(*ready.drawn, hash, found->second, 0));
       return;
     }
-    std::vector<Contestant> contestants = {
-        {Contestant::Kind::candidate, "candidate", &ready.kernel}};
+    std::vector<Subject> contestants = {{Subject::Kind::candidate, "candidate", &ready.kernel}};
     const bool with_anchor = anchor_ && timed_ % anchor_every == 0;
-    if (with_anchor) contestants.push_back({Contestant::Kind::candidate, "anchor", &*anchor_});
+    if (with_anchor) contestants.push_back({Subject::Kind::candidate, "anchor", &*anchor_});
     auto reports =
         backend_.measure(subject_.task, subject_.task.time_shapes.front(), contestants, quick());
     if (!reports) return fail(reports.error());
@@ -187,7 +185,7 @@ class Recorder {
     file << line << std::flush;
   }
 
-  const Subject& subject_;
+  const BenchSubject& subject_;
   Backend& backend_;
   const Counting& counting_;
   const RecordRules rules_;
@@ -210,7 +208,7 @@ class Recorder {
 
 }  // namespace
 
-Result<std::string> record(const Subject& subject, Backend& backend, const Counting& counting,
+Result<std::string> record(const BenchSubject& subject, Backend& backend, const Counting& counting,
                            const RecordRules& rules, const std::string& folder) {
   return Recorder(subject, backend, counting, rules, folder).go();
 }

@@ -9,7 +9,7 @@
 
 #include "counting.hpp"
 
-struct Subject {
+struct BenchSubject {
   std::string name{};
   std::vector<std::string> words{};  // as the program takes them
   cupilot::Task task{};
@@ -24,6 +24,6 @@ struct RecordRules {
 
 // Writes landscape.jsonl and counts.jsonl into `folder`; a line about what was done. Errors: the
 // machine's.
-cupilot::Result<std::string> record(const Subject& subject, cupilot::Backend& backend,
+cupilot::Result<std::string> record(const BenchSubject& subject, cupilot::Backend& backend,
                                     const Counting& counting, const RecordRules& rules,
                                     const std::string& folder);

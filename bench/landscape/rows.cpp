@@ -39,7 +39,7 @@ Json input_json(const ModelInput& input) {
 
 std::string header_line(const Task& task, const Backend& backend, const Header& header) {
   Json baselines = Json::object();
-  for (const ContestantReport& report : header.baselines) {
+  for (const SubjectReport& report : header.baselines) {
     if (report.measurement) baselines[report.name] = rounded(report.measurement->time_us);
   }
   const auto text = task_to_json(task);

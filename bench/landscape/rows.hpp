@@ -14,7 +14,7 @@ struct Header {
   std::vector<std::string> words{};  // of the task
   std::uint64_t seed = 1;
   std::string anchor{};  // strategy id of the kernel that is timed again now and then
-  std::vector<cupilot::ContestantReport> baselines{};
+  std::vector<cupilot::SubjectReport> baselines{};
 };
 
 std::string header_line(const cupilot::Task& task, const cupilot::Backend& backend,

@@ -19,7 +19,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cupilot/parts/forecast.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include "landscapes.hpp"
 #include "scores.hpp"
@@ -42,7 +42,7 @@ void add_outcomes(std::vector<KnownTime>& outcomes, const Landscape& landscape, 
   }
 }
 
-using Expect = std::function<std::optional<Forecast>(const Row&)>;
+using Expect = std::function<std::optional<Prediction>(const Row&)>;
 
 // Scores by template, by core and over all.
 json scored(const Landscape& landscape, const Expect& expect) {
@@ -76,7 +76,7 @@ void show(const std::string& landscape, const std::string& how, const json& grou
 // shapes, and from `here` at this one.
 Expect learnt(const std::vector<Landscape>& all, std::size_t own, bool halves, std::size_t here) {
   const Landscape& landscape = all[own];
-  std::vector<Forecaster> of_half;
+  std::vector<CostModel> of_half;
   for (const int half : {0, 1}) {
     std::vector<KnownTime> outcomes;
     add_outcomes(outcomes, landscape, 1 - half, here);
@@ -84,16 +84,16 @@ Expect learnt(const std::vector<Landscape>& all, std::size_t own, bool halves, s
       if (i != own) add_outcomes(outcomes, all[i], halves ? 1 - half : -1, all[i].rows.size());
     }
     of_half.push_back(
-        make_forecaster(landscape.task, landscape.device, builtin_tunables(), outcomes));
+        make_cost_model(landscape.task, landscape.device, builtin_tunables(), outcomes));
   }
   return [of_half](const Row& row) {
     return of_half[static_cast<std::size_t>(row.half)](row.strategy);
   };
 }
 
-std::optional<Forecast> counted(const Landscape& landscape, const Row& row) {
+std::optional<Prediction> counted(const Landscape& landscape, const Row& row) {
   if (row.launches.empty()) return std::nullopt;
-  return Forecast{std::log2(model_time(landscape.device, row.launches).us), 1};
+  return Prediction{std::log2(model_time(landscape.device, row.launches).us), 1};
 }
 
 // The time model against what was counted, by landscape and template.
@@ -126,8 +126,8 @@ json counted_alone(const std::vector<Landscape>& all) {
 
 json judged(const std::vector<Landscape>& all, std::size_t own) {
   const Landscape& landscape = all[own];
-  const Forecaster arithmetic =
-      make_forecaster(landscape.task, landscape.device, builtin_tunables());
+  const CostModel arithmetic =
+      make_cost_model(landscape.task, landscape.device, builtin_tunables());
   json result;
   result["counts"] = scored(landscape, [&](const Row& row) { return counted(landscape, row); });
   result["arithmetic"] =

@@ -15,7 +15,7 @@
 namespace cupilot::cli {
 namespace {
 
-BenchRow row_of(const ContestantReport& report) {
+BenchRow row_of(const SubjectReport& report) {
   BenchRow row;
   row.name = report.name;
   if (report.measurement) {
@@ -33,14 +33,13 @@ BenchRow row_of(const ContestantReport& report) {
   return row;
 }
 
-Result<std::vector<Contestant>> baselines(const std::vector<std::string>& against,
-                                          const Task& task) {
-  std::vector<Contestant> all;
+Result<std::vector<Subject>> baselines(const std::vector<std::string>& against, const Task& task) {
+  std::vector<Subject> all;
   for (const std::string& name : against) {
     if (name == "cublaslt") {
-      all.push_back({Contestant::Kind::library, library_name(task), nullptr});
+      all.push_back({Subject::Kind::library, library_name(task), nullptr});
     } else if (name == "plain") {
-      all.push_back({Contestant::Kind::plain, name, nullptr});
+      all.push_back({Subject::Kind::plain, name, nullptr});
     } else {
       return Error{ErrorCode::usage, "--against " + name + ": unknown", "known: cublaslt, plain"};
     }
@@ -113,11 +112,11 @@ Result<std::vector<OwnKernel>> open_all(const KernelFlags& flags) {
 }
 
 Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const Entrants& entrants,
-                                       const std::vector<Contestant>& others,
+                                       const std::vector<Subject>& others,
                                        const KernelFlags& flags) {
-  std::vector<Contestant> contestants;
+  std::vector<Subject> contestants;
   for (std::size_t i = 0; i < entrants.kernels.size(); ++i) {
-    contestants.push_back({Contestant::Kind::candidate, entrants.names[i], &entrants.kernels[i]});
+    contestants.push_back({Subject::Kind::candidate, entrants.names[i], &entrants.kernels[i]});
   }
   contestants.insert(contestants.end(), others.begin(), others.end());
   std::vector<BenchRow> rows;
@@ -128,7 +127,7 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
     options.seed = flags.seed;
     const auto reports = backend.measure(task, task.time_shapes.front(), contestants, options);
     if (!reports) return reports.error();
-    for (const ContestantReport& report : *reports) rows.push_back(row_of(report));
+    for (const SubjectReport& report : *reports) rows.push_back(row_of(report));
   }
   rows.insert(rows.end(), entrants.refused.begin(), entrants.refused.end());
   return rows;
@@ -139,7 +138,7 @@ Result<std::vector<BenchRow>> time_all(const Task& task, Backend& backend, const
 int bench_command(const KernelFlags& flags) {
   const Result<std::vector<OwnKernel>> files = open_all(flags);
   if (!files) return fail(files.error(), flags.common.json);
-  const Result<std::vector<Contestant>> others = baselines(flags.against, *files->front().task);
+  const Result<std::vector<Subject>> others = baselines(flags.against, *files->front().task);
   if (!others) return fail(others.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend =
       open_proving_device(flags.common.device, "bench");

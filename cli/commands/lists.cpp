@@ -40,10 +40,10 @@ int techniques_command(const CommonFlags& flags) {
     std::string parameters;
     for (const TechniqueParameter& p : technique.parameters)
       parameters += (parameters.empty() ? "" : " ") + p.name;
-    std::string relieves;
-    for (const Resource resource : technique.relieves)
-      relieves += (relieves.empty() ? "" : " ") + std::string(name_of(resource));
-    rows.push_back({technique.name, parameters, relieves, technique.summary});
+    std::string targets;
+    for (const Resource resource : technique.targets)
+      targets += (targets.empty() ? "" : " ") + std::string(name_of(resource));
+    rows.push_back({technique.name, parameters, targets, technique.summary});
   }
   say(table(rows));
   return 0;

@@ -44,7 +44,7 @@ struct EvolveFlags {
   int keep = 0;        // kernels of a portfolio at most; 0: as few as reach `regret`
   double regret = 2;   // percent
   std::string wisdom;  // file that keeps the portfolio; empty: wisdom.json in the run directory
-  Steering steering{};
+  SearchFeatures steering{};
   std::string pool;  // file of the strategy pool, or "off"; empty: the user's own
   std::vector<std::string> pool_guard;  // tags of an experiment
 };

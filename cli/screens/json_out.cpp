@@ -17,9 +17,9 @@ std::string dump(const Json& json) {
 }
 
 Json roofline(const Verdict& verdict) {
-  Json pressures = Json::object();
-  for (const Pressure& pressure : verdict.pressures)
-    pressures[std::string(name_of(pressure.resource))] = pressure.share;
+  Json bottlenecks = Json::object();
+  for (const Bottleneck& pressure : verdict.bottlenecks)
+    bottlenecks[std::string(name_of(pressure.resource))] = pressure.share;
   Json json{{"zone", name_of(verdict.zone)},
             {"intensity_flops_per_byte", verdict.intensity},
             {"ridge_plain", verdict.ridge_plain},
@@ -29,7 +29,7 @@ Json roofline(const Verdict& verdict) {
             {"floor_us", verdict.floor_us},
             {"floor_share", verdict.floor_share},
             {"binding", name_of(verdict.binding)},
-            {"pressures", pressures},
+            {"pressures", bottlenecks},
             {"rung", verdict.rung},
             {"digest", verdict.digest}};
   for (const StallShare& one : verdict.stalls)
@@ -232,12 +232,12 @@ std::string techniques_json() {
       parameters.push_back(
           {{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
     }
-    Json relieves = Json::array();
-    for (const Resource r : t.relieves) relieves.push_back(name_of(r));
+    Json targets = Json::array();
+    for (const Resource r : t.targets) targets.push_back(name_of(r));
     json.push_back({{"name", t.name},
                     {"summary", t.summary},
                     {"parameters", parameters},
-                    {"relieves", relieves},
+                    {"relieves", targets},
                     {"needs", t.needs},
                     {"excludes", t.excludes},
                     {"must", t.must},

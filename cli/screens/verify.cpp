@@ -55,7 +55,7 @@ std::string time_text_of(const Accepted& accepted) {
 
 std::string binding_text(const Verdict& v) {
   std::string text;
-  for (const Pressure& pressure : v.pressures) {
+  for (const Bottleneck& pressure : v.bottlenecks) {
     if (pressure.share >= 0.05)
       text += fmt::format("{}{} {:.0f} %", text.empty() ? "" : ", ", name_of(pressure.resource),
                           100 * pressure.share);

@@ -23,7 +23,7 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 // Who takes part in an interleaved timing.
-struct Contestant {
+struct Subject {
   enum class Kind { candidate, plain, library };
   Kind kind = Kind::candidate;
   std::string name{};                      // "candidate", "plain", "cublaslt"
@@ -43,7 +43,7 @@ struct MeasureOptions {
 };
 
 // One contestant's result: a time, or why there is none, and the proofs of its timed launches.
-struct ContestantReport {
+struct SubjectReport {
   std::string name{};
   Attempt<Measurement> measurement = Rejected{};
   std::vector<double> ratio{};  // per round: this time / the first contestant's
@@ -90,9 +90,9 @@ class Backend {
   // Any thread; trials on one device are queued. Error only when the machine failed.
   virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
                                   std::span<const Case> cases) = 0;
-  virtual Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                        std::span<const Contestant> contestants,
-                                                        const MeasureOptions& options) = 0;
+  virtual Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                                     std::span<const Subject> contestants,
+                                                     const MeasureOptions& options) = 0;
   // Any thread. Where the kernel's work and modelled time go at one workload, instruction by
   // instruction. Error usage where the device cannot tell; Rejected when the kernel faults at a
   // smaller shape, every access checked, or at the workload itself.

@@ -62,7 +62,7 @@ struct Reported {
 
 // How an answer was received.
 struct Receipt {
-  Told told = Told::taken;
+  TellStatus told = TellStatus::accepted;
   // Taken, but it counts as this rejection: the time lies below the floor, or an earlier kernel had
   // the same hash.
   std::optional<Rejected> counts_as{};
@@ -90,15 +90,15 @@ class Evolution {
   // or the space exhausted. Jobs made before an error come first, the error at the next call. A job
   // that an error names is open: forget() it.
   Result<Jobs> ask(int count);
-  // Each proposal takes one answer, in any order. Told: `late` after forget(), `again` after an
-  // answer, `unknown` for an id that was never given. Error usage for nonsense (a time that is no
-  // positive number or longer than a day, a count below 0 or not finite, another provenance, an
+  // Each proposal takes one answer, in any order. TellStatus: `late` after forget(), `again` after
+  // an answer, `unknown` for an id that was never given. Error usage for nonsense (a time that is
+  // no positive number or longer than a day, a count below 0 or not finite, another provenance, an
   // unknown rejection code): nothing changed, the proposal is still open.
   Result<Receipt> tell(std::uint64_t id, const Reported& reported);
   Result<Receipt> tell(std::uint64_t id, const Rejected& rejected);    // reject() makes one
   Result<Receipt> tell(std::uint64_t id, const Candidate& candidate);  // as evaluate() returned it
   // No answer will come: the slot counts as tried without result.
-  Told forget(std::uint64_t id);
+  TellStatus forget(std::uint64_t id);
 
   // Any job given so far, made anew: what is open after load(), the kernel of the best. Error usage
   // for an unknown id.

@@ -22,7 +22,7 @@ namespace cupilot {
 class CUPILOT_HIDDEN Driver;
 
 // Parts of a search, each of which can be switched off to see what it is worth.
-struct Steering {
+struct SearchFeatures {
   bool roofline = true;   // zone and verdicts choose starts and changes
   bool pool = true;       // what worked in earlier runs: remembered and effects of Knowledge
   bool crossover = true;  // children of two parents
@@ -30,7 +30,7 @@ struct Steering {
   bool model = true;      // Knowledge::forecast predicts before anything was measured
   bool alignment = true;  // of models' kernels: their strategies are held to what their PTX shows
   bool code_crossover = false;  // models cross source texts instead of strategies
-  bool operator==(const Steering&) const = default;
+  bool operator==(const SearchFeatures&) const = default;
 };
 
 struct SearchOptions {
@@ -46,9 +46,9 @@ struct SearchOptions {
   int lookahead = 0;
   double utilisation_weight = 0.15;  // of the zone's utilisation in fitness
   double tune_share =
-      0.2;         // share of the evaluation budget kept for numeric tuning of the champion
-  int brood = 12;  // children bred a slot, of which a surrogate picks one; 1: no surrogate (dear
-                   // strategists)
+      0.2;  // share of the evaluation budget kept for numeric tuning of the champion
+  int offspring_per_slot = 12;  // children bred a slot, of which a surrogate picks one; 1: no
+                                // surrogate (dear strategists)
   // A refused kernel of free form goes back to its writer so often, each time as a slot of its own;
   // 0: never.
   int repairs = 0;
@@ -58,7 +58,7 @@ struct SearchOptions {
   double target_us = 0;  // stop when reached
   int parallel =
       0;  // proposals a driver keeps in flight, 0: what the backend is worth; never changes results
-  Steering steering{};
+  SearchFeatures steering{};
 };
 
 // What is known of a space before the first result.
@@ -66,7 +66,7 @@ struct Knowledge {
   std::vector<Strategy>
       remembered{};  // fast for like tasks in earlier runs, best match first, feasible here
   std::vector<StrategyBrief::Effect> effects{};  // of those runs, count: how many runs say so
-  Forecaster forecast{};                         // empty: nothing expects times
+  CostModel forecast{};                          // empty: nothing expects times
 };
 
 // A slot of the search: what to evaluate.
@@ -88,7 +88,7 @@ struct Finished {
   std::string reason{};
 };
 using Ask = std::variant<std::vector<Proposal>, Waiting, Finished>;
-enum class Told { taken, late, again, unknown };
+enum class TellStatus { accepted, forgotten, duplicate, unknown_id };
 
 // What the search needs to know of an outcome; all else stays in the journal.
 struct Score {
@@ -114,12 +114,12 @@ class Search {
   Search(Search&&) noexcept;
 
   Result<Ask> ask(int count);
-  Told tell(std::uint64_t id, const Score& score);
+  TellStatus tell(std::uint64_t id, const Score& score);
   // Takes a recorded proposal as this search's next slot, without asking the strategist. Error when
   // it is not the next one.
   Result<void> replay(const Proposal& proposal);
   // The proposal's worker fell silent: the slot counts as tried without result.
-  Told forget(std::uint64_t id);
+  TellStatus forget(std::uint64_t id);
   // A limit outside (clock, signal) ended the search; recorded by the driver.
   void stop(const std::string& reason);
   // New limits for the slots to come, after a limit or a stop ended the search; lower ones are

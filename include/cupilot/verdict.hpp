@@ -23,7 +23,7 @@ std::string_view name_of(Zone zone);
 // share: of the time that this resource alone would need, 0..1 (1: it is the whole time). Time that
 // no resource needs is latency; where the warps' stalls were counted, it is dealt out to the
 // resources that they point to.
-struct Pressure {
+struct Bottleneck {
   Resource resource = Resource::dram;
   double share = 0;
 };
@@ -47,11 +47,11 @@ struct Verdict {
   double floor_us = 0;        // no correct kernel of the class can be faster
   double floor_share = 0;     // floor / time, 0..1
   Resource binding = Resource::dram;
-  std::vector<Pressure> pressures{};  // descending
-  std::vector<StallShare> stalls{};   // descending; empty: not counted
-  double utilisation = 0;             // of the zone-relevant pipe, 0..1
-  std::string rung{};                 // evidence: "counters", "virtual", "ptx", "analytic"
-  std::vector<std::string> digest{};  // plain sentences with numbers
+  std::vector<Bottleneck> bottlenecks{};  // descending
+  std::vector<StallShare> stalls{};       // descending; empty: not counted
+  double utilisation = 0;                 // of the zone-relevant pipe, 0..1
+  std::string rung{};                     // evidence: "counters", "virtual", "ptx", "analytic"
+  std::vector<std::string> digest{};      // plain sentences with numbers
 };
 
 // Zone of a task before anything ran: from its work and the device.

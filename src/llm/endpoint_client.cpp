@@ -110,11 +110,11 @@ ChatReply reply_of(const WireReply& completion, std::string text, ChatFinish fin
 }  // namespace
 
 EndpointClient::EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model,
-                               std::shared_ptr<Purse> purse, const ModelOptions& options,
+                               std::shared_ptr<CostBudget> budget, const ModelOptions& options,
                                HttpCarrier carry)
     : endpoint_(std::move(endpoint)),
       model_(std::move(model)),
-      purse_(std::move(purse)),
+      budget_(std::move(budget)),
       options_(options),
       carry_(std::move(carry)),
       host_(options.host != nullptr ? options.host : &real_host()) {}
@@ -123,7 +123,7 @@ Result<ChatReply> EndpointClient::complete(const ChatRequest& request) {
   const double start = now();
   Exchange exchange{request,
                     {},
-                    start + std::min(request.seconds, purse_->seconds_left()),
+                    start + std::min(request.seconds, budget_->seconds_left()),
                     Rng::of(options_.seed, "model " + request.key)};
   exchange.output_tokens = request.output_tokens > 0
                                ? std::min(request.output_tokens, model_.output_tokens)
@@ -187,10 +187,10 @@ Result<EndpointClient::Answer> EndpointClient::ask_once(Exchange& exchange) {
   if (is_cancelled(exchange.ask)) return error(EndpointFault::cancelled, "", exchange.attempts);
 
   const ModelsSpent reserved{most.input_tokens + most.output_tokens, 1, cost(most), seconds};
-  if (auto made = purse_->reserve(exchange.ask.key, reserved); !made) return made.error();
+  if (auto made = budget_->reserve(exchange.ask.key, reserved); !made) return made.error();
   ++exchange.attempts;
   Answer answer = send(exchange, seconds);
-  purse_->settle(exchange.ask.key, reserved, account(exchange, answer, reserved));
+  budget_->settle(exchange.ask.key, reserved, account(exchange, answer, reserved));
   endpoint_->pace->learn(answer.headers, now(), utc_seconds(host_->utc_now()).value_or(0));
   return answer;
 }

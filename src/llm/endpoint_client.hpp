@@ -12,9 +12,9 @@
 
 #include "llm/answer_schema.hpp"
 #include "llm/codec.hpp"
+#include "llm/cost_budget.hpp"
 #include "llm/http.hpp"
 #include "llm/pace.hpp"
-#include "llm/purse.hpp"
 #include "llm/secret.hpp"
 #include "llm/url.hpp"
 
@@ -34,7 +34,8 @@ struct OpenEndpoint {
 class EndpointClient : public ChatClient {
  public:
   EndpointClient(std::shared_ptr<OpenEndpoint> endpoint, ModelSpec model,
-                 std::shared_ptr<Purse> purse, const ModelOptions& options, HttpCarrier carry);
+                 std::shared_ptr<CostBudget> budget, const ModelOptions& options,
+                 HttpCarrier carry);
   Result<ChatReply> complete(const ChatRequest& request) override;
 
  private:
@@ -54,7 +55,7 @@ class EndpointClient : public ChatClient {
 
   std::shared_ptr<OpenEndpoint> endpoint_;
   ModelSpec model_;
-  std::shared_ptr<Purse> purse_;
+  std::shared_ptr<CostBudget> budget_;
   ModelOptions options_;
   HttpCarrier carry_;
   Host* host_;

@@ -86,10 +86,11 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
     if (!opened) return opened.error();
     tape = std::move(*opened);
   }
-  auto purse = std::make_shared<Purse>(config.budget, tape->spent_before(),
-                                       [tape](const std::string& key, const ModelsSpent& amount) {
-                                         return tape->reserve(key, amount);
-                                       });
+  auto budget =
+      std::make_shared<CostBudget>(config.budget, tape->spent_before(),
+                                   [tape](const std::string& key, const ModelsSpent& amount) {
+                                     return tape->reserve(key, amount);
+                                   });
   std::set<std::string> used;
   for (const auto& [role, name] : config.roles) used.insert(name);
   std::map<std::string, std::shared_ptr<OpenEndpoint>> endpoints;
@@ -106,7 +107,7 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
     if (!endpoint)
       return Error{ErrorCode::usage, "no endpoint is called \"" + model.endpoint + "\"",
                    "docs/formats/models.md"};
-    clients[model.name] = std::make_unique<EndpointClient>(endpoint, model, purse, options, carry);
+    clients[model.name] = std::make_unique<EndpointClient>(endpoint, model, budget, options, carry);
   }
   for (const std::string& name : used) {
     if (!clients.contains(name))
@@ -116,7 +117,7 @@ Result<std::unique_ptr<ChatClient>> open_models_by(HttpCarrier carry, const Mode
   note_missing_prices(config, options);
   auto live = std::make_unique<RoleClient>(config.roles, std::move(clients));
   return std::unique_ptr<ChatClient>(std::make_unique<TapedClient>(
-      tape, std::move(live), [purse](const std::string& key) { return purse->bill(key); }));
+      tape, std::move(live), [budget](const std::string& key) { return budget->bill(key); }));
 }
 
 }  // namespace cupilot

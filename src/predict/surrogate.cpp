@@ -358,7 +358,7 @@ void Surrogate::update() {
 
 bool Surrogate::ready() const { return state_->ready; }
 
-Prediction Surrogate::predict(const Strategy& strategy, double prior) const {
+FitnessPrediction Surrogate::predict(const Strategy& strategy, double prior) const {
   const State& s = *state_;
   if (!s.ready) return {s.slope * prior, 1};
   Eigen::VectorXd k = s.likenesses(s.encoder.encode(strategy));

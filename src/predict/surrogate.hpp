@@ -36,7 +36,7 @@ class StrategyEncoder {
   std::vector<int> domains_;
 };
 
-struct Prediction {
+struct FitnessPrediction {
   double mean = 0, deviation = 0;
 };
 
@@ -68,7 +68,7 @@ class Surrogate {
   void update();
   // Whether enough is known to predict at all.
   bool ready() const;
-  Prediction predict(const Strategy& strategy, double prior = 0) const;
+  FitnessPrediction predict(const Strategy& strategy, double prior = 0) const;
   // Log of the gain over `best` to be expected of it (expected improvement; Jones, Schonlau and
   // Welch 1998): what is sure to be as good as the best promises nothing, what may be better does.
   // Without a best (-infinity) its mean. Of one that cannot exceed `mark`, something else that does

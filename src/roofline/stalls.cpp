@@ -82,20 +82,20 @@ std::string spaced(std::string_view name) {
   return text;
 }
 
-double share_of(const std::vector<Pressure>& pressures, Resource resource) {
-  for (const Pressure& pressure : pressures) {
+double share_of(const std::vector<Bottleneck>& bottlenecks, Resource resource) {
+  for (const Bottleneck& pressure : bottlenecks) {
     if (pressure.resource == resource) return pressure.share;
   }
   return 0;
 }
 
-void add(std::vector<Pressure>& pressures, Resource resource, double share) {
-  for (Pressure& pressure : pressures) {
+void add(std::vector<Bottleneck>& bottlenecks, Resource resource, double share) {
+  for (Bottleneck& pressure : bottlenecks) {
     if (pressure.resource != resource) continue;
     pressure.share = std::clamp(pressure.share + share, 0.0, 1.0);
     return;
   }
-  pressures.push_back({resource, std::clamp(share, 0.0, 1.0)});
+  bottlenecks.push_back({resource, std::clamp(share, 0.0, 1.0)});
 }
 
 double waiting(const std::vector<StallShare>& stalls) {
@@ -146,19 +146,19 @@ std::string stall_advice(const std::vector<StallShare>& stalls) {
   return fmt::format(" The first asks for {}.", row_of(first->stall).asks);
 }
 
-double deal_waiting(std::vector<Pressure>& pressures, const std::vector<StallShare>& stalls) {
-  const double all = waiting(stalls), unexplained = share_of(pressures, Resource::latency);
+double deal_waiting(std::vector<Bottleneck>& bottlenecks, const std::vector<StallShare>& stalls) {
+  const double all = waiting(stalls), unexplained = share_of(bottlenecks, Resource::latency);
   if (all < least_waiting || unexplained <= 0) return 0;
   const bool tensor =
-      share_of(pressures, Resource::tensor_pipe) > share_of(pressures, Resource::fp_pipe);
+      share_of(bottlenecks, Resource::tensor_pipe) > share_of(bottlenecks, Resource::fp_pipe);
   for (const StallShare& one : stalls) {
     const StallRow& row = row_of(one.stall);
     for (int i = 0; i < row.known; ++i) {
       const double part = unexplained * one.share / all / row.known;
       Resource resource = row.resources[static_cast<std::size_t>(i)];
       if (resource == Resource::fp_pipe && tensor) resource = Resource::tensor_pipe;
-      add(pressures, Resource::latency, -part);
-      add(pressures, resource, part);
+      add(bottlenecks, Resource::latency, -part);
+      add(bottlenecks, resource, part);
     }
   }
   return unexplained;

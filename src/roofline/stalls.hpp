@@ -16,6 +16,6 @@ std::string stall_advice(const std::vector<StallShare>& stalls);
 // Deals the share of latency out to the resources that the waiting points to, in proportion to it;
 // what points to none stays. Nothing is dealt without stalls, or where warps hardly waited. What
 // was dealt.
-double deal_waiting(std::vector<Pressure>& pressures, const std::vector<StallShare>& stalls);
+double deal_waiting(std::vector<Bottleneck>& bottlenecks, const std::vector<StallShare>& stalls);
 
 }  // namespace cupilot

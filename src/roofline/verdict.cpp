@@ -207,15 +207,15 @@ void add_digest(Verdict& verdict, const Measurement& measurement, const DeviceSp
       fmt::format("It reaches {} and {} of DRAM; the pipe that counts in its zone is {:.0f}% used.",
                   amount(verdict.achieved_flops, "FLOP/s"), amount(verdict.achieved_bytes, "B/s"),
                   100 * verdict.utilisation));
-  std::string pressures;
-  for (const Pressure& pressure : verdict.pressures) {
+  std::string bottlenecks;
+  for (const Bottleneck& pressure : verdict.bottlenecks) {
     if (pressure.share < 0.05) break;
-    pressures += fmt::format("{}{} {:.0f}%", pressures.empty() ? "" : ", ",
-                             name_of(pressure.resource), 100 * pressure.share);
+    bottlenecks += fmt::format("{}{} {:.0f}%", bottlenecks.empty() ? "" : ", ",
+                               name_of(pressure.resource), 100 * pressure.share);
   }
   say.push_back(fmt::format("{} binds; shares of the time each would need alone{}: {}.",
                             name_of(verdict.binding),
-                            verdict.stalls.empty() ? "" : " or is waited for", pressures));
+                            verdict.stalls.empty() ? "" : " or is waited for", bottlenecks));
   if (const std::string waits = stall_sentence(verdict.stalls); !waits.empty())
     say.push_back(dealt < least_dealt ? waits : waits + stall_advice(verdict.stalls));
   const Counts& counts = measurement.counts;
@@ -297,13 +297,13 @@ Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSp
                                      ? resource_times(counts, device, seconds)
                                      : rows_of_work(task, static_cast<double>(*bytes),
                                                     static_cast<double>(*flops), device, seconds)) {
-    verdict.pressures.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
+    verdict.bottlenecks.push_back({row.resource, std::clamp(row.seconds / seconds, 0.0, 1.0)});
   }
   verdict.stalls = stall_shares(warps);
-  const double dealt = counted_any ? deal_waiting(verdict.pressures, verdict.stalls) : 0;
-  std::stable_sort(verdict.pressures.begin(), verdict.pressures.end(),
-                   [](const Pressure& a, const Pressure& b) { return a.share > b.share; });
-  verdict.binding = verdict.pressures.front().resource;
+  const double dealt = counted_any ? deal_waiting(verdict.bottlenecks, verdict.stalls) : 0;
+  std::stable_sort(verdict.bottlenecks.begin(), verdict.bottlenecks.end(),
+                   [](const Bottleneck& a, const Bottleneck& b) { return a.share > b.share; });
+  verdict.binding = verdict.bottlenecks.front().resource;
   for (const auto& [name, resource] : bindings) {
     if (name == measurement.binding) verdict.binding = resource;
   }

@@ -20,7 +20,7 @@ struct Number {
 struct Row {
   const char *name, *summary, *sentence;
   std::initializer_list<Number> parameters;
-  std::initializer_list<Resource> relieves;
+  std::initializer_list<Resource> targets;
   std::initializer_list<const char*> needs, excludes, must;
   const char* group;
 };
@@ -207,7 +207,7 @@ Technique technique_of(const Row& row) {
   Technique technique{.name = row.name,
                       .summary = row.summary,
                       .sentence = row.sentence,
-                      .relieves = row.relieves,
+                      .targets = row.targets,
                       .group = row.group};
   for (const Number& number : row.parameters)
     technique.parameters.push_back({number.name, number.domain, {}, number.fallback});

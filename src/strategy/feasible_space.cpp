@@ -129,13 +129,13 @@ class FeasibleSpace final : public GenomeSpace {
   }
 
   // Who is told what of a wish is dropped, and why.
-  struct Told {
+  struct TellStatus {
     const Strategy* wish = nullptr;
     std::vector<std::string>* dropped = nullptr;
   };
 
   // The legal choice that is nearest to a wish.
-  Completed completed(const Genome& wish, const Pins& pinned, const Told& told) const {
+  Completed completed(const Genome& wish, const Pins& pinned, const TellStatus& told) const {
     for (const SkeletonPlan& plan : plans_) {
       if (std::optional<Choice> choice = exact(plan, wish)) return {&plan, std::move(*choice)};
     }
@@ -204,7 +204,7 @@ class FeasibleSpace final : public GenomeSpace {
     return best;
   }
 
-  Choice place(const SkeletonPlan& plan, const Genome& wish, const Told& told) const {
+  Choice place(const SkeletonPlan& plan, const Genome& wish, const TellStatus& told) const {
     Choice placed = bare_choice(plan);
     for (std::size_t u = 0; u < wish.uses.size(); ++u) {
       const std::optional<Obstacle> obstacle =

@@ -113,12 +113,12 @@ class Battery {
   bool add(Case run) {
     Workload wanted = run.workload;
     auto shape = fitting(task_, requirements_, steps_, wanted);
-    const auto dear = [&] {
+    const auto is_expensive = [&] {
       run.workload = *shape;
       return cost(run) > budget_;
     };
     for (const AxisKind kind : {AxisKind::reduced, AxisKind::free}) {
-      if (!shape || !dear()) break;
+      if (!shape || !is_expensive()) break;
       for (const Axis& axis : task_.axes) {
         std::int64_t& size = wanted.sizes[axis.name];
         if (axis.kind != kind || (kind == AxisKind::free && steps_.step(axis.name) > 1)) continue;
@@ -127,7 +127,7 @@ class Battery {
       }
       shape = fitting(task_, requirements_, steps_, wanted);
     }
-    if (!shape || (dear() && cases_.size() >= least_cases)) return false;
+    if (!shape || (is_expensive() && cases_.size() >= least_cases)) return false;
     const bool known = std::any_of(cases_.begin(), cases_.end(), [&](const Case& other) {
       return other.workload.sizes == run.workload.sizes && other.content == run.content;
     });

@@ -128,16 +128,16 @@ Result<bool> proved_at(const Task& task, Backend& backend, const KernelSource& s
 Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backend& backend,
                                std::vector<Found>& all) {
   const Task here = at_shape(task, workload);
-  std::vector<Contestant> contestants;
+  std::vector<Subject> contestants;
   for (Found& one : all) {
     auto proved = proved_at(here, backend, one.candidate.source);
     if (!proved) return proved.error();
     one.times_us.push_back(0);
     if (*proved)
-      contestants.push_back({Contestant::Kind::candidate, one.candidate.kernel_id, &one.kernel});
+      contestants.push_back({Subject::Kind::candidate, one.candidate.kernel_id, &one.kernel});
   }
-  contestants.push_back({Contestant::Kind::plain, "plain", nullptr});
-  contestants.push_back({Contestant::Kind::library, library_name(here), nullptr});
+  contestants.push_back({Subject::Kind::plain, "plain", nullptr});
+  contestants.push_back({Subject::Kind::library, library_name(here), nullptr});
   MeasureOptions rules;
   rules.rounds = 9;
   rules.max_seconds = 8;
@@ -145,9 +145,9 @@ Result<WisdomShape> compare_at(const Task& task, const Workload& workload, Backe
   if (!reports) return reports.error();
   WisdomShape shape{workload, {}, {}};
   for (std::size_t i = 0; i < reports->size(); ++i) {
-    const ContestantReport& report = (*reports)[i];
+    const SubjectReport& report = (*reports)[i];
     if (!report.measurement || report.measurement->too_short) continue;
-    if (contestants[i].kind != Contestant::Kind::candidate) {
+    if (contestants[i].kind != Subject::Kind::candidate) {
       shape.baselines.push_back(
           {report.name, report.measurement->time_us, report.measurement->provenance});
       continue;

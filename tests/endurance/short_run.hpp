@@ -25,7 +25,7 @@ struct ShortRun {
     options.search.initial = 8;
     options.search.children = 4;
     options.search.lookahead = 4;
-    options.search.brood = 2;
+    options.search.offspring_per_slot = 2;
     options.run_dir = "run";
     options.host = &host;
   }

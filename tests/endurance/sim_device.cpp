@@ -140,19 +140,19 @@ Result<TrialReport> SimDevice::run(const Task& task, const CompiledKernel& kerne
   return report;
 }
 
-Result<std::vector<ContestantReport>> SimDevice::measure(const Task& task, const Workload& workload,
-                                                         std::span<const Contestant> contestants,
-                                                         const MeasureOptions& options) {
+Result<std::vector<SubjectReport>> SimDevice::measure(const Task& task, const Workload& workload,
+                                                      std::span<const Subject> contestants,
+                                                      const MeasureOptions& options) {
   if (auto passed = take_time(0.5 + dice_.unit()); !passed) return passed.error();
-  std::vector<ContestantReport> reports;
-  for (const Contestant& contestant : contestants) {
-    ContestantReport& report = reports.emplace_back();
+  std::vector<SubjectReport> reports;
+  for (const Subject& contestant : contestants) {
+    SubjectReport& report = reports.emplace_back();
     report.name = contestant.name;
-    if (contestant.kind == Contestant::Kind::library) {
+    if (contestant.kind == Subject::Kind::library) {
       report.measurement = reject("measure.failed", "no library");
       continue;
     }
-    const bool candidate = contestant.kind == Contestant::Kind::candidate;
+    const bool candidate = contestant.kind == Subject::Kind::candidate;
     const Nature nature =
         candidate ? nature_of(contestant.kernel->facts.normalized_hash) : Nature::honest;
     double us = candidate ? true_time_us(contestant.kernel->facts.normalized_hash)

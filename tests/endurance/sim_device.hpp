@@ -37,9 +37,9 @@ class SimDevice : public Backend {
   Attempt<CompiledKernel> compile(const KernelSource& source) override;
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override;
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override;
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override;
   Result<void> renew() override;
 
   // A person looked after it; new processes.

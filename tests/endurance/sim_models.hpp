@@ -12,7 +12,7 @@
 
 #include "endurance/sim_device.hpp"
 #include "endurance/sim_endpoint.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 
 namespace cupilot::testing {
 
@@ -29,7 +29,7 @@ class SimModels {
  private:
   SimModels() = default;
   Task task_;
-  Means means_;
+  SearchComponents means_;
   std::unique_ptr<ChatClient> client_;
   std::unique_ptr<Strategist> strategist_;
   std::unique_ptr<KernelWriter> writer_;

@@ -63,7 +63,7 @@ SearchOptions search_of(Rng rng) {
   search.elites = 2;
   search.generations_per_epoch = 2;
   search.lookahead = 4;
-  search.brood = 2;
+  search.offspring_per_slot = 2;
   search.max_evaluations = 12 + rng.below(60);
   return search;
 }

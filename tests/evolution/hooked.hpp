@@ -17,7 +17,7 @@ class Hooked : public Backend {
   // Each is handed the honest answer and may change it; one at a time.
   std::function<void(CompiledKernel&)> on_compile;
   std::function<void(const CompiledKernel&, TrialReport&)> on_run;
-  std::function<void(std::span<const Contestant>, std::vector<ContestantReport>&)> on_measure;
+  std::function<void(std::span<const Subject>, std::vector<SubjectReport>&)> on_measure;
   std::function<Attempt<std::vector<LaunchCounts>>(CountDepth)>
       on_count;  // empty: it has no counters
   Provenance kind = Provenance::modelled;
@@ -55,13 +55,13 @@ class Hooked : public Backend {
     if (report && on_run) on_run(kernel, *report);
     return report;
   }
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
     auto reports = inner_->measure(task, workload, contestants, options);
     if (!reports) return reports;
     const std::lock_guard lock(mutex_);
-    for (ContestantReport& report : *reports) {
+    for (SubjectReport& report : *reports) {
       if (report.measurement) report.measurement->provenance = kind;
     }
     if (on_measure) on_measure(contestants, *reports);
@@ -84,7 +84,7 @@ class Hooked : public Backend {
 };
 
 // Makes a report say one time in all its samples.
-inline void set_time(ContestantReport& report, double us) {
+inline void set_time(SubjectReport& report, double us) {
   if (!report.measurement) return;
   report.measurement->time_us = us;
   std::fill(report.measurement->samples_us.begin(), report.measurement->samples_us.end(), us);

@@ -67,7 +67,7 @@ inline EvolveOptions small_run(const std::string& run_dir, std::int64_t evaluati
   options.search.elites = 2;
   options.search.generations_per_epoch = 2;
   options.search.lookahead = 4;
-  options.search.brood = 3;
+  options.search.offspring_per_slot = 3;
   options.search.seed = 7;
   options.run_dir = run_dir;
   return options;

@@ -57,7 +57,7 @@ TEST_CASE("a table written by a setup launch is there in proof and timing") {
   const CaseReport report = gpu::prove(task, kernel, what);
   CAPTURE(gpu::faults(report));
   CHECK(gpu::good(report));
-  const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
+  const Subject contestant{Subject::Kind::candidate, "candidate", &kernel};
   const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
   CHECK((*reports)[0].measurement);

@@ -5,7 +5,7 @@ using namespace cupilot;
 
 namespace {
 
-std::string line(const ContestantReport& report) {
+std::string line(const SubjectReport& report) {
   if (report.measurement.is_rejected())
     return report.name + ": " + report.measurement.rejected().code + " " +
            report.measurement.rejected().message;
@@ -23,14 +23,14 @@ TEST_CASE("candidate, plain and library are timed in turn") {
     GemmSpec spec;
     spec.m = spec.n = spec.k = size;
     const Task task = gpu::gemm(spec);
-    const std::vector<Contestant> contestants{{Contestant::Kind::candidate, "candidate", &kernel},
-                                              {Contestant::Kind::candidate, "again", &kernel},
-                                              {Contestant::Kind::plain, "plain", nullptr},
-                                              {Contestant::Kind::library, "cublaslt", nullptr}};
+    const std::vector<Subject> contestants{{Subject::Kind::candidate, "candidate", &kernel},
+                                           {Subject::Kind::candidate, "again", &kernel},
+                                           {Subject::Kind::plain, "plain", nullptr},
+                                           {Subject::Kind::library, "cublaslt", nullptr}};
     const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {});
     if (!reports) FAIL(reports.error().message);
     REQUIRE(reports->size() == 4);
-    for (const ContestantReport& report : *reports) {
+    for (const SubjectReport& report : *reports) {
       WARN(size << " " << line(report));
       REQUIRE(report.measurement);
       // A slow plain kernel is timed less often.
@@ -68,8 +68,8 @@ TEST_CASE("the library's products are right in every layout, type and epilogue")
   specs.push_back(reduced);
   for (const GemmSpec& spec : specs) {
     const Task task = gpu::gemm(spec);
-    const std::vector<Contestant> contestants{{Contestant::Kind::library, "cublaslt", nullptr},
-                                              {Contestant::Kind::plain, "plain", nullptr}};
+    const std::vector<Subject> contestants{{Subject::Kind::library, "cublaslt", nullptr},
+                                           {Subject::Kind::plain, "plain", nullptr}};
     const auto reports =
         gpu::backend().measure(task, task.time_shapes[0], contestants, {3, 0.5, true, 1});
     if (!reports) FAIL(reports.error().message);
@@ -88,8 +88,8 @@ TEST_CASE("a kernel that skips work when its output looks done is caught") {
       "if (r < m && c < n && !(D[r * n + c] < 1e6f && D[r * n + c] > -1e6f)) D[r * n + c] = s;");
   const CompiledKernel wrong = gpu::simple_sgemm(
       "if (r < m && c < n) D[r * n + c] = m == 256 && r == 17 && c == 200 ? 0.0f : s;");
-  const std::vector<Contestant> contestants{{Contestant::Kind::candidate, "lazy", &lazy},
-                                            {Contestant::Kind::candidate, "wrong", &wrong}};
+  const std::vector<Subject> contestants{{Subject::Kind::candidate, "lazy", &lazy},
+                                         {Subject::Kind::candidate, "wrong", &wrong}};
   const auto reports = gpu::backend().measure(task, task.time_shapes[0], contestants, {});
   REQUIRE(reports);
   CHECK((*reports)[0].measurement);

@@ -25,7 +25,7 @@ std::pair<double, double> next_candidate() {
   static const CompiledKernel honest = gpu::simple_sgemm();
   const bool good = gpu::good(gpu::prove(task, honest, what));
   const double proved = seconds_since(begin);
-  const Contestant contestant{Contestant::Kind::candidate, "honest", &honest};
+  const Subject contestant{Subject::Kind::candidate, "honest", &honest};
   const auto reports =
       gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {3, 0.1, true, 1});
   CHECK(good);

@@ -13,7 +13,7 @@ GemmSpec square(std::int64_t size) {
   return spec;
 }
 
-std::string outcome(const ContestantReport& report) {
+std::string outcome(const SubjectReport& report) {
   if (report.measurement.is_rejected()) return report.measurement.rejected().code;
   return report.measurement ? "measured" : report.measurement.error().message;
 }
@@ -77,7 +77,7 @@ TEST_CASE("shared memory holds nothing of the launch before") {
     const Case what{gpu::shape(256, 256, 32), {5, ContentKind::ordinary}};
     CHECK(gpu::good(gpu::prove(task, kernel, what)));
   }
-  const Contestant contestant{Contestant::Kind::candidate, "reader", &kernel};
+  const Subject contestant{Subject::Kind::candidate, "reader", &kernel};
   const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
   // Launches back to back, for the controller's clock, are not scrubbed between: there it reads
@@ -94,18 +94,18 @@ TEST_CASE("lines asked to stay in L2 are timed beside the same loads without the
     GemmSpec spec;
     spec.m = 1, spec.n = rows, spec.k = 1024, spec.layout = "nt";
     const Task task = gpu::gemm(spec);
-    const std::vector<Contestant> contestants{
-        {Contestant::Kind::candidate, "plain", &plain},
-        {Contestant::Kind::candidate, "again", &plain},
-        {Contestant::Kind::candidate, "kept", &kept},
-        {Contestant::Kind::candidate, "prefetched", &ahead},
-        {Contestant::Kind::candidate, "kept prefetched", &prefetched},
-        {Contestant::Kind::candidate, "compiled", &simple}};
+    const std::vector<Subject> contestants{
+        {Subject::Kind::candidate, "plain", &plain},
+        {Subject::Kind::candidate, "again", &plain},
+        {Subject::Kind::candidate, "kept", &kept},
+        {Subject::Kind::candidate, "prefetched", &ahead},
+        {Subject::Kind::candidate, "kept prefetched", &prefetched},
+        {Subject::Kind::candidate, "compiled", &simple}};
     for (const bool cold : {true, false}) {
       const auto reports =
           gpu::backend().measure(task, task.time_shapes[0], contestants, {31, 6, cold, 1});
       if (!reports) FAIL(reports.error().message);
-      for (const ContestantReport& report : *reports) {
+      for (const SubjectReport& report : *reports) {
         CAPTURE(rows, cold, report.name, outcome(report));
         REQUIRE(report.measurement);
         // Against the same instructions without the wish.
@@ -137,7 +137,7 @@ TEST_CASE("a kernel that feels the cold cache and skips its work is caught") {
       "  D[(long long)r * n + c] = s;\n}\n",
       {});
   const Task task = gpu::gemm(square(256));
-  const Contestant contestant{Contestant::Kind::candidate, "feeler", &feeler};
+  const Subject contestant{Subject::Kind::candidate, "feeler", &feeler};
   const auto reports = gpu::backend().measure(task, task.time_shapes[0], {&contestant, 1}, {});
   REQUIRE(reports);
   CHECK(outcome((*reports)[0]) == "measure.timed_launch");

@@ -99,14 +99,14 @@ TEST_CASE("a guest times as the device's own processes do", "[in_process]") {
   spec.m = spec.n = spec.k = 1024;
   const Task task = gpu::gemm(spec);
   const CompiledKernel kernel = gpu::simple_sgemm();
-  const std::vector<Contestant> contestants{{Contestant::Kind::candidate, "candidate", &kernel},
-                                            {Contestant::Kind::plain, "plain", nullptr},
-                                            {Contestant::Kind::library, "cublaslt", nullptr}};
+  const std::vector<Subject> contestants{{Subject::Kind::candidate, "candidate", &kernel},
+                                         {Subject::Kind::plain, "plain", nullptr},
+                                         {Subject::Kind::library, "cublaslt", nullptr}};
   for (Backend* device : {&gpu::backend(), host().guest.get()}) {
     CHECK(device->provenance() == Provenance::measured);
     const auto reports = device->measure(task, task.time_shapes[0], contestants, {});
     if (!reports) FAIL(reports.error().message);
-    for (const ContestantReport& report : *reports) {
+    for (const SubjectReport& report : *reports) {
       if (report.measurement.is_rejected()) {
         WARN(device->identity() << ": " << report.name << ": "
                                 << report.measurement.rejected().message);

@@ -11,7 +11,7 @@
 #include <cupilot/parts/models.hpp>
 
 #include "catch.hpp"
-#include "llm/purse.hpp"
+#include "llm/cost_budget.hpp"
 #include "support/scripted_endpoint.hpp"
 #include "support/virtual_clock.hpp"
 
@@ -183,17 +183,17 @@ TEST_CASE("each limit of a budget holds, and what an earlier process spent count
       {{.tokens = INT64_MAX}, {.tokens = INT64_MAX - 50}, false},
   };
   for (const Row& row : rows) {
-    Purse purse(row.budget, row.before, nullptr);
-    CHECK(static_cast<bool>(purse.reserve("k", wanted)) == row.fits);
+    CostBudget budget(row.budget, row.before, nullptr);
+    CHECK(static_cast<bool>(budget.reserve("k", wanted)) == row.fits);
   }
-  Purse purse({.tokens = 100}, {}, nullptr);
-  REQUIRE(purse.reserve("k", wanted));
-  CHECK_FALSE(purse.reserve("k", wanted));
-  purse.settle("k", wanted, {10, 1, 0.1, 1});
-  CHECK(purse.reserve("j", {90, 1, 0, 0}));
-  CHECK(purse.bill("k").tokens == 10);
-  CHECK(purse.bill("k").tokens == 0);
-  Purse full({.tokens = 100}, {}, [](const std::string&, const ModelsSpent&) {
+  CostBudget budget({.tokens = 100}, {}, nullptr);
+  REQUIRE(budget.reserve("k", wanted));
+  CHECK_FALSE(budget.reserve("k", wanted));
+  budget.settle("k", wanted, {10, 1, 0.1, 1});
+  CHECK(budget.reserve("j", {90, 1, 0, 0}));
+  CHECK(budget.bill("k").tokens == 10);
+  CHECK(budget.bill("k").tokens == 0);
+  CostBudget full({.tokens = 100}, {}, [](const std::string&, const ModelsSpent&) {
     return Result<void>(Error{ErrorCode::failure, "disk", ""});
   });
   CHECK_FALSE(full.reserve("k", wanted));

@@ -40,14 +40,14 @@ TEST_CASE("a surrogate of expected outcomes predicts them from the first point o
   surrogate.update();
   CHECK(surrogate.ready());
   const Strategy near = with_a(*space, 2), far = sample(*space, Rng(3));
-  const Prediction before = surrogate.predict(near, 3);
+  const FitnessPrediction before = surrogate.predict(near, 3);
   CHECK(before.mean == Approx(3));
   CHECK(before.deviation == Approx(0.5));
 
   // What is on its way lowers the doubt about what is like it, and says nothing else.
   surrogate.add_pending(0, with_a(*space, 1), 3);
   surrogate.update();
-  const Prediction beside = surrogate.predict(near, 3);
+  const FitnessPrediction beside = surrogate.predict(near, 3);
   CHECK(beside.mean == Approx(3));
   CHECK(beside.deviation < 0.95 * before.deviation);
 
@@ -94,7 +94,7 @@ TEST_CASE(
     for (const double mark : {-1e300, -3.0, 0.0, 1e300}) {
       for (std::uint64_t i = 100; i < 140; ++i) {
         const Strategy strategy = sample(*space, Rng(i));
-        const Prediction whole = surrogate.predict(strategy, 1);
+        const FitnessPrediction whole = surrogate.predict(strategy, 1);
         const double told = surrogate.promise(strategy, 1, best, mark);
         // What lies above the best, weighed by how likely it is, summed in small steps.
         double gain = 0;

@@ -23,8 +23,8 @@ WarpCycles counted(double resident, const Spent& spent) {
   return warps;
 }
 
-double share(const std::vector<Pressure>& all, Resource resource) {
-  for (const Pressure& pressure : all) {
+double share(const std::vector<Bottleneck>& all, Resource resource) {
+  for (const Bottleneck& pressure : all) {
     if (pressure.resource == resource) return pressure.share;
   }
   return 0;
@@ -173,11 +173,11 @@ TEST_CASE("unexplained time goes to what warps wait for", "[stalls]") {
   };
   for (const Row& row : rows) {
     INFO(row.what);
-    std::vector<Pressure> all = {{Resource::latency, 0.6},
-                                 {Resource::tensor_pipe, 0.2},
-                                 {Resource::shared, 0.1},
-                                 {Resource::issue, 0.1},
-                                 {Resource::fp_pipe, 0.05}};
+    std::vector<Bottleneck> all = {{Resource::latency, 0.6},
+                                   {Resource::tensor_pipe, 0.2},
+                                   {Resource::shared, 0.1},
+                                   {Resource::issue, 0.1},
+                                   {Resource::fp_pipe, 0.05}};
     CHECK(deal_waiting(all, row.stalls) ==
           (row.stalls.empty() || row.stalls[0].stall == Stall::selected ? 0 : 0.6));
     CHECK(share(all, Resource::latency) == Approx(row.latency).margin(1e-12));
@@ -187,10 +187,10 @@ TEST_CASE("unexplained time goes to what warps wait for", "[stalls]") {
     CHECK(share(all, Resource::occupancy) == Approx(row.occupancy));
     CHECK(share(all, Resource::fp_pipe) == Approx(0.05));
   }
-  std::vector<Pressure> none = {{Resource::dram, 0.9}};
+  std::vector<Bottleneck> none = {{Resource::dram, 0.9}};
   deal_waiting(none, {{Stall::short_scoreboard, 0.9}});
   CHECK(none.size() == 1);
-  std::vector<Pressure> full = {{Resource::latency, 0.9}, {Resource::shared, 0.8}};
+  std::vector<Bottleneck> full = {{Resource::latency, 0.9}, {Resource::shared, 0.8}};
   deal_waiting(full, {{Stall::short_scoreboard, 0.9}});
   CHECK(share(full, Resource::shared) == 1);
 }
@@ -226,10 +226,10 @@ TEST_CASE("a verdict tells of stalls where they were counted, and only there", "
   CHECK(after.binding == Resource::shared);
   CHECK(after.stalls.front().stall == Stall::short_scoreboard);
   CHECK(told(after) == 1);
-  CHECK(share(after.pressures, Resource::shared) ==
-        Approx(0.875 * share(before.pressures, Resource::latency)).epsilon(0.01));
-  for (std::size_t i = 1; i < after.pressures.size(); ++i)
-    CHECK(after.pressures[i].share <= after.pressures[i - 1].share);
+  CHECK(share(after.bottlenecks, Resource::shared) ==
+        Approx(0.875 * share(before.bottlenecks, Resource::latency)).epsilon(0.01));
+  for (std::size_t i = 1; i < after.bottlenecks.size(); ++i)
+    CHECK(after.bottlenecks[i].share <= after.bottlenecks[i - 1].share);
 
   // Of a kernel that memory keeps busy the numbers are told, but nothing is asked for.
   const Verdict busy = judged(warps, 0.97 * 200e-6 * chip("h200")->dram_sustained);

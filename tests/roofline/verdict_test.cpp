@@ -82,9 +82,9 @@ TEST_CASE("a verdict names what binds and says so in numbers", "[roofline]") {
   CHECK(verdict->floor_share < 0.2);
   CHECK(verdict->utilisation < 0.2);
   CHECK(verdict->ridge_plain == Approx(13.94).epsilon(0.01));
-  for (std::size_t i = 1; i < verdict->pressures.size(); ++i)
-    CHECK(verdict->pressures[i].share <= verdict->pressures[i - 1].share);
-  for (const Pressure& pressure : verdict->pressures) {
+  for (std::size_t i = 1; i < verdict->bottlenecks.size(); ++i)
+    CHECK(verdict->bottlenecks[i].share <= verdict->bottlenecks[i - 1].share);
+  for (const Bottleneck& pressure : verdict->bottlenecks) {
     CHECK(pressure.share >= 0);
     CHECK(pressure.share <= 1);
   }
@@ -118,7 +118,7 @@ TEST_CASE("without counts a verdict is analytic", "[roofline]") {
   const double pipe = 2 * std::pow(512, 3) /
                       device.peak_flops[static_cast<std::size_t>(Precision::fp32_strict)] / 20e-6;
   const auto share = [&](Resource resource) {
-    for (const Pressure& pressure : verdict->pressures) {
+    for (const Bottleneck& pressure : verdict->bottlenecks) {
       if (pressure.resource == resource) return pressure.share;
     }
     return -1.0;

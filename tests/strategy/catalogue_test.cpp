@@ -19,7 +19,7 @@ TEST_CASE("every row of the catalogue is complete and the table agrees with itse
     CHECK(!row.summary.empty());
     CHECK(row.summary.size() <= 80);
     CHECK(row.sentence.ends_with('.'));
-    CHECK(!row.relieves.empty());
+    CHECK(!row.targets.empty());
     for (const TechniqueParameter& parameter : row.parameters) {
       INFO(parameter.name);
       CHECK(std::count(parameter.domain.begin(), parameter.domain.end(), parameter.fallback) == 1);

@@ -10,9 +10,9 @@ using namespace cupilot;
 namespace {
 
 // Says what another says, in text alone.
-class Told final : public Space {
+class TellStatus final : public Space {
  public:
-  explicit Told(const Space& space) : space_(space) {}
+  explicit TellStatus(const Space& space) : space_(space) {}
   const std::vector<Technique>& techniques() const override { return space_.techniques(); }
   const std::vector<Knob>& knobs() const override { return space_.knobs(); }
   Result<Completion> complete(const Strategy& wish,
@@ -46,7 +46,7 @@ Strategy wish_of(std::vector<Use> uses) {
 TEST_CASE("a space is bred in alike by numbers and by text", "[genome]") {
   const auto space = toy_space();
   REQUIRE(space);
-  const Told told(*space);
+  const TellStatus told(*space);
   Strategy parent = sample(*space, Rng(7));
   parent.rationale = "because";
   for (std::uint64_t i = 0; i < 60; ++i) {
@@ -139,7 +139,7 @@ TEST_CASE("what is pinned stays alike in numbers and in text", "[genome]") {
   const auto space = toy_space();
   REQUIRE(space);
   const auto genomes = genomes_of(*space);
-  const Told told(*space);
+  const TellStatus told(*space);
   const auto in_text = genomes_of(told);
   const Alphabet& alphabet = genomes->alphabet();
   int moved = 0;

@@ -45,7 +45,7 @@ class SimFile : public AppendFile {
 
 // Runs a job when it is submitted, on a clock that begins when a place in the crew is free; its end
 // is told when that clock's time has come.
-class SimCrew : public Crew {
+class SimCrew : public ThreadPool {
  public:
   SimCrew(SimHost& host, int size)
       : host_(host), free_at_(static_cast<std::size_t>(std::max(1, size)), 0.0) {}
@@ -93,7 +93,9 @@ void SimHost::spend(double seconds) {
   }
 }
 
-std::unique_ptr<Crew> SimHost::crew(int size) { return std::make_unique<SimCrew>(*this, size); }
+std::unique_ptr<ThreadPool> SimHost::crew(int size) {
+  return std::make_unique<SimCrew>(*this, size);
+}
 
 // Of a file that was appended to, any part of the tail may be there; of one that was replaced, the
 // old bytes, none, some or all of the new ones.

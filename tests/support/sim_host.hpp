@@ -26,7 +26,7 @@ class SimHost : public Host {
   double thread_cpu_seconds() override { return 0; }
   std::string utc_now() override { return "2026-01-31T12:00:00Z"; }
   void spend(double seconds);
-  std::unique_ptr<Crew> crew(int size) override;
+  std::unique_ptr<ThreadPool> crew(int size) override;
 
   // Power. From that moment on every call fails; start() loses what was not synced and begins anew.
   void die_at(double seconds) { dies_at_ = seconds; }
@@ -45,9 +45,9 @@ class SimHost : public Host {
   // may be one that nobody needs.
   bool names_struck(const std::string& message) const;
 
-  // Told the bytes that became durable at the end of an append-only file.
+  // TellStatus the bytes that became durable at the end of an append-only file.
   std::function<void(const std::string& path, std::string_view bytes)> on_durable;
-  // Told now and then: what comes from outside, such as a signal.
+  // TellStatus now and then: what comes from outside, such as a signal.
   std::function<void(double now)> on_tick;
 
   Result<std::string> read_file(const std::string& path) override;

@@ -21,7 +21,7 @@ std::string judge_text() {
 TEST_CASE("What was never written is told from numbers that sums may reach") {
   struct Row {
     DType type;
-    int inside;  // of judge.cu's Inside: 1 poison, 3 large
+    int inside;  // of judge.cu's FillState: 1 poison, 3 large
     std::uint64_t word;
     std::uint64_t told;  // of 256 elements
   };

@@ -38,12 +38,12 @@ enum class BreedKind { seed, cross, mutate, explore, tune, repair };
 std::string_view name_of(BreedKind kind);
 
 // A time expected before anything ran, by its base-2 logarithm: normal about log2_us.
-struct Forecast {
+struct Prediction {
   double log2_us = 0;
   double sigma = 1;
 };
 // Deterministic, any thread; nullopt: it cannot say.
-using Forecaster = std::function<std::optional<Forecast>(const Strategy&)>;
+using CostModel = std::function<std::optional<Prediction>(const Strategy&)>;
 
 struct StrategyBrief {
   const Space* space = nullptr;
@@ -64,7 +64,7 @@ struct StrategyBrief {
   bool roofline = true;  // false: `zone` says nothing, and the parents' verdicts are empty
   std::vector<Strategy>
       remembered{};       // fast for like tasks in earlier runs, best match first, feasible here
-  Forecaster forecast{};  // empty: nothing expects times
+  CostModel forecast{};   // empty: nothing expects times
   std::int64_t slot = 0;  // what is proposed for; names the question to a model
   int generation = 0;
   // What was refused lately, newest last, by code alone: a message may quote source.
@@ -81,11 +81,11 @@ class Strategist {
   virtual ~Strategist() = default;
   // Whether this slot's proposal is dear: it is asked for once and taken as it is, beside no brood
   // of others.
-  virtual bool dear(std::int64_t /*slot*/, int /*generation*/) const { return false; }
+  virtual bool is_expensive(std::int64_t /*slot*/, int /*generation*/) const { return false; }
   // The generation in which a model that it asks fell silent, -1: none. Proposals say so, and a
   // resumed search tells it by them.
-  virtual int silent_in() const { return -1; }
-  virtual void be_silent_in(int /*generation*/) {}
+  virtual int unavailable_since() const { return -1; }
+  virtual void set_unavailable_since(int /*generation*/) {}
   // A feasible strategy not in `tried`; nullopt when none is found. Deterministic in (brief, rng)
   // for the built-in one.
   virtual Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) = 0;

@@ -1,5 +1,5 @@
 // The seam to the machine the controller runs on: clock, files and threads. A simulated one ships
-// in tests/support. Any thread; one thread at a time for each AppendFile and Crew.
+// in tests/support. Any thread; one thread at a time for each AppendFile and ThreadPool.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ class AppendFile {
 };
 
 // Does jobs side by side. When it goes, jobs not begun are dropped and those begun are waited for.
-class Crew {
+class ThreadPool {
  public:
-  virtual ~Crew() = default;
+  virtual ~ThreadPool() = default;
   // A job that throws ends the process. Returns the job's number: 0, 1, 2 …
   virtual std::int64_t submit(std::function<void()> job) = 0;
   // Numbers of jobs that ended since the last call, in that order; waits for one at most `seconds`.
@@ -59,7 +59,7 @@ class Host {
   // Exclusive advisory lock for the process's life; Error{usage} names the holder's pid.
   virtual Result<std::shared_ptr<void>> lock(const std::string& path) = 0;
   // At most `size` jobs at a time; threads unless a host has something else.
-  virtual std::unique_ptr<Crew> crew(int size);
+  virtual std::unique_ptr<ThreadPool> crew(int size);
 };
 
 Host& real_host();

@@ -31,10 +31,10 @@ struct ModelSeat {
   const Task* task = nullptr;
   const DeviceSpec* device = nullptr;
   SeatOptions options{};
-  bool alignment = true;  // Steering's
+  bool alignment = true;  // SearchFeatures's
   bool code_crossover =
-      false;  // Steering's: instead of strategies, the texts of two parents are crossed
-  // Told when the endpoint falls silent or the budget ends, and when it answers again. By the
+      false;  // SearchFeatures's: instead of strategies, the texts of two parents are crossed
+  // TellStatus when the endpoint falls silent or the budget ends, and when it answers again. By the
   // strategist's thread.
   std::function<void(const std::string&)> notice{};
 };

@@ -40,7 +40,7 @@ struct Technique {
   std::string summary{};   // one line for a person
   std::string sentence{};  // what a prompt says
   std::vector<TechniqueParameter> parameters{};
-  std::vector<Resource> relieves{};
+  std::vector<Resource> targets{};
   std::vector<std::string> needs{};  // techniques that must be present
   std::vector<std::string> excludes{};
   std::vector<std::string> must{};  // trace it must leave in PTX: opcode prefixes ("cp.async",

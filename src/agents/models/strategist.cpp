@@ -17,16 +17,16 @@ class ModelStrategist final : public Strategist {
   ModelStrategist(ModelSeat seat, Strategist& built_in)
       : seat_(std::move(seat)), built_in_(built_in) {}
 
-  bool dear(std::int64_t slot, int generation) const override {
+  bool is_expensive(std::int64_t slot, int generation) const override {
     return is_mine(slot) && generation != silent_in_;
   }
 
-  int silent_in() const override { return silent_in_; }
-  void be_silent_in(int generation) override { silent_in_ = generation; }
+  int unavailable_since() const override { return silent_in_; }
+  void set_unavailable_since(int generation) override { silent_in_ = generation; }
 
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     if (Result<void> checked = check_brief(brief); !checked) return checked.error();
-    if (brief.kind == BreedKind::tune || !dear(brief.slot, brief.generation))
+    if (brief.kind == BreedKind::tune || !is_expensive(brief.slot, brief.generation))
       return built_in_.propose(brief, rng);
     Result<std::optional<Strategy>> asked = seat_.code_crossover ? crossed_text(brief) : ask(brief);
     if (!asked && !is_silence(asked.error())) return asked;

@@ -33,7 +33,7 @@ std::vector<Relief> reliefs(const StrategyBrief& brief, const Individual& indivi
     if (!technique.group.empty() || find_use(individual.strategy, technique.name) != nullptr)
       continue;
     Relief relief{&technique, Resource::dram, 0, {}};
-    for (const Pressure& pressure : individual.verdict.pressures) {
+    for (const Bottleneck& pressure : individual.verdict.bottlenecks) {
       const double share = pressure.share * part_relieved(technique, pressure.resource);
       if (share <= relief.share) continue;
       relief.share = share;

@@ -39,9 +39,9 @@ Strategy pattern(const Space& space, const Technique* core, const std::vector<Re
   // Values are left to the kernel that serves: each has starting values of its own.
   if (core != nullptr) wish.uses.push_back({core->name, {}, "", {}});
   for (const Technique& technique : space.techniques()) {
-    if (technique.relieves.empty() || !technique.group.empty()) continue;
+    if (technique.targets.empty() || !technique.group.empty()) continue;
     const bool matters =
-        std::find(emphasis.begin(), emphasis.end(), technique.relieves.front()) != emphasis.end();
+        std::find(emphasis.begin(), emphasis.end(), technique.targets.front()) != emphasis.end();
     if (matters) wish.uses.push_back({technique.name, {}, "", {}});
   }
   Result<Completion> whole = space.complete(wish);
@@ -54,8 +54,8 @@ std::ptrdiff_t relieved_in(const StrategyBrief& brief, const Technique& techniqu
   if (!brief.roofline) return 0;
   const std::vector<Resource>& resources = resources_of(brief.zone);
   return std::count_if(resources.begin(), resources.end(), [&](Resource r) {
-    return std::find(technique.relieves.begin(), technique.relieves.end(), r) !=
-           technique.relieves.end();
+    return std::find(technique.targets.begin(), technique.targets.end(), r) !=
+           technique.targets.end();
   });
 }
 
@@ -354,8 +354,9 @@ class RuleStrategist final : public Strategist {
     for (const Use& use : parent.strategy.uses) {
       if (find_use(strategy, use.technique) == nullptr) add("-", use.technique);
     }
-    if (parent.verdict.pressures.empty()) return change;
-    return "against " + std::string(name_of(parent.verdict.pressures[0].resource)) + ": " + change;
+    if (parent.verdict.bottlenecks.empty()) return change;
+    return "against " + std::string(name_of(parent.verdict.bottlenecks[0].resource)) + ": " +
+           change;
   }
 };
 

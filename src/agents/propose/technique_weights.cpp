@@ -14,17 +14,17 @@ constexpr double prior_count = 2.0;
 constexpr double base = 0.6;
 constexpr double strongest = 4.0;
 
-bool relieves(const Technique& technique, Resource resource) {
-  return std::find(technique.relieves.begin(), technique.relieves.end(), resource) !=
-         technique.relieves.end();
+bool targets(const Technique& technique, Resource resource) {
+  return std::find(technique.targets.begin(), technique.targets.end(), resource) !=
+         technique.targets.end();
 }
 
 }  // namespace
 
 double part_relieved(const Technique& technique, Resource resource) {
-  const auto place = std::find(technique.relieves.begin(), technique.relieves.end(), resource);
-  if (place == technique.relieves.end()) return 0;
-  return 1 / (1 + 0.5 * static_cast<double>(place - technique.relieves.begin()));
+  const auto place = std::find(technique.targets.begin(), technique.targets.end(), resource);
+  if (place == technique.targets.end()) return 0;
+  return 1 / (1 + 0.5 * static_cast<double>(place - technique.targets.begin()));
 }
 
 const std::vector<Resource>& resources_of(Zone zone) {
@@ -52,14 +52,14 @@ double learnt_gain(const StrategyBrief& brief, const std::string& technique) {
 double relief(const StrategyBrief& brief, const Technique& technique, const Verdict& verdict) {
   if (!brief.roofline) return 0;
   const std::vector<Resource>& zone_resources = resources_of(brief.zone);
-  if (verdict.pressures.empty()) {
+  if (verdict.bottlenecks.empty()) {
     return std::any_of(zone_resources.begin(), zone_resources.end(),
-                       [&](Resource r) { return relieves(technique, r); })
+                       [&](Resource r) { return targets(technique, r); })
                ? 0.5
                : 0.0;
   }
   double relieved = 0;
-  for (const Pressure& pressure : verdict.pressures) {
+  for (const Bottleneck& pressure : verdict.bottlenecks) {
     relieved = std::max(relieved, pressure.share * part_relieved(technique, pressure.resource));
   }
   return std::clamp(relieved, 0.0, 1.0);

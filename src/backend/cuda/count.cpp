@@ -184,7 +184,7 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
   if (!faulted) return faulted.error();
   if (*faulted) return reject((*faulted)->code, (*faulted)->message, (*faulted)->where);
   // What it counts is thrown away, so no reference values are wanted.
-  auto items = dressing(trial, Inside::poison);
+  auto items = initialising(trial, FillState::poison);
   if (!items) return items.error();
   if (auto prepared =
           device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}}));

@@ -8,7 +8,7 @@
 #include "backend/worker/launch.hpp"
 #include "backend/worker/roles.hpp"
 #include "backend/worker/serve.hpp"
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
 namespace {
@@ -54,7 +54,7 @@ std::vector<CountedLaunch> counted(const std::string& chip, std::uint64_t counte
   return launches;
 }
 
-std::string count(CudaSession& session, Visitor& visitor, RangeCounters& ranges,
+std::string count(CudaSession& session, TimedRunner& visitor, RangeCounters& ranges,
                   const std::string& chip, const CountOrder& order) {
   const auto begin = HostClock::now();
   const auto launches = prepare_launches(session, order.run);
@@ -65,7 +65,7 @@ std::string count(CudaSession& session, Visitor& visitor, RangeCounters& ranges,
   metrics.emplace_back(duration_metric);
   need(ranges.choose(metrics, launches.size()));
   const auto work = [&](bool counting) {
-    for (const Region& region : order.run.poison) dress(session, region, Inside::poison);
+    for (const Region& region : order.run.poison) initialise(session, region, FillState::poison);
     visitor.scrub_all();
     session.synchronize();
     for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -93,7 +93,7 @@ int serve_counter(int device, int confinement) {
   CudaSession& session = confined.session;
   Result<RangeCounters> ranges = take_counters(session, device);
   const std::string chip = chip_of(static_cast<std::size_t>(device));
-  Visitor visitor(session);
+  TimedRunner visitor(session);
   const auto work = [&](const Frame& frame) -> std::optional<std::string> {
     const auto order = unpack_count(frame.body);
     if (!order) return std::nullopt;

@@ -36,7 +36,7 @@ constexpr int burst_attempts = 5;
 
 // A contestant as it goes through the rounds.
 struct Entrant {
-  const Contestant* who = nullptr;
+  const Subject* who = nullptr;
   std::optional<PlacedKernel> kernel;
   std::optional<LibraryOrder> library;
   std::optional<Rejected> out;  // why it takes no further part
@@ -80,12 +80,12 @@ class MeasuredRounds {
         options_(options),
         run_seconds_(trials.run_seconds(task, workload)) {}
 
-  Result<std::vector<ContestantReport>> go(std::span<const Contestant> contestants) {
+  Result<std::vector<SubjectReport>> go(std::span<const Subject> contestants) {
     const CardConditions before = card();
     auto placement = trials_.place(task_, case_of(0, 0), Fence::end);
     if (!placement) return placement.error();
     placement_ = std::move(*placement);
-    for (const Contestant& contestant : contestants) {
+    for (const Subject& contestant : contestants) {
       if (auto entered = enter(contestant); !entered) return entered.error();
     }
     for (Entrant& entrant : entrants_) {
@@ -107,10 +107,10 @@ class MeasuredRounds {
   }
 
  private:
-  Result<void> enter(const Contestant& contestant) {
+  Result<void> enter(const Subject& contestant) {
     Entrant& entrant = entrants_.emplace_back();
     entrant.who = &contestant;
-    if (contestant.kind == Contestant::Kind::library) {
+    if (contestant.kind == Subject::Kind::library) {
       auto order = library_order(task_, workload_, placement_.tensors);
       if (order.is_error()) return order.error();
       if (order.is_rejected()) {
@@ -120,7 +120,7 @@ class MeasuredRounds {
       }
       return {};
     }
-    if (contestant.kind == Contestant::Kind::plain) {
+    if (contestant.kind == Subject::Kind::plain) {
       auto placed = trials_.place_plain(task_, task_key_, workload_, placement_);
       if (!placed) return placed.error();
       entrant.kernel = std::move(*placed);
@@ -170,7 +170,7 @@ class MeasuredRounds {
     entrant.warm_us = **time;
     const int most = options_.max_seconds > 0 ? most_launches : 1;
     entrant.launches = std::clamp(static_cast<int>(visit_us / std::max(**time, 1.0)), 1, most);
-    const bool plain = entrant.who->kind == Contestant::Kind::plain;
+    const bool plain = entrant.who->kind == Subject::Kind::plain;
     const bool seldom = plain && visits(entrant) < rounds();
     if ((plain && visits(entrant) == 1) || (**time >= long_us && rounds() == fewest_rounds)) {
       entrant.samples.push_back(**time);
@@ -220,7 +220,7 @@ class MeasuredRounds {
 
   // Rounds that an entrant takes part in.
   int visits(const Entrant& entrant) const {
-    if (entrant.who->kind == Contestant::Kind::plain && options_.max_seconds > 0) {
+    if (entrant.who->kind == Subject::Kind::plain && options_.max_seconds > 0) {
       const double affordable =
           plain_share * options_.max_seconds * 1e6 / std::max(entrant.warm_us, 1.0);
       return static_cast<int>(std::clamp<double>(affordable, 1, rounds()));
@@ -350,10 +350,10 @@ class MeasuredRounds {
     return unknown;
   }
 
-  std::vector<ContestantReport> reports(const std::vector<std::string>& conditions) {
-    std::vector<ContestantReport> result;
+  std::vector<SubjectReport> reports(const std::vector<std::string>& conditions) {
+    std::vector<SubjectReport> result;
     for (Entrant& entrant : entrants_) {
-      ContestantReport report;
+      SubjectReport report;
       report.name = entrant.who->name;
       report.proofs = std::move(entrant.proofs);
       if (entrant.out) {
@@ -401,11 +401,11 @@ std::vector<Case> CudaTrials::cases_of(const Workload& workload, const MeasureOp
   return cases;
 }
 
-Result<std::vector<ContestantReport>> CudaTrials::measure(const Task& task,
-                                                          const std::string& task_key,
-                                                          const Workload& workload,
-                                                          std::span<const Contestant> contestants,
-                                                          const MeasureOptions& options) {
+Result<std::vector<SubjectReport>> CudaTrials::measure(const Task& task,
+                                                       const std::string& task_key,
+                                                       const Workload& workload,
+                                                       std::span<const Subject> contestants,
+                                                       const MeasureOptions& options) {
   orders_.forget();  // of what ended by an Error
   return MeasuredRounds(*this, task, task_key, workload, options).go(contestants);
 }

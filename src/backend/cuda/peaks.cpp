@@ -236,7 +236,7 @@ Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int ti
   if (!placement) return placement.error();
   const std::string key = "peaks";
   const Trial trial{task, key, what, *placement, nullptr};
-  auto items = dressing(trial, Inside::poison);
+  auto items = initialising(trial, FillState::poison);
   if (!items) return items.error();
   if (auto prepared =
           device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}}));

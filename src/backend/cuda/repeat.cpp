@@ -14,7 +14,7 @@ Result<void> CudaTrials::repeat(Trial& trial, double seconds, CaseReport& report
   }
   for (int done = 0;; ++done) {
     // Every second launch finds the other poison.
-    auto items = dressing(trial, done % 2 == 0 ? Inside::large : Inside::poison);
+    auto items = initialising(trial, done % 2 == 0 ? FillState::large : FillState::poison);
     if (!items) return items.error();
     order.items = done < trial.what.repeats ? std::move(*items) : std::vector<PrepareItem>();
     orders_.later(

@@ -81,9 +81,9 @@ class CudaBackend : public Backend {
     return report;
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
     timed_ = true;
     const std::string key = task_id(task);
     trials_.foresee(task, key, CudaTrials::cases_of(workload, options));

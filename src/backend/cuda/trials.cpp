@@ -24,7 +24,9 @@ bool poison_tells(DType type) {
   return size_of(type) >= 4 || type == DType::bf16 || type == DType::f16;
 }
 
-Inside inside_of(Poison poison) { return poison == Poison::large ? Inside::large : Inside::poison; }
+FillState inside_of(Poison poison) {
+  return poison == Poison::large ? FillState::large : FillState::poison;
+}
 
 std::string oracle_key(const std::string& task_key, const Case& what, const std::string& tensor,
                        const OracleOrder& order) {
@@ -99,7 +101,8 @@ double CudaTrials::run_seconds(const Task& task, const Workload& workload) const
   return std::min(2.0 + work, trial_seconds_);
 }
 
-Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside poison) const {
+Result<std::vector<PrepareItem>> CudaTrials::initialising(const Trial& trial,
+                                                          FillState poison) const {
   const bool sealed = device_.hello().sharing == Sharing::vmm;
   std::vector<PrepareItem> items;
   for (std::size_t i = 0; i < trial.task.tensors.size(); ++i) {
@@ -120,7 +123,7 @@ Result<std::vector<PrepareItem>> CudaTrials::dressing(const Trial& trial, Inside
     if (trial.kernel->contents[b] == BufferContent::table) continue;
     PrepareItem item;
     item.region = trial.kernel->buffers[b];
-    item.inside = trial.kernel->contents[b] == BufferContent::restored ? Inside::zeros : poison;
+    item.inside = trial.kernel->contents[b] == BufferContent::restored ? FillState::zeros : poison;
     items.push_back(item);
   }
   return items;
@@ -142,7 +145,7 @@ Result<void> CudaTrials::prepare(Trial& trial) {
   auto program = programs_.reference(trial.task, trial.task_key, ReferenceBuild::tracked);
   if (!program) return program.error();
   if (auto loaded = device_.load_in_judge((*program)->image); !loaded) return loaded.error();
-  auto items = dressing(trial, inside_of(trial.what.poison));
+  auto items = initialising(trial, inside_of(trial.what.poison));
   if (!items) return items.error();
   auto oracles = oracles_of(trial);
   if (!oracles) return oracles.error();
@@ -157,9 +160,9 @@ Result<std::optional<RunnerFault>> CudaTrials::run_setup(const Trial& trial) {
   if (trial.kernel->setup.launches.empty()) return std::optional<RunnerFault>();
   PrepareOrder order;
   for (const Region& region : trial.placement.tensors)
-    order.items.push_back({false, Inside::poison, false, region, {}});
+    order.items.push_back({false, FillState::poison, false, region, {}});
   for (const Region& region : trial.kernel->buffers)
-    order.items.push_back({false, Inside::poison, false, region, {}});
+    order.items.push_back({false, FillState::poison, false, region, {}});
   orders_.later(DeviceMessage::prepare, pack(order),
                 [](const std::string&) { return Result<void>(); });
   if (auto prepared = orders_.tell(); !prepared) return prepared.error();
@@ -199,7 +202,7 @@ Result<void> CudaTrials::tell_input_writes(Trial& trial, RunnerFault& fault, dou
       continue;
     auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
     if (!recipe) return recipe.error();
-    order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], *recipe});
+    order.unchanged.push_back({true, FillState::zeros, false, trial.placement.tensors[i], *recipe});
     names.push_back(trial.task.tensors[i].name);
   }
   if (names.empty()) return {};
@@ -324,7 +327,8 @@ Result<void> CudaTrials::check(const Trial& trial, CaseReport& report) {
       // Timed launches find other content than the one that places were laid out for.
       auto recipe = layout_of(trial.task, i, trial.what.workload, trial.what.content);
       if (!recipe) return recipe.error();
-      order.unchanged.push_back({true, Inside::zeros, false, trial.placement.tensors[i], *recipe});
+      order.unchanged.push_back(
+          {true, FillState::zeros, false, trial.placement.tensors[i], *recipe});
       continue;
     }
     auto item = check_item(trial, i);

@@ -82,10 +82,10 @@ class CudaTrials {
   static std::vector<Case> cases_of(const Workload& workload, const MeasureOptions& options);
 
   // Interleaved timing of all contestants.
-  Result<std::vector<ContestantReport>> measure(const Task& task, const std::string& task_key,
-                                                const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options);
+  Result<std::vector<SubjectReport>> measure(const Task& task, const std::string& task_key,
+                                             const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options);
 
   // One run under the hardware counters (cuda_count.cpp). Error no_device: none can be read.
   Attempt<CountedRun> count(const Task& task, const std::string& task_key,
@@ -122,7 +122,7 @@ class CudaTrials {
   Result<PlacedKernel> place_plain(const Task& task, const std::string& task_key,
                                    const Workload& workload, const TaskPlacement& placement);
   // What inputs, outputs and buffers hold before a launch.
-  Result<std::vector<PrepareItem>> dressing(const Trial& trial, Inside poison) const;
+  Result<std::vector<PrepareItem>> initialising(const Trial& trial, FillState poison) const;
   // Which reference values each output of a case is compared with.
   Result<std::vector<OracleOrder>> oracles_of(const Trial& trial);
   // Inputs, poison and reference values for one run. What was put off is answered before.

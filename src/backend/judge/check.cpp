@@ -5,7 +5,7 @@
 #include <tuple>
 #include <utility>
 
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 #include "base/hash.hpp"
 
 namespace cupilot {

@@ -70,7 +70,7 @@ std::string key_of(const LibraryOrder& o) {
 
 struct LibraryGemm::State {
   CudaSession& session;
-  Visitor& visitor;
+  TimedRunner& visitor;
   LibraryPlaces places;
   LibraryCalls calls;
   std::string missing;
@@ -79,7 +79,7 @@ struct LibraryGemm::State {
   CUdeviceptr workspace = 0;
   std::map<std::string, cublasLtMatmulAlgo_t> best;
 
-  State(CudaSession& with, Visitor& by, LibraryPlaces where)
+  State(CudaSession& with, TimedRunner& by, LibraryPlaces where)
       : session(with), visitor(by), places(where) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
@@ -208,7 +208,7 @@ struct Product {
 
 }  // namespace
 
-LibraryGemm::LibraryGemm(CudaSession& session, Visitor& visitor, LibraryPlaces places)
+LibraryGemm::LibraryGemm(CudaSession& session, TimedRunner& visitor, LibraryPlaces places)
     : state_(new State(session, visitor, places)) {}
 LibraryGemm::~LibraryGemm() = default;
 

@@ -5,14 +5,14 @@
 #include <string>
 
 #include "backend/worker/library.hpp"
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
 
 class LibraryGemm {
  public:
   // `places`: where the library is looked for.
-  LibraryGemm(CudaSession& session, Visitor& visitor, LibraryPlaces places);
+  LibraryGemm(CudaSession& session, TimedRunner& visitor, LibraryPlaces places);
   ~LibraryGemm();
   // Times one product. The first visit of a shape tries the heuristics and keeps the fastest.
   // Throws CudaFailure, or OrderRefused when the library is missing or has no such product.

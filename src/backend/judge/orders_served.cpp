@@ -9,7 +9,7 @@ namespace cupilot {
 void Contents::prepare(const PrepareItem& item) {
   if (!item.fill) {
     held_.erase(item.region.slot);
-    dress(session_, item.region, item.inside);
+    initialise(session_, item.region, item.inside);
     return;
   }
   const std::string recipe =
@@ -18,8 +18,8 @@ void Contents::prepare(const PrepareItem& item) {
       item.sealed && found != held_.end() && found->second == recipe)
     return;
   // Between the elements of a strided input lies what spoils a sum.
-  dress(session_, item.region,
-        item.recipe.span > item.recipe.elements ? Inside::poison : Inside::kept);
+  initialise(session_, item.region,
+             item.recipe.span > item.recipe.elements ? FillState::poison : FillState::kept);
   session_.launch(trusted_image, "fill_tensor", item.recipe.elements, session_.address(item.region),
                   item.recipe);
   held_[item.region.slot] = item.sealed ? recipe : std::string();

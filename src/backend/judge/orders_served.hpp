@@ -14,7 +14,7 @@
 #include "backend/judge/repeat.hpp"
 #include "backend/wire/frame.hpp"
 #include "backend/worker/library.hpp"
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
 
@@ -38,7 +38,7 @@ class Judge {
   // The payload of the answer to one order. Throws CudaFailure, or OrderRefused. A slot's
   // descriptor, to be sent along, is appended to `descriptors`.
   std::string serve(DeviceMessage type, const Frame& frame, std::vector<int>& descriptors);
-  Visitor& visitor() { return visitor_; }
+  TimedRunner& visitor() { return visitor_; }
 
  private:
   std::string prepare(const PrepareOrder& order);
@@ -47,7 +47,7 @@ class Judge {
   std::string several(SeveralOrder order, const Frame& frame, std::vector<int>& descriptors);
 
   CudaSession& session_;
-  Visitor visitor_{session_};
+  TimedRunner visitor_{session_};
   OracleStore oracles_{session_};
   Checker checker_{session_, oracles_};
   LibraryGemm library_;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "backend/worker/serve.hpp"
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
 namespace {

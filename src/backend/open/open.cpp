@@ -30,9 +30,9 @@ class Substitute : public Backend {
                           std::span<const Case> cases) override {
     return inner_->run(task, kernel, cases);
   }
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
     return inner_->measure(task, workload, contestants, options);
   }
   Result<std::vector<ReferenceValues>> reference(

@@ -68,20 +68,20 @@ class FakeBackend : public Backend {
     return report;
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
-    std::vector<ContestantReport> reports;
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
+    std::vector<SubjectReport> reports;
     double first_us = 0;
-    for (const Contestant& contestant : contestants) {
-      ContestantReport& report = reports.emplace_back();
+    for (const Subject& contestant : contestants) {
+      SubjectReport& report = reports.emplace_back();
       report.name = contestant.name;
-      if (contestant.kind == Contestant::Kind::library) {
+      if (contestant.kind == Subject::Kind::library) {
         report.measurement = reject("measure.failed", "a landscape has no library");
         continue;
       }
       const double us =
-          contestant.kind == Contestant::Kind::plain
+          contestant.kind == Subject::Kind::plain
               ? landscape_.spec().best_us * std::exp2(landscape_.spec().octaves)
               : landscape_.time_us(landscape_.point_of(contestant.kernel->source.constants));
       if (first_us == 0) first_us = us;

@@ -35,7 +35,7 @@ Technique technique_of(const Json& json) {
   Technique technique;
   technique.name = technique.summary = technique.sentence = json.at("name").get<std::string>();
   for (const Json& entry : json.at("relieves"))
-    technique.relieves.push_back(parts::enum_of<Resource>(entry.get<std::string>(), 10));
+    technique.targets.push_back(parts::enum_of<Resource>(entry.get<std::string>(), 10));
   for (const Json& entry : json.at("parameters")) {
     TechniqueParameter parameter;
     parameter.name = entry.at("name").get<std::string>();

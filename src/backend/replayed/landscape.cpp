@@ -156,7 +156,7 @@ std::vector<Technique> Landscape::techniques() const {
     technique.summary =
         neutral ? "changes nothing" : "variable " + std::to_string(i) + " of a landscape";
     technique.sentence = technique.summary + ".";
-    technique.relieves = {resources[static_cast<std::size_t>(i) % std::size(resources)]};
+    technique.targets = {resources[static_cast<std::size_t>(i) % std::size(resources)]};
     if (!neutral && trap) {
       for (int bit = 0; bit < spec_.values; ++bit)
         technique.parameters.push_back({"bit" + std::to_string(bit), {0, 1}, {}, 0});

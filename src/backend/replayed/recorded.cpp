@@ -87,14 +87,14 @@ class RecordedBackend : public Backend {
     return report;
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload&,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
     if (auto fits = is_of(task); !fits) return fits.error();
-    std::vector<ContestantReport> reports;
+    std::vector<SubjectReport> reports;
     double first_us = 0;
-    for (const Contestant& contestant : contestants) {
-      ContestantReport& report = reports.emplace_back();
+    for (const Subject& contestant : contestants) {
+      SubjectReport& report = reports.emplace_back();
       report.name = contestant.name;
       report.measurement = time_of(contestant);
       if (!report.measurement) continue;
@@ -119,8 +119,8 @@ class RecordedBackend : public Backend {
     return find_answer(recording_, source.strategy_id);
   }
 
-  Attempt<Measurement> time_of(const Contestant& contestant) const {
-    if (contestant.kind == Contestant::Kind::candidate) {
+  Attempt<Measurement> time_of(const Subject& contestant) const {
+    if (contestant.kind == Subject::Kind::candidate) {
       const Answer* answer = find(contestant.kernel->source);
       if (answer == nullptr)
         return reject("measure.failed", "the recording does not hold this strategy");
@@ -129,7 +129,7 @@ class RecordedBackend : public Backend {
     }
     for (const auto& [name, us] : recording_.baselines) {
       const bool plain = name == "plain";
-      if (plain != (contestant.kind == Contestant::Kind::plain)) continue;
+      if (plain != (contestant.kind == Subject::Kind::plain)) continue;
       Measurement measurement;
       measurement.provenance = recording_.provenance;
       measurement.time_us = measurement.interval_low_us = measurement.interval_high_us = us;

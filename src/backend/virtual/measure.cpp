@@ -157,19 +157,20 @@ Attempt<Measurement> VirtualMeasurer::plain(const IdentifiedTask& task, const Wo
   return **kept;
 }
 
-Result<std::vector<ContestantReport>> VirtualMeasurer::measure(
-    const IdentifiedTask& task, const Workload& workload, std::span<const Contestant> contestants,
-    const MeasureOptions&) {
+Result<std::vector<SubjectReport>> VirtualMeasurer::measure(const IdentifiedTask& task,
+                                                            const Workload& workload,
+                                                            std::span<const Subject> contestants,
+                                                            const MeasureOptions&) {
   // Counts of kernels are compared on one content: another would only make them differ by chance.
   const Content content{1, ContentKind::ordinary};
-  std::vector<ContestantReport> reports;
-  for (const Contestant& contestant : contestants) {
-    ContestantReport report;
+  std::vector<SubjectReport> reports;
+  for (const Subject& contestant : contestants) {
+    SubjectReport report;
     report.name = contestant.name;
-    if (contestant.kind == Contestant::Kind::library) {
+    if (contestant.kind == Subject::Kind::library) {
       report.measurement = reject(
           "measure.failed", "the virtual device has no libraries, and claims nothing about them");
-    } else if (contestant.kind == Contestant::Kind::plain) {
+    } else if (contestant.kind == Subject::Kind::plain) {
       report.measurement = plain(task, workload, content);
     } else if (contestant.kernel != nullptr) {
       report.measurement = candidate(task, *contestant.kernel, workload, content);

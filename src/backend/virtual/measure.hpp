@@ -19,10 +19,9 @@ class VirtualMeasurer {
   // Any thread. Times are modelled from counts of the launches; equal inputs give bitwise equal
   // reports. The plain baseline is the reference's plain build, one thread an element. A library
   // has no source to interpret: its report says so.
-  Result<std::vector<ContestantReport>> measure(const IdentifiedTask& task,
-                                                const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options);
+  Result<std::vector<SubjectReport>> measure(const IdentifiedTask& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options);
   void clear() { plain_.clear(); }
 
  private:

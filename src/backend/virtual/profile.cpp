@@ -22,7 +22,7 @@ double about_instructions(const Task& task, const Workload& workload) {
 }
 
 // What is profiled, at its full size.
-struct Subject {
+struct ProfiledKernel {
   const VirtualContext& context;
   const IdentifiedTask& task;
   const CompiledKernel& kernel;
@@ -63,7 +63,7 @@ std::int64_t blocks_of(const ResolvedLaunch& launch) {
 
 // The workload whose whole run is affordable: the full one, or two tiles and fewer of each axis
 // where the plan fits those.
-Workload whole_workload(const Subject& subject, const ResolvedPlan& plan) {
+Workload whole_workload(const ProfiledKernel& subject, const ResolvedPlan& plan) {
   const Task& task = subject.task.task;
   const std::int64_t step = residue_step(subject.kernel.source.constants);
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
@@ -90,7 +90,7 @@ Rejected fault_in(const ResolvedLaunch& launch, const ptx::Fault& fault, const s
 }
 
 // All launches of the plan at `at`, every access checked.
-Attempt<std::vector<LaunchLines>> run_whole(const Subject& subject, const Workload& at) {
+Attempt<std::vector<LaunchLines>> run_whole(const ProfiledKernel& subject, const Workload& at) {
   Attempt<Resolution> resolution = subject.plan_at(at);
   if (resolution.is_rejected()) return resolution.rejected();
   if (resolution.is_error()) return resolution.error();
@@ -132,7 +132,7 @@ Attempt<std::vector<LaunchLines>> run_whole(const Subject& subject, const Worklo
 // not at all.
 enum class Apart { not_at_all, columns, alone };
 
-Apart apart(const Subject& subject, const ResolvedLaunch& launch) {
+Apart apart(const ProfiledKernel& subject, const ResolvedLaunch& launch) {
   const EntryFacts* facts = find_entry(subject.kernel, launch.entry);
   const ptx::Function* entry =
       facts == nullptr ? nullptr : subject.programs.module().entry(facts->name);
@@ -144,7 +144,7 @@ Apart apart(const Subject& subject, const ResolvedLaunch& launch) {
 }
 
 // Sampled blocks of one launch at `at`; what there was stays when a sample takes too long.
-Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMemory& memory,
+Result<void> sample_lines(const ProfiledKernel& subject, const Workload& at, VirtualMemory& memory,
                           const ResolvedLaunch& launch, LaunchLines& lines) {
   const Apart how_apart = apart(subject, launch);
   if (how_apart == Apart::not_at_all) return {};
@@ -172,7 +172,7 @@ Result<void> sample_lines(const Subject& subject, const Workload& at, VirtualMem
 
 // Blocks of the full size say more than whole launches at a smaller one, where they can be run
 // alone.
-Result<void> refine(const Subject& subject, std::vector<LaunchLines>& lines) {
+Result<void> refine(const ProfiledKernel& subject, std::vector<LaunchLines>& lines) {
   const Task& task = subject.task.task;
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
   const Workload at = counting_workload(task, plan_at, subject.workload,
@@ -197,7 +197,7 @@ Result<void> refine(const Subject& subject, std::vector<LaunchLines>& lines) {
   return {};
 }
 
-LaunchProfile shape_of_launch(const Subject& subject, const ResolvedLaunch& launch,
+LaunchProfile shape_of_launch(const ProfiledKernel& subject, const ResolvedLaunch& launch,
                               const ModelInput& input) {
   LaunchProfile profile;
   profile.name = launch.name;
@@ -226,7 +226,7 @@ Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedT
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
   if (programs.is_rejected()) return programs.rejected();
   if (programs.is_error()) return programs.error();
-  const Subject subject{context, task, kernel, workload, *programs};
+  const ProfiledKernel subject{context, task, kernel, workload, *programs};
   Attempt<ResolvedPlan> plan = subject.plan();
   if (plan.is_rejected()) return plan.rejected();
   if (plan.is_error()) return plan.error();

@@ -11,7 +11,7 @@
 #include <cupilot/rng.hpp>
 
 #include "backend/compile/admit.hpp"
-#include "backend/virtual/relate.hpp"
+#include "backend/virtual/metamorphic.hpp"
 #include "ptx/syntax/parser.hpp"
 
 namespace cupilot {

@@ -60,9 +60,9 @@ class VirtualBackend final : public Backend {
     return report;
   }
 
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload& workload,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
     const DeviceWork interpreting;
     return measurer_.measure({task, task_id(task)}, workload, contestants, options);
   }

@@ -121,12 +121,12 @@ struct SlotOrder {
 std::string pack(const SlotOrder& order);
 std::optional<SlotOrder> unpack_slot(std::string_view body);
 
-// What the bytes of a region are before a run. The order of Inside in kernels/trusted/judge.cu.
-enum class Inside : int { kept, poison, zeros, large };
+// What the bytes of a region are before a run. The order of FillState in kernels/trusted/judge.cu.
+enum class FillState : int { kept, poison, zeros, large };
 
 struct PrepareItem {
   bool fill = false;  // with content, by the recipe below
-  Inside inside = Inside::poison;
+  FillState inside = FillState::poison;
   bool sealed = false;  // the runner cannot change it, so content that is already there need not be
                         // made again
   Region region;
@@ -161,7 +161,7 @@ struct CheckItem {
   FillParams layout{};
   BoundParams bound{};
   bool scan_poison = true;
-  Inside poison = Inside::poison;
+  FillState poison = FillState::poison;
   bool hash = false;         // of its elements as stored
   std::int64_t compare = 0;  // elements drawn; 0: all that the oracle holds
   std::uint64_t draw = 0;    // key of the draw

@@ -4,7 +4,7 @@
 
 namespace cupilot {
 
-std::string carry_out(CudaSession& session, Visitor& visitor, const RunOrder& order) {
+std::string carry_out(CudaSession& session, TimedRunner& visitor, const RunOrder& order) {
   const auto launches = prepare_launches(session, order);
   if (order.timing.mode != VisitTiming::Mode::once) {
     const auto enqueue = [&] {

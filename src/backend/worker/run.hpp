@@ -4,11 +4,11 @@
 
 #include <string>
 
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
 
 // The payload of the answer. Throws CudaFailure, or OrderRefused with the driver's code.
-std::string carry_out(CudaSession& session, Visitor& visitor, const RunOrder& order);
+std::string carry_out(CudaSession& session, TimedRunner& visitor, const RunOrder& order);
 
 }  // namespace cupilot

@@ -8,7 +8,7 @@
 namespace cupilot {
 int serve_runner(int device, int confinement) {
   ConfinedSession confined(device, confinement);
-  Visitor visitor(confined.session);
+  TimedRunner visitor(confined.session);
   return serve_launches(confined, visitor, DeviceMessage::run,
                         [&](const Frame& frame) -> std::optional<std::string> {
                           const auto order = unpack_run(frame.body);

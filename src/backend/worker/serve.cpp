@@ -87,8 +87,8 @@ int serve_device(ConfinedSession& confined, const OrderHandler& handler,
   }
 }
 
-std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type,
-                                        const Frame& frame) {
+std::optional<std::string> serve_common(CudaSession& session, TimedRunner& visitor,
+                                        DeviceMessage type, const Frame& frame) {
   if (type == DeviceMessage::probe) return pack(visitor.probe());
   if (type == DeviceMessage::drop_slots) {
     session.synchronize();
@@ -116,7 +116,7 @@ std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, 
   return "";
 }
 
-int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own,
+int serve_launches(ConfinedSession& confined, TimedRunner& visitor, DeviceMessage own,
                    const LaunchWork& work, const std::function<void()>& idle) {
   CudaSession& session = confined.session;
   const auto handler = [&](DeviceMessage type, const Frame& frame,

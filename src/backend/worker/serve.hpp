@@ -7,7 +7,7 @@
 #include "backend/wire/frame.hpp"
 #include "backend/worker/confine.hpp"
 #include "backend/worker/session.hpp"
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 namespace cupilot {
 
@@ -42,12 +42,12 @@ int serve_device(ConfinedSession& confined, const OrderHandler& handler,
 // A process that launches kernels on memory that it is given to map: `work` carries out its one own
 // order; nullopt: that order cannot be read.
 using LaunchWork = std::function<std::optional<std::string>(const Frame& frame)>;
-int serve_launches(ConfinedSession& confined, Visitor& visitor, DeviceMessage own,
+int serve_launches(ConfinedSession& confined, TimedRunner& visitor, DeviceMessage own,
                    const LaunchWork& work, const std::function<void()>& idle = {});
 
 // What both roles do, loading images, dropping slots and the health probe; nullopt for other
 // orders.
-std::optional<std::string> serve_common(CudaSession& session, Visitor& visitor, DeviceMessage type,
-                                        const Frame& frame);
+std::optional<std::string> serve_common(CudaSession& session, TimedRunner& visitor,
+                                        DeviceMessage type, const Frame& frame);
 
 }  // namespace cupilot

@@ -9,7 +9,7 @@ namespace {
 // kernel.
 Counts interpreted(const Pipe& pipe, const CompiledKernel& kernel, const Workload& workload) {
   if (pipe.screen == nullptr) return {};
-  const Contestant alone[] = {{Contestant::Kind::candidate, "candidate", &kernel}};
+  const Subject alone[] = {{Subject::Kind::candidate, "candidate", &kernel}};
   const auto reports = pipe.screen->measure(*pipe.task, workload, alone, {});
   if (!reports || !reports->front().measurement) return {};
   return reports->front().measurement->counts;

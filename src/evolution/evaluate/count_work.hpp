@@ -13,7 +13,7 @@ namespace cupilot {
 struct CountPlan {
   CountDepth depth = CountDepth::few;
   std::string without{};  // why the chip's own counters are left alone; empty: they are read
-  // Told why when the device has none to read, of no kernel. May be empty.
+  // TellStatus why when the device has none to read, of no kernel. May be empty.
   std::function<void(const std::string&)> lost{};
 };
 

@@ -36,7 +36,7 @@ Refusal prove_on_device(const Pipe& pipe, const CompiledKernel& kernel, ProofLev
 }
 
 // On the screen, then on the device; on both at once what the screen has seen before.
-Refusal prove(const Pipe& pipe, const PipeRules& rules, const CompiledKernel& kernel,
+Refusal prove(const Pipe& pipe, const EvaluationOptions& rules, const CompiledKernel& kernel,
               ProofLevel level, Accepted& accepted) {
   const Phase phase(level == ProofLevel::elite ? "elite proof" : "proof");
   Screened screened;
@@ -95,10 +95,10 @@ std::optional<Rejected> wrong_when_timed(const std::vector<CaseReport>& proofs) 
 }
 
 // Times and judges what was proved.
-Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
+Refusal time_it(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
+                Accepted& accepted) {
   const Phase phase("timing");
-  std::vector<Contestant> contestants = {
-      {Contestant::Kind::candidate, "candidate", &passed.kernel}};
+  std::vector<Subject> contestants = {{Subject::Kind::candidate, "candidate", &passed.kernel}};
   contestants.insert(contestants.end(), rules.others.begin(), rules.others.end());
   auto timed = measure_all(*pipe.task, *pipe.backend, contestants, rules.measure);
   if (!timed) return timed.error();
@@ -121,7 +121,8 @@ Refusal time_it(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
 
 // Proves, times, judges; what is faster than the rule's mark is proved as an elite before it is
 // believed.
-Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accepted& accepted) {
+Refusal try_out(const Pipe& pipe, const EvaluationOptions& rules, Passed& passed,
+                Accepted& accepted) {
   const CompiledKernel& kernel = passed.kernel;
   accepted.conditions = {
       kernel.compiler, kernel.options, kernel.arch, kernel.facts.flags, kernel.confinement, "", ""};
@@ -140,7 +141,7 @@ Refusal try_out(const Pipe& pipe, const PipeRules& rules, Passed& passed, Accept
 }
 
 Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source,
-                                const PipeRules& rules) {
+                                const EvaluationOptions& rules) {
   if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source))
     return *rules.compiled;
   const Phase phase("compile");
@@ -149,7 +150,8 @@ Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source,
 
 }  // namespace
 
-Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const PipeRules& rules) {
+Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
+                           const EvaluationOptions& rules) {
   Passed passed;
   Candidate& candidate = passed.candidate;
   candidate.source = source;
@@ -188,7 +190,8 @@ bool fell_silent(const Error& error) {
   return error.code == ErrorCode::endpoint || error.code == ErrorCode::budget;
 }
 
-Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief, const PipeRules& rules) {
+Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief,
+                              const EvaluationOptions& rules) {
   if (rules.source != nullptr) return *rules.source;
   if (const auto lack = pipe.writer->lacks(*pipe.task, *brief.strategy))
     return reject("write.uncovered", "no writer realises " + *lack);
@@ -198,7 +201,7 @@ Attempt<KernelSource> written(const Pipe& pipe, const WriterBrief& brief, const 
 
 }  // namespace
 
-Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules& rules) {
+Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const EvaluationOptions& rules) {
   WriterBrief brief = rules.brief;
   brief.task = pipe.task;
   brief.strategy = &strategy;
@@ -223,7 +226,7 @@ Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules&
 }
 
 Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLevel level) {
-  PipeRules rules;
+  EvaluationOptions rules;
   rules.level = level;
   rules.proof_seed = pipe.seed;
   auto passed = pass(pipe, strategy, rules);
@@ -232,7 +235,7 @@ Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLeve
 }
 
 Result<Candidate> evaluate_source(const Pipe& pipe, const KernelSource& source, ProofLevel level) {
-  PipeRules rules;
+  EvaluationOptions rules;
   rules.level = level;
   rules.proof_seed = pipe.seed;
   rules.anew = true;

@@ -10,7 +10,7 @@
 
 namespace cupilot {
 
-struct PipeRules {
+struct EvaluationOptions {
   // For the writer; task, strategy and device are filled in.
   WriterBrief brief;
   // Written already: no writer is asked.
@@ -31,17 +31,18 @@ struct PipeRules {
   // The screen let the same kernel pass at a lower level: it may look again while the device runs.
   bool screened_before = false;
   // Timed with it, in one call; the candidate stands first.
-  std::vector<Contestant> others;
+  std::vector<Subject> others;
 };
 
 struct Passed {
   Candidate candidate;
   CompiledKernel kernel;
-  std::vector<ContestantReport> others;  // in the order of PipeRules::others
+  std::vector<SubjectReport> others;  // in the order of EvaluationOptions::others
 };
 
 // Error only when the machine failed.
-Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const PipeRules& rules);
-Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source, const PipeRules& rules);
+Result<Passed> pass(const Pipe& pipe, const Strategy& strategy, const EvaluationOptions& rules);
+Result<Passed> pass_source(const Pipe& pipe, const KernelSource& source,
+                           const EvaluationOptions& rules);
 
 }  // namespace cupilot

@@ -82,7 +82,7 @@ void scale(Measurement& measurement, double factor) {
   for (double& us : measurement.samples_us) us *= factor;
 }
 
-void take(Timed& timed, ContestantReport report, double weight, double elapsed_us, bool first) {
+void take(Timed& timed, SubjectReport report, double weight, double elapsed_us, bool first) {
   if (report.measurement) {
     if (auto refused = no_number(*report.measurement, elapsed_us))
       report.measurement = std::move(*refused);
@@ -105,7 +105,7 @@ void take(Timed& timed, ContestantReport report, double weight, double elapsed_u
 }  // namespace
 
 Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend,
-                                       std::span<const Contestant> contestants,
+                                       std::span<const Subject> contestants,
                                        const MeasureOptions& options) {
   std::vector<Timed> total(contestants.size());
   double weights = 0;

@@ -11,7 +11,7 @@
 namespace cupilot {
 
 struct Timed {
-  ContestantReport report;  // of all time shapes: times are means weighted by the shapes' weights
+  SubjectReport report;  // of all time shapes: times are means weighted by the shapes' weights
   std::vector<double>
       shape_us;  // of each time shape, in the task's order; empty when there is no time
 };
@@ -19,7 +19,7 @@ struct Timed {
 // In the order of the contestants. A time that is no number, or that is longer than the timing
 // itself took, is measure.failed.
 Result<std::vector<Timed>> measure_all(const Task& task, Backend& backend,
-                                       std::span<const Contestant> contestants,
+                                       std::span<const Subject> contestants,
                                        const MeasureOptions& options);
 
 // floor.impossible when a shape's time lies below the floor of the weakest class the contract

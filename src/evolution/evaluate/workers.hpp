@@ -42,7 +42,7 @@ class Workers {
   std::mutex mutex_;  // of done_
   std::map<std::int64_t, Done> done_;
   std::int64_t next_ = 0;
-  std::unique_ptr<Crew> crew_;  // last: its jobs end first
+  std::unique_ptr<ThreadPool> crew_;  // last: its jobs end first
 };
 
 }  // namespace cupilot

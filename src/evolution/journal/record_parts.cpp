@@ -87,9 +87,9 @@ Verification verification_of(const Json& json) {
 }
 
 Json put(const Verdict& v) {
-  Json pressures = Json::array();
-  for (const Pressure& pressure : v.pressures)
-    pressures.push_back({name_of(pressure.resource), finite(pressure.share)});
+  Json bottlenecks = Json::array();
+  for (const Bottleneck& pressure : v.bottlenecks)
+    bottlenecks.push_back({name_of(pressure.resource), finite(pressure.share)});
   Json json{{"zone", name_of(v.zone)},
             {"intensity", finite(v.intensity)},
             {"ridges", {finite(v.ridge_plain), finite(v.ridge_tensor)}},
@@ -98,7 +98,7 @@ Json put(const Verdict& v) {
             {"floor_us", finite(v.floor_us)},
             {"floor_share", finite(v.floor_share)},
             {"binding", name_of(v.binding)},
-            {"pressures", std::move(pressures)},
+            {"pressures", std::move(bottlenecks)},
             {"utilisation", finite(v.utilisation)},
             {"rung", v.rung},
             {"digest", v.digest}};
@@ -119,7 +119,7 @@ Verdict verdict_of(const Json& json) {
   v.floor_share = json.at("floor_share").get<double>();
   v.binding = enum_of<Resource>(json.at("binding").get<std::string>(), resources);
   for (const Json& entry : json.at("pressures")) {
-    v.pressures.push_back(
+    v.bottlenecks.push_back(
         {enum_of<Resource>(entry.at(0).get<std::string>(), resources), entry.at(1).get<double>()});
   }
   for (const Json& entry : json.value("stalls", Json::array())) {
@@ -229,25 +229,25 @@ Baseline baseline_of(const Json& json) {
 namespace {
 
 // The switches by name: one table for both directions.
-constexpr std::pair<const char*, bool Steering::*> switches[] = {
-    {"roofline", &Steering::roofline},
-    {"pool", &Steering::pool},
-    {"crossover", &Steering::crossover},
-    {"surrogate", &Steering::surrogate},
-    {"model", &Steering::model},
-    {"alignment", &Steering::alignment},
-    {"code_crossover", &Steering::code_crossover},
+constexpr std::pair<const char*, bool SearchFeatures::*> switches[] = {
+    {"roofline", &SearchFeatures::roofline},
+    {"pool", &SearchFeatures::pool},
+    {"crossover", &SearchFeatures::crossover},
+    {"surrogate", &SearchFeatures::surrogate},
+    {"model", &SearchFeatures::model},
+    {"alignment", &SearchFeatures::alignment},
+    {"code_crossover", &SearchFeatures::code_crossover},
 };
 
-Json put(const Steering& steering) {
+Json put(const SearchFeatures& steering) {
   Json json = Json::object();
   for (const auto& [name, field] : switches) json[name] = steering.*field;
   return json;
 }
 
 // What a journal does not name was not there to be switched off.
-Steering steering_of(const Json& json) {
-  Steering steering;
+SearchFeatures steering_of(const Json& json) {
+  SearchFeatures steering;
   for (const auto& [name, field] : switches) steering.*field = json.value(name, steering.*field);
   return steering;
 }
@@ -265,7 +265,7 @@ Json put(const SearchOptions& o) {
           {"lookahead", o.lookahead},
           {"utilisation_weight", o.utilisation_weight},
           {"tune_share", o.tune_share},
-          {"brood", o.brood},
+          {"brood", o.offspring_per_slot},
           {"repairs", o.repairs},
           {"max_evaluations", o.max_evaluations},
           {"max_generations", o.max_generations},
@@ -285,7 +285,7 @@ SearchOptions search_options_of(const Json& json) {
   json.at("lookahead").get_to(o.lookahead);
   json.at("utilisation_weight").get_to(o.utilisation_weight);
   json.at("tune_share").get_to(o.tune_share);
-  json.at("brood").get_to(o.brood);
+  json.at("brood").get_to(o.offspring_per_slot);
   o.repairs = json.value("repairs", 0);
   json.at("max_evaluations").get_to(o.max_evaluations);
   json.at("max_generations").get_to(o.max_generations);
@@ -324,11 +324,11 @@ Json put(const Technique& t) {
     parameters.push_back(
         {{"name", p.name}, {"domain", p.domain}, {"labels", p.labels}, {"fallback", p.fallback}});
   }
-  Json relieves = Json::array();
-  for (const Resource resource : t.relieves) relieves.push_back(name_of(resource));
+  Json targets = Json::array();
+  for (const Resource resource : t.targets) targets.push_back(name_of(resource));
   return {{"name", t.name},         {"summary", t.summary},
           {"sentence", t.sentence}, {"parameters", std::move(parameters)},
-          {"relieves", relieves},   {"needs", t.needs},
+          {"relieves", targets},    {"needs", t.needs},
           {"excludes", t.excludes}, {"must", t.must},
           {"group", t.group}};
 }
@@ -350,7 +350,7 @@ Technique technique_of(const Json& json) {
     p.at("fallback").get_to(parameter.fallback);
   }
   for (const Json& name : json.at("relieves")) {
-    t.relieves.push_back(enum_of<Resource>(name.get<std::string>(), resources));
+    t.targets.push_back(enum_of<Resource>(name.get<std::string>(), resources));
   }
   if_told(json, "needs", t.needs);
   if_told(json, "excludes", t.excludes);

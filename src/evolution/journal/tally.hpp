@@ -8,8 +8,8 @@
 #include <cupilot/evolve.hpp>
 #include <cupilot/parts/host.hpp>
 
-#include "evolution/journal/forecast_score.hpp"
 #include "evolution/journal/ledger.hpp"
+#include "evolution/journal/prediction_score.hpp"
 #include "evolution/journal/run_state.hpp"
 
 namespace cupilot {

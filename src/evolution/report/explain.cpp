@@ -9,7 +9,7 @@
 #include "evolution/journal/events.hpp"
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 #include "strategy/edit.hpp"
 
 namespace cupilot {
@@ -19,9 +19,9 @@ namespace {
 constexpr double resolution = 0.005;
 
 // A champion and what is needed to make and time others like it.
-struct Subject {
+struct ExplainedRun {
   Task task;
-  Means means;
+  SearchComponents components;
   Pipe pipe;
   Strategy champion;
   std::uint64_t seed = 1;
@@ -78,9 +78,9 @@ Reduced reduced(const Space& space, const Strategy& champion,
 }
 
 // Written, compiled and proved like any candidate; nullopt with the reason where it is refused.
-Result<std::optional<CompiledKernel>> made(const Subject& subject, const Strategy& strategy,
+Result<std::optional<CompiledKernel>> made(const ExplainedRun& subject, const Strategy& strategy,
                                            std::string& refused) {
-  PipeRules rules;
+  EvaluationOptions rules;
   rules.proof_seed = subject.seed;
   auto passed = pass(subject.pipe, strategy, rules);
   if (!passed) return passed.error();
@@ -94,17 +94,18 @@ Result<std::optional<CompiledKernel>> made(const Subject& subject, const Strateg
 }
 
 // Interleaved with the champion, which stands first.
-Result<std::vector<ContestantReport>> timed(const Subject& subject, const CompiledKernel& champion,
-                                            const std::vector<Variant>& variants, int rounds) {
-  std::vector<Contestant> contestants = {{Contestant::Kind::candidate, "champion", &champion}};
+Result<std::vector<SubjectReport>> timed(const ExplainedRun& subject,
+                                         const CompiledKernel& champion,
+                                         const std::vector<Variant>& variants, int rounds) {
+  std::vector<Subject> contestants = {{Subject::Kind::candidate, "champion", &champion}};
   for (const Variant& variant : variants) {
     contestants.push_back(
-        {Contestant::Kind::candidate, std::to_string(variant.technique), &variant.kernel});
+        {Subject::Kind::candidate, std::to_string(variant.technique), &variant.kernel});
   }
   MeasureOptions rules{rounds, 8.0, true, timing_seed(subject.seed)};
   auto reports = measure_all(subject.task, *subject.pipe.backend, contestants, rules);
   if (!reports) return reports.error();
-  std::vector<ContestantReport> all;
+  std::vector<SubjectReport> all;
   for (Timed& one : *reports) all.push_back(std::move(one.report));
   if (all.front().measurement.is_error()) return all.front().measurement.error();
   if (all.front().measurement.is_rejected()) {
@@ -115,7 +116,7 @@ Result<std::vector<ContestantReport>> timed(const Subject& subject, const Compil
   return all;
 }
 
-void price(TechniqueWorth& worth, const ContestantReport& report, double champion_us) {
+void price(TechniqueWorth& worth, const SubjectReport& report, double champion_us) {
   if (!report.measurement) {
     worth.kept_for = "without it there is no time: " +
                      (report.measurement.is_error() ? report.measurement.error().message
@@ -129,13 +130,13 @@ void price(TechniqueWorth& worth, const ContestantReport& report, double champio
   worth.matters = worth.low_us > 0 && worth.us > resolution * champion_us;
 }
 
-Result<void> price_each(const Subject& subject, const CompiledKernel& champion, int rounds,
+Result<void> price_each(const ExplainedRun& subject, const CompiledKernel& champion, int rounds,
                         Explanation& all) {
   std::vector<Variant> variants;
   for (const Use& use : subject.champion.uses) {
     TechniqueWorth& worth = all.techniques.emplace_back();
     worth.technique = use.technique;
-    const Reduced less = reduced(*subject.means.space, subject.champion, {use.technique});
+    const Reduced less = reduced(*subject.components.space, subject.champion, {use.technique});
     worth.kept_for = less.kept_for;
     if (!worth.kept_for.empty()) continue;
     auto kernel = made(subject, less.strategy, worth.kept_for);
@@ -158,7 +159,7 @@ Result<void> price_each(const Subject& subject, const CompiledKernel& champion, 
 }
 
 // Drops all that does nothing; what is missed when they go together comes back, the dearest first.
-Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, int rounds,
+Result<void> drop_idle(const ExplainedRun& subject, const CompiledKernel& champion, int rounds,
                        Explanation& all) {
   all.essential = subject.champion;
   std::vector<std::string> idle;  // dearest first
@@ -166,7 +167,7 @@ Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, i
     if (worth.kept_for.empty() && !worth.matters) idle.push_back(worth.technique);
   }
   while (!idle.empty()) {
-    const Reduced less = reduced(*subject.means.space, subject.champion, idle);
+    const Reduced less = reduced(*subject.components.space, subject.champion, idle);
     std::string refused = less.kept_for;
     std::optional<CompiledKernel> kernel;
     if (refused.empty()) {
@@ -179,7 +180,7 @@ Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, i
       variants[0].kernel = std::move(*kernel);
       const auto reports = timed(subject, champion, variants, rounds);
       if (!reports) return reports.error();
-      const ContestantReport& report = reports->back();
+      const SubjectReport& report = reports->back();
       const auto [low, high] = median_interval(report.ratio);
       const double ratio = median_of(report.ratio);
       if (report.measurement && (low <= 1 || ratio <= 1 + resolution)) {
@@ -197,8 +198,8 @@ Result<void> drop_idle(const Subject& subject, const CompiledKernel& champion, i
   return {};
 }
 
-Result<Subject> open_subject(const std::string& run_dir, Backend& backend,
-                             const ExplainOptions& options) {
+Result<ExplainedRun> open_subject(const std::string& run_dir, Backend& backend,
+                                  const ExplainOptions& options) {
   auto read = read_journal(real_host(), run_dir);
   if (!read) return read.error();
   auto state = fold(*read);
@@ -210,15 +211,16 @@ Result<Subject> open_subject(const std::string& run_dir, Backend& backend,
                  "the champion of " + run_dir + " has no strategy to take apart",
                  "explain a run whose kernels were written from strategies"};
   }
-  Subject subject;
+  ExplainedRun subject;
   subject.task = std::move(state->task);
   subject.champion = std::move(best->candidate.strategy);
   subject.seed = state->header.search.seed;
   const auto tunables = kept_tunables(real_host(), run_dir, state->header.tunables);
-  auto means = find_means(subject.task, backend.device(), backend.techniques(), tunables, false);
-  if (!means) return means.error();
-  subject.means = std::move(*means);
-  subject.pipe = {nullptr, &backend, subject.means.writer, subject.seed, options.screen};
+  auto components =
+      find_components(subject.task, backend.device(), backend.techniques(), tunables, false);
+  if (!components) return components.error();
+  subject.components = std::move(*components);
+  subject.pipe = {nullptr, &backend, subject.components.writer, subject.seed, options.screen};
   return subject;
 }
 

@@ -7,7 +7,7 @@
 
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 
 namespace cupilot {
 namespace {
@@ -81,8 +81,8 @@ void raise_limits(SearchOptions& search, const RunState& state) {
 }
 
 // As the run seated them.
-ModelSeat seat_of(const RunState& state, const Means& means, const SearchOptions& rules,
-                  ChatClient& chat) {
+ModelSeat seat_of(const RunState& state, const SearchComponents& components,
+                  const SearchOptions& rules, ChatClient& chat) {
   ModelSeat seat{&chat,
                  &state.task,
                  &state.header.device,
@@ -90,7 +90,7 @@ ModelSeat seat_of(const RunState& state, const Means& means, const SearchOptions
                  rules.steering.alignment,
                  rules.steering.code_crossover,
                  {}};
-  if (!means.templates) seat.options.share = 1;
+  if (!components.templates) seat.options.share = 1;
   return seat;
 }
 
@@ -141,19 +141,20 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   }
   const HeaderRecord& header = state->header;
   const auto tunables = kept_tunables(real_host(), run_dir, header.tunables);
-  auto means =
-      find_means(state->task, header.device, header.techniques, tunables,
-                 options.random_search.value_or(header.random_search), header.seats.has_value());
-  if (!means) return std::move(means.error()).while_doing(run_dir);
-  if (auto learnt = learn(*means, state->task, header.device, tunables, header.learnt); !learnt)
+  auto components = find_components(state->task, header.device, header.techniques, tunables,
+                                    options.random_search.value_or(header.random_search),
+                                    header.seats.has_value());
+  if (!components) return std::move(components.error()).while_doing(run_dir);
+  if (auto learnt = learn(*components, state->task, header.device, tunables, header.learnt);
+      !learnt)
     return learnt.error();
   SearchOptions rules = header.search;
   raise_limits(rules, *state);
   if (options.change) options.change(rules);
-  Strategist* strategist = means->strategist;
+  Strategist* strategist = components->strategist;
   std::unique_ptr<Strategist> seated, given;
   if (options.chat != nullptr && header.seats && header.techniques.empty()) {
-    seated = model_strategist(seat_of(*state, *means, rules, *options.chat), *strategist);
+    seated = model_strategist(seat_of(*state, *components, rules, *options.chat), *strategist);
     strategist = seated.get();
   }
   if (options.strategist) {
@@ -162,8 +163,8 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
     given = std::move(*made);
     strategist = given.get();
   }
-  Search search(rules, *means->space, *strategist, means->zone, plain_us_of(*state),
-                {header.remembered, header.remembered_effects, means->knowledge.forecast});
+  Search search(rules, *components->space, *strategist, components->zone, plain_us_of(*state),
+                {header.remembered, header.remembered_effects, components->knowledge.forecast});
   auto report = search_again(search, Outcomes(*state));
   if (report) report->provenance = header.provenance;
   return report;

@@ -40,21 +40,21 @@ int width_of(const Backend& backend, const SearchOptions& options) {
   return std::clamp(width, 1, std::max(1, options.lookahead));
 }
 
-Driver::Driver(const Task& task, Circle circle, const EvolveOptions& options,
+Driver::Driver(const Task& task, RunContext context, const EvolveOptions& options,
                std::optional<Journal> journal)
     : task_(task),
-      circle_(std::move(circle)),
+      context_(std::move(context)),
       options_(options),
       host_(options.host != nullptr ? *options.host : real_host()),
       journal_(std::move(journal)),
-      pipe_{&task_, circle_.backend, circle_.writer, options.search.seed, circle_.screen},
+      pipe_{&task_, context_.backend, context_.writer, options.search.seed, context_.screen},
       started_(host_.monotonic_seconds()),
       ledger_(options.search.max_evaluations),
       known_(options.search.steering.code_crossover),
       phases_([this] { return host_.monotonic_seconds(); },
               [this] { return host_.thread_cpu_seconds(); }) {
-  options_.search = resolved(options.search, *circle_.backend);
-  width_ = width_of(*circle_.backend, options_.search);
+  options_.search = resolved(options.search, *context_.backend);
+  width_ = width_of(*context_.backend, options_.search);
 }
 
 Result<void> Driver::commit() {
@@ -66,21 +66,21 @@ Result<void> Driver::commit() {
 Result<void> Driver::measure_baselines() {
   const Phase phase("baselines");
   const double began = host_.monotonic_seconds();
-  auto floor = mean_floor(task_, circle_.backend->device(), task_.precision);
+  auto floor = mean_floor(task_, context_.backend->device(), task_.precision);
   if (!floor) return floor.error();
   baselines_.floor_us = *floor;
-  baselines_.notices = circle_.backend->notices();
-  baselines_.notices.insert(baselines_.notices.end(), circle_.notices.begin(),
-                            circle_.notices.end());
-  const Contestant contestants[] = {{Contestant::Kind::plain, "plain", nullptr},
-                                    {Contestant::Kind::library, library_name(task_), nullptr}};
+  baselines_.notices = context_.backend->notices();
+  baselines_.notices.insert(baselines_.notices.end(), context_.notices.begin(),
+                            context_.notices.end());
+  const Subject contestants[] = {{Subject::Kind::plain, "plain", nullptr},
+                                 {Subject::Kind::library, library_name(task_), nullptr}};
   MeasureOptions rules;
   rules.rounds = baseline_rounds;
   rules.seed = measure_seed();
-  auto reports = measure_all(task_, *circle_.backend, contestants, rules);
+  auto reports = measure_all(task_, *context_.backend, contestants, rules);
   if (!reports) return std::move(reports.error()).while_doing("timing the baselines");
   for (Timed& timed : *reports) {
-    ContestantReport& report = timed.report;
+    SubjectReport& report = timed.report;
     if (report.measurement.is_error())
       return std::move(report.measurement.error()).while_doing("timing baseline " + report.name);
     if (report.measurement.is_rejected()) {
@@ -112,17 +112,17 @@ Result<void> Driver::begin() {
     header.tunables = options_.tunables;
     header.random_search = options_.random_search;
     if (options_.chat != nullptr) header.seats = options_.seats;
-    header.identity = circle_.backend->identity();
+    header.identity = context_.backend->identity();
     header.device_name = options_.device_name.empty() ? header.identity : options_.device_name;
-    header.provenance = circle_.backend->provenance();
-    header.device = circle_.backend->device();
+    header.provenance = context_.backend->provenance();
+    header.device = context_.backend->device();
     header.pool = options_.pool;
     header.pool_tags = options_.pool_tags;
-    header.techniques = circle_.backend->techniques();
-    if (circle_.screen != nullptr) header.screen = circle_.screen->identity();
-    header.remembered = circle_.knowledge.remembered;
-    header.remembered_effects = circle_.knowledge.effects;
-    header.learnt = circle_.learnt;
+    header.techniques = context_.backend->techniques();
+    if (context_.screen != nullptr) header.screen = context_.screen->identity();
+    header.remembered = context_.knowledge.remembered;
+    header.remembered_effects = context_.knowledge.effects;
+    header.learnt = context_.learnt;
     header.started = host_.utc_now();
     journal_->add(RecordType::header, to_json(header));
     // The header is safe before anything is spent, so that a full or read-only disk is told at
@@ -146,7 +146,7 @@ Error Driver::explain(Error error) const {
   if (const auto best = search_ ? search_->best() : std::nullopt) {
     error.message += fmt::format(
         " (best so far, unconfirmed: {:.4g} us {}, #{}; the journal keeps all that was told)",
-        best->time_us, name_of(circle_.backend->provenance()), best->id);
+        best->time_us, name_of(context_.backend->provenance()), best->id);
   }
   if (error.hint.empty()) error.hint = "continue with `cupilot resume " + options_.run_dir + "`";
   return error;
@@ -154,7 +154,7 @@ Error Driver::explain(Error error) const {
 
 void Driver::dispatch(const Proposal& proposal) {
   ++in_flight_;
-  PipeRules rules;
+  EvaluationOptions rules;
   rules.proof_seed = options_.search.seed;
   rules.measure.seed = measure_seed();
   rules.elite_below_us = search_->known_best_us(proposal.slot);
@@ -190,7 +190,7 @@ void Driver::dispatch(const Proposal& proposal) {
 // Counting runs a kernel several times more: those that take the lead, at most one candidate in
 // ten, and a share of the time.
 std::optional<CountPlan> Driver::plan_count(std::int64_t slot, bool& granted) {
-  if (circle_.backend->provenance() != Provenance::measured) return std::nullopt;
+  if (context_.backend->provenance() != Provenance::measured) return std::nullopt;
   if (counted_.load() * candidates_a_count > slot) return std::nullopt;
   ++counted_;
   if (std::string why = counting_.lost(); !why.empty())
@@ -338,8 +338,8 @@ Result<void> Driver::search() {
 }
 
 void Driver::begin_search() {
-  search_.emplace(options_.search, *circle_.space, *circle_.strategist, circle_.zone,
-                  plain_time_us(baselines_.baselines), circle_.knowledge);
+  search_.emplace(options_.search, *context_.space, *context_.strategist, context_.zone,
+                  plain_time_us(baselines_.baselines), context_.knowledge);
 }
 
 Result<void> Driver::run_search() {

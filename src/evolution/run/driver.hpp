@@ -18,14 +18,14 @@
 #include "evolution/journal/events.hpp"
 #include "evolution/journal/ledger.hpp"
 #include "evolution/journal/run_state.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 #include "evolution/search/known_kernels.hpp"
 
 namespace cupilot {
 
 class Driver {
  public:
-  Driver(const Task& task, Circle circle, const EvolveOptions& options,
+  Driver(const Task& task, RunContext context, const EvolveOptions& options,
          std::optional<Journal> journal);
 
   // Before run(): either measures the baselines anew or takes what a journal holds.
@@ -101,7 +101,7 @@ class Driver {
   void tell_cpu(EvolveReport& report) const;
 
   const Task& task_;
-  Circle circle_;
+  RunContext context_;
   EvolveOptions options_;
   Host& host_;
   std::optional<Journal> journal_;

@@ -11,7 +11,7 @@
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/evaluate/timing.hpp"
 #include "evolution/journal/run_state.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 #include "evolution/run/evolution_text.hpp"
 #include "evolution/search/options.hpp"
 
@@ -114,7 +114,7 @@ Counts analytic_counts(const Task& task, const Workload& workload) {
 
 struct Evolution::State {
   EvolutionRecord record;
-  Means means;
+  SearchComponents components;
   std::optional<Search> search;
   double least_us = 0;        // a shorter time is not believed
   std::optional<Error> owed;  // met by ask() after it had made jobs; the next ask() returns it
@@ -123,12 +123,13 @@ struct Evolution::State {
     return id == 0 || id > record.slots.size() ? nullptr
                                                : &record.slots[static_cast<std::size_t>(id - 1)];
   }
-  // Told::taken: the proposal is open.
-  Told standing(std::uint64_t id) {
+  // TellStatus::accepted: the proposal is open.
+  TellStatus standing(std::uint64_t id) {
     const EvolutionSlot* slot = slot_of(id);
-    if (slot == nullptr) return Told::unknown;
-    if (slot->status == EvolutionSlot::Status::open) return Told::taken;
-    return slot->status == EvolutionSlot::Status::told ? Told::again : Told::late;
+    if (slot == nullptr) return TellStatus::unknown_id;
+    if (slot->status == EvolutionSlot::Status::open) return TellStatus::accepted;
+    return slot->status == EvolutionSlot::Status::told ? TellStatus::duplicate
+                                                       : TellStatus::forgotten;
   }
   void settle(std::uint64_t id, Score score) {
     search->tell(id, score);
@@ -136,9 +137,9 @@ struct Evolution::State {
     slot->status = EvolutionSlot::Status::told;
     slot->score = std::move(score);
   }
-  Told forget(std::uint64_t id) {
-    const Told told = search->forget(id);
-    if (told == Told::taken) slot_of(id)->status = EvolutionSlot::Status::forgotten;
+  TellStatus forget(std::uint64_t id) {
+    const TellStatus told = search->forget(id);
+    if (told == TellStatus::accepted) slot_of(id)->status = EvolutionSlot::Status::forgotten;
     return told;
   }
 
@@ -173,7 +174,7 @@ Receipt Evolution::State::settle_accepted(std::uint64_t id, Score score,
     score.rejection = refused->code;
   }
   settle(id, std::move(score));
-  return {Told::taken, std::move(refused)};
+  return {TellStatus::accepted, std::move(refused)};
 }
 
 std::vector<ResolvedPlan> Evolution::State::plans_of(const KernelSource& source) const {
@@ -191,10 +192,10 @@ Attempt<Job> Evolution::State::job_of(const Proposal& proposal) const {
   job.proposal = proposal;
   job.elite_below_us = search->known_best_us(proposal.slot);
   if (!record.options.write) return job;
-  if (const auto lack = means.writer->lacks(record.task, proposal.strategy)) {
+  if (const auto lack = components.writer->lacks(record.task, proposal.strategy)) {
     return reject("write.uncovered", "no writer realises " + *lack);
   }
-  auto written = means.writer->write({&record.task, &proposal.strategy, &record.device, {}});
+  auto written = components.writer->write({&record.task, &proposal.strategy, &record.device, {}});
   if (written.is_error()) return written.error();
   if (written.is_rejected()) return written.rejected();
   job.source = std::move(*written);
@@ -229,16 +230,16 @@ Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord
     return Error{ErrorCode::usage, "the saved search had the built-in strategist",
                  "load() it without one, or begin() anew"};
   }
-  auto means =
-      find_means(task, device, options.techniques, options.tunables, options.random_search);
-  if (!means) return means.error();
-  state->means = std::move(*means);
-  if (strategist != nullptr) state->means.strategist = strategist;
+  auto components =
+      find_components(task, device, options.techniques, options.tunables, options.random_search);
+  if (!components) return components.error();
+  state->components = std::move(*components);
+  if (strategist != nullptr) state->components.strategist = strategist;
   auto least = least_mean_us(task, device, task.precision);
   if (!least) return least.error();
   state->least_us = *least;
-  state->search.emplace(options.search, *state->means.space, *state->means.strategist,
-                        state->means.zone, options.plain_us, state->means.knowledge);
+  state->search.emplace(options.search, *state->components.space, *state->components.strategist,
+                        state->components.zone, options.plain_us, state->components.knowledge);
   if (auto replayed = state->replay(); !replayed) return replayed.error();
   return state;
 }
@@ -300,7 +301,8 @@ Result<Jobs> Evolution::ask(int count) {
 
 Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
   State& s = *state_;
-  if (const Told told = s.standing(id); told != Told::taken) return Receipt{told, {}};
+  if (const TellStatus told = s.standing(id); told != TellStatus::accepted)
+    return Receipt{told, {}};
   if (s.record.options.provenance != Provenance::reported) {
     return nonsense(
         id,
@@ -333,7 +335,8 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Reported& reported) {
 }
 
 Result<Receipt> Evolution::tell(std::uint64_t id, const Rejected& rejected) {
-  if (const Told told = state_->standing(id); told != Told::taken) return Receipt{told, {}};
+  if (const TellStatus told = state_->standing(id); told != TellStatus::accepted)
+    return Receipt{told, {}};
   if (auto fault = fault_of_code(id, rejected.code)) return std::move(*fault);
   Score score;
   score.evaluated = find_code(rejected.code)->stage != Stage::write;
@@ -345,7 +348,8 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Rejected& rejected) {
 Result<Receipt> Evolution::tell(std::uint64_t id, const Candidate& candidate) {
   State& s = *state_;
   if (std::holds_alternative<Lost>(candidate.outcome)) return Receipt{forget(id), {}};
-  if (const Told told = s.standing(id); told != Told::taken) return Receipt{told, {}};
+  if (const TellStatus told = s.standing(id); told != TellStatus::accepted)
+    return Receipt{told, {}};
   Score score = score_of(candidate);
   const auto* accepted = std::get_if<Accepted>(&candidate.outcome);
   if (accepted == nullptr) {
@@ -365,7 +369,7 @@ Result<Receipt> Evolution::tell(std::uint64_t id, const Candidate& candidate) {
   return s.settle_accepted(id, std::move(score), std::nullopt);
 }
 
-Told Evolution::forget(std::uint64_t id) { return state_->forget(id); }
+TellStatus Evolution::forget(std::uint64_t id) { return state_->forget(id); }
 
 Result<Job> Evolution::job(std::uint64_t id) const {
   const EvolutionSlot* slot = state_->slot_of(id);
@@ -395,7 +399,7 @@ const Task& Evolution::task() const { return state_->record.task; }
 const Search& Evolution::search() const { return *state_->search; }
 
 Result<Candidate> evaluate(const Pipe& pipe, const Job& job) {
-  PipeRules rules;
+  EvaluationOptions rules;
   rules.proof_seed = pipe.seed;
   rules.measure.seed = timing_seed(pipe.seed);
   rules.elite_below_us = job.elite_below_us;

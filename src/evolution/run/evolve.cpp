@@ -66,21 +66,21 @@ EvolveOptions without_a_pool_named_off(EvolveOptions options) {
 }
 
 // A task whose own check cannot tell right from wrong is not searched.
-Result<void> prove_the_check(const Task& task, Circle& circle) {
-  if (!circle.backend->techniques().empty()) return {};
-  auto power = check_power(task, circle.screen != nullptr ? *circle.screen : *circle.backend);
+Result<void> prove_the_check(const Task& task, RunContext& context) {
+  if (!context.backend->techniques().empty()) return {};
+  auto power = check_power(task, context.screen != nullptr ? *context.screen : *context.backend);
   if (power) return {};
   if (power.error().code != ErrorCode::no_device) return power.error();
-  circle.notices.push_back("the task's own check was not put to the test: " +
-                           power.error().message);
+  context.notices.push_back("the task's own check was not put to the test: " +
+                            power.error().message);
   return {};
 }
 
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
   const Task searched = backend.techniques().empty() ? task : landscape_task();
-  auto circle = open_circle(searched, backend, options);
-  if (!circle) return circle.error();
-  if (auto able = prove_the_check(searched, *circle); !able) return able.error();
+  auto context = open_context(searched, backend, options);
+  if (!context) return context.error();
+  if (auto able = prove_the_check(searched, *context); !able) return able.error();
   std::optional<Journal> journal;
   if (!options.run_dir.empty()) {
     auto created = Journal::create(host_of(options), options.run_dir);
@@ -89,7 +89,7 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     if (auto kept = keep_tunables(host_of(options), options.run_dir, options.tunables); !kept)
       return kept.error();
   }
-  Driver driver(searched, std::move(*circle), options, std::move(journal));
+  Driver driver(searched, std::move(*context), options, std::move(journal));
   if (auto begun = driver.begin(); !begun) return begun.error();
   return driver.run();
 }
@@ -187,16 +187,16 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   EvolveOptions all = as_recorded(host, state->header, options, run_dir);
   // What the pool said at the beginning, whatever it says now.
   all.search.steering.pool = false;
-  auto circle = open_circle(state->task, backend, all);
-  if (!circle) return circle.error();
+  auto context = open_context(state->task, backend, all);
+  if (!context) return context.error();
   all.search.steering = state->header.search.steering;
-  circle->knowledge.remembered = state->header.remembered;
-  circle->knowledge.effects = state->header.remembered_effects;
-  auto learnt = learn(*circle, state->task, backend.device(), all.tunables, state->header.learnt);
+  context->knowledge.remembered = state->header.remembered;
+  context->knowledge.effects = state->header.remembered_effects;
+  auto learnt = learn(*context, state->task, backend.device(), all.tunables, state->header.learnt);
   if (!learnt) return learnt.error();
   state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
                                                                          opened->decisions_before));
-  Driver driver(state->task, std::move(*circle), all, std::move(opened->journal));
+  Driver driver(state->task, std::move(*context), all, std::move(opened->journal));
   auto restored = driver.restore(*state, opened->matches ? &*checkpoint : nullptr);
   if (!restored) return std::move(restored.error()).while_doing(run_dir);
   if (!*restored) return std::optional<EvolveReport>();

@@ -22,7 +22,7 @@ constexpr int finalists_considered = 12, timed_again = 4, again_rounds = 9, conf
 constexpr double full_set = 2;  // what the champion's counters cost, of what a leader's do
 
 // `before`: what the baselines took before the search.
-Baseline baseline_from(const ContestantReport& report, const std::vector<Baseline>& before) {
+Baseline baseline_from(const SubjectReport& report, const std::vector<Baseline>& before) {
   Baseline now{report.name, report.measurement->time_us, report.measurement->provenance,
                report.ratio};
   for (const Baseline& earlier : before) {
@@ -74,8 +74,8 @@ Attempt<KernelSource> Driver::written(const Finalist& finalist) const {
   WriterBrief brief;
   brief.task = &task_;
   brief.strategy = &finalist.strategy;
-  brief.device = &circle_.backend->device();
-  return circle_.writer->write(brief);
+  brief.device = &context_.backend->device();
+  return context_.writer->write(brief);
 }
 
 // Finalists anew, by processes of their own, side by side.
@@ -90,7 +90,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
     auto source = written(finalist);
     if (source.is_error()) return source.error();
     if (source.is_rejected()) return source.rejected();
-    return circle_.backend->compile_anew(*source);
+    return context_.backend->compile_anew(*source);
   };
   Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
   for (std::size_t place = 0; place < finalists.size(); ++place) {
@@ -121,22 +121,22 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
 Result<void> Driver::time_again(std::vector<Finalist>& all) {
   const Phase phase("again");
   const std::size_t count = std::min<std::size_t>(all.size(), timed_again);
-  if (circle_.backend->provenance() != Provenance::measured || count < 2) return {};
+  if (context_.backend->provenance() != Provenance::measured || count < 2) return {};
   auto compiled = compile_all(std::span(all).first(count));
   if (compiled.is_error()) return compiled.error();
   if (compiled.is_rejected()) return {};
-  std::vector<Contestant> contestants;
+  std::vector<Subject> contestants;
   for (std::size_t i = 0; i < count; ++i) {
     all[i].kernel = std::move((*compiled)[i]);
     contestants.push_back(
-        {Contestant::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
+        {Subject::Kind::candidate, "slot " + std::to_string(all[i].slot), &*all[i].kernel});
   }
   // Contents whose reference values the device keeps; the confirmation meets its own.
   MeasureOptions rules{again_rounds, 4.0, true, measure_seed()};
-  auto reports = measure_all(task_, *circle_.backend, contestants, rules);
+  auto reports = measure_all(task_, *context_.backend, contestants, rules);
   if (!reports) return reports.error();
   for (std::size_t i = 0; i < count; ++i) {
-    const ContestantReport& report = (*reports)[i].report;
+    const SubjectReport& report = (*reports)[i].report;
     if (report.measurement) all[i].time_us = report.measurement->time_us;
     if (!report.measurement) all[i].time_us = HUGE_VAL;
   }
@@ -157,22 +157,22 @@ CountPlan Driver::plan_last_count() {
 
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
   const Phase phase("confirm");
-  if (auto renewed = circle_.backend->renew(); !renewed) return renewed.error();
-  PipeRules rules;
+  if (auto renewed = context_.backend->renew(); !renewed) return renewed.error();
+  EvaluationOptions rules;
   rules.level = ProofLevel::finalist;
-  rules.screened_before = circle_.screen != nullptr;
+  rules.screened_before = context_.screen != nullptr;
   rules.source = known_.source_of(static_cast<std::uint64_t>(finalist.slot) + 1);
   rules.compiled = finalist.kernel ? &*finalist.kernel : nullptr;
   rules.anew = true;
   rules.proof_seed =
       Rng::of(options_.search.seed, "finalist", static_cast<std::uint64_t>(finalist.slot)).next();
   rules.measure = {confirm_rounds, 8.0, true, rules.proof_seed + 1};
-  rules.others.push_back({Contestant::Kind::plain, "plain", nullptr});
-  if (circle_.backend->provenance() == Provenance::measured)
+  rules.others.push_back({Subject::Kind::plain, "plain", nullptr});
+  if (context_.backend->provenance() == Provenance::measured)
     rules.count = [this](bool) { return plan_last_count(); };
   for (const Baseline& baseline : baselines_.baselines) {
     if (baseline.name != "plain")
-      rules.others.push_back({Contestant::Kind::library, baseline.name, nullptr});
+      rules.others.push_back({Subject::Kind::library, baseline.name, nullptr});
   }
   auto passed = pass(pipe_, finalist.strategy, rules);
   if (!passed) return passed.error();
@@ -189,7 +189,7 @@ Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& ke
   }
   if (auto* accepted = std::get_if<Accepted>(&record.candidate.outcome))
     accepted->verification.processes = 2;
-  for (const ContestantReport& report : passed->others) {
+  for (const SubjectReport& report : passed->others) {
     if (report.measurement) record.baselines.push_back(baseline_from(report, baselines_.baselines));
   }
   compare(record);
@@ -205,7 +205,7 @@ EvolveReport Driver::report_so_far() const {
   report.wall_seconds = host_.monotonic_seconds() - started_;
   report.resumed = resumed_;
   report.seed = options_.search.seed;
-  report.device = circle_.backend->identity();
+  report.device = context_.backend->identity();
   report.stopped = stopped_;
   report.run_dir = options_.run_dir;
   report.notices = baselines_.notices;
@@ -266,7 +266,7 @@ Error nothing_valid(const EvolveReport& report) {
 // What worked goes to the pool. One that cannot be written costs later runs its advice, not this
 // run.
 void Driver::keep_lessons(EvolveReport& report) {
-  if (options_.pool.empty() || !circle_.backend->techniques().empty()) return;
+  if (options_.pool.empty() || !context_.backend->techniques().empty()) return;
   const Candidate& champion = report.best->candidate;
   const auto* accepted = std::get_if<Accepted>(&champion.outcome);
   if (accepted == nullptr) return;
@@ -274,7 +274,7 @@ void Driver::keep_lessons(EvolveReport& report) {
   fastest.insert(fastest.begin(), {champion.id, champion.strategy, accepted->measurement.time_us, 0,
                                    accepted->verdict});
   const double plain_us = plain_time_us(report.best->baselines);
-  const Backend& backend = *circle_.backend;
+  const Backend& backend = *context_.backend;
   const auto lessons = lessons_of(task_, backend.device(), backend.provenance(), plain_us, fastest,
                                   options_.pool_tags);
   auto kept = keep_in_pool(options_.pool, lessons);
@@ -305,7 +305,7 @@ Result<EvolveReport> Driver::conclude_run() {
     }
     if (!options_.run_dir.empty()) {
       const Phase phase("best");
-      auto written = write_best(host_, options_.run_dir, task_, *circle_.backend, best.best,
+      auto written = write_best(host_, options_.run_dir, task_, *context_.backend, best.best,
                                 best.kernel, options_.task_words);
       if (!written) return written.error();
     }

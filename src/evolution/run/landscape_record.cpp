@@ -112,7 +112,7 @@ EvolveOptions without_selection(const RecordOptions& wanted, const std::string& 
   EvolveOptions options;
   options.search.seed = wanted.seed;
   options.search.max_evaluations = wanted.count;
-  options.search.brood = 1;
+  options.search.offspring_per_slot = 1;
   options.search.tune_share = 0;
   options.run_dir = dir;
   options.tunables = wanted.tunables;
@@ -132,7 +132,7 @@ Result<RunState> earlier_part(const ReadRecords& read, const Task& task, const B
   const bool same = task_id(state->task) == task_id(task) &&
                     header.identity == backend.identity() && header.random_search &&
                     header.search.seed == options.search.seed &&
-                    header.search.brood == options.search.brood &&
+                    header.search.offspring_per_slot == options.search.offspring_per_slot &&
                     header.search.max_evaluations == options.search.max_evaluations &&
                     header.tunables == options.tunables;
   if (same) return state;
@@ -171,11 +171,11 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
   EveryStrategist every;
   if (wanted.count == 0) options.strategist = &every;
   const Task searched = backend.techniques().empty() ? task : landscape_task();
-  auto circle = open_circle(searched, backend, options);
-  if (!circle) return circle.error();
+  auto context = open_context(searched, backend, options);
+  if (!context) return context.error();
   auto begun = begin_or_go_on(dir, searched, backend, options);
   if (!begun) return begun.error();
-  Driver driver(searched, std::move(*circle), options, std::move(begun->journal));
+  Driver driver(searched, std::move(*context), options, std::move(begun->journal));
   if (!begun->earlier) {
     if (auto done = driver.begin(); !done) return done.error();
   } else {

@@ -120,7 +120,7 @@ Pieces Search::State::saved() const {
                       {"best_so_far", best_so_far},
                       {"best_ranked", best_ranked},
                       {"ranked", ranked},
-                      {"swift", swift},
+                      {"swift", fastest_times},
                       {"chain", chain},
                       {"usual_prior", usual_prior}};
   std::uint64_t part = 0;
@@ -163,7 +163,7 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
   state.at("best_so_far").get_to(best_so_far);
   state.at("best_ranked").get_to(best_ranked);
   state.at("ranked").get_to(ranked);
-  state.at("swift").get_to(swift);
+  state.at("swift").get_to(fastest_times);
   state.at("chain").get_to(chain);
   state.at("usual_prior").get_to(usual_prior);
   std::size_t next = 1;
@@ -190,7 +190,8 @@ bool Search::State::take_saved(std::vector<FramedRecord>& parts) {
     slots.append(std::move(slot));
   }
   const SearchSlot* last = slots.find(slots.size() - 1);
-  if (last != nullptr && last->proposal.silent) strategist.be_silent_in(last->proposal.generation);
+  if (last != nullptr && last->proposal.silent)
+    strategist.set_unavailable_since(last->proposal.generation);
   return true;
 }
 

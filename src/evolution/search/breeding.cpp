@@ -155,10 +155,10 @@ std::optional<Strategy> Search::State::tuned(Rng rng) {
 }
 
 // Small changes while the surrogate sees a gain: cheap next to an evaluation.
-Strategy Search::State::polished(Strategy pick, double value, const Rng& rng) const {
+Strategy Search::State::local_search(Strategy pick, double value, const Rng& rng) const {
   std::vector<std::vector<Use>>
       met;  // what was passed over once is again, for the mark never falls
-  for (int draw = 0; draw < 2 * options.brood; ++draw) {
+  for (int draw = 0; draw < 2 * options.offspring_per_slot; ++draw) {
     Strategy changed = mutate(space, pick, 1, {}, rng.fork(1000, static_cast<std::uint64_t>(draw)));
     if (std::find(met.begin(), met.end(), changed.uses) != met.end()) continue;
     met.push_back(changed.uses);
@@ -173,40 +173,40 @@ Strategy Search::State::polished(Strategy pick, double value, const Rng& rng) co
 
 // How a slot's child is chosen. Seeds spread a search that knows nothing; with forecasts they are
 // chosen as all children are, and what came of the first ones is bred from at once.
-Search::State::Brood Search::State::brood_for(std::int64_t slot, Rng& rng) const {
+Search::State::OffspringPlan Search::State::offspring_plan(std::int64_t slot, Rng& rng) const {
   const bool forecasts = static_cast<bool>(knowledge.forecast);
   const bool first = generation_of(slot) == 0, empty = population.members().empty();
-  Brood brood;
-  brood.seeds = empty || (first && !forecasts) ? 1
-                : !forecasts                   ? 0
-                : first                        ? seed_share
-                                               : late_seed_share;
-  brood.spreading = brood.seeds >= 1 && !forecasts;
+  OffspringPlan offspring;
+  offspring.seeds = empty || (first && !forecasts) ? 1
+                    : !forecasts                   ? 0
+                    : first                        ? seed_share
+                                                   : late_seed_share;
+  offspring.spreading = offspring.seeds >= 1 && !forecasts;
   // What earlier runs found is tried once whatever is expected of it.
   const bool recalled =
       forecasts && slot == 0 && options.steering.pool && !knowledge.remembered.empty();
-  const bool judged =
-      !strategist.dear(slot, generation_of(slot)) && !recalled && options.brood > 1 && foresees();
+  const bool judged = !strategist.is_expensive(slot, generation_of(slot)) && !recalled &&
+                      options.offspring_per_slot > 1 && foresees();
   const bool screened =
-      judged && !rng.chance(brood.spreading ? unscreened_seeds : unscreened_share);
-  brood.size = screened ? options.brood : 1;
-  return brood;
+      judged && !rng.chance(offspring.spreading ? unscreened_seeds : unscreened_share);
+  offspring.size = screened ? options.offspring_per_slot : 1;
+  return offspring;
 }
 
 Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKind& kind) {
   Rng rng = Rng::of(options.seed, "breed", static_cast<std::uint64_t>(slot));
-  const Brood brood = brood_for(slot, rng);
+  const OffspringPlan offspring = offspring_plan(slot, rng);
   const std::string core =
-      brood.spreading
+      offspring.spreading
           ? ""
           : population.draw_core(Rng::of(options.seed, "core", static_cast<std::uint64_t>(slot)));
   std::optional<Strategy> pick;
   std::string pick_id;
   double pick_value = -1e300;
   std::optional<StrategyBrief> briefs[2];  // without and with parents
-  for (int draw = 0; draw < brood.size; ++draw) {
+  for (int draw = 0; draw < offspring.size; ++draw) {
     Rng own = rng.fork(static_cast<std::uint64_t>(draw));
-    const bool seed = brood.seeds >= 1 || (brood.seeds > 0 && own.chance(brood.seeds));
+    const bool seed = offspring.seeds >= 1 || (offspring.seeds > 0 && own.chance(offspring.seeds));
     const BreedKind asked = seed ? BreedKind::seed : draw_kind(own, options.steering.crossover);
     const bool of_parents = asked == BreedKind::mutate || asked == BreedKind::cross;
     std::optional<StrategyBrief>& told = briefs[of_parents ? 1 : 0];
@@ -219,7 +219,8 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     std::string id = strategy_id(**proposed);
     if (was_tried(id)) continue;
     // Of another core only when nothing else came.
-    if (!core.empty() && population.core_of(**proposed) != core && (pick || draw + 1 < brood.size))
+    if (!core.empty() && population.core_of(**proposed) != core &&
+        (pick || draw + 1 < offspring.size))
       continue;
     if (pick && id == pick_id) {
       if (!knowledge.forecast) break;
@@ -227,19 +228,19 @@ Result<std::optional<Strategy>> Search::State::child(std::int64_t slot, BreedKin
     }
     Strategy strategy = std::move(**proposed);
     strategy.parents = std::move(parents);
-    const double value = brood.size > 1 ? promise(strategy, pick_value) : 0;
+    const double value = offspring.size > 1 ? promise(strategy, pick_value) : 0;
     if (pick && value <= pick_value) continue;
     pick_value = value;
     kind = brief.kind;
     pick = std::move(strategy);
     pick_id = std::move(id);
   }
-  if (!pick || brood.size == 1 || brood.spreading) return pick;
-  return std::optional(polished(std::move(*pick), pick_value, rng));
+  if (!pick || offspring.size == 1 || offspring.spreading) return pick;
+  return std::optional(local_search(std::move(*pick), pick_value, rng));
 }
 
 // When a strategist has nothing new: draws, then whatever lies beside what was tried.
-std::optional<Strategy> Search::State::anything(std::int64_t slot) const {
+std::optional<Strategy> Search::State::random_untried(std::int64_t slot) const {
   for (int draw = 0; draw < tries; ++draw) {
     Strategy strategy =
         sample(space, Rng::of(options.seed, "anything", static_cast<std::uint64_t>(slot),
@@ -269,7 +270,7 @@ Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
     strategy = std::move(*bred);
   }
   if (!strategy) {
-    strategy = anything(slot);
+    strategy = random_untried(slot);
     proposal.kind = BreedKind::explore;
   }
   if (!strategy) return std::optional<Proposal>();
@@ -278,7 +279,7 @@ Result<std::optional<Proposal>> Search::State::fresh(std::int64_t slot) {
 }
 
 Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
-  if (options.brood > 1 && options.steering.surrogate) {
+  if (options.offspring_per_slot > 1 && options.steering.surrogate) {
     fit_surrogate(slot);
     surrogate.update();
   }
@@ -290,7 +291,7 @@ Result<std::optional<Proposal>> Search::State::breed(std::int64_t slot) {
   proposal.epoch = epoch_of(slot);
   proposal.generation = generation_of(slot);
   proposal.slot = slot;
-  proposal.silent = strategist.silent_in() == proposal.generation;
+  proposal.silent = strategist.unavailable_since() == proposal.generation;
   return bred;
 }
 

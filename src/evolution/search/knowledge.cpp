@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cupilot/parts/forecast.hpp>
+#include <cupilot/parts/prediction.hpp>
 #include <map>
 #include <set>
 
@@ -24,7 +24,7 @@ std::set<std::string> techniques_of(const Strategy& strategy) {
   return names;
 }
 
-// Means over the matches, weighted by how often each saw the technique; counted by runs.
+// SearchComponents over the matches, weighted by how often each saw the technique; counted by runs.
 std::vector<StrategyBrief::Effect> mean_effects(std::span<const PoolMatch> matches,
                                                 const std::string& device) {
   struct Sum {
@@ -169,9 +169,9 @@ Result<void> keep_outcomes(const std::string& path, const std::string& kind,
   return pool->add_outcomes(kind, outcomes);
 }
 
-Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device,
-                             const std::vector<Tunable>& tunables,
-                             std::span<const PoolOutcome> learnt) {
+CostModel learnt_forecaster(const Task& task, const DeviceSpec& device,
+                            const std::vector<Tunable>& tunables,
+                            std::span<const PoolOutcome> learnt) {
   std::map<std::map<std::string, std::int64_t>, Task> at;  // by sizes
   for (const PoolOutcome& outcome : learnt) {
     const auto [place, fresh] = at.try_emplace(outcome.sizes, task);
@@ -181,7 +181,7 @@ Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device,
   std::vector<KnownTime> known;
   for (const PoolOutcome& outcome : learnt)
     known.push_back({&outcome.strategy, outcome.time_us, &at.at(outcome.sizes)});
-  return make_forecaster(task, device, tunables, known);
+  return make_cost_model(task, device, tunables, known);
 }
 
 }  // namespace cupilot

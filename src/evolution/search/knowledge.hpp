@@ -46,10 +46,10 @@ std::string kind_of_times(const Task& task, const DeviceSpec& device, Provenance
 std::vector<PoolOutcome> outcomes_of(const Task& task, std::span<const Individual> fastest);
 Result<void> keep_outcomes(const std::string& path, const std::string& kind,
                            std::span<const PoolOutcome> outcomes);
-// make_forecaster with what earlier runs timed.
-Forecaster learnt_forecaster(const Task& task, const DeviceSpec& device,
-                             const std::vector<Tunable>& tunables,
-                             std::span<const PoolOutcome> learnt);
+// make_cost_model with what earlier runs timed.
+CostModel learnt_forecaster(const Task& task, const DeviceSpec& device,
+                            const std::vector<Tunable>& tunables,
+                            std::span<const PoolOutcome> learnt);
 // Outcomes that a run learns from, at most.
 inline constexpr int outcomes_learnt = 200;
 

@@ -60,7 +60,7 @@ void Search::State::forget_old() {
   best_below(first, 0);
   std::set<std::int64_t> needed(best_ranked.begin(), best_ranked.end());
   needed.insert(repairable.begin(), repairable.end());
-  for (const auto& [us, slot] : swift) needed.insert(slot);
+  for (const auto& [us, slot] : fastest_times) needed.insert(slot);
   slots.forget(first, needed);
   std::set<std::string> kin;
   for (const Member& member : population.members()) kin.insert(member.strategy_id);
@@ -94,7 +94,7 @@ std::vector<Individual> Search::fastest(int count) const {
     if (s.slots[i].score.rejection == below_the_floor) hashes.insert(s.slots[i].score.kernel_hash);
   }
   std::vector<Individual> all;
-  for (const auto& [us, i] : s.swift) {
+  for (const auto& [us, i] : s.fastest_times) {
     const SearchSlot& slot = s.slots[i];
     const std::string& hash = slot.score.kernel_hash;
     if (hash.empty() || (!s.banned.contains(hash) && !hashes.contains(hash)))

@@ -18,7 +18,7 @@ Result<void> check(const SearchOptions& options) {
                           {"tournament", options.tournament, 1},
                           {"generations_per_epoch", options.generations_per_epoch, 1},
                           {"lookahead", options.lookahead, 0},
-                          {"brood", options.brood, 1},
+                          {"brood", options.offspring_per_slot, 1},
                           {"repairs", options.repairs, 0},
                           {"max_evaluations", options.max_evaluations, 0},
                           {"max_generations", options.max_generations, 0},

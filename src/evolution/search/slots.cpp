@@ -23,7 +23,7 @@ SearchOptions sane(SearchOptions o) {
   o.tournament = std::max(1, o.tournament);
   o.generations_per_epoch = std::max(1, o.generations_per_epoch);
   o.lookahead = o.lookahead == 0 ? least_lookahead : std::max(1, o.lookahead);
-  o.brood = std::max(1, o.brood);
+  o.offspring_per_slot = std::max(1, o.offspring_per_slot);
   o.repairs = std::max(0, o.repairs);
   o.tune_share = std::clamp(o.tune_share, 0.0, 1.0);
   if (!o.steering.roofline) o.utilisation_weight = 0;
@@ -50,12 +50,12 @@ Search::State::State(const SearchOptions& o, const Space& s, Strategist& g, Zone
       surrogate(s, forecasts(options, knowledge) ? forecasts_within : 0),
       owners(o.max_evaluations) {
   if (!forecasts(options, knowledge)) knowledge.forecast = {};
-  if (!options.steering.surrogate && !knowledge.forecast) options.brood = 1;
+  if (!options.steering.surrogate && !knowledge.forecast) options.offspring_per_slot = 1;
 }
 
 double Search::State::prior_of(const Strategy& strategy) const {
   if (!knowledge.forecast) return 0;
-  const std::optional<Forecast> forecast = knowledge.forecast(strategy);
+  const std::optional<Prediction> forecast = knowledge.forecast(strategy);
   return forecast ? std::log2(plain_us) - forecast->log2_us : usual_prior;
 }
 
@@ -128,8 +128,8 @@ void Search::State::absorb_next() {
   slot.fitness = individual.fitness;
   surrogate.settle(number, slot.fitness);
   if (duplicate) return;
-  swift.emplace(slot.score.time_us, number);
-  if (swift.size() > fastest_kept) swift.erase(std::prev(swift.end()));
+  fastest_times.emplace(slot.score.time_us, number);
+  if (fastest_times.size() > fastest_kept) fastest_times.erase(std::prev(fastest_times.end()));
   const std::string id = slot.score.realised ? strategy_id(individual.strategy) : slot.strategy_id;
   ancestors.insert_or_assign(id, Ancestor{individual.strategy, slot.score.time_us});
   for (const std::string& parent_id : individual.strategy.parents) {
@@ -277,39 +277,40 @@ Result<void> Search::replay(const Proposal& proposal) {
   }
   s.absorb_below(visible);
   s.reseed_at(next);
-  if (proposal.silent) s.strategist.be_silent_in(proposal.generation);
+  if (proposal.silent) s.strategist.set_unavailable_since(proposal.generation);
   s.append(proposal);
   return {};
 }
 
 // What is said of one that is not told of for the first time; taken: it is open.
-Told Search::State::standing(std::uint64_t id) const {
+TellStatus Search::State::standing(std::uint64_t id) const {
   const auto slot = static_cast<std::int64_t>(id) - 1;
-  if (id == 0 || slot >= slots.size()) return Told::unknown;
-  if (forgotten.contains(slot)) return Told::late;
+  if (id == 0 || slot >= slots.size()) return TellStatus::unknown_id;
+  if (forgotten.contains(slot)) return TellStatus::forgotten;
   const SearchSlot* found = slots.find(slot);
-  return found == nullptr || found->status == SearchSlot::Status::told ? Told::again : Told::taken;
+  return found == nullptr || found->status == SearchSlot::Status::told ? TellStatus::duplicate
+                                                                       : TellStatus::accepted;
 }
 
-Told Search::tell(std::uint64_t id, const Score& score) {
+TellStatus Search::tell(std::uint64_t id, const Score& score) {
   State& s = *state_;
-  if (const Told standing = s.standing(id); standing != Told::taken) return standing;
+  if (const TellStatus standing = s.standing(id); standing != TellStatus::accepted) return standing;
   SearchSlot& slot = s.slots[static_cast<std::int64_t>(id) - 1];
   slot.status = SearchSlot::Status::told;
   slot.score = score;
   s.settle(slot);
-  return Told::taken;
+  return TellStatus::accepted;
 }
 
-Told Search::forget(std::uint64_t id) {
+TellStatus Search::forget(std::uint64_t id) {
   State& s = *state_;
-  if (const Told standing = s.standing(id); standing != Told::taken)
-    return standing == Told::late ? Told::again : standing;
+  if (const TellStatus standing = s.standing(id); standing != TellStatus::accepted)
+    return standing == TellStatus::forgotten ? TellStatus::duplicate : standing;
   SearchSlot& slot = s.slots[static_cast<std::int64_t>(id) - 1];
   slot.status = SearchSlot::Status::forgotten;
   s.forgotten.insert(slot.proposal.slot);
   s.settle(slot);
-  return Told::taken;
+  return TellStatus::accepted;
 }
 
 void Search::stop(const std::string& reason) {

@@ -1,5 +1,5 @@
-// Inside of Search. Results enter what slots are bred from ("are absorbed") in slot order, and only
-// so far as the slot being bred may see; whatever arrives earlier waits in its slot.
+// FillState of Search. Results enter what slots are bred from ("are absorbed") in slot order, and
+// only so far as the slot being bred may see; whatever arrives earlier waits in its slot.
 #pragma once
 
 #include <deque>
@@ -107,8 +107,8 @@ struct Search::State {
       neighbourhood;                      // of recent champions, by strategy id
   std::vector<std::int64_t> best_ranked;  // the best accepted slots below `ranked`
   std::int64_t ranked = 0;
-  std::set<std::pair<double, std::int64_t>> swift;  // (us, slot) of the fastest kernels
-  std::string chain;                                // digest of all that was absorbed
+  std::set<std::pair<double, std::int64_t>> fastest_times;  // (us, slot) of the fastest kernels
+  std::string chain;                                        // digest of all that was absorbed
 
   State(const SearchOptions& o, const Space& s, Strategist& g, Zone z, double plain, Knowledge k);
 
@@ -123,7 +123,7 @@ struct Search::State {
   bool tuning(std::int64_t slot) const;
   enum class Room { yes, wait, no };
   Room room_for(std::int64_t next);
-  Told standing(std::uint64_t id) const;
+  TellStatus standing(std::uint64_t id) const;
 
   // search_saved.cpp. Throws what JSON does.
   // Looks at the tables where they lie.
@@ -155,19 +155,19 @@ struct Search::State {
   // breeding.cpp. nullopt: the space is exhausted.
   Result<std::optional<Proposal>> breed(std::int64_t slot);
   Result<std::optional<Proposal>> fresh(std::int64_t slot);
-  struct Brood {
+  struct OffspringPlan {
     int size = 1;            // 1: the strategist's word is taken
     double seeds = 0;        // share of seeds in it
     bool spreading = false;  // seeds of a search that expects nothing
   };
-  Brood brood_for(std::int64_t slot, Rng& rng) const;
+  OffspringPlan offspring_plan(std::int64_t slot, Rng& rng) const;
   // The strategist's child for this slot: the one of a brood that promises most.
   Result<std::optional<Strategy>> child(std::int64_t slot, BreedKind& kind);
   // Of one that promises no more than `mark`, anything that is no more.
   double promise(const Strategy& strategy, double mark) const {
     return surrogate.promise(strategy, prior_of(strategy), population.fittest(), mark);
   }
-  Strategy polished(Strategy pick, double value, const Rng& rng) const;
+  Strategy local_search(Strategy pick, double value, const Rng& rng) const;
   // Briefs of a slot: whoever breeds from nobody is told of all there are.
   StrategyBrief brief_for(std::int64_t slot, bool of_parents) const;
   // What is asked for, and of whom; their strategies' ids.
@@ -177,7 +177,7 @@ struct Search::State {
   bool was_tried(const std::string& id) const;
   Proposal repair();  // of the first of `repairable`
   std::optional<Strategy> tuned(Rng rng);
-  std::optional<Strategy> anything(std::int64_t slot) const;
+  std::optional<Strategy> random_untried(std::int64_t slot) const;
 };
 
 }  // namespace cupilot

@@ -3,8 +3,8 @@
 #include <initializer_list>
 
 #include "ptx/gate/facts.hpp"
-#include "ptx/syntax/place.hpp"
-#include "ptx/syntax/spread.hpp"
+#include "ptx/syntax/dataflow.hpp"
+#include "ptx/syntax/points_to.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -111,7 +111,7 @@ class RoundTrip {
   bool found() {
     do {
       stored_before_ = stored_;
-      Spread(function_).run(
+      Dataflow(function_).run(
           [&](std::uint32_t i, auto changed) { step(function_.instructions[i], changed); });
     } while (!found_ && stored_ != stored_before_);
     return found_;

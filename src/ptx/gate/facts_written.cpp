@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "ptx/gate/facts.hpp"
+#include "ptx/syntax/dataflow.hpp"
 #include "ptx/syntax/flags.hpp"
-#include "ptx/syntax/spread.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -94,7 +94,7 @@ class Walk {
         continue;
       function_ = &function;
       registers_.assign(function.registers.size(), {});
-      Spread(function).run([&](std::uint32_t i, auto changed) {
+      Dataflow(function).run([&](std::uint32_t i, auto changed) {
         if (!written_) step(function.instructions[i], changed);
       });
       if (!written_) check_results(function);

@@ -1,5 +1,5 @@
 // Global, local and parameter memory, and the choice between the spaces.
-#include "ptx/machine/stretch.hpp"
+#include "ptx/machine/contiguous.hpp"
 #include "ptx/machine/thread_order.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Inside of the parser: what module level, bodies and operands share.
+// FillState of the parser: what module level, bodies and operands share.
 #pragma once
 
 #include <array>

@@ -129,16 +129,16 @@ TEST_CASE("a silent endpoint is asked once a generation, and heard again", "[age
     REQUIRE(proposed);
     return proposed->has_value() && !(*proposed)->uses.back().text.empty();
   };
-  CHECK(strategist->dear(40, 1));
+  CHECK(strategist->is_expensive(40, 1));
   CHECK_FALSE(propose(40, 1));
-  CHECK_FALSE(strategist->dear(41, 1));
+  CHECK_FALSE(strategist->is_expensive(41, 1));
   CHECK_FALSE(propose(41, 1));
   CHECK(model.asked.size() == 1);
-  CHECK(strategist->dear(50, 2));
+  CHECK(strategist->is_expensive(50, 2));
   const auto resumed = model_strategist(room.seat(model), *room.rules);
-  resumed->be_silent_in(strategist->silent_in());
-  CHECK_FALSE(resumed->dear(41, 1));
-  CHECK(resumed->dear(50, 2));
+  resumed->set_unavailable_since(strategist->unavailable_since());
+  CHECK_FALSE(resumed->is_expensive(41, 1));
+  CHECK(resumed->is_expensive(50, 2));
   alive = true;
   CHECK(propose(50, 2));
   REQUIRE(room.notices.size() == 2);
@@ -166,10 +166,10 @@ TEST_CASE("which seat a slot belongs to depends on the slot alone", "[agents][mo
   ScriptedChat model([](const ChatRequest&) -> Result<ChatReply> { return silence(); });
   const auto some = model_strategist(room.seat(model, 0.5), *room.rules);
   int mine = 0;
-  for (std::int64_t slot = 0; slot < 400; ++slot) mine += some->dear(slot, 1) ? 1 : 0;
+  for (std::int64_t slot = 0; slot < 400; ++slot) mine += some->is_expensive(slot, 1) ? 1 : 0;
   CHECK(mine > 150);
   CHECK(mine < 250);
-  CHECK_FALSE(model_strategist(room.seat(model, 0), *room.rules)->dear(7, 1));
+  CHECK_FALSE(model_strategist(room.seat(model, 0), *room.rules)->is_expensive(7, 1));
 }
 
 TEST_CASE("templates write what they can, the model what only it can", "[agents][model]") {

@@ -55,7 +55,8 @@ Individual individual(std::int64_t threads, double us) {
                        {"free", {}, "rows in registers", {}}};
   one.strategy.rationale = "reads once";
   one.time_us = us;
-  one.verdict.pressures = {{Resource::launch, 0.7}, {Resource::issue, 0.4}, {Resource::dram, 0.17}};
+  one.verdict.bottlenecks = {
+      {Resource::launch, 0.7}, {Resource::issue, 0.4}, {Resource::dram, 0.17}};
   one.verdict.digest = {
       "launch binds; shares of the time each would need alone: launch 70%, issue 40%, dram 17%."};
   return one;

@@ -18,13 +18,13 @@ struct Bound {
   Bound() {
     brief.space = space.get();
     kernel.strategy = space->complete(Strategy{{{"simt_core", {}, "", {}}}, "", {}, ""})->strategy;
-    kernel.verdict.pressures = {
+    kernel.verdict.bottlenecks = {
         {Resource::l2, 0.8}, {Resource::latency, 0.3}, {Resource::launch, 0.02}};
   }
 };
 
-bool relieves(const Relief& relief, Resource resource) {
-  const auto& all = relief.technique->relieves;
+bool targets(const Relief& relief, Resource resource) {
+  const auto& all = relief.technique->targets;
   return std::find(all.begin(), all.end(), resource) != all.end();
 }
 
@@ -34,11 +34,11 @@ TEST_CASE("what relieves the greatest pressure comes first, and nothing that is 
   const Bound bound;
   const auto all = reliefs(bound.brief, bound.kernel, 100);
   REQUIRE(all.size() >= 2);
-  CHECK(relieves(all[0], Resource::l2));
+  CHECK(targets(all[0], Resource::l2));
   CHECK(all[0].resource == Resource::l2);
   for (std::size_t i = 0; i < all.size(); ++i) {
     CHECK(find_use(bound.kernel.strategy, all[i].technique->name) == nullptr);
-    CHECK(relieves(all[i], all[i].resource));
+    CHECK(targets(all[i], all[i].resource));
     CHECK(all[i].resource != Resource::launch);
     if (i > 0) CHECK(all[i].share <= all[i - 1].share);
   }
@@ -50,7 +50,7 @@ TEST_CASE("a forecast of the changed strategy goes before shares of time") {
   const auto by_share = reliefs(bound.brief, bound.kernel, 100);
   const std::string last = by_share.back().technique->name;
   bound.brief.forecast = [&](const Strategy& s) {
-    return std::optional(Forecast{find_use(s, last) != nullptr ? 4.0 : 5.0, 1});
+    return std::optional(Prediction{find_use(s, last) != nullptr ? 4.0 : 5.0, 1});
   };
   const auto all = reliefs(bound.brief, bound.kernel, 100);
   CHECK(all[0].technique->name == last);
@@ -101,6 +101,6 @@ TEST_CASE("what warps wait for most decides what is said to relieve") {
     const auto all = reliefs(bound.brief, bound.kernel, 100);
     REQUIRE_FALSE(all.empty());
     CHECK(all[0].resource == row.first);
-    CHECK(all[0].technique->relieves.front() == row.first);
+    CHECK(all[0].technique->targets.front() == row.first);
   }
 }

@@ -14,12 +14,12 @@ using namespace cupilot;
 namespace {
 
 Individual individual(const Strategy& strategy, double fitness,
-                      std::vector<Pressure> pressures = {}) {
+                      std::vector<Bottleneck> bottlenecks = {}) {
   Individual one;
   one.strategy = strategy;
   one.fitness = fitness;
   one.time_us = 100 / (1 + fitness);
-  one.verdict.pressures = std::move(pressures);
+  one.verdict.bottlenecks = std::move(bottlenecks);
   return one;
 }
 
@@ -166,7 +166,7 @@ TEST_CASE(
   const auto strategist = rule_strategist();
   const Tried none;
   StrategyBrief brief = brief_of(*space, BreedKind::seed, none);
-  brief.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+  brief.forecast = [](const Strategy&) { return std::optional(Prediction{5, 1}); };
   brief.remembered = {sample(*space, Rng(77))};
   const std::string remembered = strategy_id(brief.remembered[0]);
   CHECK(strategy_id(ask(*strategist, brief, 0)) == remembered);
@@ -200,7 +200,7 @@ TEST_CASE(
         StrategyBrief brief = brief_of(odd, kind, none);
         brief.parents = {individual(with, 0.5), individual(without, 0.4)};
         if (i % 2 == 0)
-          brief.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+          brief.forecast = [](const Strategy&) { return std::optional(Prediction{5, 1}); };
         const auto one = strategist->propose(brief, Rng::of(7, "odd", i));
         REQUIRE(one);
         proposed += one->has_value() ? 1 : 0;
@@ -240,13 +240,13 @@ TEST_CASE("a mutation goes where the pressure is and away from what harmed", "[s
   const auto strategist = rule_strategist();
   const auto bare = space->complete(Strategy{{{"simt_core", {}, "", {}}}, "", {}, ""});
   REQUIRE(bare);
-  const auto added = [&](const std::string& technique, std::vector<Pressure> pressures,
+  const auto added = [&](const std::string& technique, std::vector<Bottleneck> bottlenecks,
                          std::vector<StrategyBrief::Effect> effects) {
     int count = 0;
     const Tried none;
     for (std::uint64_t i = 0; i < 400; ++i) {
       StrategyBrief brief = brief_of(*space, BreedKind::mutate, none);
-      brief.parents = {individual(bare->strategy, 0, pressures)};
+      brief.parents = {individual(bare->strategy, 0, bottlenecks)};
       brief.effects = effects;
       count += find_use(ask(*strategist, brief, i), technique) != nullptr ? 1 : 0;
     }
@@ -333,18 +333,18 @@ TEST_CASE("tuning takes untried neighbours, nearest first, then pairs", "[strate
 TEST_CASE("pressures, zones and experience weigh techniques", "[strategist]") {
   const Technique& raster = *find_technique("raster");
   Verdict verdict;
-  verdict.pressures = {{Resource::issue, 1.0}, {Resource::l2, 0.4}};
+  verdict.bottlenecks = {{Resource::issue, 1.0}, {Resource::l2, 0.4}};
   StrategyBrief brief, memory;
   brief.zone = Zone::compute;
   memory.zone = Zone::memory;
   CHECK(relief(brief, raster, verdict) == Approx(0.4));
   // What a technique relieves first of all it relieves most.
-  verdict.pressures = {{Resource::dram, 0.4}};
+  verdict.bottlenecks = {{Resource::dram, 0.4}};
   CHECK(relief(brief, raster, verdict) < 0.4);
   CHECK(relief(brief, raster, verdict) > 0.2);
-  verdict.pressures = {{Resource::fp_pipe, 1.0}};
+  verdict.bottlenecks = {{Resource::fp_pipe, 1.0}};
   CHECK(relief(memory, raster, verdict) == 0);
-  verdict.pressures.clear();
+  verdict.bottlenecks.clear();
   CHECK(relief(memory, raster, verdict) > relief(brief, raster, verdict));
   memory.roofline = false;
   CHECK(relief(memory, raster, verdict) == 0);

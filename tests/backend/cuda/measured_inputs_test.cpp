@@ -103,7 +103,7 @@ struct Trials {
   // Inputs of more than half a gibibyte: the controller computes no reference values of its own.
   Task task = *gemm_task({.m = 16384, .n = 128, .k = 16384});
 
-  ContestantReport measure(const Contestant& contestant, const MeasureOptions& options) {
+  SubjectReport measure(const Subject& contestant, const MeasureOptions& options) {
     auto reports =
         trials.measure(task, task_id(task), task.time_shapes.front(), {&contestant, 1}, options);
     REQUIRE(reports);
@@ -112,13 +112,13 @@ struct Trials {
     return std::move(reports->front());
   }
 };
-const Contestant plain_kernel{Contestant::Kind::plain, "plain", nullptr};
+const Subject plain_kernel{Subject::Kind::plain, "plain", nullptr};
 
 }  // namespace
 
 TEST_CASE("inputs that can be written are compared with the content of their own launch") {
   Trials on;
-  const ContestantReport report = on.measure(plain_kernel, {});
+  const SubjectReport report = on.measure(plain_kernel, {});
   CHECK(report.measurement->samples_us.size() >= 3);
   CHECK(on.device.compared > 6);
   CHECK(on.device.mistaken == 0);
@@ -156,7 +156,7 @@ TEST_CASE("a slow plain kernel takes a twentieth of the time, and one launch at 
       std::vector<Case>{{2'000'000, 1, 1}, {60'000, 1, 1}, {40'000, 3, 2}, {30'000, 4, 3}}));
   Trials on;
   on.device.launch_us = c.launch_us;
-  const ContestantReport report = on.measure(plain_kernel, {7, 2.0, true, 1});
+  const SubjectReport report = on.measure(plain_kernel, {7, 2.0, true, 1});
   CAPTURE(c.launch_us);
   CHECK(on.device.launched == c.launches);
   CHECK(report.measurement->samples_us.size() == c.samples);
@@ -177,8 +177,8 @@ TEST_CASE("a long first launch counts where few rounds are asked for") {
   kernel.source.text = "candidate";
   kernel.source.plan.launches = {{.name = "main", .entry = "gemm", .grid = {"1"}, .block = {"32"}}};
   kernel.entries = {{.name = "gemm", .source_name = "gemm"}};
-  const ContestantReport report =
-      on.measure({Contestant::Kind::candidate, "candidate", &kernel}, {c.rounds, 1.0, true, 1});
+  const SubjectReport report =
+      on.measure({Subject::Kind::candidate, "candidate", &kernel}, {c.rounds, 1.0, true, 1});
   CAPTURE(c.launch_us, c.rounds);
   CHECK(on.device.launched == c.launches);
   CHECK(report.measurement->samples_us.size() == static_cast<std::size_t>(c.rounds));

@@ -81,9 +81,9 @@ std::string outcome(const Result<std::vector<CaseReport>>& reports) {
   return reports->size() == 2 ? "good" : "too few";
 }
 
-std::string outcome(const Result<std::vector<ContestantReport>>& reports) {
+std::string outcome(const Result<std::vector<SubjectReport>>& reports) {
   if (!reports) return reports.error().code == ErrorCode::no_device ? "suspect" : "error";
-  const ContestantReport& report = reports->at(0);
+  const SubjectReport& report = reports->at(0);
   return report.measurement.is_rejected() ? report.measurement.rejected().code : "measured";
 }
 
@@ -269,7 +269,7 @@ TEST_CASE("every misbehaviour of judge and runner has its outcome, and none is a
   Case cases[2];
   cases[0].workload = cases[1].workload = task.time_shapes[0];
   cases[1].repeats = 2;
-  const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
+  const Subject contestant{Subject::Kind::candidate, "candidate", &kernel};
   for (std::size_t i = 0; i < std::size(rows); i += testing::sanitized() ? 3 : 1) {
     const Row& row = rows[i];
     CAPTURE(row.behaviour);
@@ -303,7 +303,7 @@ TEST_CASE(
   what.workload = task.time_shapes[0];
   testing::expect_code(outcome(trials.prove(task, task_id(task), kernel, {&what, 1})),
                        "run.launch");
-  const Contestant contestant{Contestant::Kind::candidate, "candidate", &kernel};
+  const Subject contestant{Subject::Kind::candidate, "candidate", &kernel};
   testing::expect_code(
       outcome(trials.measure(task, task_id(task), what.workload, {&contestant, 1}, {})),
       "run.launch");

@@ -13,10 +13,10 @@ const std::vector<Use> simt = {{"simt_core", {}, "", {}},
                                {"thread_tile", {{"thread_m", 8}, {"thread_n", 4}}, "", {}}};
 const std::vector<Use> tensor = {{"mma_core", {}, "", {}}};
 
-std::vector<ContestantReport> measured(const Task& task, const CompiledKernel* kernel) {
-  const std::vector<Contestant> contestants = {{Contestant::Kind::plain, "plain", nullptr},
-                                               {Contestant::Kind::candidate, "candidate", kernel},
-                                               {Contestant::Kind::library, "cublaslt", nullptr}};
+std::vector<SubjectReport> measured(const Task& task, const CompiledKernel* kernel) {
+  const std::vector<Subject> contestants = {{Subject::Kind::plain, "plain", nullptr},
+                                            {Subject::Kind::candidate, "candidate", kernel},
+                                            {Subject::Kind::library, "cublaslt", nullptr}};
   auto reports = virtual_h200().measure(task, task.time_shapes[0], contestants, {});
   if (!reports) FAIL(reports.error().message);
   REQUIRE(reports->size() == 3);
@@ -75,7 +75,7 @@ TEST_CASE(
 Attempt<Measurement> measured_sum(const Task& task, const std::string& body) {
   const auto kernel = virtual_h200().compile(row_sum_source(std::string(row_sum_head) + body));
   if (!kernel) FAIL(kernel.rejected().message);
-  const Contestant one[] = {{Contestant::Kind::candidate, "candidate", &*kernel}};
+  const Subject one[] = {{Subject::Kind::candidate, "candidate", &*kernel}};
   auto reports = virtual_h200().measure(task, task.time_shapes[0], one, {});
   if (!reports) FAIL(reports.error().message);
   return reports->front().measurement;
@@ -152,7 +152,7 @@ TEST_CASE("Modelled times are bitwise equal whoever asks", "[threads]") {
   std::vector<std::thread> threads;
   for (double& time : times) {
     threads.emplace_back([&] {
-      const std::vector<Contestant> one = {{Contestant::Kind::candidate, "candidate", &kernel}};
+      const std::vector<Subject> one = {{Subject::Kind::candidate, "candidate", &kernel}};
       const auto reports = virtual_h200().measure(task, task.time_shapes[0], one, {});
       if (reports && (*reports)[0].measurement) time = (*reports)[0].measurement->time_us;
     });

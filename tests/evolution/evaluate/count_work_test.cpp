@@ -19,9 +19,8 @@ class Counting : public Backend {
   Result<TrialReport> run(const Task&, const CompiledKernel&, std::span<const Case>) override {
     return lacking();
   }
-  Result<std::vector<ContestantReport>> measure(const Task&, const Workload&,
-                                                std::span<const Contestant>,
-                                                const MeasureOptions&) override {
+  Result<std::vector<SubjectReport>> measure(const Task&, const Workload&, std::span<const Subject>,
+                                             const MeasureOptions&) override {
     return lacking();
   }
   Attempt<std::vector<LaunchCounts>> count(const Task&, const CompiledKernel&, const Workload&,

@@ -50,9 +50,9 @@ LaunchCounts read_by_the_chip(CountDepth depth) {
 // A device whose times are taken for measured: they take as long as they say.
 void measures(Hooked& device) {
   device.kind = Provenance::measured;
-  device.on_measure = [](std::span<const Contestant>, std::vector<ContestantReport>& reports) {
+  device.on_measure = [](std::span<const Subject>, std::vector<SubjectReport>& reports) {
     double us = 0;
-    for (const ContestantReport& report : reports) {
+    for (const SubjectReport& report : reports) {
       if (!report.measurement) continue;
       for (const double sample : report.measurement->samples_us) us += sample;
     }

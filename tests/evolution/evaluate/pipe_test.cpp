@@ -44,7 +44,7 @@ struct Bench {
     return std::get<Accepted>(candidate.outcome);
   }
   void claim(double us) {
-    device.on_measure = [us](auto, std::vector<ContestantReport>& reports) {
+    device.on_measure = [us](auto, std::vector<SubjectReport>& reports) {
       set_time(reports.front(), us);
     };
   }
@@ -96,13 +96,13 @@ TEST_CASE("samples that do not add up are no time", "[pipe]") {
     samples = {5e6, 5e6, 5e6}, us = 5e6;
   }
   SECTION("an empty launch reads the same") {
-    bench.device.on_measure = [](auto, std::vector<ContestantReport>& reports) {
+    bench.device.on_measure = [](auto, std::vector<SubjectReport>& reports) {
       reports[0].measurement->too_short = true;
     };
     expect_code(bench.refused(), "measure.failed");
     return;
   }
-  bench.device.on_measure = [&](auto, std::vector<ContestantReport>& reports) {
+  bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
     reports[0].measurement->samples_us = samples;
     reports[0].measurement->time_us = us;
   };
@@ -114,7 +114,7 @@ TEST_CASE("a forged time of one shape does not hide in the mean of several", "[p
   bench.task.time_shapes = {{{{"n", 1}}, 1.0}, {{{"n", 64}}, 1.0}};
   CHECK(bench.accepted().measurement.time_us > 0);
   int calls = 0;
-  bench.device.on_measure = [&](auto, std::vector<ContestantReport>& reports) {
+  bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
     if (calls++ % 2 == 1) set_time(reports.front(), 1e-6);
   };
   expect_code(bench.refused(), "floor.impossible");
@@ -139,7 +139,7 @@ TEST_CASE("times are believed down to the floor less its margin", "[pipe]") {
 TEST_CASE("a timed launch that was wrong has no time", "[pipe]") {
   Bench bench;
   const auto spoil = GENERATE(0, 1, 2);
-  bench.device.on_measure = [&](auto, std::vector<ContestantReport>& reports) {
+  bench.device.on_measure = [&](auto, std::vector<SubjectReport>& reports) {
     CaseReport& proof = reports.front().proofs.front();
     if (spoil == 0) proof.outputs.front().failed = 1;
     if (spoil == 1) proof.outputs.front().never_written = 1;
@@ -265,7 +265,7 @@ TEST_CASE("what was screened before is screened while the device runs, and both 
   bench.pipe.screen = &screen;
   KernelSource source;
   source.text = "// a point of the landscape\n";
-  PipeRules rules;
+  EvaluationOptions rules;
   rules.level = ProofLevel::finalist;
   rules.screened_before = true;
   const auto outcome = [&] {

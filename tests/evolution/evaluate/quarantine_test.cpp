@@ -37,9 +37,9 @@ TEST_CASE("a kernel below the floor is banned for the run, a resumed one include
   // Sixteen texts in all, two of which claim to be faster than any kernel can be.
   const auto liar = [](const CompiledKernel& kernel) { return kernel.facts.normalized_hash < "2"; };
   device.on_compile = [](CompiledKernel& kernel) { kernel.facts.normalized_hash.resize(1); };
-  device.on_measure = [&](std::span<const Contestant> contestants,
-                          std::vector<ContestantReport>& reports) {
-    if (contestants[0].kind == Contestant::Kind::candidate && liar(*contestants[0].kernel))
+  device.on_measure = [&](std::span<const Subject> contestants,
+                          std::vector<SubjectReport>& reports) {
+    if (contestants[0].kind == Subject::Kind::candidate && liar(*contestants[0].kernel))
       set_time(reports[0], 1e-4);
   };
   const auto honest = [&](const EvolveReport& report) {
@@ -74,10 +74,9 @@ TEST_CASE(
   // Every kernel has the same text; one of them is caught.
   device.on_compile = [](CompiledKernel& kernel) { kernel.facts.normalized_hash = "same"; };
   int calls = 0;
-  device.on_measure = [&](std::span<const Contestant> contestants,
-                          std::vector<ContestantReport>& reports) {
-    if (contestants[0].kind == Contestant::Kind::candidate && ++calls == 3)
-      set_time(reports[0], 1e-4);
+  device.on_measure = [&](std::span<const Subject> contestants,
+                          std::vector<SubjectReport>& reports) {
+    if (contestants[0].kind == Subject::Kind::candidate && ++calls == 3) set_time(reports[0], 1e-4);
   };
   EvolveOptions options = small_run("", 20);
   options.search.parallel = 1;
@@ -113,10 +112,10 @@ TEST_CASE("a baseline that drifts is an alarm in the report and in the run",
   const double drift = GENERATE(0.01, 0.05, -0.05);
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
-  device.on_measure = [&](std::span<const Contestant> contestants,
-                          std::vector<ContestantReport>& reports) {
+  device.on_measure = [&](std::span<const Subject> contestants,
+                          std::vector<SubjectReport>& reports) {
     for (std::size_t i = 0; i < reports.size(); ++i) {
-      if (contestants[i].kind == Contestant::Kind::plain)
+      if (contestants[i].kind == Subject::Kind::plain)
         set_time(reports[i], 100 * (device.renewed > 0 ? 1 + drift : 1));
     }
   };
@@ -144,8 +143,8 @@ TEST_CASE("luck is not published as a gain", "[quarantine][threads]") {
   device.kind = Provenance::measured;
   Rng rng(1);
   double luckiest = 10;
-  device.on_measure = [&](std::span<const Contestant> contestants,
-                          std::vector<ContestantReport>& reports) {
+  device.on_measure = [&](std::span<const Subject> contestants,
+                          std::vector<SubjectReport>& reports) {
     double spent = 0;
     for (std::size_t i = 0; i < reports.size(); ++i) {
       if (!reports[i].measurement) continue;
@@ -157,14 +156,14 @@ TEST_CASE("luck is not published as a gain", "[quarantine][threads]") {
       const std::vector<double>& first = reports[0].measurement->samples_us;
       for (std::size_t round = 0; round < samples.size(); ++round)
         reports[i].ratio[round] = samples[round] / first[round];
-      if (contestants[i].kind == Contestant::Kind::candidate)
+      if (contestants[i].kind == Subject::Kind::candidate)
         luckiest = std::min(luckiest, reports[i].measurement->time_us);
     }
     std::this_thread::sleep_for(std::chrono::duration<double, std::micro>(spent));
   };
   EvolveOptions options;
   options.search.max_evaluations = 1000;
-  options.search.brood = 1;
+  options.search.offspring_per_slot = 1;
   options.search.tune_share = 0;
   options.search.parallel = 1;
   auto report = evolve(Task{}, device, options);

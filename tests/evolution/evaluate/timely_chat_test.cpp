@@ -5,7 +5,7 @@
 
 #include "catch.hpp"
 #include "evolution/journal/tally.hpp"
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 #include "evolution/support.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"

@@ -58,7 +58,7 @@ TEST_CASE("kill -9 at any moment changes nothing", "[threads]") {
   const int moments = sanitized() ? 8 : 50;
   for (int moment = 0; moment < moments; ++moment) {
     const std::string run_dir = dir / ("run" + std::to_string(moment));
-    // Spread from the first instant to beyond the end; every third run is killed twice.
+    // Dataflow from the first instant to beyond the end; every third run is killed twice.
     run_and_kill(landscape, run_dir, 500 + 125000 / moments * moment);
     if (moment % 3 == 0) run_and_kill(landscape, run_dir, 20000);
     finish(landscape, run_dir);

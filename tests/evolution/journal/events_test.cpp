@@ -176,7 +176,7 @@ TEST_CASE("records survive their JSON") {
   accepted.measurement.samples_us = {0.1, 0.2};
   accepted.measurement.counts[Counter::barriers] = {5, 4, 6, CountHow::exact};
   accepted.measurement.counts.rung = "virtual";
-  accepted.verdict.pressures = {{Resource::tensor_pipe, 0.75}};
+  accepted.verdict.bottlenecks = {{Resource::tensor_pipe, 0.75}};
   accepted.verdict.zone = Zone::compute;
   accepted.verdict.stalls = {{Stall::barrier, 0.75}, {Stall::misc, 0.125}};
   accepted.verdict.digest = {"a \"quoted\" sentence"};

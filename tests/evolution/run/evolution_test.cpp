@@ -43,7 +43,7 @@ void answer(Evolution& evolution, const Proposal& proposal) {
   const Rng rng = Rng::of(3, strategy_id(proposal.strategy));
   const auto draw = Rng(rng).below(10);
   if (draw == 0) {
-    CHECK(evolution.forget(proposal.id) == Told::taken);
+    CHECK(evolution.forget(proposal.id) == TellStatus::accepted);
   } else if (draw == 1) {
     REQUIRE_OK(evolution.tell(proposal.id, reject("verify.bound", "wrong")));
   } else {
@@ -171,14 +171,14 @@ TEST_CASE("answers that come late, twice, never or for nobody are named") {
     REQUIRE_OK(receipt);
     return receipt->told;
   };
-  CHECK(told(2) == Told::taken);
-  CHECK(told(2) == Told::again);
-  CHECK(evolution.forget(2) == Told::again);
-  CHECK(evolution.forget(1) == Told::taken);
-  CHECK(told(1) == Told::late);
-  CHECK(told(0) == Told::unknown);
-  CHECK(told(4) == Told::unknown);
-  CHECK(evolution.forget(99) == Told::unknown);
+  CHECK(told(2) == TellStatus::accepted);
+  CHECK(told(2) == TellStatus::duplicate);
+  CHECK(evolution.forget(2) == TellStatus::duplicate);
+  CHECK(evolution.forget(1) == TellStatus::accepted);
+  CHECK(told(1) == TellStatus::forgotten);
+  CHECK(told(0) == TellStatus::unknown_id);
+  CHECK(told(4) == TellStatus::unknown_id);
+  CHECK(evolution.forget(99) == TellStatus::unknown_id);
   CHECK(evolution.open() == std::vector<std::uint64_t>{3});
   CHECK_FALSE(evolution.job(4));
   // Never: the search says for whom it waits.
@@ -190,7 +190,7 @@ TEST_CASE("answers that come late, twice, never or for nobody are named") {
       return;
     }
     for (const Job& job : std::get<std::vector<Job>>(*asked))
-      CHECK(told(job.proposal.id) == Told::taken);
+      CHECK(told(job.proposal.id) == TellStatus::accepted);
   }
   FAIL("the search never waited");
 }

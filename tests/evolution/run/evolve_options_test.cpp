@@ -143,7 +143,7 @@ TEST_CASE("numbers below what a search can be made of are refused by name") {
       {"tournament", [](SearchOptions& o) { o.tournament = 0; }},
       {"generations_per_epoch", [](SearchOptions& o) { o.generations_per_epoch = 0; }},
       {"lookahead", [](SearchOptions& o) { o.lookahead = -1; }},
-      {"brood", [](SearchOptions& o) { o.brood = 0; }},
+      {"brood", [](SearchOptions& o) { o.offspring_per_slot = 0; }},
       {"repairs", [](SearchOptions& o) { o.repairs = -1; }},
       {"max_evaluations", [](SearchOptions& o) { o.max_evaluations = -200; }},
       {"max_generations", [](SearchOptions& o) { o.max_generations = -1; }},

@@ -331,7 +331,7 @@ TEST_CASE("times that were measured when they were recorded are replayed at once
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
   device.kind = Provenance::measured;
-  device.on_measure = [](std::span<const Contestant>, std::vector<ContestantReport>&) {
+  device.on_measure = [](std::span<const Subject>, std::vector<SubjectReport>&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // longer than its samples
   };
   REQUIRE_OK(record_landscape(Task{}, device, dir / "recording", {.count = 40}));

@@ -53,7 +53,7 @@ Ends ends_by_hand(Evolution& evolution, const Pipe& pipe, int width, std::uint64
     REQUIRE_OK(candidate);
     auto receipt = evolution.tell(job.proposal.id, *candidate);
     REQUIRE_OK(receipt);
-    REQUIRE(receipt->told == Told::taken);
+    REQUIRE(receipt->told == TellStatus::accepted);
     Score score = score_of(*candidate);
     if (receipt->counts_as) {
       score.accepted = false;

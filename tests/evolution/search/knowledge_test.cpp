@@ -184,7 +184,7 @@ TEST_CASE("times tell of their kind alone") {
 TEST_CASE("a later run's forecasts know what an earlier one timed at another size") {
   const DeviceSpec device = *chip("h200");
   const Task earlier = gemm(2048), later = gemm(4096);
-  const Forecaster none = learnt_forecaster(earlier, device, builtin_tunables(), {});
+  const CostModel none = learnt_forecaster(earlier, device, builtin_tunables(), {});
   std::vector<Individual> all;
   for (const std::int64_t columns : {64, 96, 128, 160, 192, 224, 256}) {
     const auto expected = none(tile(columns));

@@ -4,11 +4,11 @@
 #include <regex>
 #include <span>
 
-#include <cupilot/parts/forecast.hpp>
 #include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include "catch.hpp"
-#include "evolution/journal/forecast_score.hpp"
+#include "evolution/journal/prediction_score.hpp"
 #include "evolution/search/knowledge.hpp"
 #include "evolution/support.hpp"
 #include "support/sanitized.hpp"
@@ -58,18 +58,18 @@ class OddCard : public Backend {
     }
     return report;
   }
-  Result<std::vector<ContestantReport>> measure(const Task& task, const Workload&,
-                                                std::span<const Contestant> contestants,
-                                                const MeasureOptions& options) override {
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload&,
+                                             std::span<const Subject> contestants,
+                                             const MeasureOptions& options) override {
     const double edge = static_cast<double>(task.time_shapes.front().sizes.at("m"));
-    std::vector<ContestantReport> reports;
-    for (const Contestant& contestant : contestants) {
-      ContestantReport& report = reports.emplace_back();
+    std::vector<SubjectReport> reports;
+    for (const Subject& contestant : contestants) {
+      SubjectReport& report = reports.emplace_back();
       report.name = contestant.name;
       Measurement measured;
       measured.provenance = Provenance::measured;
       measured.time_us = std::pow(edge / 1024, 3) * 40;
-      if (contestant.kind == Contestant::Kind::candidate)
+      if (contestant.kind == Subject::Kind::candidate)
         measured.time_us *= share_of(contestant.kernel->source.constants);
       measured.samples_us.assign(static_cast<std::size_t>(std::max(1, options.rounds)),
                                  measured.time_us);

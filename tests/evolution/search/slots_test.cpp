@@ -39,7 +39,7 @@ struct World {
     world.options.generations_per_epoch = 2;
     world.options.population = 10;
     world.options.lookahead = 5;
-    world.options.brood = 3;
+    world.options.offspring_per_slot = 3;
     return world;
   }
 
@@ -80,7 +80,7 @@ std::string run(const World& world, int width, std::uint64_t order) {
     const auto pick = rng.below(static_cast<std::int64_t>(open.size()));
     const Proposal proposal = open[static_cast<std::size_t>(pick)];
     open.erase(open.begin() + pick);
-    CHECK(search.tell(proposal.id, world.score(proposal.strategy)) == Told::taken);
+    CHECK(search.tell(proposal.id, world.score(proposal.strategy)) == TellStatus::accepted);
   }
   FAIL("the search did not end");
   return "";
@@ -180,8 +180,8 @@ TEST_CASE("a long search forgets old slots and nothing that matters of them") {
     CHECK(seen.insert(strategy_id(open.back().strategy)).second);
   });
   REQUIRE(told.size() == long_search);
-  CHECK(search.tell(1, {}) == Told::again);
-  CHECK(search.forget(1) == Told::again);
+  CHECK(search.tell(1, {}) == TellStatus::duplicate);
+  CHECK(search.forget(1) == TellStatus::duplicate);
   std::vector<std::pair<double, std::uint64_t>> expected;
   for (const auto& [id, us] : told) expected.emplace_back(us, id);
   std::sort(expected.begin(), expected.end());
@@ -239,8 +239,8 @@ TEST_CASE(
 struct Quiet final : Strategist {
   std::unique_ptr<Strategist> rules = rule_strategist();
   int silent = -1;
-  int silent_in() const override { return silent; }
-  void be_silent_in(int generation) override { silent = generation; }
+  int unavailable_since() const override { return silent; }
+  void set_unavailable_since(int generation) override { silent = generation; }
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     if (brief.slot == 12) silent = brief.generation;
     return rules->propose(brief, rng);
@@ -279,12 +279,12 @@ TEST_CASE("tell knows late, repeated and unknown answers") {
   auto asked = search.ask(2);
   const auto open = proposals(asked);
   REQUIRE(open.size() == 2);
-  CHECK(search.tell(99, {}) == Told::unknown);
-  CHECK(search.tell(0, {}) == Told::unknown);
-  CHECK(search.tell(open[0].id, {}) == Told::taken);
-  CHECK(search.tell(open[0].id, {}) == Told::again);
-  CHECK(search.forget(open[1].id) == Told::taken);
-  CHECK(search.tell(open[1].id, {}) == Told::late);
+  CHECK(search.tell(99, {}) == TellStatus::unknown_id);
+  CHECK(search.tell(0, {}) == TellStatus::unknown_id);
+  CHECK(search.tell(open[0].id, {}) == TellStatus::accepted);
+  CHECK(search.tell(open[0].id, {}) == TellStatus::duplicate);
+  CHECK(search.forget(open[1].id) == TellStatus::accepted);
+  CHECK(search.tell(open[1].id, {}) == TellStatus::forgotten);
 }
 
 TEST_CASE("a slot beyond the window waits for the oldest answers") {

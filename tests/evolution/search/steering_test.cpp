@@ -19,7 +19,7 @@ class Listener final : public Strategist {
  public:
   Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) override {
     kinds.insert(brief.kind);
-    for (const Individual& parent : brief.parents) verdicts += parent.verdict.pressures.size();
+    for (const Individual& parent : brief.parents) verdicts += parent.verdict.bottlenecks.size();
     zones.insert(brief.zone);
     remembered += brief.remembered.size();
     forecasts += brief.forecast ? 1 : 0;
@@ -54,18 +54,18 @@ World small_world() {
   return {std::move(*landscape), std::move(*space)};
 }
 
-Listener heard(const Steering& steering) {
+Listener heard(const SearchFeatures& steering) {
   const World world = small_world();
   SearchOptions options;
   options.max_evaluations = 40;
   options.initial = 10;
   options.lookahead = 1;
-  options.brood = 3;
+  options.offspring_per_slot = 3;
   options.steering = steering;
   Knowledge knowledge;
   knowledge.remembered = {sample(*world.space, Rng(3))};
   knowledge.effects = {{"v1", 0.5, 77}};
-  knowledge.forecast = [](const Strategy&) { return std::optional(Forecast{5, 1}); };
+  knowledge.forecast = [](const Strategy&) { return std::optional(Prediction{5, 1}); };
   Listener listener;
   Search search(options, *world.space, listener, Zone::memory, 640, knowledge);
   while (true) {
@@ -76,7 +76,7 @@ Listener heard(const Steering& steering) {
     Score score;
     score.accepted = score.evaluated = true;
     score.time_us = 10 + static_cast<double>(proposals->front().id % 7);
-    score.verdict.pressures = {{Resource::dram, 0.9}};
+    score.verdict.bottlenecks = {{Resource::dram, 0.9}};
     search.tell(proposals->front().id, score);
   }
 }
@@ -94,7 +94,7 @@ TEST_CASE("a search with all its parts tells the strategist of each") {
 }
 
 TEST_CASE("what is switched off neither breeds nor reaches the strategist") {
-  Steering steering;
+  SearchFeatures steering;
   steering.roofline = steering.pool = steering.crossover = steering.model = false;
   const Listener none = heard(steering);
   CHECK(none.kinds.count(BreedKind::cross) == 0);
@@ -108,7 +108,7 @@ TEST_CASE("what is switched off neither breeds nor reaches the strategist") {
 namespace {
 
 // Mean of log2(time) over the first slots of a search, none of which may see a result.
-double first_slots(const Forecaster& forecast, const Space& space,
+double first_slots(const CostModel& forecast, const Space& space,
                    const std::function<double(const Strategy&)>& time_us) {
   double sum = 0;
   constexpr int slots = 12, searches = 4;
@@ -144,8 +144,8 @@ TEST_CASE("forecasts choose what is tried before there is a result, and leave so
     return world.landscape.time_us(world.landscape.point_of(constants));
   };
   const double blind = first_slots({}, *world.space, time_us);
-  const Forecaster truth = [&](const Strategy& s) {
-    return std::optional(Forecast{std::log2(time_us(s)), 0.1});
+  const CostModel truth = [&](const Strategy& s) {
+    return std::optional(Prediction{std::log2(time_us(s)), 0.1});
   };
   const double sighted = first_slots(truth, *world.space, time_us);
   CHECK(sighted < 0.6 * blind);
@@ -168,5 +168,5 @@ TEST_CASE("a journal's header keeps every switch, and one without them has all p
   old.replace(at, old.find('}', at) + 1 - at, "\"other\":{}");
   const auto older = header_from(old);
   REQUIRE(older);
-  CHECK(older->search.steering == Steering{});
+  CHECK(older->search.steering == SearchFeatures{});
 }

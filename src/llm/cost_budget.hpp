@@ -10,12 +10,12 @@
 
 namespace cupilot {
 
-class Purse {
+class CostBudget {
  public:
   // Keeps a reservation where a crash cannot reach it; called before it counts as made.
   using Keep = std::function<Result<void>(const std::string& key, const ModelsSpent& amount)>;
   // `before`: spent in earlier processes of the run.
-  Purse(const ModelBudget& budget, const ModelsSpent& before, Keep keep)
+  CostBudget(const ModelBudget& budget, const ModelsSpent& before, Keep keep)
       : budget_(budget), sum_(before), keep_(std::move(keep)) {}
 
   // Sets `amount` aside for one request of the exchange `key`. Error{budget} names the limit it

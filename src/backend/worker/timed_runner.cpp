@@ -1,4 +1,4 @@
-#include "backend/worker/visit.hpp"
+#include "backend/worker/timed_runner.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -41,12 +41,12 @@ double microseconds_since(HostClock::time_point begin) {
 
 }  // namespace
 
-Visitor::~Visitor() {
+TimedRunner::~TimedRunner() {
   for (const CUevent event : events_) driver().cuEventDestroy(event);
   if (memory_ != 0) driver().cuMemFree(memory_);
 }
 
-void Visitor::ready_memory() {
+void TimedRunner::ready_memory() {
   if (memory_ != 0) return;
   flush_bytes_ = std::max<std::int64_t>(4ll * session_.hello().l2_bytes, 64 << 20) / 4096 * 4096;
   check(driver().cuMemAlloc(&memory_, flush_at + static_cast<std::size_t>(flush_bytes_)),
@@ -55,13 +55,13 @@ void Visitor::ready_memory() {
         "clearing the visitor's words");
 }
 
-CUevent Visitor::event(std::size_t index) {
+CUevent TimedRunner::event(std::size_t index) {
   while (events_.size() <= index)
     check(driver().cuEventCreate(&events_.emplace_back(), CU_EVENT_DEFAULT), "making an event");
   return events_[index];
 }
 
-void Visitor::scrub_shared() {
+void TimedRunner::scrub_shared() {
   ready_memory();
   const CUfunction function = session_.function(trusted_image, "scrub_shared");
   const int bytes = session_.hello().shared_optin;
@@ -87,7 +87,7 @@ void Visitor::scrub_shared() {
         "scrubbing shared memory");
 }
 
-void Visitor::scrub_l2() {
+void TimedRunner::scrub_l2() {
   ready_memory();
   if (driver().cuCtxResetPersistingL2Cache != nullptr) driver().cuCtxResetPersistingL2Cache();
   const CUdeviceptr buffer = memory_ + flush_at;
@@ -96,15 +96,15 @@ void Visitor::scrub_l2() {
   session_.launch(trusted_image, "release_l2", flush_bytes_ / 128, buffer, flush_bytes_);
 }
 
-RunAnswer Visitor::time(CUgraphExec graph, const std::vector<Region>& poison,
-                        const VisitTiming& timing) {
+RunAnswer TimedRunner::time(CUgraphExec graph, const std::vector<Region>& poison,
+                            const VisitTiming& timing) {
   const auto replays = static_cast<std::size_t>(timing.replays);
   event(2 * replays);
   session_.synchronize();
   const auto begin = HostClock::now();
   for (std::size_t i = 0; i < replays; ++i) {
     for (const Region& region : poison) {
-      if (i > 0) dress(session_, region, Inside::poison);
+      if (i > 0) initialise(session_, region, FillState::poison);
     }
     scrub_shared();
     if (timing.cold) scrub_l2();
@@ -125,7 +125,7 @@ RunAnswer Visitor::time(CUgraphExec graph, const std::vector<Region>& poison,
   return answer;
 }
 
-RunAnswer Visitor::burst(CUgraphExec graph, int replays) {
+RunAnswer TimedRunner::burst(CUgraphExec graph, int replays) {
   session_.synchronize();
   const auto begin = HostClock::now();
   for (int i = 0; i < replays; ++i)
@@ -134,15 +134,15 @@ RunAnswer Visitor::burst(CUgraphExec graph, int replays) {
   return {{}, microseconds_since(begin)};
 }
 
-RunAnswer Visitor::visit(const std::function<void()>& enqueue, const std::vector<Region>& poison,
-                         const VisitTiming& timing) {
+RunAnswer TimedRunner::visit(const std::function<void()>& enqueue,
+                             const std::vector<Region>& poison, const VisitTiming& timing) {
   Captured captured;
   capture(session_, enqueue, captured);
   if (timing.mode == VisitTiming::Mode::burst) return burst(captured.executable, timing.replays);
   return time(captured.executable, poison, timing);
 }
 
-double Visitor::least_us(const std::function<void()>& enqueue) {
+double TimedRunner::least_us(const std::function<void()>& enqueue) {
   double least = 0;
   for (int i = 0; i < probe_launches; ++i) {
     session_.launch(trusted_image, "hold_back", 1, hold_nanoseconds);
@@ -157,7 +157,7 @@ double Visitor::least_us(const std::function<void()>& enqueue) {
   return least;
 }
 
-ProbeAnswer Visitor::probe() {
+ProbeAnswer TimedRunner::probe() {
   ready_memory();
   CUdeviceptr value = memory_ + value_at;
   check(driver().cuMemsetD8Async(value, 0, 8, session_.stream()), "clearing the probe's value");
@@ -177,7 +177,7 @@ ProbeAnswer Visitor::probe() {
   return answer;
 }
 
-void dress(CudaSession& session, const Region& region, Inside inside) {
+void initialise(CudaSession& session, const Region& region, FillState inside) {
   const MappedSlot& slot = session.slots.at(region.slot);
   session.launch(trusted_image, "dress_slot", slot.bytes / 8, slot.address, slot.bytes,
                  region.offset, region.offset + region.bytes, static_cast<int>(inside));

@@ -1,6 +1,6 @@
-#include "ptx/syntax/place.hpp"
+#include "ptx/syntax/points_to.hpp"
 
-#include "ptx/syntax/spread.hpp"
+#include "ptx/syntax/dataflow.hpp"
 
 namespace cupilot::ptx {
 namespace {
@@ -42,7 +42,7 @@ bool carries(Opcode opcode, std::uint32_t operand) {
 
 Places::Places(const Module& module, const Function& function)
     : module_(module), function_(function), of_register_(function.registers.size(), unseen) {
-  Spread(function).run([&](std::uint32_t i, auto changed) {
+  Dataflow(function).run([&](std::uint32_t i, auto changed) {
     const Instruction& instruction = function_.instructions[i];
     if (instruction.operand_count == 0) return;
     const Operand& result = function_.operands[instruction.first_operand];

@@ -1,4 +1,4 @@
-#include "ptx/machine/stretch.hpp"
+#include "ptx/machine/contiguous.hpp"
 
 #include <bit>
 

@@ -12,7 +12,7 @@ TEST_CASE("a crew that the machine gives too few threads is an error, not the en
   if (testing::sanitized()) return;  // it has a pthread_create of its own
   for (const long given : {0, 1, 3}) {
     INFO(given);
-    const auto made = guarded([&]() -> Result<std::unique_ptr<Crew>> {
+    const auto made = guarded([&]() -> Result<std::unique_ptr<ThreadPool>> {
       const testing::ThreadLimit limit(given);
       return real_host().crew(4);
     });

@@ -1,4 +1,4 @@
-#include "evolution/journal/forecast_score.hpp"
+#include "evolution/journal/prediction_score.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "backend/virtual/relate.hpp"
+#include "backend/virtual/metamorphic.hpp"
 
 #include <cmath>
 #include <functional>

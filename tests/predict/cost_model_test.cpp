@@ -1,4 +1,4 @@
-#include <cupilot/parts/forecast.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include <cmath>
 
@@ -42,7 +42,7 @@ Strategy mma(const std::vector<Use>& more) {
   return strategy;
 }
 
-double expected_us(const Forecaster& forecaster, const Strategy& strategy) {
+double expected_us(const CostModel& forecaster, const Strategy& strategy) {
   const auto forecast = forecaster(strategy);
   REQUIRE(forecast);
   return std::exp2(forecast->log2_us);
@@ -53,7 +53,7 @@ double expected_us(const Forecaster& forecaster, const Strategy& strategy) {
 TEST_CASE("a forecast follows the machine") {
   const DeviceSpec device = *chip("h200");
   const Task task = gemm(4096, 4096, 4096);
-  const Forecaster forecaster = make_forecaster(task, device, builtin_tunables());
+  const CostModel forecaster = make_cost_model(task, device, builtin_tunables());
   const double good = expected_us(forecaster, wgmma(256, 4));
   const auto floor = floor_us(task, task.time_shapes.front(), device, Precision::bf16);
   REQUIRE(floor);
@@ -68,8 +68,8 @@ TEST_CASE("a forecast follows the machine") {
 }
 
 TEST_CASE("copies through registers are priced as the compiler orders them") {
-  const Forecaster forecaster =
-      make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
+  const CostModel forecaster =
+      make_cost_model(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
   const Use split{"split_k", {{"split", 2}}}, whole{"predicated_tail"}, hint{"cache_hint"};
   const double waiting = expected_us(forecaster, mma({split}));
   CHECK(expected_us(forecaster, mma({split, whole})) < 0.7 * waiting);  // issued together
@@ -80,8 +80,8 @@ TEST_CASE("copies through registers are priced as the compiler orders them") {
 }
 
 TEST_CASE("registers that do not fit cost") {
-  const Forecaster forecaster =
-      make_forecaster(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
+  const CostModel forecaster =
+      make_cost_model(gemm(4096, 4096, 4096), *chip("h200"), builtin_tunables());
   const Use async{"async_copy"}, stages{"multistage", {{"stages", 2}}};
   const double roomy = expected_us(forecaster, mma({async, stages}));
   CHECK(expected_us(forecaster, mma({async, stages, {"launch_bounds", {{"min_blocks", 4}}}})) >
@@ -89,15 +89,15 @@ TEST_CASE("registers that do not fit cost") {
 }
 
 TEST_CASE("splitting K pays where tiles are few") {
-  const Forecaster forecaster =
-      make_forecaster(gemm(128, 1024, 16384), *chip("h200"), builtin_tunables());
+  const CostModel forecaster =
+      make_cost_model(gemm(128, 1024, 16384), *chip("h200"), builtin_tunables());
   CHECK(expected_us(forecaster, wgmma(128, 4, 8)) < expected_us(forecaster, wgmma(128, 4)));
 }
 
 TEST_CASE("what outcomes teach is believed near them, and at other shapes") {
   const DeviceSpec device = *chip("h200");
   const Task task = gemm(4096, 4096, 4096), other = gemm(2048, 4096, 4096);
-  const Forecaster before = make_forecaster(task, device, builtin_tunables());
+  const CostModel before = make_cost_model(task, device, builtin_tunables());
   std::vector<Strategy> seen;
   for (const std::int64_t tile_n : {32, 64, 96, 128, 160, 192, 208, 224}) {
     for (const std::int64_t stages : {2, 3, 4}) seen.push_back(wgmma(tile_n, stages));
@@ -108,24 +108,24 @@ TEST_CASE("what outcomes teach is believed near them, and at other shapes") {
     outcomes.push_back(
         {&seen[i], (i < seen.size() / 2 ? 2 : 6) * expected_us(before, seen[i]), &task});
   const Strategy narrow = wgmma(48, 4), wide = wgmma(176, 4);
-  const Forecaster after = make_forecaster(task, device, builtin_tunables(), outcomes);
+  const CostModel after = make_cost_model(task, device, builtin_tunables(), outcomes);
   CHECK(expected_us(after, narrow) == Approx(2 * expected_us(before, narrow)).epsilon(0.25));
   CHECK(expected_us(after, wide) == Approx(6 * expected_us(before, wide)).epsilon(0.25));
   CHECK(after(wide)->sigma < before(wide)->sigma);
-  const Forecaster elsewhere = make_forecaster(other, device, builtin_tunables(), outcomes);
+  const CostModel elsewhere = make_cost_model(other, device, builtin_tunables(), outcomes);
   CHECK(expected_us(elsewhere, wide) >
-        3 * expected_us(make_forecaster(other, device, builtin_tunables()), wide));
+        3 * expected_us(make_cost_model(other, device, builtin_tunables()), wide));
   // A time that is none teaches nothing.
   outcomes.push_back({&seen.front(), std::nan(""), &task});
   outcomes.push_back({nullptr, 5, &task});
-  const Forecaster same = make_forecaster(task, device, builtin_tunables(), outcomes);
+  const CostModel same = make_cost_model(task, device, builtin_tunables(), outcomes);
   CHECK(same(wide)->log2_us == after(wide)->log2_us);
 }
 
 TEST_CASE("an outcome beyond understanding moves its neighbours little") {
   const DeviceSpec device = *chip("h200");
   const Task task = gemm(4096, 4096, 4096);
-  const Forecaster before = make_forecaster(task, device, builtin_tunables());
+  const CostModel before = make_cost_model(task, device, builtin_tunables());
   std::vector<Strategy> seen;
   for (const std::int64_t tile_n : {64, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256}) {
     for (const std::int64_t stages : {3, 4}) seen.push_back(wgmma(tile_n, stages));
@@ -135,21 +135,21 @@ TEST_CASE("an outcome beyond understanding moves its neighbours little") {
     outcomes.push_back({&strategy, 1.1 * expected_us(before, strategy), &task});
   const Strategy near = wgmma(208, 2);
   const double usual =
-      expected_us(make_forecaster(task, device, builtin_tunables(), outcomes), near);
+      expected_us(make_cost_model(task, device, builtin_tunables(), outcomes), near);
   outcomes[17].time_us *= 60;  // 208 columns, 4 stages
-  const auto after = make_forecaster(task, device, builtin_tunables(), outcomes)(near);
+  const auto after = make_cost_model(task, device, builtin_tunables(), outcomes)(near);
   REQUIRE(after);
   CHECK(std::exp2(after->log2_us) < 1.3 * usual);
   CHECK(after->sigma < 0.3);
 }
 
 TEST_CASE("nothing is said of what no model knows") {
-  const Forecaster forecaster =
-      make_forecaster(gemm(512, 512, 512), *chip("h200"), builtin_tunables());
+  const CostModel forecaster =
+      make_cost_model(gemm(512, 512, 512), *chip("h200"), builtin_tunables());
   Strategy unknown;
   unknown.uses.push_back({"no_such_technique"});
   CHECK_FALSE(forecaster(unknown));
   Task other = gemm(512, 512, 512);
   other.family = "stencil";
-  CHECK_FALSE(make_forecaster(other, *chip("h200"), builtin_tunables()));
+  CHECK_FALSE(make_cost_model(other, *chip("h200"), builtin_tunables()));
 }

@@ -23,9 +23,9 @@ void each_register(const Function& function, const Operand& operand, Visit visit
     each_register(function, function.operands[first + i], visit);
 }
 
-class Spread {
+class Dataflow {
  public:
-  explicit Spread(const Function& function)
+  explicit Dataflow(const Function& function)
       : function_(function), first_(function.registers.size() + 1, 0) {
     each_use([&](std::uint32_t, std::uint32_t reg) { ++first_[reg + 1]; });
     for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];

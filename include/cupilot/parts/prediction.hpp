@@ -21,9 +21,9 @@ struct KnownTime {
 // An analytic model of the templates, and a residual learnt from outcomes on top. Any thread;
 // deterministic; below 1 ms a call. It has nothing to say of a strategy that no modelled template
 // realises. An empty function: of none for this task.
-Forecaster make_forecaster(const Task& task, const DeviceSpec& device,
-                           const std::vector<Tunable>& tunables,
-                           std::span<const KnownTime> learnt = {});
+CostModel make_cost_model(const Task& task, const DeviceSpec& device,
+                          const std::vector<Tunable>& tunables,
+                          std::span<const KnownTime> learnt = {});
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

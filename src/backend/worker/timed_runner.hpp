@@ -13,10 +13,10 @@ namespace cupilot {
 // Name under which both device processes load the trusted kernels.
 inline constexpr const char* trusted_image = "trusted";
 
-class Visitor {
+class TimedRunner {
  public:
-  explicit Visitor(CudaSession& session) : session_(session) {}
-  ~Visitor();
+  explicit TimedRunner(CudaSession& session) : session_(session) {}
+  ~TimedRunner();
   // `enqueue` puts the work on the session's stream; `timing` is timed or burst. Regions in
   // `poison` are poisoned before each timed replay but the first, which finds them as the judge
   // left them. Throws CudaFailure.
@@ -49,6 +49,6 @@ class Visitor {
 };
 
 // Guard pattern around the region, and what is asked for in it.
-void dress(CudaSession& session, const Region& region, Inside inside);
+void initialise(CudaSession& session, const Region& region, FillState inside);
 
 }  // namespace cupilot

@@ -10,7 +10,7 @@
 namespace cupilot {
 namespace {
 
-class Threads : public Crew {
+class Threads : public ThreadPool {
  public:
   explicit Threads(int count) {
     try {
@@ -85,6 +85,6 @@ class Threads : public Crew {
 
 }  // namespace
 
-std::unique_ptr<Crew> Host::crew(int size) { return std::make_unique<Threads>(size); }
+std::unique_ptr<ThreadPool> Host::crew(int size) { return std::make_unique<Threads>(size); }
 
 }  // namespace cupilot

@@ -1,7 +1,7 @@
-#include "evolution/run/circle.hpp"
+#include "evolution/run/context.hpp"
 
 #include <fmt/format.h>
-#include <cupilot/parts/forecast.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include "evolution/run/timely_chat.hpp"
 #include "evolution/search/knowledge.hpp"
@@ -67,41 +67,41 @@ Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& d
 }
 
 // Candidates of a device that measures are screened unless the caller or the chip says no.
-Result<void> add_screen(Circle& circle, const EvolveOptions& options) {
-  if (circle.backend->provenance() != Provenance::measured) return {};
+Result<void> add_screen(RunContext& context, const EvolveOptions& options) {
+  if (context.backend->provenance() != Provenance::measured) return {};
   if (!options.screening) {
-    circle.notices.emplace_back("candidates are not screened on a virtual device, as was asked");
+    context.notices.emplace_back("candidates are not screened on a virtual device, as was asked");
     return {};
   }
-  circle.screen = options.screen;
-  if (circle.screen != nullptr) return {};
+  context.screen = options.screen;
+  if (context.screen != nullptr) return {};
   BackendOptions few;
   few.compile_jobs = 2;  // it compiles references only
   few.worker_path = options.worker_path;
-  auto opened = open_screen(*circle.backend, few);
+  auto opened = open_screen(*context.backend, few);
   if (!opened)
     return std::move(opened.error()).while_doing("opening the virtual device that screens");
-  circle.own_screen = std::move(*opened);
-  circle.screen = circle.own_screen.get();
-  if (circle.screen == nullptr) {
-    circle.notices.push_back(
-        "no virtual device models " + circle.backend->device().name +
+  context.own_screen = std::move(*opened);
+  context.screen = context.own_screen.get();
+  if (context.screen == nullptr) {
+    context.notices.push_back(
+        "no virtual device models " + context.backend->device().name +
         ": races, bounds and uninitialised reads are not checked in each access");
   }
   return {};
 }
 
 // Models beside whoever proposes and writes so far.
-void seat_models(Circle& circle, const EvolveOptions& options) {
+void seat_models(RunContext& context, const EvolveOptions& options) {
   Host& host = options.host != nullptr ? *options.host : real_host();
   const double end = options.max_seconds > 0 ? host.monotonic_seconds() + options.max_seconds : 0;
-  circle.chat = std::make_unique<TimelyChat>(*options.chat, host, options.cancel, end);
+  context.chat = std::make_unique<TimelyChat>(*options.chat, host, options.cancel, end);
   ModelSeat seat;
-  seat.client = circle.chat.get();
-  seat.task = circle.task;
-  seat.device = &circle.backend->device();
+  seat.client = context.chat.get();
+  seat.task = context.task;
+  seat.device = &context.backend->device();
   seat.options = options.seats;
-  if (!circle.templates) seat.options.share = 1;
+  if (!context.templates) seat.options.share = 1;
   seat.alignment = options.search.steering.alignment;
   seat.code_crossover = options.search.steering.code_crossover;
   if (options.observer != nullptr) {
@@ -109,47 +109,47 @@ void seat_models(Circle& circle, const EvolveOptions& options) {
       observer->on_notice(notice);
     };
   }
-  circle.model_strategist = model_strategist(seat, *circle.strategist);
-  circle.model_writer = model_writer(seat, *circle.writer);
-  circle.strategist = circle.model_strategist.get();
-  circle.writer = circle.model_writer.get();
+  context.model_strategist = model_strategist(seat, *context.strategist);
+  context.model_writer = model_writer(seat, *context.writer);
+  context.strategist = context.model_strategist.get();
+  context.writer = context.model_writer.get();
 }
 
 // An experiment neither learns times nor leaves any.
-void learn_from_pool(Circle& circle, const EvolveOptions& options, const StrategyPool& pool) {
-  const Backend& backend = *circle.backend;
-  const std::string kind = kind_of_times(*circle.task, backend.device(), backend.provenance());
-  if (kind.empty() || !options.pool_tags.empty() || !circle.knowledge.forecast) return;
+void learn_from_pool(RunContext& context, const EvolveOptions& options, const StrategyPool& pool) {
+  const Backend& backend = *context.backend;
+  const std::string kind = kind_of_times(*context.task, backend.device(), backend.provenance());
+  if (kind.empty() || !options.pool_tags.empty() || !context.knowledge.forecast) return;
   auto outcomes = pool.outcomes(kind, outcomes_learnt);
-  Result<void> learnt = outcomes ? learn(circle, *circle.task, backend.device(), options.tunables,
+  Result<void> learnt = outcomes ? learn(context, *context.task, backend.device(), options.tunables,
                                          std::move(*outcomes))
                                  : Result<void>(outcomes.error());
   if (!learnt) {
-    circle.notices.push_back("forecasts learnt nothing from the " + learnt.error().message);
-  } else if (!circle.learnt.empty()) {
-    circle.notices.push_back(
+    context.notices.push_back("forecasts learnt nothing from the " + learnt.error().message);
+  } else if (!context.learnt.empty()) {
+    context.notices.push_back(
         fmt::format("forecasts learnt from {} kernels that earlier runs timed on {}",
-                    circle.learnt.size(), backend.device().name));
+                    context.learnt.size(), backend.device().name));
   }
 }
 
 // A pool that cannot be read costs its advice, not the run.
-void consult_pool(Circle& circle, const EvolveOptions& options) {
+void consult_pool(RunContext& context, const EvolveOptions& options) {
   if (options.pool.empty() || !options.search.steering.pool) return;
   const std::optional<Zone> zone =
-      options.search.steering.roofline ? std::optional(circle.zone) : std::nullopt;
-  const PoolGuard guard{options.pool_tags.empty() ? "" : task_id(*circle.task), options.pool_tags};
+      options.search.steering.roofline ? std::optional(context.zone) : std::nullopt;
+  const PoolGuard guard{options.pool_tags.empty() ? "" : task_id(*context.task), options.pool_tags};
   const auto pool = StrategyPool::open(options.pool);
   auto remembered =
-      pool ? remember(*circle.task, circle.backend->device(), *circle.space, zone, *pool, guard)
+      pool ? remember(*context.task, context.backend->device(), *context.space, zone, *pool, guard)
            : Result<Recollection>(pool.error());
   if (!remembered) {
-    circle.notices.push_back("nothing was read from the " + remembered.error().message);
+    context.notices.push_back("nothing was read from the " + remembered.error().message);
     return;
   }
-  circle.knowledge.remembered = std::move(remembered->strategies);
-  circle.knowledge.effects = std::move(remembered->effects);
-  learn_from_pool(circle, options, *pool);
+  context.knowledge.remembered = std::move(remembered->strategies);
+  context.knowledge.effects = std::move(remembered->effects);
+  learn_from_pool(context, options, *pool);
 }
 
 }  // namespace
@@ -171,12 +171,13 @@ Task landscape_task() {
   return task;
 }
 
-Result<Means> find_means(const Task& task, const DeviceSpec& device,
-                         const std::vector<Technique>& techniques,
-                         const std::vector<std::string>& tunables, bool random_search, bool free) {
-  Means means;
-  means.own_strategist = random_search ? random_strategist() : rule_strategist();
-  means.strategist = means.own_strategist.get();
+Result<SearchComponents> find_components(const Task& task, const DeviceSpec& device,
+                                         const std::vector<Technique>& techniques,
+                                         const std::vector<std::string>& tunables,
+                                         bool random_search, bool free) {
+  SearchComponents components;
+  components.own_strategist = random_search ? random_strategist() : rule_strategist();
+  components.strategist = components.own_strategist.get();
   if (task.time_shapes.empty()) {
     return Error{ErrorCode::usage, "task " + task.name + " has no time shape",
                  "name the shape to optimize for"};
@@ -186,52 +187,52 @@ Result<Means> find_means(const Task& task, const DeviceSpec& device,
     model.techniques = techniques;
     auto space = build_space(std::move(model));
     if (!space) return space.error();
-    means.space = std::move(*space);
-    means.own_writer = std::make_unique<PlainWriter>(*means.space);
-    means.zone = Zone::middle;
+    components.space = std::move(*space);
+    components.own_writer = std::make_unique<PlainWriter>(*components.space);
+    components.zone = Zone::middle;
   } else {
     if (auto valid = validate(task); !valid) return valid.error();
     auto loaded = load_tunables(task, device, tunables);
     if (!loaded) return loaded.error();
     auto space = make_space(task, device, *loaded);
-    means.templates = static_cast<bool>(space);
+    components.templates = static_cast<bool>(space);
     if (!space && free) space = free_space(task);
     if (!space) return space.error();
-    means.space = std::move(*space);
-    means.knowledge.forecast = make_forecaster(task, device, *loaded);
-    means.own_writer = template_writer(std::move(*loaded));
-    means.zone = zone_of(task, task.time_shapes.front(), device);
+    components.space = std::move(*space);
+    components.knowledge.forecast = make_cost_model(task, device, *loaded);
+    components.own_writer = template_writer(std::move(*loaded));
+    components.zone = zone_of(task, task.time_shapes.front(), device);
   }
-  means.writer = means.own_writer.get();
-  return means;
+  components.writer = components.own_writer.get();
+  return components;
 }
 
-Result<void> learn(Means& means, const Task& task, const DeviceSpec& device,
+Result<void> learn(SearchComponents& components, const Task& task, const DeviceSpec& device,
                    const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt) {
-  if (learnt.empty() || !means.knowledge.forecast) return {};
+  if (learnt.empty() || !components.knowledge.forecast) return {};
   auto loaded = load_tunables(task, device, tunables);
   if (!loaded) return loaded.error();
-  means.learnt = std::move(learnt);
-  means.knowledge.forecast = learnt_forecaster(task, device, *loaded, means.learnt);
+  components.learnt = std::move(learnt);
+  components.knowledge.forecast = learnt_forecaster(task, device, *loaded, components.learnt);
   return {};
 }
 
-Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options) {
+Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options) {
   const std::vector<Technique> techniques = backend.techniques();
-  auto means = find_means(task, backend.device(), techniques, options.tunables,
-                          options.random_search, options.chat != nullptr);
-  if (!means) return means.error();
-  Circle circle;
-  static_cast<Means&>(circle) = std::move(*means);
-  circle.task = &task;
-  circle.backend = &backend;
-  if (options.strategist != nullptr) circle.strategist = options.strategist;
-  if (options.writer != nullptr) circle.writer = options.writer;
-  if (options.chat != nullptr && techniques.empty()) seat_models(circle, options);
-  if (!techniques.empty()) return circle;
-  if (auto added = add_screen(circle, options); !added) return added.error();
-  consult_pool(circle, options);
-  return circle;
+  auto components = find_components(task, backend.device(), techniques, options.tunables,
+                                    options.random_search, options.chat != nullptr);
+  if (!components) return components.error();
+  RunContext context;
+  static_cast<SearchComponents&>(context) = std::move(*components);
+  context.task = &task;
+  context.backend = &backend;
+  if (options.strategist != nullptr) context.strategist = options.strategist;
+  if (options.writer != nullptr) context.writer = options.writer;
+  if (options.chat != nullptr && techniques.empty()) seat_models(context, options);
+  if (!techniques.empty()) return context;
+  if (auto added = add_screen(context, options); !added) return added.error();
+  consult_pool(context, options);
+  return context;
 }
 
 }  // namespace cupilot

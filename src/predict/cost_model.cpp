@@ -1,4 +1,4 @@
-#include <cupilot/parts/forecast.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include <cmath>
 #include <map>
@@ -60,10 +60,10 @@ struct Known {
       residuals.emplace(name, ForecastResidual(std::move(of_template)));
   }
 
-  std::optional<Forecast> forecast(const Strategy& strategy) const {
+  std::optional<Prediction> forecast(const Strategy& strategy) const {
     auto found = realised(task, strategy);
     if (!found) return std::nullopt;
-    Forecast expected{std::log2(found->terms.us), analytic_sigma};
+    Prediction expected{std::log2(found->terms.us), analytic_sigma};
     const auto residual = residuals.find(found->tunable->name);
     if (residual == residuals.end()) return expected;
     const ResidualGuess guess = residual->second.guess(found->placed());
@@ -75,9 +75,8 @@ struct Known {
 
 }  // namespace
 
-Forecaster make_forecaster(const Task& task, const DeviceSpec& device,
-                           const std::vector<Tunable>& tunables,
-                           std::span<const KnownTime> learnt) {
+CostModel make_cost_model(const Task& task, const DeviceSpec& device,
+                          const std::vector<Tunable>& tunables, std::span<const KnownTime> learnt) {
   if (task.family != "gemm" || task.time_shapes.empty()) return {};
   const auto known = std::make_shared<Known>(Known{task, device, tunables, {}, {}});
   known->serving = serving_among(known->tunables, task);

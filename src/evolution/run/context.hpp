@@ -14,7 +14,7 @@ namespace cupilot {
 
 // What a search needs beside its options; the pointers reach into the owners or to what the caller
 // gave.
-struct Means {
+struct SearchComponents {
   std::unique_ptr<Space> space;
   Strategist* strategist = nullptr;
   KernelWriter* writer = nullptr;
@@ -29,17 +29,17 @@ struct Means {
 // `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths.
 // Error{usage} when nothing can write the task, or the task is not valid. `free`: a model can write
 // what no template serves.
-Result<Means> find_means(const Task& task, const DeviceSpec& device,
-                         const std::vector<Technique>& techniques,
-                         const std::vector<std::string>& tunables, bool random_search,
-                         bool free = false);
+Result<SearchComponents> find_components(const Task& task, const DeviceSpec& device,
+                                         const std::vector<Technique>& techniques,
+                                         const std::vector<std::string>& tunables,
+                                         bool random_search, bool free = false);
 
 // Forecasts that know what earlier runs timed. Those of landscapes and without outcomes stay as
 // they are.
-Result<void> learn(Means& means, const Task& task, const DeviceSpec& device,
+Result<void> learn(SearchComponents& components, const Task& task, const DeviceSpec& device,
                    const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt);
 
-struct Circle : Means {
+struct RunContext : SearchComponents {
   const Task* task = nullptr;
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
@@ -54,6 +54,6 @@ struct Circle : Means {
 };
 
 // Error{usage} when nothing can write the task, or the task is not valid.
-Result<Circle> open_circle(const Task& task, Backend& backend, const EvolveOptions& options);
+Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options);
 
 }  // namespace cupilot

@@ -1,4 +1,4 @@
-#include "llm/purse.hpp"
+#include "llm/cost_budget.hpp"
 
 #include <limits>
 
@@ -32,7 +32,7 @@ bool fits(Number limit, Number spent, Number wanted) {
 
 }  // namespace
 
-Result<void> Purse::reserve(const std::string& key, const ModelsSpent& amount) {
+Result<void> CostBudget::reserve(const std::string& key, const ModelsSpent& amount) {
   const std::lock_guard hold(mutex_);
   const auto error = [](const char* what, auto limit, auto spent, auto wanted) {
     return spent_error(what, static_cast<double>(limit), static_cast<double>(spent),
@@ -54,7 +54,8 @@ Result<void> Purse::reserve(const std::string& key, const ModelsSpent& amount) {
   return {};
 }
 
-void Purse::settle(const std::string& key, const ModelsSpent& reserved, const ModelsSpent& spent) {
+void CostBudget::settle(const std::string& key, const ModelsSpent& reserved,
+                        const ModelsSpent& spent) {
   const std::lock_guard hold(mutex_);
   for (ModelsSpent* one : {&sum_, &bills_[key]}) {
     take_back(*one, reserved);
@@ -62,13 +63,13 @@ void Purse::settle(const std::string& key, const ModelsSpent& reserved, const Mo
   }
 }
 
-double Purse::seconds_left() const {
+double CostBudget::seconds_left() const {
   const std::lock_guard hold(mutex_);
   return budget_.seconds <= 0 ? std::numeric_limits<double>::infinity()
                               : budget_.seconds - sum_.seconds;
 }
 
-ModelsSpent Purse::bill(const std::string& key) {
+ModelsSpent CostBudget::bill(const std::string& key) {
   const std::lock_guard hold(mutex_);
   const auto found = bills_.find(key);
   if (found == bills_.end()) return {};
@@ -77,7 +78,7 @@ ModelsSpent Purse::bill(const std::string& key) {
   return bill;
 }
 
-ModelsSpent Purse::sum() const {
+ModelsSpent CostBudget::sum() const {
   const std::lock_guard hold(mutex_);
   return sum_;
 }

@@ -1,9 +1,9 @@
-#include "evolution/journal/forecast_score.hpp"
+#include "evolution/journal/prediction_score.hpp"
 
 #include <cmath>
 
-#include <cupilot/parts/forecast.hpp>
 #include <cupilot/parts/gemm.hpp>
+#include <cupilot/parts/prediction.hpp>
 
 #include "catch.hpp"
 
@@ -29,8 +29,7 @@ RunState run_of(const std::vector<std::int64_t>& tiles, double slower) {
   state.task = *gemm_task(spec);
   state.header.task_json = *task_to_json(state.task);
   state.header.device = *chip("h200");
-  const Forecaster forecaster =
-      make_forecaster(state.task, state.header.device, builtin_tunables());
+  const CostModel forecaster = make_cost_model(state.task, state.header.device, builtin_tunables());
   for (const std::int64_t tile_n : tiles) {
     ResultRecord result;
     result.candidate.strategy = wgmma(tile_n);

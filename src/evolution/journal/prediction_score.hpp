@@ -20,7 +20,7 @@ class ForecastScore {
   std::string sentence() const;
 
  private:
-  Forecaster forecaster_;   // empty: of a device that spans its own space
+  CostModel forecaster_;    // empty: of a device that spans its own space
   std::size_t learnt_ = 0;  // outcomes of earlier runs that it knows
   std::vector<double> expected_, taken_;
 };
