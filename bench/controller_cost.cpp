@@ -73,13 +73,13 @@ void prove(const Task& task, const KernelSource& source, const DeviceSpec& devic
 constexpr std::size_t in_flight = 12;
 
 Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int compiled) {
-  auto means = find_means(task, backend.device(), {}, {}, false);
-  if (!means) return means.error();
+  auto components = find_components(task, backend.device(), {}, {}, false);
+  if (!components) return components.error();
   SearchOptions options;
   options.max_evaluations = 0;
   options.seed = 1;
   options.lookahead = static_cast<int>(in_flight);
-  Search search(options, *means->space, *means->strategist, means->zone, 1e5, means->knowledge);
+  Search search(options, *components->space, *components->strategist, components->zone, 1e5, components->knowledge);
   Cost cost;
   std::vector<Strategy> all;
   std::vector<Proposal> open;
@@ -96,7 +96,7 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
     }
     if (open.size() < in_flight && std::holds_alternative<std::vector<Proposal>>(*asked)) continue;
     const double before = cpu_seconds();
-    const Score score = outcome(means->knowledge, open.front().strategy);
+    const Score score = outcome(components->knowledge, open.front().strategy);
     telling += cpu_seconds() - before;
     search.tell(open.front().id, score);
     open.erase(open.begin());
@@ -113,7 +113,7 @@ Result<Cost> cost_of(const Task& task, Backend& backend, int proposals, int comp
     brief.strategy = &all[i];
     brief.device = &backend.device();
     const double before = cpu_seconds();
-    auto source = means->writer->write(brief);
+    auto source = components->writer->write(brief);
     cost.writing += 1e3 * (cpu_seconds() - before) / count;
     if (!source) continue;
     std::thread([&] { prove(task, *source, backend.device(), cost, runs, count); }).join();

@@ -239,11 +239,11 @@ Result<void> try_out(const Task& task, CudaTrials& trials, AnsweringDevice& answ
 }
 
 Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backend, int count) {
-  auto means = find_means(task, backend.device(), {}, {}, false);
-  if (!means) return means.error();
+  auto components = find_components(task, backend.device(), {}, {}, false);
+  if (!components) return components.error();
   SearchOptions options;
   options.max_evaluations = options.lookahead = count;
-  Search search(options, *means->space, *means->strategist, means->zone, 1e5, means->knowledge);
+  Search search(options, *components->space, *components->strategist, components->zone, 1e5, components->knowledge);
   std::vector<CompiledKernel> kernels;
   for (int i = 0; i < count; ++i) {
     auto asked = search.ask(1);
@@ -254,7 +254,7 @@ Result<std::vector<CompiledKernel>> kernels_of(const Task& task, Backend& backen
     brief.task = &task;
     brief.strategy = &more->front().strategy;
     brief.device = &backend.device();
-    auto source = means->writer->write(brief);
+    auto source = components->writer->write(brief);
     if (!source) continue;
     auto kernel = backend.compile(*source);
     if (kernel.is_error()) return kernel.error();

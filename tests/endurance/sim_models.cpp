@@ -44,15 +44,15 @@ Result<std::unique_ptr<SimModels>> SimModels::seat(SimHost& host, SimDevice& dev
   std::unique_ptr<SimModels> models(new SimModels);
   models->client_ = std::move(*client);
   models->task_ = landscape_task();
-  auto means = find_means(models->task_, device.device(), device.techniques(), {}, false);
-  if (!means) return means.error();
-  models->means_ = std::move(*means);
+  auto components = find_components(models->task_, device.device(), device.techniques(), {}, false);
+  if (!components) return components.error();
+  models->components_ = std::move(*components);
   ModelSeat seat;
   seat.client = models->client_.get();
   seat.task = &models->task_;
   seat.device = &device.device();
-  models->strategist_ = model_strategist(seat, *models->means_.strategist);
-  models->writer_ = model_writer(seat, *models->means_.writer);
+  models->strategist_ = model_strategist(seat, *models->components_.strategist);
+  models->writer_ = model_writer(seat, *models->components_.writer);
   return models;
 }
 

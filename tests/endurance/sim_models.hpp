@@ -29,7 +29,7 @@ class SimModels {
  private:
   SimModels() = default;
   Task task_;
-  SearchComponents means_;
+  SearchComponents components_;
   std::unique_ptr<ChatClient> client_;
   std::unique_ptr<Strategist> strategist_;
   std::unique_ptr<KernelWriter> writer_;

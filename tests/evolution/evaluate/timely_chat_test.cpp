@@ -70,11 +70,11 @@ TEST_CASE("the seats of a search ask a client that hears of its end", "[threads]
   options.cancel = &cancel;
   options.max_seconds = 30;
   options.seats.share = 1;
-  auto circle = open_circle(task, **device, options);
-  REQUIRE(circle);
+  auto context = open_context(task, **device, options);
+  REQUIRE(context);
   StrategyBrief brief;
-  brief.space = circle->space.get();
-  static_cast<void>(circle->strategist->propose(brief, Rng::of(1, "x")));
+  brief.space = context->space.get();
+  static_cast<void>(context->strategist->propose(brief, Rng::of(1, "x")));
   CHECK(client.last.cancel == &cancel);
   CHECK(client.last.seconds <= 30);
 }
