@@ -42,7 +42,7 @@ Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compil
 Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
                                                      const std::string& verb) {
   auto backend = open_device(name);
-  if (!backend || (*backend)->runs()) return backend;
+  if (!backend || (*backend)->traits().runs) return backend;
   return Error{
       ErrorCode::usage,
       verb + " --device " + name + ": it answers a search and runs nothing, so it proves nothing",

@@ -20,7 +20,7 @@ void Screen::print(const std::string& line) { show(stream_, line); }
 
 int in_flight(int threads, const Backend& backend) {
   if (threads > 0) return threads;
-  return backend.provenance() == Provenance::measured ? 0 : backend.parallel_compiles();
+  return backend.provenance() == Provenance::measured ? 0 : backend.traits().parallel_compiles;
 }
 
 EvolveOptions options_from(const EvolveFlags& flags, const Task& task, const Backend& backend,

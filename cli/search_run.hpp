@@ -17,7 +17,7 @@ class Screen : public SearchObserver {
   Screen(bool json, const Backend& backend)
       : stream_(json ? stderr : stdout),
         provenance_(backend.provenance()),
-        runs_kernels_(backend.techniques().empty()) {}
+        runs_kernels_(backend.traits().techniques.empty()) {}
   void on_generation(const Progress& progress) override;
   void on_notice(const std::string& notice) override;
   void print(const std::string& line);

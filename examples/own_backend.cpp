@@ -11,32 +11,22 @@ namespace {
 
 using namespace cupilot;
 
-class HostTimer : public Backend {
+class HostTimer : public ForwardingDevice {
  public:
-  explicit HostTimer(std::unique_ptr<Backend> prover) : prover_(std::move(prover)) {}
-  const DeviceSpec& device() const override { return prover_->device(); }
-  Provenance provenance() const override { return Provenance::reported; }
-  std::string identity() const override { return "host timer over " + prover_->identity(); }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
-    return prover_->compile(source);
+  explicit HostTimer(std::unique_ptr<Backend> prover)
+      : ForwardingDevice(std::move(prover)), traits_(inner().traits()) {
+    traits_.provenance = Provenance::reported;
+    traits_.identity = "host timer over " + traits_.identity;
   }
-  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
-    return prover_->compile_anew(source);
-  }
+  const DeviceTraits& traits() const override { return traits_; }
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
-    auto report = prover_->run(task, kernel, cases);
+    auto report = inner().run(task, kernel, cases);
     if (report)
       report->confinement =
           "unconfined: runs in this process to be timed; proved " + report->confinement;
     return report;
   }
-  Result<std::vector<ReferenceValues>> reference(
-      const Task& task, const Workload& workload,
-      std::span<const std::vector<std::byte>> tensors) override {
-    return prover_->reference(task, workload, tensors);
-  }
-
   Result<std::vector<SubjectReport>> measure(const Task&, const Workload&,
                                              std::span<const Subject> contestants,
                                              const MeasureOptions&) override {
@@ -63,7 +53,7 @@ class HostTimer : public Backend {
   static double time_us(const CompiledKernel& kernel) {
     return 20 + 1e-3 * static_cast<double>(kernel.ptx.size());
   }
-  std::unique_ptr<Backend> prover_;
+  DeviceTraits traits_;
 };
 
 }  // namespace

@@ -112,7 +112,7 @@ void sample_subject(const BenchSubject& subject, const Task& task, const Options
 void compile_all(Backend& backend, std::vector<Trial>& trials) {
   std::atomic<std::size_t> next{0};
   std::vector<std::jthread> threads;
-  for (int job = 0; job < std::max(1, backend.parallel_compiles()); ++job) {
+  for (int job = 0; job < std::max(1, backend.traits().parallel_compiles); ++job) {
     threads.emplace_back([&] {
       for (std::size_t i = next++; i < trials.size(); i = next++) {
         if (!trials[i].source->is_rejected())

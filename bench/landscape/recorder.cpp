@@ -47,7 +47,8 @@ class Recorder {
     {
       std::vector<std::jthread> threads;
       threads.emplace_back([this] { time_all(); });
-      compiling_ = std::max(1, backend_.parallel_compiles() * 3 / 2);  // some count meanwhile
+      compiling_ =
+          std::max(1, backend_.traits().parallel_compiles * 3 / 2);  // some count meanwhile
       for (int i = 0, all = compiling_; i < all; ++i)
         threads.emplace_back([this] { compile_all(); });
     }

@@ -67,7 +67,7 @@ Result<Entrants> prove(const std::vector<OwnKernel>& files, Backend& backend, st
           {file.path, 0, 0, 0, "", rejected->code + ": " + rejected->message});
       continue;
     }
-    Attempt<CompiledKernel> compiled = backend.compile_anew(file.source);
+    Attempt<CompiledKernel> compiled = backend.compile(file.source, Fresh::yes);
     if (!compiled)
       return Error{ErrorCode::failure, file.path + ": compiled once, then not again",
                    "run it again"};

@@ -77,7 +77,7 @@ int peaks_command(const PeaksFlags& flags) {
   const bool json = flags.common.json;
   auto backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), json);
-  const auto peaks = (*backend)->peaks();
+  const auto peaks = (*backend)->inspector().peaks();
   if (!peaks) return fail(peaks.error(), json);
   if (!peaks->measured && !flags.out.empty()) {
     return fail(

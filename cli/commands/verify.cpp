@@ -16,7 +16,7 @@ namespace {
 // What can be said of a kernel whose task nobody stated: it compiles, passes the gate and, as far
 // as its plan needs no tensor, runs without a fault.
 int verify_safety(Backend& backend, const OwnKernel& kernel, bool json) {
-  const Attempt<CompiledKernel> compiled = backend.compile_anew(kernel.source);
+  const Attempt<CompiledKernel> compiled = backend.compile(kernel.source, Fresh::yes);
   if (compiled.is_error()) return fail(compiled.error(), json);
   if (compiled.is_rejected()) return say_refused(kernel, compiled.rejected(), backend, json);
   const Task nothing;
@@ -68,7 +68,7 @@ int verify_command(const KernelFlags& flags) {
     say(candidate_json(*candidate));
   } else {
     std::vector<std::string> lacking;
-    for (const std::string& notice : (*backend)->notices()) {
+    for (const std::string& notice : (*backend)->traits().notices) {
       if (notice.starts_with("no ")) lacking.push_back(notice);
     }
     std::string text =

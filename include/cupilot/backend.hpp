@@ -1,4 +1,5 @@
-// The seam to a device: compile, prove, time. Thread-safe as said at each function; blocking.
+// The seam to a device: compile, prove, time. Every function blocks; each says which threads may
+// call it.
 #pragma once
 
 #include <cstddef>
@@ -59,7 +60,7 @@ struct LaunchCounts {
 struct Profile;  // profile.hpp
 struct Peaks;    // peaks.hpp
 
-// Which hardware counters Backend::count reads.
+// Hardware counters that Inspector::count reads.
 enum class CountDepth {
   few,  // instructions, L2 and DRAM traffic, operations of the task's class: two runs of the kernel
         // on most chips
@@ -73,59 +74,112 @@ struct ReferenceValues {
   std::vector<double> values{}, sums{};
 };
 
-class Backend {
+// Facts about a device that stay as they are while it is open.
+struct DeviceTraits {
+  DeviceSpec spec{};
+  Provenance provenance = Provenance::reported;  // of its times
+  // Names the machine that times belong to: "virtual:h200", or device UUID and driver.
+  std::string identity{};
+  // Compiles and trials that are worth having in flight.
+  int parallel_compiles = 1;
+  int parallel_trials = 1;
+  // Non-empty: the device spans its own strategy space and takes values as KernelSource::constants
+  // (fake:FILE).
+  std::vector<Technique> techniques{};
+  // False: it answers from records or from a function (recorded:DIR, fake:FILE). A search may ask
+  // it; it proves nothing of a kernel.
+  bool runs = true;
+  // Each lack of this machine and its cost, a sentence each ("no CUPTI: …").
+  std::vector<std::string> notices{};
+};
+
+// Says if a compiler may answer with an image kept from an earlier compile. Confirmation asks for
+// a fresh one.
+enum class Fresh { no, yes };
+
+class Compiler {
  public:
-  virtual ~Backend() = default;
-  virtual const DeviceSpec& device() const = 0;
-  virtual Provenance provenance() const = 0;
-  // Identity of the machine that times belong to: "virtual:h200", or device UUID and driver.
-  virtual std::string identity() const = 0;
-  // Any thread. Gate included: a Rejected says what the source or its PTX may not do.
-  virtual Attempt<CompiledKernel> compile(const KernelSource& source) = 0;
-  // The same by the compiler itself, whatever was kept: for a kernel that is to be confirmed. Who
-  // wraps a backend forwards both.
-  virtual Attempt<CompiledKernel> compile_anew(const KernelSource& source) {
-    return compile(source);
-  }
-  // Any thread; trials on one device are queued. Error only when the machine failed.
-  virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
-                                  std::span<const Case> cases) = 0;
-  virtual Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
-                                                     std::span<const Subject> contestants,
-                                                     const MeasureOptions& options) = 0;
-  // Any thread. Where the kernel's work and modelled time go at one workload, instruction by
-  // instruction. Error usage where the device cannot tell; Rejected when the kernel faults at a
-  // smaller shape, every access checked, or at the workload itself.
+  virtual ~Compiler() = default;
+  // Compiles and gates a source. Any thread. Rejected says what the source or its PTX may not do.
+  virtual Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) = 0;
+};
+
+// Abilities that a device may lack. Each default answers Error usage or no_device with the next
+// step; peaks() answers the datasheet's row.
+class Inspector {
+ public:
+  virtual ~Inspector() = default;
+  // Tells where the kernel's work and its modelled time go at one workload, instruction by
+  // instruction. Any thread. Rejected when the kernel faults at a smaller shape, every access
+  // checked, or at the workload itself.
   virtual Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
                                    const Workload& workload);
-  // Any thread. The work of each launch of the timed region, in order, by hardware counters: rung
-  // "counters", cold L2 before the first; counters that were not read have how == unknown. The
-  // region is run several times on the same operands. Error: there are no counters, or this user
-  // may not read them; the message says which. Rejected when the kernel faults.
+  // Counts the work of each launch of the timed region, in order, by hardware counters: rung
+  // "counters", cold L2 before the first; counters that were not read have how == unknown. Any
+  // thread. The region runs several times on the same operands. Rejected when the kernel faults.
   virtual Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
                                                    const Workload& workload, CountDepth depth);
-  // What this device sustains, measured in some seconds that it should have for itself; where
-  // nothing is measured, the row of the datasheet, marked so.
+  // Measures the rates that the device sustains, in some seconds that it should have for itself.
   virtual Result<Peaks> peaks();
-  // Any thread. The task's reference over given inputs: `tensors` holds the whole storage of each
-  // tensor of the task in order, empty for pure outputs. Evaluated on the host; meant for small
-  // workloads.
+  // Evaluates the task's reference on the host over given inputs: `tensors` holds the whole storage
+  // of each tensor of the task in order, empty for pure outputs. Any thread. For small workloads.
   virtual Result<std::vector<ReferenceValues>> reference(
       const Task& task, const Workload& workload, std::span<const std::vector<std::byte>> tensors);
-  // Throws away every process and cache, so that what follows is had anew. Used before
-  // confirmation.
+  // Throws away every process and cache, so that later answers are made anew. Confirmation calls
+  // it. default: nothing is kept
   virtual Result<void> renew() { return {}; }
-  // How many compiles and how many trials are worth having in flight.
-  virtual int parallel_compiles() const { return 1; }
-  virtual int parallel_trials() const { return 1; }
-  // Not empty: this device spans its own strategy space and takes values as KernelSource::constants
-  // (fake:FILE).
-  virtual std::vector<Technique> techniques() const { return {}; }
-  // False: it answers what was recorded or made up (recorded:DIR, fake:FILE). A search may ask it;
-  // it proves nothing of a kernel.
-  virtual bool runs() const { return true; }
-  // What this machine lacks and what that costs, one sentence each ("no CUPTI: …").
-  virtual std::vector<std::string> notices() const { return {}; }
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual const DeviceTraits& traits() const = 0;
+  // Runs the cases, in order, until one fails. Any thread; trials on one device are queued. Error
+  // only when the machine failed.
+  virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                                  std::span<const Case> cases) = 0;
+  // Times the subjects in interleaved rounds. Any thread; queued as run() is.
+  virtual Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                                     std::span<const Subject> subjects,
+                                                     const MeasureOptions& options) = 0;
+  // default: one that lacks every ability
+  virtual Inspector& inspector();
+
+  const DeviceSpec& device() const { return traits().spec; }
+  Provenance provenance() const { return traits().provenance; }
+  const std::string& identity() const { return traits().identity; }
+};
+
+// A device and the compiler of its kernels: all that a search needs. Four functions are required:
+// traits, compile, run, measure.
+class Backend : public Compiler, public Device {};
+
+// Passes everything on to another backend. A decorator derives from it and overrides the functions
+// that it changes.
+class ForwardingDevice : public Backend {
+ public:
+  explicit ForwardingDevice(std::unique_ptr<Backend> inner) : inner_(std::move(inner)) {}
+  const DeviceTraits& traits() const override { return inner_->traits(); }
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) override {
+    return inner_->compile(source, fresh);
+  }
+  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
+                          std::span<const Case> cases) override {
+    return inner_->run(task, kernel, cases);
+  }
+  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
+                                             std::span<const Subject> subjects,
+                                             const MeasureOptions& options) override {
+    return inner_->measure(task, workload, subjects, options);
+  }
+  Inspector& inspector() override { return inner_->inspector(); }
+
+ protected:
+  Backend& inner() { return *inner_; }
+  const Backend& inner() const { return *inner_; }
+
+ private:
+  std::unique_ptr<Backend> inner_;
 };
 
 struct BackendOptions {

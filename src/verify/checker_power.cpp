@@ -103,7 +103,7 @@ class Power {
       auto inputs = contents_of(task_, report_.workload, shown.content);
       if (!inputs) return inputs.error();
       shown.inputs = std::move(*inputs);
-      auto right = backend_.reference(task_, report_.workload, shown.inputs);
+      auto right = backend_.inspector().reference(task_, report_.workload, shown.inputs);
       if (!right) return right.error();
       shown.right = std::move(*right);
       shown_.push_back(std::move(shown));
@@ -181,7 +181,7 @@ class Power {
       const double x = load_real(moved[input].data(), at, layout->type);
       store_bits(moved[input].data(), at, layout->type, encode(factor * x, layout->type));
     }
-    auto after = backend_.reference(task_, report_.workload, moved);
+    auto after = backend_.inspector().reference(task_, report_.workload, moved);
     if (!after) return after.error();
     auto tolerance = honest_bound(task_, tensor, report_.workload);
     if (!tolerance) return tolerance.error();

@@ -156,7 +156,7 @@ Result<std::vector<double>> fake_values(const Fake& fake, const Task& task, std:
     case Fake::Kind::rounded_inputs: {
       auto poorer = rounded_inputs(task, workload, inputs, fake.precision);
       if (!poorer) return poorer.error();
-      auto values = backend.reference(task, workload, *poorer);
+      auto values = backend.inspector().reference(task, workload, *poorer);
       if (!values) return values.error();
       return std::move((*values)[place].values);
     }

@@ -58,11 +58,16 @@ SimDevice::SimDevice(SimHost& host, Landscape landscape, std::uint64_t seed,
       seed_(seed),
       trouble_(trouble),
       dice_(Rng::of(seed, "device")) {
-  spec_.name = "simulated";
-  spec_.label = spec_.source = "tests/endurance";
-  spec_.peak_flops.fill(1e18);
-  spec_.sustained_flops.fill(1e18);
-  spec_.dram_bytes_per_s = spec_.dram_sustained = 1e18;
+  DeviceSpec& spec = traits_.spec;
+  spec.name = "simulated";
+  spec.label = spec.source = "tests/endurance";
+  spec.peak_flops.fill(1e18);
+  spec.sustained_flops.fill(1e18);
+  spec.dram_bytes_per_s = spec.dram_sustained = 1e18;
+  traits_.provenance = Provenance::modelled;
+  traits_.identity = "simulated";
+  traits_.techniques = landscape_.techniques();
+  traits_.parallel_compiles = 3;
 }
 
 Nature SimDevice::nature_of(const std::string& kernel_hash) const {
@@ -98,7 +103,7 @@ Result<void> SimDevice::take_time(double seconds) {
   return {};
 }
 
-Attempt<CompiledKernel> SimDevice::compile(const KernelSource& source) {
+Attempt<CompiledKernel> SimDevice::compile(const KernelSource& source, Fresh) {
   if (on_compile && !host_.dead()) on_compile(source.strategy_id);
   if (auto passed = take_time(trouble_.pace_seconds * (0.2 + 1.6 * dice_.unit())); !passed)
     return passed.error();

@@ -24,17 +24,13 @@ struct DeviceTrouble {
   double pace_seconds = 8;  // of a compile, on average
 };
 
-class SimDevice : public Backend {
+class SimDevice : public Backend, public Inspector {
  public:
   SimDevice(SimHost& host, Landscape landscape, std::uint64_t seed, const DeviceTrouble& trouble);
 
-  const DeviceSpec& device() const override { return spec_; }
-  Provenance provenance() const override { return Provenance::modelled; }
-  std::string identity() const override { return "simulated"; }
-  std::vector<Technique> techniques() const override { return landscape_.techniques(); }
-  int parallel_compiles() const override { return 3; }
-  int parallel_trials() const override { return 1; }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override;
+  const DeviceTraits& traits() const override { return traits_; }
+  Inspector& inspector() override { return *this; }
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) override;
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override;
   Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
@@ -66,7 +62,7 @@ class SimDevice : public Backend {
   Landscape landscape_;
   std::uint64_t seed_;
   DeviceTrouble trouble_;
-  DeviceSpec spec_;
+  DeviceTraits traits_;
   Rng dice_;
   bool lost_ = false, renewed_ = false;
   std::map<std::string, int> compiled_;

@@ -9,10 +9,13 @@
 
 namespace cupilot::testing {
 
-class Hooked : public Backend {
+class Hooked : public Backend, public Inspector {
  public:
   explicit Hooked(std::unique_ptr<Backend> inner)
-      : inner_(std::move(inner)), spec_(inner_->device()) {}
+      : inner_(std::move(inner)), traits_(inner_->traits()) {
+    traits_.parallel_compiles = traits_.parallel_trials = 1;
+    traits_.runs = true;
+  }
 
   // Each is handed the honest answer and may change it; one at a time.
   std::function<void(CompiledKernel&)> on_compile;
@@ -20,30 +23,18 @@ class Hooked : public Backend {
   std::function<void(std::span<const Subject>, std::vector<SubjectReport>&)> on_measure;
   std::function<Attempt<std::vector<LaunchCounts>>(CountDepth)>
       on_count;  // empty: it has no counters
-  Provenance kind = Provenance::modelled;
-  std::string name;
-  bool spans_its_space = true;
-  int runs = 0, renewed = 0, anew = 0, compiles_at_once = 1;
+  int runs = 0, renewed = 0, anew = 0;
   std::vector<Case> cases_run;  // by all runs
 
-  DeviceSpec& spec() { return spec_; }
-  const DeviceSpec& device() const override { return spec_; }
-  Provenance provenance() const override { return kind; }
-  int parallel_compiles() const override { return compiles_at_once; }
-  std::string identity() const override { return name.empty() ? inner_->identity() : name; }
-  std::vector<Technique> techniques() const override {
-    return spans_its_space ? inner_->techniques() : std::vector<Technique>();
-  }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
-    auto kernel = inner_->compile(source);
+  // Tests may change them before a run begins.
+  DeviceTraits& own() { return traits_; }
+  const DeviceTraits& traits() const override { return traits_; }
+  Inspector& inspector() override { return *this; }
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) override {
+    auto kernel = inner_->compile(source, fresh);
     const std::lock_guard lock(mutex_);
     if (kernel && on_compile) on_compile(*kernel);
-    return kernel;
-  }
-  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
-    auto kernel = compile(source);
-    const std::lock_guard lock(mutex_);
-    ++anew;
+    if (fresh == Fresh::yes) ++anew;
     return kernel;
   }
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
@@ -62,7 +53,7 @@ class Hooked : public Backend {
     if (!reports) return reports;
     const std::lock_guard lock(mutex_);
     for (SubjectReport& report : *reports) {
-      if (report.measurement) report.measurement->provenance = kind;
+      if (report.measurement) report.measurement->provenance = traits_.provenance;
     }
     if (on_measure) on_measure(contestants, *reports);
     return reports;
@@ -70,17 +61,17 @@ class Hooked : public Backend {
   Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
                                            const Workload& workload, CountDepth depth) override {
     const std::lock_guard lock(mutex_);
-    return on_count ? on_count(depth) : Backend::count(task, kernel, workload, depth);
+    return on_count ? on_count(depth) : Inspector::count(task, kernel, workload, depth);
   }
   Result<void> renew() override {
     ++renewed;
-    return inner_->renew();
+    return inner_->inspector().renew();
   }
 
  private:
   std::mutex mutex_;
   std::unique_ptr<Backend> inner_;
-  DeviceSpec spec_;
+  DeviceTraits traits_;
 };
 
 // Makes a report say one time in all its samples.

@@ -86,6 +86,6 @@ TEST_CASE("a killed pair of processes is had anew") {
   const Task task = gpu::gemm({});
   const CompiledKernel honest = gpu::simple_sgemm();
   REQUIRE(gpu::good(gpu::prove(task, honest, what)));
-  REQUIRE(gpu::backend().renew());
+  REQUIRE(gpu::backend().inspector().renew());
   CHECK(gpu::good(gpu::prove(task, honest, what)));
 }

@@ -92,7 +92,7 @@ TEST_CASE("the next candidate is measured within three seconds of a kill") {
 TEST_CASE("a new pair of processes") {
   for (int time = 0; time < times; ++time) {
     const auto begin = std::chrono::steady_clock::now();
-    REQUIRE(gpu::backend().renew());
+    REQUIRE(gpu::backend().inspector().renew());
     record("renewed", "", seconds_since(begin), next_candidate());
   }
 }

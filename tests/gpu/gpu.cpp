@@ -20,7 +20,7 @@ Backend& backend() {
     const char* name = std::getenv("CUPILOT_GPU_TEST_DEVICE");
     auto opened = open_backend(name != nullptr ? name : "cuda:0");
     if (!opened) FAIL(opened.error().message);
-    for (const std::string& notice : (*opened)->notices()) WARN(notice);
+    for (const std::string& notice : (*opened)->traits().notices) WARN(notice);
     return std::move(*opened);
   }();
   return *instance;

@@ -1,4 +1,4 @@
-// Where a kernel's work and its modelled time go: Backend::profile.
+// Where a kernel's work and its modelled time go: Inspector::profile.
 #pragma once
 
 #include <array>

@@ -33,37 +33,33 @@ std::string identity_of(const DeviceHello& hello) {
                      hello.sharing == Sharing::own ? " in the host's context" : "");
 }
 
-class CudaBackend : public Backend {
+class CudaBackend final : public Backend, public Inspector {
  public:
   CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device,
               DeviceSpec spec, std::vector<std::string> notices, const BackendOptions& options)
       : pool_(std::move(pool)),
         device_(std::move(device)),
-        spec_(std::move(spec)),
-        notices_(std::move(notices)),
-        programs_(*pool_, spec_.arch),
-        spot_(*pool_, spec_.arch),
-        trials_(*device_, programs_, spot_, spec_, options.trial_seconds),
+        traits_{.spec = std::move(spec),
+                .provenance = Provenance::measured,
+                .identity = identity_of(device_->hello()),
+                .parallel_compiles = pool_->jobs(),
+                .notices = std::move(notices)},
+        programs_(*pool_, traits_.spec.arch),
+        spot_(*pool_, traits_.spec.arch),
+        trials_(*device_, programs_, spot_, traits_.spec, options.trial_seconds),
         counters_(options.counters),
         inputs_(0),
-        oracle_(*pool_, spec_.arch, inputs_, 0) {
+        oracle_(*pool_, traits_.spec.arch, inputs_, 0) {
     virtual_options_.worker_path = options.worker_path;
     virtual_options_.compile_jobs = 1;  // it compiles references only
   }
 
-  const DeviceSpec& device() const override { return spec_; }
-  Provenance provenance() const override { return Provenance::measured; }
-  std::string identity() const override { return identity_of(device_->hello()); }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+  const DeviceTraits& traits() const override { return traits_; }
+  Inspector& inspector() override { return *this; }
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
     expect_counting();
-    return compile_and_admit(*pool_, source, spec_.arch);
+    return compile_and_admit(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
   }
-  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
-    expect_counting();
-    return compile_and_admit(*pool_, source, spec_.arch, {.anew = true});
-  }
-  int parallel_compiles() const override { return pool_->jobs(); }
-  std::vector<std::string> notices() const override { return notices_; }
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
                           std::span<const Case> cases) override {
@@ -104,13 +100,13 @@ class CudaBackend : public Backend {
   Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
                            const Workload& workload) override {
     if (!virtual_) {
-      auto opened = open_virtual(spec_.name, virtual_options_);
+      auto opened = open_virtual(traits_.spec.name, virtual_options_);
       if (!opened)
         return std::move(opened.error())
             .while_doing("opening the virtual device that knows source lines");
       virtual_ = std::move(*opened);
     }
-    auto profile = virtual_->profile(task, kernel, workload);
+    auto profile = virtual_->inspector().profile(task, kernel, workload);
     if (profile.is_error() || profile.is_rejected()) return profile;
     profile->device = identity();
     add_counters(*profile, count_run(task, kernel, workload, CountDepth::all));
@@ -119,7 +115,7 @@ class CudaBackend : public Backend {
 
   Result<Peaks> peaks() override {
     const auto lock = hold();
-    auto peaks = measure_peaks(*device_, *pool_, spec_, trials_);
+    auto peaks = measure_peaks(*device_, *pool_, traits_.spec, trials_);
     if (peaks) peaks->identity = identity();
     return peaks;
   }
@@ -161,8 +157,7 @@ class CudaBackend : public Backend {
   std::mutex mutex_;
   std::unique_ptr<CompilePool> pool_;
   std::unique_ptr<TrialDevice> device_;
-  DeviceSpec spec_;
-  std::vector<std::string> notices_;
+  DeviceTraits traits_;
   CudaPrograms programs_;
   SpotCheck spot_;
   CudaTrials trials_;

@@ -12,56 +12,17 @@ namespace {
 
 constexpr const char* names = "auto, cuda:N, virtual:CHIP, recorded:DIR, fake:FILE";
 
-// Passes everything on, and says why it stands in for another device.
-class Substitute : public Backend {
+// Stands in for another device, and says why.
+class Substitute final : public ForwardingDevice {
  public:
-  Substitute(std::unique_ptr<Backend> inner, std::string notice)
-      : inner_(std::move(inner)), notice_(std::move(notice)) {}
-  const DeviceSpec& device() const override { return inner_->device(); }
-  Provenance provenance() const override { return inner_->provenance(); }
-  std::string identity() const override { return inner_->identity(); }
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
-    return inner_->compile(source);
+  Substitute(std::unique_ptr<Backend> inner, const std::string& notice)
+      : ForwardingDevice(std::move(inner)), traits_(ForwardingDevice::traits()) {
+    traits_.notices.insert(traits_.notices.begin(), notice);
   }
-  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
-    return inner_->compile_anew(source);
-  }
-  Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
-                          std::span<const Case> cases) override {
-    return inner_->run(task, kernel, cases);
-  }
-  Result<std::vector<SubjectReport>> measure(const Task& task, const Workload& workload,
-                                             std::span<const Subject> contestants,
-                                             const MeasureOptions& options) override {
-    return inner_->measure(task, workload, contestants, options);
-  }
-  Result<std::vector<ReferenceValues>> reference(
-      const Task& task, const Workload& workload,
-      std::span<const std::vector<std::byte>> tensors) override {
-    return inner_->reference(task, workload, tensors);
-  }
-  Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
-                           const Workload& workload) override {
-    return inner_->profile(task, kernel, workload);
-  }
-  Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
-                                           const Workload& workload, CountDepth depth) override {
-    return inner_->count(task, kernel, workload, depth);
-  }
-  Result<Peaks> peaks() override { return inner_->peaks(); }
-  Result<void> renew() override { return inner_->renew(); }
-  int parallel_compiles() const override { return inner_->parallel_compiles(); }
-  int parallel_trials() const override { return inner_->parallel_trials(); }
-  std::vector<Technique> techniques() const override { return inner_->techniques(); }
-  std::vector<std::string> notices() const override {
-    std::vector<std::string> all = inner_->notices();
-    all.insert(all.begin(), notice_);
-    return all;
-  }
+  const DeviceTraits& traits() const override { return traits_; }
 
  private:
-  std::unique_ptr<Backend> inner_;
-  std::string notice_;
+  DeviceTraits traits_;
 };
 
 Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
@@ -76,24 +37,30 @@ Result<std::unique_ptr<Backend>> open_best(const BackendOptions& options) {
 
 }  // namespace
 
-Result<std::vector<ReferenceValues>> Backend::reference(const Task&, const Workload&,
-                                                        std::span<const std::vector<std::byte>>) {
-  return Error{ErrorCode::no_device, identity() + " evaluates no references",
+Result<std::vector<ReferenceValues>> Inspector::reference(const Task&, const Workload&,
+                                                          std::span<const std::vector<std::byte>>) {
+  return Error{ErrorCode::no_device, "this device evaluates no references",
                "use cuda:N or virtual:CHIP"};
 }
 
-Attempt<Profile> Backend::profile(const Task&, const CompiledKernel&, const Workload&) {
-  return Error{ErrorCode::usage, identity() + " cannot profile: it runs nothing of its own",
+Attempt<Profile> Inspector::profile(const Task&, const CompiledKernel&, const Workload&) {
+  return Error{ErrorCode::usage, "this device cannot profile: it runs nothing of its own",
                "profile on cuda:N or on a virtual device: --device virtual:CHIP"};
 }
 
-Attempt<std::vector<LaunchCounts>> Backend::count(const Task&, const CompiledKernel&,
-                                                  const Workload&, CountDepth) {
-  return Error{ErrorCode::usage, identity() + " has no hardware counters",
-               "they are read on cuda:N"};
+Attempt<std::vector<LaunchCounts>> Inspector::count(const Task&, const CompiledKernel&,
+                                                    const Workload&, CountDepth) {
+  return Error{ErrorCode::usage, "this device has no hardware counters", "they are read on cuda:N"};
 }
 
-Result<Peaks> Backend::peaks() { return datasheet_peaks(device(), identity()); }
+Result<Peaks> Inspector::peaks() {
+  return Error{ErrorCode::usage, "this device measures no peaks", "use cuda:N or virtual:CHIP"};
+}
+
+Inspector& Device::inspector() {
+  static Inspector lacking;  // has no state
+  return lacking;
+}
 
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options) {

@@ -20,26 +20,25 @@ namespace {
 // deterministic.
 class FakeBackend : public Backend {
  public:
-  FakeBackend(Landscape landscape, std::string identity)
-      : landscape_(std::move(landscape)), identity_(std::move(identity)) {
-    device_.name = "fake";
-    device_.label = "landscape with a known optimum";
-    device_.source = "docs/formats/landscape.md";
+  FakeBackend(Landscape landscape, std::string identity) : landscape_(std::move(landscape)) {
+    DeviceSpec& spec = traits_.spec;
+    spec.name = "fake";
+    spec.label = "landscape with a known optimum";
+    spec.source = "docs/formats/landscape.md";
     // So fast that no landscape lies below its floor.
-    device_.peak_flops.fill(1e18);
-    device_.sustained_flops.fill(1e18);
-    device_.dram_bytes_per_s = device_.dram_sustained = 1e18;
+    spec.peak_flops.fill(1e18);
+    spec.sustained_flops.fill(1e18);
+    spec.dram_bytes_per_s = spec.dram_sustained = 1e18;
+    traits_.provenance = Provenance::modelled;
+    traits_.identity = std::move(identity);
+    traits_.techniques = landscape_.techniques();
+    traits_.runs = false;
+    traits_.parallel_compiles = traits_.parallel_trials = 4;
   }
 
-  const DeviceSpec& device() const override { return device_; }
-  Provenance provenance() const override { return Provenance::modelled; }
-  std::string identity() const override { return identity_; }
-  std::vector<Technique> techniques() const override { return landscape_.techniques(); }
-  bool runs() const override { return false; }
-  int parallel_compiles() const override { return 4; }
-  int parallel_trials() const override { return 4; }
+  const DeviceTraits& traits() const override { return traits_; }
 
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh) override {
     const std::vector<int> point = landscape_.point_of(source.constants);
     if (const int delay = landscape_.delay_us(point); delay > 0)
       std::this_thread::sleep_for(std::chrono::microseconds(delay));
@@ -120,8 +119,7 @@ class FakeBackend : public Backend {
   }
 
   Landscape landscape_;
-  std::string identity_;
-  DeviceSpec device_;
+  DeviceTraits traits_;
 };
 
 }  // namespace

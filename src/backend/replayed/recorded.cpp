@@ -31,26 +31,23 @@ bool before_running(const Rejected& rejected) {
 // Answers what was measured before, for any seed, at the cost of a look-up.
 class RecordedBackend : public Backend {
  public:
-  RecordedBackend(Recording recording, std::string identity)
-      : recording_(std::move(recording)), identity_(std::move(identity)) {
-    const auto task = task_from_json(recording_.task_json, identity_);
+  RecordedBackend(Recording recording, std::string identity) : recording_(std::move(recording)) {
+    const auto task = task_from_json(recording_.task_json, identity);
     if (task) task_id_ = task_id(*task);
+    traits_.spec = recording_.device;
+    traits_.provenance = recording_.provenance;
+    traits_.identity = std::move(identity);
+    traits_.techniques = recording_.techniques;
+    traits_.runs = false;
+    traits_.notices = {"times were " + std::string(name_of(recording_.provenance)) + " on " +
+                       recording_.identity +
+                       " in an earlier run and are replayed: nothing runs now"};
+    if (!recording_.notice.empty()) traits_.notices.push_back(recording_.notice);
   }
 
-  const DeviceSpec& device() const override { return recording_.device; }
-  Provenance provenance() const override { return recording_.provenance; }
-  std::string identity() const override { return identity_; }
-  std::vector<Technique> techniques() const override { return recording_.techniques; }
-  bool runs() const override { return false; }
-  std::vector<std::string> notices() const override {
-    std::vector<std::string> all = {"times were " + std::string(name_of(recording_.provenance)) +
-                                    " on " + recording_.identity +
-                                    " in an earlier run and are replayed: nothing runs now"};
-    if (!recording_.notice.empty()) all.push_back(recording_.notice);
-    return all;
-  }
+  const DeviceTraits& traits() const override { return traits_; }
 
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh) override {
     const Answer* answer = find(source);
     if (answer == nullptr)
       return reject("measure.failed", "the recording does not hold this strategy");
@@ -110,7 +107,7 @@ class RecordedBackend : public Backend {
   Result<void> is_of(const Task& task) const {
     if (task_id_.empty() || task_id_ == task_id(task)) return {};
     return Error{ErrorCode::usage,
-                 fmt::format("{} holds times of another task than {}: {}", identity_, task.name,
+                 fmt::format("{} holds times of another task than {}: {}", identity(), task.name,
                              fmt::join(recording_.task_words, " ")),
                  "ask for that one, or record yours with `cupilot record`"};
   }
@@ -154,7 +151,7 @@ class RecordedBackend : public Backend {
   }
 
   Recording recording_;
-  std::string identity_;
+  DeviceTraits traits_;
   std::string task_id_;  // of what was timed; "": unknown
 };
 

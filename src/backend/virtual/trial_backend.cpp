@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <thread>
 
+#include <cupilot/parts/peaks.hpp>
+
 #include "backend/compile/admit.hpp"
 #include "backend/devices.hpp"
 #include "backend/virtual/measure.hpp"
@@ -16,24 +18,20 @@ namespace {
 
 constexpr std::int64_t input_cache_bytes = 1ll << 30, oracle_cache_bytes = 512ll << 20;
 
-class VirtualBackend final : public Backend {
+class VirtualBackend final : public Backend, public Inspector {
  public:
   VirtualBackend(DeviceSpec device, std::unique_ptr<CompilePool> pool)
-      : device_(std::move(device)),
-        pool_(std::move(pool)),
+      : pool_(std::move(pool)),
+        traits_(traits_of(std::move(device), *pool_)),
         inputs_(input_cache_bytes),
-        oracle_(*pool_, device_.arch, inputs_, oracle_cache_bytes),
+        oracle_(*pool_, traits_.spec.arch, inputs_, oracle_cache_bytes),
         measurer_(context(), *pool_) {}
 
-  const DeviceSpec& device() const override { return device_; }
-  Provenance provenance() const override { return Provenance::modelled; }
-  std::string identity() const override { return "virtual:" + device_.name; }
+  const DeviceTraits& traits() const override { return traits_; }
+  Inspector& inspector() override { return *this; }
 
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
-    return compile_and_admit(*pool_, source, device_.arch);
-  }
-  Attempt<CompiledKernel> compile_anew(const KernelSource& source) override {
-    return compile_and_admit(*pool_, source, device_.arch, {.anew = true});
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh) override {
+    return compile_and_admit(*pool_, source, traits_.spec.arch, {.anew = fresh == Fresh::yes});
   }
 
   Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
@@ -86,24 +84,28 @@ class VirtualBackend final : public Backend {
     measurer_.clear();
     return {};
   }
-  int parallel_compiles() const override { return pool_->jobs(); }
-  int parallel_trials() const override {
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  }
-  std::vector<std::string> notices() const override {
-    std::vector<std::string> all = lacks_of(pool_->sandbox());
-    all.insert(all.begin(), fmt::format("{} is interpreted: its times are modelled, never "
-                                        "measured; tensor-core rounding and approximate "
-                                        "functions follow a model of the chip",
-                                        identity()));
-    return all;
-  }
+  Result<Peaks> peaks() override { return datasheet_peaks(device(), identity()); }
 
  private:
-  VirtualContext context() { return {device_, inputs_, oracle_}; }
+  static DeviceTraits traits_of(DeviceSpec spec, const CompilePool& pool) {
+    DeviceTraits traits;
+    traits.identity = "virtual:" + spec.name;
+    traits.spec = std::move(spec);
+    traits.provenance = Provenance::modelled;
+    traits.parallel_compiles = pool.jobs();
+    traits.parallel_trials = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    traits.notices = lacks_of(pool.sandbox());
+    traits.notices.insert(traits.notices.begin(),
+                          fmt::format("{} is interpreted: its times are modelled, never "
+                                      "measured; tensor-core rounding and approximate "
+                                      "functions follow a model of the chip",
+                                      traits.identity));
+    return traits;
+  }
+  VirtualContext context() { return {traits_.spec, inputs_, oracle_}; }
 
-  DeviceSpec device_;
   std::unique_ptr<CompilePool> pool_;
+  DeviceTraits traits_;
   VirtualInputs inputs_;
   VirtualOracle oracle_;
   VirtualMeasurer measurer_;

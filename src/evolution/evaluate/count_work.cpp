@@ -57,7 +57,8 @@ Result<void> count_work(const Pipe& pipe, const CompiledKernel& kernel, const Co
   }
   const Phase phase("counters");
   Attempt<std::vector<LaunchCounts>> counted = Error{ErrorCode::budget, plan.without, ""};
-  if (plan.without.empty()) counted = pipe.backend->count(*pipe.task, kernel, workload, plan.depth);
+  if (plan.without.empty())
+    counted = pipe.backend->inspector().count(*pipe.task, kernel, workload, plan.depth);
   if (counted) overlay(measurement.counts, *counted);
   if (counted.is_error() && counted.error().code == ErrorCode::no_device && plan.lost)
     plan.lost(counted.error().message);

@@ -145,7 +145,7 @@ Attempt<CompiledKernel> compile(const Pipe& pipe, const KernelSource& source,
   if (rules.compiled != nullptr && kernel_id(rules.compiled->source) == kernel_id(source))
     return *rules.compiled;
   const Phase phase("compile");
-  return rules.anew ? pipe.backend->compile_anew(source) : pipe.backend->compile(source);
+  return rules.anew ? pipe.backend->compile(source, Fresh::yes) : pipe.backend->compile(source);
 }
 
 }  // namespace

@@ -86,7 +86,7 @@ Result<void> write_best(Host& host, const std::string& run_dir, const Task& task
     std::string name, text;
   };
   const bool launches =
-      backend.techniques().empty();  // a device that spans its own space runs no kernel
+      backend.traits().techniques.empty();  // a device that spans its own space runs no kernel
   std::vector<File> files = {
       {"kernel.cu",
        standalone_text(best.candidate.source, launches ? words_in_best(task_words) : task_words)},

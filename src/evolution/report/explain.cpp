@@ -217,7 +217,7 @@ Result<ExplainedRun> open_subject(const std::string& run_dir, Backend& backend,
   subject.seed = state->header.search.seed;
   const auto tunables = kept_tunables(real_host(), run_dir, state->header.tunables);
   auto components =
-      find_components(subject.task, backend.device(), backend.techniques(), tunables, false);
+      find_components(subject.task, backend.device(), backend.traits().techniques, tunables, false);
   if (!components) return components.error();
   subject.components = std::move(*components);
   subject.pipe = {nullptr, &backend, subject.components.writer, subject.seed, options.screen};

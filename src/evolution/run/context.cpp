@@ -218,7 +218,7 @@ Result<void> learn(SearchComponents& components, const Task& task, const DeviceS
 }
 
 Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options) {
-  const std::vector<Technique> techniques = backend.techniques();
+  const std::vector<Technique> techniques = backend.traits().techniques;
   auto components = find_components(task, backend.device(), techniques, options.tunables,
                                     options.random_search, options.chat != nullptr);
   if (!components) return components.error();

@@ -26,17 +26,17 @@ SearchOptions resolved(SearchOptions options, const Backend& backend) {
   if (options.lookahead != 0) return options;
   const bool real = backend.provenance() == Provenance::measured;
   options.lookahead =
-      std::max(least_lookahead, real ? with_waiting(backend.parallel_compiles()) : 0);
+      std::max(least_lookahead, real ? with_waiting(backend.traits().parallel_compiles) : 0);
   return options;
 }
 
 }  // namespace
 
 int width_of(const Backend& backend, const SearchOptions& options) {
-  const int compiles = backend.parallel_compiles();
-  const int width = options.parallel > 0
-                        ? options.parallel
-                        : std::max(with_waiting(compiles), compiles + backend.parallel_trials());
+  const int compiles = backend.traits().parallel_compiles;
+  const int width = options.parallel > 0 ? options.parallel
+                                         : std::max(with_waiting(compiles),
+                                                    compiles + backend.traits().parallel_trials);
   return std::clamp(width, 1, std::max(1, options.lookahead));
 }
 
@@ -69,7 +69,7 @@ Result<void> Driver::measure_baselines() {
   auto floor = mean_floor(task_, context_.backend->device(), task_.precision);
   if (!floor) return floor.error();
   baselines_.floor_us = *floor;
-  baselines_.notices = context_.backend->notices();
+  baselines_.notices = context_.backend->traits().notices;
   baselines_.notices.insert(baselines_.notices.end(), context_.notices.begin(),
                             context_.notices.end());
   const Subject contestants[] = {{Subject::Kind::plain, "plain", nullptr},
@@ -118,7 +118,7 @@ Result<void> Driver::begin() {
     header.device = context_.backend->device();
     header.pool = options_.pool;
     header.pool_tags = options_.pool_tags;
-    header.techniques = context_.backend->techniques();
+    header.techniques = context_.backend->traits().techniques;
     if (context_.screen != nullptr) header.screen = context_.screen->identity();
     header.remembered = context_.knowledge.remembered;
     header.remembered_effects = context_.knowledge.effects;

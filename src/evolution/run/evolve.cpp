@@ -67,7 +67,7 @@ EvolveOptions without_a_pool_named_off(EvolveOptions options) {
 
 // A task whose own check cannot tell right from wrong is not searched.
 Result<void> prove_the_check(const Task& task, RunContext& context) {
-  if (!context.backend->techniques().empty()) return {};
+  if (!context.backend->traits().techniques.empty()) return {};
   auto power = check_power(task, context.screen != nullptr ? *context.screen : *context.backend);
   if (power) return {};
   if (power.error().code != ErrorCode::no_device) return power.error();
@@ -77,7 +77,7 @@ Result<void> prove_the_check(const Task& task, RunContext& context) {
 }
 
 Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveOptions& options) {
-  const Task searched = backend.techniques().empty() ? task : landscape_task();
+  const Task searched = backend.traits().techniques.empty() ? task : landscape_task();
   auto context = open_context(searched, backend, options);
   if (!context) return context.error();
   if (auto able = prove_the_check(searched, *context); !able) return able.error();
@@ -180,7 +180,7 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     state->finals.clear();
     state->end.reset();
   }
-  if (options.chat != nullptr && !state->models && backend.techniques().empty()) {
+  if (options.chat != nullptr && !state->models && backend.traits().techniques.empty()) {
     opened->journal.add(RecordType::decision, to_json(DecisionRecord{"models", "", 0, 0}));
     if (auto done = opened->journal.commit(); !done) return done.error();
   }

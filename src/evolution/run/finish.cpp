@@ -90,7 +90,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
     auto source = written(finalist);
     if (source.is_error()) return source.error();
     if (source.is_rejected()) return source.rejected();
-    return context_.backend->compile_anew(*source);
+    return context_.backend->compile(*source, Fresh::yes);
   };
   Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
   for (std::size_t place = 0; place < finalists.size(); ++place) {
@@ -157,7 +157,7 @@ CountPlan Driver::plan_last_count() {
 
 Result<FinalRecord> Driver::confirm(const Finalist& finalist, CompiledKernel& kernel) {
   const Phase phase("confirm");
-  if (auto renewed = context_.backend->renew(); !renewed) return renewed.error();
+  if (auto renewed = context_.backend->inspector().renew(); !renewed) return renewed.error();
   EvaluationOptions rules;
   rules.level = ProofLevel::finalist;
   rules.screened_before = context_.screen != nullptr;
@@ -266,7 +266,7 @@ Error nothing_valid(const EvolveReport& report) {
 // What worked goes to the pool. One that cannot be written costs later runs its advice, not this
 // run.
 void Driver::keep_lessons(EvolveReport& report) {
-  if (options_.pool.empty() || !context_.backend->techniques().empty()) return;
+  if (options_.pool.empty() || !context_.backend->traits().techniques.empty()) return;
   const Candidate& champion = report.best->candidate;
   const auto* accepted = std::get_if<Accepted>(&champion.outcome);
   if (accepted == nullptr) return;

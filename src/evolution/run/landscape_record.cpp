@@ -170,7 +170,7 @@ Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const 
   options.observer = &table;
   EveryStrategist every;
   if (wanted.count == 0) options.strategist = &every;
-  const Task searched = backend.techniques().empty() ? task : landscape_task();
+  const Task searched = backend.traits().techniques.empty() ? task : landscape_task();
   auto context = open_context(searched, backend, options);
   if (!context) return context.error();
   auto begun = begin_or_go_on(dir, searched, backend, options);

@@ -28,8 +28,8 @@ TEST_CASE("auto is never an error where NVRTC is", "[threads]") {
   const auto opened = open_backend("auto");
   REQUIRE(opened);
   if ((*opened)->provenance() == Provenance::modelled) {
-    REQUIRE(!(*opened)->notices().empty());
-    CHECK((*opened)->notices()[0].find("virtual:h200") != std::string::npos);
+    REQUIRE(!(*opened)->traits().notices.empty());
+    CHECK((*opened)->traits().notices[0].find("virtual:h200") != std::string::npos);
   }
 }
 

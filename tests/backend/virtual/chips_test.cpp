@@ -47,7 +47,7 @@ TEST_CASE("every chip compiles, proves, times and profiles a kernel", "[chips][t
     REQUIRE(report);
     REQUIRE(report->cases[0].faults.empty());
     CHECK(report->cases[0].outputs[0].failed == 0);
-    const auto profile = backend->profile(task, *kernel, task.time_shapes[0]);
+    const auto profile = backend->inspector().profile(task, *kernel, task.time_shapes[0]);
     REQUIRE(profile);
     const LaunchProfile& launch = profile->launches.at(0);
     CHECK(profile->device == "virtual:" + name);

@@ -18,7 +18,8 @@ CompiledKernel compiled(const KernelSource& source) {
 }
 
 LaunchProfile profiled(const Task& task, const KernelSource& source) {
-  const auto profile = virtual_h200().profile(task, compiled(source), task.time_shapes[0]);
+  const auto profile =
+      virtual_h200().inspector().profile(task, compiled(source), task.time_shapes[0]);
   if (profile.is_rejected()) FAIL(profile.rejected().code << ": " << profile.rejected().message);
   REQUIRE(profile);
   REQUIRE(profile->launches.size() == 1);
@@ -78,7 +79,8 @@ TEST_CASE(
 
   KernelSource wrong = strided_source();
   wrong.text.replace(wrong.text.find("c < cols"), 8, "c <= cols");
-  const auto refused = virtual_h200().profile(task, compiled(wrong), task.time_shapes[0]);
+  const auto refused =
+      virtual_h200().inspector().profile(task, compiled(wrong), task.time_shapes[0]);
   REQUIRE(refused.is_rejected());
   testing::expect_code(refused.rejected(), "run.out_of_bounds");
   CHECK(refused.rejected().where.find("kernel.cu:5") != std::string::npos);
@@ -126,7 +128,7 @@ extern "C" __global__ void k(const float* x, float* y, float* parts, unsigned* t
 TEST_CASE("a device without counters says so", "[profile]") {
   const auto fake = open_backend("fake:" CUPILOT_SOURCE_DIR "/tests/data/landscapes/small.json");
   REQUIRE(fake);
-  const auto profile = (*fake)->profile(Task{}, CompiledKernel{}, Workload{});
+  const auto profile = (*fake)->inspector().profile(Task{}, CompiledKernel{}, Workload{});
   REQUIRE(profile.is_error());
   CHECK(profile.error().code == ErrorCode::usage);
   CHECK(profile.error().hint.find("virtual:") != std::string::npos);

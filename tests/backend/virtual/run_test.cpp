@@ -205,7 +205,7 @@ TEST_CASE("Reports are the same whatever threads ask", "[threads]") {
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < seen.size(); ++i) {
     threads.emplace_back([&, i] {
-      if (i == 2 && !virtual_h200().renew()) return;
+      if (i == 2 && !virtual_h200().inspector().renew()) return;
       const auto report = virtual_h200().run(task, *kernel, {&what, 1});
       if (!report) return;
       const OutputReport& output = report->cases[0].outputs[0];

@@ -82,7 +82,7 @@ TEST_CASE("A machine that lacks a protection compiles on and says so everywhere"
         (std::string(row.worker) == "lacking-everything" ? 3 : 1));
   const auto device = open_backend("virtual:h200", options);
   REQUIRE(device);
-  CHECK((*device)->notices().size() == 1 + lacks_of(pool->sandbox()).size());
+  CHECK((*device)->traits().notices.size() == 1 + lacks_of(pool->sandbox()).size());
 }
 
 TEST_CASE("Without Landlock a source that says include is not compiled") {

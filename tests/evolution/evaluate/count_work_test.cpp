@@ -9,13 +9,12 @@ namespace cupilot {
 namespace {
 
 // A device that only counts, or says why not.
-class Counting : public Backend {
+class Counting : public Backend, public Inspector {
  public:
   explicit Counting(Attempt<std::vector<LaunchCounts>> answer) : answer_(std::move(answer)) {}
-  const DeviceSpec& device() const override { return spec_; }
-  Provenance provenance() const override { return Provenance::measured; }
-  std::string identity() const override { return "counting"; }
-  Attempt<CompiledKernel> compile(const KernelSource&) override { return lacking(); }
+  const DeviceTraits& traits() const override { return traits_; }
+  Inspector& inspector() override { return *this; }
+  Attempt<CompiledKernel> compile(const KernelSource&, Fresh) override { return lacking(); }
   Result<TrialReport> run(const Task&, const CompiledKernel&, std::span<const Case>) override {
     return lacking();
   }
@@ -30,7 +29,8 @@ class Counting : public Backend {
 
  private:
   static Error lacking() { return {ErrorCode::failure, "it only counts", ""}; }
-  DeviceSpec spec_ = *chip("h200");
+  DeviceTraits traits_{
+      .spec = *chip("h200"), .provenance = Provenance::measured, .identity = "counting"};
   Attempt<std::vector<LaunchCounts>> answer_;
 };
 

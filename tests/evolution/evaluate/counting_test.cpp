@@ -49,7 +49,7 @@ LaunchCounts read_by_the_chip(CountDepth depth) {
 
 // A device whose times are taken for measured: they take as long as they say.
 void measures(Hooked& device) {
-  device.kind = Provenance::measured;
+  device.own().provenance = Provenance::measured;
   device.on_measure = [](std::span<const Subject>, std::vector<SubjectReport>& reports) {
     double us = 0;
     for (const SubjectReport& report : reports) {

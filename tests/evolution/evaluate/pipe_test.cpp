@@ -78,7 +78,7 @@ TEST_CASE("a time that cannot be is never a number", "[pipe]") {
     for (const Provenance kind : {Provenance::modelled, Provenance::measured}) {
       INFO(row.us << " us " << name_of(kind));
       Bench bench;
-      bench.device.kind = kind;
+      bench.device.own().provenance = kind;
       bench.claim(row.us);
       expect_code(bench.refused(), row.code);
     }
@@ -92,7 +92,7 @@ TEST_CASE("samples that do not add up are no time", "[pipe]") {
   SECTION("one of them is zero") { samples[1] = 0; }
   SECTION("their median is another") { us = 12; }
   SECTION("the device took less time than they claim") {
-    bench.device.kind = Provenance::measured;
+    bench.device.own().provenance = Provenance::measured;
     samples = {5e6, 5e6, 5e6}, us = 5e6;
   }
   SECTION("an empty launch reads the same") {
@@ -123,7 +123,7 @@ TEST_CASE("a forged time of one shape does not hide in the mean of several", "[p
 TEST_CASE("times are believed down to the floor less its margin", "[pipe]") {
   Bench bench;
   const DeviceSpec h200 = *chip("h200");
-  bench.device.spec() = h200;
+  bench.device.own().spec = h200;
   bench.task = *gemm_task({.m = 1024, .n = 1024, .k = 1024});
   const double floor =
       *floor_us(bench.task, bench.task.time_shapes[0], h200, Precision::fp32_strict);
@@ -192,7 +192,7 @@ TEST_CASE("what the screen refuses never reaches the device", "[pipe][threads]")
   Bench bench, other;
   Hooked& screen = other.device;
   bench.pipe.screen = &screen;
-  screen.name = "virtual:h200";
+  screen.own().identity = "virtual:h200";
   bench.task = *gemm_task({.m = 256, .n = 256, .k = 256});
   bench.device.on_compile = [](CompiledKernel& kernel) { kernel.confinement = "landlock 4"; };
   const auto fault = [&](const std::string& code) {
@@ -312,12 +312,12 @@ TEST_CASE("what was screened before is screened while the device runs, and both 
 
 TEST_CASE("a screen is opened for a measuring device of a known chip only", "[pipe]") {
   Bench bench;
-  bench.device.spec() = *chip("h200");
+  bench.device.own().spec = *chip("h200");
   auto modelled = open_screen(bench.device);
   REQUIRE_OK(modelled);
   CHECK_FALSE(*modelled);
-  bench.device.kind = Provenance::measured;
-  bench.device.spec().name = "a-chip-of-next-year";
+  bench.device.own().provenance = Provenance::measured;
+  bench.device.own().spec.name = "a-chip-of-next-year";
   auto unknown = open_screen(bench.device);
   REQUIRE_OK(unknown);
   CHECK_FALSE(*unknown);

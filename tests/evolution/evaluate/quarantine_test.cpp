@@ -140,7 +140,7 @@ TEST_CASE("luck is not published as a gain", "[quarantine][threads]") {
   Hooked device(fake_device(write_landscape(
       dir,
       R"({"cupilot_landscape": 1, "kind": "additive", "variables": 12, "values": 8, "seed": 1})")));
-  device.kind = Provenance::measured;
+  device.own().provenance = Provenance::measured;
   Rng rng(1);
   double luckiest = 10;
   device.on_measure = [&](std::span<const Subject> contestants,

@@ -94,8 +94,8 @@ TEST_CASE("a search looks as far ahead as keeps a measuring device's compilers b
     INFO(name_of(row.kind) << " " << row.compiles << " " << row.given);
     const TempDir dir;
     Hooked device(fake_device(write_landscape(dir)));
-    device.kind = row.kind;
-    device.compiles_at_once = row.compiles;
+    device.own().provenance = row.kind;
+    device.own().parallel_compiles = row.compiles;
     EvolveOptions options = small_run(dir / "run", 4);
     options.search.lookahead = row.given;
     static_cast<void>(evolve(
@@ -330,7 +330,7 @@ TEST_CASE("finalists are compiled anew, what is searched is not", "[threads]") {
 TEST_CASE("times that were measured when they were recorded are replayed at once", "[threads]") {
   const TempDir dir;
   Hooked device(fake_device(write_landscape(dir)));
-  device.kind = Provenance::measured;
+  device.own().provenance = Provenance::measured;
   device.on_measure = [](std::span<const Subject>, std::vector<SubjectReport>&) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // longer than its samples
   };
@@ -369,8 +369,8 @@ TEST_CASE(
   put(whole.substr(0, whole.size() - 5));
   auto torn = open_recorded(dir / "recording", {});
   REQUIRE_OK(torn);
-  REQUIRE((*torn)->notices().size() == 2);
-  CHECK((*torn)->notices().back().find("recording/journal ended in a torn record") !=
+  REQUIRE((*torn)->traits().notices.size() == 2);
+  CHECK((*torn)->traits().notices.back().find("recording/journal ended in a torn record") !=
         std::string::npos);
   std::string damaged = whole;
   damaged[static_cast<std::size_t>(read_records(whole).records[1].at) + 30] ^= 1;

@@ -78,7 +78,7 @@ void same_as_evolve(const Task& task, Backend& backend, const EvolveOptions& run
   options.search = run.search;
   options.provenance = backend.provenance();
   options.plain_us = plain_us(*report);
-  options.techniques = backend.techniques();
+  options.techniques = backend.traits().techniques;
   auto evolution = Evolution::begin(task, backend.device(), options);
   REQUIRE_OK(evolution);
   const Ends by_hand =

@@ -30,16 +30,12 @@ Task gemm(int size) {
 // A card whose times go by three constants alone, in ways that arithmetic does not know.
 class OddCard : public Backend {
  public:
-  const DeviceSpec& device() const override { return spec_; }
-  Provenance provenance() const override { return Provenance::measured; }
-  std::string identity() const override {
-    return "recorded:a card of a test";
-  }  // whose times took longer than telling them
-  Attempt<CompiledKernel> compile(const KernelSource& source) override {
+  const DeviceTraits& traits() const override { return traits_; }
+  Attempt<CompiledKernel> compile(const KernelSource& source, Fresh = Fresh::no) override {
     CompiledKernel kernel;
     kernel.source = source;
     kernel.id = kernel_id(source);
-    kernel.arch = spec_.arch;
+    kernel.arch = device().arch;
     kernel.facts.normalized_hash = kernel.id;
     return kernel;
   }
@@ -91,7 +87,10 @@ class OddCard : public Backend {
            (1 + value("TILE_N") / 512);
   }
 
-  DeviceSpec spec_ = *chip("h200");
+  // Such a device's times took longer than reading them: nothing is waited for.
+  DeviceTraits traits_{.spec = *chip("h200"),
+                       .provenance = Provenance::measured,
+                       .identity = "recorded:a card of a test"};
 };
 
 EvolveOptions run_with(const std::string& pool, const std::string& run_dir) {
@@ -222,7 +221,7 @@ TEST_CASE("a recording answers for the task that it is of, and names it to any o
   REQUIRE_OK(evolve(gemm(2048), card, options));
   auto recorded = open_recorded(dir / "run", {});
   REQUIRE_OK(recorded);
-  CHECK_FALSE((*recorded)->runs());
+  CHECK_FALSE((*recorded)->traits().runs);
   const Task same = gemm(2048), other = gemm(1024);
   const Case one{same.time_shapes.front()};
   CHECK((*recorded)->run(same, {}, {&one, 1}));
