@@ -1,7 +1,6 @@
 // Another optimizer's loop around cupilot's search: the host compiles and times kernels its own way
 // (here a toy cost of the launch's numbers) and tells the times, which stay its word: `reported`.
-#include <cupilot/evolution.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <cmath>
 #include <cstdio>

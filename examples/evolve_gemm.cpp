@@ -1,7 +1,5 @@
 // Evolves a GEMM on whatever device is here and prints what was proved and how fast it is.
-#include <cupilot/backend.hpp>
-#include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <cstdio>
 

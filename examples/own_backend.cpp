@@ -1,9 +1,7 @@
 // A Backend of the host's own: kernels are compiled and proved by the virtual device, and timed by
 // the host, whose word is `reported`. A host with a CUDA context and stream launches in measure(),
 // where nothing confines the kernel: run() says so, and the evidence carries it.
-#include <cupilot/backend.hpp>
-#include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <cstdio>
 

@@ -2,9 +2,7 @@
 // Nothing confines a kernel there: each is proved on a virtual device first, and the evidence says
 // that it ran unconfined. build: g++ -std=c++20 own_context.cpp -lcupilot -lcuda, with the
 // toolkit's include folder
-#include <cupilot/evolve.hpp>
-#include <cupilot/in_process.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <cstdio>
 

@@ -1,7 +1,6 @@
 // A task of one's own, said in C++: y = a x + y, a weighted sum of two vectors. Searches the kernel
 // own_task.cu for it. usage: example_own_task [DEVICE]
-#include <cupilot/backend.hpp>
-#include <cupilot/evolve.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <cstdio>
 

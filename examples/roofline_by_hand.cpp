@@ -1,7 +1,6 @@
 // A roofline verdict on a time that was measured elsewhere: where the kernel stands and how far the
 // floor is.
-#include <cupilot/parts/gemm.hpp>
-#include <cupilot/verdict.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,7 +1,6 @@
 // Searches a kernel of one's own with a tenth of the evaluations that trying all of its settings
 // takes. usage: example_tune_stencil [DEVICE [EVALUATIONS]]
-#include <cupilot/backend.hpp>
-#include <cupilot/evolve.hpp>
+#include <cupilot/cupilot.hpp>
 
 #include <algorithm>
 #include <cstdio>

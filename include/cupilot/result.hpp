@@ -1,7 +1,8 @@
-// How every stage answers: a value, a refused candidate (data), or a failed machine (an error).
+// The answer types of all stages: a value, a refused candidate (data), or a failed machine (an
+// error).
 #pragma once
 
-#include <cassert>
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <variant>
@@ -30,7 +31,7 @@ struct Error {
   std::string message{};
   std::string hint{};
 
-  // Prepends what was being done: "compiling gemm: no such file".
+  // Puts the interrupted action before the message: "compiling gemm: no such file".
   [[nodiscard]] Error while_doing(const std::string& what) && {
     message = what + ": " + message;
     return std::move(*this);
@@ -49,6 +50,18 @@ struct Rejected {
   std::string where{};
 };
 
+// Ends the program after an access that contradicts a Result's or an Attempt's state, such as
+// `*result` of an error; checked in every build type. `accessed` names the access, `held` what the
+// object held instead: "value", or the message of its error or refusal.
+// The library defines it weakly: it prints nothing and calls std::abort, so both texts stand in the
+// backtrace. A program that links the static library may define it itself, to log or to throw.
+[[noreturn]] void wrong_access(const char* accessed, const char* held);
+
+// The answer of an Attempt without a value, on its way through a caller that returns an Attempt.
+struct Failure {
+  std::variant<Rejected, Error> reason{};
+};
+
 // T or Error.
 template <class T>
 class [[nodiscard]] Result {
@@ -59,23 +72,39 @@ class [[nodiscard]] Result {
       : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return state_.index() == 0; }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(value()); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& operator*() & { return *value(); }
+  const T& operator*() const& { return *value(); }
+  T&& operator*() && { return std::move(*value()); }
+  T* operator->() { return value(); }
+  const T* operator->() const { return value(); }
+
   // Only after operator bool said false.
-  Error& error() { return std::get<1>(state_); }
-  const Error& error() const { return std::get<1>(state_); }
+  Error& error() {
+    check_failed();
+    return *std::get_if<1>(&state_);
+  }
+  const Error& error() const {
+    check_failed();
+    return *std::get_if<1>(&state_);
+  }
+  // The error, to return from a function that returns a Result or an Attempt.
+  const Error& failure() const { return error(); }
 
  private:
-  T& value() {
-    assert(state_.index() == 0);
-    return *std::get_if<0>(&state_);
+  T* value() {
+    check_value();
+    return std::get_if<0>(&state_);
   }
-  const T& value() const {
-    assert(state_.index() == 0);
-    return *std::get_if<0>(&state_);
+  const T* value() const {
+    check_value();
+    return std::get_if<0>(&state_);
+  }
+  void check_value() const {
+    if (const Error* held = std::get_if<1>(&state_))
+      wrong_access("value of a Result", held->message.c_str());
+  }
+  void check_failed() const {
+    if (state_.index() == 0) wrong_access("error of a Result", "value");
   }
   std::variant<T, Error> state_;
 };
@@ -88,10 +117,22 @@ class [[nodiscard]] Result<void> {
   Result(Error error)
       : failed_(true), error_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
   explicit operator bool() const { return !failed_; }
-  Error& error() { return error_; }
-  const Error& error() const { return error_; }
+  // Only after operator bool said false.
+  Error& error() {
+    check_failed();
+    return error_;
+  }
+  const Error& error() const {
+    check_failed();
+    return error_;
+  }
+  // The error, to return from a function that returns a Result or an Attempt.
+  const Error& failure() const { return error(); }
 
  private:
+  void check_failed() const {
+    if (!failed_) wrong_access("error of a Result", "value");
+  }
   bool failed_ = false;
   Error error_;
 };
@@ -107,29 +148,61 @@ class [[nodiscard]] Attempt {
   }  // NOLINT(google-explicit-constructor)
   Attempt(Error error)
       : state_(std::in_place_index<2>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
+  Attempt(Failure failure)                                   // NOLINT(google-explicit-constructor)
+      : Attempt(
+            std::visit([](auto& reason) { return Attempt(std::move(reason)); }, failure.reason)) {}
 
   explicit operator bool() const { return state_.index() == 0; }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(value()); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
+  T& operator*() & { return *value(); }
+  const T& operator*() const& { return *value(); }
+  T&& operator*() && { return std::move(*value()); }
+  T* operator->() { return value(); }
+  const T* operator->() const { return value(); }
 
   bool is_rejected() const { return state_.index() == 1; }
   bool is_error() const { return state_.index() == 2; }
-  Rejected& rejected() { return std::get<1>(state_); }
-  const Rejected& rejected() const { return std::get<1>(state_); }
-  Error& error() { return std::get<2>(state_); }
-  const Error& error() const { return std::get<2>(state_); }
+  // Only where is_rejected().
+  Rejected& rejected() {
+    check_state(1, "refusal of an Attempt");
+    return *std::get_if<1>(&state_);
+  }
+  const Rejected& rejected() const {
+    check_state(1, "refusal of an Attempt");
+    return *std::get_if<1>(&state_);
+  }
+  // Only where is_error().
+  Error& error() {
+    check_state(2, "error of an Attempt");
+    return *std::get_if<2>(&state_);
+  }
+  const Error& error() const {
+    check_state(2, "error of an Attempt");
+    return *std::get_if<2>(&state_);
+  }
+  // The refusal or the error, to return from a function that returns an Attempt. Only after
+  // operator bool said false.
+  Failure failure() const {
+    if (is_rejected()) return {*std::get_if<1>(&state_)};
+    if (!is_error()) wrong_access("failure of an Attempt", "value");
+    return {*std::get_if<2>(&state_)};
+  }
 
  private:
-  T& value() {
-    assert(state_.index() == 0);
-    return *std::get_if<0>(&state_);
+  T* value() {
+    check_state(0, "value of an Attempt");
+    return std::get_if<0>(&state_);
   }
-  const T& value() const {
-    assert(state_.index() == 0);
-    return *std::get_if<0>(&state_);
+  const T* value() const {
+    check_state(0, "value of an Attempt");
+    return std::get_if<0>(&state_);
+  }
+  void check_state(std::size_t wanted, const char* accessed) const {
+    if (state_.index() != wanted) wrong_access(accessed, held());
+  }
+  const char* held() const {
+    if (const Rejected* rejected = std::get_if<1>(&state_)) return rejected->message.c_str();
+    if (const Error* error = std::get_if<2>(&state_)) return error->message.c_str();
+    return "value";
   }
   std::variant<T, Rejected, Error> state_;
 };

@@ -52,7 +52,7 @@ TEST_CASE("the library prints nothing, ends nothing and leaves signals, locale a
       R"re(\b(printf|fprintf|puts|fputs|putchar|perror|exit|_exit|quick_exit|abort|terminate|atexit|signal|sigaction|sigprocmask|pthread_sigmask|srand|rand|setlocale|umask|chdir|setenv|unsetenv|putenv)\s*\(|std::(cout|cerr|clog)\b)re");
   for (const Hit& hit : hits(calls)) {
     INFO(hit.file << ": " << hit.text);
-    CHECK(false);
+    CHECK(hit.file == "src/base/result.cpp");  // wrong_access(), which a program may replace
   }
 }
 

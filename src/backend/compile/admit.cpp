@@ -157,9 +157,7 @@ std::optional<Rejected> admit(CompiledKernel& kernel, const ptx::Module& module,
 Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource& source,
                                           const std::string& arch, CompileMode mode) {
   Attempt<std::vector<std::string>> names = entry_names(source, constant_scope(source));
-  if (!names)
-    return names.is_rejected() ? Attempt<CompiledKernel>(names.rejected())
-                               : Attempt<CompiledKernel>(names.error());
+  if (!names) return names.failure();
   CompiledKernel kernel;
   kernel.source = source;
   kernel.id = kernel_id(source);
@@ -185,8 +183,7 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
     }
     kernel.options = fmt::format("{}", fmt::join(standard_compile_options(request), " "));
     Attempt<CompileOutput> compiled = pool.compile(std::move(request));
-    if (compiled.is_rejected()) return compiled.rejected();
-    if (compiled.is_error()) return compiled.error();
+    if (!compiled) return compiled.failure();
     kernel.compiler = compiled->compiler;
     kernel.ptx = std::move(compiled->ptx);
     kernel.cubin = std::move(compiled->cubin);
@@ -197,8 +194,7 @@ Attempt<CompiledKernel> compile_and_admit(CompilePool& pool, const KernelSource&
   }
   const Phase phase("admit");
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
-  if (module.is_rejected()) return module.rejected();
-  if (module.is_error()) return module.error();
+  if (!module) return module.failure();
   if (source.language == Language::ptx) {
     if (auto refused = ptx::check_arch(*module, arch)) return std::move(*refused);
   }

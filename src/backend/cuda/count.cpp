@@ -171,14 +171,12 @@ Attempt<CountedRun> CudaTrials::count(const Task& task, const std::string& task_
   auto placement = place(task, what, Fence::end);
   if (!placement) return placement.error();
   auto resolution = resolve(kernel.source, task, workload, spec_, &kernel);
-  if (resolution.is_error()) return resolution.error();
-  if (resolution.is_rejected()) return resolution.rejected();
+  if (!resolution) return resolution.failure();
   if (const auto* other = std::get_if<NotForThisShape>(&*resolution))
     return reject("verify.no_shape",
                   "the kernel is not meant for the counted shape: " + other->require);
   auto placed = place_kernel(task, *placement, kernel, std::get<ResolvedPlan>(*resolution));
-  if (placed.is_error()) return placed.error();
-  if (placed.is_rejected()) return placed.rejected();
+  if (!placed) return placed.failure();
   const Trial trial{task, task_key, what, *placement, &*placed};
   auto faulted = run_setup(trial);
   if (!faulted) return faulted.error();

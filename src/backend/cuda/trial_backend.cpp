@@ -92,8 +92,7 @@ class CudaBackend final : public Backend, public Inspector {
   Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
                                            const Workload& workload, CountDepth depth) override {
     auto counted = count_run(task, kernel, workload, depth);
-    if (counted.is_error()) return counted.error();
-    if (counted.is_rejected()) return counted.rejected();
+    if (!counted) return counted.failure();
     return std::move(counted->launches);
   }
 

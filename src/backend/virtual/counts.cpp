@@ -83,8 +83,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
       if (launch.when != When::setup) continue;
       Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch,
                                                {{}, 8 * counting_budget, 0, false, false});
-      if (report.is_error()) return report.error();
-      if (report.is_rejected()) return report.rejected();
+      if (!report) return report.failure();
     }
     if (Result<void> filled = memory->fill_tensors(context.inputs, Poison::quiet_nan); !filled)
       return filled.error();
@@ -113,8 +112,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
       Attempt<Sampled> sampled =
           sample(context, kernel, programs, *memory, small->launches[l], launch.grid, columns,
                  by_one && !columns && coverage->any() ? &*coverage : nullptr);
-      if (sampled.is_error()) return sampled.error();
-      if (sampled.is_rejected()) return sampled.rejected();
+      if (!sampled) return sampled.failure();
       if (only && sampled->silent)
         return reject("measure.timed_launch",
                       "no block that was counted wrote anything, nor did others drawn at random",
@@ -147,8 +145,7 @@ Attempt<std::vector<ModelInput>> count_launches(const VirtualContext& context,
   if (missing) {
     Attempt<std::vector<ExtrapolatedLaunch>> fitted =
         extrapolate(context, task, kernel, programs, plan_at, plan, workload, content);
-    if (fitted.is_error()) return fitted.error();
-    if (fitted.is_rejected()) return fitted.rejected();
+    if (!fitted) return fitted.failure();
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (counted[i]) continue;
       ExtrapolatedLaunch& launch = (*fitted)[i];

@@ -20,8 +20,7 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
     KernelPrograms& programs, const PlanAt& plan_at, const Workload& workload,
     const Content& content) {
   Attempt<Resolution> resolution = plan_at(workload);
-  if (resolution.is_error()) return resolution.error();
-  if (resolution.is_rejected()) return resolution.rejected();
+  if (!resolution) return resolution.failure();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr)
     return reject("measure.failed",
@@ -39,8 +38,7 @@ Attempt<std::vector<ExtrapolatedLaunch>> count_whole(
       if (launch.when != when) continue;
       const LaunchRun how{{}, 4 * counting_budget, 0, false, true};
       Attempt<ptx::Report> report = run_launch(context, kernel, programs, *memory, launch, how);
-      if (report.is_error()) return report.error();
-      if (report.is_rejected()) return report.rejected();
+      if (!report) return report.failure();
       if (!report->faults.empty()) {
         return reject("measure.failed", "counting at a smaller shape: " + report->faults[0].message,
                       report->faults[0].where);

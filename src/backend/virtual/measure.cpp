@@ -84,14 +84,12 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
                                                 const CompiledKernel& kernel,
                                                 const Workload& workload, const Content& content) {
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
-  if (programs.is_rejected()) return programs.rejected();
-  if (programs.is_error()) return programs.error();
+  if (!programs) return programs.failure();
   const PlanAt plan_at = [&](const Workload& at) {
     return resolve(kernel.source, task.task, at, context_.device, &kernel);
   };
   Attempt<Resolution> resolution = plan_at(workload);
-  if (resolution.is_rejected()) return resolution.rejected();
-  if (resolution.is_error()) return resolution.error();
+  if (!resolution) return resolution.failure();
   const auto* plan = std::get_if<ResolvedPlan>(&*resolution);
   if (plan == nullptr) {
     return reject("verify.no_shape",
@@ -99,8 +97,7 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
   }
   auto inputs =
       count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
-  if (inputs.is_rejected()) return inputs.rejected();
-  if (inputs.is_error()) return inputs.error();
+  if (!inputs) return inputs.failure();
   return modelled(context_, *inputs);
 }
 

@@ -36,8 +36,7 @@ struct ProfiledKernel {
 
   Attempt<ResolvedPlan> plan() const {
     Attempt<Resolution> resolution = plan_at(workload);
-    if (resolution.is_rejected()) return resolution.rejected();
-    if (resolution.is_error()) return resolution.error();
+    if (!resolution) return resolution.failure();
     if (auto* plan = std::get_if<ResolvedPlan>(&*resolution)) return std::move(*plan);
     return reject("verify.no_shape",
                   "the plan requires " + std::get<NotForThisShape>(*resolution).require);
@@ -92,8 +91,7 @@ Rejected fault_in(const ResolvedLaunch& launch, const ptx::Fault& fault, const s
 // All launches of the plan at `at`, every access checked.
 Attempt<std::vector<LaunchLines>> run_whole(const ProfiledKernel& subject, const Workload& at) {
   Attempt<Resolution> resolution = subject.plan_at(at);
-  if (resolution.is_rejected()) return resolution.rejected();
-  if (resolution.is_error()) return resolution.error();
+  if (!resolution) return resolution.failure();
   const auto& plan = std::get<ResolvedPlan>(*resolution);
   if (const auto lack = lacks_memory(plan)) return reject(lack->code, lack->message, lack->where);
   Result<VirtualMemory> memory = VirtualMemory::make(subject.task.task, subject.task.id,
@@ -113,8 +111,7 @@ Attempt<std::vector<LaunchLines>> run_whole(const ProfiledKernel& subject, const
       how.count = how.by_instruction = when == When::run;
       Attempt<ptx::Report> report =
           run_launch(subject.context, subject.kernel, subject.programs, *memory, launch, how);
-      if (report.is_error()) return report.error();
-      if (report.is_rejected()) return report.rejected();
+      if (!report) return report.failure();
       if (!report->faults.empty()) return fault_in(launch, report->faults.front(), shape_text(at));
       if (when == When::setup) continue;
       all.emplace_back();
@@ -224,24 +221,20 @@ LaunchProfile shape_of_launch(const ProfiledKernel& subject, const ResolvedLaunc
 Attempt<Profile> profile_kernel(const VirtualContext& context, const IdentifiedTask& task,
                                 const CompiledKernel& kernel, const Workload& workload) {
   Attempt<KernelPrograms> programs = KernelPrograms::parse(kernel);
-  if (programs.is_rejected()) return programs.rejected();
-  if (programs.is_error()) return programs.error();
+  if (!programs) return programs.failure();
   const ProfiledKernel subject{context, task, kernel, workload, *programs};
   Attempt<ResolvedPlan> plan = subject.plan();
-  if (plan.is_rejected()) return plan.rejected();
-  if (plan.is_error()) return plan.error();
+  if (!plan) return plan.failure();
   const Workload whole = whole_workload(subject, *plan);
   Attempt<std::vector<LaunchLines>> lines = run_whole(subject, whole);
-  if (lines.is_rejected()) return lines.rejected();
-  if (lines.is_error()) return lines.error();
+  if (!lines) return lines.failure();
   if (whole.sizes != workload.sizes) {
     if (Result<void> refined = refine(subject, *lines); !refined) return refined.error();
   }
   const PlanAt plan_at = [&](const Workload& at) { return subject.plan_at(at); };
   auto inputs =
       count_launches(context, task, kernel, *programs, plan_at, *plan, workload, subject.content);
-  if (inputs.is_rejected()) return inputs.rejected();
-  if (inputs.is_error()) return inputs.error();
+  if (!inputs) return inputs.failure();
 
   Profile profile;
   profile.device = "virtual:" + context.device.name;

@@ -149,8 +149,7 @@ Result<bool> PlanRun::once(VirtualMemory& memory, const Case& what, int repeat,
 
 Attempt<KernelPrograms> KernelPrograms::parse(const CompiledKernel& kernel) {
   Attempt<ptx::Module> module = ptx::parse(kernel.ptx);
-  if (module.is_rejected()) return module.rejected();
-  if (module.is_error()) return module.error();
+  if (!module) return module.failure();
   return KernelPrograms(std::make_shared<const ptx::Module>(std::move(*module)));
 }
 
@@ -158,8 +157,7 @@ Attempt<ptx::Program*> KernelPrograms::program(const std::string& entry) {
   const auto known = programs_.find(entry);
   if (known != programs_.end()) return known->second.get();
   Attempt<ptx::ProgramPtr> made = ptx::make_program(module_, entry);
-  if (made.is_rejected()) return made.rejected();
-  if (made.is_error()) return made.error();
+  if (!made) return made.failure();
   return (programs_[entry] = std::move(*made)).get();
 }
 
@@ -212,8 +210,7 @@ Attempt<ptx::Report> run_launch(const VirtualContext& context, const CompiledKer
     return reject("gate.missing_entry",
                   fmt::format("the compiled kernel has no entry {}", launch.entry));
   Attempt<ptx::Program*> program = programs.program(facts->name);
-  if (program.is_rejected()) return program.rejected();
-  if (program.is_error()) return program.error();
+  if (!program) return program.failure();
   Result<std::vector<std::uint8_t>> parameters = memory.parameters(launch, *function);
   if (!parameters) return parameters.error();
   ptx::Launch order;

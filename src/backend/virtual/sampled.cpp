@@ -114,8 +114,7 @@ class BlockRunner {
     how.checks = false;
     how.count = true;
     Attempt<ptx::Report> report = run_launch(context_, kernel_, programs_, memory_, launch_, how);
-    if (report.is_error()) return report.error();
-    if (report.is_rejected()) return report.rejected();
+    if (!report) return report.failure();
     if (!report->faults.empty()) {
       if (report->faults[0].code == "run.hang") return std::optional<Counts>();
       return ptx::rejection_of(*report);
@@ -180,8 +179,7 @@ Attempt<bool> outdone(BlockRunner& runner, const std::vector<Counts>& ran,
   double most = 0;
   for (std::size_t i = 0; i < ran.size(); ++i) most = std::max(most, work_of(ran[i], samples[i]));
   Attempt<std::optional<Counts>> counts = runner.run(witness.blocks);
-  if (counts.is_error()) return counts.error();
-  if (counts.is_rejected()) return counts.rejected();
+  if (!counts) return counts.failure();
   return !*counts || work_of(**counts, witness) > beyond_chance * most;
 }
 
@@ -191,8 +189,7 @@ Attempt<bool> some_store(BlockRunner& runner, const std::array<std::int64_t, 3>&
   constexpr std::uint64_t drawn = 16;
   for (std::uint64_t i = 0; i < drawn; ++i) {
     Attempt<std::optional<Counts>> counts = runner.run(witness_of(grid, false, rng.fork(i)).blocks);
-    if (counts.is_error()) return counts.error();
-    if (counts.is_rejected()) return counts.rejected();
+    if (!counts) return counts.failure();
     if (!*counts || stores(**counts)) return true;
   }
   return false;
@@ -231,8 +228,7 @@ Attempt<bool> leaves_bare(BlockRunner& runner, VirtualMemory& memory, Coverage& 
     while (ran.contains(one.blocks[0])) one.blocks[0] = (one.blocks[0] + 1) % blocks;
     ran.insert(one.blocks[0]);
     Attempt<std::optional<Counts>> counts = runner.run(one.blocks);
-    if (counts.is_error()) return counts.error();
-    if (counts.is_rejected()) return counts.rejected();
+    if (!counts) return counts.failure();
     if (!*counts) return false;
     shares.push_back(coverage.take(memory));
   }
@@ -266,8 +262,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
     const bool column = columns && one.blocks.size() > 1;
     Attempt<std::optional<Counts>> counts =
         column ? run_column(runner, one.blocks, seen.last_block_requests) : runner.run(one.blocks);
-    if (counts.is_error()) return counts.error();
-    if (counts.is_rejected()) return counts.rejected();
+    if (!counts) return counts.failure();
     if (!*counts) {
       seen.too_long = true;
       return seen;
@@ -279,15 +274,13 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   if (coverage != nullptr && written.of_grid(block_count(launch)) < nearly_all) {
     const Attempt<bool> bare =
         leaves_bare(runner, memory, *coverage, launch, written, Rng::of(4, kernel.ptx));
-    if (bare.is_error()) return bare.error();
-    if (bare.is_rejected()) return bare.rejected();
+    if (!bare) return bare.failure();
     seen.bare = *bare;
   }
   seen.idle = !std::all_of(ran.begin(), ran.end(), stores);
   if (seen.idle && std::none_of(ran.begin(), ran.end(), stores)) {
     const Attempt<bool> some = some_store(runner, launch.grid, Rng::of(3, kernel.ptx));
-    if (some.is_error()) return some.error();
-    if (some.is_rejected()) return some.rejected();
+    if (!some) return some.failure();
     seen.silent = !*some;
   }
   seen.uneven = unevenness(ran, samples);
@@ -298,8 +291,7 @@ Attempt<Sampled> sample(const VirtualContext& context, const CompiledKernel& ker
   if (!whole) {
     const Attempt<bool> other =
         outdone(runner, ran, samples, witness_of(launch.grid, columns, Rng::of(1, kernel.ptx)));
-    if (other.is_error()) return other.error();
-    if (other.is_rejected()) return other.rejected();
+    if (!other) return other.failure();
     seen.unlike = *other;
   }
   Count& blocks = seen.counts[Counter::blocks];

@@ -196,8 +196,7 @@ Attempt<Job> Evolution::State::job_of(const Proposal& proposal) const {
     return reject("write.uncovered", "no writer realises " + *lack);
   }
   auto written = components.writer->write({&record.task, &proposal.strategy, &record.device, {}});
-  if (written.is_error()) return written.error();
-  if (written.is_rejected()) return written.rejected();
+  if (!written) return written.failure();
   job.source = std::move(*written);
   if (record.options.techniques.empty()) job.plans = plans_of(*job.source);
   return job;

@@ -88,8 +88,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   };
   const auto compile_anew = [this](const Finalist& finalist) -> Attempt<CompiledKernel> {
     auto source = written(finalist);
-    if (source.is_error()) return source.error();
-    if (source.is_rejected()) return source.rejected();
+    if (!source) return source.failure();
     return context_.backend->compile(*source, Fresh::yes);
   };
   Workers<Compiled> workers(host_, static_cast<int>(finalists.size()));
@@ -109,8 +108,7 @@ Attempt<std::vector<CompiledKernel>> Driver::compile_all(std::span<const Finalis
   std::vector<CompiledKernel> kernels;
   for (const Compiled& one : all) credit(one.cpu);
   for (Compiled& one : all) {
-    if (one.kernel.is_error()) return one.kernel.error();
-    if (one.kernel.is_rejected()) return one.kernel.rejected();
+    if (!one.kernel) return one.kernel.failure();
     kernels.push_back(std::move(*one.kernel));
   }
   return kernels;
