@@ -10,13 +10,13 @@
 #include <thread>
 #include <vector>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/parts/verification.hpp>
 #include <cupilot/search.hpp>
 
 #include "base/hash.hpp"
 #include "evolution/run/context.hpp"
+#include "support/gemm.hpp"
 
 namespace {
 
@@ -143,8 +143,7 @@ int main(int count, char** words) {
     return 2;
   }
   for (const auto& sizes : all) {
-    auto spec = gemm_spec_from(sizes);
-    auto task = spec ? gemm_task(*spec) : Result<Task>(spec.error());
+    auto task = gemm_of(sizes);
     auto cost = task ? cost_of(*task, **backend, proposals, compiled) : Result<Cost>(task.error());
     if (!cost) {
       std::fprintf(stderr, "%s\n", cost.error().message.c_str());

@@ -4,7 +4,6 @@
 //   screen_cost [COUNT] > screen-cost.json
 #include <cupilot/backend.hpp>
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/strategy.hpp>
 
 #include <sys/resource.h>
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include "evolution/evaluate/screen.hpp"
+#include "support/gemm.hpp"
 
 namespace {
 
@@ -62,7 +62,7 @@ json quantiles(std::vector<double> values) {
 }
 
 json measure(Backend& backend, const std::vector<std::string>& words, int count) {
-  const Task task = need(gemm_task(need(gemm_spec_from(words))));
+  const Task task = need(gemm_of(words));
   const std::vector<Tunable> tunables = builtin_tunables();
   const auto space = need(make_space(task, backend.device(), tunables));
   const auto writer = template_writer(tunables);

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <fmt/core.h>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/verification.hpp>
 #include <cupilot/search.hpp>
 
@@ -23,6 +22,7 @@
 #include "base/phases.hpp"
 #include "evolution/run/context.hpp"
 #include "trusted/content.cuh"
+#include "support/gemm.hpp"
 
 namespace {
 
@@ -303,8 +303,7 @@ int main(int count, char** words) {
   if (count > 3) sizes.assign(words + 3, words + count);
   auto backend = open_backend("virtual:h200", {});
   auto pool = CompilePool::open({});
-  auto spec = gemm_spec_from(sizes);
-  auto task = spec ? gemm_task(*spec) : Result<Task>(spec.error());
+  auto task = gemm_of(sizes);
   if (!backend || !pool || !task) return 2;
   const auto done = cost_of(*task, **backend, **pool, candidates, rounds);
   if (!done) std::fprintf(stderr, "%s\n", done.error().message.c_str());

@@ -33,15 +33,19 @@ BackendOptions backend_options(int compile_jobs) {
 }
 
 Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs,
-                                             bool counters) {
+                                             bool counters, const Families& families) {
   BackendOptions options = backend_options(compile_jobs);
   options.counters = counters;
+  for (const Family& family : families) {
+    if (!family.built_in && family.library) options.library_calls.push_back(*family.library);
+  }
   return open_backend(name, options);
 }
 
 Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
-                                                     const std::string& verb) {
-  auto backend = open_device(name);
+                                                     const std::string& verb,
+                                                     const Families& families) {
+  auto backend = open_device(name, 0, true, families);
   if (!backend || (*backend)->traits().runs) return backend;
   return Error{
       ErrorCode::usage,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/family.hpp>
 
 namespace cupilot::cli {
 
@@ -20,10 +21,12 @@ std::string peaks_path();
 // in the user's cache folder.
 std::string compile_cache_path();
 BackendOptions backend_options(int compile_jobs = 0);
+// `families`: whose library calls are baselines, beside those of the built-in ones.
 Result<std::unique_ptr<Backend>> open_device(const std::string& name, int compile_jobs = 0,
-                                             bool counters = true);
+                                             bool counters = true, const Families& families = {});
 // For `verb`, which proves what it is given. Error usage: the device runs nothing.
 Result<std::unique_ptr<Backend>> open_proving_device(const std::string& name,
-                                                     const std::string& verb);
+                                                     const std::string& verb,
+                                                     const Families& families = {});
 
 }  // namespace cupilot::cli

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <cupilot/family.hpp>
 #include <cupilot/parts/host.hpp>
-
-#include "words.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -43,7 +42,9 @@ Result<OwnKernel> open_kernel(const std::string& path, const KernelFlags& flags)
   const std::vector<std::string> words =
       flags.task.empty() ? found_beside(path, read->task_words) : flags.task;
   if (!words.empty()) {
-    Result<Task> task = task_from_words(words);
+    const Result<Families> families = load_families(flags.common.families);
+    if (!families) return families.error();
+    Result<Task> task = task_from_words(words, *families);
     if (!task) return std::move(task.error());
     kernel.task = std::move(*task);
   }

@@ -69,6 +69,12 @@ void add_common(CLI::App& verb, CommonFlags& flags, bool with_device) {
   }
 }
 
+void add_families(CLI::App& verb, CommonFlags& flags) {
+  verb.add_option("--family", flags.families,
+                  "a folder that holds a family of your own (docs/formats/family.md)")
+      ->check(CLI::ExistingDirectory);
+}
+
 void add_counters(CLI::App& verb, CommonFlags& flags) {
   verb.add_flag("!--no-counters", flags.counters,
                 "read no hardware counters: the virtual device's counts stand in");
@@ -126,8 +132,9 @@ void add_seats(CLI::App& verb, SeatFlags& flags) {
 void add_evolve(CLI::App& app, Verbs& verbs) {
   EvolveFlags& flags = verbs.evolve;
   CLI::App* verb = app.add_subcommand("evolve", "evolve the fastest proven kernel for a task");
-  verb->add_option("task", flags.task, "gemm key=value …, or a task file (see `cupilot tasks`)");
+  verb->add_option("task", flags.task, "FAMILY key=value …, or a task file (see `cupilot tasks`)");
   add_common(*verb, flags.common, true);
+  add_families(*verb, flags.common);
   verb->add_option("--evaluations", flags.evaluations, "kernels handed to the compiler at most")
       ->capture_default_str()
       ->transform(whole<std::int64_t>(1));
@@ -246,7 +253,7 @@ void add_run_verbs(CLI::App& app, Verbs& verbs) {
 void add_model_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* plan = app.add_subcommand(
       "plan", "what a run with language models would ask and cost, without asking");
-  plan->add_option("task", verbs.plan.task, "gemm key=value …, or a task file")->required();
+  plan->add_option("task", verbs.plan.task, "FAMILY key=value …, or a task file")->required();
   plan->add_option("--models", verbs.plan.models,
                    "file of endpoints, models and roles (docs/formats/models.md)")
       ->required();
@@ -257,6 +264,7 @@ void add_model_verbs(CLI::App& app, Verbs& verbs) {
       ->check(CLI::Range(0.0, 1.0));
   verbs.plan.common.device = "virtual:h200";
   add_common(*plan, verbs.plan.common, true);
+  add_families(*plan, verbs.plan.common);
   plan->callback([&verbs] { verbs.chosen = [&verbs] { return plan_command(verbs.plan); }; });
 
   ReplayFlags& flags = verbs.replay;
@@ -276,7 +284,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* verify = app.add_subcommand(
       "verify", "prove a kernel of your own: safe, right, how fast against the floor");
   verify->add_option("file", verbs.verify.files, "a .cu file")->required()->expected(1);
-  verify->add_option("--task", verbs.verify.task, "gemm key=value …, or a task file");
+  verify->add_option("--task", verbs.verify.task, "FAMILY key=value …, or a task file");
   verify->add_option("--launch", verbs.verify.launch,
                      "launch plan (JSON) where the file carries none");
   verify->add_option("--seed", verbs.verify.seed, "seed of the contents")
@@ -284,12 +292,13 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   verify->add_flag("!--no-screen", verbs.verify.screen,
                    "do not interpret it on a virtual device before a real one");
   add_common(*verify, verbs.verify.common, true);
+  add_families(*verify, verbs.verify.common);
   verify->callback([&verbs] { verbs.chosen = [&verbs] { return verify_command(verbs.verify); }; });
 
   CLI::App* profile = app.add_subcommand(
       "profile", "where a kernel's work and its modelled time go, by instruction and source line");
   profile->add_option("file", verbs.profile.files, "a .cu file")->required()->expected(1);
-  profile->add_option("--task", verbs.profile.task, "gemm key=value …, or a task file");
+  profile->add_option("--task", verbs.profile.task, "FAMILY key=value …, or a task file");
   profile->add_option("--launch", verbs.profile.launch,
                       "launch plan (JSON) where the file carries none");
   profile->add_option("--only", verbs.profile.only, "of a plan's launches, the one to show");
@@ -297,6 +306,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
       ->transform(whole<int>(1));
   verbs.profile.common.device = "virtual:h200";
   add_common(*profile, verbs.profile.common, true);
+  add_families(*profile, verbs.profile.common);
   add_counters(*profile, verbs.profile.common);
   profile->callback(
       [&verbs] { verbs.chosen = [&verbs] { return profile_command(verbs.profile); }; });
@@ -313,7 +323,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   CLI::App* bench = app.add_subcommand(
       "bench", "time proven kernels against each other and the baselines, interleaved");
   bench->add_option("files", verbs.bench.files, ".cu files of one task")->required();
-  bench->add_option("--task", verbs.bench.task, "gemm key=value …, or a task file");
+  bench->add_option("--task", verbs.bench.task, "FAMILY key=value …, or a task file");
   bench->add_option("--launch", verbs.bench.launch, "launch plan (JSON) where a file carries none");
   bench->add_option("--against", verbs.bench.against, "cublaslt, plain");
   bench->add_option("--rounds", verbs.bench.rounds, "visits of each contestant")
@@ -321,11 +331,12 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   bench->add_option("--seed", verbs.bench.seed, "seed of the contents")
       ->transform(whole<std::uint64_t>(0));
   add_common(*bench, verbs.bench.common, true);
+  add_families(*bench, verbs.bench.common);
   bench->callback([&verbs] { verbs.chosen = [&verbs] { return bench_command(verbs.bench); }; });
 
   CLI::App* record = app.add_subcommand(
       "record", "measure drawn strategies and keep them as a landscape for recorded:DIR");
-  record->add_option("task", verbs.record.task, "gemm key=value …, or a task file")->required();
+  record->add_option("task", verbs.record.task, "FAMILY key=value …, or a task file")->required();
   record->add_option("--out", verbs.record.dir, "directory to make")->required();
   record->add_option("--count", verbs.record.count, "strategies to draw")
       ->transform(whole<std::int64_t>(1));
@@ -335,6 +346,7 @@ void add_kernel_verbs(CLI::App& app, Verbs& verbs) {
   record->add_option("--tunable", verbs.record.tunables,
                      "a tunable .cu of your own, beside the built-in ones");
   add_common(*record, verbs.record.common, true);
+  add_families(*record, verbs.record.common);
   record->callback([&verbs] { verbs.chosen = [&verbs] { return record_command(verbs.record); }; });
 }
 
@@ -343,8 +355,10 @@ void add_lists(CLI::App& app, Verbs& verbs) {
   task->require_subcommand(1);
   CLI::App* check =
       task->add_subcommand("check", "whether the task's own check tells right from wrong");
-  check->add_option("task", verbs.task_check.task, "gemm key=value …, or a task file")->required();
+  check->add_option("task", verbs.task_check.task, "FAMILY key=value …, or a task file")
+      ->required();
   add_common(*check, verbs.task_check.common, true);
+  add_families(*check, verbs.task_check.common);
   check->callback(
       [&verbs] { verbs.chosen = [&verbs] { return task_check_command(verbs.task_check); }; });
   CLI::App* fresh = task->add_subcommand(
@@ -356,10 +370,12 @@ void add_lists(CLI::App& app, Verbs& verbs) {
       [&verbs] { verbs.chosen = [&verbs] { return task_new_command(verbs.task_new); }; });
   CLI::App* tasks = app.add_subcommand("tasks", "the tasks it knows and their keys");
   add_common(*tasks, verbs.tasks, false);
+  add_families(*tasks, verbs.tasks);
   tasks->callback([&verbs] { verbs.chosen = [&verbs] { return tasks_command(verbs.tasks); }; });
   CLI::App* techniques =
       app.add_subcommand("techniques", "the catalogue of optimization techniques");
   add_common(*techniques, verbs.techniques, false);
+  add_families(*techniques, verbs.techniques);
   techniques->callback(
       [&verbs] { verbs.chosen = [&verbs] { return techniques_command(verbs.techniques); }; });
   CLI::App* doctor =

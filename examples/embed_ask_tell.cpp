@@ -23,8 +23,7 @@ int fail(const cupilot::Error& error) {
 }  // namespace
 
 int main() {
-  const auto task =
-      cupilot::gemm_task({.m = 1024, .n = 1024, .k = 1024, .dtype = cupilot::DType::f32});
+  const auto task = cupilot::task_from_words({"gemm", "m=1024", "n=1024", "k=1024", "dtype=fp32"});
   const auto device = cupilot::chip("h200");
   auto evolution = cupilot::Evolution::begin(*task, *device, {.search = {.max_evaluations = 60}});
   if (!evolution) return fail(evolution.error());

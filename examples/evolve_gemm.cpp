@@ -13,8 +13,7 @@ int fail(const cupilot::Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto task =
-      cupilot::gemm_task({.m = 256, .n = 256, .k = 256, .dtype = cupilot::DType::f32});
+  const auto task = cupilot::task_from_words({"gemm", "m=256", "n=256", "k=256", "dtype=fp32"});
   if (!task) return fail(task.error());
   const auto device = cupilot::open_backend(argc > 1 ? argv[1] : "auto");
   if (!device) return fail(device.error());

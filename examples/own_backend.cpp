@@ -57,7 +57,7 @@ class HostTimer : public ForwardingDevice {
 }  // namespace
 
 int main() {
-  const auto task = gemm_task({.m = 64, .n = 64, .k = 64, .dtype = DType::f32});
+  const auto task = task_from_words({"gemm", "m=64", "n=64", "k=64", "dtype=fp32"});
   auto prover = open_backend("virtual:h200");
   if (!prover) return std::fprintf(stderr, "%s\n", prover.error().message.c_str()), 1;
   HostTimer backend(std::move(*prover));

@@ -28,8 +28,7 @@ int main() {
     return fail({cupilot::ErrorCode::no_device, "this program has no CUDA context",
                  "run it where there is a GPU"});
 
-  const auto task =
-      cupilot::gemm_task({.m = 512, .n = 512, .k = 512, .dtype = cupilot::DType::bf16});
+  const auto task = cupilot::task_from_words({"gemm", "m=512", "n=512", "k=512", "dtype=bf16"});
   if (!task) return fail(task.error());
   const auto device = cupilot::open_in_process(context, stream);
   if (!device) return fail(device.error());

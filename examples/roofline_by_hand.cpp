@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv) {
   using namespace cupilot;
-  const auto task = gemm_task({.m = 4096, .n = 4096, .k = 4096, .dtype = DType::bf16});
+  const auto task = task_from_words({"gemm", "m=4096", "n=4096", "k=4096", "dtype=bf16"});
   const auto device = chip("h200");
   Measurement measurement;
   measurement.provenance = Provenance::reported;

@@ -10,7 +10,6 @@
 // elsewhere; equal bits there are counted too.
 #include <cupilot/backend.hpp>
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 
 #include <atomic>
 #include <fstream>
@@ -24,6 +23,7 @@
 #include <vector>
 
 #include "subjects.hpp"
+#include "support/gemm.hpp"
 
 namespace {
 
@@ -66,9 +66,7 @@ struct Trial {
 };
 
 Task task_of(const BenchSubject& subject) {
-  Result<GemmSpec> spec = gemm_spec_from(subject.words);
-  if (!spec) fail(spec.error());
-  Result<Task> task = gemm_task(*spec);
+  Result<Task> task = gemm_of(subject.words);
   if (!task) fail(task.error());
   return *task;
 }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <filesystem>
 
 #include "backend/compile/admit.hpp"
 #include "backend/virtual/run.hpp"
 #include "subject.hpp"
+#include "support/gemm.hpp"
 
 namespace counters {
 namespace {
@@ -120,9 +120,7 @@ Result<BenchSubject> subject_of(CompilePool& pool, const std::string& name, cons
 Result<Task> task_of(const std::vector<std::string>& words) {
   if (words.empty()) return Error{ErrorCode::usage, "states no task", ""};
   if (words[0] != "gemm") return load_task(std::string(CUPILOT_SOURCE_DIR "/") + words[0]);
-  Result<GemmSpec> spec = gemm_spec_from({words.begin() + 1, words.end()});
-  if (!spec) return spec.error();
-  return gemm_task(*spec);
+  return gemm_of({words.begin() + 1, words.end()});
 }
 
 // A few times the task's own time shape.
@@ -152,9 +150,7 @@ Result<BenchSubject> honest(CompilePool& pool, const std::string& file,
 
 Result<BenchSubject> from_template(CompilePool& pool, const std::vector<std::string>& words,
                                    const Strategy& strategy) {
-  Result<GemmSpec> spec = gemm_spec_from(words);
-  if (!spec) return spec.error();
-  Result<Task> task = gemm_task(*spec);
+  Result<Task> task = gemm_of(words);
   if (!task) return task.error();
   const auto writer = template_writer(builtin_tunables());
   WriterBrief brief;
@@ -184,8 +180,7 @@ std::vector<std::pair<std::vector<std::string>, Strategy>> sampled() {
   };
   std::vector<std::pair<std::vector<std::string>, Strategy>> all;
   for (const auto& words : tasks) {
-    const Result<GemmSpec> spec = gemm_spec_from(words);
-    const Result<Task> task = gemm_task(*spec);
+    const Result<Task> task = gemm_of(words);
     const auto space = make_space(*task, h200(), builtin_tunables());
     for (std::uint64_t i = 0; i < 4; ++i)
       all.emplace_back(words, sample(**space, Rng::of(5, "counters", all.size())));

@@ -12,11 +12,11 @@
 #include <fstream>
 #include <iostream>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "merge.hpp"
 #include "recorder.hpp"
 #include "rows.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 
@@ -41,9 +41,7 @@ BenchSubject subject_of(const std::string& text) {
       word.clear();
     }
   }
-  auto spec = gemm_spec_from(subject.words);
-  if (!spec) fail(spec.error());
-  auto task = gemm_task(*spec);
+  auto task = gemm_of(subject.words);
   if (!task) fail(task.error());
   subject.task = std::move(*task);
   return subject;

@@ -4,9 +4,9 @@
 #include <fstream>
 
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 
 #include "base/measurement_json.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using parts::Json;
@@ -85,10 +85,7 @@ Result<Recorded> rows_of(const std::string& path, const std::string& template_na
   std::string line;
   if (!std::getline(file, line))
     return Error{ErrorCode::usage, path + " holds no landscape", "give a landscape.jsonl"};
-  const auto spec =
-      gemm_spec_from(Json::parse(line).at("task_words").get<std::vector<std::string>>());
-  if (!spec) return spec.error();
-  auto task = gemm_task(*spec);
+  auto task = gemm_of(Json::parse(line).at("task_words").get<std::vector<std::string>>());
   if (!task) return task.error();
   Recorded recorded{std::move(*task), {}};
   const auto writer = template_writer(builtin_tunables());

@@ -1,4 +1,5 @@
 #include "landscapes.hpp"
+#include "support/gemm.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cupilot/parts/gemm.hpp>
 
 using namespace cupilot;
 using nlohmann::json;
@@ -64,9 +64,7 @@ Landscape read_landscape(const std::string& folder, const std::string& counts_fo
   std::string line;
   if (!std::getline(file, line)) fail(folder + " holds no landscape");
   const json header = json::parse(line);
-  const auto spec = gemm_spec_from(header.at("task_words").get<std::vector<std::string>>());
-  if (!spec) fail(spec.error().message);
-  landscape.task = *gemm_task(*spec);
+  landscape.task = *gemm_of(header.at("task_words").get<std::vector<std::string>>());
   landscape.device = *chip(header.at("device").at("name").get<std::string>());
   std::map<std::string, Row> rows;  // by id: a hash
   while (std::getline(file, line)) {

@@ -11,7 +11,6 @@
 #include "seats.hpp"
 #include "signals.hpp"
 #include "steering.hpp"
-#include "words.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -35,14 +34,18 @@ int finish(const Result<EvolveReport>& report, const Task& task, bool json) {
 int evolve_command(const EvolveFlags& flags) {
   // A landscape spans its own space: the task says nothing.
   const bool landscape = flags.common.device.rfind("fake:", 0) == 0 && flags.task.empty();
-  Result<Task> task = landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return fail(families.error(), flags.common.json);
+  Result<Task> task =
+      landscape ? Result<Task>(landscape_task()) : task_from_words(flags.task, *families);
   if (!task) return fail(task.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend =
-      open_device(flags.common.device, flags.threads, flags.common.counters);
+      open_device(flags.common.device, flags.threads, flags.common.counters, *families);
   if (!backend) return fail(backend.error(), flags.common.json);
 
   Screen screen(flags.common.json, **backend);
   EvolveOptions options = options_from(flags, *task, **backend, screen);
+  options.families = *families;
   if (auto unused = check_unused(flags.seats, options.run_dir); !unused)
     return fail(unused.error(), flags.common.json);
   const auto models = open_seats(flags.seats, options.run_dir, flags.seed,
@@ -83,7 +86,9 @@ int resume_command(const RunFlags& flags) {
 }
 
 int record_command(const RecordFlags& flags) {
-  Result<Task> task = task_from_words(flags.task);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return fail(families.error(), flags.common.json);
+  Result<Task> task = task_from_words(flags.task, *families);
   if (!task) return fail(task.error(), flags.common.json);
   Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
@@ -92,6 +97,7 @@ int record_command(const RecordFlags& flags) {
                                                      {.count = flags.all ? 0 : flags.count,
                                                       .seed = flags.seed,
                                                       .tunables = flags.tunables,
+                                                      .families = *families,
                                                       .observer = &screen,
                                                       .cancel = &watch_signals(),
                                                       .task_words = flags.task,

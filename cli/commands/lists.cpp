@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/parts/technique.hpp>
 
 #include "commands/verbs.hpp"
@@ -10,33 +11,55 @@
 
 namespace cupilot::cli {
 
+namespace {
+
+// One word's line: its name, then its default, options and meaning.
+std::string line_of(const FamilyWord& word) {
+  std::string text = word.about;
+  const auto add = [&](const std::string& more) { text += (text.empty() ? "" : "; ") + more; };
+  if (!word.options.empty()) {
+    std::string options;
+    for (const std::string& option : word.options) options += (options.empty() ? "" : " ") + option;
+    add(options);
+  } else if (word.kind == FamilyWord::Kind::size) {
+    add("a whole number");
+  } else {
+    add(word.kind == FamilyWord::Kind::flag ? "0 or 1" : "a number");
+  }
+  if (!word.default_value.empty()) add("default: " + word.default_value);
+  return fmt::format("       {:<11} {}", word.name, text);
+}
+
+}  // namespace
+
 int tasks_command(const CommonFlags& flags) {
+  const Result<Families> families = load_families(flags.families);
+  if (!families) return fail(families.error(), flags.json);
   if (flags.json) {
-    say(tasks_json());
+    say(tasks_json(*families));
     return 0;
   }
-  say("gemm   D = act(alpha op(A) op(B) + beta C + bias), row-major, fp32 accumulate");
-  say("       m n k batch     whole numbers >= 1");
-  say("       dtype           fp32, bf16, fp16, e4m3, e5m2: of A and B");
-  say("       out             type of C and D (default: dtype; bf16 for 8-bit operands)");
-  say("       precision       numeric class (default: the strict one of dtype); fp32 also takes "
-      "tf32,");
-  say("                       fp32-emulated (tf32x3, bf16x6 mean the same), bf16x3");
-  say("       scale           none, tensor, block: factors that come with 8-bit operands");
-  say("       layout          nn, nt, tn, tt: op(A), op(B) as stored or transposed");
-  say("       alpha beta      numbers; bias: 0 or 1; act: none relu gelu silu tanh sigmoid");
+  for (const Family& family : *families) {
+    if (family.words.empty() && family.computes.empty()) continue;
+    say(fmt::format("{:<6} {}", family.name, family.computes));
+    for (const FamilyWord& word : family.words) say(line_of(word));
+    if (!family.example.empty()) say("       such as: cupilot evolve " + family.example);
+  }
   say("FILE   a task file of your own with its reference (docs/formats/task.md)");
   return 0;
 }
 
 int techniques_command(const CommonFlags& flags) {
+  const Result<Families> families = load_families(flags.families);
+  if (!families) return fail(families.error(), flags.json);
+  const std::vector<Technique> techniques = techniques_of(*families);
   if (flags.json) {
-    say(techniques_json());
+    say(techniques_json(techniques));
     return 0;
   }
   std::vector<std::vector<std::string>> rows = {
       {"technique", "parameters", "relieves", "what it does"}};
-  for (const Technique& technique : catalogue()) {
+  for (const Technique& technique : techniques) {
     std::string parameters;
     for (const TechniqueParameter& p : technique.parameters)
       parameters += (parameters.empty() ? "" : " ") + p.name;

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <cupilot/family.hpp>
 #include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/model_agents.hpp>
 #include <cupilot/parts/models.hpp>
@@ -15,7 +16,6 @@
 #include "device.hpp"
 #include "models.hpp"
 #include "screens/say.hpp"
-#include "words.hpp"
 
 namespace cupilot::cli {
 namespace {
@@ -68,8 +68,9 @@ const ModelSpec* model_of(const ModelsConfig& config, const std::string& agent) 
 }
 
 // The first question of the strategist, one that crosses two strategies, and one to the writer.
-Result<void> measure_prompts(const Task& task, const DeviceSpec& device, Measure& measure) {
-  auto space = make_space(task, device, builtin_tunables());
+Result<void> measure_prompts(const Task& task, const DeviceSpec& device, const Families& families,
+                             Measure& measure) {
+  auto space = make_space(task, device, templates_of(families));
   if (!space) space = free_space(task);
   if (!space) return space.error();
   ModelSeat seat{&measure, &task, &device};
@@ -94,7 +95,7 @@ Result<void> measure_prompts(const Task& task, const DeviceSpec& device, Measure
     auto crossed = strategist->propose(brief, Rng::of(2, "plan"));
     if (!crossed) return crossed.error();
   }
-  const auto templates = template_writer(builtin_tunables());
+  const auto templates = template_writer(templates_of(families));
   const auto writer = model_writer(seat, *templates);
   Strategy strategy = parents.empty() ? Strategy{} : parents[0].strategy;
   strategy.uses.push_back({"free", {}, "an idea beyond the templates", {}});
@@ -189,14 +190,16 @@ nlohmann::ordered_json json_of(const Sum& sum) {
 }  // namespace
 
 int plan_command(const PlanFlags& flags) {
-  const Result<Task> task = task_from_words(flags.task);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return fail(families.error(), flags.common.json);
+  const Result<Task> task = task_from_words(flags.task, *families);
   if (!task) return fail(task.error(), flags.common.json);
   const Result<ModelsConfig> config = read_models_file(flags.models);
   if (!config) return fail(config.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend = open_device(flags.common.device);
   if (!backend) return fail(backend.error(), flags.common.json);
   Measure measure;
-  if (auto measured = measure_prompts(*task, (*backend)->device(), measure); !measured)
+  if (auto measured = measure_prompts(*task, (*backend)->device(), *families, measure); !measured)
     return fail(measured.error(), flags.common.json);
   const std::vector<Row> rows = rows_of(flags, measure, *config);
   const Sum least = sum_of(rows, &Row::least), most = sum_of(rows, &Row::most);

@@ -11,13 +11,12 @@
 #include "screens/wisdom.hpp"
 #include "search_run.hpp"
 #include "signals.hpp"
-#include "words.hpp"
 
 namespace cupilot::cli {
 namespace {
 
-Result<Task> task_over_shapes(const EvolveFlags& flags) {
-  Result<Task> task = task_from_words(flags.task);
+Result<Task> task_over_shapes(const EvolveFlags& flags, const Families& families) {
+  Result<Task> task = task_from_words(flags.task, families);
   if (!task) return task.error();
   Result<std::string> text = real_host().read_file(flags.shapes);
   if (!text) return text.error();
@@ -33,13 +32,16 @@ Result<Task> task_over_shapes(const EvolveFlags& flags) {
 }  // namespace
 
 int portfolio_command(const EvolveFlags& flags) {
-  Result<Task> task = task_over_shapes(flags);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return fail(families.error(), flags.common.json);
+  Result<Task> task = task_over_shapes(flags, *families);
   if (!task) return fail(task.error(), flags.common.json);
-  auto backend = open_device(flags.common.device, flags.threads, flags.common.counters);
+  auto backend = open_device(flags.common.device, flags.threads, flags.common.counters, *families);
   if (!backend) return fail(backend.error(), flags.common.json);
   Screen screen(flags.common.json, **backend);
   PortfolioOptions options;
   options.evolve = options_from(flags, *task, **backend, screen);
+  options.evolve.families = *families;
   options.keep = flags.keep;
   options.regret = flags.regret / 100;
   const std::string path =

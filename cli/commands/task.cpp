@@ -1,18 +1,20 @@
 #include <fmt/format.h>
 
 #include <cupilot/backend.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/parts/checker_power.hpp>
 
 #include "commands/verbs.hpp"
 #include "device.hpp"
 #include "screens/json_out.hpp"
 #include "screens/say.hpp"
-#include "words.hpp"
 
 namespace cupilot::cli {
 
 int task_check_command(const TaskFlags& flags) {
-  const Result<Task> task = task_from_words(flags.task);
+  const Result<Families> families = load_families(flags.common.families);
+  if (!families) return fail(families.error(), flags.common.json);
+  const Result<Task> task = task_from_words(flags.task, *families);
   if (!task) return fail(task.error(), flags.common.json);
   const Result<std::unique_ptr<Backend>> backend =
       open_proving_device(flags.common.device, "task check");

@@ -12,7 +12,8 @@ namespace cupilot::cli {
 struct CommonFlags {
   std::string device = "auto";
   bool json = false;
-  bool counters = true;  // read hardware counters where there are any
+  bool counters = true;               // read hardware counters where there are any
+  std::vector<std::string> families;  // folders of families beside the built-in ones
 };
 
 // Models beside the built-in strategist and the templates.
@@ -28,7 +29,7 @@ struct SeatFlags {
 
 struct EvolveFlags {
   CommonFlags common;
-  std::vector<std::string> task;  // "gemm m=512 …" or a path
+  std::vector<std::string> task;  // a family's name with words, or a path
   std::int64_t evaluations = 200;
   double seconds = 0;            // 0: no limit
   std::int64_t generations = 0;  // 0: no limit

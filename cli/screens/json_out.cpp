@@ -224,9 +224,9 @@ std::string findings_json(const std::vector<Finding>& findings) {
   return dump({{"findings", json}});
 }
 
-std::string techniques_json() {
+std::string techniques_json(const std::vector<Technique>& techniques) {
   Json json = Json::array();
-  for (const Technique& t : catalogue()) {
+  for (const Technique& t : techniques) {
     Json parameters = Json::array();
     for (const TechniqueParameter& p : t.parameters) {
       parameters.push_back(
@@ -246,13 +246,24 @@ std::string techniques_json() {
   return dump({{"techniques", json}});
 }
 
-std::string tasks_json() {
-  return dump({{"tasks",
-                {{{"name", "gemm"},
-                  {"keys",
-                   {"m", "n", "k", "batch", "dtype", "out", "precision", "layout", "alpha", "beta",
-                    "bias", "act"}},
-                  {"computes", "D = act(alpha op(A) op(B) + beta C + bias)"}}}}});
+std::string tasks_json(const Families& families) {
+  Json tasks = Json::array();
+  for (const Family& family : families) {
+    Json keys = Json::array(), words = Json::array();
+    for (const FamilyWord& word : family.words) {
+      keys.push_back(word.name);
+      words.push_back({{"name", word.name},
+                       {"kind", name_of(word.kind)},
+                       {"default", word.default_value},
+                       {"options", word.options},
+                       {"about", word.about}});
+    }
+    tasks.push_back({{"name", family.name},
+                     {"keys", std::move(keys)},
+                     {"computes", family.computes},
+                     {"words", std::move(words)}});
+  }
+  return dump({{"tasks", std::move(tasks)}});
 }
 
 std::string bench_json(const std::vector<BenchRow>& rows, const std::string& device) {

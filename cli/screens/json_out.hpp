@@ -7,6 +7,7 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/parts/checker_power.hpp>
 
 #include "screens/model_report.hpp"
@@ -25,8 +26,8 @@ std::string power_json(const PowerReport& power);
 std::string error_json(const Error& error);
 std::string recorded_json(std::int64_t count, const std::string& dir);
 std::string findings_json(const std::vector<Finding>& findings);
-std::string techniques_json();
-std::string tasks_json();
+std::string techniques_json(const std::vector<Technique>& techniques);
+std::string tasks_json(const Families& families);
 
 struct BenchRow {
   std::string name;

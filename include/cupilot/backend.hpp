@@ -12,6 +12,7 @@
 #include <cupilot/parts/compiled_kernel.hpp>
 #include <cupilot/parts/device.hpp>
 #include <cupilot/parts/export.hpp>
+#include <cupilot/parts/library_call.hpp>
 #include <cupilot/parts/measurement.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/parts/technique.hpp>
@@ -201,6 +202,8 @@ struct BackendOptions {
   // A file of measured peaks (peaks.hpp): what it says of this device and driver replaces the
   // sustained rates of the datasheet. Empty, missing or without this device: the datasheet stands.
   std::string peaks_file{};
+  // Library calls that baselines are taken from, beside those of the built-in families.
+  std::vector<LibraryCall> library_calls{};
 };
 
 // "auto", "cuda:0", "virtual:h200", "recorded:DIR", "fake:FILE". Error codes no_device, toolchain,

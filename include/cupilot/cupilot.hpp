@@ -8,8 +8,8 @@
 #include <cupilot/chat.hpp>        // IWYU pragma: export
 #include <cupilot/evolution.hpp>   // IWYU pragma: export
 #include <cupilot/evolve.hpp>      // IWYU pragma: export
+#include <cupilot/family.hpp>      // IWYU pragma: export
 #include <cupilot/in_process.hpp>  // IWYU pragma: export
-#include <cupilot/parts/gemm.hpp>  // IWYU pragma: export
 #include <cupilot/result.hpp>      // IWYU pragma: export
 #include <cupilot/rng.hpp>         // IWYU pragma: export
 #include <cupilot/runtime.hpp>     // IWYU pragma: export

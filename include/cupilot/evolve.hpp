@@ -14,6 +14,7 @@
 #include <cupilot/backend.hpp>
 #include <cupilot/candidate.hpp>
 #include <cupilot/chat.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/parts/agents.hpp>
 #include <cupilot/parts/export.hpp>
 #include <cupilot/parts/host.hpp>
@@ -58,7 +59,10 @@ struct EvolveOptions {
   double max_seconds = 0;  // wall clock; 0: none
   StopRule stop{};         // the host's own rule
   std::vector<std::string>
-      tunables{};              // paths of the user's own templates, beside the built-in ones
+      tunables{};  // paths of the user's own templates, beside the built-in ones
+  // Templates, techniques and practice come from these; load_families() and add_family() make them.
+  // Empty: the built-in ones. A resumed run wants the families that it began with.
+  Families families{};
   bool random_search = false;  // proposals by random_strategist
   Strategist* strategist =
       nullptr;  // who proposes, deterministic in (brief, rng); null: the built-in one
@@ -184,7 +188,8 @@ struct RecordOptions {
   std::int64_t count = 200;  // strategies drawn; 0: every feasible one
   std::uint64_t seed = 1;    // of the draw
   std::vector<std::string>
-      tunables{};  // paths of the user's own templates, beside the built-in ones
+      tunables{};       // paths of the user's own templates, beside the built-in ones
+  Families families{};  // EvolveOptions::families
   SearchObserver* observer = nullptr;
   std::atomic<bool>* cancel = nullptr;    // ends it early; what was measured is kept
   std::vector<std::string> task_words{};  // EvolveOptions'

@@ -21,7 +21,7 @@ TASK = {"TRANS_A": 0, "TRANS_B": 0, "BATCHED": 0, "HAS_C": 0, "HAS_BIAS": 0, "HA
 # --- tunables and their expressions -------------------------------------------------------------------------------------
 
 def parse(template):
-    text = open(f"{ROOT}/kernels/templates/{template}.cu").read()
+    text = open(f"{ROOT}/kernels/families/gemm/templates/{template}.cu").read()
     match = re.match(r"/\* cupilot tunable 1\n(.*?)\n\*/\n", text, re.S)
     return json.loads(match.group(1)), text[match.end():]
 
@@ -122,11 +122,18 @@ def serves(variant, shape):
     return all(evaluate(launch.get("shared", 0), names) <= DEVICE["dev.shared"] for launch in head["plan"]["launches"])
 
 
+
+def header(name):
+    """Path of a device header: one that all families share, or one of gemm's own."""
+    shared = f"{ROOT}/kernels/device/{name}"
+    return shared if os.path.exists(shared) else f"{ROOT}/kernels/families/gemm/device/{name}"
+
+
 def source_text(body, constants, dtype):
     text = open(f"{ROOT}/kernels/device/types.cuh").read()
     text += "".join(f"constexpr int {name} = {value};\n" for name, value in constants.items())
     text += "".join(f"using T_{name} = {C_NAME[dtype if name in 'AB' else output_of(dtype)]};\n" for name in ["A", "B", "C", "bias", "D"])
-    return text + re.sub(r'#include "cupilot/(\w+\.cuh)"', lambda m: open(f"{ROOT}/kernels/device/{m.group(1)}").read(), body)
+    return text + re.sub(r'#include "cupilot/(\w+\.cuh)"', lambda m: open(header(m.group(1))).read(), body)
 
 
 # --- compiling ----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-// Kernel texts compiled into the library (cmake/embed.cmake).
+// Files of kernels/ compiled into the library (cmake/embed.cmake).
 #pragma once
 
 #include <span>
@@ -7,9 +7,14 @@
 namespace cupilot {
 
 struct EmbeddedFile {
-  std::string_view name;  // path under kernels/: "templates/gemm_simt.cu"
+  std::string_view name;  // path under kernels/: "families/softmax/family.json"
   std::string_view text;
 };
+
+// All of kernels/ but kernels/trusted: device headers ("device/types.cuh"), families
+// ("families/NAME/…"), operators and their references ("reference/GROUP/…"), "techniques.json".
+// Sorted by name.
+std::span<const EmbeddedFile> kernel_files();
 
 // Text of `name` among `files`, or empty.
 inline std::string_view find_embedded(std::span<const EmbeddedFile> files, std::string_view name) {

@@ -2,7 +2,7 @@
 #include <sstream>
 #include <vector>
 
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/family.hpp>
 #include <cupilot/version.hpp>
 
 #include "capi/handles.hpp"
@@ -16,13 +16,11 @@ Result<Task> task_of(const std::string& text) {
   std::istringstream stream(text);
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(word);
-  if (words.empty())
-    return Error{ErrorCode::usage, "no task given",
-                 "for example gemm m=4096 n=4096 k=4096 dtype=bf16"};
-  if (words.front() != "gemm") return load_task(text);
-  auto spec = gemm_spec_from({words.begin() + 1, words.end()});
-  if (!spec) return spec.error();
-  return gemm_task(*spec);
+  // A path may hold spaces.
+  if (!words.empty() && find_family(builtin_families(), words.front()) == nullptr &&
+      text.ends_with(".json"))
+    return load_task(text);
+  return task_from_words(words);
 }
 
 cupilot_task* handle_of(cupilot_error* error, const char* text, const char* name,

@@ -2,16 +2,35 @@
 
 #include <cassert>
 
-#include "kernel/kernel_files.hpp"
+#include "base/embedded.hpp"
 
 namespace cupilot {
+namespace {
+
+// Headers of the family folder that `prefix` names.
+std::shared_ptr<const DeviceHeaders> headers_under(const std::string& prefix) {
+  auto headers = std::make_shared<DeviceHeaders>();
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (file.name.starts_with(prefix) && file.name.ends_with(".cuh"))
+      headers->emplace(file.name.substr(prefix.size()), file.text);
+  }
+  return headers;
+}
+
+}  // namespace
 
 Result<std::vector<Tunable>> parse_builtins() {
   std::vector<Tunable> all;
+  std::map<std::string, std::shared_ptr<const DeviceHeaders>> headers;
   for (const EmbeddedFile& file : kernel_files()) {
-    if (!file.name.starts_with("templates/")) continue;
+    const std::size_t folder = file.name.find("/templates/");
+    if (folder == std::string_view::npos || !file.name.ends_with(".cu")) continue;
+    const std::string family(file.name.substr(0, folder));
+    auto& own = headers[family];
+    if (!own) own = headers_under(family + "/device/");
     auto tunable = parse_tunable(file.text, "builtin " + std::string(file.name));
     if (!tunable) return std::move(tunable.error());
+    tunable->headers = own;
     all.push_back(std::move(*tunable));
   }
   return all;

@@ -166,7 +166,7 @@ Result<Tunable> parse_tunable(std::string_view text, const std::string& file) {
     object.fail("name", fmt::format("\"{}\" is no template name", tunable.name), technique_fix);
   }
   if (tunable.family.empty())
-    object.fail("family", "is empty", "the family of tasks it serves, such as gemm");
+    object.fail("family", "is empty", "the family of the tasks that it serves (Task::family)");
   check_techniques(object, "provides", tunable.provides);
   check_techniques(object, "requires", tunable.requires_techniques);
   if (tunable.text.find_first_not_of(" \t\r\n") == std::string::npos)

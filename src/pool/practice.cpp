@@ -1,7 +1,8 @@
 #include <cupilot/parts/pool.hpp>
 
+#include "base/embedded.hpp"
 #include "base/json.hpp"
-#include "pool/practice_files.hpp"
+#include "pool/practice.hpp"
 
 namespace cupilot {
 namespace {
@@ -28,19 +29,32 @@ Result<PoolEntry> entry_of(const Json& json) {
 
 }  // namespace
 
-Result<std::vector<PoolEntry>> shipped_practice() {
+Result<std::vector<PoolEntry>> practice_from(std::string_view json, const std::string& origin) {
   std::vector<PoolEntry> all;
+  const auto failed = [&](const std::string& reason) {
+    return Error{ErrorCode::usage,
+                 origin + ": entries[" + std::to_string(all.size()) + "]: " + reason,
+                 "docs/formats/family.md describes the file"};
+  };
   try {
-    const Json json = Json::parse(find_embedded(practice_files(), "pool/practice/gemm.json"));
-    for (const Json& one : json.at("entries")) {
+    for (const Json& one : Json::parse(json).at("entries")) {
       auto entry = entry_of(one);
-      if (!entry) return entry.error();
+      if (!entry) return failed(entry.error().message);
       all.push_back(std::move(*entry));
     }
   } catch (const Json::exception& fault) {
-    return Error{ErrorCode::failure,
-                 std::string("the shipped practice cannot be read: ") + fault.what(),
-                 "this is a fault of cupilot"};
+    return failed(fault.what());
+  }
+  return all;
+}
+
+Result<std::vector<PoolEntry>> shipped_practice() {
+  std::vector<PoolEntry> all;
+  for (const EmbeddedFile& file : kernel_files()) {
+    if (!file.name.ends_with("/practice.json")) continue;
+    auto entries = practice_from(file.text, "kernels/" + std::string(file.name));
+    if (!entries) return entries.error();
+    all.insert(all.end(), entries->begin(), entries->end());
   }
   return all;
 }

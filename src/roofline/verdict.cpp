@@ -9,6 +9,7 @@
 
 #include "roofline/stalls.hpp"
 #include "roofline/time_terms.hpp"
+#include "task/operators.hpp"
 
 namespace cupilot {
 namespace {
@@ -49,8 +50,7 @@ struct Ridges {
 };
 
 Ridges ridges(const Task& task, const DeviceSpec& device) {
-  const bool tensor =
-      on_tensor_pipe(task.precision) && !(task.work.matmul_like.empty() && task.family != "gemm");
+  const bool tensor = on_tensor_pipe(task.precision) && is_matmul_like(task);
   const Precision plain = on_tensor_pipe(task.precision) ? Precision::fp32_strict : task.precision;
   Ridges found;
   found.plain = ceiling(device, plain) / bandwidth(device);

@@ -9,7 +9,7 @@
 
 #include "task/borrowed_scope.hpp"
 #include "task/expr_parse.hpp"
-#include "task/gemm_tables.hpp"
+#include "task/operators.hpp"
 
 namespace cupilot {
 
@@ -80,8 +80,15 @@ std::size_t line_dimension(const Task& task, const Tensor& tensor) {
 // Factors of whole sums stay finite: what an infinity makes of a sum near zero hangs on the sum's
 // last bits, which its class does not promise.
 ContentKind content_of(const Task& task, const Tensor& tensor, ContentKind kind) {
-  const bool factor = task.family == "scaled_gemm" && tensor.name.rfind("scale_", 0) == 0;
-  return factor && kind == ContentKind::special ? ContentKind::ordinary : kind;
+  if (kind != ContentKind::special) return kind;
+  const auto keeps_finite = [&](const Operation& operation) {
+    const OperatorRow* row = find_operator(operation.kind);
+    return row != nullptr &&
+           std::find(row->finite.begin(), row->finite.end(), tensor.name) != row->finite.end();
+  };
+  return std::any_of(task.operations.begin(), task.operations.end(), keeps_finite)
+             ? ContentKind::ordinary
+             : kind;
 }
 
 bool is_first_float_input(const Task& task, std::size_t tensor) {
@@ -150,8 +157,10 @@ double input_factor(Precision precision) {
 bool stays_wide(const Task& task, const std::string& tensor) {
   const auto beside = [&](const Operation& operation) {
     const auto at = std::find(operation.inputs.begin(), operation.inputs.end(), tensor);
-    return at == operation.inputs.end() ||
-           (operation.kind == "gemm" && at - operation.inputs.begin() >= 2);
+    if (at == operation.inputs.end()) return true;
+    const OperatorRow* row = find_operator(operation.kind);
+    return row != nullptr && row->factors > 0 &&
+           static_cast<std::size_t>(at - operation.inputs.begin()) >= row->factors;
   };
   return !task.operations.empty() &&
          std::all_of(task.operations.begin(), task.operations.end(), beside);
@@ -183,14 +192,16 @@ double underflow_of(DType type) {
   }
 }
 
-// The two tensors whose products a built-in task adds up. Of a reference of the user's nobody knows
-// what it multiplies.
+// The two tensors whose products a task adds up that has one of our references. Of a reference of
+// the user's nobody knows what it multiplies.
 std::span<const std::string> multiplied(const Task& task) {
+  if (task.operations.size() != 1 || task.operations[0].inputs.size() < 2) return {};
+  const OperatorRow* row = find_operator(task.operations[0].kind);
+  if (row == nullptr || row->factors != 2) return {};
   const bool known =
-      task.operations.size() == 1 && task.operations[0].inputs.size() >= 2 &&
-      !task.reference.text.empty() &&
-      task.reference.text ==
-          find_embedded(reference_files(), ("reference/" + task.family + ".cu").c_str());
+      std::any_of(row->references.begin(), row->references.end(), [&](const std::string& file) {
+        return task.reference.text == operator_reference(row->group + "/" + file);
+      });
   return known ? std::span(task.operations[0].inputs).first(2) : std::span<const std::string>();
 }
 

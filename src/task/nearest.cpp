@@ -40,6 +40,11 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
+std::string_view close_to(std::string_view word, std::span<const std::string_view> known) {
+  const std::string_view best = nearest(word, known);
+  return edit_distance(word.substr(0, 64), best) <= word.size() / 2 ? best : std::string_view();
+}
+
 std::string listed(std::span<const std::string_view> words) {
   std::string out;
   for (const std::string_view word : words) {

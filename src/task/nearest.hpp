@@ -11,6 +11,9 @@ namespace cupilot {
 // given.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
+// The same, but "" where more than half the word would have to change.
+std::string_view close_to(std::string_view word, std::span<const std::string_view> known);
+
 // "a, b, c".
 std::string listed(std::span<const std::string_view> words);
 

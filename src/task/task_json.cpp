@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "task/json_reader.hpp"
+#include "task/task_json.hpp"
 #include "task/task_names.hpp"
 
 namespace cupilot {
@@ -194,17 +195,29 @@ Result<std::string> read_file(const std::filesystem::path& path, const std::stri
   return text.str();
 }
 
+}  // namespace
+
+Result<Task> read_task(const Json& json, const std::string& origin, std::string& reference) {
+  JsonFaults faults(origin, "docs/formats/task.md");
+  JsonObject object(faults, json, "");
+  Task task = task_from(object, reference);
+  object.done();
+  if (faults.first()) return *faults.first();
+  return task;
+}
+
+namespace {
+
 // `folder`: where a `reference` file is looked for; empty: none may be named.
 Result<Task> parse_task(std::string_view text, const std::string& origin,
                         const std::filesystem::path* folder) {
   const auto json = read_json_object(text, origin);
   if (!json) return json.error();
-  JsonFaults faults(origin, "docs/formats/task.md");
-  JsonObject object(faults, *json, "");
   std::string reference;
-  Task task = task_from(object, reference);
-  object.done();
-  if (faults.first()) return *faults.first();
+  auto read = read_task(*json, origin, reference);
+  if (!read) return read.error();
+  Task task = std::move(*read);
+  JsonFaults faults(origin, "docs/formats/task.md");
   task.reference.file = "reference_text";
   if (!reference.empty()) {
     if (folder == nullptr)

@@ -210,7 +210,7 @@ inline std::vector<const Table*> tables() {{ return {{{3}}}; }}
 Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& name) {
   if (!is_identifier(name) || cpp_name(name) != name) {
     return Error{ErrorCode::usage, fmt::format("'{}' cannot be the name of a C++ class", name),
-                 "choose one by --name, such as my_gemm"};
+                 "choose one by --name, such as my_kernels"};
   }
   if (entries.empty())
     return Error{ErrorCode::usage, "there is no entry to make a dispatcher of",

@@ -28,6 +28,10 @@ Task at_shape(const Task& task, const Workload& workload) {
   return one;
 }
 
+const Families& families_of(const EvolveOptions& options) {
+  return options.families.empty() ? builtin_families() : options.families;
+}
+
 // Shares of a budget go by weight, with at least one evaluation each.
 EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::size_t shape) {
   double all = 0;
@@ -40,9 +44,13 @@ EvolveOptions share_of(const PortfolioOptions& options, const Task& task, std::s
                                     : 0;
   mine.max_seconds = options.evolve.max_seconds * share;
   if (!mine.run_dir.empty()) mine.run_dir += fmt::format("/shape-{}", shape + 1);
-  for (const auto& [axis, size] : task.time_shapes[shape].sizes) {
-    if (!mine.task_words.empty() && mine.task_words.front() == "gemm")
-      mine.task_words.push_back(fmt::format("{}={}", axis, size));
+  const Family* family = mine.task_words.empty()
+                             ? nullptr
+                             : find_family(families_of(options.evolve), mine.task_words.front());
+  for (const FamilyWord& word : family != nullptr ? family->words : std::vector<FamilyWord>()) {
+    const auto size = task.time_shapes[shape].sizes.find(word.name);
+    if (word.kind == FamilyWord::Kind::size && size != task.time_shapes[shape].sizes.end())
+      mine.task_words.push_back(fmt::format("{}={}", word.name, size->second));
   }
   return mine;
 }
@@ -99,7 +107,8 @@ Result<std::optional<Candidate>> fallback_of(const Task& task, Backend& backend,
     if (!loaded) return loaded.error();
     tunables.push_back(std::move(*loaded));
   }
-  tunables.insert(tunables.end(), builtin_tunables().begin(), builtin_tunables().end());
+  for (Tunable& tunable : templates_of(families_of(options)))
+    tunables.push_back(std::move(tunable));
   std::erase_if(tunables, [&](const Tunable& tunable) {
     return !tunable.plan.require.empty() || !serves(tunable, task);
   });

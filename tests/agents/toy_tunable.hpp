@@ -4,9 +4,9 @@
 #include <string>
 
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 

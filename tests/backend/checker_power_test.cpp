@@ -1,6 +1,5 @@
 // Tasks whose check cannot tell right from wrong are refused before anything is searched.
 #include <cupilot/parts/checker_power.hpp>
-#include <cupilot/parts/gemm.hpp>
 
 #include <filesystem>
 #include <functional>
@@ -9,6 +8,7 @@
 #include "catch.hpp"
 #include "support/sanitized.hpp"
 #include "tests/backend/virtual/tasks.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -2,17 +2,15 @@
 #pragma once
 
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "tests/backend/virtual/tasks.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 
 inline Task gemm(const std::vector<std::string>& words) {
-  const auto spec = gemm_spec_from(words);
-  REQUIRE(spec);
-  auto task = gemm_task(*spec);
+  auto task = gemm_of(words);
   REQUIRE(task);
   return *task;
 }

@@ -4,7 +4,6 @@
 
 #include <cupilot/evolution.hpp>
 #include <cupilot/parts/expr.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/parts/kernel_tuner.hpp>
 #include <cupilot/parts/models.hpp>
@@ -20,6 +19,7 @@
 #include "kernel/python_expr.hpp"
 #include "kernel/standalone.hpp"
 #include "llm/url.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot::fuzz {
 namespace {
@@ -100,7 +100,7 @@ std::string wrong_task(const std::string& text) {
 }
 
 Texts tunables() {
-  return {file("tests/data/softmax/softmax_tunable.cu"), file("kernels/templates/gemm_simt.cu")};
+  return {file("tests/data/softmax/softmax_tunable.cu"), file("kernels/families/gemm/templates/gemm_simt.cu")};
 }
 bool takes_tunable(const std::string& text) {
   return static_cast<bool>(parse_tunable(text, "fuzz.cu"));

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include <cupilot/backend.hpp>
-#include <cupilot/parts/gemm.hpp>
+
+#include "support/gemm.hpp"
 
 namespace gpu {
 

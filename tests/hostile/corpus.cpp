@@ -1,4 +1,5 @@
 #include "corpus.hpp"
+#include "support/gemm.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -56,9 +56,7 @@ Result<Task> task_of(const Corpus& corpus, const std::vector<std::string>& words
     return Error{ErrorCode::usage, "the kernel's header states no task",
                  "add a `// cupilot:` line"};
   if (words[0] == "gemm") {
-    auto spec = gemm_spec_from({words.begin() + 1, words.end()});
-    if (!spec) return spec.error();
-    return gemm_task(*spec);
+    return gemm_of({words.begin() + 1, words.end()});
   }
   const fs::path folder(corpus.folder);
   for (const fs::path& place : {folder / ".." / ".." / words[0], folder / words[0]}) {

@@ -1,11 +1,11 @@
 #include "kernel/plan_requirements.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/parts/tunable.hpp>
 #include <cupilot/rng.hpp>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -2,12 +2,12 @@
 
 #include <set>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 
 #include "kernel/device_limits.hpp"
 #include "kernel/support.hpp"
 #include "kernel/tunable_values.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::test;

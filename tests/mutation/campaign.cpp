@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "operators.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot::mutation {
 namespace {
@@ -20,9 +20,7 @@ Result<Task> task_of(const std::string& root, const std::vector<std::string>& wo
     return Error{ErrorCode::usage, "the kernel's header states no task",
                  "add a `// cupilot:` line"};
   if (words[0] != "gemm") return load_task(root + "/" + words[0]);
-  auto spec = gemm_spec_from({words.begin() + 1, words.end()});
-  if (!spec) return spec.error();
-  return gemm_task(*spec);
+  return gemm_of({words.begin() + 1, words.end()});
 }
 
 std::string line_at(const std::string& text, std::size_t at) {

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

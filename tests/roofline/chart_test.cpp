@@ -1,4 +1,3 @@
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/roofline_chart.hpp>
 
 #include <algorithm>
@@ -6,6 +5,7 @@
 #include <sstream>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -1,11 +1,11 @@
 #include "roofline/stalls.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 #include <algorithm>
 #include <limits>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

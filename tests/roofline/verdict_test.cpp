@@ -1,9 +1,9 @@
 #include "catch.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/verdict.hpp>
 
 #include "roofline/gemm_counts.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::test;

@@ -1,8 +1,8 @@
 #include "task/borrowed_scope.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

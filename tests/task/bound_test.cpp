@@ -1,10 +1,10 @@
 #include "trusted/bound.cuh"
 
 #include <cmath>
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "task/content.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <cmath>
-#include <cupilot/parts/gemm.hpp>
 #include <functional>
 #include <map>
 #include <set>
 
 #include "base/hash.hpp"
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

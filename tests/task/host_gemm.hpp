@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cupilot/parts/gemm.hpp>
 #include <type_traits>
 #include <vector>
 
@@ -64,37 +63,38 @@ struct HostInputs {
                 HAS_BIAS = has_bias, ACT = act;
 
 CUPILOT_GEMM_VARIANT(nn_double, double, 0, 0, 0, 0, 0, 0)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(nn_float, float, 0, 0, 0, 0, 0, 0)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(nn_tracked, tracked, 0, 0, 0, 0, 0, 0)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(tn_double, double, 1, 0, 0, 0, 0, 0)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(nt_double, double, 0, 1, 0, 0, 0, 0)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(tt_gelu_double, double, 1, 1, 1, 1, 1, 2)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(tt_gelu_float, float, 1, 1, 1, 1, 1, 2)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(tt_gelu_tracked, tracked, 1, 1, 1, 1, 1, 2)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(nn_silu_double, double, 0, 0, 0, 0, 0, 3)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(nn_silu_float, float, 0, 0, 0, 0, 0, 3)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
 }
 CUPILOT_GEMM_VARIANT(nn_silu_tracked, tracked, 0, 0, 0, 0, 0, 3)
-#include "reference/gemm.cu"
+#include "reference/matmul/gemm.cu"
+#include "support/gemm.hpp"
 }
 #undef CUPILOT_GEMM_VARIANT
 #undef __device__

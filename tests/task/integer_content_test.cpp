@@ -1,10 +1,10 @@
 // Content whose sums are exact, and the bound that counts in its units.
 #include <cmath>
-#include <cupilot/parts/gemm.hpp>
 #include <set>
 
 #include "catch.hpp"
 #include "task/content.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -1,10 +1,10 @@
 #include "task/reference_program.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "support/nvrtc.hpp"
 #include "task/content.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -23,13 +23,13 @@ struct ScaledInputs : host_gemm::HostInputs<double> {
                 ACT = 1, SCALE = scaling;
 
 SCALED_VARIANT(tensor_nn, 0, 0, 1)
-#include "reference/scaled_gemm.cu"
+#include "reference/matmul/scaled_gemm.cu"
 }
 SCALED_VARIANT(block_nt, 0, 1, 2)
-#include "reference/scaled_gemm.cu"
+#include "reference/matmul/scaled_gemm.cu"
 }
 SCALED_VARIANT(block_tn, 1, 0, 2)
-#include "reference/scaled_gemm.cu"
+#include "reference/matmul/scaled_gemm.cu"
 }
 #undef SCALED_VARIANT
 #undef __device__
@@ -80,10 +80,7 @@ TEST_CASE("every factor multiplies its own block, in every layout and batch") {
 }
 
 TEST_CASE("factors are tensors of the task, in a family of its own") {
-  const auto spec =
-      gemm_spec_from({"m=130", "n=129", "k=257", "batch=2", "dtype=e5m2", "scale=block"});
-  REQUIRE(spec);
-  const auto task = gemm_task(*spec);
+  const auto task = gemm_of({"m=130", "n=129", "k=257", "batch=2", "dtype=e5m2", "scale=block"});
   REQUIRE(task);
   CHECK(task->family == "scaled_gemm");
   CHECK(task->constants.at("SCALE") == 2);
@@ -94,13 +91,13 @@ TEST_CASE("factors are tensors of the task, in a family of its own") {
   CHECK(shape_of(*task, *find_tensor(*task, "scale_b"), shape)->extents ==
         std::vector<std::int64_t>{2, 2, 3});
 
-  const auto whole = gemm_task(*gemm_spec_from({"dtype=e4m3", "scale=tensor"}));
+  const auto whole = gemm_of({"dtype=e4m3", "scale=tensor"});
   REQUIRE(whole);
   CHECK(whole->precision == Precision::fp8);
   CHECK(shape_of(*whole, *find_tensor(*whole, "scale_b"), whole->time_shapes[0])->extents ==
         std::vector<std::int64_t>{1});
 
-  const auto plain = gemm_task(*gemm_spec_from({"dtype=e4m3", "scale=none"}));
+  const auto plain = gemm_of({"dtype=e4m3", "scale=none"});
   REQUIRE(plain);
   CHECK(plain->family == "gemm");
   CHECK(plain->constants.count("SCALE") == 0);
@@ -108,7 +105,7 @@ TEST_CASE("factors are tensors of the task, in a family of its own") {
 
 TEST_CASE("factors of sums are finite in every content, operands are not") {
   const Task task =
-      *gemm_task(*gemm_spec_from({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"}));
+      *gemm_of({"m=64", "n=256", "k=512", "dtype=e5m2", "scale=block"});
   for (std::size_t i = 0; i + 1 < task.tensors.size(); ++i) {
     const auto params = fill_params(task, i, task.time_shapes[0], {1, ContentKind::special});
     REQUIRE(params);
@@ -119,7 +116,7 @@ TEST_CASE("factors of sums are finite in every content, operands are not") {
 
 // What a unit of the condition sum may differ by.
 double per_sum(const std::vector<std::string>& words) {
-  const Task task = *gemm_task(*gemm_spec_from(words));
+  const Task task = *gemm_of(words);
   return bound_params(task, task.tensors.size() - 1, task.time_shapes[0], {})->per_sum;
 }
 

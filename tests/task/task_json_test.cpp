@@ -1,11 +1,11 @@
 #include <unistd.h>
-#include <cupilot/parts/gemm.hpp>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

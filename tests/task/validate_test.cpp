@@ -1,7 +1,7 @@
-#include <cupilot/parts/gemm.hpp>
 #include <functional>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 #include <functional>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "task/content.hpp"
 #include "trusted/tracked.cuh"
 #include "verify/shown.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -2,8 +2,9 @@
 #pragma once
 
 #include <cupilot/parts/device.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/verification.hpp>
+
+#include "support/gemm.hpp"
 
 namespace cupilot {
 

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <thread>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"
 #include "wisdom/base64.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -6,12 +6,12 @@
 #include <filesystem>
 #include <functional>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
 #include "catch.hpp"
 #include "support/kept_images.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 namespace fs = std::filesystem;

@@ -9,8 +9,9 @@
 
 #include <cupilot/backend.hpp>
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/wisdom.hpp>
+
+#include "support/gemm.hpp"
 
 namespace support {
 

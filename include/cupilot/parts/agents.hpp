@@ -132,10 +132,11 @@ std::unique_ptr<Strategist> random_strategist();
 // Writes from templates. `tunables` may hold a user's own.
 std::unique_ptr<KernelWriter> template_writer(std::vector<Tunable> tunables);
 
-// The space that templates span for a task on a device. Error{usage} when no template serves the
-// task.
+// The space that templates span for a task on a device. `techniques`: rows beside catalogue().
+// Error{usage} when no template serves the task.
 Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device,
-                                          const std::vector<Tunable>& tunables);
+                                          const std::vector<Tunable>& tunables,
+                                          const std::vector<Technique>& techniques = {});
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

@@ -50,9 +50,10 @@ std::unique_ptr<Strategist> model_strategist(ModelSeat seat, Strategist& built_i
 // adds what the PTX shows.
 std::unique_ptr<KernelWriter> model_writer(ModelSeat seat, KernelWriter& templates);
 
-// A space of every technique of the catalogue, for a task that no template serves: only a model can
-// write its kernels.
-Result<std::unique_ptr<Space>> free_space(const Task& task);
+// A space of every technique of the catalogue and of `techniques`, for a task that no template
+// serves: only a model or a host's own writer can write its kernels.
+Result<std::unique_ptr<Space>> free_space(const Task& task,
+                                          const std::vector<Technique>& techniques = {});
 
 }  // namespace cupilot
 CUPILOT_EXPORTS_END

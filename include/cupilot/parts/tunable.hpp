@@ -2,6 +2,8 @@
 // user's take the same path. File form: docs/formats/tunable.md.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +24,9 @@ struct TunableParameter {
   std::int64_t plain = 0;  // value when the technique is not used
 };
 
+// Texts of device headers by name ("ring.cuh").
+using DeviceHeaders = std::map<std::string, std::string>;
+
 struct Tunable {
   std::string name{};    // "gemm_simt"
   std::string family{};  // tasks it can serve
@@ -39,6 +44,8 @@ struct Tunable {
   LaunchPlan plan{};
   std::string text{};  // CUDA C++ below the header
   std::string file{};
+  // Headers of its family, which the text may include beside kernels/device; null: none.
+  std::shared_ptr<const DeviceHeaders> headers{};
 };
 
 Result<Tunable> parse_tunable(std::string_view text, const std::string& file);

@@ -3,6 +3,7 @@
 #include <cupilot/parts/model_agents.hpp>
 
 #include "strategy/build_space.hpp"
+#include "task/operators.hpp"
 
 namespace cupilot {
 namespace {
@@ -31,11 +32,13 @@ bool is_of_products(const Technique& row) {
 
 }  // namespace
 
-Result<std::unique_ptr<Space>> free_space(const Task& task) {
+Result<std::unique_ptr<Space>> free_space(const Task& task,
+                                          const std::vector<Technique>& techniques) {
   SpaceModel model;
   model.techniques.assign(catalogue().begin(), catalogue().end());
+  model.techniques.insert(model.techniques.end(), techniques.begin(), techniques.end());
   std::vector<Technique>& rows = model.techniques;
-  if (task.family == "gemm" || !task.work.matmul_like.empty()) return build_space(std::move(model));
+  if (is_matmul_like(task)) return build_space(std::move(model));
   std::erase_if(rows, is_of_products);
   // What needs a technique that is not there goes too, and so on.
   for (std::size_t before = 0; before != rows.size();) {

@@ -46,9 +46,11 @@ void drop_hopeless(std::vector<const Tunable*>& serving, const Task& task,
 }  // namespace
 
 Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device,
-                                          const std::vector<Tunable>& tunables) {
+                                          const std::vector<Tunable>& tunables,
+                                          const std::vector<Technique>& techniques) {
   SpaceModel model;
   model.techniques.assign(catalogue().begin(), catalogue().end());
+  model.techniques.insert(model.techniques.end(), techniques.begin(), techniques.end());
   std::vector<const Tunable*> serving;
   for (const Tunable& tunable : tunables) {
     if (!serves(tunable, task)) continue;

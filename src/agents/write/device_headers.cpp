@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "kernel/kernel_files.hpp"
+#include "base/embedded.hpp"
 
 namespace cupilot {
 namespace {
@@ -41,19 +41,62 @@ bool leads_to_body(std::string_view declaration) {
   return declaration.find("__device__") != std::string_view::npos;
 }
 
+// Embedded headers that all families share, then those of each family, by name.
+const std::vector<std::pair<std::string, std::string_view>>& embedded_headers() {
+  static const auto headers = [] {
+    std::vector<std::pair<std::string, std::string_view>> all;
+    for (const bool shared : {true, false}) {
+      for (const EmbeddedFile& file : kernel_files()) {
+        if (file.name.ends_with(".cuh") && file.name.starts_with("device/") == shared)
+          all.emplace_back(file.name.substr(file.name.rfind('/') + 1), file.text);
+      }
+    }
+    return all;
+  }();
+  return headers;
+}
+
 std::set<std::string> all_but(const std::string& header) {
   std::set<std::string> names;
-  for (const EmbeddedFile& file : kernel_files()) {
-    if (file.name.starts_with("device/") && file.name.substr(7) != header)
-      names.emplace(file.name.substr(7));
+  for (const auto& [name, text] : embedded_headers()) {
+    if (name != header) names.insert(name);
   }
   return names;
+}
+
+// Text of a header that all share, else of `own`, else, where there is no `own`, of a family; "":
+// there is none.
+std::string_view header_text(const std::string& name, const DeviceHeaders* own) {
+  const std::string_view shared = find_embedded(kernel_files(), "device/" + name);
+  if (!shared.empty()) return shared;
+  if (own != nullptr) {
+    const auto found = own->find(name);
+    return found == own->end() ? std::string_view() : found->second;
+  }
+  for (const auto& [known, text] : embedded_headers()) {
+    if (known == name) return text;
+  }
+  return {};
+}
+
+Error no_header(const std::string& file, const std::string& name, const DeviceHeaders* own) {
+  std::string known;
+  const auto add = [&](std::string_view one) {
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", one);
+  };
+  for (const EmbeddedFile& one : kernel_files()) {
+    if (one.name.starts_with("device/")) add(one.name.substr(7));
+  }
+  for (const auto& [one, text] : own != nullptr ? *own : DeviceHeaders()) add(one);
+  return {ErrorCode::usage, fmt::format("{}: no device header \"cupilot/{}\"", file, name),
+          "there are " + known};
 }
 
 }  // namespace
 
 Result<void> inline_device_headers(std::string_view text, const std::string& file,
-                                   std::set<std::string>& seen, std::string& out) {
+                                   std::set<std::string>& seen, std::string& out,
+                                   const DeviceHeaders* own) {
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = std::min(text.find('\n', from), text.size());
     const std::string_view line = text.substr(from, end - from);
@@ -65,18 +108,10 @@ Result<void> inline_device_headers(std::string_view text, const std::string& fil
     const std::string name(line.substr(include_mark.size(),
                                        line.find('"', include_mark.size()) - include_mark.size()));
     if (!seen.insert(name).second) continue;
-    const std::string_view header = find_embedded(kernel_files(), "device/" + name);
-    if (header.empty()) {
-      std::string known;
-      for (const EmbeddedFile& one : kernel_files()) {
-        if (one.name.starts_with("device/"))
-          known += fmt::format("{}{}", known.empty() ? "" : ", ", one.name.substr(7));
-      }
-      return Error{ErrorCode::usage, fmt::format("{}: no device header \"cupilot/{}\"", file, name),
-                   "there are " + known};
-    }
+    const std::string_view header = header_text(name, own);
+    if (header.empty()) return no_header(file, name, own);
     out += fmt::format("// cupilot/{}\n", name);
-    if (auto done = inline_device_headers(header, name, seen, out); !done) return done;
+    if (auto done = inline_device_headers(header, name, seen, out, own); !done) return done;
   }
   return {};
 }
@@ -128,9 +163,7 @@ std::string header_outlines(Precision precision, int compute_major) {
 
 std::string with_includes(std::string_view text) {
   std::string out(text);
-  for (const EmbeddedFile& file : kernel_files()) {
-    if (!file.name.starts_with("device/")) continue;
-    const std::string name(file.name.substr(7));
+  for (const auto& [name, text_of_header] : embedded_headers()) {
     const std::size_t at = out.find("// cupilot/" + name + "\n");
     if (at == std::string::npos) continue;
     // With the headers that it includes, or without: they may have stood there before.

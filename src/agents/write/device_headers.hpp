@@ -1,4 +1,4 @@
-// The device headers (kernels/device) in kernel texts and prompts.
+// Device headers (kernels/device and those of families) in kernel texts and prompts.
 #pragma once
 
 #include <set>
@@ -6,15 +6,18 @@
 #include <string_view>
 
 #include <cupilot/parts/dtype.hpp>
+#include <cupilot/parts/tunable.hpp>
 #include <cupilot/result.hpp>
 
 namespace cupilot {
 
 // Copies `text` to `out`, each device header in place of its first include; `seen` are those that
-// stand there already. Error names an include of "cupilot/..." that does not exist. `file`: for
-// messages.
+// stand there already. `own`: headers beside kernels/device, those of a template's family; null:
+// those of all built-in families. Error names an include of "cupilot/..." that does not exist.
+// `file`: for messages.
 Result<void> inline_device_headers(std::string_view text, const std::string& file,
-                                   std::set<std::string>& seen, std::string& out);
+                                   std::set<std::string>& seen, std::string& out,
+                                   const DeviceHeaders* own = nullptr);
 
 // Includes in place of the headers that stand in the text: what a reader is shown.
 std::string with_includes(std::string_view text);

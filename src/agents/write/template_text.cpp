@@ -107,7 +107,9 @@ Result<std::string> template_text(const Tunable& tunable, const Task& task,
       !done)
     return done.error();
   text += constant_lines(tunable, task, constants) + type_lines(tunable, task) + "\n";
-  if (auto done = inline_device_headers(tunable.text, tunable.file, seen, text); !done)
+  if (auto done =
+          inline_device_headers(tunable.text, tunable.file, seen, text, tunable.headers.get());
+      !done)
     return done.error();
   return text;
 }

@@ -1,23 +1,14 @@
 #include "backend/cuda/library.hpp"
 
+#include <algorithm>
+
 #include <cupilot/backend.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/rejection.hpp>
 
 namespace cupilot {
 namespace {
 
-std::int64_t constant(const Task& task, const char* name) {
-  const auto found = task.constants.find(name);
-  return found != task.constants.end() ? found->second : 0;
-}
-
-std::int64_t extent(const Workload& workload, const char* axis) {
-  const auto found = workload.sizes.find(axis);
-  return found != workload.sizes.end() ? found->second : 1;
-}
-
-double scalar(const Task& task, const char* name, double otherwise) {
+double scalar(const Task& task, const std::string& name, double otherwise) {
   for (const Scalar& entry : task.scalars) {
     if (entry.name == name) return entry.value;
   }
@@ -29,7 +20,7 @@ struct Operand {
   Region region;
   DType type = DType::f32;
 };
-Operand operand(const Task& task, const std::vector<Region>& tensors, const char* name) {
+Operand operand(const Task& task, const std::vector<Region>& tensors, const std::string& name) {
   for (std::size_t i = 0; i < task.tensors.size(); ++i) {
     if (task.tensors[i].name == name) return {tensors.at(i), task.tensors[i].type};
   }
@@ -40,20 +31,74 @@ Rejected without(const std::string& why) {
   return reject("measure.failed", "no library baseline: " + why);
 }
 
+// The task's own names; a constant that it lacks is 0.
+ExprScope call_scope(const Task& task, const Workload& workload) {
+  return [scope = task_scope(task, workload)](std::string_view name) -> ExprValue {
+    ExprValue value = scope(name);
+    const auto* fault = std::get_if<ExprFault>(&value);
+    if (fault != nullptr && fault->kind == ExprFault::Kind::unknown_name) return std::int64_t{0};
+    return value;
+  };
+}
+
+// Values of a call's expressions. The first that has none says so in `fault`.
+class CallValues {
+ public:
+  CallValues(const Task& task, const Workload& workload) : scope_(call_scope(task, workload)) {}
+  std::int64_t of(const Expr& expr) {
+    const auto value = evaluate_or_error(expr, scope_);
+    if (!value && !fault_) fault_ = value.error();
+    return value ? *value : 0;
+  }
+  const std::optional<Error>& fault() const { return fault_; }
+
+ private:
+  ExprScope scope_;
+  std::optional<Error> fault_;
+};
+
 // Whole factors are numbers the library reads from memory; blocks are laid out as it wants them,
 // but for the padding of B's.
-std::optional<Rejected> add_scales(const Task& task, const Workload& workload,
+std::optional<Rejected> add_scales(const LibraryCall& call, const Task& task,
                                    const std::vector<Region>& tensors, LibraryOrder& order) {
-  order.scale = static_cast<int>(constant(task, "SCALE"));
-  if (order.scale == 0) return std::nullopt;
+  if (order.scale == LibraryOrder::unscaled) return std::nullopt;
   // Column-major, the library's A is our B.
-  order.scale_a = operand(task, tensors, "scale_b").region;
-  order.scale_b = operand(task, tensors, "scale_a").region;
-  if (static_cast<Scaling>(order.scale) == Scaling::tensor) return std::nullopt;
-  if ((extent(workload, "k") + 127) / 128 % 4 != 0)
+  order.scale_a = operand(task, tensors, call.scale_b).region;
+  order.scale_b = operand(task, tensors, call.scale_a).region;
+  if (order.scale == LibraryOrder::scaled_whole) return std::nullopt;
+  if ((order.depth + 127) / 128 % 4 != 0)
     return without("cuBLASLt wants block scales of B padded to four along k");
   if (order.batch != 1) return without("cuBLASLt takes no batches with block scales");
   return std::nullopt;
+}
+
+std::optional<Rejected> refusal(const LibraryCall& call, const Task& task, CallValues& values) {
+  for (const LibraryCall::Refusal& row : call.refuse) {
+    if (values.of(row.when) != 0) return without(row.reason);
+  }
+  for (const Tensor& tensor : task.tensors) {
+    if (!tensor.strides.empty()) return without("a tensor has strides of its own");
+  }
+  return std::nullopt;
+}
+
+void add_sizes(const LibraryCall& call, CallValues& values, LibraryOrder& order) {
+  const std::int64_t m = values.of(call.m), n = values.of(call.n), k = values.of(call.k);
+  const bool trans_a = values.of(call.trans_a) != 0, trans_b = values.of(call.trans_b) != 0;
+  order.trans_a = trans_b;
+  order.trans_b = trans_a;
+  order.relu = values.of(call.relu) != 0;
+  order.scale = static_cast<int>(values.of(call.scale));
+  order.rows = n;
+  order.columns = m;
+  order.depth = k;
+  order.batch = values.of(call.batch);
+  order.ld_a = trans_b ? k : n;
+  order.ld_b = trans_a ? m : k;
+  order.ld_d = n;
+  order.stride_a = n * k;
+  order.stride_b = m * k;
+  order.stride_d = m * n;
 }
 
 }  // namespace
@@ -72,50 +117,40 @@ std::string library_name(const Task& task) {
   }
 }
 
-Attempt<LibraryOrder> library_order(const Task& task, const Workload& workload,
-                                    const std::vector<Region>& tensors) {
-  if (task.family != "gemm" && task.family != "scaled_gemm")
-    return without("cuBLASLt is asked for matrix products only");
-  const auto act = static_cast<Activation>(constant(task, "ACT"));
-  if (act != Activation::none && act != Activation::relu)
-    return without("cuBLASLt has no epilogue equal to this activation");
-  for (const Tensor& tensor : task.tensors) {
-    if (!tensor.strides.empty()) return without("a tensor has strides of its own");
+const LibraryCall* find_library_call(std::span<const LibraryCall> calls, const Task& task) {
+  for (const LibraryCall& call : calls) {
+    const auto& families = call.families;
+    if (std::find(families.begin(), families.end(), task.family) != families.end()) return &call;
   }
-  const Operand a = operand(task, tensors, "A"), b = operand(task, tensors, "B"),
-                d = operand(task, tensors, "D");
-  const Operand c = operand(task, tensors, "C"), bias = operand(task, tensors, "bias");
-  const std::int64_t m = extent(workload, "m"), n = extent(workload, "n"),
-                     k = extent(workload, "k");
-  const bool trans_a = constant(task, "TRANS_A") != 0, trans_b = constant(task, "TRANS_B") != 0;
+  return nullptr;
+}
+
+Attempt<LibraryOrder> library_order(const LibraryCall* call, const Task& task,
+                                    const Workload& workload, const std::vector<Region>& tensors) {
+  if (call == nullptr) return without("cuBLASLt has no call for family '" + task.family + "'");
+  CallValues values(task, workload);
+  if (auto refused = refusal(*call, task, values)) return *refused;
   LibraryOrder order;
+  add_sizes(*call, values, order);
+  if (values.fault()) return without(values.fault()->message);
+  const Operand a = operand(task, tensors, call->a), b = operand(task, tensors, call->b),
+                d = operand(task, tensors, call->d);
   order.type_a = static_cast<int>(b.type);
   order.type_b = static_cast<int>(a.type);
   order.type_c = order.type_d = static_cast<int>(d.type);
   order.compute = task.precision == Precision::tf32  ? LibraryOrder::tf32
                   : task.precision == Precision::fp8 ? LibraryOrder::fast
                                                      : LibraryOrder::full;
-  order.trans_a = trans_b;
-  order.trans_b = trans_a;
-  order.relu = act == Activation::relu;
-  order.rows = n;
-  order.columns = m;
-  order.depth = k;
-  order.batch = extent(workload, "batch");
-  order.ld_a = trans_b ? k : n;
-  order.ld_b = trans_a ? m : k;
-  order.ld_d = n;
-  order.stride_a = n * k;
-  order.stride_b = m * k;
-  order.stride_d = m * n;
-  order.alpha = scalar(task, "alpha", 1);
-  order.beta = scalar(task, "beta", 0);
+  order.alpha = scalar(task, call->alpha, 1);
+  order.beta = scalar(task, call->beta, 0);
   order.a = b.region;
   order.b = a.region;
-  order.c = c.region;
+  order.c = operand(task, tensors, call->c).region;
   order.d = d.region;
-  order.bias = bias.region;
-  if (auto refused = add_scales(task, workload, tensors, order)) return *refused;
+  order.bias = operand(task, tensors, call->bias).region;
+  if (order.a.slot < 0 || order.b.slot < 0 || order.d.slot < 0)
+    return without("the task lacks an operand that its family's call names");
+  if (auto refused = add_scales(*call, task, tensors, order)) return *refused;
   return order;
 }
 

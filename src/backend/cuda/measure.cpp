@@ -6,7 +6,6 @@
 #include <memory>
 
 #include <fmt/core.h>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/rejection.hpp>
 #include <cupilot/parts/resolved_plan.hpp>
 #include <cupilot/rng.hpp>
@@ -111,7 +110,8 @@ class MeasuredRounds {
     Entrant& entrant = entrants_.emplace_back();
     entrant.who = &contestant;
     if (contestant.kind == Subject::Kind::library) {
-      auto order = library_order(task_, workload_, placement_.tensors);
+      const LibraryCall* call = find_library_call(trials_.library_calls_, task_);
+      auto order = library_order(call, task_, workload_, placement_.tensors);
       if (order.is_error()) return order.error();
       if (order.is_rejected()) {
         entrant.out = order.rejected();

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <fmt/core.h>
-#include <cupilot/parts/gemm.hpp>
 
 #include "backend/cuda/clock.hpp"
 #include "backend/cuda/library.hpp"
@@ -200,23 +199,31 @@ constexpr DenseProduct products[] = {{"tf32", DType::f32, DType::f32, Precision:
                                      {"fp8", DType::e4m3, DType::bf16, Precision::fp8}};
 constexpr std::int64_t product_side = 8192;
 
-Result<Task> product_task(const DenseProduct& product) {
-  GemmSpec spec;
-  spec.m = spec.n = spec.k = product_side;
-  spec.dtype = product.type;
-  spec.out = product.out;
-  spec.precision = product.precision;
-  spec.layout = "nt";  // the one that all types have
-  return gemm_task(spec);
+// A square product D = A B'; B transposed is the layout that all types have.
+Task product_task(const DenseProduct& product) {
+  const auto tensor = [](const char* name, Role role, DType type) {
+    return Tensor{.name = name, .role = role, .type = type, .shape = {"side", "side"}};
+  };
+  Task task;
+  task.name = "product";
+  task.axes = {{"side", AxisKind::fixed}};
+  task.tensors = {tensor("A", Role::in, product.type), tensor("B", Role::in, product.type),
+                  tensor("D", Role::out, product.out)};
+  task.precision = product.precision;
+  task.time_shapes = {{.sizes = {{"side", product_side}}}};
+  return task;
 }
+
+const LibraryCall product_call{
+    .a = "A", .b = "B", .d = "D", .m = "side", .n = "side", .k = "side", .trans_b = 1};
 
 // Where no kernel of our own reaches the tensor cores' rate. A library that is not there is no
 // error: the row is missing.
 void measure_library(CudaTrials& trials, Peaks& peaks) {
   for (const DenseProduct& product : products) {
-    const auto task = product_task(product);
-    if (!task || find_ceiling(peaks, product.ceiling) != nullptr) continue;
-    auto times = trials.sustain_library(*task, repeats, rate_pace.seconds);
+    if (find_ceiling(peaks, product.ceiling) != nullptr) continue;
+    const Task task = product_task(product);
+    auto times = trials.sustain_library(task, product_call, repeats, rate_pace.seconds);
     if (!times) continue;
     Ceiling ceiling{
         product.ceiling, "op/s", 0, {}, fmt::format("cuBLASLt, {0} x {0} x {0}", product_side)};
@@ -228,8 +235,8 @@ void measure_library(CudaTrials& trials, Peaks& peaks) {
 
 }  // namespace
 
-Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int times,
-                                                        double seconds) {
+Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, const LibraryCall& call,
+                                                        int times, double seconds) {
   Case what;
   what.workload = task.time_shapes.front();
   const auto placement = place(task, what, Fence::end);
@@ -242,7 +249,7 @@ Result<std::vector<double>> CudaTrials::sustain_library(const Task& task, int ti
           device_.judge(DeviceMessage::prepare, pack(PrepareOrder{std::move(*items), {}}));
       !prepared)
     return prepared.error();
-  auto order = library_order(task, what.workload, placement->tensors);
+  auto order = library_order(&call, task, what.workload, placement->tensors);
   if (order.is_error()) return order.error();
   if (order.is_rejected()) return Error{ErrorCode::usage, order.rejected().message, ""};
   const auto burst = [&](int launches) -> Result<double> {

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <cupilot/family.hpp>
 #include <cupilot/in_process.hpp>
 #include <cupilot/parts/peaks.hpp>
 #include <cupilot/parts/profile.hpp>
@@ -33,6 +34,13 @@ std::string identity_of(const DeviceHello& hello) {
                      hello.sharing == Sharing::own ? " in the host's context" : "");
 }
 
+// Of the built-in families, then of the host's.
+std::vector<LibraryCall> library_calls_in(const BackendOptions& options) {
+  std::vector<LibraryCall> calls = library_calls_of(builtin_families());
+  calls.insert(calls.end(), options.library_calls.begin(), options.library_calls.end());
+  return calls;
+}
+
 class CudaBackend final : public Backend, public Inspector {
  public:
   CudaBackend(std::unique_ptr<CompilePool> pool, std::unique_ptr<TrialDevice> device,
@@ -46,7 +54,8 @@ class CudaBackend final : public Backend, public Inspector {
                 .notices = std::move(notices)},
         programs_(*pool_, traits_.spec.arch),
         spot_(*pool_, traits_.spec.arch),
-        trials_(*device_, programs_, spot_, traits_.spec, options.trial_seconds),
+        trials_(*device_, programs_, spot_, traits_.spec, options.trial_seconds,
+                library_calls_in(options)),
         counters_(options.counters),
         inputs_(0),
         oracle_(*pool_, traits_.spec.arch, inputs_, 0) {

@@ -61,13 +61,14 @@ struct CountedRun {
 class CudaTrials {
  public:
   CudaTrials(TrialDevice& device, CudaPrograms& programs, SpotCheck& spot, const DeviceSpec& spec,
-             double trial_seconds)
+             double trial_seconds, std::vector<LibraryCall> library_calls = {})
       : device_(device),
         orders_(device),
         programs_(programs),
         spot_(spot),
         spec_(spec),
-        trial_seconds_(trial_seconds) {}
+        trial_seconds_(trial_seconds),
+        library_calls_(std::move(library_calls)) {}
 
   // Each case from placement to comparison, in order, up to a fault that further ones would only
   // repeat. Error: the machine failed twice at the same case.
@@ -93,8 +94,9 @@ class CudaTrials {
                             CountDepth depth);
 
   // Microseconds of the library's kernel for a task, back to back for `seconds` at a time, warm
-  // (cuda_peaks.cpp).
-  Result<std::vector<double>> sustain_library(const Task& task, int times, double seconds);
+  // (peaks.cpp).
+  Result<std::vector<double>> sustain_library(const Task& task, const LibraryCall& call, int times,
+                                              double seconds);
 
  private:
   friend class MeasuredRounds;
@@ -157,6 +159,7 @@ class CudaTrials {
   SpotCheck& spot_;
   const DeviceSpec& spec_;
   double trial_seconds_;
+  std::vector<LibraryCall> library_calls_;
   std::vector<std::shared_ptr<const NamedImage>> named_;  // images that were named last
 };
 

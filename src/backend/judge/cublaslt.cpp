@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include <cupilot/parts/dtype.hpp>
-#include <cupilot/parts/gemm.hpp>
 
 #include "backend/worker/serve.hpp"
 
@@ -68,7 +67,7 @@ std::string key_of(const LibraryOrder& o) {
 
 }  // namespace
 
-struct LibraryGemm::State {
+struct LibraryMatmul::State {
   CudaSession& session;
   TimedRunner& visitor;
   LibraryPlaces places;
@@ -169,7 +168,7 @@ struct Product {
   // The library's A has the factors of our B: blocks of 128 by 128, and those of our A lines of
   // 128.
   void scales(const LibraryOrder& order, const CudaSession& session) {
-    const bool blocks = static_cast<Scaling>(order.scale) == Scaling::block;
+    const bool blocks = order.scale == LibraryOrder::scaled_blocks;
     const auto mode_a = blocks ? CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F
                                : CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F;
     const auto mode_b =
@@ -208,11 +207,11 @@ struct Product {
 
 }  // namespace
 
-LibraryGemm::LibraryGemm(CudaSession& session, TimedRunner& visitor, LibraryPlaces places)
+LibraryMatmul::LibraryMatmul(CudaSession& session, TimedRunner& visitor, LibraryPlaces places)
     : state_(new State(session, visitor, places)) {}
-LibraryGemm::~LibraryGemm() = default;
+LibraryMatmul::~LibraryMatmul() = default;
 
-RunAnswer LibraryGemm::visit(const LibraryVisit& visit) {
+RunAnswer LibraryMatmul::visit(const LibraryVisit& visit) {
   State& state = *state_;
   const LibraryOrder& order = visit.order;
   state.open();

@@ -9,11 +9,11 @@
 
 namespace cupilot {
 
-class LibraryGemm {
+class LibraryMatmul {
  public:
   // `places`: where the library is looked for.
-  LibraryGemm(CudaSession& session, TimedRunner& visitor, LibraryPlaces places);
-  ~LibraryGemm();
+  LibraryMatmul(CudaSession& session, TimedRunner& visitor, LibraryPlaces places);
+  ~LibraryMatmul();
   // Times one product. The first visit of a shape tries the heuristics and keeps the fastest.
   // Throws CudaFailure, or OrderRefused when the library is missing or has no such product.
   RunAnswer visit(const LibraryVisit& visit);

@@ -50,7 +50,7 @@ class Judge {
   TimedRunner visitor_{session_};
   OracleStore oracles_{session_};
   Checker checker_{session_, oracles_};
-  LibraryGemm library_;
+  LibraryMatmul library_;
   Contents contents_{session_};
   Repeats repeats_{session_};
   CardWatch card_{session_.hello()};

@@ -372,7 +372,9 @@ struct LibraryOrder {
   std::int64_t ld_a = 0, ld_b = 0, ld_d = 0, stride_a = 0, stride_b = 0, stride_d = 0;
   double alpha = 1, beta = 0;
   Region a, b, c, d, bias;  // bias.slot < 0: none
-  int scale = 0;            // of A and B, a Scaling
+  // Factors of A and B: one each, or one a row of our A and 128x128 block of our B, each 128 of K.
+  enum Scale { unscaled, scaled_whole, scaled_blocks };
+  int scale = unscaled;
   Region scale_a, scale_b;
   VisitTiming timing;
 };

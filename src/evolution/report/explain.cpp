@@ -10,6 +10,7 @@
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/kept_families.hpp"
 #include "strategy/edit.hpp"
 
 namespace cupilot {
@@ -216,8 +217,10 @@ Result<ExplainedRun> open_subject(const std::string& run_dir, Backend& backend,
   subject.champion = std::move(best->candidate.strategy);
   subject.seed = state->header.search.seed;
   const auto tunables = kept_tunables(real_host(), run_dir, state->header.tunables);
-  auto components =
-      find_components(subject.task, backend.device(), backend.traits().techniques, tunables, false);
+  const auto families = kept_families(real_host(), run_dir);
+  if (!families) return families.error();
+  auto components = find_components(subject.task, backend.device(), backend.traits().techniques,
+                                    tunables, *families, false);
   if (!components) return components.error();
   subject.components = std::move(*components);
   subject.pipe = {nullptr, &backend, subject.components.writer, subject.seed, options.screen};

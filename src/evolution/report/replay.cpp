@@ -8,6 +8,7 @@
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/run_state.hpp"
 #include "evolution/run/context.hpp"
+#include "evolution/run/kept_families.hpp"
 
 namespace cupilot {
 namespace {
@@ -141,11 +142,14 @@ Result<ReplayReport> replay(const std::string& run_dir, const ReplayOptions& opt
   }
   const HeaderRecord& header = state->header;
   const auto tunables = kept_tunables(real_host(), run_dir, header.tunables);
+  const auto families = kept_families(real_host(), run_dir);
+  if (!families) return families.error();
   auto components = find_components(state->task, header.device, header.techniques, tunables,
-                                    options.random_search.value_or(header.random_search),
+                                    *families, options.random_search.value_or(header.random_search),
                                     header.seats.has_value());
   if (!components) return std::move(components.error()).while_doing(run_dir);
-  if (auto learnt = learn(*components, state->task, header.device, tunables, header.learnt);
+  if (auto learnt =
+          learn(*components, state->task, header.device, tunables, *families, header.learnt);
       !learnt)
     return learnt.error();
   SearchOptions rules = header.search;

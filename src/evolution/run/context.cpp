@@ -48,9 +48,41 @@ class PlainWriter : public KernelWriter {
   const Space& space_;
 };
 
+const Families& known_families(const Families& given) {
+  return given.empty() ? builtin_families() : given;
+}
+
+// Rows of families that the catalogue does not hold.
+std::vector<Technique> added_techniques(const Families& families) {
+  std::vector<Technique> all = techniques_of(families);
+  all.erase(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(catalogue().size()));
+  return all;
+}
+
+// The space that a family's techniques span where it has no template: its host writes the kernels.
+// Null: there is no such family.
+Result<std::unique_ptr<Space>> space_of_techniques(const Task& task, const Families& families) {
+  const Family* family = find_family(families, task.family);
+  if (family == nullptr || family->techniques.empty() || !family->templates.empty())
+    return std::unique_ptr<Space>();
+  SpaceModel model;
+  model.techniques = family->techniques;
+  return build_space(std::move(model));
+}
+
 Result<std::vector<Tunable>> load_tunables(const Task& task, const DeviceSpec& device,
+                                           const Families& families,
                                            const std::vector<std::string>& paths) {
-  std::vector<Tunable> all = builtin_tunables();
+  std::vector<Tunable> all;
+  for (const Family& family : families) {
+    for (const Tunable& tunable : family.templates) {
+      // A template of the family may serve other tasks of it than this one.
+      if (!family.built_in && serves(tunable, task)) {
+        if (auto fits = check_tunable(tunable, task, device); !fits) return fits.error();
+      }
+      all.push_back(tunable);
+    }
+  }
   for (const std::string& path : paths) {
     auto tunable = load_tunable(path);
     if (!tunable) return tunable.error();
@@ -122,7 +154,7 @@ void learn_from_pool(RunContext& context, const EvolveOptions& options, const St
   if (kind.empty() || !options.pool_tags.empty() || !context.knowledge.forecast) return;
   auto outcomes = pool.outcomes(kind, outcomes_learnt);
   Result<void> learnt = outcomes ? learn(context, *context.task, backend.device(), options.tunables,
-                                         std::move(*outcomes))
+                                         options.families, std::move(*outcomes))
                                  : Result<void>(outcomes.error());
   if (!learnt) {
     context.notices.push_back("forecasts learnt nothing from the " + learnt.error().message);
@@ -130,6 +162,20 @@ void learn_from_pool(RunContext& context, const EvolveOptions& options, const St
     context.notices.push_back(
         fmt::format("forecasts learnt from {} kernels that earlier runs timed on {}",
                     context.learnt.size(), backend.device().name));
+  }
+}
+
+// Starting points that families of the host's bring; those of built-in ones are in each new pool.
+void add_practice(RunContext& context, const EvolveOptions& options) {
+  if (!options.search.steering.pool) return;
+  for (const Family& family : options.families) {
+    for (const PoolEntry& entry : family.built_in ? std::vector<PoolEntry>() : family.practice) {
+      if (entry.family != context.task->family ||
+          entry.precision != name_of(context.task->precision))
+        continue;
+      auto complete = context.space->complete(entry.strategy);
+      if (complete) context.knowledge.remembered.push_back(std::move(complete->strategy));
+    }
   }
 }
 
@@ -174,7 +220,8 @@ Task landscape_task() {
 Result<SearchComponents> find_components(const Task& task, const DeviceSpec& device,
                                          const std::vector<Technique>& techniques,
                                          const std::vector<std::string>& tunables,
-                                         bool random_search, bool free) {
+                                         const Families& given, bool random_search, bool free) {
+  const Families& families = known_families(given);
   SearchComponents components;
   components.own_strategist = random_search ? random_strategist() : rule_strategist();
   components.strategist = components.own_strategist.get();
@@ -192,11 +239,16 @@ Result<SearchComponents> find_components(const Task& task, const DeviceSpec& dev
     components.zone = Zone::middle;
   } else {
     if (auto valid = validate(task); !valid) return valid.error();
-    auto loaded = load_tunables(task, device, tunables);
+    auto loaded = load_tunables(task, device, families, tunables);
     if (!loaded) return loaded.error();
-    auto space = make_space(task, device, *loaded);
+    const std::vector<Technique> added = added_techniques(families);
+    auto space = make_space(task, device, *loaded, added);
     components.templates = static_cast<bool>(space);
-    if (!space && free) space = free_space(task);
+    if (!space && free) {
+      auto own = space_of_techniques(task, families);
+      if (!own) return own.error();
+      space = *own ? std::move(own) : free_space(task, added);
+    }
     if (!space) return space.error();
     components.space = std::move(*space);
     components.knowledge.forecast = make_cost_model(task, device, *loaded);
@@ -208,9 +260,10 @@ Result<SearchComponents> find_components(const Task& task, const DeviceSpec& dev
 }
 
 Result<void> learn(SearchComponents& components, const Task& task, const DeviceSpec& device,
-                   const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt) {
+                   const std::vector<std::string>& tunables, const Families& families,
+                   std::vector<PoolOutcome> learnt) {
   if (learnt.empty() || !components.knowledge.forecast) return {};
-  auto loaded = load_tunables(task, device, tunables);
+  auto loaded = load_tunables(task, device, known_families(families), tunables);
   if (!loaded) return loaded.error();
   components.learnt = std::move(learnt);
   components.knowledge.forecast = learnt_forecaster(task, device, *loaded, components.learnt);
@@ -219,8 +272,9 @@ Result<void> learn(SearchComponents& components, const Task& task, const DeviceS
 
 Result<RunContext> open_context(const Task& task, Backend& backend, const EvolveOptions& options) {
   const std::vector<Technique> techniques = backend.traits().techniques;
+  const bool others_write = options.chat != nullptr || options.writer != nullptr;
   auto components = find_components(task, backend.device(), techniques, options.tunables,
-                                    options.random_search, options.chat != nullptr);
+                                    options.families, options.random_search, others_write);
   if (!components) return components.error();
   RunContext context;
   static_cast<SearchComponents&>(context) = std::move(*components);
@@ -232,6 +286,7 @@ Result<RunContext> open_context(const Task& task, Backend& backend, const Evolve
   if (!techniques.empty()) return context;
   if (auto added = add_screen(context, options); !added) return added.error();
   consult_pool(context, options);
+  add_practice(context, options);
   return context;
 }
 

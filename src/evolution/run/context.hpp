@@ -27,17 +27,20 @@ struct SearchComponents {
 };
 
 // `techniques` not empty: they span the space, and kernels are their values. `tunables`: paths.
-// Error{usage} when nothing can write the task, or the task is not valid. `free`: a model can write
-// what no template serves.
+// `families`: where templates and techniques come from, empty: the built-in ones. Error{usage} when
+// nothing can write the task, or the task is not valid. `free`: a model or the host's own writer
+// can write what no template serves.
 Result<SearchComponents> find_components(const Task& task, const DeviceSpec& device,
                                          const std::vector<Technique>& techniques,
                                          const std::vector<std::string>& tunables,
-                                         bool random_search, bool free = false);
+                                         const Families& families, bool random_search,
+                                         bool free = false);
 
 // Forecasts that know what earlier runs timed. Those of landscapes and without outcomes stay as
 // they are.
 Result<void> learn(SearchComponents& components, const Task& task, const DeviceSpec& device,
-                   const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt);
+                   const std::vector<std::string>& tunables, const Families& families,
+                   std::vector<PoolOutcome> learnt);
 
 struct RunContext : SearchComponents {
   const Task* task = nullptr;

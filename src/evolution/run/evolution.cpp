@@ -229,8 +229,8 @@ Result<std::unique_ptr<Evolution::State>> Evolution::State::open(EvolutionRecord
     return Error{ErrorCode::usage, "the saved search had the built-in strategist",
                  "load() it without one, or begin() anew"};
   }
-  auto components =
-      find_components(task, device, options.techniques, options.tunables, options.random_search);
+  auto components = find_components(task, device, options.techniques, options.tunables, {},
+                                    options.random_search);
   if (!components) return components.error();
   state->components = std::move(*components);
   if (strategist != nullptr) state->components.strategist = strategist;

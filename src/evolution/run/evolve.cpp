@@ -14,6 +14,7 @@
 #include "evolution/journal/run_files.hpp"
 #include "evolution/journal/tally.hpp"
 #include "evolution/run/driver.hpp"
+#include "evolution/run/kept_families.hpp"
 #include "evolution/search/options.hpp"
 
 namespace cupilot {
@@ -87,6 +88,8 @@ Result<EvolveReport> begin_run(const Task& task, Backend& backend, const EvolveO
     if (!created) return created.error();
     journal.emplace(std::move(*created));
     if (auto kept = keep_tunables(host_of(options), options.run_dir, options.tunables); !kept)
+      return kept.error();
+    if (auto kept = keep_families(host_of(options), options.run_dir, options.families); !kept)
       return kept.error();
   }
   Driver driver(searched, std::move(*context), options, std::move(journal));
@@ -185,6 +188,9 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
     if (auto done = opened->journal.commit(); !done) return done.error();
   }
   EvolveOptions all = as_recorded(host, state->header, options, run_dir);
+  auto families = kept_families(host, run_dir, options.families);
+  if (!families) return families.error();
+  all.families = std::move(*families);
   // What the pool said at the beginning, whatever it says now.
   all.search.steering.pool = false;
   auto context = open_context(state->task, backend, all);
@@ -192,7 +198,8 @@ Result<std::optional<EvolveReport>> continue_from(const std::optional<Checkpoint
   all.search.steering = state->header.search.steering;
   context->knowledge.remembered = state->header.remembered;
   context->knowledge.effects = state->header.remembered_effects;
-  auto learnt = learn(*context, state->task, backend.device(), all.tunables, state->header.learnt);
+  auto learnt = learn(*context, state->task, backend.device(), all.tunables, all.families,
+                      state->header.learnt);
   if (!learnt) return learnt.error();
   state->events.erase(state->events.begin(), state->events.begin() + static_cast<std::ptrdiff_t>(
                                                                          opened->decisions_before));

@@ -116,6 +116,7 @@ EvolveOptions without_selection(const RecordOptions& wanted, const std::string& 
   options.search.tune_share = 0;
   options.run_dir = dir;
   options.tunables = wanted.tunables;
+  options.families = wanted.families;
   options.random_search = true;
   options.cancel = wanted.cancel;
   options.task_words = wanted.task_words;

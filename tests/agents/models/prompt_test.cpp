@@ -1,6 +1,5 @@
 #include "agents/models/prompt.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -13,8 +12,9 @@
 #include "agents/write/device_headers.hpp"
 #include "base/embedded.hpp"
 #include "catch.hpp"
-#include "kernel/kernel_files.hpp"
+#include "base/embedded.hpp"
 #include "support/scripted_chat.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -147,8 +147,9 @@ TEST_CASE("device headers are shown without bodies and taken back whole", "[agen
   CHECK(outline ==
         "// Adds.\ntemplate <int N>\n__device__ int add(int a);\nstruct P { int x; };\n");
   for (const EmbeddedFile& file : kernel_files()) {
-    if (!file.name.starts_with("device/")) continue;
-    const std::string include = "#include \"cupilot/" + std::string(file.name.substr(7)) + "\"\n";
+    if (!file.name.ends_with(".cuh")) continue;
+    const std::string name(file.name.substr(file.name.rfind('/') + 1));
+    const std::string include = "#include \"cupilot/" + name + "\"\n";
     std::string whole;
     std::set<std::string> seen;
     REQUIRE(inline_device_headers(include + "int x;\n", "test", seen, whole));
@@ -161,9 +162,7 @@ TEST_CASE("device headers are shown without bodies and taken back whole", "[agen
 TEST_CASE("no head is larger than a third of what a prompt may be", "[agents][prompt]") {
   const DeviceSpec device = *chip("h200");
   for (const char* dtype : {"fp32", "bf16", "e4m3"}) {
-    auto spec = gemm_spec_from({"m=256", "n=256", "k=256", std::string("dtype=") + dtype});
-    REQUIRE(spec);
-    auto task = gemm_task(*spec);
+    auto task = gemm_of({"m=256", "n=256", "k=256", std::string("dtype=") + dtype});
     REQUIRE(task);
     INFO(dtype);
     CHECK(estimated_tokens(writer_head(*task, device)) < 9000);
@@ -204,7 +203,7 @@ Strategy drawn(const Space& space, std::uint64_t key) {
 
 TEST_CASE("in 50 calls for a GEMM prompts stay short and mostly the same", "[agents][prompt]") {
   const DeviceSpec device = *chip("h200");
-  const auto task = gemm_task(*gemm_spec_from({"m=64", "n=64", "k=64"}));
+  const auto task = gemm_of({"m=64", "n=64", "k=64"});
   REQUIRE(task);
   const auto space = make_space(*task, device, builtin_tunables());
   REQUIRE(space);

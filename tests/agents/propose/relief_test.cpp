@@ -1,11 +1,11 @@
 // Pressures joined to techniques.
 #include "agents/propose/relief.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "strategy/edit.hpp"
 #include "strategy/toy_space.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -2,7 +2,6 @@
 // for every template.
 #include <algorithm>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/rng.hpp>
 
 #include "agents/propose/tunable_skeleton.hpp"
@@ -10,6 +9,7 @@
 #include "kernel/plan_program.hpp"
 #include "kernel/plan_scope.hpp"
 #include "strategy/skeleton_plan.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 
@@ -24,9 +24,7 @@ std::vector<Task> tasks() {
         {"m=4096", "n=4096", "k=4096", "dtype=e4m3", "scale=block", "layout=nt"},
         {"m=16", "n=4096", "k=4096", "dtype=fp16"},
         {"m=2048", "n=2048", "k=2048", "precision=bf16x3"}}) {
-    auto spec = gemm_spec_from(words);
-    REQUIRE(spec);
-    auto task = gemm_task(*spec);
+    auto task = gemm_of(words);
     REQUIRE(task);
     all.push_back(std::move(*task));
   }

@@ -1,13 +1,13 @@
 #include "catch.hpp"
 
 #include <cupilot/parts/agents.hpp>
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/tunable.hpp>
 
-#include "kernel/kernel_files.hpp"
+#include "base/embedded.hpp"
 #include "kernel/template_choice.hpp"
 #include "support/nvrtc.hpp"
 #include "support/reached.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

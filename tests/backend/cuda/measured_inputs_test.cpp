@@ -5,12 +5,12 @@
 #include <memory>
 #include <utility>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "backend/cuda/trials.hpp"
 #include "catch.hpp"
 #include "support/kept_images.hpp"
 #include "support/reached.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -3,10 +3,10 @@
 
 #include <cmath>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "support/kept_images.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

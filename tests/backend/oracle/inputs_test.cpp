@@ -1,9 +1,9 @@
 #include "backend/oracle/inputs.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "task/content.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

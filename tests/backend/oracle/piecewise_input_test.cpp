@@ -2,10 +2,10 @@
 
 #include <cstring>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "ptx/machine/device_memory.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

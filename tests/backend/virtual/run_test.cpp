@@ -1,4 +1,3 @@
-#include <cupilot/parts/gemm.hpp>
 
 #include <thread>
 
@@ -6,6 +5,7 @@
 #include "catch.hpp"
 #include "support/reached.hpp"
 #include "tests/backend/virtual/tasks.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

@@ -5,8 +5,8 @@
 #include "backend/worker/probe.hpp"
 #include "catch.hpp"
 #include "support/kept_images.hpp"
+#include "support/gemm.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 
 using namespace cupilot;
 

@@ -1,9 +1,9 @@
 #include "evolution/evaluate/count_work.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/rejection.hpp>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 namespace cupilot {
 namespace {

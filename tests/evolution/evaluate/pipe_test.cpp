@@ -5,13 +5,13 @@
 #include <limits>
 #include <utility>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/rejection.hpp>
 
 #include "catch.hpp"
 #include "evolution/evaluate/pipe.hpp"
 #include "evolution/hooked.hpp"
 #include "support/reached.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

@@ -1,6 +1,5 @@
 #include "evolution/run/timely_chat.hpp"
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/run_report.hpp>
 
 #include "catch.hpp"
@@ -9,6 +8,7 @@
 #include "evolution/support.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

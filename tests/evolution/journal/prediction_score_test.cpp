@@ -2,10 +2,10 @@
 
 #include <cmath>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/prediction.hpp>
 
 #include "catch.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -4,7 +4,6 @@
 #include <cstdlib>
 #include <limits>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/rejection.hpp>
 
 #include "base/hash.hpp"
@@ -12,6 +11,7 @@
 #include "evolution/jobs_of.hpp"
 #include "evolution/support.hpp"
 #include "support/sanitized.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

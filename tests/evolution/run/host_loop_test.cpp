@@ -2,7 +2,6 @@
 #include <map>
 #include <vector>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "evolution/jobs_of.hpp"
@@ -10,6 +9,7 @@
 #include "evolution/support.hpp"
 #include "support/kept_images.hpp"
 #include "support/sanitized.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;

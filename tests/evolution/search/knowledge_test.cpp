@@ -4,11 +4,11 @@
 #include <cmath>
 #include <set>
 
-#include <cupilot/parts/gemm.hpp>
 
 #include "catch.hpp"
 #include "evolution/journal/records.hpp"
 #include "strategy/build_space.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 

@@ -4,7 +4,6 @@
 #include <regex>
 #include <span>
 
-#include <cupilot/parts/gemm.hpp>
 #include <cupilot/parts/prediction.hpp>
 
 #include "catch.hpp"
@@ -12,6 +11,7 @@
 #include "evolution/search/knowledge.hpp"
 #include "evolution/support.hpp"
 #include "support/sanitized.hpp"
+#include "support/gemm.hpp"
 
 using namespace cupilot;
 using namespace cupilot::testing;
@@ -20,9 +20,7 @@ namespace {
 
 Task gemm(int size) {
   const std::string edge = std::to_string(size);
-  auto spec = gemm_spec_from({"m=" + edge, "n=" + edge, "k=" + edge, "dtype=bf16"});
-  REQUIRE(spec);
-  auto task = gemm_task(*spec);
+  auto task = gemm_of({"m=" + edge, "n=" + edge, "k=" + edge, "dtype=bf16"});
   REQUIRE(task);
   return *task;
 }

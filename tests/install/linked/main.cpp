@@ -1,12 +1,12 @@
 // The library linked into the program: only then must its worker be named.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/family.hpp>
 
 #include <cstdio>
 
 int main() {
-  const auto task = cupilot::gemm_task({.m = 64, .n = 64, .k = 64});
+  const auto task = cupilot::task_from_words({"gemm", "m=64", "n=64", "k=64"});
   const auto device = cupilot::open_backend("virtual:h200", {.worker_path = WORKER});
   if (!task || !device) return 1;
   const auto report = cupilot::evolve(*task, **device, {.search = {.max_evaluations = 2}});

@@ -2,7 +2,7 @@
 // package.
 #include <cupilot/backend.hpp>
 #include <cupilot/evolve.hpp>
-#include <cupilot/parts/gemm.hpp>
+#include <cupilot/family.hpp>
 
 #include <cstdio>
 
@@ -11,7 +11,7 @@ int fail(const cupilot::Error& error) {
 }
 
 int main() {
-  const auto task = cupilot::gemm_task({.m = 128, .n = 128, .k = 128});
+  const auto task = cupilot::task_from_words({"gemm", "m=128", "n=128", "k=128"});
   if (!task) return fail(task.error());
   const auto device = cupilot::open_backend("virtual:h200");
   if (!device) return fail(device.error());

@@ -1,0 +1,38 @@
+// Operators by name: rows of kernels/reference/GROUP/operators.json (docs/formats/operators.md).
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+namespace cupilot {
+
+struct OperatorRow {
+  std::string name{};   // Operation::kind
+  std::string group{};  // folder of kernels/reference
+  std::vector<std::string> aten{}, onnx{};
+  std::vector<std::string> attributes{};  // constants of a task that it reads
+  std::vector<std::string> inputs{}, outputs{};
+  std::size_t factors = 0;            // inputs, from the first, whose products are summed; 0: none
+  std::vector<std::string> finite{};  // inputs that an infinity would make undecidable
+  Work work{};
+  std::vector<std::string> references{};  // files of the group's folder, the plain one first
+};
+
+// Error names the file and the field.
+Result<std::vector<OperatorRow>> operators_from(std::string_view json, const std::string& origin,
+                                                const std::string& group);
+
+// A built-in row, or null.
+const OperatorRow* find_operator(std::string_view kind);
+// Text of a built-in reference, "GROUP/FILE.cu"; "": there is none.
+std::string_view operator_reference(std::string_view path);
+
+// True if an output is a sum of products: the task says so, or an operator of it does.
+bool is_matmul_like(const Task& task);
+
+}  // namespace cupilot

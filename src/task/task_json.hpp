@@ -1,0 +1,17 @@
+// A task's JSON object, for readers that made the object themselves.
+#pragma once
+
+#include <string>
+
+#include <cupilot/result.hpp>
+#include <cupilot/task.hpp>
+
+#include "task/json_reader.hpp"
+
+namespace cupilot {
+
+// The fields alone, not validated; `reference` gets the file that holds the reference text, ""
+// where the object holds the text. Error usage names origin and field.
+Result<Task> read_task(const Json& json, const std::string& origin, std::string& reference);
+
+}  // namespace cupilot

@@ -1,0 +1,52 @@
+// Families are data: no source of the library names one.
+#include <filesystem>
+#include <regex>
+#include <string>
+
+#include "architecture/source_files.hpp"
+#include "catch.hpp"
+
+namespace fs = std::filesystem;
+using namespace cupilot::testing;
+
+namespace {
+
+std::vector<std::string> built_in_families() {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(source_root / "kernels/families"))
+    names.push_back(entry.path().filename().string());
+  return names;
+}
+
+// The name as a word of its own, in code, texts and comments alike; "scaled_NAME" and the like too.
+std::regex mention_of(const std::string& family) {
+  return std::regex("(^|[^A-Za-z0-9_])(scaled_)?" + family + "([^A-Za-z0-9_]|$)");
+}
+
+}  // namespace
+
+TEST_CASE("a mention is a word of its own", "[architecture]") {
+  const std::regex mention = mention_of("gemm");
+  for (const char* text : {"\"gemm\"", "family == \"scaled_gemm\"", "// as gemm does", "gemm"})
+    CHECK(std::regex_search(text, mention));
+  for (const char* text : {"my_gemm", "gemms", "gemm_wgmma", "sgemm"})
+    CHECK_FALSE(std::regex_search(text, mention));
+}
+
+TEST_CASE("no source of the library names a built-in family", "[architecture]") {
+  const auto families = built_in_families();
+  REQUIRE_FALSE(families.empty());
+  for (const std::string& family : families) {
+    const std::regex mention = mention_of(family);
+    for (const fs::path& path : sources_under(source_root / "src")) {
+      // Prices of templates found by name: theirs once each template has a model.
+      if (path.string().find("/src/predict/") != std::string::npos) continue;
+      int number = 0;
+      for (const std::string& line : lines_of(path)) {
+        ++number;
+        INFO(fs::relative(path, source_root).string() << ":" << number << ": " << line);
+        CHECK_FALSE(std::regex_search(line, mention));
+      }
+    }
+  }
+}
