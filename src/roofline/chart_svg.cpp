@@ -1,4 +1,4 @@
-// The roofline as SVG.
+// The roofline as SVG, well-formed XML.
 #include <algorithm>
 #include <cmath>
 
@@ -14,12 +14,21 @@ constexpr double left = 70, right = 880, top = 20, bottom = 420;
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else {
-      out += c;
+    switch (c) {
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '&':
+        out += "&amp;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -32,24 +41,28 @@ struct Frame {
 };
 
 std::string line(double x1, double y1, double x2, double y2, const char* style) {
-  return fmt::format("<line x1={:.1f} y1={:.1f} x2={:.1f} y2={:.1f} {}/>\n", x1, y1, x2, y2, style);
+  return fmt::format(R"(<line x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}" {}/>)"
+                     "\n",
+                     x1, y1, x2, y2, style);
 }
 
 std::string text(double x, double y, const std::string& words, const char* style = "") {
-  return fmt::format("<text x={:.1f} y={:.1f} {}>{}</text>\n", x, y, style, escaped(words));
+  return fmt::format(R"(<text x="{:.1f}" y="{:.1f}" {}>{}</text>)"
+                     "\n",
+                     x, y, style, escaped(words));
 }
 
 std::string axes(const Frame& frame) {
   std::string svg;
   for (double x = frame.range.x_low; x <= frame.range.x_high * 1.001; x *= 10) {
-    svg += line(frame.x(x), top, frame.x(x), bottom, "stroke=currentColor opacity=.15");
-    svg += text(frame.x(x), bottom + 16, fmt::format("{:g}", x), "text-anchor=middle");
+    svg += line(frame.x(x), top, frame.x(x), bottom, R"(stroke="currentColor" opacity="0.15")");
+    svg += text(frame.x(x), bottom + 16, fmt::format("{:g}", x), R"(text-anchor="middle")");
   }
   for (double y = frame.range.y_low; y <= frame.range.y_high * 1.001; y *= 10) {
-    svg += line(left, frame.y(y), right, frame.y(y), "stroke=currentColor opacity=.15");
-    svg += text(left - 6, frame.y(y) + 4, short_amount(y), "text-anchor=end");
+    svg += line(left, frame.y(y), right, frame.y(y), R"(stroke="currentColor" opacity="0.15")");
+    svg += text(left - 6, frame.y(y) + 4, short_amount(y), R"(text-anchor="end")");
   }
-  svg += text((left + right) / 2, bottom + 34, "operations a DRAM byte", "text-anchor=middle");
+  svg += text((left + right) / 2, bottom + 34, "operations a DRAM byte", R"(text-anchor="middle")");
   return svg + text(left, top - 6, "operations a second");
 }
 
@@ -62,8 +75,9 @@ std::string ceilings(const Frame& frame, const RooflineChart& chart) {
     const double to = std::min(frame.range.x_high, most / slope.value);
     if (to <= from) continue;
     const bool first = &slope == &chart.slopes.front();
-    svg += line(frame.x(from), frame.y(slope.value * from), frame.x(to), frame.y(slope.value * to),
-                first ? "stroke=#c60 stroke-width=2" : "stroke=#c60 stroke-dasharray=\"6 4\"");
+    svg += line(
+        frame.x(from), frame.y(slope.value * from), frame.x(to), frame.y(slope.value * to),
+        first ? R"(stroke="#c60" stroke-width="2")" : R"(stroke="#c60" stroke-dasharray="6 4")");
     svg += text(frame.x(from) + 8, frame.y(slope.value * from) - 10,
                 fmt::format("{} {}B/s", slope.name, short_amount(slope.value)));
   }
@@ -72,17 +86,20 @@ std::string ceilings(const Frame& frame, const RooflineChart& chart) {
                                              : std::clamp(roof.value / chart.slopes.front().value,
                                                           frame.range.x_low, frame.range.x_high);
     const bool first = &roof == &chart.roofs.front();
-    svg += line(frame.x(from), frame.y(roof.value), right, frame.y(roof.value),
-                first ? "stroke=#c60 stroke-width=2" : "stroke=#c60 stroke-dasharray=\"6 4\"");
-    svg += text(right, frame.y(roof.value) - 5,
-                fmt::format("{} {}op/s", roof.name, short_amount(roof.value)), "text-anchor=end");
+    svg += line(
+        frame.x(from), frame.y(roof.value), right, frame.y(roof.value),
+        first ? R"(stroke="#c60" stroke-width="2")" : R"(stroke="#c60" stroke-dasharray="6 4")");
+    svg +=
+        text(right, frame.y(roof.value) - 5,
+             fmt::format("{} {}op/s", roof.name, short_amount(roof.value)), R"(text-anchor="end")");
   }
   return svg;
 }
 
 std::string dot(const Frame& frame, const RooflinePoint& point, const char* style) {
   if (!(point.intensity > 0) || !(point.rate > 0) || !std::isfinite(point.rate)) return "";
-  return fmt::format("<circle cx={:.1f} cy={:.1f} {}><title>{}</title></circle>\n",
+  return fmt::format(R"(<circle cx="{:.1f}" cy="{:.1f}" {}><title>{}</title></circle>)"
+                     "\n",
                      frame.x(point.intensity), frame.y(point.rate), style, escaped(point.label));
 }
 
@@ -90,22 +107,26 @@ std::string dot(const Frame& frame, const RooflinePoint& point, const char* styl
 
 std::string roofline_svg(const RooflineChart& chart) {
   const Frame frame{range_of(chart)};
-  std::string svg = fmt::format(
-      "<svg viewBox=\"0 0 900 460\" role=img aria-label=\"roofline: {}\" font-size=12 "
-      "fill=currentColor>\n",
-      escaped(chart.title));
+  std::string svg =
+      fmt::format(R"(<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 900 460" role="img" )"
+                  R"(aria-label="roofline: {}" font-size="12" fill="currentColor">)"
+                  "\n",
+                  escaped(chart.title));
   svg += axes(frame) + ceilings(frame, chart);
   for (const RooflinePoint& point : chart.population)
-    svg += dot(frame, point, "r=2.5 fill=#47a opacity=.5");
+    svg += dot(frame, point, R"(r="2.5" fill="#47a" opacity="0.5")");
   std::string path;
   for (const RooflinePoint& point : chart.path)
     path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x(point.intensity),
                         frame.y(point.rate));
   if (!path.empty())
-    svg += fmt::format("<path d=\"{}\" fill=none stroke=#47a stroke-width=1.5/>\n", path);
-  for (const RooflinePoint& point : chart.path) svg += dot(frame, point, "r=3.5 fill=#47a");
-  if (chart.floor) svg += dot(frame, *chart.floor, "r=5 fill=none stroke=#c60 stroke-width=2");
-  if (chart.champion) svg += dot(frame, *chart.champion, "r=6 fill=#283");
+    svg += fmt::format(R"(<path d="{}" fill="none" stroke="#47a" stroke-width="1.5"/>)"
+                       "\n",
+                       path);
+  for (const RooflinePoint& point : chart.path) svg += dot(frame, point, R"(r="3.5" fill="#47a")");
+  if (chart.floor)
+    svg += dot(frame, *chart.floor, R"(r="5" fill="none" stroke="#c60" stroke-width="2")");
+  if (chart.champion) svg += dot(frame, *chart.champion, R"(r="6" fill="#283")");
   return svg + "</svg>\n";
 }
 

@@ -1,6 +1,8 @@
 #include <cupilot/parts/roofline_chart.hpp>
 
 #include <algorithm>
+#include <boost/property_tree/ptree.hpp>
+#include <boost/property_tree/xml_parser.hpp>
 #include <fstream>
 #include <sstream>
 
@@ -44,6 +46,25 @@ TEST_CASE("The roofline as SVG is drawn as it was", "[chart]") {
   INFO(drawn);
   CHECK(same);
   CHECK(drawn.find("<b>") == std::string::npos);  // labels are words, not markup
+}
+
+TEST_CASE("The roofline as SVG is well-formed: each mark is a child of the svg element",
+          "[chart]") {
+  RooflineChart chart = sample();
+  chart.title = "\"<&>\"";
+  std::istringstream drawn(roofline_svg(chart));
+  boost::property_tree::ptree tree;
+  REQUIRE_NOTHROW(boost::property_tree::read_xml(drawn, tree));
+  const auto& svg = tree.get_child("svg");
+  CHECK(svg.get<std::string>("<xmlattr>.aria-label") == "roofline: " + chart.title);
+  // Grid, two slopes and two roofs; three kernels, two of them on the path, floor and champion.
+  CHECK(svg.count("line") > 4);
+  CHECK(svg.count("circle") == 7);
+  CHECK(svg.count("path") == 1);
+  for (const auto& [name, element] : svg) {
+    INFO(name);
+    CHECK(element.count("line") + element.count("circle") + element.count("text") == 0);
+  }
 }
 
 TEST_CASE(

@@ -42,7 +42,8 @@ Result<RooflineChart> roofline_of(const Task& task, const DeviceSpec& device);
 // The same with the kernels of a run directory.
 Result<RooflineChart> roofline_of_run(const std::string& run_dir);
 
-// A self-contained svg element, 900 units wide, colours that suit a light and a dark page.
+// A self-contained svg element, well-formed XML, 900 units wide, colours that suit a light and a
+// dark page.
 std::string roofline_svg(const RooflineChart& chart);
 // Plain text, `columns` by `rows` characters and three lines of legend below. ASCII.
 std::string roofline_text(const RooflineChart& chart, int columns = 78, int rows = 18);
