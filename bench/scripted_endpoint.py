@@ -1,6 +1,6 @@
 """A chat-completions endpoint on port 8099 whose answers a script draws: no model is asked.
 
-For measuring prompts, budgets and tapes over long runs of a plain fp32 GEMM (docs/results/models).
+For measuring prompts, budgets and tapes over long runs of a plain fp32 GEMM (docs/results/model-prompts.json).
 """
 import json
 import random

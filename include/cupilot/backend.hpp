@@ -24,7 +24,7 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Who takes part in an interleaved timing.
+// A participant of an interleaved timing.
 struct Subject {
   enum class Kind { candidate, plain, library };
   Kind kind = Kind::candidate;
@@ -32,19 +32,20 @@ struct Subject {
   const CompiledKernel* kernel = nullptr;  // candidate only
 };
 
-// What the library's kernel for the task is called in tables: "cublaslt", and which of its ways
-// where precision offers several.
+// Names the vendor library's kernel for the task in tables: "cublaslt", with its compute mode where
+// the task's precision offers several.
 std::string library_name(const Task& task);
 
 struct MeasureOptions {
-  int rounds = 5;  // visits of each contestant, in rotating order
-  double max_seconds =
-      2;  // device time after which rounds stop (never below 3); 0: one launch a visit, too
+  int rounds = 5;  // samples of each contestant, in rotating order
+  // device time after which rounds stop, never before the third; 0: one launch a sample, too
+  double max_seconds = 2;
   bool cold = true;        // L2 scrubbed before each sample
-  std::uint64_t seed = 1;  // of the content; each timed launch gets its own
+  std::uint64_t seed = 1;  // seeds the content; each timed launch derives its own
 };
 
-// One contestant's result: a time, or why there is none, and the proofs of its timed launches.
+// One contestant's result: a time or the reason for its absence, and the proofs of its timed
+// launches.
 struct SubjectReport {
   std::string name{};
   Attempt<Measurement> measurement = Rejected{};
@@ -52,7 +53,7 @@ struct SubjectReport {
   std::vector<CaseReport> proofs{};
 };
 
-// What the counters said of one launch.
+// Hardware counters of one launch.
 struct LaunchCounts {
   Counts work{};
   WarpCycles warps{};
@@ -65,7 +66,7 @@ struct Peaks;    // peaks.hpp
 enum class CountDepth {
   few,  // instructions, L2 and DRAM traffic, operations of the task's class: two runs of the kernel
         // on most chips
-  all   // all that the chip has, what warps wait for among it: 14 runs on a GH100
+  all   // all that the chip has, warp stalls included: 14 runs on a GH100
 };
 
 // Values of one output of a task's reference in double, element by element, with their condition
@@ -75,10 +76,10 @@ struct ReferenceValues {
   std::vector<double> values{}, sums{};
 };
 
-// Facts about a device that stay as they are while it is open.
+// Constant facts about an open device.
 struct DeviceTraits {
   DeviceSpec spec{};
-  Provenance provenance = Provenance::reported;  // of its times
+  Provenance provenance = Provenance::reported;  // provenance of its times
   // Names the machine that times belong to: "virtual:h200", or device UUID and driver.
   std::string identity{};
   // Compiles and trials that are worth having in flight.
@@ -94,14 +95,13 @@ struct DeviceTraits {
   std::vector<std::string> notices{};
 };
 
-// Says if a compiler may answer with an image kept from an earlier compile. Confirmation asks for
-// a fresh one.
+// Selects whether a compiler may return a cached image; confirmation asks for a fresh one.
 enum class Fresh { no, yes };
 
 class Compiler {
  public:
   virtual ~Compiler() = default;
-  // Compiles and gates a source. Any thread. Rejected says what the source or its PTX may not do.
+  // Compiles and gates a source. Any thread. Rejected names the construct that is not allowed.
   virtual Attempt<CompiledKernel> compile(const KernelSource& source, Fresh fresh = Fresh::no) = 0;
 };
 
@@ -110,9 +110,8 @@ class Compiler {
 class Inspector {
  public:
   virtual ~Inspector() = default;
-  // Tells where the kernel's work and its modelled time go at one workload, instruction by
-  // instruction. Any thread. Rejected when the kernel faults at a smaller shape, every access
-  // checked, or at the workload itself.
+  // Splits the kernel's work and modelled time at one workload by instruction. Any thread. Rejected
+  // when the kernel faults at a smaller shape, every access checked, or at the workload itself.
   virtual Attempt<Profile> profile(const Task& task, const CompiledKernel& kernel,
                                    const Workload& workload);
   // Counts the work of each launch of the timed region, in order, by hardware counters: rung
@@ -120,14 +119,15 @@ class Inspector {
   // thread. The region runs several times on the same operands. Rejected when the kernel faults.
   virtual Attempt<std::vector<LaunchCounts>> count(const Task& task, const CompiledKernel& kernel,
                                                    const Workload& workload, CountDepth depth);
-  // Measures the rates that the device sustains, in some seconds that it should have for itself.
+  // Measures the sustained rates of the device within some seconds, during which nothing else
+  // should run on it.
   virtual Result<Peaks> peaks();
   // Evaluates the task's reference on the host over given inputs: `tensors` holds the whole storage
   // of each tensor of the task in order, empty for pure outputs. Any thread. For small workloads.
   virtual Result<std::vector<ReferenceValues>> reference(
       const Task& task, const Workload& workload, std::span<const std::vector<std::byte>> tensors);
-  // Throws away every process and cache, so that later answers are made anew. Confirmation calls
-  // it. default: nothing is kept
+  // Ends every process and drops every cache, so that later calls start anew; used before
+  // confirmation. default: nothing to drop.
   virtual Result<void> renew() { return {}; }
 };
 
@@ -135,7 +135,7 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual const DeviceTraits& traits() const = 0;
-  // Runs the cases, in order, until one fails. Any thread; trials on one device are queued. Error
+  // Runs the cases in order until one fails. Any thread; trials on one device are queued. Error
   // only when the machine failed.
   virtual Result<TrialReport> run(const Task& task, const CompiledKernel& kernel,
                                   std::span<const Case> cases) = 0;
@@ -184,39 +184,38 @@ class ForwardingDevice : public Backend {
 };
 
 struct BackendOptions {
-  // The cupilot-worker program. Empty: beside the running program, then where it is installed with
-  // this library. Workers start with an empty environment but for what the loader and CUDA read:
-  // LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH, CUDA_VISIBLE_DEVICES as this process has them; nothing
-  // else of the environment is looked at.
+  // Path of the cupilot-worker program. default: beside the running program, then the installed one
+  // of this library. Workers inherit only LD_LIBRARY_PATH, CUDA_HOME, CUDA_PATH and
+  // CUDA_VISIBLE_DEVICES from this process; no other variable is read.
   std::string worker_path{};
-  int compile_jobs = 0;         // 0: one a core
+  int compile_jobs = 0;         // 0: one per core
   double compile_seconds = 30;  // deadline of one compile
-  // A folder that keeps compiled images from one process to the next, for the same user, compiler
-  // and source. Empty: none does.
+  // A folder that keeps compiled images for later processes of the same user, compiler and source.
+  // default: none.
   std::string compile_cache{};
   double trial_seconds = 20;  // deadline of one request to a device process
-  bool allow_mps = false;     // run untrusted kernels beside other clients of an MPS server, whom a
-                              // fault would end too
+  // run untrusted kernels beside other clients of an MPS server, which a fault would end too
+  bool allow_mps = false;
   bool refuse_host_reach = false;  // give up where device code may read its process's host memory
   bool counters = true;            // read hardware counters where the driver lets this user
-  // A file of measured peaks (peaks.hpp): what it says of this device and driver replaces the
-  // sustained rates of the datasheet. Empty, missing or without this device: the datasheet stands.
+  // A file of measured peaks (peaks.hpp); its row of this device and driver replaces the sustained
+  // rates of the datasheet. Empty, missing or without such a row: the datasheet's rates stay.
   std::string peaks_file{};
   // Library calls that baselines are taken from, beside those of the built-in families.
   std::vector<LibraryCall> library_calls{};
 };
 
-// "auto", "cuda:0", "virtual:h200", "recorded:DIR", "fake:FILE". Error codes no_device, toolchain,
-// usage.
+// Opens "auto", "cuda:0", "virtual:h200", "recorded:DIR" or "fake:FILE". Errors: no_device,
+// toolchain, usage.
 Result<std::unique_ptr<Backend>> open_backend(const std::string& name,
                                               const BackendOptions& options = {});
 
-// What this machine has and what each lack costs, for `doctor`.
+// One check of the machine, for `doctor`.
 struct Finding {
   std::string name{};  // "nvrtc", "libcuda", "landlock" …
   bool present = false;
   std::string detail{};  // version or path
-  std::string cost{};    // what its absence costs; empty when present
+  std::string cost{};    // cost of its absence; empty when present
 };
 std::vector<Finding> examine_machine(const BackendOptions& options = {});
 

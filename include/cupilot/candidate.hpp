@@ -1,4 +1,4 @@
-// One strategy's way through the pipe, and how it ended.
+// A strategy that went through the evaluation pipe, and its outcome.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// What made an accepted kernel, what held it while it ran, and what the gate remarked.
+// The compiler of an accepted kernel, its confinement while it ran, and the gate's remarks.
 struct Conditions {
   std::string compiler{}, options{}, arch{};  // "nvrtc 13.0", as given, "sm_90a"
   std::vector<std::string> flags{};           // PtxFacts::flags
   std::string compiled_under{};               // CompiledKernel::confinement
   std::string ran_under{};                    // TrialReport::confinement
   std::string
-      screened_on{};  // the virtual device that proved it before the real one ran it; "": none did
+      screened_on{};  // the virtual device that proved it before the real one ran it; "": none
 };
 
 struct Accepted {
@@ -35,7 +35,7 @@ struct Accepted {
   Conditions conditions{};
 };
 
-// A worker or host fell silent: nobody's fault, may be asked again.
+// The evaluation ended without an answer because a worker or a host failed; it may be repeated.
 struct Lost {
   std::string reason{};
 };
@@ -43,11 +43,11 @@ struct Lost {
 using Outcome = std::variant<Accepted, Rejected, Lost>;
 
 struct Candidate {
-  std::uint64_t id = 0;  // of the proposal
+  std::uint64_t id = 0;  // id of the proposal
   Strategy strategy{};
   std::string strategy_id{};
   std::string kernel_id{};    // "" when nothing was written
-  std::string kernel_hash{};  // of normalised PTX; "" when nothing was compiled
+  std::string kernel_hash{};  // hash of the normalised PTX; "" when nothing was compiled
   KernelSource source{};
   bool evaluated = false;  // handed to the compiler: counts as an evaluation
   Outcome outcome = Lost{};

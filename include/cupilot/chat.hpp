@@ -1,5 +1,5 @@
-// The seam to a language model: one question, one answer. What carries it (HTTP, a tape, a script)
-// knows nothing of kernels.
+// The interface to a language model: one question, one answer. Implementations (HTTP, a tape, a
+// script) know nothing of kernels.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,16 @@ struct ChatMessage {
 };
 
 struct ChatRequest {
-  // Who asks: "strategist", "writer", "reviser" … Chooses the model and the account that pays.
+  // Role of the caller: "strategist", "writer", "reviser" … Selects the model and the budget.
   std::string agent{};
-  // Which question of the run this is, the same in every run of one seed: "slot 17/write/0". A tape
-  // is read by it.
+  // Identifies the question within the run, equally in every run of one seed: "slot 17/write/0".
+  // Tapes are looked up by it.
   std::string key{};
   std::vector<ChatMessage> messages{};
-  // So many leading messages are the same in every request of the agent: an endpoint may keep them.
+  // Number of leading messages that are equal in every request of the agent: an endpoint may cache
+  // them.
   std::size_t constant_messages = 0;
-  std::string schema{};            // JSON schema of the answer; empty: free text
+  std::string schema{};            // JSON schema of the answer; default: free text
   std::int64_t output_tokens = 0;  // at most; 0: the model's own limit
   double temperature = 0;
   std::uint64_t seed = 0;               // for endpoints that take one
@@ -45,8 +46,8 @@ struct ChatUsage {
   bool estimated = false;  // the endpoint gave no usage: counted from the texts
 };
 
-// Why an exchange gave no usable text. Each is data for who asked; a dead endpoint or an empty
-// purse is an Error. `invalid`: after asking again the text still does not fit the schema.
+// The end of an exchange; all but `complete` carry no usable text. A dead endpoint or an exhausted
+// budget is an Error instead. `invalid`: the text violates the schema even after a second request.
 enum class ChatFinish { complete, cut, refused, filtered, invalid };
 std::string_view name_of(ChatFinish finish);
 
@@ -54,13 +55,13 @@ struct ChatReply {
   ChatFinish finish = ChatFinish::complete;
   std::string text{};
   std::string model{};  // as the endpoint names it
-  ChatUsage usage{};    // of all attempts
+  ChatUsage usage{};    // summed over all attempts
   int attempts = 1;     // requests sent, retries included
   double seconds = 0;
 };
 
-// Any thread. Error endpoint: no answer could be had and why, the next step in its hint; budget:
-// the reservation does not fit.
+// Sends requests; callable from any thread. Errors: endpoint (no answer; the hint names the next
+// step), budget (the request's reservation exceeds it).
 class ChatClient {
  public:
   virtual ~ChatClient() = default;

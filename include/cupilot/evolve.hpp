@@ -1,5 +1,5 @@
-// The whole circle in one call, its run directory, and the same pieces one by one. Any thread; two
-// calls may share a backend, a strategist and a writer that are thread-safe, never a run directory.
+// The whole search in one call, its run directory, and its parts one by one. Any thread; two calls
+// may share a backend, a strategist and a writer that are thread-safe, never a run directory.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// One generation's line on a screen.
+// State of a search after a generation.
 struct Progress {
   int epoch = 0, generation = 0;
   std::int64_t evaluations = 0, proposed = 0, accepted = 0;
@@ -35,7 +35,8 @@ struct Progress {
   std::string best_strategy{};  // describe()
 };
 
-// The library is watched; it never prints. Called from the driver's thread only.
+// Receives the progress of a search; the library itself never prints. Called from the driver's
+// thread only.
 struct SearchObserver {
   virtual ~SearchObserver() = default;
   virtual void on_candidate(const Candidate&) {}
@@ -43,52 +44,53 @@ struct SearchObserver {
   virtual void on_notice(const std::string&) {}
 };
 
-// Why a search should end now, "" to go on: asked after each generation with all so far, oldest
-// first. Pure, so that a resumed run is asked the same. Beside the limits of SearchOptions and
-// max_seconds; whichever comes first ends the search.
+// Returns a reason to end the search, "" to go on. Called after each generation with all so far,
+// oldest first; must be pure, since a resumed run repeats the calls. Works beside the limits of
+// SearchOptions and max_seconds; the first one reached ends the search.
 using StopRule = std::function<std::string(std::span<const Progress> generations)>;
-// The best has not become faster by more than `gain` (0.01: 1 %) in this many generations.
+// Ends a search whose best did not become faster by more than `gain` (0.01: 1 %) within this many
+// generations.
 StopRule stagnation(int generations, double gain = 0);
-// Empty rules are left out; of none at all neither ever ends a search.
-StopRule any_of(std::vector<StopRule> rules);  // the first reason given
-StopRule all_of(std::vector<StopRule> rules);  // all reasons, once every rule gives one
+// Both ignore empty rules; without any rule neither ends a search.
+StopRule any_of(std::vector<StopRule> rules);  // gives the first reason
+StopRule all_of(std::vector<StopRule> rules);  // gives all reasons, once every rule has one
 
 struct EvolveOptions {
   SearchOptions search{};
-  std::string run_dir{};   // empty: nothing is kept
+  std::string run_dir{};   // default: nothing is kept
   double max_seconds = 0;  // wall clock; 0: none
   StopRule stop{};         // the host's own rule
   std::vector<std::string>
-      tunables{};  // paths of the user's own templates, beside the built-in ones
+      tunables{};  // Paths of the user's own templates, used beside the built-in ones.
   // Templates, techniques and practice come from these; load_families() and add_family() make them.
-  // Empty: the built-in ones. A resumed run wants the families that it began with.
+  // A resumed run wants the families that it began with. default: the built-in ones.
   Families families{};
   bool random_search = false;  // proposals by random_strategist
-  Strategist* strategist =
-      nullptr;  // who proposes, deterministic in (brief, rng); null: the built-in one
-  KernelWriter* writer = nullptr;  // who writes, any thread; null: from templates
-  ChatClient* chat = nullptr;      // a model beside strategist and writer; null: none. Any thread
-  SeatOptions seats{};             // of it
-  std::int64_t raise_evaluations = 0;  // resume: the new limit in all; 0: as recorded
-  bool screening =
-      true;  // a real device's candidates are proved on a virtual device of its chip first
-  Backend* screen = nullptr;  // that virtual device; null: opened by the chip's name
+  // Proposes strategies, deterministically in (brief, rng). default: the built-in strategist.
+  Strategist* strategist = nullptr;
+  KernelWriter* writer = nullptr;  // Writes kernels, on any thread. default: the template writer.
+  // A model beside strategist and writer, called from any thread. default: none.
+  ChatClient* chat = nullptr;
+  SeatOptions seats{};                 // for `chat`
+  std::int64_t raise_evaluations = 0;  // resume(): the new total limit; 0: as recorded
+  bool screening = true;  // Prove a real device's candidates on a virtual device of its chip first.
+  Backend* screen = nullptr;  // that virtual device; default: opened by the chip's name
   std::string worker_path{};  // for opening it: BackendOptions::worker_path
   SearchObserver* observer = nullptr;
-  std::atomic<bool>* cancel = nullptr;  // set by the host: checkpoint and stop
-  // Strategy pool (pool.hpp): read before the search, told of its champion; made when it does not
-  // exist. "off": none. Empty: none; of a resume, as recorded.
+  std::atomic<bool>* cancel = nullptr;  // the host sets it to save and stop
+  // Path of the strategy pool (pool.hpp): read before the search, given its champion, created when
+  // missing. "off" and empty: none; empty in resume(): as recorded.
   std::string pool{};
-  // An experiment's: its entries carry these, and it reads none that carries one of them or is of
-  // the same task.
+  // Tags for experiments: new pool entries carry them; entries with one of them, or of the same
+  // task, are not read.
   std::vector<std::string> pool_tags{};
-  std::vector<std::string> task_words{};  // how the task was named, for standalone files
-  std::string device_name{};  // what the backend was opened as ("virtual:h200"), for resume; empty:
-                              // its identity
-  Host* host = nullptr;       // clock and files; null: the real one
+  std::vector<std::string> task_words{};  // words that named the task, for standalone files
+  // Name that opened the backend ("virtual:h200"), for resume. default: its identity.
+  std::string device_name{};
+  Host* host = nullptr;  // clock and files; null: the real one
 };
 
-// What evolve() searches on a device that spans its own space (fake:FILE): the task says nothing.
+// Returns the placeholder task for devices that define their own space (fake:FILE).
 Task landscape_task();
 
 struct Baseline {
@@ -96,15 +98,15 @@ struct Baseline {
   double time_us = 0;
   Provenance provenance = Provenance::modelled;
   std::vector<double>
-      ratio{};       // baseline time / champion time, a round; empty when not interleaved with it
-  double drift = 0;  // its time beside the champion / before the search, less 1; 0: timed once
+      ratio{};  // Baseline time / champion time, per round; empty when they were not interleaved.
+  double drift = 0;  // its time beside the champion / before the search - 1; 0: timed once
 };
 
 struct Best {
   Candidate candidate{};
   std::vector<Baseline> baselines{};
-  double ratio_low = 0, ratio_high = 0;  // 95 % of the champion's ratio to the strongest baseline
-  // How much faster than the strongest baseline, 0.08: 8 %; 0 unless that is above twice its noise
+  double ratio_low = 0, ratio_high = 0;  // 95 % interval of strongest baseline / champion
+  // Speed gain over the strongest baseline, 0.08: 8 %; 0 unless it exceeds twice its noise
   // (standard error).
   double gain = 0, gain_noise = 0;
 };
@@ -114,67 +116,67 @@ struct EvolveReport {
   std::vector<Baseline> baselines{};
   std::int64_t evaluations = 0, proposed = 0;
   std::map<std::string, std::int64_t> rejected{};
-  double wall_seconds = 0;  // 0: the run has not ended
+  double wall_seconds = 0;  // 0: the run is unfinished
   bool resumed = false;     // wall_seconds counts from the last resume
   std::uint64_t seed = 1;
   std::string device{};   // Backend::identity()
-  std::string stopped{};  // why it ended
+  std::string stopped{};  // reason of its end
   std::string run_dir{};
   std::vector<std::string> notices{};
-  // Where the time went, seconds by path. "search/…" is added up over the threads that work on
-  // candidates side by side, all else is wall time.
+  // Seconds by phase path. "search/…" sums over the threads that work on candidates in parallel;
+  // all else is wall time.
   std::map<std::string, double> phase_seconds{};
-  double counting_seconds = 0;  // of them, in which hardware counters were read
-  // CPU of the threads that propose, write, gate, judge and keep, in all and by path; not of any
-  // other process.
+  double counting_seconds = 0;  // part of them spent reading hardware counters
+  // CPU seconds of this process's threads that propose, write, gate, judge and record, in all and
+  // by phase path.
   double controller_cpu_seconds = 0;
   std::map<std::string, double> controller_cpu_phases{};
-  // Not in it: what they interpret as a virtual device, and as a check of the device's reference
-  // values.
+  // CPU seconds of the same threads that went into interpreting kernels, as a virtual device or to
+  // check reference values; not in the sum above.
   double interpreting_cpu_seconds = 0;
 };
 
-// A cancelled search is no error: its report lacks `best`. Errors: budget (none valid by the end),
-// no_candidate, the machine's.
+// Searches, confirms and reports. A cancelled search is no error: its report lacks `best`. Errors:
+// budget (no valid candidate by the end), no_candidate, the machine's.
 Result<EvolveReport> evolve(const Task& task, Backend& backend, const EvolveOptions& options = {});
-// Continues a run directory; the result equals an uninterrupted run's. Of `options` it takes what
-// no journal holds: observer, cancel, stop, strategist, writer, chat, seats, screen, host,
+// Continues a run directory; the result equals an uninterrupted run's. It reads these options,
+// which no journal holds: observer, cancel, stop, strategist, writer, chat, seats, screen, host,
 // search.parallel, max_seconds (a new budget; 0: as recorded), raise_evaluations, pool and
 // pool_tags (empty: as recorded). A run that ended without a valid candidate ends in its error.
 Result<EvolveReport> resume(const std::string& run_dir, Backend& backend,
                             const EvolveOptions& options = {});
 
-// The straight pipe for one candidate.
+// The evaluation pipe for one candidate.
 struct Pipe {
   const Task* task = nullptr;
   Backend* backend = nullptr;
   KernelWriter* writer = nullptr;
   std::uint64_t seed = 1;
-  // A virtual device of the backend's chip, on which a candidate is proved at small shapes before
-  // the backend runs it: every access checked, no device time spent. What it cannot run is said in
-  // Verification::unproved. Null: none.
+  // A virtual device of the backend's chip, which proves a candidate at small shapes with every
+  // access checked before the backend runs it. Verification::unproved lists the parts that it
+  // cannot run. default: none.
   Backend* screen = nullptr;
 };
-// The screen that fits a backend: null for one that measures nothing, or whose chip no virtual
+// Opens the screen that fits a backend; null for one that measures nothing or whose chip no virtual
 // device models.
 Result<std::unique_ptr<Backend>> open_screen(const Backend& backend,
                                              const BackendOptions& options = {});
-// Error only when the machine failed.
+// Proves and times a strategy. Error only when the machine failed.
 Result<Candidate> evaluate(const Pipe& pipe, const Strategy& strategy, ProofLevel level);
-// From a source instead of a strategy (verify, bench, a stranger's kernel).
+// Proves and times a source instead of a strategy, as verify and bench do.
 Result<Candidate> evaluate_source(const Pipe& pipe, const KernelSource& source, ProofLevel level);
 
-// Reading a run directory: what `report` and `show` print.
+// A run directory's content, as `report` and `show` print it.
 struct RunSummary {
   EvolveReport report{};
   Task task{};
   std::string device_name{};         // to open the backend again
-  std::vector<std::string> lines{};  // one a generation
-  bool models = false;               // were in its seats, from the beginning or since a resume
+  std::vector<std::string> lines{};  // one per generation
+  bool models = false;  // language models took part, from the beginning or since a resume
 };
 Result<RunSummary> read_run(const std::string& run_dir);
-// One candidate of a run: by "best", id, or kernel-id prefix. JSON of strategy, evidence and
-// lineage, and the source.
+// One candidate of a run, found by "best", id or kernel-id prefix, with JSON of strategy, evidence
+// and lineage.
 struct RunCandidate {
   Candidate candidate{};
   std::string evidence_json{};
@@ -186,19 +188,19 @@ Result<std::string> write_report(const std::string& run_dir);
 
 struct RecordOptions {
   std::int64_t count = 200;  // strategies drawn; 0: every feasible one
-  std::uint64_t seed = 1;    // of the draw
+  std::uint64_t seed = 1;    // seeds the draw
   std::vector<std::string>
-      tunables{};       // paths of the user's own templates, beside the built-in ones
+      tunables{};       // Paths of the user's own templates, used beside the built-in ones.
   Families families{};  // EvolveOptions::families
   SearchObserver* observer = nullptr;
-  std::atomic<bool>* cancel = nullptr;    // ends it early; what was measured is kept
-  std::vector<std::string> task_words{};  // EvolveOptions'
+  std::atomic<bool>* cancel = nullptr;    // ends it early and keeps the measured part
+  std::vector<std::string> task_words{};  // as in EvolveOptions
   std::string device_name{};
 };
 // Evaluates strategies drawn from the space and keeps them in `dir` as a landscape for
-// recorded:DIR; beside it table.csv, a line a strategy: the values of its knobs, its time in
-// microseconds, the code of its rejection. Returns how many. A directory that holds an earlier
-// recording of the same task, device, seed and count is gone on with.
+// recorded:DIR, beside table.csv with a line per strategy: the values of its knobs, its time in
+// microseconds, the code of its rejection. Returns the number of strategies. Continues a directory
+// that holds an earlier recording of the same task, device, seed and count.
 Result<std::int64_t> record_landscape(const Task& task, Backend& backend, const std::string& dir,
                                       const RecordOptions& options);
 

@@ -1,5 +1,5 @@
-// Counter-based randomness: a value of (seed, purpose, counters). Nothing to save, order of use
-// irrelevant.
+// Counter-based random numbers: functions of (seed, purpose, counters), without state to save or
+// order of use.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Philox-like stream. Copy is cheap; `fork` makes an independent stream keyed by more numbers.
+// A Philox-like stream. Copying is cheap; `fork` makes an independent stream keyed by more numbers.
 class Rng {
  public:
   explicit Rng(std::uint64_t key) : key_(key) {}

@@ -1,10 +1,8 @@
 // Launches the kernels of a dispatcher header that `cupilot wisdom FILE --dispatcher DIR` wrote, in
-// a stream of yours. This header and runtime/ stand alone: C++17, nothing else of cupilot, no CUDA
-// toolkit; libcuda is opened at run time.
-//
-// One Dispatcher serves one stream at a time, since its kernels share their workspace; use as many
-// as you have streams. Workspace is allocated at the first launch of a shape and kept. No function
-// throws but std::bad_alloc.
+// the caller's stream. This header and runtime/ stand alone: C++17, nothing else of cupilot, no
+// CUDA toolkit; libcuda is opened at run time. A Dispatcher serves one stream at a time, since its
+// kernels share their workspace; use one per stream. Workspace is allocated at the first launch of
+// a shape and kept. No function throws but std::bad_alloc.
 #pragma once
 
 #include <algorithm>
@@ -23,9 +21,8 @@ namespace cupilot::runtime {
 
 class Dispatcher {
  public:
-  // Nothing is opened before the first launch.
-  // `tables`: of one task, at least one, each for another device or in order of preference; they
-  // outlive the dispatcher.
+  // Nothing is opened before the first launch. `tables`: one or more tables of one task, for
+  // different devices or in order of preference; they must outlive the dispatcher.
   explicit Dispatcher(std::vector<const Table*> tables, const char* libcuda = "libcuda.so.1")
       : tables_(std::move(tables)), table_(tables_.front()), libcuda_(libcuda) {}
   Dispatcher(const Dispatcher&) = delete;
@@ -39,8 +36,7 @@ class Dispatcher {
   }
 
   // Enqueues the kernel for these sizes (in the order of Table::axes) into `stream` of the current
-  // context. `tensors`: device pointers in the order of Table::tensors, null for those the task
-  // does not have.
+  // context. `tensors`: device pointers in the order of Table::tensors, null for absent ones.
   Status launch(const std::vector<std::int64_t>& sizes, const std::vector<void*>& tensors,
                 void* stream) {
     if (sizes.size() != table_->axes.size() || tensors.size() != table_->tensors.size())
@@ -58,7 +54,7 @@ class Dispatcher {
     return enqueue(found->second, tensors, stream, false);
   }
 
-  // The kernel that a launch of these sizes used; null before one.
+  // Returns the kernel that the last launch of these sizes used; null before it.
   const Kernel* used(const std::vector<std::int64_t>& sizes) const {
     const auto found = prepared_.find(sizes);
     return found == prepared_.end()
@@ -66,8 +62,8 @@ class Dispatcher {
                : &table_->kernels[static_cast<std::size_t>(found->second.kernel)];
   }
 
-  // Kernels to try for these sizes, best first: those of the nearest shape known (least sum of
-  // squared logarithms of the sizes' quotients), then the fallback.
+  // Lists the kernels to try for these sizes, best first: those of the nearest known shape (least
+  // sum of squared logarithms of the sizes' ratios), then the fallback.
   std::vector<int> order(const std::vector<std::int64_t>& sizes) const {
     const Shape* nearest = nullptr;
     double least = HUGE_VAL;
@@ -89,10 +85,10 @@ class Dispatcher {
   struct Prepared {
     int kernel = -1;
     Plan plan;
-    std::vector<void*> functions;  // one a launch
+    std::vector<void*> functions;  // one per launch
     std::vector<DriverApi::Pointer> buffers;
     bool set_up = false;
-    std::vector<void*> set_up_for;  // the tensors that its tables were made from
+    std::vector<void*> set_up_for;  // tensors that its tables were computed from
   };
 
   Status check_alignment(const std::vector<void*>& tensors) const {
@@ -108,7 +104,8 @@ class Dispatcher {
     return {};
   }
 
-  // Tables hold what setup launches made of constant tensors: made once, and anew for other ones.
+  // Tables hold results of setup launches over constant tensors: computed once, and again for other
+  // tensors.
   Status set_up_for(Prepared& prepared, const std::vector<void*>& tensors, void* stream) {
     std::vector<void*> read;
     for (const Launch& launch : prepared.plan.launches) {
@@ -164,7 +161,7 @@ class Dispatcher {
     return {};
   }
 
-  // The table of this very device, or of one that runs the same code.
+  // Selects the table of this very device, or of one that runs the same code.
   Status choose_table(const std::string& name, int major, int minor) {
     const Table* like = nullptr;
     std::string devices;
@@ -191,7 +188,7 @@ class Dispatcher {
     return api_.said(api_.function(function, module, entry), "cuModuleGetFunction");
   }
 
-  // For Query::resident: which dispatcher and kernel ask.
+  // Context of Query::resident: the asking dispatcher and kernel.
   struct Asker {
     Dispatcher* dispatcher;
     int kernel;
@@ -225,7 +222,7 @@ class Dispatcher {
     return {-1, std::string("no kernel of ") + table_->task + " serves these sizes"};
   }
 
-  // What the driver would refuse, as far as it can be told beforehand: the next kernel may do.
+  // Rejects launches that the driver would refuse, so that the next kernel is tried.
   bool launchable(const Plan& plan) const {
     bool legal = true;
     const auto look = [&](const Int& number, std::int64_t least, std::int64_t most) {
@@ -257,7 +254,8 @@ class Dispatcher {
     return legal;
   }
 
-  // A cap of the function, which other shapes need too: only ever raised.
+  // Raises the function's limit of dynamic shared memory; never lowers it, since other shapes need
+  // it.
   Status allow_shared(void* function, Int shared) {
     int& allowed = allowed_shared_[function];
     if (shared.value <= allowed) return {};
@@ -271,8 +269,8 @@ class Dispatcher {
     return {};
   }
 
-  // Finds the functions; false where one is lacking or a block of it, or its whole cooperative
-  // grid, does not fit the device.
+  // Finds the functions; false if one is missing, or its block or whole cooperative grid does not
+  // fit the device.
   bool fits_device(Prepared& out) {
     for (const Launch& launch : out.plan.launches) {
       void* function = nullptr;

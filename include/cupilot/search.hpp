@@ -1,6 +1,5 @@
-// The search as a state machine: no thread, clock or file in it. evolve(), resume(), a host's own
-// loop and simulated worlds are drivers of it. One thread at a time; separate searches are
-// independent.
+// The search as a state machine without threads, clock or files. evolve(), resume(), a host's own
+// loop and simulations drive it. One thread at a time; separate searches are independent.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +20,14 @@ namespace cupilot {
 
 class CUPILOT_HIDDEN Driver;
 
-// Parts of a search, each of which can be switched off to see what it is worth.
+// Parts of a search that can be switched off, for ablations.
 struct SearchFeatures {
-  bool roofline = true;   // zone and verdicts choose starts and changes
-  bool pool = true;       // what worked in earlier runs: remembered and effects of Knowledge
-  bool crossover = true;  // children of two parents
-  bool surrogate = true;  // what was measured predicts which child of a brood is best
-  bool model = true;      // Knowledge::forecast predicts before anything was measured
-  bool alignment = true;  // of models' kernels: their strategies are held to what their PTX shows
+  bool roofline = true;         // zone and verdicts choose starts and changes
+  bool pool = true;             // use Knowledge::remembered and effects of earlier runs
+  bool crossover = true;        // children of two parents
+  bool surrogate = true;        // predict the best of a slot's offspring from measured ones
+  bool model = true;            // use Knowledge::forecast before anything was measured
+  bool alignment = true;        // correct the strategies of models' kernels by their PTX
   bool code_crossover = false;  // models cross source texts instead of strategies
   bool operator==(const SearchFeatures&) const = default;
 };
@@ -41,32 +40,36 @@ struct SearchOptions {
   int elites = 4;                 // kept by speed alone
   int tournament = 3;             // drawn a tournament
   int generations_per_epoch = 4;  // then the population is re-seeded from the best kernels
-  // Slot s is bred from results of slots <= s - lookahead. 0: 12, with evolve() half as many again
-  // as a measuring device's compile jobs where that is more: its compilers wait for no result.
+  // Slot s is bred from results of slots <= s - lookahead. 0 selects max(12, 1.5 x compile jobs);
+  // the second term applies to measuring devices under evolve() only and keeps their compilers
+  // busy.
   int lookahead = 0;
-  double utilisation_weight = 0.15;  // of the zone's utilisation in fitness
+  double utilisation_weight = 0.15;  // weight of the zone's utilisation in fitness
   double tune_share =
-      0.2;  // share of the evaluation budget kept for numeric tuning of the champion
-  int offspring_per_slot = 12;  // children bred a slot, of which a surrogate picks one; 1: no
-                                // surrogate (dear strategists)
-  // A refused kernel of free form goes back to its writer so often, each time as a slot of its own;
-  // 0: never.
+      0.2;  // Share of the evaluation budget reserved for numeric tuning of the champion.
+  // Children bred per slot, of which a surrogate picks one; 1: no surrogate (expensive
+  // strategists).
+  int offspring_per_slot = 12;
+  // Number of times that a refused free-form kernel goes back to its writer, each in a slot of its
+  // own; 0: never.
   int repairs = 0;
   // Limits; 0: none. An evaluation is one kernel handed to the compiler.
   std::int64_t max_evaluations = 200;
   int max_generations = 0;
   double target_us = 0;  // stop when reached
-  int parallel =
-      0;  // proposals a driver keeps in flight, 0: what the backend is worth; never changes results
+  // Proposals that a driver keeps in flight; never changes results. 0: as many as the backend can
+  // use.
+  int parallel = 0;
   SearchFeatures steering{};
 };
 
-// What is known of a space before the first result.
+// Knowledge of a space before the first result.
 struct Knowledge {
-  std::vector<Strategy>
-      remembered{};  // fast for like tasks in earlier runs, best match first, feasible here
-  std::vector<StrategyBrief::Effect> effects{};  // of those runs, count: how many runs say so
-  CostModel forecast{};                          // empty: nothing expects times
+  // Strategies that were fast for similar tasks in earlier runs, best match first, feasible here.
+  std::vector<Strategy> remembered{};
+  // effects in those runs; count: number of such runs
+  std::vector<StrategyBrief::Effect> effects{};
+  CostModel forecast{};  // default: no predictions
 };
 
 // A slot of the search: what to evaluate.
@@ -76,9 +79,9 @@ struct Proposal {
   std::int64_t slot = 0;
   BreedKind kind = BreedKind::seed;
   Strategy strategy{};
-  std::uint64_t failed = 0;  // repair: id of the proposal whose kernel was refused
-  bool silent =
-      false;  // the strategist's model fell silent in this generation, for this slot or one before
+  std::uint64_t failed = 0;  // repair: id of the proposal with the refused kernel
+  // The strategist's model became unavailable in this generation, at this slot or an earlier one.
+  bool silent = false;
 };
 
 struct Waiting {
@@ -90,24 +93,25 @@ struct Finished {
 using Ask = std::variant<std::vector<Proposal>, Waiting, Finished>;
 enum class TellStatus { accepted, forgotten, duplicate, unknown_id };
 
-// What the search needs to know of an outcome; all else stays in the journal.
+// The part of an outcome that the search needs; the journal keeps the rest.
 struct Score {
   bool accepted = false;
-  bool evaluated = false;     // counts against max_evaluations
-  std::string kernel_hash{};  // of normalised PTX; a later slot with the hash of an earlier one
-                              // counts as its duplicate
+  bool evaluated = false;  // counts against max_evaluations
+  // Hash of the normalised PTX; a later slot with the hash of an earlier one counts as its
+  // duplicate.
+  std::string kernel_hash{};
   double time_us = 0;
   Verdict verdict{};
   std::string rejection{};  // code, when rejected
-  bool repairable = false;  // rejected for what its free-form text says
+  bool repairable = false;  // rejected for a fault in its free-form text
   std::optional<Strategy>
-      realised{};  // what the kernel turned out to be; nothing: what was proposed
+      realised{};  // The strategy that the kernel realises; default: the proposed one.
 };
 
 class Search {
  public:
-  // `space` and `strategist` must outlive it. plain_us: the plain baseline's time, the unit of
-  // fitness.
+  // `space` and `strategist` must outlive the search. plain_us: the plain baseline's time, the unit
+  // of fitness.
   Search(const SearchOptions& options, const Space& space, Strategist& strategist, Zone zone,
          double plain_us, Knowledge knowledge = {});
   ~Search();
@@ -115,44 +119,43 @@ class Search {
 
   Result<Ask> ask(int count);
   TellStatus tell(std::uint64_t id, const Score& score);
-  // Takes a recorded proposal as this search's next slot, without asking the strategist. Error when
-  // it is not the next one.
+  // Takes a recorded proposal as this search's next slot, without asking the strategist. Error: it
+  // is not the next one.
   Result<void> replay(const Proposal& proposal);
-  // The proposal's worker fell silent: the slot counts as tried without result.
+  // Gives up on the proposal: the slot counts as tried without result.
   TellStatus forget(std::uint64_t id);
-  // A limit outside (clock, signal) ended the search; recorded by the driver.
+  // Ends the search for a reason outside of it (clock, signal); the driver records it.
   void stop(const std::string& reason);
-  // New limits for the slots to come, after a limit or a stop ended the search; lower ones are
-  // ignored.
+  // Raises the limits for the slots to come, after a limit or a stop ended the search; ignores
+  // lower ones.
   void extend(std::int64_t max_evaluations, int max_generations);
 
   std::optional<Individual> best() const;
   std::vector<Individual> archive() const;  // population, fastest first
-  // The fastest of all accepted, at most `count`, fastest first. A long search remembers its
-  // thousand fastest.
+  // Returns at most `count` of all accepted, fastest first. A search remembers its thousand
+  // fastest.
   std::vector<Individual> fastest(int count) const;
-  // What a slot may know when it is bred: the fastest time among slots <= slot - lookahead; 0:
+  // Returns the fastest time among slots <= slot - lookahead, which breeding of `slot` may know; 0:
   // none.
   double known_best_us(std::int64_t slot) const;
-  // The slot that first had this kernel hash among slots <= slot - lookahead; -1: none.
+  // Returns the first slot with this kernel hash among slots <= slot - lookahead; -1: none.
   std::int64_t known_owner(const std::string& kernel_hash, std::int64_t slot) const;
-  // Whether a slot <= slot - lookahead had this kernel hash and a time below the floor: it is
-  // quarantined.
+  // True if a slot <= slot - lookahead had this kernel hash and a time below the floor, so that the
+  // kernel is quarantined.
   bool known_banned(const std::string& kernel_hash, std::int64_t slot) const;
   std::int64_t evaluations() const;
   std::int64_t proposed() const;
   int generation() const;
-  // Text that is equal exactly when two searches are in the same state.
+  // Returns a text that is equal exactly when two searches are in the same state.
   std::string fingerprint() const;
-  // The state as bytes, for restore() of a new search of the same options, space and knowledge: it
-  // then goes on as this one. Empty once the search is finished. Of this version of the program
-  // only.
+  // Returns the state as bytes for restore() of a new search with the same options, space and
+  // knowledge. Empty once the search is finished. Valid within this version of the program only.
   std::string saved() const;
-  // False: these are not such bytes; the search must not be used.
+  // Returns false for bytes that saved() did not return; the search must not be used then.
   bool restore(std::string_view saved);
 
  private:
-  friend class Driver;  // writes the state from where it lies
+  friend class Driver;  // writes the state without copying it
   struct CUPILOT_HIDDEN State;
   std::unique_ptr<State> state_;
 };

@@ -1,5 +1,4 @@
-// A typed, ordered list of techniques with a reason. Evolution happens on these, never on program
-// text.
+// A typed, ordered list of techniques with a reason. The search varies these, never program text.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +30,7 @@ struct Strategy {
   std::string origin{};                // "seed", "cross", "mutate", "explore", "tune", "user" …
 };
 
-// SHA-256 of canonical JSON: techniques sorted, default parameters and prose left out.
+// SHA-256 of canonical JSON: techniques sorted, without default parameters and prose.
 std::string strategy_id(const Strategy& strategy);
 
 // Strategy JSON (docs/formats/strategy.md). Reading tolerates unknown techniques and keeps them.

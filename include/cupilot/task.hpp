@@ -1,4 +1,4 @@
-// What to compute, on which shapes, how exactly. A plain task is an operator graph of one.
+// A task: the computation, its shapes and its precision. A plain task is an operator graph of one.
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,9 @@ struct Fill {
   Structure structure = Structure::dense;
 };
 
-// How an output is judged. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower classes] +
-// u_out |ref| + tiny, with S the sum of magnitudes the tracked reference gives and L = `length`
-// (docs/formats/numerics.md).
+// The comparison that an output must pass. `within`: |y - ref| <= 8 sqrt(L) u_acc S + u_in S [lower
+// classes] + u_out |ref| + tiny, with S the sum of magnitudes the tracked reference gives and L =
+// `length` (docs/formats/numerics.md).
 enum class CheckKind { within, bitwise, index_of, close, custom };
 struct Check {
   CheckKind kind = CheckKind::within;
@@ -86,7 +86,7 @@ struct Operation {
   std::vector<std::string> outputs{};
 };
 
-// One concrete shape. `weight`: its share in a weighted mean over time shapes.
+// One concrete shape. `weight`: its share in the weighted mean over time shapes.
 struct Workload {
   Sizes sizes{};
   double weight = 1.0;
@@ -103,16 +103,16 @@ struct Reference {
 
 struct Work {
   Expr flops = 0;             // textbook operation count of the task's class
-  std::string matmul_like{};  // "" or why tensor cores apply
+  std::string matmul_like{};  // the reason why tensor cores apply; "": they do not
 };
 
-// A number the task fixes and kernel text sees as a constant (TRANS_A, ACT …), and expressions see
-// by name.
+// Numbers that the task fixes; kernel text sees them as constants (TRANS_A, ACT …), expressions by
+// name.
 using Constants = std::map<std::string, std::int64_t>;
 
 struct Task {
-  std::string name{};    // "gemm", or the user's
-  std::string family{};  // which templates apply: "gemm", "softmax" …
+  std::string name{};    // "gemm", or a user's name
+  std::string family{};  // selects the templates: "gemm", "softmax" …
   std::vector<Axis> axes{};
   std::vector<Tensor> tensors{};
   std::vector<Scalar> scalars{};
@@ -120,20 +120,20 @@ struct Task {
   Constants constants{};
   Precision precision = Precision::fp32_strict;  // the contract's class
   bool deterministic = false;                    // equal runs must give equal bits
-  std::vector<Workload> time_shapes{};           // what is optimized
-  std::vector<Workload> check_shapes{};          // extra shapes every candidate is proved on
+  std::vector<Workload> time_shapes{};           // shapes that are optimised
+  std::vector<Workload> check_shapes{};          // extra shapes for the proof of every candidate
   Work work{};
   Reference reference{};
 };
 
 const Tensor* find_tensor(const Task& task, std::string_view name);
 
-// Names an Expr of a task may use at this workload: sizes, constants, elem.T (bytes an element of
-// tensor T).
+// Resolves the names that an Expr of a task may use at this workload: sizes, constants, elem.T
+// (bytes per element of tensor T).
 ExprScope task_scope(const Task& task, const Workload& workload);
 
-// Numbers of one tensor at one workload; `Error` names tensor and reason (negative extent,
-// overflow).
+// Numbers of one tensor at one workload. shape_of()'s Error names the tensor and the reason
+// (negative extent, overflow).
 struct TensorShape {
   std::vector<std::int64_t> extents{};
   std::vector<std::int64_t> strides{};  // elements
@@ -146,11 +146,11 @@ Result<TensorShape> shape_of(const Task& task, const Tensor& tensor, const Workl
 Result<std::int64_t> compulsory_bytes(const Task& task, const Workload& workload);
 Result<std::int64_t> textbook_flops(const Task& task, const Workload& workload);
 
-// Everything that can be wrong with a task, at its own shapes: unknown names, zero extents, missing
-// reference.
+// Checks a task at its own shapes; the Error names the first fault: unknown names, zero extents,
+// missing reference …
 Result<void> validate(const Task& task);
 
-// SHA-256 of the canonical text: what a proof is keyed by.
+// SHA-256 of the canonical text, the key of proofs.
 std::string task_id(const Task& task);
 
 // Task files (docs/formats/task.md): JSON beside its reference .cu. The path names the JSON.

@@ -1,4 +1,5 @@
-// Where a measured kernel stands on the roofline, what binds it and how far the floor is.
+// The roofline verdict on a measured kernel: its zone, its bottlenecks and its distance from the
+// floor.
 #pragma once
 
 #include <string>
@@ -15,13 +16,13 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Left of both ridges, between the ridge of the plain pipe and that of the tensor pipe, right of
-// both.
+// Arithmetic intensity left of both ridges, between the ridges of the plain and the tensor pipe, or
+// right of both.
 enum class Zone { memory, middle, compute };
 std::string_view name_of(Zone zone);
 
 // share: of the time that this resource alone would need, 0..1 (1: it is the whole time). Time that
-// no resource needs is latency; where the warps' stalls were counted, it is dealt out to the
+// no resource needs is latency; where the warps' stalls were counted, it is split among the
 // resources that they point to.
 struct Bottleneck {
   Resource resource = Resource::dram;
@@ -30,61 +31,61 @@ struct Bottleneck {
 
 struct StallShare {
   Stall stall = Stall::selected;
-  double share = 0;  // of the cycles that warps were resident, 0..1
+  double share = 0;  // share of the cycles that warps were resident, 0..1
 };
-// What warps did with their cycles, most first. Empty: not counted, or counts that cannot be (no
-// numbers, below 0, more cycles than there were).
+// Returns the warps' use of their cycles in descending order. Empty: not counted, or impossible
+// counts (not finite, below 0, more cycles than resident).
 std::vector<StallShare> stall_shares(const WarpCycles& warps);
-// What most of the waiting is for, with numbers; "" where warps hardly waited or nothing is known.
+// Names the main reasons of waiting, with numbers; "" where warps hardly waited or nothing is
+// known.
 std::string stall_sentence(const std::vector<StallShare>& stalls);
 
 struct Verdict {
   Zone zone = Zone::memory;
-  double intensity = 0;  // flops a DRAM byte
+  double intensity = 0;  // flops per DRAM byte
   double ridge_plain = 0, ridge_tensor = 0;
-  double achieved_flops = 0;  // operations a second
-  double achieved_bytes = 0;  // DRAM bytes a second
-  double floor_us = 0;        // no correct kernel of the class can be faster
+  double achieved_flops = 0;  // operations per second
+  double achieved_bytes = 0;  // DRAM bytes per second
+  double floor_us = 0;        // lower bound of any correct kernel of the class
   double floor_share = 0;     // floor / time, 0..1
   Resource binding = Resource::dram;
   std::vector<Bottleneck> bottlenecks{};  // descending
   std::vector<StallShare> stalls{};       // descending; empty: not counted
-  double utilisation = 0;                 // of the zone-relevant pipe, 0..1
+  double utilisation = 0;                 // utilisation of the zone-relevant pipe, 0..1
   std::string rung{};                     // evidence: "counters", "virtual", "ptx", "analytic"
   std::vector<std::string> digest{};      // plain sentences with numbers
 };
 
-// Zone of a task before anything ran: from its work and the device.
+// Returns the zone of a task by its work and the device, before anything ran.
 Zone zone_of(const Task& task, const Workload& workload, const DeviceSpec& device);
 
 // The floor in microseconds: max(compulsory bytes / peak bandwidth, flops / peak of the class).
 Result<double> floor_us(const Task& task, const Workload& workload, const DeviceSpec& device,
                         Precision proved);
 
-// `warps`: of the kernel's run, where hardware counters told.
+// `warps`: of the kernel's run, if hardware counters were read.
 Result<Verdict> judge(const Task& task, const Workload& workload, const DeviceSpec& device,
                       const Measurement& measurement, const WarpCycles& warps = {});
 
 // Modelled time from counts: occupancy, issue, pipe, shared, L2, DRAM and latency terms with wave
-// quantisation (docs/formats/time-model.md). One entry a launch of the plan, in order; setup
-// launches are left out.
+// quantisation (docs/formats/time-model.md). One entry per launch of the plan, in order, without
+// setup launches.
 struct ModelInput {
-  Counts counts{};  // of the whole launch; counters with how == unknown are taken as absent
+  Counts counts{};  // whole launch; counters with how == unknown are ignored
   std::int64_t blocks = 1;
   int threads_per_block = 1;
-  int registers = 32;             // a thread, as assembled
-  std::int64_t shared_bytes = 0;  // a block, static and dynamic
+  int registers = 32;             // per thread, as assembled
+  std::int64_t shared_bytes = 0;  // per block, static and dynamic
   // Dependent chain of one block running alone, in cycles, global memory latency included; 0:
   // estimated from counts.
   double serial_latency_cycles = 0;
-  // How often a block waits at a barrier for data from global memory (main-loop slabs); 0: from the
-  // barrier count.
+  // Number of times that a block waits at a barrier for data from global memory (K tiles of the
+  // main loop); 0: derived from the barrier count.
   double rounds = 0;
-  // How many rounds ahead loads are issued: stages - 1 of a cp.async pipeline, 1 with register
-  // prefetch, 0: none; negative: unknown, taken as 1 when the launch has asynchronous copies, else
-  // 0.
+  // Rounds by which loads are issued ahead: stages - 1 in a cp.async pipeline, 1 with register
+  // prefetch, 0: none. Negative: unknown, 1 if the launch has asynchronous copies, else 0.
   double rounds_ahead = -1;
-  // Independent global loads a thread keeps in flight; 0: unknown, taken as 8.
+  // Independent global loads that a thread keeps in flight; 0: unknown, taken as 8.
   double loads_in_flight = 0;
   // Global load requests that the last block of a group makes after all others arrived (a split
   // sum's last arriver).

@@ -1,5 +1,5 @@
-// What searches found, kept in one file: proved kernels by task, device and shape. Dispatchers are
-// generated from it. File format: docs/formats/wisdom.md. Any thread; nothing here keeps state.
+// Keeps the results of searches in one file: proved kernels by task, device and shape. Dispatchers
+// are generated from it. File format: docs/formats/wisdom.md. Any thread; nothing here keeps state.
 #pragma once
 
 #include <cstdint>
@@ -24,20 +24,19 @@ struct WisdomKernel {
   std::string strategy{};  // describe()
   KernelSource source{};
   std::string arch{}, compiler{};
-  std::vector<std::pair<std::string, std::string>>
-      entries{};                      // as the plan spells them, as the cubin does
-  std::vector<std::uint8_t> image{};  // cubin
+  std::vector<std::pair<std::string, std::string>> entries{};  // names in the plan and in the cubin
+  std::vector<std::uint8_t> image{};                           // cubin
 };
 
-// One shape of the portfolio, and each kernel's time there in microseconds, cold L2; 0: not for
-// this shape, or not proved at it.
+// One shape of the portfolio with each kernel's time in microseconds, cold L2; 0: the kernel does
+// not serve this shape or was not proved at it.
 struct WisdomShape {
   Workload workload{};
   std::vector<double> times_us{};  // by kernel
   std::vector<Baseline> baselines{};
 };
 
-// A portfolio: what is best for one task on one device.
+// A portfolio: the best kernels for one task on one device.
 struct WisdomEntry {
   Task task{};  // its time shapes are the portfolio's
   std::vector<std::string> task_words{};
@@ -46,47 +45,46 @@ struct WisdomEntry {
   Provenance provenance = Provenance::modelled;
   std::vector<WisdomKernel> kernels{};
   std::vector<WisdomShape> shapes{};
-  int fallback = -1;  // a kernel without conditions on its sizes; -1: no template has one
+  int fallback = -1;  // index of a kernel without conditions on its sizes; -1: none
   double regret =
-      0;  // mean over weighted shapes of (time of the best kept / time of the best found) - 1
+      0;  // Weighted mean over shapes of (time of the best kept / time of the best found) - 1.
 };
 
 struct Wisdom {
   std::vector<WisdomEntry> entries{};
 };
 
-// Whether two entries are for one task, time shapes aside.
+// True if both entries are for one task, time shapes aside.
 bool same_task(const WisdomEntry& a, const WisdomEntry& b);
 // Replaces the entry of the same task, device and provenance, or appends.
 void remember(Wisdom& wisdom, WisdomEntry entry);
 
 Result<Wisdom> wisdom_from_json(std::string_view json, const std::string& origin);
 std::string wisdom_to_json(const Wisdom& wisdom);
-// A file that does not exist holds nothing. Errors name the file.
+// A missing file reads as empty. Errors name the file.
 Result<Wisdom> load_wisdom(const std::string& path);
 Result<void> save_wisdom(const Wisdom& wisdom, const std::string& path);
 // Reads the file, adds the entry as remember() does and writes it, while "PATH.lock" is held:
-// searches that end at once lose none of each other's entries. Error when another one holds the
-// lock for longer than such a step may take.
+// searches that end at the same time keep each other's entries. Error: another process holds the
+// lock for too long.
 Result<void> remember_in(const std::string& path, WisdomEntry entry);
 
 struct PortfolioOptions {
-  EvolveOptions evolve{};  // max_evaluations and max_seconds are for all shapes together; run_dir
-                           // gets a run a shape
-  int keep = 0;            // kernels at most, the fallback aside; 0: as few as reach `regret`
+  // max_evaluations and max_seconds are for all shapes together; run_dir gets one run per shape
+  EvolveOptions evolve{};
+  int keep = 0;  // limit of kernels, the fallback aside; 0: as few as reach `regret`
   double regret = 0.02;
 };
-// One search a time shape of the task, shares by weight; every kernel found is proved and timed at
-// every shape it serves, interleaved; of these the few that serve all shapes best are kept, more
-// than `keep` where a shape would be left without one. A run directory that holds earlier searches
-// of the same shapes continues them. Errors as evolve(), and budget when a search was stopped
-// before it had a kernel.
+// Runs one search per time shape of the task, with budgets by weight; proves and times every kernel
+// found at every shape that it serves, interleaved; keeps the few that serve all shapes best, more
+// than `keep` where a shape would have none. Continues earlier searches of the same shapes in the
+// run directory. Errors as evolve(), and budget when a search was stopped before it had a kernel.
 Result<WisdomEntry> evolve_portfolio(const Task& task, Backend& backend,
                                      const PortfolioOptions& options);
 
-// Which kernels to keep: at most `keep` (0: no limit), no more than reach `goal`, of least mean
-// regret. times[kernel][shape] in microseconds, 0: cannot; weights by shape. Exact up to 16
-// kernels, greedy beyond.
+// Chooses the kernels with the least mean regret: at most `keep` (0: no limit), and no more than
+// reach `goal`. times[kernel][shape] in microseconds, 0: cannot serve; weights by shape. Exact up
+// to 16 kernels, greedy beyond.
 struct KernelChoice {
   std::vector<int> kernels{};  // ascending
   double regret = 0;           // HUGE_VAL where a shape is left without a kernel
@@ -94,18 +92,18 @@ struct KernelChoice {
 KernelChoice choose_kernels(const std::vector<std::vector<double>>& times,
                             const std::vector<double>& weights, int keep, double goal);
 
-// Files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with `launch(sizes…,
-// tensors…, stream)`), and main.cpp, which launches it for sizes given and prints its time (needs
-// cuda.h). `entries`: of one task on several devices, or one on one; at run time that of the device
-// serves. Error usage when an entry is of another task or holds no cubin.
+// Generates files that need cupilot/runtime.hpp and no toolkit: NAME.hpp (a class `NAME` with
+// `launch(sizes…, tensors…, stream)`), and main.cpp, which launches it for given sizes and prints
+// its time (needs cuda.h). `entries`: one task on one or several devices; the entry of the device
+// found at run time serves. Error usage: an entry is of another task or holds no cubin.
 struct GeneratedFile {
   std::string name{}, text{};
 };
 Result<std::vector<GeneratedFile>> dispatcher_files(const std::vector<WisdomEntry>& entries,
                                                     const std::string& name);
 
-// Shapes as text: a line each, "m=4096 n=4096 k=4096 [weight=2]", # begins a comment. `axes`: what
-// may be named. Errors name the line.
+// Reads shapes, one per line: "m=4096 n=4096 k=4096 [weight=2]"; # begins a comment. `axes`: the
+// allowed names. Errors name the line.
 Result<std::vector<Workload>> shapes_from_text(std::string_view text, const std::string& origin,
                                                const std::vector<std::string>& axes);
 

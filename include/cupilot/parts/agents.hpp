@@ -1,5 +1,5 @@
-// Who thinks: the strategist proposes strategies, the writer turns one into a kernel. Built-in ones
-// need no model.
+// The agents of a search: a strategist proposes strategies, a writer turns one into a kernel. The
+// built-in ones need no model.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ namespace cupilot {
 struct Accepted;
 struct CompiledKernel;
 
-// What a strategist sees of one individual: never its source.
+// The strategist's view of one individual; it never contains the source.
 struct Individual {
   std::uint64_t id = 0;
   Strategy strategy{};
@@ -33,16 +33,17 @@ struct Individual {
   Verdict verdict{};
 };
 
-// repair: a kernel that was refused goes back to its writer, its strategy unchanged.
+// repair: a refused kernel goes back to its writer, its strategy unchanged.
 enum class BreedKind { seed, cross, mutate, explore, tune, repair };
 std::string_view name_of(BreedKind kind);
 
-// A time expected before anything ran, by its base-2 logarithm: normal about log2_us.
+// A time predicted before anything ran: its base-2 logarithm in microseconds is normal about
+// log2_us.
 struct Prediction {
   double log2_us = 0;
   double sigma = 1;
 };
-// Deterministic, any thread; nullopt: it cannot say.
+// Predicts a strategy's time. Deterministic, any thread; nullopt: no prediction.
 using CostModel = std::function<std::optional<Prediction>(const Strategy&)>;
 
 struct StrategyBrief {
@@ -52,22 +53,22 @@ struct StrategyBrief {
   std::vector<Strategy> population{};  // for spread
   Zone zone = Zone::memory;
   std::function<bool(const std::string& strategy_id)>
-      tried{};  // true: never to be proposed again; empty: nothing is
-  // What a technique did so far in this run: mean log2 speed change when it was added, and how
-  // often.
+      tried{};  // Returns true for strategies that must not be proposed again. default: none.
+  // A technique's effect so far in this run: mean log2 speed change and number of times that it was
+  // added.
   struct Effect {
     std::string technique{};
     double gain = 0;
     int count = 0;
   };
   std::vector<Effect> effects{};
-  bool roofline = true;  // false: `zone` says nothing, and the parents' verdicts are empty
-  std::vector<Strategy>
-      remembered{};       // fast for like tasks in earlier runs, best match first, feasible here
-  CostModel forecast{};   // empty: nothing expects times
-  std::int64_t slot = 0;  // what is proposed for; names the question to a model
+  bool roofline = true;  // false: `zone` has no meaning, and the parents' verdicts are empty
+  // Strategies that were fast for similar tasks in earlier runs, best match first, feasible here.
+  std::vector<Strategy> remembered{};
+  CostModel forecast{};   // default: no predictions
+  std::int64_t slot = 0;  // slot of the proposal; names the question to a model
   int generation = 0;
-  // What was refused lately, newest last, by code alone: a message may quote source.
+  // Recent refusals, newest last, by code alone since a message may quote source.
   struct Failure {
     Strategy strategy{};
     std::string code{};
@@ -75,19 +76,19 @@ struct StrategyBrief {
   std::vector<Failure> failures{};
 };
 
-// Asked by one thread at a time.
+// Proposes strategies. Called by one thread at a time.
 class Strategist {
  public:
   virtual ~Strategist() = default;
-  // Whether this slot's proposal is dear: it is asked for once and taken as it is, beside no brood
-  // of others.
+  // True if proposing for this slot is expensive (a model call): the search asks once and evaluates
+  // the answer without alternatives.
   virtual bool is_expensive(std::int64_t /*slot*/, int /*generation*/) const { return false; }
-  // The generation in which a model that it asks fell silent, -1: none. Proposals say so, and a
-  // resumed search tells it by them.
+  // Generation in which the model became unavailable; -1: it is available. Stored with each
+  // proposal so that resume() restores it.
   virtual int unavailable_since() const { return -1; }
   virtual void set_unavailable_since(int /*generation*/) {}
-  // A feasible strategy not in `tried`; nullopt when none is found. Deterministic in (brief, rng)
-  // for the built-in one.
+  // Returns a feasible strategy not in `tried`; nullopt when none is found. The built-in one is
+  // deterministic in (brief, rng).
   virtual Result<std::optional<Strategy>> propose(const StrategyBrief& brief, Rng rng) = 0;
 };
 
@@ -96,10 +97,11 @@ struct WriterBrief {
   const Strategy* strategy = nullptr;
   const DeviceSpec* device = nullptr;
   std::vector<KernelSource>
-      bases{};  // free-form kernels of the parents, the first parent's first; empty for templates
+      bases{};  // Free-form kernels of the parents, the first parent's first; empty for templates.
   std::string key{};                  // names the question to a model: "slot 17"
-  std::vector<std::string> digest{};  // what held the base back: sentences of its verdict
-  // A kernel of this strategy that was refused, and why: to be mended instead of written anew.
+  std::vector<std::string> digest{};  // limits of the base: sentences of its verdict
+  // A refused kernel of this strategy with the reason; the writer repairs it instead of writing
+  // anew.
   struct Failed {
     KernelSource source{};
     Rejected why{};
@@ -108,32 +110,32 @@ struct WriterBrief {
   std::optional<Failed> failed{};
 };
 
-// Asked by any thread.
+// Writes kernels. Called from any thread.
 class KernelWriter {
  public:
   virtual ~KernelWriter() = default;
-  // Whether it can realise every technique; asked before anything is spent. The string names what
-  // it cannot.
+  // Names a technique that the writer cannot realise; nullopt: it can realise all. Called before
+  // anything is spent.
   virtual std::optional<std::string> lacks(const Task& task, const Strategy& strategy) const = 0;
-  // Error endpoint or budget: nobody can write it now; the candidate is lost, the search goes on.
+  // Writes the brief's kernel. Error endpoint or budget: the candidate is lost, the search goes on.
   virtual Attempt<KernelSource> write(const WriterBrief& brief) = 0;
-  // What its kernel turned out to realise, once that was accepted: what the population keeps.
+  // Returns the strategy that the accepted kernel realises; the population keeps it.
   virtual Strategy realised(const WriterBrief& brief, const CompiledKernel& /*kernel*/,
                             const Accepted& /*how*/) {
     return *brief.strategy;
   }
 };
 
-// Reads the zone, the pressures and what worked; needs no model.
+// Proposes by rules from the zone, the bottlenecks and earlier effects; needs no model.
 std::unique_ptr<Strategist> rule_strategist();
-// Uniform proposals: the baseline of search research.
+// Proposes uniformly at random, a baseline for searches.
 std::unique_ptr<Strategist> random_strategist();
 
-// Writes from templates. `tunables` may hold a user's own.
+// Writes kernels from templates. `tunables` may hold a user's own.
 std::unique_ptr<KernelWriter> template_writer(std::vector<Tunable> tunables);
 
-// The space that templates span for a task on a device. `techniques`: rows beside catalogue().
-// Error{usage} when no template serves the task.
+// Builds the space that templates span for a task on a device. `techniques`: rows beside
+// catalogue(). Error{usage}: no template serves the task.
 Result<std::unique_ptr<Space>> make_space(const Task& task, const DeviceSpec& device,
                                           const std::vector<Tunable>& tunables,
                                           const std::vector<Technique>& techniques = {});

@@ -1,4 +1,4 @@
-// Whether a task's own check can tell right from wrong: proved before the task may be searched.
+// Proves that a task's own check can tell right from wrong, before the task may be searched.
 #pragma once
 
 #include <string>
@@ -12,21 +12,21 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// What a check was shown to reject.
+// The wrong outputs that a check rejects.
 struct PowerReport {
   std::string task{};                // task_id
-  Workload workload{};               // where it was shown
+  Workload workload{};               // shape of the demonstration
   int fakes = 0;                     // wrong outputs offered, all rejected
-  std::vector<std::string> shown{};  // a sentence an output: which fakes, which inputs move it
+  std::vector<std::string> shown{};  // a sentence per output: rejected fakes, inputs that change it
   std::vector<std::string>
-      exempt{};  // fakes that equal the right answer or that the contract allows, with the reason
+      exempt{};  // Fakes that equal the right answer or that the contract allows, with the reason.
   double seconds = 0;
 };
 
 // Offers fake outputs (zeros, ones, the mean, copies of inputs, shifted, one row for all, negated,
 // scaled by 1 + 2^-10, each lower precision) to the comparison that candidates go through, and
 // moves each input by a tenth. Error usage names the fake that passed, the output and what to
-// change in the task. Kept by task id and backend within the process; any thread.
+// change in the task. Results are cached by task id and backend within the process. Any thread.
 Result<PowerReport> check_power(const Task& task, Backend& backend);
 
 }  // namespace cupilot

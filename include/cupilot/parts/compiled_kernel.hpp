@@ -1,4 +1,4 @@
-// What the compiler made of a source, and what can be read off it without running it.
+// A compiled source and the facts that are read off it without running it.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct EntryFacts {
 
 struct PtxFacts {
   std::map<std::string, int> opcodes{};  // full form -> static count
-  Precision ceiling =
-      Precision::fp32_strict;  // the best class its arithmetic could satisfy; proof may lower it
-  bool writes_global_state = false;  // a module variable that code stores to
-  std::vector<std::string> flags{};  // recorded oddities: "%clock", "atom.f32", "nanosleep" …
-  std::string normalized_hash{};     // of PTX without names, comments and line info
+  // The best class that its arithmetic can satisfy; the proof may lower it.
+  Precision ceiling = Precision::fp32_strict;
+  bool writes_global_state = false;  // code stores to a module variable
+  std::vector<std::string> flags{};  // remarkable instructions: "%clock", "atom.f32", "nanosleep" …
+  std::string normalized_hash{};     // hash of the PTX without names, comments and line info
 };
 
 struct CompiledKernel {
@@ -46,8 +46,8 @@ struct CompiledKernel {
   std::vector<EntryFacts> entries{};
   PtxFacts facts{};
   double compile_seconds = 0;
-  // What held the compiler while it read the source, and what this machine lacked: "landlock 4,
-  // seccomp, rlimits". Empty: the source was PTX, or the kernel comes from a record.
+  // Confinement of the compiler while it read the source, and the parts that this machine lacks:
+  // "landlock 4, seccomp, rlimits". Empty: the source was PTX, or the kernel comes from a record.
   std::string confinement{};
 };
 

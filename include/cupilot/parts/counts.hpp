@@ -1,4 +1,4 @@
-// Counted work of a kernel's run, each number with its interval and how it was had.
+// Counted work of a kernel's run, each number with its interval and its origin.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace cupilot {
 
 enum class Counter {
   warp_instructions,  // issued
-  issue_slots,        // including replays by our model
+  issue_slots,        // including replays by the time model
   flops_fp64,
   flops_fp32,
   flops_fp16,  // multiply-add = 2
@@ -40,7 +40,7 @@ enum class Counter {
   dram_read_bytes,
   dram_write_bytes,
   blocks,  // CTAs launched
-  count_   // how many there are
+  count_   // number of counters
 };
 inline constexpr std::size_t counter_count = static_cast<std::size_t>(Counter::count_);
 std::string_view name_of(Counter counter);

@@ -35,32 +35,31 @@ struct DeviceSpec {
   int threads_per_sm = 2048;
   int blocks_per_sm = 32;
   double launch_seconds = 3.9e-6;  // an empty kernel between two events
-  // Peak operations a second (multiply-add = 2) by precision class, sustained and datasheet. Index:
-  // Precision.
+  // Peak operations per second (multiply-add = 2) by precision class, sustained and datasheet.
+  // Index: Precision.
   std::array<double, 10> sustained_flops{};
   std::array<double, 10> peak_flops{};
-  double shared_bytes_per_s = 0;  // of all SMs together, sustained; 0: 128 bytes a clock and SM
-  std::string source{};           // where the numbers come from
-  // Who measured the sustained rates on this very device ("cupilot peaks, FILE"); empty: nobody,
-  // they are a row of `source`.
+  double shared_bytes_per_s = 0;  // all SMs together, sustained; 0: 128 bytes per clock and SM
+  std::string source{};           // origin of the numbers
+  // Origin of sustained rates that were measured on this very device ("cupilot peaks, FILE");
+  // empty: they are from `source`.
   std::string ceilings{};
 };
 
-// Chips known by name; "h200" first.
+// Lists the chips known by name; "h200" first.
 std::vector<std::string> known_chips();
 Result<DeviceSpec> chip(std::string_view name);
 
-// Blocks that each resource of an SM lets reside, and what all of them let. A block that breaks a
-// limit of its own (too many threads, too much shared memory) has 0 there.
+// Resident blocks per SM by each resource and by all of them. A block that breaks a limit of its
+// own (too many threads, too much shared memory) has 0 there.
 struct Residency {
   int threads = 0, registers = 0, shared = 0, slots = 0;  // slots: blocks_per_sm
   int blocks = 0;                                         // the least of them
-  std::string_view limit =
-      "";  // "threads", "registers", "shared" or "slots": the first that is least
+  std::string_view limit = "";  // "threads", "registers", "shared" or "slots": the first smallest.
 };
 
-// For a kernel's threads a block, registers a thread (0: unknown, no limit) and shared bytes a
-// block (CUDA occupancy rules of sm_80 and later).
+// Computes residency from threads per block, registers per thread (0: unknown, no limit) and shared
+// bytes per block, by the CUDA occupancy rules of sm_80 and later.
 Residency residency(const DeviceSpec& device, int threads, int registers,
                     std::int64_t shared_bytes);
 int resident_blocks(const DeviceSpec& device, int threads, int registers,

@@ -1,5 +1,5 @@
-// What each technique of a run's champion is worth, by taking it away and timing the rest beside
-// the champion.
+// Measures the worth of each technique of a run's champion by removing it and timing the rest
+// beside the champion.
 #pragma once
 
 #include <string>
@@ -16,27 +16,28 @@ namespace cupilot {
 
 struct TechniqueWorth {
   std::string technique{};
-  // How much longer the kernel takes without it, microseconds, and its 95 % interval; below 0: it
-  // is faster without. Of a time that a model gave the interval has no width: it says nothing of
-  // the model's own error.
+  // Extra time of the kernel without the technique in microseconds, with its 95 % interval; below
+  // 0: it is faster without. Modelled times have an interval of no width, which says nothing about
+  // the model's error.
   double us = 0, low_us = 0, high_us = 0;
-  bool matters = false;    // the interval lies above 0, by more than timing resolves
-  std::string kept_for{};  // not empty: it cannot be removed alone, and why; nothing was timed
+  bool matters = false;    // the interval lies above 0, by more than the timing resolution
+  std::string kept_for{};  // not empty: the reason why it cannot be removed alone; not timed
 };
 
 struct Explanation {
   Strategy champion{};
   double champion_us = 0;
   Provenance provenance = Provenance::modelled;
-  std::vector<TechniqueWorth> techniques{};  // most first, then those that cannot be removed alone
-  // The champion without what does nothing, timed beside it again; the champion itself where
-  // nothing could go.
+  // Descending by worth, then those that cannot be removed alone.
+  std::vector<TechniqueWorth> techniques{};
+  // The champion without its useless techniques, timed beside it again; the champion itself where
+  // all are needed.
   Strategy essential{};
   double essential_ratio = 1;            // its time over the champion's
   double ratio_low = 1, ratio_high = 1;  // 95 %
-  std::vector<std::string> dropped{};    // techniques that it lacks
+  std::vector<std::string> dropped{};    // techniques removed from it
   std::vector<std::string>
-      put_back{};  // that do nothing alone, but were missed when they went together
+      put_back{};  // Techniques without effect alone whose joint removal cost time.
 };
 
 struct ExplainOptions {
@@ -44,8 +45,8 @@ struct ExplainOptions {
   Backend* screen = nullptr;  // Pipe::screen
 };
 
-// Of the run's confirmed champion, on the device it was made on or another. Error{no_candidate}:
-// there is none, or it has no strategy that the space can take apart.
+// Explains the run's confirmed champion, on its own device or another. Error{no_candidate}: the run
+// has none, or its strategy is outside of the space.
 Result<Explanation> explain(const std::string& run_dir, Backend& backend,
                             const ExplainOptions& options = {});
 

@@ -1,8 +1,8 @@
-// The one integer language of shapes, work, launches, domains, restrictions and dispatch guards.
-//
+// The integer expression language of shapes, work, launches, domains, restrictions and dispatch
+// guards.
 // ?: || && == != < <= > >= + - * / % ! ( ), decimal int64, dotted names, min max cdiv up pow2 log2.
-// Lazy ?: && ||. Division as in C, so a text exports verbatim to C++. At most 512 bytes,
-// nesting 32.
+// Lazy ?: && ||. Division as in C, so a text exports verbatim to C++. At most 512 bytes, nesting
+// 32.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct ExprFault {
     zero_divisor,
     too_long,
     too_deep,
-    not_yet  // a name that only compiling can answer, such as resident.L
+    not_yet  // a name that is known only after compiling, such as resident.L
   };
   Kind kind = Kind::syntax;
   int column = 0;  // 1-based, in bytes
@@ -49,22 +49,22 @@ struct ExprFault {
 };
 
 using ExprValue = std::variant<std::int64_t, ExprFault>;
-// Answers a name; ExprFault{unknown_name} or {not_yet} when it cannot.
+// Resolves a name; ExprFault{unknown_name} or {not_yet} when it cannot.
 using ExprScope = std::function<ExprValue(std::string_view name)>;
 
 ExprValue evaluate(const Expr& expr, const ExprScope& scope);
 
-// Scope of plain names; unknown ones answer unknown_name.
+// Makes a scope of plain names; unknown ones give unknown_name.
 ExprScope scope_of(const std::map<std::string, std::int64_t>& names);
 
-// Adds lazily evaluated definitions (`let`) over `outer`; a definition that needs itself is
+// Adds lazily evaluated definitions (`let`) over `outer`; a definition that refers to itself is
 // `circular`.
 ExprScope scope_with(const ExprScope& outer, const std::vector<std::pair<std::string, Expr>>& lets);
 
-// Value or Error{usage} that names the text, the column and the reason.
+// Returns the value, or Error{usage} that names the text, the column and the reason.
 Result<std::int64_t> evaluate_or_error(const Expr& expr, const ExprScope& scope);
 
-// Syntax alone.
+// Checks the syntax alone.
 std::variant<std::monostate, ExprFault> check_syntax(const Expr& expr);
 
 }  // namespace cupilot

@@ -1,4 +1,4 @@
-// One self-contained text and how to launch it.
+// One self-contained kernel text with its launch plan.
 #pragma once
 
 #include <string>
@@ -34,8 +34,8 @@ std::string launch_plan_to_json(const LaunchPlan& plan);
 // {json}` comment.
 struct StandaloneKernel {
   KernelSource source{};
-  std::vector<std::string>
-      task_words{};  // {"gemm", "m=512", …}, or {"path.json"}; empty: no task stated
+  // {"gemm", "m=512", …}, or {"path.json"}; Words that name the task; empty: none.
+  std::vector<std::string> task_words{};
 };
 Result<StandaloneKernel> read_standalone(const std::string& path);
 std::string standalone_text(const KernelSource& source, const std::vector<std::string>& task_words);

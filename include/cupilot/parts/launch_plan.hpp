@@ -1,4 +1,4 @@
-// How a kernel is launched, as data: no host code is ever taken from a model. JSON form:
+// A kernel's launches as data: no host code is ever taken from a model. JSON form:
 // docs/formats/launch-plan.md.
 #pragma once
 
@@ -16,7 +16,7 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 // scratch: poisoned before each run. zeroed: cleared inside the timed region. restored: zero before
-// and found zero again. table: written by setup launches, read-only afterwards.
+// each run and left zero by it. table: written by setup launches, read-only afterwards.
 enum class BufferContent { scratch, zeroed, restored, table };
 struct PlanBuffer {
   std::string name{};
@@ -47,7 +47,7 @@ struct PlanArgument {
 
 enum class When { run, setup };
 struct PlanLaunch {
-  std::string name{};   // default: entry; resident.NAME and NAME.ctas refer to it
+  std::string name{};   // default: entry; expressions resident.NAME and NAME.ctas use it
   std::string entry{};  // may hold {CONSTANT} template arguments: "stencil7<{BX},{BY}>"
   When when = When::run;
   std::vector<Expr> grid = {1};   // 1 to 3
@@ -59,7 +59,7 @@ struct PlanLaunch {
 };
 
 struct LaunchPlan {
-  std::vector<Expr> require{};  // any zero: "not for this shape", no rejection
+  std::vector<Expr> require{};  // any zero: not for this shape, no rejection
   std::vector<std::pair<std::string, Expr>> let{};
   std::vector<PlanBuffer> buffers{};
   std::vector<PlanTensorMap> maps{};

@@ -1,4 +1,4 @@
-// A time and what it is worth: provenance, samples, spread, what it was compared with.
+// A time with its provenance, samples and spread.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// measured: by our runner on a device. modelled: by a time model. reported: a host program's word.
-// Never ranked together.
+// measured: by cupilot's runner on a device. modelled: by a time model. reported: by a host
+// program. Never ranked together.
 enum class Provenance { measured, modelled, reported };
 std::string_view name_of(Provenance provenance);
 
@@ -21,17 +21,17 @@ struct Measurement {
   Provenance provenance = Provenance::modelled;
   double time_us = 0;                // median of samples
   double spread_us = 0;              // median absolute deviation
-  std::vector<double> samples_us{};  // one a round
+  std::vector<double> samples_us{};  // one per round
   std::string cache = "cold";        // L2 state before each sample: "cold" or "warm"
   double interval_low_us = 0,
          interval_high_us =
              0;           // modelled: from the counts' intervals; measured: 95 % of the median
-  std::string binding{};  // modelled: the term that binds ("dram", "fp32 pipe", "latency" …)
+  std::string binding{};  // modelled: the binding term ("dram", "fp32 pipe", "latency" …)
   Counts counts{};
-  // Measured only. host_us: one launch by the controller's own clock, back to back and warm; 0: not
-  // taken. resolution_us: what an empty launch reads between the same events; too_short: the time
-  // is not told from that, so never ranked. conditions: clocks, throttling and strangers on the
-  // card while it was timed, one sentence each.
+  // Measured times only. host_us: one launch by the controller's own clock, back to back and warm;
+  // 0: not taken. resolution_us: time of an empty launch between the same events; too_short: the
+  // time cannot be told from that and is never ranked. conditions: clocks, throttling and other
+  // processes on the card during timing, one sentence each.
   double host_us = 0, resolution_us = 0;
   bool too_short = false;
   std::vector<std::string> conditions{};

@@ -1,5 +1,4 @@
-// Language models in the seats of strategist and writer, beside the built-in ones: they share one
-// population.
+// Language models as strategist and writer beside the built-in ones; they share one population.
 #pragma once
 
 #include <functional>
@@ -17,41 +16,41 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 struct SeatOptions {
-  double share =
-      0.5;  // of slots whose strategy a model proposes; where no template serves the task, of all
-  int initial = 8;          // strategies asked for in the first question
-  std::string statement{};  // mathematics or program text that says what the task computes, for the
-                            // first kernel
-  bool prose = true;        // the model rewrites the reason of a strategy that alignment changed
+  // Share of slots whose strategy a model proposes; all slots where no template serves the task.
+  double share = 0.5;
+  int initial = 8;  // strategies asked for in the first question
+  // Mathematics or program text that defines the task's computation, for the first kernel.
+  std::string statement{};
+  bool prose = true;  // the model rewrites the rationale of a strategy that alignment changed
 };
 
-// Who is asked, about what. All must outlive what is made from it.
+// The model and the task that it works on. All pointers must outlive the agents made from it.
 struct ModelSeat {
   ChatClient* client = nullptr;
   const Task* task = nullptr;
   const DeviceSpec* device = nullptr;
   SeatOptions options{};
-  bool alignment = true;  // SearchFeatures's
+  bool alignment = true;  // as in SearchFeatures
   bool code_crossover =
-      false;  // SearchFeatures's: instead of strategies, the texts of two parents are crossed
-  // TellStatus when the endpoint falls silent or the budget ends, and when it answers again. By the
-  // strategist's thread.
+      false;  // as in SearchFeatures: crosses the texts of two parents instead of their strategies
+  // Called by the strategist's thread when the endpoint becomes unavailable or the budget ends, and
+  // when it answers again.
   std::function<void(const std::string&)> notice{};
 };
 
 // Proposes for its share of the slots by asking the model, for all others `built_in`. A model that
 // fails is asked again in the next generation; until then `built_in` proposes for all.
 // Deterministic in (brief, rng, answers). The proposals' feasible part lies in brief.space;
-// free-form techniques stand beside it, named `free`.
+// free-form techniques named `free` come in addition.
 std::unique_ptr<Strategist> model_strategist(ModelSeat seat, Strategist& built_in);
 
-// Lets `templates` write what they realise. For all else the model writes a whole file from the
-// nearest kernel that is there, mends refused ones, and realised() drops claims without trace and
-// adds what the PTX shows.
+// Lets `templates` write the strategies that they realise. For all others the model writes a whole
+// file from the nearest known kernel and repairs refused ones; realised() drops claims without
+// trace in the PTX and adds techniques found there.
 std::unique_ptr<KernelWriter> model_writer(ModelSeat seat, KernelWriter& templates);
 
-// A space of every technique of the catalogue and of `techniques`, for a task that no template
-// serves: only a model or a host's own writer can write its kernels.
+// Makes a space of every technique of the catalogue and of `techniques`, for a task that no
+// template serves: only a model or a host's own writer can write its kernels.
 Result<std::unique_ptr<Space>> free_space(const Task& task,
                                           const std::vector<Technique>& techniques = {});
 

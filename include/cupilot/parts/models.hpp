@@ -1,5 +1,5 @@
-// Models behind network endpoints: who answers for which agent, what they may cost, and the tape of
-// what they said (docs/formats/models.md, docs/formats/endpoint.md, docs/formats/tape.md).
+// Models behind network endpoints: their assignment to agents, their budget, and the tape of their
+// answers (docs/formats/models.md, docs/formats/endpoint.md, docs/formats/tape.md).
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// Where a key is read from: a variable of the environment or a file that only its owner can read.
-// Neither: none is sent.
+// Source of an API key: an environment variable or a file that only its owner can read. Neither: no
+// key is sent.
 struct KeySource {
   std::string env{}, file{};
 };
@@ -34,18 +34,18 @@ struct ModelEndpoint {
   std::string ca_file{};          // PEM of the authorities to trust; empty: the system's
   bool allow_plain_http = false;  // to a host that is not this machine
   std::map<std::string, std::string> headers{};
-  int retries = 4;                 // further requests after one that may be repeated
-  double requests_per_minute = 0;  // 0: no limit of ours
+  int retries = 4;                 // repeats of a request that failed in a repeatable way
+  double requests_per_minute = 0;  // 0: no own limit
   double tokens_per_minute = 0;
 };
 
-// In the currency of the table, per million tokens.
+// Prices per million tokens, in the currency of the table.
 struct ModelPrice {
   double input = 0, cached = 0, output = 0;
 };
 
 struct ModelSpec {
-  std::string name{};      // as roles name it
+  std::string name{};      // name used by `roles`
   std::string endpoint{};  // name of a ModelEndpoint
   std::string model{};     // as the endpoint names it
   std::int64_t output_tokens = 16384;
@@ -54,7 +54,7 @@ struct ModelSpec {
   std::optional<ModelPrice> price{};
 };
 
-// 0: no limit. What is spent never exceeds one.
+// Limits of spending, never exceeded. 0: no limit.
 struct ModelBudget {
   std::int64_t tokens = 0, calls = 0;
   double cost = 0, seconds = 0;
@@ -68,25 +68,26 @@ struct ModelsConfig {
   ModelBudget budget{};
 };
 
-// Error{usage} names the place in the text: unknown fields, roles without model, keys in the open.
+// Error{usage} names the place in the text: unknown fields, roles without model, keys in plain
+// text.
 Result<ModelsConfig> read_models(std::string_view json, const std::string& origin);
 
 struct ModelOptions {
-  std::string tape{};  // file of the exchanges, made when absent; empty: none is kept
+  std::string tape{};  // file of the exchanges, created when absent; default: none
   std::function<std::string(const std::string& variable)>
-      environment{};       // for keys; null: no variable is set
+      environment{};       // Looks up variables for keys; null: no variable is set.
   std::string proxy{};     // "http://host:port" for endpoints that name none
   std::string no_proxy{};  // "localhost,.example.com": reached without it
-  std::uint64_t seed = 1;  // of the jitter of waits
+  std::uint64_t seed = 1;  // seeds the jitter of waits
   std::function<void(const std::string&)>
-      notice{};                                 // what a person should know; called from any thread
-  Host* host = nullptr;                         // clock and files; null: the real one
+      notice{};          // Receives notices for a person; called from any thread.
+  Host* host = nullptr;  // clock and files; null: the real one
   std::function<void(double seconds)> sleep{};  // null: real
 };
 
-// One client for all agents: chooses the model, keeps to the budget, retries, and keeps every
-// exchange on the tape before its reply is used. What the tape already holds is answered from it.
-// Error{usage}: configuration, keys, a damaged tape.
+// Opens one client for all agents: it selects the model, keeps to the budget, retries, and writes
+// every exchange to the tape before its reply is used. Questions that the tape already holds are
+// answered from it. Error{usage}: configuration, keys, a damaged tape.
 Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
                                                 const ModelOptions& options);
 
@@ -94,7 +95,7 @@ Result<std::unique_ptr<ChatClient>> open_models(const ModelsConfig& config,
 // it does not hold.
 Result<std::unique_ptr<ChatClient>> open_tape(const std::string& path, Host* host = nullptr);
 
-// One exchange of a tape: a reply, or why there was none.
+// One exchange of a tape: a reply, or the error in its place.
 struct TapeEntry {
   std::string key{}, agent{};
   std::vector<ChatMessage> messages{};
@@ -105,10 +106,10 @@ struct TapeEntry {
 struct ModelsSpent {
   std::int64_t tokens = 0, calls = 0;
   double cost = 0, seconds = 0;
-  std::int64_t unsettled = 0;  // reservations whose request has no known end; they count as spent
+  std::int64_t unsettled = 0;  // reservations of requests without known end; they count as spent
 };
 struct TapeContents {
-  std::string note{};  // who wrote the replies, where a person did
+  std::string note{};  // author of the replies, if a person wrote them
   std::vector<TapeEntry> entries{};
   ModelsSpent spent{};
 };

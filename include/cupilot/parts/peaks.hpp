@@ -1,5 +1,5 @@
-// What a device sustains: bandwidths, rates and the cost of a launch, measured on it or taken from
-// its datasheet, and the file that keeps them (docs/formats/peaks.md).
+// Sustained bandwidths, rates and launch cost of a device, measured on it or taken from its
+// datasheet, and the file that keeps them (docs/formats/peaks.md).
 #pragma once
 
 #include <optional>
@@ -20,31 +20,31 @@ struct Ceiling {
   std::string unit{};             // "B/s", "op/s" (a multiply-add is 2) or "s"
   double value = 0;               // median of the repeats
   std::vector<double> repeats{};  // empty: not measured
-  std::string how{};              // the kernel or library that reached it, or the datasheet
+  std::string how{};              // kernel or library that reached it, or the datasheet
 };
-// Largest less smallest repeat over the median; 0: fewer than two.
+// Returns (largest - smallest repeat) / median; 0: fewer than two repeats.
 double spread(const Ceiling& ceiling);
 
 struct Peaks {
   std::string device{};    // "NVIDIA H200"
   std::string identity{};  // Backend::identity(): UUID and driver
-  bool measured = false;   // else the rows of a datasheet
-  std::string source{};    // of rows that were not measured
+  bool measured = false;   // false: the datasheet's rates
+  std::string source{};    // origin of rows that were not measured
   std::vector<Ceiling> ceilings{};
-  std::vector<std::string>
-      conditions{};  // clocks and power while it was measured, one sentence each
+  std::vector<std::string> conditions{};  // Clocks and power during measurement, one sentence each.
 };
-// The ceiling of that name; null: there is none.
+// Returns the ceiling of that name; null: none.
 const Ceiling* find_ceiling(const Peaks& peaks, std::string_view name);
 
-// What the data of a device that was never measured say.
+// Returns the datasheet's rates for a device that was never measured.
 Peaks datasheet_peaks(const DeviceSpec& device, std::string identity);
-// The device with sustained rates as measured, `file` named in DeviceSpec::ceilings. Peak rates
-// stay: no floor rests on what one program reached. Unchanged when nothing was measured.
+// Returns the device with measured sustained rates and `file` named in DeviceSpec::ceilings. Keeps
+// peak rates, since a floor must not rest on the rates that one program reached. Unchanged when
+// nothing was measured.
 DeviceSpec with_peaks(DeviceSpec device, const Peaks& peaks, std::string_view file);
 
-// The row of `identity` in a file of measured peaks; nothing when there is no such file or row.
-// Error: it cannot be read.
+// Reads the row of `identity` from a file of measured peaks; nullopt: no such file or row. Error:
+// the file cannot be read.
 Result<std::optional<Peaks>> load_peaks(const std::string& path, std::string_view identity);
 // Writes or replaces the row of peaks.identity; the other rows stay.
 Result<void> save_peaks(const Peaks& peaks, const std::string& path);

@@ -1,5 +1,5 @@
-// The strategy pool: what worked in earlier runs, in one file, found again by task family, zone,
-// shape and words. A pool takes one thread at a time; several processes may hold the same file.
+// The strategy pool: results of earlier runs in one file, searchable by task family, zone, shape
+// and words. One thread at a time; several processes may hold the same file.
 #pragma once
 
 #include <cstdint>
@@ -22,69 +22,69 @@ namespace cupilot {
 
 struct PoolEntry {
   Strategy strategy{};
-  std::string family{};     // of the task: "gemm"
+  std::string family{};     // the task's: "gemm"
   std::string precision{};  // "bf16"
-  std::string device{};     // of the chip: "H200"; of shipped practice the architecture it is known
-                            // for: "sm_90a"
+  // The chip: "H200"; for shipped practice the architecture that it is known for: "sm_90a".
+  std::string device{};
   std::optional<Zone> zone{};
   std::string shape{};     // shape_class() of the task
-  double log2_gain = 0;    // of the plain baseline's time over this one's; 0: not known
-  double floor_share = 0;  // floor / time; 0: not known
-  std::vector<StrategyBrief::Effect> effects{};  // of single techniques in that run
-  std::string text{};                            // for people, prompts and full-text search
-  std::string origin{};  // "measured", "modelled", "reported"; "practice": shipped, never run by
-                         // whoever reads it
-  std::string task{};    // task_id; "": practice
-  std::vector<std::string> tags{};  // of the experiment it comes from
+  double log2_gain = 0;    // log2 of plain baseline's time / this one's; 0: unknown
+  double floor_share = 0;  // floor / time; 0: unknown
+  std::vector<StrategyBrief::Effect> effects{};  // effects of single techniques in that run
+  std::string text{};                            // text for people, prompts and full-text search
+  // "measured", "modelled", "reported"; "practice": shipped, never run on the reader's machine.
+  std::string origin{};
+  std::string task{};               // task_id; "": practice
+  std::vector<std::string> tags{};  // tags of its experiment
 };
 
 struct PoolQuery {
   std::string family{};
-  std::string precision{}, device{}, arch{}, shape{};  // empty: no matter
+  std::string precision{}, device{}, arch{}, shape{};  // empty: any
   std::optional<Zone> zone{};
-  std::string text{};                       // words, any of which may match
-  std::string without_task{};               // leakage guard: entries of this task are not found
-  std::vector<std::string> without_tags{};  // nor those with one of these tags
+  std::string text{};                       // words, at least one of which must match
+  std::string without_task{};               // leakage guard: excludes entries of this task
+  std::vector<std::string> without_tags{};  // excludes entries with one of these tags
   int limit = 8;
 };
 
-// A kernel that some run timed: what forecasts learn from.
+// A kernel that some run timed; predictions learn from these.
 struct PoolOutcome {
   Strategy strategy{};
-  std::map<std::string, std::int64_t> sizes{};  // of the task's time shape, by axis
+  std::map<std::string, std::int64_t> sizes{};  // sizes of the task's time shape, by axis
   double time_us = 0;
 };
 
 struct PoolMatch {
   PoolEntry entry{};
-  double score = 0;  // higher: more alike
+  double score = 0;  // higher: more similar
 };
 
-// Sizes of the first time shape by axis in coarse classes: "k=large m=small n=large".
+// Returns the sizes of the first time shape by axis in coarse classes: "k=large m=small n=large".
 std::string shape_class(const Task& task);
-// 0..1: how alike two shape classes are, an axis at a time.
+// Returns the similarity of two shape classes, compared axis by axis, 0..1.
 double shape_likeness(const std::string& a, const std::string& b);
 
 class StrategyPool {
  public:
-  // A file that does not exist is made, with the shipped practice in it. Error{failure}: it cannot
-  // be read or is no pool.
+  // Opens a pool; creates a missing file with the shipped practice in it. Error{failure}: the file
+  // cannot be read or is no pool.
   static Result<StrategyPool> open(const std::string& path);
   ~StrategyPool();
   StrategyPool(StrategyPool&&) noexcept;
   StrategyPool& operator=(StrategyPool&&) noexcept;
 
-  // An entry with the same strategy, task, device, origin and tags is replaced.
+  // Adds an entry; replaces one with the same strategy, task, device, origin and tags.
   Result<void> add(const PoolEntry& entry);
-  // Best match first. Entries of another family are never found.
+  // Finds entries of the query's family, best match first.
   Result<std::vector<PoolMatch>> find(const PoolQuery& query) const;
-  // Entries; outcomes do not count.
+  // Returns the number of entries, without outcomes.
   Result<std::int64_t> size() const;
 
-  // `kind`: all but sizes and strategy that a time depends on. One of the same kind, sizes and
-  // strategy is replaced; of a kind the latest 2000 are kept.
+  // Adds outcomes. `kind`: everything that a time depends on besides sizes and strategy. Replaces
+  // outcomes of the same kind, sizes and strategy; keeps the latest 2000 of a kind.
   Result<void> add_outcomes(const std::string& kind, std::span<const PoolOutcome> outcomes);
-  // At most `limit`, the latest first.
+  // Returns at most `limit` outcomes, the latest first.
   Result<std::vector<PoolOutcome>> outcomes(const std::string& kind, int limit) const;
 
  private:
@@ -93,8 +93,8 @@ class StrategyPool {
   std::unique_ptr<State> state_;
 };
 
-// Starting points from published practice, marked "practice": hypotheses that no device confirmed
-// here.
+// Returns starting points from published practice, marked "practice": hypotheses that no device
+// confirmed here.
 Result<std::vector<PoolEntry>> shipped_practice();
 
 }  // namespace cupilot

@@ -1,4 +1,5 @@
-// Where a kernel's work and its modelled time go: Inspector::profile.
+// The profile of a kernel: its work and modelled time by launch, instruction and line
+// (Inspector::profile).
 #pragma once
 
 #include <array>
@@ -20,11 +21,11 @@ namespace cupilot {
 struct InstructionWork {
   double warps = 0;                  // warp instructions
   double threads = 0;                // active lanes of those, predicated-off ones left out
-  double requests = 0, sectors = 0;  // of global memory; a sector is 32 bytes
+  double requests = 0, sectors = 0;  // global memory; a sector is 32 bytes
   double wavefronts = 0,
-         conflicts = 0;    // 128-byte passes of shared memory; those beyond the least possible
-  double divergences = 0;  // branches whose lanes parted
-  // What the time model takes: warp instructions, and one more for each bank conflict.
+         conflicts = 0;    // 128-byte passes of shared memory; passes beyond the least possible
+  double divergences = 0;  // divergent branches
+  // Returns the time model's input: warp instructions plus one for each bank conflict.
   double issue_slots() const { return warps + conflicts; }
 };
 
@@ -34,10 +35,11 @@ struct InstructionKind {
 };
 
 struct ProfiledLine {
-  std::string file{};    // its name: "kernel.cu" is KernelSource::text; "": no line information, a
-                         // line of CompiledKernel::ptx
+  // File name: "kernel.cu" is KernelSource::text; "": no line information, then a line of
+  // CompiledKernel::ptx.
+  std::string file{};
   int line = 0;          // from 1
-  int instructions = 0;  // of PTX, executed, that come from it
+  int instructions = 0;  // executed PTX instructions that come from it
   InstructionWork work{};
 };
 
@@ -50,24 +52,26 @@ struct LaunchProfile {
   int spill_store_bytes = 0, spill_load_bytes = 0;  // static, a thread
   Residency residency{};
   Counts counts{};
-  ModelledTime time{};               // of this launch, were it the plan's only one
+  ModelledTime time{};               // this launch as the plan's only one
   std::vector<StallShare> stalls{};  // empty: not counted
-  double measured_us = 0;  // of this launch under the hardware counters, cold L2; 0: not measured
+  double measured_us = 0;  // This launch under the hardware counters, cold L2; 0: not measured.
   InstructionWork total{};
   std::vector<InstructionKind> kinds{};  // descending by issue slots
   std::vector<ProfiledLine> lines{};     // descending by issue slots
-  std::string lines_from{};  // what ran to know the lines: "all 64 blocks", "4 of 1024 blocks",
-                             // "cols=64 rows=64"
+  // The executed part that lines were counted in: "all 64 blocks", "4 of 1024 blocks", "cols=64
+  // rows=64".
+  std::string lines_from{};
 };
 
 struct Profile {
-  std::string device{};   // Backend::identity(): "virtual:h200", or device UUID and driver
-  std::string counted{};  // who counted: "hardware counters of a GH100, 8 passes", or the virtual
-                          // device; with what is lacking
+  std::string device{};  // Backend::identity(): "virtual:h200", or device UUID and driver
+  // Origin of the counts: "hardware counters of a GH100, 8 passes", or the virtual device; names
+  // missing parts.
+  std::string counted{};
   Workload workload{};
-  std::vector<LaunchProfile> launches{};  // of the timed region, in order
-  ModelledTime time{};  // of the whole plan, buffers cleared in the timed region included
-  double floor_us = 0;  // of the task's class; 0: unknown
+  std::vector<LaunchProfile> launches{};  // launches of the timed region, in order
+  ModelledTime time{};  // The whole plan, buffers cleared in the timed region included.
+  double floor_us = 0;  // floor of the task's class; 0: unknown
 };
 
 }  // namespace cupilot

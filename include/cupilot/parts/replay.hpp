@@ -1,5 +1,5 @@
-// A run repeated from its directory, without device or model: the journal answers for the device,
-// the tape for the models.
+// Repeats a run from its directory without device or model: the journal answers for the device, the
+// tape for the models.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +21,16 @@ CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
 struct ReplayOptions {
-  // Answers for the models of a run that had some, such as open_tape() of its tape; null: the
-  // built-in strategist proposes for them. A question without answer ends in the built-in
-  // strategist too, as it did in the run.
+  // Answers for the run's models, such as open_tape() of its tape; null: the built-in strategist
+  // proposes in their place. The built-in strategist also proposes where a question has no answer,
+  // as it did in the run.
   ChatClient* chat = nullptr;
-  // Who proposes, made from the run's task, device and options and its own strategist, which
-  // outlives it; null: that strategist.
+  // Makes the strategist from the run's task, device, options and own strategist, which outlives
+  // it; null: the own strategist.
   std::function<Result<std::unique_ptr<Strategist>>(const Task&, const DeviceSpec&,
                                                     const SearchOptions&, Strategist&)>
       strategist{};
-  // Changes the policy before the search begins: a seed, a population, parts switched off. Null: as
+  // Changes options before the search begins: a seed, a population, disabled features. default: as
   // recorded.
   std::function<void(SearchOptions&)> change{};
   std::optional<bool> random_search{};  // the built-in strategist: random_strategist or
@@ -39,12 +39,12 @@ struct ReplayOptions {
 
 struct ReplayReport {
   std::int64_t proposed = 0;
-  std::int64_t same = 0;               // proposals equal to the run's of the same slot
-  std::int64_t first_other_slot = -1;  // the first that differs; -1: none
-  std::int64_t unknown = 0;   // proposals whose outcome the run does not know: they count as lost
-  std::int64_t recorded = 0;  // proposals of the run
-  double best_us = 0, run_best_us = 0;           // fastest of the search; 0: none
-  Provenance provenance = Provenance::modelled;  // of both
+  std::int64_t same = 0;                // proposals equal to the run's of the same slot
+  std::int64_t first_other_slot = -1;   // first that differs; -1: none
+  std::int64_t unknown = 0;             // proposals without outcome in the run; they count as lost
+  std::int64_t recorded = 0;            // proposals of the run
+  double best_us = 0, run_best_us = 0;  // fastest of the search; 0: none
+  Provenance provenance = Provenance::modelled;  // provenance of both
   std::string best_strategy{};                   // describe()
 };
 

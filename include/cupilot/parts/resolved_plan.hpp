@@ -1,5 +1,5 @@
-// A launch plan at one workload on one device: pure numbers, all that crosses to a worker or an
-// exported launcher.
+// A launch plan at one workload on one device: pure numbers, the only form that workers and
+// exported launchers see.
 #pragma once
 
 #include <array>
@@ -57,16 +57,16 @@ struct ResolvedPlan {
   std::vector<ResolvedLaunch> launches{};
 };
 
-// A `require` of the plan was zero: the kernel is not meant for this shape. Nobody's fault.
+// A `require` of the plan was zero: the kernel does not serve this shape. Not a failure.
 struct NotForThisShape {
   std::string require{};
 };
 
 using Resolution = std::variant<ResolvedPlan, NotForThisShape>;
 
-// Numbers for one workload. Rejected{write, "plan.*"} when an expression fails or a limit of the
-// device is passed (threads, shared memory, grid). `compiled` may be null: then resident.L is not
-// yet known and its use is a rejection.
+// Evaluates the source's plan for one workload. Rejected{write, "plan.*"}: an expression fails or a
+// limit of the device is passed (threads, shared memory, grid). `compiled` may be null: then
+// resident.L is unknown and its use is a rejection.
 Attempt<Resolution> resolve(const KernelSource& source, const Task& task, const Workload& workload,
                             const DeviceSpec& device, const CompiledKernel* compiled);
 

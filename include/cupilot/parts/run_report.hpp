@@ -1,5 +1,4 @@
-// A run directory read once, however long its journal: for who shows all of it, and for who is
-// about to go on with it.
+// Reads a run directory once, however long its journal, to show all of it or to continue it.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +13,12 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// What must be known of a run before its device is opened. Proposals and results are passed over
-// unread.
+// The part of a run that is needed to open its device. Proposals and results are skipped.
 struct RunBeginning {
   Task task{};
   std::string device_name{};  // to open the backend again
   std::uint64_t seed = 1;
-  bool models = false;  // were in its seats, from the beginning or since a resume
+  bool models = false;  // language models took part, from the beginning or since a resume
 };
 Result<RunBeginning> read_beginning(const std::string& run_dir);
 

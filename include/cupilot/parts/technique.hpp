@@ -12,8 +12,8 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// A hardware resource that can bind a kernel; the verdict names pressures on these, techniques
-// relieve them.
+// A hardware resource that can bind a kernel; the verdict names bottlenecks among these, techniques
+// target them.
 enum class Resource {
   dram,
   l2,
@@ -31,20 +31,20 @@ std::string_view name_of(Resource resource);
 struct TechniqueParameter {
   std::string name{};                  // one vocabulary across families: block_m, stages, split …
   std::vector<std::int64_t> domain{};  // ascending or in order of preference; enumerations by label
-  std::vector<std::string> labels{};   // empty, or one a domain value
+  std::vector<std::string> labels{};   // empty, or one per domain value
   std::int64_t fallback = 0;           // the default: omitted from the canonical form
 };
 
 struct Technique {
   std::string name{};      // "block_tile"
   std::string summary{};   // one line for a person
-  std::string sentence{};  // what a prompt says
+  std::string sentence{};  // text for prompts
   std::vector<TechniqueParameter> parameters{};
   std::vector<Resource> targets{};
   std::vector<std::string> needs{};  // techniques that must be present
   std::vector<std::string> excludes{};
-  std::vector<std::string> must{};  // trace it must leave in PTX: opcode prefixes ("cp.async",
-                                    // "mma.sync"); empty: unproved
+  // Trace that it must leave in PTX: opcode prefixes ("cp.async", "mma.sync"); empty: unproved.
+  std::vector<std::string> must{};
   std::string group{};  // alternatives of which exactly one holds: "core" (simt | mma), …
 };
 

@@ -1,4 +1,4 @@
-// What is run to prove a kernel (Case) and what came back (TrialReport).
+// The runs that prove a kernel (Case) and their results (TrialReport).
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ namespace cupilot {
 
 // One recipe of input content. `ordinary` follows each tensor's own fill; the others replace
 // floating inputs, most of them line by line (a line: the elements along the dimension summed
-// over). docs/formats/numerics.md says what each is for. probe: one-hot and four-element lines with
-// full significands woven into ordinary data (exactness probes). special: infinities, NaN, signed
-// zeros and denormals in a few places, carried on by the reference. constant_rows: one value a
-// line. range_rows: lines near +-80, at +-1e4, around 1e6 with deviation 1. sparse: one non-zero
+// over). docs/formats/numerics.md gives the purpose of each. probe: one-hot and four-element lines
+// with full significands woven into ordinary data (exactness probes). special: infinities, NaN,
+// signed zeros and denormals in a few places, carried on by the reference. constant_rows: one value
+// a line. range_rows: lines near +-80, at +-1e4, around 1e6 with deviation 1. sparse: one non-zero
 // element in each 16 x 16 block. hard_line: all +-1 but for one line of full significands. mixed:
 // every outermost slice of another kind and scale. denormals: a few denormals in each line.
 // integers: signed integers of 12 bits times signs, whose sums are exact in any order.
@@ -39,11 +39,10 @@ enum class ContentKind {
 };
 std::string_view name_of(ContentKind kind);  // "huge_element"
 
-// What is done to the inputs a kind gives.
-// overlap: floating inputs of equal type and layout are one buffer, with the content of the first
-// of them. scaled: the first floating input times 2. swapped: lines i and i + 8 of every 16 along
-// the first free axis exchanged, in every tensor that has the axis. Both are relations: outputs
-// must follow the plain run's (CaseReport::related).
+// A change to the inputs of a content kind. overlap: floating inputs of equal type and layout are
+// one buffer, with the content of the first of them. scaled: the first floating input times 2.
+// swapped: lines i and i + 8 of every 16 along the first free axis exchanged, in every tensor that
+// has the axis. Both are relations: outputs must follow the plain run's (CaseReport::related).
 enum class Variation { none, overlap, scaled, swapped };
 std::string_view name_of(Variation variation);
 struct Content {
@@ -53,7 +52,7 @@ struct Content {
   bool operator==(const Content&) const = default;
 };
 
-// What outputs and scratch hold before a launch: quiet NaN of every floating type, or a large
+// Content of outputs and scratch before a launch: quiet NaN of every floating type, or a large
 // finite value.
 enum class Poison { quiet_nan, large };
 
@@ -66,11 +65,11 @@ struct Case {
   bool count = false;  // gather counters, where the device can
   bool hash = false;   // fill OutputReport::bits_hash
   Poison poison = Poison::quiet_nan;
-  // That many launches more, on the same inputs and outputs poisoned anew (with the other poison at
-  // every second), in another order of blocks and warps where the device lets one choose. Their
+  // Number of further launches on the same inputs and freshly poisoned outputs (every second one
+  // with the other poison), in another order of blocks and warps where the device allows it. Their
   // bits must equal the first launch's.
   int repeats = 0;
-  // Base addresses of tensors are multiples of Tensor::alignment and of no larger power of two.
+  // Places tensors at multiples of Tensor::alignment and of no larger power of two.
   bool least_aligned = false;
 };
 
@@ -93,9 +92,9 @@ struct OutputReport {
   // agree bit for bit.
   std::string bits_hash{};
   std::int64_t repeat_differs =
-      0;  // elements whose bits differed from the first launch's in any repeat
+      0;  // Elements whose bits differed from the first launch's in any repeat.
   std::int64_t relation_differs =
-      0;  // elements that do not follow the plain run's as the variation says, bitwise
+      0;  // Elements that violate the variation's relation to the plain run, bitwise.
   // Among the compared: elements whose value is one term, unrounded (the condition sum equals the
   // magnitude and the value is a number of the output's type): how many, how many of them had other
   // bits, and the largest relative error of those.
@@ -110,17 +109,18 @@ struct CaseReport {
   std::vector<OutputReport> outputs{};
   std::vector<Fault> faults{};  // guard zones, changed inputs, illegal accesses, hangs
   Counts counts{};
-  double seconds = 0;    // of the run, whole
+  double seconds = 0;    // whole run
   int repeats_done = 0;  // launches whose bits were compared with the first's
   bool related = false;  // relation_differs was filled
-  // Elements of outputs that the controller looked at itself, with reference values of its own
-  // computing; 0: it did not.
+  // Number of output elements that the controller compared itself with reference values that it
+  // computed; 0: none.
   std::int64_t recomputed = 0;
 };
 
 struct TrialReport {
   std::vector<CaseReport> cases{};  // in order; ends early after a fault that ended the process
-  std::string confinement{};  // what held the processes that ran the kernel, or why nothing had to
+  // confinement of the processes that ran the kernel, or the reason for none
+  std::string confinement{};
 };
 
 }  // namespace cupilot

@@ -1,5 +1,5 @@
-// A template: a tunable .cu with declared parameters, domains, restrictions and launch. Ours and a
-// user's take the same path. File form: docs/formats/tunable.md.
+// A template: a tunable .cu with declared parameters, domains, restrictions and launch. Built-in
+// and user templates are treated alike. File format: docs/formats/tunable.md.
 #pragma once
 
 #include <map>
@@ -32,15 +32,15 @@ struct Tunable {
   std::string family{};  // tasks it can serve
   std::string summary{};
   std::vector<std::string>
-      provides{};  // techniques it realises without a parameter ("simt_core", "mma_core" …)
-  std::vector<std::string>
-      requires_techniques{};  // techniques a strategy must hold for this template: its skeleton
-  std::vector<Expr> when{};   // over task constants, elem.T, class.NAME (0/1): whether it can serve
-                              // the task at all
+      provides{};  // Techniques that it realises without a parameter ("simt_core", "mma_core" …).
+  // Techniques that a strategy must hold for this template: its skeleton.
+  std::vector<std::string> requires_techniques{};
+  // Conditions on the task over its constants, elem.T and class.NAME (0/1): all must be non-zero.
+  std::vector<Expr> when{};
   std::vector<TunableParameter> parameters{};
-  std::vector<Expr>
-      restrictions{};  // over constants, task constants, elem.T, dev.*: all must be non-zero
-  Expr registers = 0;  // estimate a thread, checked before compiling; 0: unknown
+  // Conditions on a setting over constants, task constants, elem.T and dev.*: all must be non-zero.
+  std::vector<Expr> restrictions{};
+  Expr registers = 0;  // estimate per thread, checked before compiling; 0: unknown
   LaunchPlan plan{};
   std::string text{};  // CUDA C++ below the header
   std::string file{};
@@ -54,7 +54,7 @@ Result<Tunable> load_tunable(const std::string& path);
 // The built-in templates, embedded in the library.
 const std::vector<Tunable>& builtin_tunables();
 
-// Whether it can serve the task (family and `when`).
+// True if it can serve the task (family and `when`).
 bool serves(const Tunable& tunable, const Task& task);
 
 }  // namespace cupilot

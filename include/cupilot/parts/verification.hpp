@@ -1,4 +1,4 @@
-// What was proved about a kernel, concluded by the controller from reports.
+// The proof of a kernel, concluded by the controller from reports.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// How much to run. candidate: shapes that reach every path, random and boundary content. elite: and
-// probes, special content. finalist: new seeds, more repeats, the time shapes in full where the
-// device is real.
+// Depth of a proof. candidate: shapes that reach every path, random and boundary content. elite:
+// adds probes and special content. finalist: adds new seeds, more repeats, and the time shapes in
+// full on a real device.
 enum class ProofLevel { candidate, elite, finalist };
 
 struct Verification {
@@ -31,22 +31,22 @@ struct Verification {
   int processes = 1;          // independent processes that agreed
   std::string battery = "3";  // version of the battery
   int repeats = 0;            // launches whose bits were compared with another's on the same inputs
-  bool deterministic = false;            // all of them were equal; says nothing while repeats is 0
-  std::vector<std::string> proved_by{};  // what was shown, a sentence each
-  std::vector<std::string> unproved{};   // what was not, a sentence each with the reason
+  bool deterministic = false;            // all repeats were equal; no meaning while repeats is 0
+  std::vector<std::string> proved_by{};  // proved properties, one sentence each
+  std::vector<std::string> unproved{};   // unproved properties, one sentence each with the reason
 };
 
-// The cases of a level. `constants` are the strategy's numbers: shapes reach tile - 1, tile, tile +
-// 1, K tails, splits.
+// Returns the cases of a level. Shapes depend on the source's constants: they reach tile - 1, tile,
+// tile + 1, K tails, splits.
 std::vector<Case> battery(const Task& task, const KernelSource& source, const DeviceSpec& device,
                           ProofLevel level, std::uint64_t seed, bool real_device);
 
-// Verification, or Rejected{verify | run} with the first failure in battery order.
+// Returns the Verification, or Rejected{verify | run} with the first failure in battery order.
 Attempt<Verification> conclude(const Task& task, const CompiledKernel& kernel, ProofLevel level,
                                const TrialReport& report);
 
-// A smaller workload that keeps every `require`, the residues modulo the plan's constants, at least
-// `tiles` tiles a side and more slabs than stages.
+// Returns a smaller workload that keeps every `require`, the residues modulo the plan's constants,
+// at least `tiles` tiles per side and more K tiles than stages.
 Workload shrink(const Task& task, const KernelSource& source, const Workload& workload,
                 const DeviceSpec& device, int tiles, int slabs);
 

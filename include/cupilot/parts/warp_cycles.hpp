@@ -1,4 +1,4 @@
-// What warps did with the cycles that they were resident, as a chip's schedulers count it.
+// The warps' use of their resident cycles, as a chip's schedulers count it.
 #pragma once
 
 #include <array>
@@ -10,34 +10,34 @@
 CUPILOT_EXPORTS_BEGIN
 namespace cupilot {
 
-// By NVIDIA's names. Two are no waiting: `selected` issued, `not_selected` could have while another
-// did.
+// Warp states by NVIDIA's names. All but two are waits: `selected` issued an instruction,
+// `not_selected` was ready while another warp issued.
 enum class Stall {
   selected,
   not_selected,
-  wait,                // out the fixed latency of its instruction before
-  long_scoreboard,     // for global, local or texture memory
-  short_scoreboard,    // for shared memory or special functions
-  barrier,             // for the other warps of its block
-  membar,              // for a memory fence
-  math_pipe_throttle,  // for a pipe that computes
-  gmma,                // for wgmma
-  mio_throttle,        // for room in the queue of shared memory and special functions
-  lg_throttle,         // for room in the queue of global and local memory
-  tex_throttle,        // for room in the queue of the texture unit
-  no_instruction,      // for the instruction to be fetched
-  imc_miss,            // for a constant to be fetched
+  wait,                // fixed latency of the previous instruction
+  long_scoreboard,     // global, local or texture memory
+  short_scoreboard,    // shared memory or special functions
+  barrier,             // other warps of the block
+  membar,              // memory fence
+  math_pipe_throttle,  // arithmetic pipe
+  gmma,                // wgmma
+  mio_throttle,        // full queue of shared memory and special functions
+  lg_throttle,         // full queue of global and local memory
+  tex_throttle,        // full queue of the texture unit
+  no_instruction,      // instruction fetch
+  imc_miss,            // constant fetch
   branch_resolving,
   dispatch_stall,
-  drain,  // for its stores, at its end
+  drain,  // stores at the warp's end
   sleeping,
   misc,
-  count_  // how many there are
+  count_  // number of states
 };
 inline constexpr std::size_t stall_count = static_cast<std::size_t>(Stall::count_);
 std::string_view name_of(Stall stall);
 
-// Cycles added up over warps. Hardware counters alone know them: no interpreter does.
+// Cycles summed over warps, by hardware counters only; no interpreter counts them.
 struct WarpCycles {
   double resident = 0;  // 0: not counted
   std::array<double, stall_count> spent{};

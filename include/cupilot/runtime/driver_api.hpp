@@ -1,5 +1,4 @@
-// The few calls of the CUDA driver that a launch needs, opened at run time and laid out as cuda.h
-// has them.
+// The few CUDA driver calls that a launch needs, opened at run time, with the layouts of cuda.h.
 #pragma once
 
 #include <dlfcn.h>
@@ -12,7 +11,7 @@
 namespace cupilot::runtime {
 
 struct Status {
-  int code = 0;  // of the driver; -1: ours
+  int code = 0;  // driver's code; -1: set by this header
   std::string message;
   bool ok() const { return code == 0; }
 };

@@ -1,12 +1,12 @@
-// The arithmetic of launch plans, so that their expressions stand in C++ as they are written.
+// The arithmetic of launch plans, so that their expressions compile as C++ verbatim.
 #pragma once
 
 #include <cstdint>
 
 namespace cupilot::runtime {
 
-// Whether an expression evaluated on this thread overflowed or divided without meaning, which
-// docs/formats/expr.md makes an error: a kernel whose numbers are unknown is not launched.
+// True after an expression on this thread overflowed or divided by zero or with a negative operand,
+// an error by docs/formats/expr.md: a kernel with unknown numbers is not launched.
 inline thread_local bool expression_fault = false;
 
 // The numbers of a launch plan's expressions.

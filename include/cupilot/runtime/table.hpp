@@ -1,5 +1,5 @@
-// What a generated dispatcher header holds: kernels, their launch plans as functions of the sizes,
-// and which to use where.
+// Contents of a generated dispatcher header: kernels, their launch plans as functions of the sizes,
+// and the choice by shape.
 #pragma once
 
 #include <cstddef>
@@ -35,13 +35,13 @@ struct Launch {
   std::vector<Argument> arguments;
 };
 struct Plan {
-  bool fits = false;  // for these sizes; nothing else is set where not
+  bool fits = false;  // serves these sizes; nothing else is set if not
   std::vector<Buffer> buffers;
   std::vector<Map> maps;
   std::vector<Launch> launches;
 };
 
-// What a plan may ask of the device; `resident`: blocks that the whole device holds at once.
+// Device numbers that a plan may use; `resident`: blocks that the whole device holds at once.
 struct Device {
   Int sms, shared, threads, registers, l2, blocks, cc;
 };
@@ -61,7 +61,7 @@ struct Kernel {
 };
 struct Shape {
   std::vector<std::int64_t> sizes;
-  std::vector<int> order;  // kernels that were proved at it, fastest first
+  std::vector<int> order;  // kernels proved at it, fastest first
 };
 struct Tensor {
   const char* name;
@@ -69,7 +69,7 @@ struct Tensor {
 };
 struct Table {
   const char* task;
-  std::string device;  // what the kernels were chosen on, as the driver names it
+  std::string device;  // device that the kernels were chosen on, by the driver's name
   int major, minor;    // its compute capability: the images run on no other
   std::vector<const char*> axes;
   std::vector<Tensor> tensors;

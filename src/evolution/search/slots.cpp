@@ -12,7 +12,7 @@ namespace {
 // Proposals refused before the compiler cost nothing of the budget; this bounds them.
 constexpr std::int64_t proposals_per_evaluation = 20;
 // How far, in octaves, forecasts of one search lie from outcomes once their common error is known
-// (docs/results/model).
+// (bench/landscapes/h200).
 constexpr double forecasts_within = 0.5;
 
 SearchOptions sane(SearchOptions o) {

@@ -1,6 +1,6 @@
 // What an instruction counts for: a multiply-add is two operations, a tensor instruction 2 m n k
 // for the warp. What a chip has no instruction for counts what its assembler makes of it for
-// ordinary numbers, as seen on an H200 (docs/results/counters-h200.json).
+// ordinary numbers, as seen on an H200 (docs/results/counters).
 #include <string>
 
 #include "ptx/machine/decode.hpp"

@@ -1,5 +1,5 @@
 // Sectors and passes of single instructions over patterns of addresses, as an H200's performance
-// monitors count them (docs/results/counters-h200.json has all patterns).
+// monitors count them (docs/results/counters has all patterns).
 #include <algorithm>
 #include <functional>
 #include <random>

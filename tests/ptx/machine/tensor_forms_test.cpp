@@ -1,5 +1,5 @@
 // Every tensor-core form against what an H200 computed: hashes of its results stand in
-// docs/results.
+// tests/data.
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ struct Known {
 };
 
 std::map<std::string, Known> known_results() {
-  std::ifstream file(std::string(CUPILOT_SOURCE_DIR) + "/docs/results/tensor-rounding-h200.json");
+  std::ifstream file(std::string(CUPILOT_SOURCE_DIR) + "/tests/data/tensor-rounding-h200.json");
   std::map<std::string, Known> out;
   const nlohmann::json all = nlohmann::json::parse(file);
   for (const auto& row : all.at("rows"))
