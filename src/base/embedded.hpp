@@ -7,7 +7,7 @@
 namespace cupilot {
 
 struct EmbeddedFile {
-  std::string_view name;  // path under kernels/: "families/softmax/family.json"
+  std::string_view name;  // path under kernels/: "families/NAME/family.json"
   std::string_view text;
 };
 

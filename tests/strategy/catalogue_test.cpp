@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <string>
 
 #include <cupilot/parts/technique.hpp>
 
@@ -44,4 +46,18 @@ TEST_CASE("resources have distinct names", "[catalogue]") {
   for (int r = 0; r <= static_cast<int>(Resource::tail); ++r)
     names.insert(name_of(static_cast<Resource>(r)));
   CHECK(names.size() == static_cast<std::size_t>(Resource::tail) + 1);
+}
+
+// Pools, journals and wisdom name techniques; a drawn strategy depends on the order of rows.
+TEST_CASE("no row was removed, renamed or moved against another", "[catalogue]") {
+  std::ifstream file(CUPILOT_SOURCE_DIR "/tests/strategy/catalogue_names.txt");
+  auto at = catalogue().begin();
+  std::size_t rows = 0;
+  for (std::string name; std::getline(file, name); ++rows) {
+    at =
+        std::find_if(at, catalogue().end(), [&](const Technique& row) { return row.name == name; });
+    INFO(name);
+    REQUIRE(at != catalogue().end());
+  }
+  CHECK(rows == 57);
 }
