@@ -104,7 +104,7 @@ std::vector<Workload> boundary_shapes(const Task& task, const PlanSteps& steps) 
       {{1, 0},
        {1, 8},
        {2 * parts, parts > 1 ? 1 : 3},
-       1},                              // every part of a split has work, the last a tail
+       2},  // every part of a split has work, the last a tail; of two tiles of two matrices
       {{0, 1}, {1, 1}, {2, 8}, 3},      // one row
       {{1, 8}, {0, 1}, {depth, 0}, 1},  // one column, exactly a full pipeline
       {{0, 1}, {0, 1}, {0, 1}, 1},      // one element

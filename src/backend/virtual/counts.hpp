@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,14 @@ inline constexpr std::int64_t counting_bytes = 96ll << 20;
 // each byte. -1: the plan is not for it.
 std::int64_t host_bytes(const Task& task, const PlanAt& plan_at, const Workload& at);
 
+// Free axes whose units a kernel repeats whole, such as a batch: at one, two and three of them, the
+// other free axes at a step, every timed launch has as many times more blocks.
+std::set<std::string> repeated_axes(const Task& task, const PlanAt& plan_at,
+                                    const Workload& workload, std::int64_t step);
+
 // `workload`, its longest free axes halved (residues modulo `step` kept) until the plan's tensors
 // and buffers take at most counting_bytes: a block's work does not depend on how many there are.
-// Never fewer than two steps a side.
+// Never fewer than two steps a side; where that is too much still, repeated axes down to two units.
 Workload counting_workload(const Task& task, const PlanAt& plan_at, const Workload& workload,
                            std::int64_t step);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include <cupilot/parts/rejection.hpp>
 
@@ -73,11 +74,13 @@ Sizes beyond(const Workload& workload, const std::vector<AxisPair>& axes) {
   return sizes;
 }
 
-double cost(const Task& task, const Workload& workload, const std::vector<AxisPair>& axes) {
+// Warp instructions of whole runs at all corners, about, of `operations` of the task each.
+double cost(const Task& task, const Workload& workload, const std::vector<AxisPair>& axes,
+            double operations) {
   double sum = 0;
   for (std::size_t i = 0; i < (std::size_t{1} << axes.size()); ++i) {
     const auto flops = textbook_flops(task, {corner(workload, axes, i), 1});
-    sum += flops ? static_cast<double>(*flops) / 40 : 0;
+    sum += flops ? static_cast<double>(*flops) / operations : 0;
   }
   return sum;
 }
@@ -89,14 +92,25 @@ std::int64_t aligned(std::int64_t size) {
   return (size + aligned_elements - 1) / aligned_elements * aligned_elements;
 }
 
-std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload,
-                                      std::int64_t step) {
+// Below `step` an axis may grow without a further tile, and what is fitted to it comes out too
+// small: before that, a batch is counted at one matrix and two, and products of warpgroups, which
+// take few instructions, at larger shapes.
+std::vector<AxisPair> affordable_axes(const Task& task, const Workload& workload, std::int64_t step,
+                                      const std::set<std::string>& repeated, bool wgmma) {
   std::vector<AxisPair> axes;
-  for (std::int64_t size = step; size >= 32 || size == step; size = aligned(size / 2)) {
+  const auto fits = [&](std::int64_t size, const std::set<std::string>& whole, double operations) {
     for (const std::int64_t tiles : {2, 1}) {
-      axes = shrunk_axes(task, workload, size, tiles);
-      if (cost(task, workload, axes) <= 4.0 * static_cast<double>(counting_budget)) return axes;
+      axes = shrunk_axes(task, workload, size, tiles, whole);
+      if (cost(task, workload, axes, operations) <= 4.0 * static_cast<double>(counting_budget))
+        return true;
     }
+    return false;
+  };
+  if (fits(step, {}, plain_instruction_operations)) return axes;
+  if (!repeated.empty() && fits(step, repeated, plain_instruction_operations)) return axes;
+  if (!repeated.empty() && wgmma && fits(step, repeated, wgmma_instruction_operations)) return axes;
+  for (std::int64_t size = aligned(step / 2); size >= 32; size = aligned(size / 2)) {
+    if (fits(size, repeated, plain_instruction_operations)) return axes;
   }
   return axes;
 }
@@ -186,15 +200,25 @@ std::int64_t residue_step(const Constants& constants) {
   return std::max({common, aligned(largest), std::int64_t{32}});
 }
 
+bool has_wgmma(const ptx::Module& module) {
+  const auto multiplies = [&](const ptx::Function& function) {
+    return std::any_of(function.instructions.begin(), function.instructions.end(),
+                       [&](const ptx::Instruction& instruction) {
+                         return module.form(instruction).opcode == ptx::Opcode::op_wgmma;
+                       });
+  };
+  return std::any_of(module.functions.begin(), module.functions.end(), multiplies);
+}
+
 std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
-                                  std::int64_t tiles) {
+                                  std::int64_t tiles, const std::set<std::string>& repeated) {
   std::vector<AxisPair> axes;
   for (const Axis& axis : task.axes) {
     const auto found = workload.sizes.find(axis.name);
     if (axis.kind == AxisKind::fixed || found == workload.sizes.end()) continue;
     const std::int64_t full = found->second, rest = full % step;
     // Axes far shorter than a tile repeat whole (batches): one and two of them tell all.
-    const bool few = full < step;
+    const bool few = full < step || repeated.contains(axis.name);
     const std::int64_t low = few ? 1 : rest + step * tiles, high = few ? 2 : low + step;
     if (high < full) axes.push_back({axis.name, low, high, full});
   }
@@ -252,7 +276,9 @@ Attempt<std::vector<ExtrapolatedLaunch>> extrapolate(
   const std::int64_t step = residue_step(kernel.source.constants);
   if (auto staying = count_staying(context, task, kernel, programs, plan, workload, step, content))
     return *std::move(staying);
-  std::vector<AxisPair> axes = affordable_axes(task.task, workload, step);
+  std::vector<AxisPair> axes =
+      affordable_axes(task.task, workload, step, repeated_axes(task.task, plan_at, workload, step),
+                      has_wgmma(programs.module()));
   keep_meant(plan_at, workload, axes);
   return extrapolate_along(context, task, kernel, programs, plan_at, plan, workload, axes, content);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,15 @@ struct AxisPair {
 
 // The axes that can be shrunk and between what: two tiles and three where that is cheap, else one
 // and two. `step` is what the residues are kept to; axes no longer than the upper extent stay as
-// they are.
+// they are. Axes of `repeated` are counted at one unit and at two.
 std::vector<AxisPair> shrunk_axes(const Task& task, const Workload& workload, std::int64_t step,
-                                  std::int64_t tiles);
+                                  std::int64_t tiles, const std::set<std::string>& repeated = {});
+
+// Operations of a task that a warp instruction does, about: plain, and of warpgroups' products.
+inline constexpr double plain_instruction_operations = 40, wgmma_instruction_operations = 400;
+
+// A module with products of warpgroups.
+bool has_wgmma(const ptx::Module& module);
 
 // The least common multiple of the strategy's numbers as far as it stays at most 512, else the
 // largest of them.

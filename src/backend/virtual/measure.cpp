@@ -29,6 +29,30 @@ Measurement modelled(const VirtualContext& context, const std::vector<ModelInput
   return measurement;
 }
 
+bool any_extrapolated(const std::vector<ModelInput>& inputs) {
+  return std::any_of(inputs.begin(), inputs.end(), [](const ModelInput& input) {
+    return std::any_of(input.counts.all.begin(), input.counts.all.end(),
+                       [](const Count& one) { return one.how == CountHow::extrapolated; });
+  });
+}
+
+}  // namespace
+
+// Counts fitted to smaller shapes may miss work; they cannot show that a kernel does less than its
+// task asks of the device.
+void hold_at_floor(Measurement& measurement, double floor_us) {
+  if (!(measurement.time_us < floor_us)) return;
+  measurement.conditions.push_back(
+      fmt::format("counts fitted to smaller shapes make {:.4g} us, below the floor: the floor's "
+                  "{:.4g} us stand for them",
+                  measurement.time_us, floor_us));
+  measurement.time_us = measurement.interval_low_us = floor_us;
+  measurement.interval_high_us = std::max(measurement.interval_high_us, floor_us);
+  measurement.samples_us = {floor_us};
+}
+
+namespace {
+
 template <class T>
 ResolvedArgument word(T value) {
   static_assert(sizeof(T) == 8);
@@ -98,7 +122,12 @@ Attempt<Measurement> VirtualMeasurer::candidate(const IdentifiedTask& task,
   auto inputs =
       count_launches(context_, task, kernel, *programs, plan_at, *plan, workload, content);
   if (!inputs) return inputs.failure();
-  return modelled(context_, *inputs);
+  Measurement measurement = modelled(context_, *inputs);
+  if (any_extrapolated(*inputs)) {
+    const auto floor = floor_us(task.task, workload, context_.device, kernel.facts.ceiling);
+    if (floor) hold_at_floor(measurement, *floor);
+  }
+  return measurement;
 }
 
 Result<CompiledKernel> VirtualMeasurer::compile_plain(const IdentifiedTask& task) {

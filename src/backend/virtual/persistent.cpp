@@ -11,9 +11,7 @@
 namespace cupilot {
 namespace {
 
-constexpr int fewest_sms = 4;                        // so that clusters of two are two and more
-constexpr double plain_instruction_operations = 40;  // of a task, a warp instruction, about
-constexpr double wgmma_instruction_operations = 400;
+constexpr int fewest_sms = 4;  // so that clusters of two are two and more
 
 // A smaller problem and the device where each block has about the work that it has of the whole.
 struct ShrunkProblem {
@@ -61,16 +59,6 @@ bool follows(const ResolvedPlan& fewer, const ResolvedPlan& plan, double times) 
     if (!(ratio > 0.75 * times && 0.75 * ratio < times)) return false;
   }
   return true;
-}
-
-bool has_wgmma(const ptx::Module& module) {
-  const auto multiplies = [&](const ptx::Function& function) {
-    return std::any_of(function.instructions.begin(), function.instructions.end(),
-                       [&](const ptx::Instruction& instruction) {
-                         return module.form(instruction).opcode == ptx::Opcode::op_wgmma;
-                       });
-  };
-  return std::any_of(module.functions.begin(), module.functions.end(), multiplies);
 }
 
 // The longest reduced axis at two and at four steps, where it is longer: what is done along it

@@ -1,0 +1,140 @@
+// A batch is counted as what it is: matrices that a kernel repeats whole.
+#include "backend/virtual/counts.hpp"
+#include "backend/virtual/measure.hpp"
+#include "catch.hpp"
+#include "tests/backend/template_kernels.hpp"
+
+namespace cupilot {
+namespace {
+
+Use use(const char* technique, std::map<std::string, std::int64_t> values = {}) {
+  return {technique, std::move(values), "", {}};
+}
+
+Task batched_axes() {
+  Task task;
+  task.axes = {{"batch", AxisKind::free},
+               {"m", AxisKind::free},
+               {"n", AxisKind::free},
+               {"k", AxisKind::reduced}};
+  Tensor d{"D", Role::out, DType::f32, {"batch", "m", "n"}, {}, {}, {}};
+  task.tensors = {d};
+  return task;
+}
+
+// Launches whose grids are as long as these functions of the workload.
+PlanAt plan_of(std::vector<std::function<std::int64_t(const Sizes&)>> grids) {
+  return [grids = std::move(grids)](const Workload& at) -> Attempt<Resolution> {
+    ResolvedPlan plan;
+    for (const auto& grid : grids) {
+      ResolvedLaunch launch;
+      launch.grid = {grid(at.sizes), 1, 1};
+      plan.launches.push_back(launch);
+    }
+    return Resolution{plan};
+  };
+}
+
+std::int64_t tiles(const Sizes& s) {
+  return s.at("batch") * ((s.at("m") + 127) / 128) * ((s.at("n") + 127) / 128);
+}
+
+TEST_CASE("Axes whose units are repeated whole are told from tiled ones by the plan's grids") {
+  struct Row {
+    const char* what;
+    PlanAt plan;
+    std::set<std::string> repeated;
+  };
+  const std::vector<Row> rows = {
+      {"a block a tile", plan_of({tiles}), {"batch"}},
+      {"blocks that stay",
+       plan_of({[](const Sizes& s) { return std::min<std::int64_t>(tiles(s), 132); }}),
+       {"batch"}},
+      {"a block a row",
+       plan_of({[](const Sizes& s) { return s.at("batch") * s.at("m"); }}),
+       {"batch", "m"}},
+      {"a launch that does not grow",
+       plan_of({tiles, [](const Sizes&) { return std::int64_t{132}; }}),
+       {}},
+      {"two matrices a block",
+       plan_of({[](const Sizes& s) { return (s.at("batch") + 1) / 2; }}),
+       {}},
+      {"not for fewer",
+       [](const Workload& at) -> Attempt<Resolution> {
+         if (at.sizes.at("batch") < 4) return Resolution{NotForThisShape{"batch"}};
+         return Resolution{ResolvedPlan{}};
+       },
+       {}},
+  };
+  const Workload full{{{"batch", 128}, {"m", 500}, {"n", 2048}, {"k", 1024}}, 1};
+  for (const Row& row : rows) {
+    INFO(row.what);
+    CHECK(repeated_axes(batched_axes(), row.plan, full, 128) == row.repeated);
+  }
+}
+
+TEST_CASE("A repeated axis is counted at one unit and two, however long it is") {
+  const Workload full{{{"batch", 128}, {"m", 512}, {"n", 2048}, {"k", 1024}}, 1};
+  const auto axes = shrunk_axes(batched_axes(), full, 128, 2, {"batch"});
+  REQUIRE(!axes.empty());
+  CHECK(axes[0].axis == "batch");
+  CHECK(axes[0].low == 1);
+  CHECK(axes[0].high == 2);
+}
+
+TEST_CASE("Host memory is kept small by fewer matrices, once a matrix is as small as may be") {
+  const Workload full{{{"batch", 128}, {"m", 512}, {"n", 2048}, {"k", 1024}}, 1};
+  const PlanAt plan = plan_of({tiles});
+  const Workload smaller = counting_workload(batched_axes(), plan, full, 512);
+  CHECK(host_bytes(batched_axes(), plan, smaller) <= counting_bytes);
+  CHECK(smaller.sizes.at("batch") < 128);
+  CHECK(smaller.sizes.at("batch") >= 2);
+  CHECK(smaller.sizes.at("m") == 512);
+}
+
+TEST_CASE("A time from extrapolated counts is never below the floor, and says where it was") {
+  Measurement low;
+  low.time_us = low.interval_low_us = low.interval_high_us = 400;
+  low.samples_us = {400};
+  hold_at_floor(low, 1600);
+  CHECK(low.time_us == 1600);
+  CHECK(low.interval_low_us == 1600);
+  CHECK(low.interval_high_us == 1600);
+  CHECK(low.samples_us == std::vector<double>{1600});
+  REQUIRE(low.conditions.size() == 1);
+  CHECK(low.conditions[0].find("400") != std::string::npos);
+  Measurement honest;
+  honest.time_us = 2000;
+  hold_at_floor(honest, 1600);
+  CHECK(honest.time_us == 2000);
+  CHECK(honest.conditions.empty());
+}
+
+TEST_CASE("A batch of twice as many matrices is modelled at twice the time, above the floor",
+          "[templates]") {
+  const std::vector<Use> uses = {use("block_tile", {{"block_m", 128}, {"block_n", 128}}),
+                                 use("streamed_simt_core", {{"thread_m", 8}, {"thread_n", 16}}),
+                                 use("lane_grid", {{"lanes_m", 4}}),
+                                 use("k_slab", {{"block_k", 16}}),
+                                 use("multistage", {{"stages", 4}})};
+  std::vector<double> times;
+  for (const char* batch : {"batch=256", "batch=512"}) {
+    const Task task = gemm({"m=512", "n=512", "k=512", batch, "dtype=fp32", "precision=tf32x3"});
+    const CompiledKernel kernel = kernel_of(task, uses);
+    const Subject own[] = {{Subject::Kind::candidate, "own", &kernel}};
+    const auto reports = virtual_h200().measure(task, task.time_shapes.front(), own, {});
+    REQUIRE(reports);
+    REQUIRE(reports->front().measurement);
+    const Measurement& measured = *reports->front().measurement;
+    const auto floor =
+        floor_us(task, task.time_shapes.front(), virtual_h200().device(), kernel.facts.ceiling);
+    REQUIRE(floor);
+    CHECK(measured.time_us > *floor);
+    CHECK(measured.conditions.empty());
+    times.push_back(measured.time_us);
+  }
+  CHECK(times[1] / times[0] == Approx(2).epsilon(0.1));
+}
+
+}  // namespace
+}  // namespace cupilot
