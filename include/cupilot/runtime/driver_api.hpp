@@ -9,7 +9,10 @@
 #include <string>
 #include <type_traits>
 
+#include <cupilot/runtime/version.hpp>
+
 namespace cupilot::runtime {
+inline namespace CUPILOT_RUNTIME_VERSION {
 
 struct Status {
   int code = 0;  // of the driver; -1: ours
@@ -83,4 +86,5 @@ struct DriverApi {
   }
 };
 
+}  // namespace CUPILOT_RUNTIME_VERSION
 }  // namespace cupilot::runtime

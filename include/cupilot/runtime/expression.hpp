@@ -3,7 +3,10 @@
 
 #include <cstdint>
 
+#include <cupilot/runtime/version.hpp>
+
 namespace cupilot::runtime {
+inline namespace CUPILOT_RUNTIME_VERSION {
 
 // Whether an expression evaluated on this thread overflowed or divided without meaning, which
 // docs/formats/expr.md makes an error: a kernel whose numbers are unknown is not launched.
@@ -65,4 +68,5 @@ inline Int pow2(Int a) {
   return power;
 }
 
+}  // namespace CUPILOT_RUNTIME_VERSION
 }  // namespace cupilot::runtime
