@@ -227,6 +227,14 @@ Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& n
         return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name),
                      "evolve where NVRTC can assemble"};
       }
+      if (const std::string found = kernel_id(kernel.source); found != kernel.kernel_id) {
+        return Error{
+            ErrorCode::usage,
+            fmt::format("kernel {} of {} on {} is named {}, but its text, plan and "
+                        "constants have the id {}",
+                        kernel.name, entry.task.name, entry.device_label, kernel.kernel_id, found),
+            "compile the changed text and name it by kernel_id(), or search again"};
+      }
     }
   }
   return {};
