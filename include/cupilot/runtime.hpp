@@ -18,6 +18,7 @@
 #include <cupilot/runtime/table.hpp>
 
 namespace cupilot::runtime {
+inline namespace CUPILOT_RUNTIME_VERSION {
 
 class Dispatcher {
  public:
@@ -409,4 +410,5 @@ class Dispatcher {
   std::map<std::vector<std::int64_t>, Prepared> prepared_;
 };
 
+}  // namespace CUPILOT_RUNTIME_VERSION
 }  // namespace cupilot::runtime

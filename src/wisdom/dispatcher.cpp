@@ -8,6 +8,7 @@
 
 #include <cupilot/wisdom.hpp>
 
+#include "base/hash.hpp"
 #include "kernel/plan_json.hpp"
 #include "wisdom/dispatcher_main.hpp"
 #include "wisdom/plan_export.hpp"
@@ -176,6 +177,17 @@ namespace device_{} {{
                      table_text(entry), index);
 }
 
+// Puts the content into an inline namespace named by its digest, and by the runtime's it is
+// compiled with: the linker and the loader know functions and tables by name alone, and would let
+// one dispatcher answer for another of its name.
+std::string in_own_namespace(const std::string& content, const std::string& name) {
+  const std::string own = fmt::format("{}_{}", name, sha256_hex(content).substr(0, 16));
+  return fmt::format(
+      "inline namespace {0} {{\ninline namespace CUPILOT_RUNTIME_VERSION {{\n\n{1}\n"
+      "}}  // namespace CUPILOT_RUNTIME_VERSION\n}}  // namespace {0}\n",
+      own, content);
+}
+
 Result<std::string> header(const std::vector<WisdomEntry>& entries, const std::string& name) {
   std::string devices, tables;
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -187,24 +199,15 @@ Result<std::string> header(const std::vector<WisdomEntry>& entries, const std::s
   const Task& task = entries.front().task;
   auto bytes = tensor_bytes_function(task);
   if (!bytes) return bytes.error();
+  const std::string content = fmt::format(
+      "namespace detail_{} {{\n\nusing namespace cupilot::runtime;\n\n{}{}\n"
+      "inline std::vector<const Table*> tables() {{ return {{{}}}; }}\n\n"
+      "}}  // namespace detail_{}\n\n{}",
+      name, devices, *bytes, tables, name, class_text(entries.front(), name));
   return fmt::format("// Written by `cupilot wisdom --dispatcher`: {}, {}.\n", task.name,
                      name_of(task.precision)) +
-         tensor_lines(task) +
-         fmt::format(R"(#pragma once
-
-#include <cupilot/runtime.hpp>
-
-namespace detail_{0} {{
-
-using namespace cupilot::runtime;
-
-{1}{2}
-inline std::vector<const Table*> tables() {{ return {{{3}}}; }}
-
-}}  // namespace detail_{0}
-
-{4})",
-                     name, devices, *bytes, tables, class_text(entries.front(), name));
+         tensor_lines(task) + "#pragma once\n\n#include <cupilot/runtime.hpp>\n\n" +
+         in_own_namespace(content, name);
 }
 
 Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& name) {
@@ -223,6 +226,14 @@ Result<void> check(const std::vector<WisdomEntry>& entries, const std::string& n
       if (kernel.image.empty()) {
         return Error{ErrorCode::usage, fmt::format("kernel {} has no cubin", kernel.name),
                      "evolve where NVRTC can assemble"};
+      }
+      if (const std::string found = kernel_id(kernel.source); found != kernel.kernel_id) {
+        return Error{
+            ErrorCode::usage,
+            fmt::format("kernel {} of {} on {} is named {}, but its text, plan and "
+                        "constants have the id {}",
+                        kernel.name, entry.task.name, entry.device_label, kernel.kernel_id, found),
+            "compile the changed text and name it by kernel_id(), or search again"};
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <cupilot/parts/host.hpp>
 #include <cupilot/wisdom.hpp>
 
+#include "base/hash.hpp"
 #include "kernel/plan_json.hpp"
 #include "task/json_reader.hpp"
 #include "wisdom/base64.hpp"
@@ -16,8 +17,29 @@
 namespace cupilot {
 namespace {
 
-constexpr std::int64_t version = 1;
+constexpr std::int64_t version = 2;
 constexpr std::string_view guide = "docs/formats/wisdom.md";
+constexpr std::array<std::string_view, 2> languages = {"cuda", "ptx"};  // as of Language
+constexpr const char* search_again =
+    "restore the file, or move it away and give the same `cupilot evolve … --shapes …` again: its "
+    "run directory keeps what was searched";
+
+std::string image_digest(const std::vector<std::uint8_t>& image) {
+  return sha256_hex({reinterpret_cast<const char*>(image.data()), image.size()});
+}
+
+// The text as JSON can hold it: bytes that are no UTF-8 are replaced.
+std::string kept_text(const std::string& text) {
+  return Json::parse(Json(text).dump(-1, ' ', true, Json::error_handler_t::replace))
+      .get<std::string>();
+}
+
+// The id of the text in the file.
+std::string kept_id(const WisdomKernel& kernel) {
+  KernelSource source = kernel.source;
+  source.text = kept_text(source.text);
+  return source.text == kernel.source.text ? kernel.kernel_id : kernel_id(source);
+}
 
 Json sizes_json(const Sizes& sizes) {
   Json json = Json::object();
@@ -30,16 +52,18 @@ Json kernel_json(const WisdomKernel& kernel) {
   for (const auto& [name, value] : kernel.source.constants) constants[name] = value;
   for (const auto& [source, lowered] : kernel.entries) entries[source] = lowered;
   return {{"name", kernel.name},
-          {"kernel", kernel.kernel_id},
+          {"kernel", kept_id(kernel)},
           {"strategy", kernel.strategy},
           {"strategy_id", kernel.source.strategy_id},
           {"template", kernel.source.template_name},
           {"arch", kernel.arch},
           {"compiler", kernel.compiler},
+          {"language", languages[static_cast<std::size_t>(kernel.source.language)]},
           {"constants", constants},
           {"plan", plan_to(kernel.source.plan)},
           {"entries", entries},
           {"text", kernel.source.text},
+          {"cubin_sha256", image_digest(kernel.image)},
           {"cubin", to_base64(kernel.image)}};
 }
 
@@ -70,6 +94,22 @@ Json entry_json(const WisdomEntry& entry) {
           {"shapes", shapes}};
 }
 
+// The names that the file gives text and cubin must be those of what it holds.
+void check_digests(JsonObject& object, const WisdomKernel& kernel, const std::string& digest) {
+  if (const std::string found = kernel_id(kernel.source); found != kernel.kernel_id) {
+    object.fail("kernel",
+                fmt::format("is {}, but text, plan and constants of kernel {} have the id {}",
+                            kernel.kernel_id, kernel.name, found),
+                search_again);
+  }
+  if (const std::string found = image_digest(kernel.image); found != digest) {
+    object.fail("cubin_sha256",
+                fmt::format("is {}, but the cubin of kernel {} has the digest {}", digest,
+                            kernel.name, found),
+                search_again);
+  }
+}
+
 WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string& where) {
   JsonObject object(faults, json, where);
   WisdomKernel kernel;
@@ -82,6 +122,7 @@ WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string
   kernel.source.template_name = object.text("template", true);
   kernel.arch = object.text("arch", true);
   kernel.compiler = object.text("compiler", true);
+  kernel.source.language = static_cast<Language>(object.choice("language", languages, 0));
   kernel.source.text = object.text("text", true);
   if (const Json* constants = object.find_object("constants", true)) {
     JsonObject values(faults, *constants, object.where("constants"));
@@ -95,10 +136,12 @@ WisdomKernel kernel_from(JsonFaults& faults, const Json& json, const std::string
     for (const auto& item : entries->items())
       kernel.entries.emplace_back(item.key(), names.text(item.key().c_str(), true));
   }
+  const std::string digest = object.text("cubin_sha256", true);
   auto image = from_base64(object.text("cubin", true));
   if (!image) object.fail("cubin", "is no base64");
   kernel.image = image.value_or(std::vector<std::uint8_t>{});
   object.done();
+  check_digests(object, kernel, digest);
   return kernel;
 }
 
@@ -185,7 +228,9 @@ Result<Wisdom> wisdom_from_json(std::string_view text, const std::string& origin
   JsonFaults faults(origin, std::string(guide));
   JsonObject object(faults, *json, "");
   if (const std::int64_t found = object.integer("version", true, version); found != version) {
-    object.fail("version", fmt::format("is {}; this program reads {}", found, version));
+    const char* lacks = found == 1 ? " (1 has no digests of its cubins)" : "";
+    object.fail("version", fmt::format("is {}; this program reads {}{}", found, version, lacks),
+                search_again);
   }
   Wisdom wisdom;
   for (const Json* entry : object.items("entries", true)) {

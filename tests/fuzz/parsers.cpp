@@ -159,8 +159,9 @@ Texts wisdoms() {
   WisdomEntry entry;
   entry.task = *gemm_task({.m = 8, .n = 8, .k = 8});
   entry.device = "virtual:h200";
-  WisdomKernel kernel{"gemm_1", "abc", "plain"};
+  WisdomKernel kernel{"gemm_1", "", "plain"};
   kernel.source = some_source();
+  kernel.kernel_id = kernel_id(kernel.source);
   kernel.image = {0x7f, 'E', 'L', 'F', 0};
   entry.kernels = {kernel};
   entry.shapes = {{entry.task.time_shapes[0], {4.25}, {{"plain", 9.5, Provenance::modelled}}}};

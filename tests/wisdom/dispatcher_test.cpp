@@ -351,12 +351,21 @@ TEST_CASE("what no dispatcher can be made of", "[wisdom]") {
   }
   all.entry.kernels[0].image.clear();
   CHECK(dispatcher_files({all.entry}, "x").error().message == "kernel kernel_1 has no cubin");
-  all.entry.kernels[0].image = {1};
-  all.entry.kernels[0].source.plan.let = {{"a", "b"}, {"b", "a"}};
-  all.entry.kernels[0].source.plan.launches[0].grid = {"a"};
+  WisdomKernel& kernel = all.entry.kernels[0];
+  kernel.image = {1};
+  const std::string named = kernel.kernel_id;
+  kernel.source.text += " ";
+  CHECK(dispatcher_files({all.entry}, "x").error().message ==
+        fmt::format("kernel kernel_1 of gemm on NVIDIA H200 is named {}, but its text, plan and "
+                    "constants have the id {}",
+                    named, kernel_id(kernel.source)));
+  kernel.source.plan.let = {{"a", "b"}, {"b", "a"}};
+  kernel.source.plan.launches[0].grid = {"a"};
+  kernel.kernel_id = kernel_id(kernel.source);
   CHECK(dispatcher_files({all.entry}, "x").error().message ==
         "kernel kernel_1 cannot be launched from C++: 'a' needs itself");
-  all.entry.kernels[0].source.plan.launches[0].grid = {"nobody"};
+  kernel.source.plan.launches[0].grid = {"nobody"};
+  kernel.kernel_id = kernel_id(kernel.source);
   CHECK(dispatcher_files({all.entry}, "x").error().message ==
         "kernel kernel_1 cannot be launched from C++: 'nobody' has no meaning outside a search");
 }

@@ -21,12 +21,13 @@ Wisdom small_wisdom() {
   entry.device_label = "NVIDIA H200";
   entry.compute_major = 9;
   entry.fallback = 0;
-  WisdomKernel kernel{"gemm_1", "abc", "plain"};
+  WisdomKernel kernel{"gemm_1", "", "plain"};
   kernel.source.text = "// a \"kernel\"\n";
   kernel.source.constants = {{"TILE", 8}};
   kernel.source.plan.launches = {{"main", "gemm", When::run, {"cdiv(m,8)"}, {256}}};
   kernel.image = {0x7f, 'E', 'L', 'F', 0};
   kernel.entries = {{"gemm", "_Z4gemm"}};
+  kernel.kernel_id = kernel_id(kernel.source);
   entry.kernels = {kernel};
   entry.shapes = {{entry.task.time_shapes[0], {4.25}, {{"plain", 9.5, Provenance::modelled}}}};
   return {{entry}};
@@ -54,7 +55,9 @@ TEST_CASE("a wisdom file reads back as it was", "[wisdom]") {
 TEST_CASE("a damaged wisdom file is refused with the field", "[wisdom]") {
   const std::string whole = wisdom_to_json(small_wisdom());
   const std::tuple<const char*, const char*, const char*> rows[] = {
-      {"\"version\": 1", "\"version\": 2", "version: is 2; this program reads 1"},
+      {"\"version\": 2", "\"version\": 3", "version: is 3; this program reads 2"},
+      {"\"version\": 2", "\"version\": 1",
+       "version: is 1; this program reads 2 (1 has no digests of its cubins)"},
       {"\"name\": \"gemm_1\"", "\"name\": \"gemm 1\"",
        "entries[0].kernels[0].name: 'gemm 1' is no identifier"},
       {"\"cubin\": \"f0", "\"cubin\": \"?0", "entries[0].kernels[0].cubin: is no base64"},
@@ -64,6 +67,7 @@ TEST_CASE("a damaged wisdom file is refused with the field", "[wisdom]") {
        "entries[0].shapes[0].times_us: holds something that is no time in microseconds"},
       {"\"modelled\"", "\"imagined\"", "entries[0].provenance"},
       {"\"arch\"", "\"arc\"", "entries[0].kernels[0].arc"},
+      {"\"language\": \"cuda\"", "\"language\": \"c\"", "entries[0].kernels[0].language"},
   };
   for (const auto& [what, by, message] : rows) {
     const auto read = wisdom_from_json(replaced(whole, what, by), "w.json");
@@ -71,6 +75,50 @@ TEST_CASE("a damaged wisdom file is refused with the field", "[wisdom]") {
     REQUIRE_FALSE(read);
     CHECK(read.error().code == ErrorCode::usage);
     CHECK(read.error().message.find(message) != std::string::npos);
+  }
+}
+
+TEST_CASE("text, plan, constants and cubin are held to the names that the file gives them",
+          "[wisdom]") {
+  const WisdomKernel kernel = small_wisdom().entries[0].kernels[0];
+  const std::string whole = wisdom_to_json(small_wisdom());
+  const std::string id = "entries[0].kernels[0].kernel: is " + kernel.kernel_id +
+                         ", but text, plan and constants of kernel gemm_1 have the id ";
+  const std::tuple<const char*, const char*, std::string> rows[] = {
+      {"\"kernel\\\"", "\"Kernel\\\"", id},  // a letter of the text
+      {"cdiv(m,8)", "cdiv(m,4)", id},        // of the plan
+      {"\"TILE\": 8", "\"TILE\": 9", id},    // a constant
+      {"\"language\": \"cuda\"", "\"language\": \"ptx\"", id},
+      {"\"cubin\": \"f0", "\"cubin\": \"e0",
+       "entries[0].kernels[0].cubin_sha256: is "},  // a bit of the cubin
+      {"\"cubin_sha256\": \"", "\"cubin_sha256\": \"0",
+       "but the cubin of kernel gemm_1 has the digest "},
+  };
+  for (const auto& [what, by, message] : rows) {
+    const auto read = wisdom_from_json(replaced(whole, what, by), "w.json");
+    INFO(by);
+    REQUIRE_FALSE(read);
+    INFO(read.error().message);
+    CHECK(read.error().code == ErrorCode::usage);
+    CHECK(read.error().message.find("w.json: ") == 0);
+    CHECK(read.error().message.find(message) != std::string::npos);
+    CHECK(read.error().hint.find("cupilot evolve") != std::string::npos);
+  }
+}
+
+TEST_CASE("PTX, and a text of other bytes than UTF-8, are read back under an id of their own",
+          "[wisdom]") {
+  for (const auto& [language, text] :
+       {std::pair{Language::ptx, ".version 9.0"}, std::pair{Language::cuda, "// a caf\xe9\n"}}) {
+    Wisdom wisdom = small_wisdom();
+    WisdomKernel& kernel = wisdom.entries[0].kernels[0];
+    kernel.source.language = language;
+    kernel.source.text = text;
+    kernel.kernel_id = kernel_id(kernel.source);
+    const auto read = wisdom_from_json(wisdom_to_json(wisdom), "w.json");
+    INFO(text);
+    REQUIRE(read);
+    CHECK(read->entries[0].kernels[0].source.language == language);
   }
 }
 

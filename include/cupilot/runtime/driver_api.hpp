@@ -8,7 +8,10 @@
 #include <string>
 #include <type_traits>
 
+#include <cupilot/runtime/version.hpp>
+
 namespace cupilot::runtime {
+inline namespace CUPILOT_RUNTIME_VERSION {
 
 struct Status {
   int code = 0;  // driver's code; -1: set by this header
@@ -82,4 +85,5 @@ struct DriverApi {
   }
 };
 
+}  // namespace CUPILOT_RUNTIME_VERSION
 }  // namespace cupilot::runtime

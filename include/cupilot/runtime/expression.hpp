@@ -3,7 +3,10 @@
 
 #include <cstdint>
 
+#include <cupilot/runtime/version.hpp>
+
 namespace cupilot::runtime {
+inline namespace CUPILOT_RUNTIME_VERSION {
 
 // True after an expression on this thread overflowed or divided by zero or with a negative operand,
 // an error by docs/formats/expr.md: a kernel with unknown numbers is not launched.
@@ -65,4 +68,5 @@ inline Int pow2(Int a) {
   return power;
 }
 
+}  // namespace CUPILOT_RUNTIME_VERSION
 }  // namespace cupilot::runtime

@@ -10,6 +10,7 @@
 #include <cupilot/runtime/expression.hpp>
 
 namespace cupilot::runtime {
+inline namespace CUPILOT_RUNTIME_VERSION {
 
 enum class Content { scratch, zeroed, restored, table };
 struct Buffer {
@@ -78,4 +79,5 @@ struct Table {
   int fallback;  // a kernel without conditions on the sizes; -1: none
 };
 
+}  // namespace CUPILOT_RUNTIME_VERSION
 }  // namespace cupilot::runtime
