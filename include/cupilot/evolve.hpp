@@ -34,13 +34,40 @@ struct Progress {
   std::string best_strategy{};  // describe()
 };
 
-// The library is watched; it never prints. Called from the driver's thread only.
+// The first refusal of its code in a run.
+struct Refusal {
+  std::uint64_t candidate =
+      0;                      // id; 0: the plain setting of a template, before the first candidate
+  std::string setting{};      // its strategy in one line
+  Rejected why{};             // lines in its message count in `file`, where that is known
+  std::string next{};         // the next step
+  std::string file{};         // path of the user's own template; "": the kernel has another origin
+  int line = 0;               // of `file`, else of the kernel's text, from 1; 0: none is named
+  std::string source_line{};  // that line
+};
+
+// What a run waits for.
+struct Activity {
+  std::string doing{};         // "proving 3, compiling 1", "confirming the fastest"
+  double seconds = 0;          // wall clock since that began
+  double wall_seconds = 0;     // since the run began
+  double to_come_seconds = 0;  // what is expected to follow the search; 0: unknown
+};
+
+// The library is watched; it never prints. Called from the thread that called evolve() only.
 struct SearchObserver {
   virtual ~SearchObserver() = default;
   virtual void on_candidate(const Candidate&) {}
+  // When a code is met for the first time. A report may name an earlier slot for it: candidates end
+  // in any order.
+  virtual void on_refusal(const Refusal&) {}
+  // Every activity_seconds while anything runs.
+  virtual void on_activity(const Activity&) {}
   virtual void on_generation(const Progress&) {}
   virtual void on_notice(const std::string&) {}
 };
+
+inline constexpr double activity_seconds = 9;
 
 // Why a search should end now, "" to go on: asked after each generation with all so far, oldest
 // first. Pure, so that a resumed run is asked the same. Beside the limits of SearchOptions and
@@ -54,9 +81,11 @@ StopRule all_of(std::vector<StopRule> rules);  // all reasons, once every rule g
 
 struct EvolveOptions {
   SearchOptions search{};
-  std::string run_dir{};   // empty: nothing is kept
-  double max_seconds = 0;  // wall clock; 0: none
-  StopRule stop{};         // the host's own rule
+  std::string run_dir{};  // empty: nothing is kept
+  // Wall clock, confirmation included: the search ends early enough for what follows it, by what
+  // was measured so far. 0: none.
+  double max_seconds = 0;
+  StopRule stop{};  // the host's own rule
   std::vector<std::string>
       tunables{};              // paths of the user's own templates, beside the built-in ones
   bool random_search = false;  // proposals by random_strategist
@@ -66,6 +95,10 @@ struct EvolveOptions {
   ChatClient* chat = nullptr;      // a model beside strategist and writer; null: none. Any thread
   SeatOptions seats{};             // of it
   std::int64_t raise_evaluations = 0;  // resume: the new limit in all; 0: as recorded
+  bool plain_baseline = true;          // false: the task's reference is not timed as a baseline
+  // The templates' plain settings are proved as a finalist is before the first candidate; a run of
+  // which none stands ends there.
+  bool plain_first = true;
   bool screening =
       true;  // a real device's candidates are proved on a virtual device of its chip first
   Backend* screen = nullptr;  // that virtual device; null: opened by the chip's name
@@ -110,8 +143,12 @@ struct EvolveReport {
   std::vector<Baseline> baselines{};
   std::int64_t evaluations = 0, proposed = 0;
   std::map<std::string, std::int64_t> rejected{};
-  double wall_seconds = 0;  // 0: the run has not ended
-  bool resumed = false;     // wall_seconds counts from the last resume
+  std::vector<Refusal> refusals{};  // the first of each code of `rejected`, in slot order
+  double wall_seconds = 0;          // 0: the run has not ended
+  // Parts of wall_seconds: "plain setting", "baselines", "search", "again", "confirm". Journals of
+  // earlier versions have none.
+  std::map<std::string, double> part_seconds{};
+  bool resumed = false;  // wall_seconds counts from the last resume
   std::uint64_t seed = 1;
   std::string device{};   // Backend::identity()
   std::string stopped{};  // why it ended

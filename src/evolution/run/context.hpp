@@ -39,7 +39,17 @@ Result<SearchComponents> find_components(const Task& task, const DeviceSpec& dev
 Result<void> learn(SearchComponents& components, const Task& task, const DeviceSpec& device,
                    const std::vector<std::string>& tunables, std::vector<PoolOutcome> learnt);
 
+// A template with all its techniques off.
+struct PlainSetting {
+  std::string name;  // of the template
+  bool own = false;  // the user's
+  Result<KernelSource> source;
+};
+
 struct RunContext : SearchComponents {
+  // Of the user's own templates, or else of the built-in ones; none where kernels have another
+  // origin.
+  std::vector<PlainSetting> plain;
   const Task* task = nullptr;
   Backend* backend = nullptr;
   Backend* screen = nullptr;            // Pipe::screen
